@@ -1,0 +1,184 @@
+//! Why nodes cannot be started, loaded or measured.
+
+use sardonyx_sharing::node::NodeError;
+use sardonyx_sharing::protocol::DivisionError;
+use sardonyx_simulation::experiment::SimulationError;
+use sardonyx_simulation::parameters::read::ParameterError;
+use sardonyx_tls::TlsError;
+use sardonyx_workload::arrival::ArrivalError;
+use sardonyx_workload::debit_credit_pages::PageScaleError;
+use sardonyx_workload::routing::TablesError;
+use sardonyx_workload::trace::{Fault, TraceError};
+use std::io;
+use std::path::PathBuf;
+
+/// Why nodes cannot be started, loaded or measured.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClusterError {
+    /// A node refused.
+    #[error(transparent)]
+    Node(#[from] NodeError),
+    /// A file, a socket or a process could not be used.
+    #[error("cannot {what} {place}: {source}", place = place.display())]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// With what.
+        place: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A setting that is not possible.
+    #[error("{what} of {found} is not possible: choose {allowed}")]
+    Setting {
+        /// Which.
+        what: &'static str,
+        /// What was asked for.
+        found: String,
+        /// What there is.
+        allowed: String,
+    },
+    /// What loosely coupled nodes do not do.
+    #[error("loosely coupled nodes {what}: leave that out, or choose --coupling close")]
+    Loose {
+        /// What, and why.
+        what: &'static str,
+    },
+    /// Loosely coupled nodes have no page server.
+    #[error("the page server of the nodes in {place} does not run: start it, and the nodes, with `cluster up`", place = place.display())]
+    NoPageServer {
+        /// Where it was looked for.
+        place: PathBuf,
+    },
+    /// What TLS needs is not there.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The database knows nodes that its register does not.
+    #[error(
+        "the nodes of {place} have logs, but {register} knows no node: its data was lost, or it is another one; bring it \
+         back, or begin a new directory, since new nodes would be taken for those before", place = place.display()
+    )]
+    RegisterLost {
+        /// Which register.
+        register: String,
+        /// Of which nodes.
+        place: PathBuf,
+    },
+    /// The database's scale is not possible.
+    #[error(transparent)]
+    Scale(#[from] PageScaleError),
+    /// The arrivals are not possible.
+    #[error(transparent)]
+    Arrivals(#[from] ArrivalError),
+    /// Routing tables that are none, or of something else.
+    #[error(transparent)]
+    Tables(#[from] TablesError),
+    /// Routing tables for another number of nodes.
+    #[error(
+        "{file} has tables for {found} nodes, and there are {nodes}: compute them with `trace route --nodes {nodes}`"
+    )]
+    TablesNodes {
+        /// The file.
+        file: String,
+        /// Its nodes.
+        found: u16,
+        /// The nodes there are.
+        nodes: u16,
+    },
+    /// A lock authority that cannot be divided so.
+    #[error("the lock authority of loosely coupled nodes cannot be divided so: {0}")]
+    Division(#[from] DivisionError),
+    /// A trace that is none.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A trace of this database is not possible.
+    #[error("a trace of this database is not possible: {0}")]
+    Header(#[from] Fault),
+    /// Nodes are running where others are to be started.
+    #[error("{place} has nodes that run: end them with `cluster down`, or load them with `cluster bench --directory`", place = place.display())]
+    Up {
+        /// Where.
+        place: PathBuf,
+    },
+    /// There are no nodes.
+    #[error("{place} has no nodes: start some with `cluster up`", place = place.display())]
+    NotThere {
+        /// Where they were looked for.
+        place: PathBuf,
+    },
+    /// A node is not there.
+    #[error("node {slot} does not run: `cluster status` lists those that do")]
+    NoNode {
+        /// Which.
+        slot: usize,
+    },
+    /// A node's process ended, or said something else.
+    #[error("node {slot} {what}; what it said is in {log}", log = log.display())]
+    Ended {
+        /// Which.
+        slot: usize,
+        /// What happened.
+        what: String,
+        /// Its output.
+        log: PathBuf,
+    },
+    /// A node answered that it could not.
+    #[error("node {slot}: {reason}")]
+    Refused {
+        /// Which.
+        slot: usize,
+        /// Its words.
+        reason: String,
+    },
+    /// A file of the cluster's is damaged.
+    #[error("{place} is damaged: {reason}", place = place.display())]
+    Damaged {
+        /// Which.
+        place: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Parameters of a simulation that are not possible.
+    #[error(transparent)]
+    Parameters(#[from] ParameterError),
+    /// It could not be simulated.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+}
+
+impl ClusterError {
+    /// For an error of the system's.
+    pub(crate) fn system(
+        what: &'static str,
+        place: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let place = place.into();
+        move |source| ClusterError::System {
+            what,
+            place,
+            source,
+        }
+    }
+
+    /// Whether something was asked for that cannot be.
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            ClusterError::Setting { .. }
+                | ClusterError::Loose { .. }
+                | ClusterError::NoPageServer { .. }
+                | ClusterError::Tls(_)
+                | ClusterError::Scale(_)
+                | ClusterError::Arrivals(_)
+                | ClusterError::Tables(_)
+                | ClusterError::Division(_)
+                | ClusterError::TablesNodes { .. }
+                | ClusterError::Up { .. }
+                | ClusterError::NotThere { .. }
+                | ClusterError::NoNode { .. }
+                | ClusterError::Parameters(_)
+        )
+    }
+}

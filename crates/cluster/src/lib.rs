@@ -1,0 +1,40 @@
+//! Closely or loosely coupled nodes as processes of one host (GEM paper): started, loaded with debit-credit on pages,
+//! measured, and set beside what the simulation predicts.
+//!
+//! A crate of its own, since the product's command uses it, so that it cannot be in `lab`, and since a node
+//! ([`sardonyx_sharing::node`]) knows neither workloads nor processes that are started.
+//!
+//! - [`setting`], [`places`]: how the nodes are, and where everything of them is;
+//! - [`bank`], [`routing`], [`load`]: what their transactions do, where they run, and a load on one node;
+//! - [`coupled`]: a node of either coupling; [`authority`]: where loosely coupled ones have the lock authority;
+//! - `page_server`: what loosely coupled ones have the pages from;
+//! - [`connecting`]: whether those use TLS, and etcd;
+//! - [`request`], [`process`]: a node's process, and what it is asked;
+//! - [`nodes`]: all of them, from outside; - [`figures`]: what they did;
+//! - `recording`: traces of a run;
+//! - [`parameters`], [`compare`], [`experiments`]: beside the simulation;
+//! - [`takeover`]: how long others wait for what a killed node held.
+
+#![forbid(unsafe_code)]
+
+pub mod authority;
+pub mod bank;
+pub mod compare;
+pub mod connecting;
+pub mod coupled;
+mod error;
+pub mod experiments;
+pub mod figures;
+pub mod load;
+pub mod nodes;
+mod page_server;
+pub mod parameters;
+pub mod places;
+pub mod process;
+mod recording;
+pub mod request;
+pub mod routing;
+pub mod setting;
+pub mod takeover;
+
+pub use error::ClusterError;

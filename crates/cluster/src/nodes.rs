@@ -1,0 +1,504 @@
+//! The nodes of a database as processes: started, asked, drained, killed, and loaded together.
+
+use crate::bank::{Bank, Sums};
+use crate::coupled::CoupledNode;
+use crate::error::ClusterError;
+use crate::figures::NodeRun;
+use crate::load::{Load, now_nanoseconds};
+use crate::places::Places;
+use crate::process::ATTACHED;
+use crate::recording;
+use crate::request::{Line, NodeStatus, Reply, Request};
+use crate::setting::{Devices, Setting};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::fs::File;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a process may take to join: the first one recovers the database, and all of the shared memory is allocated.
+const START_WAIT: Duration = Duration::from_secs(300);
+
+/// How long a process may take to leave.
+const LEAVE_WAIT: Duration = Duration::from_secs(60);
+
+/// How long processes that end with this one may take, before they are killed.
+const END_WAIT: Duration = Duration::from_secs(20);
+
+/// How long a process may take to say how it is. One that is stopped never does.
+const STATUS_WAIT: Duration = Duration::from_secs(5);
+
+/// How long before a run's common instant it is named.
+const NOTICE: Duration = Duration::from_millis(20);
+
+/// A program that runs [`run`](crate::process::run) when it is called with these arguments, a directory and
+/// `--slot N`.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The executable.
+    pub path: PathBuf,
+    /// Its arguments before the directory.
+    pub arguments: Vec<String>,
+}
+
+impl Program {
+    /// This program, called with these arguments.
+    ///
+    /// # Errors
+    /// [`ClusterError::System`].
+    pub fn this(arguments: &[&str]) -> Result<Self, ClusterError> {
+        let path =
+            std::env::current_exe().map_err(ClusterError::system("find", "this program's file"))?;
+        let arguments = arguments.iter().map(|&one| one.into()).collect();
+        Ok(Program { path, arguments })
+    }
+}
+
+/// The nodes of a database.
+#[derive(Debug)]
+pub struct Cluster {
+    places: Places,
+    setting: Setting,
+    /// Processes that end with this one.
+    attached: Vec<(usize, Child)>,
+}
+
+impl Cluster {
+    /// The nodes of a directory, those that run and those that do not.
+    ///
+    /// # Errors
+    /// As [`Setting::read`].
+    pub fn at(directory: impl Into<PathBuf>) -> Result<Self, ClusterError> {
+        let places = Places::new(directory);
+        let setting = Setting::read(&places)?;
+        Ok(Cluster {
+            places,
+            setting,
+            attached: Vec::new(),
+        })
+    }
+
+    /// Makes a directory for nodes that are so; or takes one that is there, if only what may differ from one start
+    /// to the next differs.
+    ///
+    /// # Errors
+    /// [`ClusterError::Setting`]: it has another bank or other numbers of nodes; [`ClusterError::Up`].
+    pub fn make(directory: impl Into<PathBuf>, setting: &Setting) -> Result<Self, ClusterError> {
+        setting.check()?;
+        let places = Places::new(directory);
+        places.make()?;
+        let mut setting = setting.clone();
+        let before = Setting::read(&places).ok();
+        if let Some(before) = &before {
+            setting.connecting.go_on_from(&before.connecting);
+        }
+        if let Some(before) = before
+            && before != setting
+        {
+            let bank = |setting: &Setting| {
+                let Setting {
+                    nodes,
+                    coupling,
+                    clients_max,
+                    history_pages,
+                    ..
+                } = *setting;
+                let numbers = (nodes, clients_max, history_pages);
+                let register = setting.connecting.register_name(&places);
+                (numbers, coupling, register, setting.scale.clone())
+            };
+            if bank(&before) != bank(&setting) {
+                return Err(ClusterError::Setting {
+                    what: "a bank",
+                    found: format!(
+                        "another size, coupling, register or number of nodes than {} has",
+                        places.directory().display()
+                    ),
+                    allowed: "the same, or another directory".into(),
+                });
+            }
+            let runs = (0..=usize::from(before.nodes)).any(|slot| places.connect(slot).is_some());
+            if runs {
+                let place = places.directory().to_path_buf();
+                return Err(ClusterError::Up { place });
+            }
+        }
+        setting.write(&places)?;
+        Ok(Cluster {
+            places,
+            setting,
+            attached: Vec::new(),
+        })
+    }
+
+    /// How they are.
+    pub fn setting(&self) -> &Setting {
+        &self.setting
+    }
+
+    /// Where they are.
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// Starts the nodes that do not run, and before them the page server, if they want one and it does not run. With
+    /// `attached` they end with this process.
+    ///
+    /// # Errors
+    /// [`ClusterError::Ended`], [`ClusterError::System`]; [`ClusterError::Tls`] and [`ClusterError::Node`], if what
+    /// nodes are to be connected by is not there.
+    pub fn up(&mut self, program: &Program, attached: bool) -> Result<(), ClusterError> {
+        self.setting.connecting.look()?;
+        if let Some(server) = self.setting.page_server_slot() {
+            self.up_slots(server..server + 1, program, attached)?;
+        }
+        self.up_slots(0..self.setting.nodes.into(), program, attached)
+    }
+
+    fn up_slots(
+        &mut self,
+        slots: Range<usize>,
+        program: &Program,
+        attached: bool,
+    ) -> Result<(), ClusterError> {
+        let mut started = Vec::new();
+        for slot in slots {
+            if self.places.connect(slot).is_none() {
+                started.push((slot, self.start(program, slot, attached)?));
+            }
+        }
+        let began = Instant::now();
+        for (slot, child) in &mut started {
+            loop {
+                if let Ok(Some(status)) = child.try_wait() {
+                    return Err(self.ended(*slot, format!("ended by itself: {status}")));
+                }
+                if self.ask(*slot, &Request::Status).is_ok() {
+                    break;
+                }
+                if began.elapsed() > START_WAIT {
+                    return Err(self.ended(*slot, "does not answer".into()));
+                }
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+        if attached {
+            self.attached.extend(started);
+        }
+        Ok(())
+    }
+
+    fn start(&self, program: &Program, slot: usize, attached: bool) -> Result<Child, ClusterError> {
+        let place = self.places.log(slot);
+        let log = File::options().create(true).append(true).open(&place);
+        let log = log.map_err(ClusterError::system("write", &place))?;
+        let again = log
+            .try_clone()
+            .map_err(ClusterError::system("write", &place))?;
+        let _ = std::fs::remove_file(self.places.socket(slot));
+        let mut command = Command::new(&program.path);
+        command
+            .args(&program.arguments)
+            .arg(self.places.directory())
+            .args(["--slot", &slot.to_string()])
+            .stdout(log)
+            .stderr(again)
+            .process_group(0);
+        match attached {
+            true => command.env(ATTACHED, "").stdin(Stdio::piped()),
+            false => command.env_remove(ATTACHED).stdin(Stdio::null()),
+        };
+        command
+            .spawn()
+            .map_err(ClusterError::system("start", &program.path))
+    }
+
+    fn ended(&self, slot: usize, what: String) -> ClusterError {
+        let log = self.places.log(slot);
+        ClusterError::Ended { slot, what, log }
+    }
+
+    fn ask(&self, slot: usize, request: &Request) -> Result<Reply, ClusterError> {
+        self.conversation(slot)?.ask(request)
+    }
+
+    fn conversation(&self, slot: usize) -> Result<Conversation, ClusterError> {
+        let stream = self
+            .places
+            .connect(slot)
+            .ok_or(ClusterError::NoNode { slot })?;
+        let log = self.places.log(slot);
+        let line =
+            Line::new(stream).map_err(ClusterError::system("talk to", self.places.socket(slot)))?;
+        Ok(Conversation { slot, line, log })
+    }
+
+    fn status_asked(&self, slot: usize) -> Result<Reply, ClusterError> {
+        let mut conversation = self.conversation(slot)?;
+        let limited = conversation.line.wait_at_most(STATUS_WAIT);
+        limited.map_err(ClusterError::system("talk to", self.places.socket(slot)))?;
+        conversation.ask(&Request::Status)
+    }
+
+    /// How each node is; `None`: it does not run, or does not answer, as its process is stopped.
+    pub fn status(&self) -> Vec<Option<NodeStatus>> {
+        let slots = 0..usize::from(self.setting.nodes);
+        slots.map(|slot| self.status_of(slot)).collect()
+    }
+
+    /// How the page server of loosely coupled nodes is; `None`: it does not run or answer, or there is none.
+    pub fn page_server(&self) -> Option<NodeStatus> {
+        let slot = self.setting.page_server_slot();
+        slot.and_then(|slot| self.status_of(slot))
+    }
+
+    fn status_of(&self, slot: usize) -> Option<NodeStatus> {
+        match self.status_asked(slot) {
+            Ok(Reply::Status(status)) => Some(status),
+            _ => None,
+        }
+    }
+
+    /// Whether every node that runs knows that another does not live. A node says so while it recovers that one, too.
+    pub(crate) fn all_know_dead(&self, name: usize) -> bool {
+        let slots = 0..usize::from(self.setting.nodes);
+        let mut answers = slots.filter_map(|slot| self.ask(slot, &Request::Living).ok());
+        answers.all(|reply| matches!(reply, Reply::Living(living) if !living.contains(&name)))
+    }
+
+    /// The slots of the nodes that run.
+    pub fn running(&self) -> Vec<usize> {
+        let slots = 0..usize::from(self.setting.nodes);
+        slots
+            .filter(|&slot| self.places.connect(slot).is_some())
+            .collect()
+    }
+
+    /// Has a node, or the page server, leave in order; returns when its process has let go of everything.
+    ///
+    /// # Errors
+    /// [`ClusterError::NoNode`], [`ClusterError::Ended`].
+    pub fn drain(&mut self, slot: usize) -> Result<(), ClusterError> {
+        let process = self.process_of(slot)?;
+        let handle = self.handle(slot, process)?;
+        self.ask(slot, &Request::Leave)?;
+        self.reap(slot, &handle)
+    }
+
+    /// Kills a node's process (SIGKILL); the others recover what it held. Or the page server's, for which nodes then wait
+    /// until it is started again ([`Cluster::up`]).
+    ///
+    /// # Errors
+    /// [`ClusterError::NoNode`].
+    pub fn kill(&mut self, slot: usize) -> Result<u32, ClusterError> {
+        let process = self.process_of(slot)?;
+        let handle = self.handle(slot, process)?;
+        pidfd_send_signal(&handle, Signal::KILL).map_err(|error| {
+            ClusterError::system("kill", format!("process {process}"))(error.into())
+        })?;
+        self.reap(slot, &handle)?;
+        Ok(process)
+    }
+
+    fn process_of(&self, slot: usize) -> Result<u32, ClusterError> {
+        match self.status_asked(slot)? {
+            Reply::Status(status) => Ok(status.process),
+            _ => Err(ClusterError::NoNode { slot }),
+        }
+    }
+
+    fn handle(&self, slot: usize, process: u32) -> Result<std::os::fd::OwnedFd, ClusterError> {
+        let pid = Pid::from_raw(process as i32).ok_or(ClusterError::NoNode { slot })?;
+        pidfd_open(pid, PidfdFlags::empty()).map_err(|error| {
+            ClusterError::system("find", format!("process {process}"))(error.into())
+        })
+    }
+
+    /// Waits until a process has ended.
+    fn reap(&mut self, slot: usize, handle: &std::os::fd::OwnedFd) -> Result<(), ClusterError> {
+        let began = Instant::now();
+        loop {
+            self.attached.retain_mut(|(other, child)| {
+                *other != slot || !matches!(child.try_wait(), Ok(Some(_)))
+            });
+            // Signal 0 would do, but for those that nobody has waited for yet.
+            let mut files = [rustix::event::PollFd::new(
+                handle,
+                rustix::event::PollFlags::IN,
+            )];
+            let none = rustix::event::Timespec {
+                tv_sec: 0,
+                tv_nsec: 1_000_000,
+            };
+            if rustix::event::poll(&mut files, Some(&none)).is_ok_and(|ready| ready > 0) {
+                self.attached
+                    .retain_mut(|(other, child)| *other != slot || child.wait().is_err());
+                return Ok(());
+            }
+            if began.elapsed() > LEAVE_WAIT {
+                return Err(self.ended(slot, "does not end".into()));
+            }
+        }
+    }
+
+    /// Has all nodes leave, and then the page server, if there is one; returns how many nodes.
+    ///
+    /// # Errors
+    /// As [`Cluster::drain`].
+    pub fn down(&mut self) -> Result<usize, ClusterError> {
+        let running = self.running();
+        for &slot in &running {
+            self.drain(slot)?;
+        }
+        if let Some(server) = self.page_server() {
+            self.drain(server.slot.into())?;
+        }
+        Ok(running.len())
+    }
+
+    /// Has a node change a page, and so wait until that can be done.
+    ///
+    /// # Errors
+    /// [`ClusterError::NoNode`], [`ClusterError::Refused`].
+    pub fn touch(&self, slot: usize, page: u64) -> Result<(), ClusterError> {
+        self.ask(slot, &Request::Touch { page }).map(drop)
+    }
+
+    /// Runs a load on all nodes that run, and returns what each did.
+    ///
+    /// # Errors
+    /// [`ClusterError::NotThere`], [`ClusterError::Refused`], [`ClusterError::Ended`], and those of [`Load::check`].
+    pub fn bench(&self, load: &Load) -> Result<Vec<NodeRun>, ClusterError> {
+        load.check(&self.setting)?;
+        let running = self.running();
+        if running.is_empty() {
+            let place = self.places.directory().to_path_buf();
+            return Err(ClusterError::NotThere { place });
+        }
+        let mut nodes = Vec::new();
+        for (at, &slot) in running.iter().enumerate() {
+            let mut load = load.clone();
+            // All together do as many as were asked for.
+            load.transactions = load.transactions.map(|all| {
+                let (count, at) = (running.len() as u64, at as u64);
+                (at + 1) * all / count - at * all / count
+            });
+            let mut node = self.conversation(slot)?;
+            node.say(&Request::Prepare(Box::new(load)))?;
+            nodes.push(node);
+        }
+        for node in &mut nodes {
+            node.hear()?;
+        }
+        let at = now_nanoseconds() + NOTICE.as_nanos() as u64;
+        for node in &mut nodes {
+            node.say(&Request::Run { at })?;
+        }
+        let mut runs = Vec::new();
+        for node in &mut nodes {
+            match node.hear()? {
+                Reply::Ran(run) => runs.push(*run),
+                other => {
+                    return Err(self.ended(node.slot, format!("answered {other:?} to a run")));
+                }
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Merges what the nodes recorded in the last run into one trace; returns how many transactions it has.
+    ///
+    /// # Errors
+    /// [`ClusterError::System`], [`ClusterError::Trace`].
+    pub fn trace(&self, whole: impl Write, name: &str) -> Result<u64, ClusterError> {
+        recording::merge(&self.setting, &self.places, &self.running(), whole, name)
+    }
+
+    /// The bank's sums, by a node of this process; nobody may change anything meanwhile.
+    ///
+    /// # Errors
+    /// As [`CoupledNode::join`].
+    pub fn sums(&self) -> Result<Sums, ClusterError> {
+        self.as_node(|bank, node| Ok(bank.sums(node)?))
+    }
+
+    /// Does something as one more node, in this process. Of loosely coupled nodes a database sees 65,535, each life one.
+    ///
+    /// # Errors
+    /// As [`CoupledNode::join`], and what is done.
+    pub fn as_node<R>(
+        &self,
+        work: impl FnOnce(&Bank, &CoupledNode) -> Result<R, ClusterError>,
+    ) -> Result<R, ClusterError> {
+        let mut setting = self.setting.clone();
+        setting.devices = Devices::default();
+        // One slot more than there are nodes.
+        let node = CoupledNode::join(&setting, &self.places, setting.nodes.into(), None)?;
+        work(&Bank::new(&setting), &node)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for (_, child) in &mut self.attached {
+            // It leaves when its input ends.
+            drop(child.stdin.take());
+        }
+        let began = Instant::now();
+        for (_, child) in &mut self.attached {
+            while matches!(child.try_wait(), Ok(None)) {
+                if began.elapsed() > END_WAIT {
+                    // It is stopped, or hangs.
+                    let _ = child.kill();
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+}
+
+/// A conversation with a node's process.
+struct Conversation {
+    slot: usize,
+    line: Line,
+    log: PathBuf,
+}
+
+impl Conversation {
+    fn ask(&mut self, request: &Request) -> Result<Reply, ClusterError> {
+        self.say(request)?;
+        self.hear()
+    }
+
+    fn gone(&self, what: String) -> ClusterError {
+        ClusterError::Ended {
+            slot: self.slot,
+            what,
+            log: self.log.clone(),
+        }
+    }
+
+    fn say(&mut self, request: &Request) -> Result<(), ClusterError> {
+        let said = self.line.say(request);
+        said.map_err(|error| self.gone(format!("cannot be asked: {error}")))
+    }
+
+    fn hear(&mut self) -> Result<Reply, ClusterError> {
+        match self.line.hear() {
+            Ok(Some(Reply::Refused(reason))) => Err(ClusterError::Refused {
+                slot: self.slot,
+                reason,
+            }),
+            Ok(Some(reply)) => Ok(reply),
+            Ok(None) => Err(self.gone("ended".into())),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let what = "does not answer: its process may be stopped (kill -CONT continues it)";
+                Err(self.gone(what.into()))
+            }
+            Err(error) => Err(self.gone(format!("said what is no answer: {error}"))),
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! The process of a node, or of the page server of loosely coupled nodes: it joins, takes requests at its socket, and
+//! leaves in order when it is told to or a signal asks it to end. If its node has stopped, as the others went on without
+//! it or its page server was away for too long, the process ends with that error: its slot is free then.
+
+use crate::bank::Bank;
+use crate::coupled::{CoupledNode, any_slot_is_locked};
+use crate::error::ClusterError;
+use crate::load::Prepared;
+use crate::page_server;
+use crate::places::Places;
+use crate::recording::Recorder;
+use crate::request::{Line, NodeStatus, Reply, Request};
+use crate::setting::Setting;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use sardonyx_base::signals::Ending;
+use sardonyx_sharing::node::loose::Serving;
+use sardonyx_sharing::node::{NodeError, Observer};
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+/// How long a page server that ends with the process that started it waits for nodes that do so, too.
+const NODES_WAIT: Duration = Duration::from_secs(10);
+
+/// How long the process of a node that has stopped waits until those who asked something have been told.
+const TELL_MAX: Duration = Duration::from_secs(2);
+
+/// How often it is looked whether the process is to end, should nobody connect: its directory may be gone.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 50_000_000,
+};
+
+/// Set for a process that is to end with the one that started it.
+pub const ATTACHED: &str = "SARDONYX_NODE_ATTACHED";
+
+/// What a process is.
+#[derive(Debug)]
+enum Role {
+    Node(CoupledNode),
+    /// It answers by itself.
+    PageServer {
+        _serving: Serving,
+    },
+}
+
+/// What the threads of a node's process share.
+#[derive(Debug)]
+struct Served {
+    /// Taken when it leaves.
+    role: RwLock<Option<Role>>,
+    setting: Setting,
+    places: Places,
+    slot: u16,
+    recorder: Arc<Recorder>,
+    prepared: Mutex<Option<Prepared>>,
+    /// A load is under way.
+    runs: AtomicBool,
+    /// Loads are to end.
+    stop: AtomicBool,
+    /// The process is to end.
+    leaving: AtomicBool,
+}
+
+/// Runs a node's process in the place of a cluster until it is told to leave: by [`Request::Leave`] or by a signal
+/// that ends a program (SIGTERM). To be called by `main`, before it starts threads.
+///
+/// # Errors
+/// [`ClusterError::NotThere`], whatever keeps a node from joining, and whatever has stopped it later.
+pub fn run(directory: &Path, slot: usize) -> Result<(), ClusterError> {
+    let ending = Ending::block();
+    let places = Places::new(directory);
+    let setting = Setting::read(&places)?;
+    let recorder = Arc::new(Recorder::new(Bank::new(&setting)));
+    let nodes = usize::from(setting.nodes);
+    let role = match setting.page_server_slot() {
+        Some(server) if slot == server => Role::PageServer {
+            _serving: page_server::start(&setting, &places)?,
+        },
+        _ if slot < nodes => {
+            let observer = Some(recorder.clone() as Arc<dyn Observer>);
+            Role::Node(CoupledNode::join(&setting, &places, slot, observer)?)
+        }
+        server => {
+            return Err(ClusterError::Setting {
+                what: "a slot",
+                found: slot.to_string(),
+                allowed: format!("from 0 to {}", server.unwrap_or(nodes - 1)),
+            });
+        }
+    };
+    let served = Arc::new(Served {
+        role: RwLock::new(Some(role)),
+        setting,
+        places,
+        slot: slot as u16,
+        recorder,
+        prepared: Mutex::new(None),
+        runs: AtomicBool::new(false),
+        stop: AtomicBool::new(false),
+        leaving: AtomicBool::new(false),
+    });
+    let listener = served.places.listen(slot)?;
+    let told = served.clone();
+    spawn(move || {
+        ending.wait();
+        told.leave();
+    })?;
+    if std::env::var_os(ATTACHED).is_some() {
+        let told = served.clone();
+        spawn(move || {
+            // Whoever started it holds the other end.
+            let _ = std::io::stdin().read(&mut [0]);
+            told.wait_for_nodes();
+            told.leave();
+        })?;
+    }
+    while !served.leaving.load(Ordering::SeqCst) {
+        if let Err(error) = served.goes_on() {
+            let _ = std::fs::remove_file(served.places.socket(slot));
+            served.stop_clients();
+            // There is nothing to leave in order: others recover it, and the system closes what is open.
+            return Err(error.into());
+        }
+        let mut files = [PollFd::new(&listener, PollFlags::IN)];
+        if !poll(&mut files, Some(&LOOK)).is_ok_and(|ready| ready > 0) {
+            continue;
+        }
+        let Ok((stream, _)) = listener.accept() else {
+            continue;
+        };
+        let conversation = served.clone();
+        spawn(move || conversation.converse(stream))?;
+    }
+    let _ = std::fs::remove_file(served.places.socket(slot));
+    // Waits for whoever uses it: loads have been told to stop.
+    let role = served
+        .role
+        .write()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    drop(role);
+    Ok(())
+}
+
+fn spawn(body: impl FnOnce() + Send + 'static) -> Result<(), ClusterError> {
+    let started = std::thread::Builder::new().spawn(body);
+    started.map(drop).map_err(ClusterError::system(
+        "start a thread of",
+        "the node's process",
+    ))
+}
+
+impl Served {
+    /// Whether the node has not stopped.
+    fn goes_on(&self) -> Result<(), NodeError> {
+        let role = self.role.read().unwrap_or_else(PoisonError::into_inner);
+        match &*role {
+            Some(Role::Node(node)) => node.check(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns when nobody uses the node any more, or a little later.
+    fn stop_clients(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+        let began = Instant::now();
+        while self.role.try_write().is_err() && began.elapsed() < TELL_MAX {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Has loads and the process end.
+    fn leave(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+        self.leaving.store(true, Ordering::SeqCst);
+        // Whoever listens looks again.
+        drop(self.places.connect(self.slot.into()));
+    }
+
+    /// A page server ends after the nodes, which may be about to commit.
+    fn wait_for_nodes(&self) {
+        if self.setting.page_server_slot() != Some(self.slot.into()) {
+            return;
+        }
+        let began = Instant::now();
+        while any_slot_is_locked(&self.setting, &self.places)
+            && began.elapsed() < NODES_WAIT
+            && !self.leaving.load(Ordering::SeqCst)
+        {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn converse(&self, stream: UnixStream) {
+        let Ok(mut line) = Line::new(stream) else {
+            return;
+        };
+        while let Ok(Some(request)) = line.hear::<Request>() {
+            let reply = self
+                .answer(request)
+                .unwrap_or_else(|error| Reply::Refused(error.to_string()));
+            if line.say(&reply).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn answer(&self, request: Request) -> Result<Reply, ClusterError> {
+        let role = self.role.read().unwrap_or_else(PoisonError::into_inner);
+        let node = match &*role {
+            None => return Ok(Reply::Refused("it is leaving".into())),
+            Some(Role::Node(node)) => Some(node),
+            Some(Role::PageServer { .. }) => None,
+        };
+        match (request, node) {
+            (Request::Status, _) => Ok(Reply::Status(NodeStatus {
+                slot: self.slot,
+                node: node.map_or(0, CoupledNode::name),
+                process: std::process::id(),
+                living: node.map(CoupledNode::living).unwrap_or_default(),
+                runs: self.runs.load(Ordering::SeqCst),
+                counts: node.map(CoupledNode::counts).unwrap_or_default(),
+            })),
+            (Request::Living, _) => Ok(Reply::Living(
+                node.map(CoupledNode::living).unwrap_or_default(),
+            )),
+            (Request::Leave, _) => {
+                self.leave();
+                Ok(Reply::Done)
+            }
+            (_, None) => Ok(Reply::Refused("it is the page server, and no node".into())),
+            (Request::Prepare(load), Some(node)) => {
+                let prepared = Prepared::new(&self.setting, *load, node, self.slot)?;
+                *self.prepared.lock().unwrap_or_else(PoisonError::into_inner) = Some(prepared);
+                Ok(Reply::Done)
+            }
+            (Request::Run { at }, Some(node)) => self.run(node, at),
+            (Request::Checkpoint, Some(node)) => {
+                node.checkpoint()?;
+                Ok(Reply::Done)
+            }
+            (Request::Touch { page }, Some(node)) => {
+                node.transact(0, |tx| {
+                    let bytes = tx.read_to_change(page, 0..8)?;
+                    tx.write(page, 0, &bytes)
+                })?;
+                Ok(Reply::Done)
+            }
+        }
+    }
+
+    fn run(&self, node: &CoupledNode, at: u64) -> Result<Reply, ClusterError> {
+        let prepared = self
+            .prepared
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(mut prepared) = prepared else {
+            return Ok(Reply::Refused("nothing was prepared".into()));
+        };
+        self.runs.store(true, Ordering::SeqCst);
+        self.recorder.record(prepared.records());
+        let ran = prepared.run(node, at, &self.stop);
+        self.recorder.record(false);
+        self.runs.store(false, Ordering::SeqCst);
+        let ran = ran?;
+        if prepared.records() {
+            let place = self.places.trace(self.slot.into());
+            self.recorder.write(&self.setting, &place)?;
+        }
+        Ok(Reply::Ran(Box::new(ran)))
+    }
+}

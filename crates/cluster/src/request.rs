@@ -1,0 +1,104 @@
+//! What a node's process is asked over its socket, and what it answers: a line of JSON each.
+
+use crate::figures::{Counts, NodeRun};
+use crate::load::Load;
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// How it is.
+    Status,
+    /// Which nodes it knows to live; a closely coupled node answers without waiting for what it does, as a recovery.
+    Living,
+    /// Get ready for a load; what was prepared before is forgotten.
+    Prepare(Box<Load>),
+    /// Run what was prepared, from an instant of the monotonic clock on, in nanoseconds.
+    Run {
+        /// When.
+        at: u64,
+    },
+    /// Have the backup brought up to date.
+    Checkpoint,
+    /// Change a page, 8 bytes of it by 0: to see when that can be done.
+    Touch {
+        /// Which.
+        page: u64,
+    },
+    /// Leave, and end the process.
+    Leave,
+}
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// To [`Request::Status`].
+    Status(NodeStatus),
+    /// To [`Request::Living`]: as [`NodeStatus::living`].
+    Living(Vec<usize>),
+    /// It is done.
+    Done,
+    /// To [`Request::Run`].
+    Ran(Box<NodeRun>),
+    /// It cannot be.
+    Refused(String),
+}
+
+/// How a node is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeStatus {
+    /// Its slot.
+    pub slot: u16,
+    /// Its name: closely coupled, slot and life; loosely coupled, a number that no node before it had; 0 of a page server.
+    pub node: u16,
+    /// Its process.
+    pub process: u32,
+    /// The nodes that live, as far as it knows: slots of closely coupled ones, names of loosely coupled ones.
+    pub living: Vec<usize>,
+    /// Whether it runs a load.
+    pub runs: bool,
+    /// What it has done since it joined.
+    pub counts: Counts,
+}
+
+/// One end of a conversation.
+#[derive(Debug)]
+pub(crate) struct Line {
+    input: BufReader<UnixStream>,
+    output: UnixStream,
+}
+
+impl Line {
+    pub fn new(stream: UnixStream) -> io::Result<Self> {
+        let input = BufReader::new(stream.try_clone()?);
+        Ok(Line {
+            input,
+            output: stream,
+        })
+    }
+
+    /// An answer is waited for so long only.
+    pub fn wait_at_most(&self, time: Duration) -> io::Result<()> {
+        self.output.set_read_timeout(Some(time))
+    }
+
+    pub fn say(&mut self, what: &impl Serialize) -> io::Result<()> {
+        let mut text = serde_json::to_string(what)?;
+        text.push('\n');
+        self.output.write_all(text.as_bytes())
+    }
+
+    /// What the other end says next; `None`: it is gone.
+    pub fn hear<T: for<'a> Deserialize<'a>>(&mut self) -> io::Result<Option<T>> {
+        let mut text = String::new();
+        match self.input.read_line(&mut text)? {
+            0 => Ok(None),
+            _ => Ok(Some(serde_json::from_str(&text)?)),
+        }
+    }
+}

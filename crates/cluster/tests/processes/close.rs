@@ -1,0 +1,116 @@
+//! Closely coupled nodes: loaded, killed, drained, stopped.
+
+use super::common::*;
+use sardonyx_cluster::figures::RunFigures;
+use sardonyx_cluster::nodes::Cluster;
+use sardonyx_cluster::routing::Routing;
+use sardonyx_cluster::setting::Update;
+
+pub fn nodes_leave_when_their_directory_is_gone() -> Outcome {
+    let place = tempfile::tempdir()?;
+    let memory = tempfile::tempdir()?;
+    let mut cluster = Cluster::make(place.path(), &setting(2, Update::Noforce, memory.path()))?;
+    cluster.up(&program()?, true)?;
+    // A node that still runs may make a file while its directory is emptied.
+    while let Err(error) = std::fs::remove_dir_all(place.path())
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        expect(error.kind() == std::io::ErrorKind::DirectoryNotEmpty, error)?;
+    }
+    // Waits for the processes, which are told by the end of their input.
+    drop(cluster);
+    expect(
+        std::fs::read_dir(memory.path())?.count() == 0,
+        "shared memory is left",
+    )
+}
+
+pub fn a_stopped_node_is_killed_by_who_waits_for_it_and_nobody_else() -> Outcome {
+    let place = tempfile::tempdir()?;
+    let mut cluster = Cluster::make(place.path(), &setting(3, Update::Noforce, place.path()))?;
+    cluster.up(&program()?, true)?;
+    cluster.bench(&load(Routing::Random, 90))?;
+    cluster.touch(0, 30)?;
+    // Node 1 has the only newest copies of some pages.
+    (0..8).try_for_each(|page| cluster.touch(1, page))?;
+    let process = process_of(&cluster, 1)?;
+    let state = || state_of(&process);
+    signal(&process, "STOP")?;
+    while state() != Some('T') {
+        std::thread::yield_now();
+    }
+    // Another page is nothing of its: whoever wants that waits for nobody.
+    cluster.touch(0, 30)?;
+    expect(state() == Some('T'), state())?;
+    let (told, done) = std::sync::mpsc::channel();
+    let other = Cluster::at(place.path())?;
+    std::thread::spawn(move || told.send((0..8).try_for_each(|page| other.touch(0, page))));
+    done.recv_timeout(std::time::Duration::from_secs(120))
+        .map_err(|_| "nobody killed it")??;
+    expect(matches!(state(), None | Some('Z' | 'X')), state())?;
+    cluster.up(&program()?, true)?;
+    cluster.bench(&load(Routing::Random, 60))?;
+    let sums = cluster.sums()?;
+    expect(sums.are_equal() && sums.transactions == 150, sums)
+}
+
+pub fn nodes_that_are_loaded_keep_the_sums_and_count_all() -> Outcome {
+    for update in [Update::Force, Update::Noforce] {
+        let place = tempfile::tempdir()?;
+        let mut cluster = Cluster::make(place.path(), &setting(3, update, place.path()))?;
+        cluster.up(&program()?, true)?;
+        let mut all = 0;
+        for routing in [Routing::Random, Routing::Affinity] {
+            let runs = cluster.bench(&load(routing, 400))?;
+            expect(runs.len() == 3 && committed(&runs) == 400, &runs)?;
+            let figures = RunFigures::of(&runs);
+            expect(figures.each.entry_accesses > 6.0, &figures)?;
+            all += 400;
+            let sums = cluster.sums()?;
+            expect(sums.are_equal() && sums.transactions == all, sums)?;
+            expect(sums.accounts != 0, sums)?;
+        }
+        expect(cluster.down()? == 3, "three nodes go down")?;
+        // All have left in order: the database is opened again, and has what it had.
+        cluster.up(&program()?, true)?;
+        let sums = cluster.sums()?;
+        expect(sums.are_equal() && sums.transactions == all, sums)?;
+    }
+    Ok(())
+}
+
+pub fn a_node_that_is_killed_or_drained_leaves_a_whole_bank() -> Outcome {
+    let place = tempfile::tempdir()?;
+    let mut cluster = Cluster::make(place.path(), &setting(3, Update::Noforce, place.path()))?;
+    cluster.up(&program()?, true)?;
+    cluster.bench(&load(Routing::Random, 300))?;
+    cluster.kill(1)?;
+    expect(cluster.running() == [0, 2], cluster.running())?;
+    cluster.drain(2)?;
+    expect(cluster.running() == [0], cluster.running())?;
+    let runs = cluster.bench(&load(Routing::Random, 100))?;
+    expect(committed(&runs) == 100, &runs)?;
+    let sums = cluster.sums()?;
+    expect(sums.are_equal() && sums.transactions == 400, sums)?;
+    // Those that do not run are started again.
+    cluster.up(&program()?, true)?;
+    let living = cluster.status().into_iter().flatten().count();
+    expect(living == 3, cluster.status())?;
+    let runs = cluster.bench(&load(Routing::Random, 90))?;
+    expect(committed(&runs) == 90, &runs)?;
+    let sums = cluster.sums()?;
+    expect(sums.are_equal() && sums.transactions == 490, sums)
+}
+
+pub fn affinity_wants_no_pages_of_others() -> Outcome {
+    let place = tempfile::tempdir()?;
+    let setting = own_branch_only(setting(2, Update::Noforce, place.path()));
+    let mut cluster = Cluster::make(place.path(), &setting)?;
+    cluster.up(&program()?, true)?;
+    let runs = cluster.bench(&load(Routing::Affinity, 300))?;
+    let each = RunFigures::of(&runs).each;
+    expect(each.page_requests == 0.0 && each.invalidations == 0.0, each)?;
+    let runs = cluster.bench(&load(Routing::Random, 300))?;
+    let each = RunFigures::of(&runs).each;
+    expect(each.page_requests > 0.1 && each.messages > 0.2, each)
+}

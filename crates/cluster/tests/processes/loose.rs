@@ -1,0 +1,136 @@
+//! Loosely coupled nodes: loaded, killed, stopped, and where they have the lock authority.
+
+use super::common::*;
+use sardonyx_cluster::ClusterError;
+use sardonyx_cluster::figures::RunFigures;
+use sardonyx_cluster::nodes::Cluster;
+use sardonyx_cluster::routing::Routing;
+use sardonyx_cluster::setting::{Setting, Update};
+use std::error::Error;
+
+pub fn loosely_coupled_nodes_keep_the_sums_though_one_is_killed() -> Outcome {
+    for update in [Update::Force, Update::Noforce] {
+        let place = tempfile::tempdir()?;
+        let mut cluster = Cluster::make(place.path(), &loose(2, update, place.path()))?;
+        cluster.up(&program()?, true)?;
+        let runs = cluster.bench(&load(Routing::Random, 300))?;
+        expect(runs.len() == 2 && committed(&runs) == 300, &runs)?;
+        let each = RunFigures::of(&runs).each;
+        expect(each.entry_accesses == 0.0 && each.messages > 1.0, each)?;
+        expect(each.hit_ratio > 0.0 && each.hit_ratio < 1.0, each)?;
+        let sums = cluster.sums()?;
+        expect(sums.are_equal() && sums.transactions == 300, sums)?;
+        expect(sums.accounts != 0, sums)?;
+        cluster.kill(1)?;
+        expect(cluster.running() == [0], cluster.running())?;
+        let runs = cluster.bench(&load(Routing::Random, 100))?;
+        expect(committed(&runs) == 100, &runs)?;
+        let sums = cluster.sums()?;
+        expect(sums.are_equal() && sums.transactions == 400, sums)?;
+        cluster.up(&program()?, true)?;
+        cluster.drain(0)?;
+        expect(cluster.running() == [1], cluster.running())?;
+        let runs = cluster.bench(&load(Routing::Affinity, 90))?;
+        expect(committed(&runs) == 90, &runs)?;
+        expect(cluster.down()? == 1, "one node goes down")?;
+        expect(cluster.page_server().is_none(), "the page server runs")?;
+        let nobody = cluster.sums();
+        expect(
+            matches!(nobody, Err(ClusterError::NoPageServer { .. })),
+            nobody,
+        )?;
+        // All have left in order: the database is opened again, and has what it had.
+        cluster.up(&program()?, true)?;
+        let sums = cluster.sums()?;
+        expect(sums.are_equal() && sums.transactions == 490, sums)?;
+    }
+    Ok(())
+}
+
+pub fn loosely_coupled_nodes_wait_for_a_page_server_that_is_killed() -> Outcome {
+    let place = tempfile::tempdir()?;
+    let mut cluster = Cluster::make(place.path(), &loose(2, Update::Noforce, place.path()))?;
+    cluster.up(&program()?, true)?;
+    cluster.bench(&load(Routing::Random, 60))?;
+    let server = cluster.setting().page_server_slot().ok_or("loose")?;
+    cluster.kill(server)?;
+    bench_while_starting(&mut cluster, 80)?;
+    let sums = cluster.sums()?;
+    expect(sums.are_equal() && sums.transactions == 140, sums)
+}
+
+pub fn a_stopped_loosely_coupled_node_is_shut_out_and_its_process_ends_when_it_wakes_up() -> Outcome
+{
+    let place = tempfile::tempdir()?;
+    let mut cluster = Cluster::make(place.path(), &loose(3, Update::Noforce, place.path()))?;
+    cluster.up(&program()?, true)?;
+    cluster.bench(&load(Routing::Random, 90))?;
+    let process = process_of(&cluster, 1)?;
+    signal(&process, "STOP")?;
+    while state_of(&process) != Some('T') {
+        std::thread::yield_now();
+    }
+    // It has the authority for a third of all pages: whoever wants these waits until it is shut out.
+    let (told, done) = std::sync::mpsc::channel();
+    let other = Cluster::at(place.path())?;
+    std::thread::spawn(move || told.send((0..30).try_for_each(|page| other.touch(0, page))));
+    done.recv_timeout(std::time::Duration::from_secs(120))
+        .map_err(|_| "nobody shut it out")??;
+    expect(state_of(&process) == Some('T'), "nobody kills it")?;
+    let unanswered = cluster.kill(1);
+    let said = unanswered.as_ref().map_err(ToString::to_string);
+    expect(
+        said.is_err_and(|said| said.contains("may be stopped")),
+        unanswered,
+    )?;
+    signal(&process, "CONT")?;
+    while !matches!(state_of(&process), None | Some('Z' | 'X')) {
+        std::thread::yield_now();
+    }
+    expect(cluster.running() == [0, 2], cluster.running())?;
+    let said = std::fs::read_to_string(cluster.places().log(1))?;
+    let why = ["Stopped", "Fenced"].iter().any(|why| said.contains(why));
+    expect(why, &said)?;
+    cluster.up(&program()?, true)?;
+    let runs = cluster.bench(&load(Routing::Random, 60))?;
+    expect(runs.len() == 3, runs.len())?;
+    let sums = cluster.sums()?;
+    expect(sums.are_equal() && sums.transactions == 150, sums)
+}
+
+/// Transactions that refer to pages of their own branch only, and where a node runs that branch's transactions.
+pub fn loosely_coupled_nodes_have_the_authority_where_transactions_are_sent() -> Outcome {
+    let place = tempfile::tempdir()?;
+    let setting = own_branch_only(loose(2, Update::Noforce, place.path()));
+    let mut cluster = Cluster::make(place.path(), &setting)?;
+    cluster.up(&program()?, true)?;
+    let local = |cluster: &Cluster, routing, transactions| -> Result<f64, Box<dyn Error>> {
+        let runs = cluster.bench(&load(routing, transactions))?;
+        expect(committed(&runs) == transactions, &runs)?;
+        Ok(RunFigures::of(&runs).each.local_share)
+    };
+    let affinity = local(&cluster, Routing::Affinity, 200)?;
+    expect(affinity == 1.0, affinity)?;
+    // Of any node's transactions: HISTORY is its own.
+    let random = local(&cluster, Routing::Random, 600)?;
+    expect((0.55..0.78).contains(&random), random)?;
+    // Who looks at the sums takes nothing from anybody, and a node's next life has what was its last one's.
+    cluster.sums()?;
+    cluster.kill(1)?;
+    cluster.touch(0, 1)?;
+    cluster.up(&program()?, true)?;
+    let again = local(&cluster, Routing::Affinity, 200)?;
+    expect(again == 1.0, again)?;
+    cluster.down()?;
+    // Nobody takes part: the authority is divided anew.
+    let spread = Setting {
+        authority: Routing::Random,
+        ..setting
+    };
+    let mut cluster = Cluster::make(place.path(), &spread)?;
+    cluster.up(&program()?, true)?;
+    let spread = local(&cluster, Routing::Affinity, 200)?;
+    expect((0.2..0.8).contains(&spread), spread)?;
+    let sums = cluster.sums()?;
+    expect(sums.are_equal() && sums.transactions == 1200, sums)
+}

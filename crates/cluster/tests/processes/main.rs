@@ -1,0 +1,109 @@
+//! Nodes as processes: this program is also that of a node, so that the tests need no other one.
+//!
+//! - `close`, `loose`: nodes of either coupling; - `connecting`: TLS, etcd; - `experiments`: beside the simulation;
+//! - `refused`: what cannot be; - `common`: what all need.
+
+mod close;
+mod common;
+mod connecting;
+mod experiments;
+mod loose;
+mod refused;
+
+use common::Outcome;
+use sardonyx_cluster::process;
+use std::path::Path;
+
+/// The name of a test, and the test.
+type Test = (&'static str, fn() -> Outcome);
+
+const TESTS: &[Test] = &[
+    (
+        "nodes_leave_when_their_directory_is_gone",
+        close::nodes_leave_when_their_directory_is_gone,
+    ),
+    (
+        "a_stopped_node_is_killed_by_who_waits_for_it_and_nobody_else",
+        close::a_stopped_node_is_killed_by_who_waits_for_it_and_nobody_else,
+    ),
+    (
+        "nodes_that_are_loaded_keep_the_sums_and_count_all",
+        close::nodes_that_are_loaded_keep_the_sums_and_count_all,
+    ),
+    (
+        "a_node_that_is_killed_or_drained_leaves_a_whole_bank",
+        close::a_node_that_is_killed_or_drained_leaves_a_whole_bank,
+    ),
+    (
+        "loosely_coupled_nodes_keep_the_sums_though_one_is_killed",
+        loose::loosely_coupled_nodes_keep_the_sums_though_one_is_killed,
+    ),
+    (
+        "loosely_coupled_nodes_wait_for_a_page_server_that_is_killed",
+        loose::loosely_coupled_nodes_wait_for_a_page_server_that_is_killed,
+    ),
+    (
+        "a_stopped_loosely_coupled_node_is_shut_out_and_its_process_ends_when_it_wakes_up",
+        loose::a_stopped_loosely_coupled_node_is_shut_out_and_its_process_ends_when_it_wakes_up,
+    ),
+    (
+        "loosely_coupled_nodes_have_the_authority_where_transactions_are_sent",
+        loose::loosely_coupled_nodes_have_the_authority_where_transactions_are_sent,
+    ),
+    (
+        "loosely_coupled_nodes_wait_for_devices_that_are_imposed",
+        experiments::loosely_coupled_nodes_wait_for_devices_that_are_imposed,
+    ),
+    (
+        "a_configuration_of_loosely_coupled_nodes_is_set_beside_its_simulation",
+        experiments::a_configuration_of_loosely_coupled_nodes_is_set_beside_its_simulation,
+    ),
+    (
+        "nodes_over_tls_keep_the_sums_though_one_and_the_page_server_are_killed",
+        connecting::nodes_over_tls_keep_the_sums_though_one_and_the_page_server_are_killed,
+    ),
+    (
+        "nodes_are_not_started_without_what_connects_them",
+        connecting::nodes_are_not_started_without_what_connects_them,
+    ),
+    (
+        "a_register_that_knows_no_node_of_the_database_is_refused",
+        connecting::a_register_that_knows_no_node_of_the_database_is_refused,
+    ),
+    (
+        "a_run_is_recorded_as_a_trace",
+        experiments::a_run_is_recorded_as_a_trace,
+    ),
+    (
+        "affinity_wants_no_pages_of_others",
+        close::affinity_wants_no_pages_of_others,
+    ),
+    (
+        "what_cannot_be_is_refused",
+        refused::what_cannot_be_is_refused,
+    ),
+];
+
+fn main() -> Outcome {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [verb, directory, _, slot] = &arguments[..]
+        && verb == "node"
+    {
+        return Ok(process::run(Path::new(directory), slot.parse()?)?);
+    }
+    let names: Vec<&String> = arguments
+        .iter()
+        .filter(|one| !one.starts_with('-'))
+        .collect();
+    if arguments.iter().any(|one| one == "--list") {
+        TESTS.iter().for_each(|(name, _)| println!("{name}: test"));
+        return Ok(());
+    }
+    for (name, test) in TESTS {
+        if names.is_empty() || names.iter().any(|part| name.contains(&***part)) {
+            test().map_err(|error| format!("{name}: {error}"))?;
+            println!("test {name} ... ok");
+        }
+    }
+    Ok(())
+}
