@@ -2,11 +2,13 @@
 
 use crate::target::Moving;
 use sardonyx::Error;
+use sardonyx_cluster::ClusterError;
 use sardonyx_lab::ExperimentError;
 use sardonyx_lab::complex_objects::workload::ComplexObjectError;
 use sardonyx_lab::debit_credit::requests::DebitCreditError;
 use sardonyx_lab::floor::FloorError;
 use sardonyx_mapped::SegmentError;
+use sardonyx_sharing::node::NodeError;
 use sardonyx_simulation::experiment::SimulationError;
 use sardonyx_simulation::figures::UnknownFigure;
 use sardonyx_simulation::load::LoadError;
@@ -143,6 +145,9 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if let Some(exit) = of_simulation(cause) {
         return Some(exit);
     }
+    if let Some(error) = cause.downcast_ref::<ClusterError>() {
+        return Some(of_cluster(error));
+    }
     if let Some(error) = cause.downcast_ref::<Error>() {
         return Some(of_database(error));
     }
@@ -189,6 +194,16 @@ fn of_simulation(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
             SearchError::Target { .. } => Exit::Usage,
             _ => Exit::Found,
         })
+}
+
+fn of_cluster(error: &ClusterError) -> Exit {
+    match error {
+        ClusterError::Trace(error) => of_trace(error),
+        ClusterError::Node(NodeError::Open(error)) => of_open(error),
+        ClusterError::Simulation(_) => Exit::Usage,
+        error if error.is_usage() => Exit::Usage,
+        _ => Exit::Failed,
+    }
 }
 
 fn of_standby(error: &StandbyError) -> Exit {

@@ -6,7 +6,7 @@ use sardonyx_lab::registry::ABOUT;
 use std::fmt::Write;
 
 /// The groups of verbs that are not experiments.
-const GROUPS: [(&str, &[&str]); 2] = [
+const GROUPS: [(&str, &[&str]); 3] = [
     (
         "The database",
         &[
@@ -24,6 +24,7 @@ const GROUPS: [(&str, &[&str]); 2] = [
             "export",
         ],
     ),
+    ("Several nodes", &["cluster", "node"]),
     ("The simulation", &["simulate", "trace"]),
 ];
 

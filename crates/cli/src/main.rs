@@ -8,6 +8,7 @@
 mod backup;
 mod catalogue_figures;
 mod checkpoint;
+mod cluster;
 mod compact;
 mod exit;
 mod export;
@@ -16,6 +17,7 @@ mod history;
 mod import;
 mod inspect;
 mod leftovers;
+mod node;
 mod output;
 mod recover;
 mod rows;
@@ -63,6 +65,8 @@ enum Command {
     Export(export::Arguments),
     Simulate(Box<simulate::Arguments>),
     Trace(trace::Arguments),
+    Cluster(cluster::Arguments),
+    Node(node::Arguments),
     History(history::Arguments),
     Leftovers(leftovers::Arguments),
     #[command(flatten)]
@@ -81,7 +85,7 @@ fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let mut output = Output::to_stdout(arguments.json);
-    if let Command::Trace(_) = arguments.command {
+    if let Command::Trace(_) | Command::Cluster(_) = arguments.command {
         // What it makes goes away again. Without the thread for it, it is left behind under its own name.
         let _ = sardonyx_lab::ending::watch();
     }
@@ -99,6 +103,8 @@ fn main() -> ExitCode {
         Command::Export(verb) => verb.run(&mut output),
         Command::Simulate(verb) => verb.run(&mut output),
         Command::Trace(verb) => verb.run(&mut output),
+        Command::Cluster(verb) => verb.run(&mut output),
+        Command::Node(verb) => verb.run(),
         Command::History(verb) => verb.run(&mut output),
         Command::Leftovers(verb) => verb.run(&mut output),
         Command::Experiment(experiment) => experiment

@@ -1,28 +1,14 @@
 //! The command and databases whose log and backup are on disks of their own: every verb finds them.
 
+mod common;
+
+use common::{json, run};
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
-
-/// Runs the command, which must end with `code`; returns what it printed, and what it said.
-fn run(code: i32, arguments: &[&str]) -> (String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_sardonyx"))
-        .args(arguments)
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    let (printed, said) = (text(output.stdout), text(output.stderr));
-    assert_eq!(
-        output.status.code(),
-        Some(code),
-        "{arguments:?}\n{printed}\n{said}"
-    );
-    (printed, said)
-}
 
 fn debit_credit(directory: &Path, more: &[&str]) -> Value {
     let path = |name: &str| directory.join(name).display().to_string();
-    let mut arguments: Vec<String> = ["debit-credit", "--json", "--accounts", "2000"]
+    let mut arguments: Vec<String> = ["debit-credit", "--accounts", "2000"]
         .map(String::from)
         .into();
     arguments.extend(
@@ -43,7 +29,7 @@ fn debit_credit(directory: &Path, more: &[&str]) -> Value {
     }
     arguments.extend(more.iter().map(|word| word.to_string()));
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    serde_json::from_str(&run(0, &arguments).0).unwrap()
+    json(&arguments)
 }
 
 #[test]

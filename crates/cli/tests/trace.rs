@@ -1,29 +1,16 @@
 //! `sardonyx trace` as its users meet it: a real process, its files, its output, its exit codes.
 
+mod common;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-/// Runs the command, which must end with `code`; returns what it printed and what it complained.
 fn run(code: i32, arguments: &[&str]) -> (String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_sardonyx"))
-        .arg("trace")
-        .args(arguments)
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    let (printed, said) = (text(output.stdout), text(output.stderr));
-    assert_eq!(
-        output.status.code(),
-        Some(code),
-        "{arguments:?}\n{printed}\n{said}"
-    );
-    (printed, said)
+    common::run(code, &[&["trace"], arguments].concat())
 }
 
 fn json(arguments: &[&str]) -> Value {
-    let arguments = [arguments, &["--json"]].concat();
-    serde_json::from_str(&run(0, &arguments).0).unwrap()
+    common::json(&[&["trace"], arguments].concat())
 }
 
 /// A directory, and the names of files in it.

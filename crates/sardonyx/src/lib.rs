@@ -40,6 +40,7 @@
 //! | [`Tables`] | closures, or batched procedures, on typed records; one at a time, the highest rate | |
 //! | `Memory` | ordinary loads and stores; several processes share it, without a server | `memory` |
 //! | `Operations` | operations with inverses and lock modes; long transactions and hot counters that do not wait | `operations` |
+//! | `nodes` | closures on typed records, by several processes at once, of one host or more | `nodes` |
 //!
 //! The handles have the same verbs: `open`, `run` (a closure is a transaction, which an error or a panic
 //! undoes), `try_run` (an error type of your own), `flush`, `checkpoint`, `statistics`, `recovery`, `close`.
@@ -89,7 +90,7 @@
 //!
 //! # Features
 //!
-//! `memory` and `operations` add the other ways; `harness` tests operations of your own; `standby` takes the
+//! `memory`, `operations` and `nodes` add the other ways; `harness` tests operations of your own; `standby` takes the
 //! checkpoints at another host. Without them a program builds the least.
 //!
 //! How it works inside: `docs/architecture.md` in the repository.
@@ -103,6 +104,8 @@ mod compact;
 mod error;
 #[cfg(feature = "memory")]
 pub mod memory;
+#[cfg(all(feature = "nodes", not(shuttle)))]
+pub mod nodes;
 #[doc(hidden)]
 pub mod open_transaction;
 #[cfg(feature = "operations")]
@@ -174,6 +177,12 @@ pub mod declared {
 }
 
 /// The README's programs are compiled with the tests of the documentation.
-#[cfg(all(doctest, feature = "memory", feature = "operations"))]
+#[cfg(all(
+    doctest,
+    not(shuttle),
+    feature = "memory",
+    feature = "operations",
+    feature = "nodes"
+))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

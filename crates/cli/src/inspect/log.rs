@@ -69,6 +69,12 @@ enum Entry {
         bytes: String,
         ends_transaction: bool,
     },
+    Version {
+        page: u64,
+        psn: u64,
+        bytes: String,
+        ends_transaction: bool,
+    },
 }
 
 impl Arguments {
@@ -169,6 +175,16 @@ impl Group {
                     bytes,
                     ends_transaction,
                 } => (format!("journal {journal}"), bytes, ends_transaction),
+                Entry::Version {
+                    page,
+                    psn,
+                    bytes,
+                    ends_transaction,
+                } => (
+                    format!("page {page} version {psn}"),
+                    bytes,
+                    ends_transaction,
+                ),
             };
             let shown = bytes.get(..2 * SHOWN_BYTES).unwrap_or(bytes);
             let more = if shown.len() < bytes.len() { "…" } else { "" };
@@ -196,6 +212,12 @@ fn entries(payload: &[u8]) -> Result<Vec<Entry>, sardonyx_storage::log::record::
             Body::Journal { journal, row } => Entry::Journal {
                 journal,
                 bytes: hexadecimal(row),
+                ends_transaction,
+            },
+            Body::Version { page, psn } => Entry::Version {
+                page: page.0,
+                psn,
+                bytes: hexadecimal(&psn.to_le_bytes()),
                 ends_transaction,
             },
         }

@@ -1,4 +1,4 @@
-//! `trace`: makes, describes, converts and routes traces of transactions, for the simulation.
+//! `trace`: makes, records, describes, converts and routes traces of transactions, for the simulation.
 //!
 //! A trace is read as a stream wherever that suffices, and a file that is being made takes its name
 //! only when it is whole.
@@ -6,6 +6,7 @@
 mod convert;
 mod file;
 mod generate;
+mod record;
 mod route;
 mod stats;
 
@@ -13,7 +14,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 use clap::Subcommand;
 
-/// Make, describe, convert and route traces of transactions.
+/// Make, record, describe, convert and route traces of transactions.
 ///
 /// A trace has transactions with their types and page references; `docs/trace-format.md` describes
 /// its binary and its text form. A file that is damaged ends in an error that names byte or line,
@@ -21,6 +22,7 @@ use clap::Subcommand;
 ///
 /// Examples:
 ///   sardonyx trace generate -o paper.trace
+///   sardonyx trace record --nodes 4 --routing random -o recorded.trace
 ///   sardonyx trace stats paper.trace
 ///   sardonyx trace convert paper.trace paper.txt
 ///   sardonyx trace route paper.trace --nodes 8 -o routing.toml
@@ -37,6 +39,7 @@ enum Action {
     Stats(stats::Arguments),
     Convert(convert::Arguments),
     Route(route::Arguments),
+    Record(Box<record::Arguments>),
 }
 
 impl Arguments {
@@ -47,6 +50,7 @@ impl Arguments {
             Action::Stats(action) => action.run(output),
             Action::Convert(action) => action.run(output),
             Action::Route(action) => action.run(output),
+            Action::Record(action) => action.run(output),
         }
     }
 }

@@ -139,8 +139,9 @@ impl Route {
     }
 }
 
-/// Nodes of a type that are printed.
+/// Nodes of a type, and types, that are printed.
 const NODES_SHOWN: usize = 8;
+const TYPES_SHOWN: usize = 40;
 
 impl Report {
     fn print(&self, output: &mut Output) -> anyhow::Result<()> {
@@ -162,7 +163,7 @@ impl Report {
         });
         writeln!(output, "{table}")?;
         let mut table = Table::new(["type", "nodes"]);
-        for route in &self.routing {
+        for route in self.routing.iter().take(TYPES_SHOWN) {
             let parts = route.nodes.iter().take(NODES_SHOWN);
             let parts = parts.map(|part| format!("{} ({})", part.node, percent(part.share)));
             let mut nodes = parts.collect::<Vec<_>>().join(", ");
@@ -172,6 +173,9 @@ impl Report {
             table.row([route.name.clone(), nodes]);
         }
         write!(output, "{table}")?;
+        if let Some(more @ 1..) = self.routing.len().checked_sub(TYPES_SHOWN) {
+            writeln!(output, "and {more} more types: --json has them all")?;
+        }
         if let Some(file) = &self.file {
             let mut sheet = Sheet::default();
             sheet.heading(format!(

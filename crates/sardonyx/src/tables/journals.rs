@@ -7,7 +7,7 @@ use sardonyx_storage::journal::{JournalError, JournalPosition, JournalReader, Ro
 use sardonyx_table::{Journal, JournalRow};
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{Bound, Range, RangeBounds};
+use std::ops::RangeBounds;
 
 impl Tables {
     /// Calls `each` with every row of a journal that is durable now, oldest first, until it returns
@@ -71,8 +71,13 @@ impl Tables {
         let engine = self.kernel.engine();
         let commit = engine.commit();
         let (disk, manifest) = (engine.disk(), engine.manifest());
-        let rows = RowRange::open(disk, manifest, Some(journal.number()), half_open(range))?
-            .while_written(commit.segments(), commit.durable().group);
+        let rows = RowRange::open(
+            disk,
+            manifest,
+            Some(journal.number()),
+            JournalPosition::half_open(range),
+        )?
+        .while_written(commit.segments(), commit.durable().group);
         Ok(JournalRows {
             rows: Some(rows),
             of: PhantomData,
@@ -129,19 +134,4 @@ fn row_of<J: JournalRow>(bytes: &[u8]) -> Result<J, Error> {
         let text = format!("a row of journal {:?} has another length", J::NAME);
         Error::Damaged(text.into())
     })
-}
-
-/// The same range, its first position included, its last excluded.
-fn half_open(range: impl RangeBounds<JournalPosition>) -> Range<JournalPosition> {
-    let start = match range.start_bound() {
-        Bound::Included(start) => *start,
-        Bound::Excluded(before) => before.next(),
-        Bound::Unbounded => JournalPosition::START,
-    };
-    let end = match range.end_bound() {
-        Bound::Included(last) => last.next(),
-        Bound::Excluded(end) => *end,
-        Bound::Unbounded => JournalPosition::END,
-    };
-    start..end
 }

@@ -1,0 +1,236 @@
+//! `cluster`: several nodes on one database, as processes of this machine.
+//!
+//! The verbs are thin: starting, loading and comparing are the crate `cluster`'s. [`options`] has what several
+//! verbs ask for, [`show`] prints figures.
+
+mod bench;
+mod compare;
+pub mod options;
+pub mod place;
+pub mod show;
+mod takeover;
+
+use crate::exit::Exit;
+use crate::output::Output;
+use clap::Subcommand;
+use options::{Place, SettingOptions};
+use place::program;
+use sardonyx_cluster::nodes::Cluster;
+use sardonyx_cluster::request::NodeStatus;
+use sardonyx_cluster::setting::Coupling;
+use sardonyx_results::table::Table;
+use sardonyx_results::units::count;
+use serde::Serialize;
+use std::io::Write;
+
+/// Run several nodes that share a database, on this machine: start, look, drain, kill, measure.
+///
+/// Each node is a process with a buffer of its own. Closely coupled ones share locks, messages and pages in memory, and
+/// one log. Loosely coupled ones (--coupling loose) talk over TCP, and one more process, the page server, in the slot
+/// behind the last node's, has the pages and the logs; it, too, can be drained and killed, and `up` starts it again.
+/// `bench` needs none of the others: without --directory it starts nodes, measures them and ends them.
+///
+/// Examples:
+///   sardonyx cluster bench --nodes 4 --routing random --update noforce --seconds 5
+///   sardonyx cluster up --nodes 4
+///   sardonyx cluster up --nodes 4 --coupling loose --tls /etc/sardonyx --etcd http://127.0.0.1:2379
+///   sardonyx cluster bench --directory sardonyx-cluster --routing affinity
+///   sardonyx cluster kill 2
+///   sardonyx cluster status
+///   sardonyx cluster down
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Start nodes; of a directory that has some, those that do not run
+    Up(Up),
+    /// Show how each node is
+    Status(Place),
+    /// Have a node leave in order
+    Drain(One),
+    /// Kill a node (SIGKILL); the others recover what it held
+    Kill(One),
+    /// Have all nodes leave in order
+    Down(Place),
+    Bench(Box<bench::Arguments>),
+    Compare(Box<compare::Arguments>),
+    Takeover(Box<takeover::Arguments>),
+}
+
+#[derive(Debug, clap::Args)]
+struct Up {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    setting: SettingOptions,
+}
+
+#[derive(Debug, clap::Args)]
+struct One {
+    /// The node's slot, from 0
+    slot: usize,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Serialize)]
+struct Done {
+    directory: String,
+    what: String,
+    nodes: Vec<usize>,
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        match &self.action {
+            Action::Up(up) => up.run(output),
+            Action::Status(place) => status(place, output),
+            Action::Drain(one) => one.run("drained", Cluster::drain, output),
+            Action::Kill(one) => {
+                let kill = |cluster: &mut Cluster, slot| cluster.kill(slot).map(drop);
+                one.run("killed", kill, output)
+            }
+            Action::Down(place) => {
+                let mut cluster = Cluster::at(&place.directory)?;
+                let running = cluster.running();
+                cluster.down()?;
+                done(place, "drained", running, output)
+            }
+            Action::Bench(bench) => bench.run(output),
+            Action::Compare(compare) => compare.run(output),
+            Action::Takeover(takeover) => takeover.run(output),
+        }
+    }
+}
+
+fn done(place: &Place, what: &str, nodes: Vec<usize>, output: &mut Output) -> anyhow::Result<Exit> {
+    let directory = place.directory.display().to_string();
+    if output.is_json() {
+        let what = what.into();
+        output.value(&Done {
+            directory,
+            what,
+            nodes,
+        })?;
+    } else {
+        let slots: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+        match slots.is_empty() {
+            true => writeln!(output, "no node {what} in {directory}")?,
+            false => writeln!(output, "{what} in {directory}: node {}", slots.join(", "))?,
+        }
+    }
+    Ok(Exit::Done)
+}
+
+impl Up {
+    fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let mut cluster = match Cluster::at(&self.place.directory) {
+            // As they were made, unless something else is asked for.
+            Ok(cluster) if self.setting.is_empty() => cluster,
+            _ => Cluster::make(&self.place.directory, &self.setting.setting()?)?,
+        };
+        let running = cluster.running();
+        cluster.up(&program()?, false)?;
+        let mut started = cluster.running();
+        started.retain(|slot| !running.contains(slot));
+        done(&self.place, "started", started, output)
+    }
+}
+
+impl One {
+    fn run<E: Into<anyhow::Error>>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&mut Cluster, usize) -> Result<(), E>,
+        output: &mut Output,
+    ) -> anyhow::Result<Exit> {
+        let mut cluster = Cluster::at(&self.place.directory)?;
+        work(&mut cluster, self.slot).map_err(Into::into)?;
+        done(&self.place, what, vec![self.slot], output)
+    }
+}
+
+fn status(place: &Place, output: &mut Output) -> anyhow::Result<Exit> {
+    let cluster = Cluster::at(&place.directory)?;
+    let status = cluster.status();
+    if output.is_json() {
+        #[derive(Serialize)]
+        struct Report<'a> {
+            setting: &'a sardonyx_cluster::setting::Setting,
+            nodes: Vec<Option<NodeStatus>>,
+            /// Of loosely coupled nodes.
+            page_server: Option<NodeStatus>,
+        }
+        let setting = cluster.setting();
+        output.value(&Report {
+            setting,
+            nodes: status,
+            page_server: cluster.page_server(),
+        })?;
+        return Ok(Exit::Done);
+    }
+    writeln!(output, "{}\n", show::title(cluster.setting()))?;
+    let mut table = Table::new([
+        "node",
+        "state",
+        "#process",
+        "#life",
+        "#committed",
+        "#messages",
+        "#entry accesses",
+    ]);
+    let is_loose = cluster.setting().coupling == Coupling::Loose;
+    let connects = |slot| cluster.places().connect(slot).is_some();
+    let none = |slot: usize| {
+        let state = match connects(slot) {
+            true => "does not answer",
+            false => "does not run",
+        };
+        let mut row = vec![slot.to_string(), state.into()];
+        row.resize(7, String::new());
+        row
+    };
+    for (slot, status) in status.iter().enumerate() {
+        table.row(match status {
+            None => none(slot),
+            Some(node) => {
+                let counts = &node.counts;
+                let state = if node.runs { "runs a load" } else { "idle" };
+                vec![
+                    slot.to_string(),
+                    state.into(),
+                    node.process.to_string(),
+                    // A loosely coupled node has a number that no node before it had.
+                    match is_loose {
+                        true => node.node.to_string(),
+                        false => (node.node >> 6).to_string(),
+                    },
+                    count(counts.committed),
+                    count(counts.short_messages + counts.long_messages),
+                    match is_loose {
+                        true => "-".into(),
+                        false => count(counts.entry_reads + counts.entry_swaps),
+                    },
+                ]
+            }
+        });
+    }
+    if let Some(slot) = cluster.setting().page_server_slot() {
+        let mut row = none(slot);
+        if let Some(server) = cluster.page_server() {
+            row[1] = "page server".into();
+            row[2] = server.process.to_string();
+        } else {
+            row[1] = format!("page server, {}", row[1]);
+        }
+        table.row(row);
+    }
+    write!(output, "{table}")?;
+    Ok(Exit::Done)
+}
