@@ -22,6 +22,12 @@ pub fn group(bytes: &mut [u8]) {
     head(bytes, 64);
 }
 
+/// An entry of a log in a store: 64 bytes of head, then groups.
+pub fn entry(bytes: &mut [u8]) {
+    content(bytes, 64, 48, 60);
+    head(bytes, 64);
+}
+
 /// A backup slot: 4096 bytes of head, then the block.
 pub fn slot(bytes: &mut [u8]) {
     content(bytes, 4096, 20, 160);
@@ -97,7 +103,7 @@ fn content(bytes: &mut [u8], head: usize, length_at: usize, sum_at: usize) {
 }
 
 /// The checksum of a head, in its second word.
-fn head(bytes: &mut [u8], length: usize) {
+pub fn head(bytes: &mut [u8], length: usize) {
     if let Some(head) = bytes.get_mut(..length) {
         head[4..8].fill(0);
         let sum = crc32c::crc32c(head);

@@ -4,6 +4,7 @@ mod conditions;
 mod directory;
 mod log;
 mod pages;
+mod rows;
 mod storage;
 mod streams;
 
@@ -13,6 +14,8 @@ pub(crate) const ALL: &[Target] = &[
     log::RECORD,
     log::GROUP,
     log::SEGMENT,
+    log::ENTRY,
+    log::BOUNDARY,
     storage::MANIFEST,
     storage::SLOT,
     storage::CHUNK,
@@ -20,6 +23,7 @@ pub(crate) const ALL: &[Target] = &[
     pages::UNDO,
     pages::SCHEMA,
     conditions::CONDITION,
+    rows::ROW,
     streams::STANDBY,
     streams::TRACE,
     streams::TERMINAL,

@@ -1,5 +1,6 @@
 //! Long runs: `torture` kills a real process again and again, with an outside witness of what was
 //! acknowledged; `torture-mapped` does so with several processes on one mapped segment,
+//! `torture-nodes` with the processes of several nodes;
 //! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy;
 //! `torture-power` cuts the power below the file system under all of these; `torture-damage` damages
 //! files; `explore` crashes the simulated disk for as many seeds as you give; `fuzz` and `miri`. And checks that CI
@@ -8,6 +9,7 @@
 mod abuse;
 mod check_docs;
 mod complex_torture;
+mod connections;
 mod damage_torture;
 mod explore;
 mod fuzz;
@@ -16,6 +18,11 @@ mod mapped_torture;
 mod multilevel_operations;
 mod multilevel_torture;
 mod multilevel_victim;
+mod node_arena;
+mod node_events;
+mod node_faults;
+mod node_torture;
+mod node_victim;
 mod power;
 mod tools;
 mod torture;
@@ -39,6 +46,9 @@ enum Command {
     /// Kills one of several processes that share a mapped segment, or all of them, at random points,
     /// with every mechanism; checks what the survivors and a restart see.
     TortureMapped(mapped_torture::MappedTorture),
+    /// Kills and stops nodes of either coupling that share a database with debit-credit, one, several or all, also
+    /// while others are recovered, and their page server; checks every acknowledged transaction from outside.
+    TortureNodes(node_torture::NodeTorture),
     /// Kills a process that runs the complex-object benchmark under one strategy after the other, and
     /// its recovery, too, and compares every value with what was acknowledged.
     TortureComplex(complex_torture::ComplexTorture),
@@ -72,6 +82,9 @@ enum Command {
     /// The process that torture-mapped kills.
     #[command(hide = true)]
     MappedVictim(mapped_torture::MappedVictim),
+    /// The process that torture-nodes kills.
+    #[command(hide = true)]
+    NodeVictim(node_victim::NodeVictim),
     /// The process that torture-complex kills.
     #[command(hide = true)]
     ComplexVictim(complex_torture::ComplexVictim),
@@ -102,6 +115,8 @@ fn main() -> anyhow::Result<()> {
         Command::Victim(victim) => victim.run(),
         Command::TortureMapped(torture) => torture.run(),
         Command::MappedVictim(victim) => victim.run(),
+        Command::TortureNodes(torture) => torture.run(),
+        Command::NodeVictim(victim) => victim.run(),
         Command::TortureComplex(torture) => torture.run(),
         Command::ComplexVictim(victim) => victim.run(),
         Command::TortureMultilevel(torture) => torture.run(),

@@ -244,7 +244,7 @@ impl Victim {
 }
 
 /// One line of 16 bytes; pipes take up to 4096 bytes whole.
-fn tell(client: u64, acknowledged: u64) -> std::io::Result<()> {
+pub(crate) fn tell(client: u64, acknowledged: u64) -> std::io::Result<()> {
     let mut line = [0u8; 16];
     line[..8].copy_from_slice(&client.to_le_bytes());
     line[8..].copy_from_slice(&acknowledged.to_le_bytes());

@@ -7,7 +7,9 @@
 use anyhow::{Context, bail};
 use sardonyx_workload::random::Random;
 use std::io::Read;
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Starts a process, listens to it, and kills it a moment after so many acknowledgements. Notes by
@@ -52,4 +54,28 @@ pub(crate) fn recover_and_die(command: &mut Command, random: &mut Random) -> any
     child.kill()?;
     child.wait()?;
     Ok(())
+}
+
+/// Listens to a process in a thread, for those who have several: notes by worker what it was told last.
+#[derive(Debug)]
+pub(crate) struct Listener(std::thread::JoinHandle<()>);
+
+impl Listener {
+    /// Listens to what a process tells. Counts only grow, so those of a worker's earlier lives are never undone.
+    pub(crate) fn new(mut told: ChildStdout, acknowledged: Arc<[AtomicU64]>) -> Listener {
+        Listener(std::thread::spawn(move || {
+            let mut line = [0u8; 16];
+            // After a kill, what stands in the pipe was still said by the living.
+            while told.read_exact(&mut line).is_ok() {
+                let word = |at: usize| u64::from_le_bytes(line[at..at + 8].try_into().expect("8"));
+                acknowledged[word(0) as usize].fetch_max(word(8), Ordering::SeqCst);
+            }
+        }))
+    }
+
+    /// Returns when everything that the process has told is noted; it must have ended.
+    pub(crate) fn end(self) -> anyhow::Result<()> {
+        let heard = self.0.join();
+        heard.map_err(|_| anyhow::anyhow!("a process told what no worker tells"))
+    }
 }

@@ -1,4 +1,4 @@
-//! The log: redo records, commit groups, and a scan of whole segments.
+//! The log: redo records, commit groups, a scan of whole segments; entries of a log in a store, and its boundary.
 
 use std::sync::Arc;
 
@@ -9,6 +9,9 @@ use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::log::segment::segment_file;
 use sardonyx_storage::log::{LogLayout, LogPosition};
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::remote_log::boundary::{BOUNDARY_BYTES, Boundary};
+use sardonyx_storage::remote_log::entry::{Entry, EntryBuilder, decode_head};
+use sardonyx_storage::remote_log::position::{EntryPosition, Epoch};
 
 use crate::{Target, reseal, seeds};
 
@@ -59,6 +62,54 @@ pub(super) const SEGMENT: Target = Target {
     runs: 1_000,
 };
 
+pub(super) const ENTRY: Target = Target {
+    name: "entry",
+    what: "an entry of a log in a store",
+    seeds: || {
+        let at = EntryPosition::START;
+        let fence = Entry::fence(seeds::IDENTITY, at, Epoch(1), 7);
+        let mut entry = EntryBuilder::new();
+        groups().iter().take(2).for_each(|group| entry.push(group));
+        let entry = entry.seal(seeds::IDENTITY, fence.head().position_after());
+        let all = [Some(fence), entry].into_iter().flatten();
+        all.map(|entry| entry.bytes().to_vec()).collect()
+    },
+    run: |input| {
+        entry(input);
+        let mut bytes = input.to_vec();
+        reseal::entry(&mut bytes);
+        entry(&bytes);
+    },
+    runs: 20_000,
+};
+
+pub(super) const BOUNDARY: Target = Target {
+    name: "boundary",
+    what: "the boundary of a log in a store",
+    seeds: || {
+        let position = EntryPosition {
+            next: 12,
+            epoch: Epoch(3),
+            writer: 7,
+            checksum: 9,
+        };
+        let boundary = Boundary {
+            counter: 2,
+            position,
+            by: 5,
+            ..Boundary::none(seeds::IDENTITY)
+        };
+        vec![boundary.encode().to_vec()]
+    },
+    run: |input| {
+        boundary(input);
+        let mut bytes = input.to_vec();
+        reseal::head(&mut bytes, BOUNDARY_BYTES);
+        boundary(&bytes);
+    },
+    runs: 20_000,
+};
+
 fn groups() -> Vec<Vec<u8>> {
     seeds::units(&seeds::in_folder("log/"), *b"SdxG")
 }
@@ -95,6 +146,40 @@ fn group(bytes: &[u8]) {
         && header.payload_is_valid(payload)
     {
         records(payload);
+    }
+}
+
+/// An entry that is read is written the same, and follows only where it says.
+fn entry(bytes: &[u8]) {
+    let Ok(entry) = Entry::decode(bytes.to_vec()) else {
+        return;
+    };
+    assert_eq!(entry.bytes(), bytes);
+    let head = *entry.head();
+    assert_eq!(decode_head(bytes), Ok(head));
+    let before = EntryPosition {
+        next: head.number,
+        epoch: head.epoch,
+        writer: head.writer,
+        checksum: head.checksum_before,
+    };
+    let again = match head.is_fence() {
+        true => Some(Entry::fence(head.identity, before, head.epoch, head.writer)),
+        false => {
+            let mut builder = EntryBuilder::new();
+            builder.push(entry.payload());
+            builder.seal(head.identity, before)
+        }
+    };
+    assert_eq!(again.as_ref(), Some(&entry));
+    let follows = before.after(head.identity, &entry).is_ok();
+    assert_eq!(follows, !head.is_fence(), "a fence begins a later epoch");
+}
+
+/// A boundary that is read is written the same.
+fn boundary(bytes: &[u8]) {
+    if let Ok(boundary) = Boundary::decode(bytes) {
+        assert_eq!(boundary.encode(), bytes);
     }
 }
 

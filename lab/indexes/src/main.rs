@@ -16,6 +16,7 @@ use peers::Ordered;
 use scc::TreeIndex;
 use std::collections::BTreeMap;
 use std::hint::black_box;
+use std::process::Command;
 use std::time::Instant;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -143,26 +144,44 @@ fn measure<T: Ordered>(rows: &[Row]) -> Figures {
     }
 }
 
+/// Each in a process of its own: memory that another one gave back would not be counted.
+const INDEXES: [&str; 5] = ["std", "indexset", "crossbeam", "scc", "sardonyx"];
+
+fn figures_of(index: &str, rows: &[Row]) -> Result<Vec<Figures>, Box<dyn std::error::Error>> {
+    Ok(match index {
+        "std" => vec![measure::<BTreeMap<u64, u64>>(rows)],
+        "indexset" => vec![measure::<indexset::BTreeMap<u64, u64>>(rows)],
+        "crossbeam" => vec![measure::<SkipMap<u64, u64>>(rows)],
+        "scc" => vec![measure::<TreeIndex<u64, u64>>(rows)],
+        "sardonyx" => ours::measure(rows)?,
+        other => return Err(format!("no index is called {other}").into()),
+    })
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let count = std::env::args().nth(1);
+    let mut arguments = std::env::args().skip(1);
+    let count = arguments.next();
     let count: u64 = count.map_or(Ok(1_000_000), |text| text.parse())?;
+    let Some(index) = arguments.next() else {
+        println!("{count} rows of 104 bytes; millions a second:");
+        println!(
+            "index                  inserts   built  point reads  rows in ranges of {LENGTH}  bytes an entry"
+        );
+        for index in INDEXES {
+            let mut one = Command::new(std::env::current_exe()?);
+            let ended = one.args([&count.to_string(), index]).status()?;
+            if !ended.success() {
+                return Err(format!("{index}: {ended}").into());
+            }
+        }
+        return Ok(());
+    };
     let row = |number| Row {
         id: key_of(number, count),
         filler: [number; 12],
     };
     let rows: Vec<Row> = (0..count).map(row).collect();
-    let mut all = vec![
-        measure::<BTreeMap<u64, u64>>(&rows),
-        measure::<indexset::BTreeMap<u64, u64>>(&rows),
-        measure::<SkipMap<u64, u64>>(&rows),
-        measure::<TreeIndex<u64, u64>>(&rows),
-    ];
-    all.extend(ours::measure(&rows)?);
-    println!("{count} rows of 104 bytes; millions a second:");
-    println!(
-        "index                  inserts   built  point reads  rows in ranges of {LENGTH}  bytes an entry"
-    );
-    for figures in all {
+    for figures in figures_of(&index, &rows)? {
         println!(
             "{:<22} {:>7.2} {:>7.2} {:>12.2} {:>22.1} {:>15.1}",
             figures.name,

@@ -107,6 +107,14 @@ pub trait Reader {
     /// Whatever the engine says; also if one is not there.
     fn get(&mut self, ids: &[u64]) -> Result<Seen, Failure>;
 
+    /// Reads these accounts by their primary key with the engine's call for many keys at once, if it has one.
+    ///
+    /// # Errors
+    /// As [`Reader::get`].
+    fn get_many(&mut self, _ids: &[u64]) -> Option<Result<Seen, Failure>> {
+        None
+    }
+
     /// From each of these ids on, reads `length` accounts in the order of the primary key; fewer at the end.
     ///
     /// # Errors

@@ -7,8 +7,8 @@ use super::database::{AccountOrder, CustomerOrder, Database, OnAccount, OnCustom
 use super::database::{Reader, Reading};
 use super::rows::{Account, Customer, by_balance, by_name, id_of};
 use rocksdb::{
-    Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBRawIterator, IteratorMode, Snapshot,
-    WriteBatch, WriteOptions,
+    Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBRawIterator, IteratorMode, ReadOptions,
+    Snapshot, WriteBatch, WriteOptions,
 };
 use sardonyx_lab::Failure;
 use sardonyx_lab::product::Product;
@@ -81,6 +81,8 @@ impl Database for RocksDb {
         let accounts = self.family(ACCOUNTS)?;
         reading(&mut Read {
             scan: snapshot.raw_iterator_cf(accounts),
+            database: &self.database,
+            in_snapshot: in_snapshot(&snapshot),
             snapshot: &snapshot,
             accounts,
         })
@@ -165,7 +167,15 @@ impl RocksDb {
     }
 }
 
+fn in_snapshot(snapshot: &Snapshot<'_>) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.set_snapshot(snapshot);
+    options
+}
+
 struct Read<'a> {
+    database: &'a DB,
+    in_snapshot: ReadOptions,
     snapshot: &'a Snapshot<'a>,
     accounts: &'a ColumnFamily,
     /// One for all scans: to make one costs more than a scan.
@@ -182,6 +192,23 @@ impl Reader for Read<'_> {
             seen.row(key, &found.ok_or(Missing { key })?);
         }
         Ok(seen)
+    }
+
+    fn get_many(&mut self, ids: &[u64]) -> Option<Result<Seen, Failure>> {
+        let keys: Vec<_> = ids.iter().map(|id| id.to_be_bytes()).collect();
+        let options = &self.in_snapshot;
+        let found = self
+            .database
+            .batched_multi_get_cf_opt(self.accounts, &keys, false, options);
+        let mut seen = Seen::default();
+        for (&key, value) in ids.iter().zip(found) {
+            match value {
+                Ok(Some(value)) => seen.row(key, &value),
+                Ok(None) => return Some(Err(Missing { key }.into())),
+                Err(error) => return Some(Err(error.into())),
+            }
+        }
+        Some(Ok(seen))
     }
 
     fn scan(&mut self, from: &[u64], length: usize) -> Result<Seen, Failure> {

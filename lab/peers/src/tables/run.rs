@@ -98,6 +98,8 @@ pub struct ReadFigures {
     pub load_seconds: f64,
     /// Point reads a second.
     pub reads_per_second: f64,
+    /// Point reads a second by the call for many keys at once.
+    pub together_per_second: Option<f64>,
     /// Accounts met by ranges a second.
     pub scanned_per_second: f64,
 }
@@ -185,6 +187,9 @@ fn measure(plan: &Plan, progress: &mut impl FnMut(&str)) -> Result<Figures, Expe
     Ok(figures)
 }
 
+/// A call of a reader for ids that were drawn; none if the engine has no such call.
+type Call<'a> = dyn FnMut(&mut dyn Reader, &[u64]) -> Option<Result<Seen, Failure>> + 'a;
+
 /// One engine's turn.
 struct Run<'a> {
     plan: &'a Plan,
@@ -223,10 +228,16 @@ impl Run<'_> {
         let place = self.place()?;
         let (mut database, load_seconds) = self.loaded(&place, self.plan.rows)?;
         let mut random = Random::new(self.plan.seed);
-        let mut rates = (0.0, 0.0);
+        let (mut points, mut together, mut ranges) = (None, None, None);
         let read = database.read(&mut |reader| {
-            rates.0 = self.read_for(&mut random, READ_TOGETHER, 1, reader)?;
-            rates.1 = self.read_for(&mut random, SCANNED_TOGETHER, SCAN_ROWS, reader)?;
+            let mut rate = |keys, rows, read: &mut Call<'_>| {
+                self.read_for(&mut random, keys, rows, &mut |ids| read(reader, ids))
+            };
+            points = rate(READ_TOGETHER, 1, &mut |reader, ids| Some(reader.get(ids)))?;
+            together = rate(READ_TOGETHER, 1, &mut |reader, ids| reader.get_many(ids))?;
+            ranges = rate(SCANNED_TOGETHER, SCAN_ROWS, &mut |reader, ids| {
+                Some(reader.scan(ids, SCAN_ROWS as usize))
+            })?;
             Ok(())
         });
         read.map_err(self.engine.failed("read accounts"))?;
@@ -235,29 +246,31 @@ impl Run<'_> {
         Ok(ReadFigures {
             name: self.engine.name,
             load_seconds,
-            reads_per_second: rates.0,
-            scanned_per_second: rates.1,
+            reads_per_second: points.unwrap_or_default(),
+            together_per_second: together,
+            scanned_per_second: ranges.unwrap_or_default(),
         })
     }
 
-    /// Reads accounts from ids that are drawn on, so many from each, and says how many a second.
+    /// Reads `length` accounts from each of the ids that are drawn, and says how many a second; none if the engine
+    /// has no such call.
     fn read_for(
         &self,
         random: &mut Random,
         together: u64,
         length: u64,
-        reader: &mut dyn Reader,
-    ) -> Result<f64, Failure> {
+        read: &mut dyn FnMut(&[u64]) -> Option<Result<Seen, Failure>>,
+    ) -> Result<Option<f64>, Failure> {
         let (mut rows, mut busy) = (0, Duration::ZERO);
         while rows == 0 || busy < self.plan.time {
             let ids: Vec<u64> = (0..together)
                 .map(|_| random.below(self.plan.rows))
                 .collect();
             let started = Instant::now();
-            let seen = match length {
-                1 => reader.get(&ids)?,
-                _ => reader.scan(&ids, length as usize)?,
+            let Some(seen) = read(&ids) else {
+                return Ok(None);
             };
+            let seen = seen?;
             busy += started.elapsed();
             rows += seen.rows;
             let mut expected = Seen::default();
@@ -269,7 +282,7 @@ impl Run<'_> {
                 return Err(format!("it saw {seen:?}, and should have seen {expected:?}").into());
             }
         }
-        Ok(rows as f64 / busy.as_secs_f64())
+        Ok(Some(rows as f64 / busy.as_secs_f64()))
     }
 
     fn inserts(&self) -> Result<Vec<InsertFigures>, ExperimentError> {

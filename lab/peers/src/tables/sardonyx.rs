@@ -181,6 +181,19 @@ impl Reader for Read<'_> {
         Ok(seen)
     }
 
+    fn get_many(&mut self, ids: &[u64]) -> Option<Result<Seen, Failure>> {
+        let accounts = self.by_id.get_many(ids.iter().copied());
+        let mut seen = Seen::default();
+        for (&key, account) in ids.iter().zip(accounts) {
+            match account {
+                Ok(Some(account)) => account.see(&mut seen),
+                Ok(None) => return Some(Err(Missing { key }.into())),
+                Err(error) => return Some(Err(error.into())),
+            }
+        }
+        Some(Ok(seen))
+    }
+
     fn scan(&mut self, from: &[u64], length: usize) -> Result<Seen, Failure> {
         let mut seen = Seen::default();
         for &from in from {

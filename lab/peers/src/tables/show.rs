@@ -24,6 +24,12 @@ pub fn findings(report: &Report<Figures>) -> serde_json::Result<Findings> {
             .number("ratio", "", Unit::Decimals(3), |one| {
                 one.reads_per_second / points
             })
+            .maybe(
+                "many keys together",
+                "together_per_second",
+                Unit::PerSecond,
+                |one| one.together_per_second,
+            )
             .number(
                 "rows in ranges",
                 "scanned_per_second",
