@@ -5,6 +5,7 @@
 //! - [`process`]: whether this is still the process that opened a handle, or a forked child of it;
 //! - [`inherited`]: advisory locks that a forked child leaves to its parent;
 //! - [`shared_file`], [`shared_words`]: memory that several processes share, and who of them lives;
+//! - [`lease`]: how a process that is stopped is found, and finds out itself;
 //! - [`signals`]: library threads block signals, which belong to the program;
 //! - [`error`]: the one error that a user meets, by what can be done about it;
 //! - [`user_code`]: closures, destructors and wakers of users, whose panics are caught;
@@ -31,6 +32,7 @@ pub mod bytes;
 pub mod error;
 pub mod hash;
 pub mod inherited;
+pub mod lease;
 pub mod process;
 pub mod random;
 pub mod shared_file;

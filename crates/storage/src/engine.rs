@@ -7,30 +7,47 @@
 //!   the right to append ([`Engine::pen`]);
 //! - all processes that have it open: [`open_first`] and [`join`]. Whoever waits first writes for all, with
 //!   its [`crate::log::LogLeader`]; an [`Election`] says which process drives the work ([`Driver`]);
-//! - a primary elsewhere, whose groups are received: [`StandbyEngine`].
+//! - a primary elsewhere, whose groups are received: [`StandbyEngine`]; or read from a store: [`Replica`].
+//!
+//! With a log in a store, too ([`RemoteLog`]), the directory and the store are made one first (`claiming`).
 
 mod background;
+mod base;
+mod claiming;
+mod clone;
 mod compaction;
 mod driver;
 mod election;
 mod error;
+mod lagging;
 mod leftovers;
 mod opening;
 mod options;
+mod remote;
+mod replica;
+mod retention;
+mod seed;
 mod sharing;
 mod standby;
 
+pub use base::{check_base, get_base, newest_base, read_base, remove_base};
+pub use claiming::{MANIFEST_OBJECT, follow_store, stored_manifest};
+pub use clone::{CloneUntil, Cloned, clone_at};
 pub use compaction::{CompactionError, Ended};
 pub use driver::{Driver, DriverError};
 pub use election::{Election, SharedMemory};
 pub use error::OpenError;
 pub use opening::{create_database, exists, locked, new_manifest, open_patiently, take_lock};
 pub use options::StorageOptions;
+pub use remote::{DurableAt, RemoteLog};
+pub use replica::{Replica, ReplicaError};
+pub use retention::{Deleted, KeepInStore, delete_past};
+pub use seed::{SEEDING_FILE, clear_unfinished_seed, seed_database};
 pub use sharing::{ELECTION_FILE, FirstLock, FirstOpening, OPENING_FILE, OpeningLock, SharedLock};
 pub use sharing::{join, lock_opening, open_first, record_end};
 pub use standby::{AppendError, BATCH_GROUPS_MAX, LogEnd, StandbyEngine};
 
-use crate::checkpoint::{CheckpointPlace, CheckpointStage, ShippedLog};
+use crate::checkpoint::{CheckpointPlace, CheckpointStage, SeedSource, ShippedLog};
 use crate::disk::{Disk, DiskLock};
 use crate::log::seal::Sequencer;
 use crate::log::writer::LogWriter;
@@ -41,6 +58,7 @@ use crate::store::PageStore;
 use crate::supervisor::{Supervisor, Threads};
 use background::Background;
 use opening::{Ready, Writers};
+use remote::Remote;
 use sardonyx_base::process::Process;
 use std::sync::Arc;
 
@@ -69,6 +87,9 @@ pub struct Engine {
     threads: Threads,
     closed: bool,
     shipped: Option<ShippedLog>,
+    /// Where a standby's seed is to be had.
+    seeds: Option<Arc<dyn SeedSource>>,
+    remote: Option<Remote>,
     /// Taken only to be given back when all threads have ended.
     lock: Option<Box<dyn DiskLock>>,
 }
@@ -81,7 +102,19 @@ impl Engine {
         {
             return Err(OpenError::StandbyWithoutThreads);
         }
+        if let Some(remote) = &options.remote {
+            claiming::check(&options, remote)?;
+            if matches!(options.checkpoint, CheckpointPlace::Standby(_)) {
+                let reason =
+                    "checkpoints at a standby and a log in a store do not go together".into();
+                return Err(OpenError::StoreImpossible { reason });
+            }
+        }
         let lock = take_lock(&disk, options.wait_for_lock)?;
+        let claimed = match &options.remote {
+            Some(remote) => Some((remote, claiming::claim(&disk, &options, remote)?)),
+            None => None,
+        };
         let ready = opening::open(&disk, &options, Writers::Alone)?;
         let Ready {
             manifest,
@@ -94,6 +127,10 @@ impl Engine {
             places,
             ..
         } = ready;
+        if let Some((_, claimed)) = &claimed {
+            // Recovery has made stable what was compared.
+            claimed.known.write(&*disk)?;
+        }
         let lock = places.with(lock);
         let layout = manifest.log_layout();
         let background =
@@ -101,7 +138,9 @@ impl Engine {
         background
             .supply
             .prepare_for_opening(end, options.segments_prepared(layout))?;
-        let commit = Arc::new(LogWriter::new(
+        let remote = claimed
+            .map(|(remote, claimed)| Remote::new(remote, claimed, &disk, &background.segments));
+        let commit = LogWriter::new(
             background.segments.clone(),
             background.supply.clone(),
             Sequencer::new(layout, manifest.incarnation, end),
@@ -109,7 +148,11 @@ impl Engine {
             options.limits,
             background.feeds.clone(),
             options.drive(),
-        ));
+        );
+        let commit = Arc::new(match &remote {
+            Some(remote) => remote.arrange(commit),
+            None => commit,
+        });
         let (told, waiters) = (commit.clone(), background.stage.clone());
         let supervisor = Supervisor::numbered(commit.engine(), move |error| {
             waiters.give_up(&error);
@@ -124,6 +167,8 @@ impl Engine {
             threads: Threads::new(supervisor),
             closed: false,
             shipped: None,
+            seeds: None,
+            remote,
             lock: Some(lock),
         };
         Ok(Opened {
@@ -131,6 +176,12 @@ impl Engine {
             store,
             report,
         })
+    }
+
+    /// Where the pages are to be had of which a standby that has nothing is made, if the log does not reach back to the
+    /// beginning. For whoever starts the engine, before that.
+    pub fn set_seeds(&mut self, seeds: Arc<dyn SeedSource>) {
+        self.seeds = Some(seeds);
     }
 
     /// Starts the logging, preparing and checkpointing threads, or the one that carries the log to
@@ -144,6 +195,9 @@ impl Engine {
             self.threads
                 .spawn(format!("logging-{n}"), move || commit.run());
         }
+        if let Some(remote) = &mut self.remote {
+            remote.start(&self.commit, &mut self.threads);
+        }
         self.background.start(&mut self.threads);
         if !self.options.closing_checkpoint.is_zero() {
             self.checkpoint()
@@ -154,7 +208,8 @@ impl Engine {
             let (disk, manifest) = (self.disk.clone(), self.manifest.clone());
             let interval = self.options.standbys_checkpoint_interval();
             let commit = self.commit.clone();
-            let log = ShippedLog::new(disk, manifest, commit, self.checkpoint(), interval);
+            let log = ShippedLog::new(disk, manifest, commit, self.checkpoint(), interval)
+                .with_seeds(self.seeds.clone());
             self.shipped = Some(log.clone());
             self.threads.spawn("standby", move || standby.run(&log));
         }
@@ -214,6 +269,9 @@ impl Engine {
     /// that fails nothing is lost but this: the end that was recorded at the opening stays.
     pub fn record_end(&mut self) {
         let end = self.commit.durable();
+        if let Err(error) = self.commit.wait_until_stable(end) {
+            return tracing::warn!(%error, "the log's end was not recorded");
+        }
         self.checkpoint()
             .settle(end, self.options.closing_checkpoint);
         match opening::record_end(&*self.disk, &self.manifest, end) {
@@ -236,6 +294,9 @@ impl Engine {
         self.background.close();
         if let Some(log) = &self.shipped {
             log.close();
+        }
+        if let Some(remote) = &self.remote {
+            remote.close();
         }
         if self.threads.supervisor().is_own_thread() {
             let lock = self.lock.take();

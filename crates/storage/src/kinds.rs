@@ -3,13 +3,16 @@
 use crate::catalogue::CatalogueError;
 use crate::checkpoint::{CheckpointError, RemoteError};
 use crate::disk::DiskError;
-use crate::engine::{CompactionError, OpenError};
+use crate::engine::{AppendError, CompactionError, OpenError, ReplicaError};
 use crate::journal::JournalError;
 use crate::log::LogError;
 use crate::log::SharedLogError;
 use crate::manifest::ManifestError;
 use crate::places::PlacesError;
 use crate::recovery::RecoveryError;
+use crate::remote_log::RemoteLogError;
+use crate::remote_log::known::KnownError;
+use crate::remote_log::store::StoreError as RemoteStoreError;
 use crate::store::StoreError;
 use sardonyx_base::error::{CrateError, Error, Kind};
 
@@ -139,7 +142,10 @@ impl CrateError for RemoteError {
     fn kind(&self) -> Kind {
         match self {
             RemoteError::Forked => Error::Forked,
-            RemoteError::Unreachable { .. } | RemoteError::Failed { .. } => Error::Unavailable,
+            RemoteError::Unreachable { .. }
+            | RemoteError::Failed { .. }
+            | RemoteError::NotSeeded { .. } => Error::Unavailable,
+            RemoteError::Transport { source, .. } => source.kind(),
             RemoteError::Store(error) => error.kind(),
             _ => Error::Refused,
         }
@@ -215,6 +221,48 @@ impl CrateError for CompactionError {
     }
 }
 
+impl CrateError for RemoteLogError {
+    fn kind(&self) -> Kind {
+        match self {
+            RemoteLogError::Store(error) if error.is_unclear() => Error::Unavailable,
+            RemoteLogError::Store(RemoteStoreError::Encryption { .. }) => Error::Damaged,
+            RemoteLogError::Fenced { .. } | RemoteLogError::Unknown { .. } => Error::Unavailable,
+            RemoteLogError::Entry { .. }
+            | RemoteLogError::Chain { .. }
+            | RemoteLogError::Hole { .. }
+            | RemoteLogError::Groups { .. }
+            | RemoteLogError::Primary { .. }
+            | RemoteLogError::Base { .. }
+            | RemoteLogError::Boundary { .. } => Error::Damaged,
+            RemoteLogError::TooLarge { .. } | RemoteLogError::UsedUp { .. } => Error::Limit,
+            RemoteLogError::Store(_)
+            | RemoteLogError::BehindBoundary { .. }
+            | RemoteLogError::Identity { .. }
+            | RemoteLogError::Empty => Error::Refused,
+        }
+    }
+}
+
+impl CrateError for AppendError {
+    fn kind(&self) -> Kind {
+        match self {
+            AppendError::Log(error) => error.kind(),
+            AppendError::Chain { .. } | AppendError::NoGroup { .. } => Error::Damaged,
+            AppendError::Superseded => Error::Locked,
+            AppendError::Poisoned { .. } => Error::Poisoned,
+        }
+    }
+}
+
+impl CrateError for ReplicaError {
+    fn kind(&self) -> Kind {
+        match self {
+            ReplicaError::Append(error) => error.kind(),
+            ReplicaError::Remote(error) => error.kind(),
+        }
+    }
+}
+
 impl CrateError for OpenError {
     fn kind(&self) -> Kind {
         match self {
@@ -229,7 +277,15 @@ impl CrateError for OpenError {
             OpenError::Absent { .. } => Error::NotFound,
             OpenError::Option { .. }
             | OpenError::StandbyWithoutThreads
-            | OpenError::StandbyWhileShared => Error::Refused,
+            | OpenError::StandbyWhileShared
+            | OpenError::StoreBehind
+            | OpenError::StoreForked { .. }
+            | OpenError::StoreImpossible { .. }
+            | OpenError::StoreMissing { .. } => Error::Refused,
+            OpenError::Known(KnownError::Disk(error)) => error.kind(),
+            OpenError::Known(_) => Error::Damaged,
+            OpenError::Store(error) => error.kind(),
+            OpenError::Append(error) => error.kind(),
         }
     }
 

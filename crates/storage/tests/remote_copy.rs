@@ -17,7 +17,7 @@ use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::position::EntryPosition;
 use sardonyx_storage::remote_log::shell::{Follower, Patience, RemoteWriter};
 use sardonyx_storage::remote_log::store::{
-    Appended, BoundaryVersion, Listed, RemoteStore, StoreError, StoredBoundary, Swapped,
+    Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex};
@@ -88,11 +88,16 @@ impl RemoteStore for Store {
         Ok(())
     }
 
-    fn read_boundary(&self) -> Result<Option<StoredBoundary>, StoreError> {
+    fn read_register(&self, _: Register) -> Result<Option<StoredRegister>, StoreError> {
         Ok(None)
     }
 
-    fn swap_boundary(&self, _: Option<&BoundaryVersion>, _: &[u8]) -> Result<Swapped, StoreError> {
+    fn swap_register(
+        &self,
+        _: Register,
+        _: Option<&RegisterVersion>,
+        _: &[u8],
+    ) -> Result<Swapped, StoreError> {
         Ok(Swapped::Conflict)
     }
 }

@@ -12,7 +12,8 @@
 //! - [`CheckpointStage`]: the checkpointers of all stripes, on threads or pumped;
 //! - `ledger`: how far they are, what is wanted, and why none can be taken, wherever they are taken;
 //! - `settle`: checkpoints that an orderly end takes;
-//! - [`remote`]: checkpoints taken at a standby instead (the TPK paper's configuration C).
+//! - [`remote`]: checkpoints taken at a standby instead (the TPK paper's configuration C); `seeds`: of what a standby
+//!   is made that has nothing.
 //!
 //! **Better than the source.** In the TPK paper the log accumulates in a queue while DB' is written
 //! out. Here every block carries its own log position, so groups are applied between two block
@@ -33,6 +34,7 @@ mod install;
 mod interval;
 mod ledger;
 pub mod remote;
+mod seeds;
 mod settle;
 pub mod shadow;
 pub mod slot;
@@ -45,6 +47,7 @@ pub use interval::CheckpointInterval;
 pub use ledger::{CheckpointTotals, Waiting};
 pub use remote::{CheckpointPlace, Image, RemoteCheckpointer, RemoteError, RemoteProgress};
 pub use remote::{ShippedGroup, ShippedLog};
+pub use seeds::{Seed, SeedError, SeedPages, SeedSource};
 pub use stage::CheckpointStage;
 
 pub(crate) use backup::BackupFile;

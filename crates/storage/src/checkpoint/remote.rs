@@ -11,7 +11,7 @@
 //! Source: TPK paper, section 3, configuration C.
 
 use super::ledger::Ledger;
-use super::{CheckpointInterval, CheckpointStage};
+use super::{CheckpointInterval, CheckpointStage, Seed, SeedError, SeedSource};
 use crate::disk::Disk;
 use crate::log::follow::Follower;
 use crate::log::group::GroupHeader;
@@ -23,6 +23,7 @@ use crate::manifest::Manifest;
 use crate::store::{PageStore, StoreError};
 use sardonyx_base::process::FORKED;
 use sardonyx_base::sync::futex::Mutex;
+use sardonyx_base::transport::TransportError;
 use sardonyx_base::user_code::wake;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -89,6 +90,14 @@ pub enum RemoteError {
         /// What happened.
         cause: String,
     },
+    /// The two ends do not come together: one does not trust the other, or they use different transports.
+    #[error("the standby at {address} cannot be talked to: {source}")]
+    Transport {
+        /// Its address.
+        address: String,
+        /// Why, and what to do.
+        source: TransportError,
+    },
     /// It is there and cannot work.
     #[error("the standby at {address} cannot go on: {reason}")]
     Failed {
@@ -143,7 +152,7 @@ pub enum RemoteError {
     #[error(
         "the standby at {address} lacks the log from group {group} on, and the log here no longer \
          reaches back so far: it is not the standby that freed it; start the right one there, or \
-         give it a copy of that one's directory"
+         give it an empty directory"
     )]
     TooOld {
         /// Its address.
@@ -161,6 +170,17 @@ pub enum RemoteError {
         address: String,
         /// The first group that it lacks.
         group: u64,
+    },
+    /// The standby has nothing, and is not made of the pages here.
+    #[error(
+        "the standby at {address} has no database, the log here no longer reaches back to the beginning, and the pages \
+         here are not to be had for it: {reason}"
+    )]
+    NotSeeded {
+        /// Its address.
+        address: String,
+        /// Why not.
+        reason: String,
     },
     /// The image does not fit into memory.
     #[error("the standby's image does not fit: {0}")]
@@ -193,6 +213,7 @@ pub struct ShippedLog {
     /// How far apart checkpoints are, if that is chosen here and not at the standby.
     interval: Option<CheckpointInterval>,
     closing: Arc<Closing>,
+    seeds: Option<Arc<dyn SeedSource>>,
 }
 
 /// A commit group for the standby.
@@ -226,7 +247,36 @@ impl ShippedLog {
             ledger: stage.ledger().clone(),
             interval,
             closing: Arc::default(),
+            seeds: None,
         }
+    }
+
+    /// With a source of seeds, if there is one.
+    pub(crate) fn with_seeds(mut self, seeds: Option<Arc<dyn SeedSource>>) -> Self {
+        self.seeds = seeds;
+        self
+    }
+
+    /// The seed of a standby that has nothing, as of now; `None`: there is no source of any. The log is kept from there
+    /// on, since no standby says that it may go. Waits for a group.
+    ///
+    /// # Errors
+    /// [`SeedError`].
+    pub fn seed(&self) -> Result<Option<Seed>, SeedError> {
+        let Some(source) = &self.seeds else {
+            return Ok(None);
+        };
+        let pages = source.pages()?;
+        let position = pages.position();
+        let last = self.group_before(position).map_err(SeedError::new)?;
+        let missing = || SeedError::new(format!("the group before {} is not here", position.group));
+        let mut follower = self.follow(last.ok_or_else(missing)?.position_before());
+        let read = follower.next_group(position).map_err(SeedError::new)?;
+        let (_, bytes) = read.ok_or_else(missing)?;
+        Ok(Some(Seed {
+            last_group: bytes.into(),
+            pages,
+        }))
     }
 
     /// The database is being closed.

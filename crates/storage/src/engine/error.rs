@@ -1,11 +1,14 @@
 //! Why a database cannot be opened.
 
+use super::{AppendError, ReplicaError};
 use crate::checkpoint::RemoteError;
 use crate::disk::DiskError;
 use crate::log::LogError;
 use crate::manifest::ManifestError;
 use crate::places::PlacesError;
 use crate::recovery::RecoveryError;
+use crate::remote_log::RemoteLogError;
+use crate::remote_log::known::KnownError;
 
 /// Why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -80,12 +83,60 @@ pub enum OpenError {
          have them taken at a standby"
     )]
     StandbyWhileShared,
+    /// A log in a store was asked for where it cannot be.
+    #[error("the log cannot be in a store: {reason}")]
+    StoreImpossible {
+        /// Why not.
+        reason: String,
+    },
+    /// Transactions were acknowledged here that the store has not, and no other host went on without them yet.
+    #[error(
+        "transactions were acknowledged here that the store has not: open the database here, so that it gets them, \
+         instead of following it"
+    )]
+    StoreBehind,
+    /// The checkpoints have what was cut off from the log.
+    #[error(
+        "another host went on without transactions that were acknowledged here alone, and the checkpoints here have \
+         them ({source}): move the directory away, and a new one is made from the store"
+    )]
+    StoreForked {
+        /// What recovery found.
+        source: RecoveryError,
+    },
+    /// The log is in a store, and that is not named.
+    #[error(
+        "the log of this database is in a store, too ({file}): open it with that store (`--store` of the command), or \
+         it would go on without the other hosts"
+    )]
+    StoreMissing {
+        /// The file that says so.
+        file: String,
+    },
+    /// What is known of the store cannot be read.
+    #[error(transparent)]
+    Known(#[from] KnownError),
+    /// The log in the store.
+    #[error(transparent)]
+    Store(#[from] RemoteLogError),
+    /// The log here cannot take what the store has.
+    #[error(transparent)]
+    Append(#[from] AppendError),
     /// There is no database.
     #[error("{file} is not there: no database to open")]
     Absent {
         /// Where the manifest should be.
         file: String,
     },
+}
+
+impl From<ReplicaError> for OpenError {
+    fn from(error: ReplicaError) -> Self {
+        match error {
+            ReplicaError::Append(error) => error.into(),
+            ReplicaError::Remote(error) => error.into(),
+        }
+    }
 }
 
 /// By whom a lock is held.

@@ -10,7 +10,7 @@
 use super::compaction::remove_other_backups;
 use super::leftovers::clear_leftovers;
 use super::options::check_limits;
-use super::{LOCK_FILE, OpenError, StorageOptions};
+use super::{LOCK_FILE, OpenError, StorageOptions, seed};
 use crate::checkpoint::{CheckpointPlace, Checkpointer};
 use crate::disk::{Disk, DiskError, DiskLock};
 use crate::log::LogPosition;
@@ -21,6 +21,7 @@ use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
 use crate::places::{self, Directories, Hold, PlaceLocks};
 use crate::recovery::{Recovered, recover, recover_from_image, recover_locally};
 use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
+use crate::remote_log::known::{Known, STORE_FILE};
 use crate::store::PageStore;
 use sardonyx_base::random::system_random;
 use std::sync::Arc;
@@ -72,14 +73,29 @@ pub(super) fn open(
         // Made only for a primary that has come: by `create_database`.
         Writers::Primary => (Manifest::read(&**home)?, false),
     };
+    // It is whole.
+    seed::forget_mark(&**home)?;
     let (disk, places) = places::find(home, &manifest, &options.directories, Hold::Alone)?;
     let disk = &disk;
+    let known = Known::read(&**home)?;
+    if known.is_some() && options.remote.is_none() {
+        let file = home.display_name(STORE_FILE);
+        return Err(OpenError::StoreMissing { file });
+    }
     let recovery = RecoveryOptions {
         // Of what is mapped, much may never have been touched.
         sparse: writers == Writers::Shared,
         ..options.recovery()
     };
-    let (recovered, mut needed_from) = recover_at(disk, &manifest, options, recovery)?;
+    let recovered = recover_at(disk, &manifest, options, recovery);
+    let (recovered, mut needed_from) = recovered.map_err(|error| match error {
+        OpenError::Recovery(source @ RecoveryError::LogEndsEarly { .. })
+            if options.remote.is_some() =>
+        {
+            OpenError::StoreForked { source }
+        }
+        error => error,
+    })?;
     let end = recovered.end;
     // A new one was made with the incarnation of this opening.
     if !is_new {
@@ -98,6 +114,10 @@ pub(super) fn open(
         last = group_before(&**disk, manifest.log_layout(), end)?;
         // By the last group the primary knows this log's history.
         needed_from = last.map_or(needed_from, |last| needed_from.min(last.position_before()));
+    }
+    if let Some(known) = known {
+        // From there on the log is compared with the store's.
+        needed_from = needed_from.min(known.log);
     }
     let mut store = recovered.store;
     if writers == Writers::Alone && options.drive().has_threads() {

@@ -1,6 +1,6 @@
 //! How a database's storage is opened, and which values work.
 
-use super::OpenError;
+use super::{OpenError, RemoteLog};
 use crate::checkpoint::{CheckpointInterval, CheckpointPlace};
 use crate::drive::Drive;
 use crate::journal::Retention;
@@ -60,6 +60,8 @@ pub struct StorageOptions {
     pub workers: usize,
     /// Where the checkpoints are taken.
     pub checkpoint: CheckpointPlace,
+    /// The store that has the log, too.
+    pub remote: Option<RemoteLog>,
     /// For how long an opening waits while others have the database open; zero for not at all.
     pub wait_for_lock: Duration,
     /// Where the log and the backup are, if not in the database's own directory, or where their
@@ -88,6 +90,7 @@ impl Default for StorageOptions {
             closing_checkpoint: CLOSING_CHECKPOINT,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             checkpoint: CheckpointPlace::Local,
+            remote: None,
             wait_for_lock: Duration::ZERO,
             directories: Directories::default(),
         }
@@ -136,14 +139,14 @@ impl StorageOptions {
     }
 
     /// The most bytes of records of one transaction of those that may have a group for themselves. At a standby a
-    /// group is a message, which is not larger than a segment: there none may.
+    /// group is a message, which is not larger than a segment, and in a store it is in one entry: there none may.
     pub(crate) fn transaction_bytes_max(&self, layout: LogLayout) -> usize {
         let shared = self.limits.transaction_bytes;
         let most = match self.checkpoint {
-            CheckpointPlace::Local => {
+            CheckpointPlace::Local if self.remote.is_none() => {
                 large_bytes_max(layout, self.segments_max(layout)).max(shared)
             }
-            CheckpointPlace::Standby(_) => shared,
+            CheckpointPlace::Local | CheckpointPlace::Standby(_) => shared,
         };
         most.min(usize::try_from(self.transaction_bytes_max).unwrap_or(usize::MAX))
     }

@@ -169,6 +169,11 @@ pub fn open_first(
     if let CheckpointPlace::Standby(_) = options.checkpoint {
         return Err(OpenError::StandbyWhileShared);
     }
+    if options.remote.is_some() {
+        let reason =
+            "several processes write the log of shared memory, and a store has one writer".into();
+        return Err(OpenError::StoreImpossible { reason });
+    }
     let Some(lock) = disk.lock(LOCK_FILE)? else {
         let joined = disk.lock_shared(LOCK_FILE)?;
         return joined.map(|_| None).ok_or_else(|| opening::locked(&**disk));

@@ -348,6 +348,11 @@ impl StandbyEngine {
         }
     }
 
+    /// Keeps the log from here on, if it is still there.
+    pub(super) fn pin(&self, lsn: Lsn) -> Option<LogPin> {
+        self.background.segments.pin(lsn)
+    }
+
     /// How far its checkpoints are.
     pub fn progress(&self) -> RemoteProgress {
         self.background.stage.progress()

@@ -176,6 +176,14 @@ impl ArchiveEnd {
         }
     }
 
+    /// The end of an archive without a file, that begins here.
+    pub fn empty_at(position: LogPosition) -> ArchiveEnd {
+        ArchiveEnd {
+            position,
+            ..ArchiveEnd::EMPTY
+        }
+    }
+
     /// The end of an archive without a file.
     pub const EMPTY: ArchiveEnd = ArchiveEnd {
         file: 0,

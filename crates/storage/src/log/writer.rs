@@ -24,6 +24,7 @@
 //!
 //! Source: TPK paper, section 2, "Logging".
 
+mod behind;
 mod remote;
 mod sealing;
 mod thread;
@@ -46,7 +47,8 @@ use super::{LogError, LogPosition, LogState, SharedEnd};
 use crate::drive::Drive;
 use crate::pen::Holder;
 use crate::supervisor::SupervisorNumber;
-use remote::RemoteQueue;
+use behind::Behind;
+use remote::GroupQueue;
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use sardonyx_base::sync::{CacheLine, Condvar, Mutex};
@@ -84,7 +86,9 @@ pub struct LogWriter {
     /// For the carrier of the log to a standby, if there is one.
     recent: OnceLock<Arc<RecentGroups>>,
     /// Groups on their way to a copy elsewhere, if there is one.
-    remote: Option<RemoteQueue>,
+    remote: Option<GroupQueue>,
+    /// Groups that the copy has, on their way to stable storage here, if that is not waited for.
+    behind: Option<Behind>,
     poison: OnceLock<LogError>,
     counters: CacheLine<Counters>,
 }
@@ -170,6 +174,7 @@ impl LogWriter {
             feeds,
             recent: OnceLock::new(),
             remote: None,
+            behind: None,
             poison: OnceLock::new(),
             counters: CacheLine::default(),
         }
@@ -345,11 +350,23 @@ impl LogWriter {
         self.waiting.wake_all();
         self.work.signal();
         self.nudge_remote();
+        self.nudge_behind();
     }
 
     /// The newest groups in memory, for the carrier of the log to a standby.
     pub fn recent(&self) -> &Arc<RecentGroups> {
         self.recent.get_or_init(Arc::default)
+    }
+
+    /// Groups that are sealed and not durable yet: waiting for the disk, at it, or on their way to a copy
+    /// elsewhere.
+    pub fn outstanding(&self) -> usize {
+        self.watched.outstanding.load(Ordering::Relaxed)
+    }
+
+    /// Whether nothing is durable before a copy of the log elsewhere has it.
+    pub fn has_remote_copy(&self) -> bool {
+        self.remote.is_some()
     }
 
     /// What the logging stage did since the database was opened.

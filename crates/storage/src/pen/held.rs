@@ -2,10 +2,10 @@
 
 use super::{Appending, Holder, Pen, checkpoint_step};
 use crate::checkpoint::CheckpointStage;
-use crate::log::LogError;
 use crate::log::open_group::OpenGroup;
 use crate::log::seal::SealedGroup;
 use crate::log::writer::LogWriter;
+use crate::log::{LogError, LogPosition};
 use sardonyx_base::sync::MutexGuard;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -151,13 +151,20 @@ impl<'p, A> Held<'p, A> {
 
     /// Lets go, and has what was appended written, whatever the policy of groups. Returns the last group
     /// with a transaction.
-    pub fn close_group(mut self) -> u64 {
-        let log = self.hand.log;
+    pub fn close_group(self) -> u64 {
         let group = self.open.last_group();
+        self.close_group_at();
+        group
+    }
+
+    /// The same; returns the log's end behind all that was appended.
+    pub fn close_group_at(mut self) -> LogPosition {
+        let log = self.hand.log;
         log.hand_over(&mut self.open);
+        let end = self.open.next();
         self.let_go();
         log.look_for_group();
-        group
+        end
     }
 
     /// Lets go, and writes the open group as it is, also without transactions.

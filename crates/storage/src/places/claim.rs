@@ -7,6 +7,7 @@ use super::{Directories, OWNER_FILE, PLACES_FILE, PlacedDisk, PlacesError};
 use crate::checkpoint::BACKUP_DIRECTORY;
 use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError};
 use crate::engine::{LOCK_FILE, OpenError, locked};
+use crate::journal::JOURNAL_DIRECTORY;
 use crate::log::group::GroupHeader;
 use crate::log::segment::{LOG_DIRECTORY, segment_file};
 use crate::manifest::{MANIFEST_FILE, Manifest};
@@ -125,8 +126,38 @@ fn give_back(home: &Arc<dyn Disk>) -> Result<(), OpenError> {
     Ok(home.sync_directory("")?)
 }
 
+/// Removes the files of a database that never was one, at home and in the directories that it had claimed. The caller knows
+/// that it never was.
+///
+/// # Errors
+/// The disks'.
+pub(crate) fn clear_parts(home: &Arc<dyn Disk>) -> Result<(), OpenError> {
+    let mut disks = vec![home.clone()];
+    if let Some(places) = Places::read(&**home)? {
+        for (path, parts) in places.roots() {
+            if let Ok(root) = home.elsewhere(path, false)
+                && matches!(Owner::read(&*root), Ok(Some(owner)) if owner.has(&places, &parts))
+            {
+                disks.push(root);
+            }
+        }
+    }
+    for disk in disks {
+        for folder in [BACKUP_DIRECTORY, LOG_DIRECTORY, JOURNAL_DIRECTORY] {
+            let names = disk.list(folder)?;
+            for name in &names {
+                disk.remove(&format!("{folder}/{name}"))?;
+            }
+            if !names.is_empty() {
+                disk.sync_directory(folder)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Refuses to make a database where data of one are.
-fn refuse_data(home: &Arc<dyn Disk>, disk: &dyn Disk) -> Result<(), OpenError> {
+pub(crate) fn refuse_data(home: &Arc<dyn Disk>, disk: &dyn Disk) -> Result<(), OpenError> {
     match evidence_of_data(disk)? {
         None => Ok(()),
         Some(evidence) => Err(OpenError::ManifestLost {

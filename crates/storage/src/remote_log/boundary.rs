@@ -10,7 +10,7 @@ use super::position::{EntryPosition, Epoch};
 use sardonyx_base::bytes::{u32_at, u64_at};
 
 /// Bytes of a boundary.
-pub const BOUNDARY_BYTES: usize = 64;
+pub const BOUNDARY_BYTES: usize = 72;
 
 /// This version of boundaries.
 pub const BOUNDARY_VERSION: u32 = 1;
@@ -86,6 +86,7 @@ impl Boundary {
             position.epoch.0,
             position.writer,
             self.by,
+            position.time,
         ];
         for (into, word) in bytes.chunks_exact_mut(8).zip(words) {
             into.copy_from_slice(&word.to_le_bytes());
@@ -123,6 +124,7 @@ impl Boundary {
                 epoch: Epoch(u64_at::<40, _>(bytes)),
                 writer: u64_at::<48, _>(bytes),
                 checksum: u32_at::<12, _>(bytes),
+                time: u64_at::<64, _>(bytes),
             },
             by: u64_at::<56, _>(bytes),
         };
@@ -145,9 +147,9 @@ mod tests {
     proptest! {
         #[test]
         fn a_boundary_reads_back_and_any_flipped_bit_is_noticed(
-            identity: u64, counter in 1u64.., by: u64, next in 2u64.., epoch in 1u64.., writer: u64, checksum: u32,
+            identity: u64, counter in 1u64.., by: u64, next in 2u64.., epoch in 1u64.., writer: u64, checksum: u32, time: u64,
         ) {
-            let position = EntryPosition { next, epoch: Epoch(epoch), writer, checksum };
+            let position = EntryPosition { next, epoch: Epoch(epoch), writer, checksum, time };
             let boundary = Boundary { identity, counter, position, by };
             let bytes = boundary.encode();
             prop_assert_eq!(Boundary::decode(&bytes), Ok(boundary));
@@ -156,7 +158,7 @@ mod tests {
                 bytes[bit / 8] ^= 1 << (bit % 8);
                 prop_assert!(Boundary::decode(&bytes).is_err(), "bit {}", bit);
             }
-            prop_assert!(Boundary::decode(&bytes[..63]).is_err());
+            prop_assert!(Boundary::decode(&bytes[..71]).is_err());
         }
     }
 

@@ -20,7 +20,7 @@ use super::owner::Owner;
 use super::planted::{self, Planted};
 use super::position::{EntryPosition, Epoch};
 use super::reader::{Read, Reader, decode_boundary};
-use super::store::{Appended, Listed};
+use super::store::{Appended, Listed, Register};
 
 /// What a claim comes to.
 #[derive(Debug)]
@@ -36,6 +36,7 @@ pub enum Claiming {
 pub struct Claim {
     reader: Reader,
     writer: u64,
+    time: u64,
     ticket: Ticket,
     state: State,
     /// A number at which nothing was found, and one after it at which there is something.
@@ -53,11 +54,12 @@ enum State {
 
 impl Claim {
     /// Claims the log of this database, of which everything before `at` is known. The writer's number is random, and
-    /// another one for each claim.
-    pub fn new(identity: u64, at: EntryPosition, writer: u64) -> Self {
+    /// another one for each claim; `time` is now, for the fence.
+    pub fn new(identity: u64, at: EntryPosition, writer: u64, time: u64) -> Self {
         Claim {
             reader: Reader::new(identity, at),
             writer,
+            time,
             ticket: Ticket::default(),
             state: match planted::is(Planted::ListIsEnd) {
                 true => State::Listing,
@@ -129,6 +131,7 @@ impl Claim {
             at,
             Epoch(epoch),
             self.writer,
+            self.time,
         ))
     }
 
@@ -176,7 +179,7 @@ impl Machine for Claim {
                 bytes: fence.bytes(),
             },
             State::ReadingBack(fence) => Request::Read(fence.head().number),
-            State::Boundary(_) => Request::ReadBoundary,
+            State::Boundary(_) => Request::ReadRegister(Register::Boundary),
         };
         (self.ticket, request)
     }
@@ -216,7 +219,7 @@ impl Machine for Claim {
             (State::ReadingBack(fence), Answer::Read(found)) => {
                 return self.read_back(fence, found);
             }
-            (State::Boundary(fence), Answer::Boundary(stored)) => {
+            (State::Boundary(fence), Answer::Register(stored)) => {
                 let boundary = decode_boundary(self.reader.identity(), stored.as_ref())?;
                 if boundary.admits(fence.head().position_after()) {
                     return self.owner().map(Some);

@@ -1,40 +1,281 @@
-//! A log in a store as the copy without which nothing is durable here ([`RemoteCopy`]): all groups that wait become one
-//! entry, or few if they are too large for one. So there are as many entries as the store takes one after the other, and
-//! they grow with the load.
+//! A log in a store as the copy of one that is written here: either without it nothing is durable ([`RemoteCopy`]), or it
+//! follows what is durable here ([`StoreCopy::carry`]).
 //!
-//! Bound (I10): a group that is larger than the store's entries closes the log; who opens one with a copy is to limit
-//! transactions to less.
+//! All groups that wait become one entry, or few if they are too large for one. So there are as many entries as the store
+//! takes one after the other, and they grow with the load.
+//!
+//! The log here is kept from the place on that the directory knows to be in the store ([`Known`]), which is written down
+//! now and then ([`record_bytes`]).
+//!
+//! Bound (I10): a group that is larger than the store's entries closes the log; who opens one with a copy limits
+//! transactions to less. Where the copy follows, the log here has to hold what the store has not yet taken: when it is
+//! full, transactions wait.
 
+use super::RemoteLogError;
 use super::entry::EntryBuilder;
+use super::known::Known;
 use super::shell::RemoteWriter;
-use crate::log::LogError;
+use crate::disk::Disk;
+use crate::log::follow::Follower;
+use crate::log::group::GroupHeader;
 use crate::log::pool::DurableGroup;
-use crate::log::writer::RemoteCopy;
-use std::sync::Arc;
+use crate::log::segment::{LogPin, Segments};
+use crate::log::writer::{LogWriter, RemoteCopy};
+use crate::log::{LogError, LogLayout};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+/// How much log goes to the store between two records of how far it is, if the log here has so many bytes: at most an
+/// eighth of them is kept for the record alone.
+pub fn record_bytes(log_bytes: u64) -> u64 {
+    (log_bytes / 8).min(16 << 20)
+}
+
+/// Groups on their way into entries.
+#[derive(Debug, Default)]
+pub(crate) struct EntryOfGroups {
+    entry: EntryBuilder,
+    last: Option<GroupHeader>,
+}
+
+/// An entry that is full, and the header of its last group.
+pub(crate) type FullEntry = (EntryBuilder, GroupHeader);
+
+impl EntryOfGroups {
+    /// Adds a group. Returns the entry before, if both would be more than these bytes.
+    pub fn push(&mut self, header: &GroupHeader, bytes: &[u8], most: u64) -> Option<FullEntry> {
+        let full = match self.entry.bytes() + bytes.len() as u64 > most {
+            true => self.take(),
+            false => None,
+        };
+        self.entry.push(bytes);
+        self.last = Some(*header);
+        full
+    }
+
+    /// What was added, if anything was.
+    pub fn take(&mut self) -> Option<FullEntry> {
+        let last = self.last.take()?;
+        Some((std::mem::take(&mut self.entry), last))
+    }
+}
 
 impl RemoteCopy for RemoteWriter {
     fn append(&mut self, groups: &[Arc<DurableGroup>]) -> Result<(), LogError> {
         let most = self.entry_bytes_max();
-        let mut entry = EntryBuilder::new();
-        for group in groups {
-            let bytes = group.bytes();
-            if !entry.is_empty() && entry.bytes() + bytes.len() as u64 > most {
-                self.put(std::mem::take(&mut entry))?;
-            }
-            entry.push(bytes);
+        put_groups(groups, most, |(entry, _)| {
+            RemoteWriter::append(self, entry).map(drop)
+        })
+    }
+}
+
+fn put_groups(
+    groups: &[Arc<DurableGroup>],
+    most: u64,
+    mut put: impl FnMut(FullEntry) -> Result<(), RemoteLogError>,
+) -> Result<(), LogError> {
+    let mut waiting = EntryOfGroups::default();
+    for group in groups {
+        if let Some(full) = waiting.push(group.header(), group.bytes(), most) {
+            put(full).map_err(poisoned)?;
         }
-        match entry.is_empty() {
-            true => Ok(()),
-            false => self.put(entry),
+    }
+    waiting.take().map_or(Ok(()), put).map_err(poisoned)
+}
+
+fn poisoned(error: RemoteLogError) -> LogError {
+    LogError::Poisoned {
+        cause: error.to_string().into(),
+    }
+}
+
+/// The copy in a store of the log of a database that is open here.
+#[derive(Debug)]
+pub struct StoreCopy {
+    writer: RemoteWriter,
+    known: Known,
+    disk: Arc<dyn Disk>,
+    /// Keeps the log from what is recorded on.
+    pin: Option<LogPin>,
+    unrecorded_bytes: u64,
+    record_bytes: u64,
+    /// To be recorded when it is stable here.
+    to_record: Option<Known>,
+}
+
+impl StoreCopy {
+    /// Goes on from what is known; the log here reaches back to that.
+    pub fn new(
+        writer: RemoteWriter,
+        known: Known,
+        disk: Arc<dyn Disk>,
+        segments: &Arc<Segments>,
+    ) -> Self {
+        StoreCopy {
+            writer,
+            pin: segments.pin(known.log.lsn),
+            known,
+            disk,
+            unrecorded_bytes: 0,
+            record_bytes: record_bytes(segments.segments_max() * segments.layout().segment_bytes),
+            to_record: None,
+        }
+    }
+
+    /// How far the store has the log.
+    pub fn known(&self) -> &Known {
+        &self.known
+    }
+
+    /// Behind an entry that is in the store, and these groups here.
+    fn is_there(&mut self, last: &GroupHeader, bytes: u64) {
+        self.known.entry = self.writer.position();
+        self.known.log = last.next_position();
+        self.unrecorded_bytes += bytes;
+        if self.unrecorded_bytes >= self.record_bytes && self.to_record.is_none() {
+            self.unrecorded_bytes = 0;
+            self.to_record = Some(self.known);
+        }
+    }
+
+    /// The groups below this number are stable here: writes down how far the store has the log, if that is due.
+    fn record_below(&mut self, below: u64) {
+        if self.to_record.is_some_and(|known| known.log.group <= below) {
+            self.record();
+        }
+    }
+
+    /// All that the store has is stable here, and nothing more comes: it is written down.
+    pub fn record_all(&mut self) {
+        self.to_record = Some(self.known);
+        self.record();
+    }
+
+    /// Writes down what is to be recorded. If that fails the log is kept from where it was recorded before.
+    fn record(&mut self) {
+        let Some(known) = self.to_record else { return };
+        match known.write(&*self.disk) {
+            Ok(()) => {
+                self.to_record = None;
+                self.pin.iter().for_each(|pin| pin.advance(known.log.lsn));
+            }
+            Err(error) => tracing::warn!(%error, "how far the store has the log is not recorded"),
+        }
+    }
+
+    /// Puts into the store what is durable here, until that is closed and all of it is there. The body of a thread.
+    ///
+    /// # Errors
+    /// Another host has the log; it is damaged here; it is closed, and the store gives no answer.
+    pub fn carry(
+        &mut self,
+        log: &LogWriter,
+        layout: LogLayout,
+        closing: &Arc<Closing>,
+    ) -> Result<(), LogError> {
+        let waker = closing.begin();
+        let most = self.writer.entry_bytes_max();
+        let mut follower = Follower::new(self.disk.clone(), layout, self.known.log);
+        let mut waiting = EntryOfGroups::default();
+        loop {
+            let closed = closing.is_closed();
+            let mut full = None;
+            while full.is_none() {
+                let Some((header, bytes)) = follower.next_group(log.durable())? else {
+                    break;
+                };
+                full = waiting.push(&header, bytes, most);
+            }
+            match full.or_else(|| waiting.take()) {
+                Some(entry) => self.put_patiently(entry, closing)?,
+                None if closed => return Ok(()),
+                None => match log.poll(follower.position().group, &waker) {
+                    Poll::Ready(Ok(())) => {}
+                    Poll::Ready(Err(_)) if closed => return Ok(()),
+                    // What is durable is carried to its end; then it waits to be closed.
+                    Poll::Ready(Err(_)) | Poll::Pending => closing.wait(),
+                },
+            }
+        }
+    }
+
+    /// Puts an entry into the store, however long that takes while the database is open.
+    fn put_patiently(
+        &mut self,
+        (entry, last): FullEntry,
+        closing: &Closing,
+    ) -> Result<(), LogError> {
+        let bytes = entry.bytes();
+        self.writer.begin(entry).map_err(poisoned)?;
+        loop {
+            match self.writer.finish() {
+                Ok(_) => {
+                    self.is_there(&last, bytes);
+                    // It was stable here before it was begun.
+                    self.record_below(u64::MAX);
+                    return Ok(());
+                }
+                Err(RemoteLogError::Store(error)) if error.is_unclear() && !closing.is_closed() => {
+                    tracing::warn!(%error, "the store lags behind the log here");
+                }
+                Err(error) => return Err(poisoned(self.writer.give_up(error))),
+            }
         }
     }
 }
 
-impl RemoteWriter {
-    fn put(&mut self, entry: EntryBuilder) -> Result<(), LogError> {
-        let appended = RemoteWriter::append(self, entry);
-        appended.map(drop).map_err(|error| LogError::Poisoned {
-            cause: error.to_string().into(),
+impl RemoteCopy for StoreCopy {
+    fn append(&mut self, groups: &[Arc<DurableGroup>]) -> Result<(), LogError> {
+        let most = self.writer.entry_bytes_max();
+        put_groups(groups, most, |(entry, last)| {
+            let bytes = entry.bytes();
+            self.writer.append(entry)?;
+            self.is_there(&last, bytes);
+            Ok(())
         })
+    }
+
+    fn is_stable_here(&mut self, below: u64) {
+        self.record_below(below);
+    }
+}
+
+/// Tells the thread that carries the log that the database is being closed.
+#[derive(Debug, Default)]
+pub struct Closing {
+    is_closed: AtomicBool,
+    thread: OnceLock<Thread>,
+}
+
+impl Closing {
+    /// This thread is the one that carries.
+    fn begin(self: &Arc<Self>) -> Waker {
+        let _ = self.thread.set(thread::current());
+        Waker::from(self.clone())
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::SeqCst)
+    }
+
+    /// Until there is more log, or it is closed. A wake-up before is not lost.
+    fn wait(&self) {
+        if !self.is_closed() {
+            thread::park();
+        }
+    }
+
+    /// The database is being closed, and nothing more becomes durable.
+    pub fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+        self.thread.get().iter().for_each(|thread| thread.unpark());
+    }
+}
+
+impl Wake for Closing {
+    fn wake(self: Arc<Self>) {
+        self.thread.get().iter().for_each(|thread| thread.unpark());
     }
 }

@@ -1,18 +1,20 @@
-//! An entry of a remote log: a head of 64 bytes, then commit groups; or the head alone, which is a fence.
+//! An entry of a remote log: a head of 72 bytes, then commit groups; or the head alone, which is a fence.
 //!
 //! The head binds the bytes to their place: database, number, epoch and writer, and the checksum of the entry before,
 //! so that two logs with the same entry have the same past. What no encoder made is refused with what is wrong. A
 //! fence is told from other entries by its length alone, so that who deletes knows it from a list.
 //!
-//! The groups are whole ([`crate::log::group`]) and opaque here; their layout is in `docs/format.md`.
+//! The groups are whole ([`crate::log::group`]); their layout is in `docs/format.md`.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use super::RemoteLogError;
 use super::position::{EntryPosition, Epoch};
+use crate::log::group::GroupHeader;
 use sardonyx_base::bytes::{u32_at, u64_at};
 
 /// Bytes of an entry's head; the length of a fence.
-pub const ENTRY_HEAD_BYTES: usize = 64;
+pub const ENTRY_HEAD_BYTES: usize = 72;
 
 /// This version of entries.
 pub const ENTRY_VERSION: u32 = 1;
@@ -35,6 +37,8 @@ pub struct EntryHead {
     pub writer: u64,
     /// [`EntryHead::checksum`] of the entry before; 0 of the first one.
     pub checksum_before: u32,
+    /// When it was made, in microseconds since 1970, UTC, by its writer's clock; never before the entry before it.
+    pub time: u64,
     /// Bytes of groups; 0 of a fence.
     pub payload_bytes: u64,
     /// CRC-32C of the groups.
@@ -56,6 +60,7 @@ impl EntryHead {
             epoch: self.epoch,
             writer: self.writer,
             checksum: self.checksum,
+            time: self.time,
         }
     }
 }
@@ -121,15 +126,15 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The fence with which this epoch begins at this place.
-    pub fn fence(identity: u64, at: EntryPosition, epoch: Epoch, writer: u64) -> Entry {
+    /// The fence with which this epoch begins at this place, made at this time.
+    pub fn fence(identity: u64, at: EntryPosition, epoch: Epoch, writer: u64, time: u64) -> Entry {
         let bytes = vec![0; ENTRY_HEAD_BYTES];
         let after = EntryPosition {
             epoch,
             writer,
             ..at
         };
-        Entry::sealed(identity, after, bytes)
+        Entry::sealed(identity, after, bytes, time)
     }
 
     /// What was read, if an encoder made it.
@@ -170,8 +175,29 @@ impl Entry {
         self.bytes.get(ENTRY_HEAD_BYTES..).unwrap_or_default()
     }
 
+    /// The groups, one by one: each with its header, as it stands on disk. Whether its records are whole is not looked at.
+    ///
+    /// # Errors
+    /// [`RemoteLogError::Groups`], and then nothing more.
+    pub fn groups(&self) -> impl Iterator<Item = Result<(GroupHeader, &[u8]), RemoteLogError>> {
+        let (number, payload) = (self.head.number, self.payload());
+        let mut offset = 0;
+        std::iter::from_fn(move || {
+            let rest = payload.get(offset..).filter(|rest| !rest.is_empty())?;
+            let group = GroupHeader::decode(rest)
+                .and_then(|header| Some((header, rest.get(..header.bytes_on_disk())?)));
+            let Some((header, bytes)) = group else {
+                let error = RemoteLogError::Groups { number, offset };
+                offset = payload.len();
+                return Some(Err(error));
+            };
+            offset += bytes.len();
+            Some(Ok((header, bytes)))
+        })
+    }
+
     /// An entry at this place, of this place's epoch and writer. The bytes have room for the head in front.
-    fn sealed(identity: u64, at: EntryPosition, mut bytes: Vec<u8>) -> Entry {
+    fn sealed(identity: u64, at: EntryPosition, mut bytes: Vec<u8>, time: u64) -> Entry {
         let payload = bytes.get(ENTRY_HEAD_BYTES..).unwrap_or_default();
         let mut head = EntryHead {
             identity,
@@ -179,6 +205,7 @@ impl Entry {
             epoch: at.epoch,
             writer: at.writer,
             checksum_before: at.checksum,
+            time: time.max(at.time),
             payload_bytes: payload.len() as u64,
             payload_checksum: crc32c::crc32c(payload),
             checksum: 0,
@@ -225,9 +252,9 @@ impl EntryBuilder {
         self.bytes.len() == ENTRY_HEAD_BYTES
     }
 
-    /// The entry at this place, by this place's writer. `None` if it is empty: that would be a fence.
-    pub fn seal(self, identity: u64, at: EntryPosition) -> Option<Entry> {
-        (!self.is_empty()).then(|| Entry::sealed(identity, at, self.bytes))
+    /// The entry at this place, by this place's writer, made at this time. `None` if it is empty: that would be a fence.
+    pub fn seal(self, identity: u64, at: EntryPosition, time: u64) -> Option<Entry> {
+        (!self.is_empty()).then(|| Entry::sealed(identity, at, self.bytes, time))
     }
 }
 
@@ -248,6 +275,7 @@ fn encode_head(head: &EntryHead, into: &mut [u8; ENTRY_HEAD_BYTES]) -> u32 {
     put(head.writer);
     put(head.payload_bytes);
     put(u64::from(head.checksum_before) | u64::from(head.payload_checksum) << 32);
+    put(head.time);
     let checksum = crc32c::crc32c(into);
     let [_, _, _, _, a, b, c, d, ..] = into;
     [*a, *b, *c, *d] = checksum.to_le_bytes();
@@ -284,6 +312,7 @@ pub fn decode_head(bytes: &[u8]) -> Result<EntryHead, EntryError> {
         payload_bytes: u64_at::<48, _>(bytes),
         checksum_before: u32_at::<56, _>(bytes),
         payload_checksum: u32_at::<60, _>(bytes),
+        time: u64_at::<64, _>(bytes),
         checksum: expected,
     };
     let kind = u32_at::<12, _>(bytes);
@@ -305,14 +334,14 @@ mod tests {
         let mut builder = EntryBuilder::new();
         builder.push(payload);
         match builder.is_empty() {
-            true => Entry::fence(identity, at, at.epoch, at.writer),
-            false => builder.seal(identity, at).unwrap(),
+            true => Entry::fence(identity, at, at.epoch, at.writer, 0),
+            false => builder.seal(identity, at, 0).unwrap(),
         }
     }
 
     prop_compose! {
-        fn position()(next in 1u64.., epoch in 1u64.., writer: u64, checksum: u32) -> EntryPosition {
-            EntryPosition { next, epoch: Epoch(epoch), writer, checksum }
+        fn position()(next in 1u64.., epoch in 1u64.., writer: u64, checksum: u32, time: u64) -> EntryPosition {
+            EntryPosition { next, epoch: Epoch(epoch), writer, checksum, time }
         }
     }
 
@@ -332,7 +361,7 @@ mod tests {
             let bit = flipped.index(bytes.len() * 8);
             bytes[bit / 8] ^= 1 << (bit % 8);
             prop_assert!(Entry::decode(bytes).is_err(), "bit {}", bit);
-            for length in [0, 63, entry.bytes().len() - 1] {
+            for length in [0, 71, entry.bytes().len() - 1] {
                 prop_assert!(Entry::decode(entry.bytes()[..length].to_vec()).is_err());
             }
             let longer = [entry.bytes(), &[0]].concat();
@@ -341,17 +370,17 @@ mod tests {
 
         /// With a right checksum over anything: what is read is what an encoder makes.
         #[test]
-        fn what_is_decoded_is_encoded_the_same(mut bytes in proptest::collection::vec(any::<u8>(), 64..80), plausible: bool) {
+        fn what_is_decoded_is_encoded_the_same(mut bytes in proptest::collection::vec(any::<u8>(), 72..88), plausible: bool) {
             bytes[..4].copy_from_slice(b"SdxE");
             if plausible {
-                let (payload, head) = ((bytes.len() - 64) as u64, &mut bytes);
+                let (payload, head) = ((bytes.len() - 72) as u64, &mut bytes);
                 head[8..16].copy_from_slice(&(1 | u64::from(payload > 0) << 32).to_le_bytes());
                 head[48..56].copy_from_slice(&payload.to_le_bytes());
-                let checksum = crc32c::crc32c(&head[64..]);
+                let checksum = crc32c::crc32c(&head[72..]);
                 head[60..64].copy_from_slice(&checksum.to_le_bytes());
             }
             bytes[4..8].fill(0);
-            let checksum = crc32c::crc32c(&bytes[..64]);
+            let checksum = crc32c::crc32c(&bytes[..72]);
             bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
             let decoded = Entry::decode(bytes.clone());
             prop_assert_eq!(decoded.is_ok(), plausible);
@@ -359,6 +388,7 @@ mod tests {
                 let head = decoded.head();
                 let at = EntryPosition {
                     next: head.number, epoch: head.epoch, writer: head.writer, checksum: head.checksum_before,
+                    time: head.time,
                 };
                 let again = entry(head.identity, at, decoded.payload());
                 prop_assert_eq!(again.bytes(), bytes);
@@ -373,13 +403,14 @@ mod tests {
             epoch: Epoch(2),
             writer: 5,
             checksum: 1,
+            time: 3,
         };
         let whole = entry(9, at, b"groups");
         let with = |at: usize, byte: u8| {
             let mut bytes = whole.bytes().to_vec();
             bytes[at] = byte;
             bytes[4..8].fill(0);
-            let checksum = crc32c::crc32c(&bytes[..64]);
+            let checksum = crc32c::crc32c(&bytes[..72]);
             bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
             Entry::decode(bytes).unwrap_err()
         };
@@ -392,7 +423,9 @@ mod tests {
         assert_eq!(with(32, 0), field("epoch", 0));
         let [expected, found] = [5, 6];
         assert_eq!(with(48, 5), EntryError::Length { expected, found });
-        assert!(matches!(with(64, b'G'), EntryError::Payload { .. }));
-        assert!(EntryBuilder::new().seal(9, at).is_none());
+        assert!(matches!(with(72, b'G'), EntryError::Payload { .. }));
+        assert!(EntryBuilder::new().seal(9, at, 0).is_none());
+        assert_eq!((whole.head().time, entry(9, at, b"").head().time), (3, 3));
+        assert_eq!(Entry::fence(9, at, Epoch(3), 5, 8).head().time, 8);
     }
 }

@@ -75,6 +75,30 @@ pub enum RemoteLogError {
         /// What is wrong.
         reason: &'static str,
     },
+    /// An entry is whole, and what is in it are no commit groups.
+    #[error(
+        "entry {number} of the log holds no commit groups from byte {offset} on: it was not written by a database"
+    )]
+    Groups {
+        /// Which.
+        number: u64,
+        /// Of its payload.
+        offset: usize,
+    },
+    /// A base is damaged.
+    #[error(
+        "a copy of the database in the store is damaged: {reason}; use another one, or delete it"
+    )]
+    Base {
+        /// What is wrong.
+        reason: String,
+    },
+    /// The record of the host that serves is damaged.
+    #[error("{reason}; delete it in the store: the next host writes another")]
+    Primary {
+        /// What is wrong.
+        reason: String,
+    },
     /// An entry is missing.
     #[error(
         "entry {number} of the log is missing, and entry {found} is there: something else deleted it. What follows it \

@@ -8,7 +8,7 @@
 use super::RemoteLogError;
 use super::position::EntryPosition;
 use super::store::{
-    Appended, BoundaryVersion, Listed, RemoteStore, StoreError, StoredBoundary, Swapped,
+    Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
 };
 
 /// Which request of a machine.
@@ -43,12 +43,14 @@ pub enum Request<'a> {
     },
     /// [`RemoteStore::remove`].
     Remove(&'a [u64]),
-    /// [`RemoteStore::read_boundary`].
-    ReadBoundary,
-    /// [`RemoteStore::swap_boundary`].
-    SwapBoundary {
+    /// [`RemoteStore::read_register`].
+    ReadRegister(Register),
+    /// [`RemoteStore::swap_register`].
+    SwapRegister {
+        /// Which one.
+        register: Register,
         /// What should stand there.
-        expected: Option<&'a BoundaryVersion>,
+        expected: Option<&'a RegisterVersion>,
         /// The new one.
         bytes: &'a [u8],
     },
@@ -65,9 +67,9 @@ pub enum Answer {
     Appended(Appended),
     /// To [`Request::Remove`].
     Removed,
-    /// To [`Request::ReadBoundary`].
-    Boundary(Option<StoredBoundary>),
-    /// To [`Request::SwapBoundary`].
+    /// To [`Request::ReadRegister`].
+    Register(Option<StoredRegister>),
+    /// To [`Request::SwapRegister`].
     Swapped(Swapped),
     /// There is no answer. What was asked may be done, may be done at any time later, or never.
     Unclear,
@@ -86,10 +88,14 @@ impl Request<'_> {
                 store.append_at(number, bytes).map(Answer::Appended)
             }
             Request::Remove(numbers) => store.remove(numbers).map(|()| Answer::Removed),
-            Request::ReadBoundary => store.read_boundary().map(Answer::Boundary),
-            Request::SwapBoundary { expected, bytes } => {
-                store.swap_boundary(expected, bytes).map(Answer::Swapped)
-            }
+            Request::ReadRegister(register) => store.read_register(register).map(Answer::Register),
+            Request::SwapRegister {
+                register,
+                expected,
+                bytes,
+            } => store
+                .swap_register(register, expected, bytes)
+                .map(Answer::Swapped),
         };
         match answer {
             Ok(answer) => Ok((answer, None)),

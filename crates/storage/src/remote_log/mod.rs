@@ -14,11 +14,13 @@
 //! - [`position`]: a place between two entries, and which entry may follow there;
 //! - [`boundary`]: where the log begins, since what is before is deleted;
 //! - [`store`]: what is asked of a store, as a trait;
+//! - [`objects`]: what is asked beside that; [`memory`]: a store in memory;
 //! - [`exchange`]: requests to a store and answers, as values;
 //! - [`reader`], [`claim`], [`owner`], [`trim`]: the state machines of who follows the log, takes it over, appends to it,
 //!   deletes its beginning: without I/O, clock and thread;
-//! - [`shell`]: runs them with a store, and waits; - `copy`: as the copy of a log that is written here, without which
-//!   nothing is durable ([`RemoteCopy`](crate::log::writer::RemoteCopy)).
+//! - [`shell`]: runs them with a store, and waits; [`copy`]: as the copy of a log that is written here, without which
+//!   nothing is durable ([`RemoteCopy`](crate::log::writer::RemoteCopy)), or that follows it;
+//! - [`base`]: a copy of the database in the store, with which a new one begins; [`known`]: how far a directory has the log; [`primary`]: which host serves the database.
 //!
 //! What holds, and why:
 //! 1. *An entry is durable when the store has it at its number.* An owner has one on its way at a time, and appends
@@ -43,17 +45,22 @@
 //!
 //! The nearest relative is Amazon MemoryDB (SIGMOD 2024): a main-memory engine on a log with conditional appends.
 
+pub mod base;
 pub mod boundary;
 pub mod claim;
-mod copy;
+pub mod copy;
 pub mod entry;
 mod error;
 pub mod exchange;
 #[cfg(test)]
 mod exploration;
+pub mod known;
+pub mod memory;
+pub mod objects;
 pub mod owner;
 mod planted;
 pub mod position;
+pub mod primary;
 pub mod reader;
 pub mod shell;
 pub mod store;

@@ -23,7 +23,7 @@ use super::exchange::{Answer, Machine, Request, Ticket};
 use super::planted::{self, Planted};
 use super::position::{EntryPosition, Epoch};
 use super::reader::decode_boundary;
-use super::store::{Appended, StoredBoundary};
+use super::store::{Appended, Register, StoredRegister};
 
 /// Who may append to a log, as far as it knows.
 #[derive(Debug)]
@@ -72,11 +72,11 @@ impl Owner {
         self.ended.as_ref()
     }
 
-    /// Begins to append an entry; the machine's outcome is that it is durable.
+    /// Begins to append an entry, which is made at this time; the machine's outcome is that it is durable.
     ///
     /// # Errors
     /// Nothing is appended any more; the entry is empty; another one is on its way.
-    pub fn append(&mut self, entry: EntryBuilder) -> Result<(), RemoteLogError> {
+    pub fn append(&mut self, entry: EntryBuilder, time: u64) -> Result<(), RemoteLogError> {
         if let Some(ended) = &self.ended {
             return Err(ended.clone());
         }
@@ -86,7 +86,7 @@ impl Owner {
         }
         let used_up = RemoteLogError::UsedUp { what: "numbers" };
         self.at.next.checked_add(1).ok_or(used_up)?;
-        let entry = entry.seal(self.identity, self.at);
+        let entry = entry.seal(self.identity, self.at, time);
         self.state = State::Putting(entry.ok_or(RemoteLogError::Empty)?);
         Ok(())
     }
@@ -130,7 +130,7 @@ impl Owner {
     fn superseded(
         &mut self,
         other: Result<Epoch, EntryError>,
-        stored: Option<StoredBoundary>,
+        stored: Option<StoredRegister>,
     ) -> RemoteLogError {
         let number = self.at.next;
         let error = match decode_boundary(self.identity, stored.as_ref()) {
@@ -161,7 +161,7 @@ impl Machine for Owner {
                 number: entry.head().number,
                 bytes: entry.bytes(),
             },
-            State::Superseded(_) => Request::ReadBoundary,
+            State::Superseded(_) => Request::ReadRegister(Register::Boundary),
             State::ReadingBack(_) | State::Idle => Request::Read(self.at.next),
         };
         (self.ticket, request)
@@ -192,7 +192,7 @@ impl Machine for Owner {
             (State::ReadingBack(entry), Answer::Read(found)) => {
                 return self.read_back(entry, found);
             }
-            (State::Superseded(other), Answer::Boundary(stored)) => {
+            (State::Superseded(other), Answer::Register(stored)) => {
                 return Err(self.superseded(other, stored));
             }
             (state, _) => self.state = state,

@@ -26,6 +26,8 @@ pub struct EntryPosition {
     pub writer: u64,
     /// The checksum of the entry before.
     pub checksum: u32,
+    /// When the entry before was made ([`super::entry::EntryHead::time`]).
+    pub time: u64,
 }
 
 impl EntryPosition {
@@ -35,6 +37,7 @@ impl EntryPosition {
         epoch: Epoch(0),
         writer: 0,
         checksum: 0,
+        time: 0,
     };
 
     /// The place behind an entry, if that one may follow here in the log of this database.
@@ -58,6 +61,7 @@ impl EntryPosition {
             () if !head.is_fence() && (head.epoch, head.writer) != (self.epoch, self.writer) => {
                 "is of a writer that did not claim the log"
             }
+            () if head.time < self.time => "is older than the entry before it",
             () => return Ok(head.position_after()),
         };
         Err(RemoteLogError::Chain { number, reason })

@@ -11,7 +11,7 @@ use super::entry::Entry;
 use super::exchange::{Answer, Machine, Request, Ticket};
 use super::planted::{self, Planted};
 use super::position::EntryPosition;
-use super::store::StoredBoundary;
+use super::store::{Register, StoredRegister};
 
 /// What a reader comes to; it may go on after either.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,7 +85,7 @@ impl Reader {
 
     fn boundary(
         &mut self,
-        stored: Option<StoredBoundary>,
+        stored: Option<StoredRegister>,
         found: Found,
     ) -> Result<Read, RemoteLogError> {
         let boundary = decode_boundary(self.identity, stored.as_ref())?;
@@ -110,7 +110,7 @@ impl Machine for Reader {
     fn request(&self) -> (Ticket, Request<'_>) {
         let request = match self.state {
             State::Entry => Request::Read(self.at.next),
-            State::Boundary(_) => Request::ReadBoundary,
+            State::Boundary(_) => Request::ReadRegister(Register::Boundary),
         };
         (self.ticket, request)
     }
@@ -121,7 +121,7 @@ impl Machine for Reader {
         }
         match (std::mem::replace(&mut self.state, State::Entry), answer) {
             (State::Entry, Answer::Read(found)) => Ok(self.found(found)),
-            (State::Boundary(found), Answer::Boundary(stored)) => {
+            (State::Boundary(found), Answer::Register(stored)) => {
                 self.boundary(stored, found).map(Some)
             }
             (state, _) => {
@@ -139,7 +139,7 @@ impl Machine for Reader {
 /// The boundary of this database's log, as the store has it.
 pub(super) fn decode_boundary(
     identity: u64,
-    stored: Option<&StoredBoundary>,
+    stored: Option<&StoredRegister>,
 ) -> Result<Boundary, RemoteLogError> {
     let Some(stored) = stored else {
         return Ok(Boundary::none(identity));

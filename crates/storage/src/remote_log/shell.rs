@@ -10,11 +10,11 @@ use super::exchange::Machine;
 use super::owner::Owner;
 use super::position::EntryPosition;
 use super::reader::{Read, Reader};
-use super::store::RemoteStore;
+use super::store::{RemoteStore, StoreError};
 use super::trim::{Trim, Trimmed};
 use sardonyx_base::random::system_random;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long a store is asked again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +38,60 @@ impl Default for Patience {
     }
 }
 
+/// The time for entries: microseconds since 1970, UTC, by this host's clock.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+    })
+}
+
+/// Asks a store something that may be done twice, until there is an answer.
+///
+/// # Errors
+/// The store's, when it refuses or the time is over.
+pub fn ask<T>(
+    patience: &Patience,
+    mut request: impl FnMut() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let mut waiting = Waiting::new(patience);
+    loop {
+        match request() {
+            Err(error) if error.is_unclear() => waiting.wait_after(error)?,
+            answer => return answer,
+        }
+    }
+}
+
+/// How a request without answer is waited for.
+#[derive(Debug)]
+struct Waiting<'a> {
+    patience: &'a Patience,
+    started: Instant,
+    pause: Duration,
+}
+
+impl<'a> Waiting<'a> {
+    fn new(patience: &'a Patience) -> Self {
+        Waiting {
+            patience,
+            started: Instant::now(),
+            pause: patience.pause,
+        }
+    }
+
+    /// Waits before the request is asked again; gives the error back when the time is over.
+    fn wait_after(&mut self, error: StoreError) -> Result<(), StoreError> {
+        tracing::warn!(%error, "the log's store is asked again");
+        if self.started.elapsed().saturating_add(self.pause) > self.patience.time_limit {
+            return Err(error);
+        }
+        std::thread::sleep(self.pause);
+        self.pause = (self.pause * 2).min(self.patience.pause_most);
+        Ok(())
+    }
+}
+
 /// Runs a machine to its next outcome.
 ///
 /// # Errors
@@ -47,8 +101,7 @@ pub fn drive<M: Machine>(
     store: &dyn RemoteStore,
     patience: &Patience,
 ) -> Result<M::Outcome, RemoteLogError> {
-    let started = Instant::now();
-    let mut pause = patience.pause;
+    let mut waiting = Waiting::new(patience);
     loop {
         let (ticket, request) = machine.request();
         let (answer, unclear) = request.ask(store)?;
@@ -56,12 +109,7 @@ pub fn drive<M: Machine>(
             return Ok(outcome);
         }
         if let Some(error) = unclear {
-            tracing::warn!(%error, "the log's store is asked again");
-            if started.elapsed() + pause > patience.time_limit {
-                return Err(error.into());
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(patience.pause_most);
+            waiting.wait_after(error)?;
         }
     }
 }
@@ -100,6 +148,23 @@ impl Follower {
         }
     }
 
+    /// Whether the log really ends where [`Follower::next_entry`] found nothing: entries behind that would say that one is
+    /// missing. Returns another entry, if one has come meanwhile.
+    ///
+    /// # Errors
+    /// [`RemoteLogError::Hole`]; as [`Follower::next_entry`].
+    pub fn check_end(&mut self) -> Result<Option<Entry>, RemoteLogError> {
+        let number = self.position().next;
+        let listed = ask(&self.patience, || self.store.list(number))?;
+        // Found before it is read once more: what is there for good was there before the list.
+        let after = listed.iter().find(|listed| listed.number > number);
+        let found = after.map(|listed| listed.number);
+        match (self.next_entry()?, found) {
+            (None, Some(found)) => Err(RemoteLogError::Hole { number, found }),
+            (entry, _) => Ok(entry),
+        }
+    }
+
     /// Where it is.
     pub fn position(&self) -> EntryPosition {
         self.reader.position()
@@ -128,7 +193,7 @@ impl RemoteWriter {
         patience: Patience,
         mut apply: impl FnMut(&Entry) -> Result<(), E>,
     ) -> Result<Self, E> {
-        let mut claim = Claim::new(identity, at, system_random());
+        let mut claim = Claim::new(identity, at, system_random(), now());
         loop {
             match drive(&mut claim, &*store, &patience)? {
                 Claiming::Entry(entry) => apply(&entry)?,
@@ -149,16 +214,37 @@ impl RemoteWriter {
     /// [`RemoteLogError::TooLarge`] and [`RemoteLogError::Empty`] change nothing. After all others nothing is appended
     /// any more (I7).
     pub fn append(&mut self, entry: EntryBuilder) -> Result<EntryPosition, RemoteLogError> {
+        self.begin(entry)?;
+        self.finish().map_err(|error| self.give_up(error))
+    }
+
+    /// Begins to append an entry: [`RemoteWriter::finish`] does it.
+    ///
+    /// # Errors
+    /// As [`RemoteWriter::append`].
+    pub fn begin(&mut self, entry: EntryBuilder) -> Result<(), RemoteLogError> {
         let (bytes, most) = (entry.bytes(), self.store.entry_bytes_max());
-        if bytes > most {
-            return Err(RemoteLogError::TooLarge { bytes, most });
+        match bytes > most {
+            true => Err(RemoteLogError::TooLarge { bytes, most }),
+            false => self.owner.append(entry, now()),
         }
-        self.owner.append(entry)?;
-        let appended = drive(&mut self.owner, &*self.store, &self.patience);
-        appended.map_err(|error| match self.owner.ended() {
+    }
+
+    /// Appends the entry that was begun. It is durable when this returns.
+    ///
+    /// # Errors
+    /// The store's, if the time is over: the entry is still on its way, and this may be called again. All others are
+    /// final.
+    pub fn finish(&mut self) -> Result<EntryPosition, RemoteLogError> {
+        drive(&mut self.owner, &*self.store, &self.patience)
+    }
+
+    /// What is on its way is waited for no longer, after this error. Returns what is to be told of it (I7).
+    pub fn give_up(&mut self, error: RemoteLogError) -> RemoteLogError {
+        match self.owner.ended() {
             Some(ended) => ended.clone(),
             None => self.owner.give_up(error.to_string()),
-        })
+        }
     }
 
     /// The most bytes of an entry, with its head.

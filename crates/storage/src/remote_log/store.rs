@@ -1,9 +1,9 @@
 //! What is asked of a store that keeps a log.
 //!
-//! Numbers name entries, and one object beside them is the boundary. What must hold of a store, and is probed by who
-//! speaks to one:
+//! Numbers name entries, and beside them are two registers. What must hold of a store, and is probed by who speaks to
+//! one:
 //! - a number's bytes never change; of several that create under one number one succeeds;
-//! - a read gives what was created before it, and a swap of the boundary compares and changes at once;
+//! - a read gives what was created before it, and a swap of a register compares and changes at once;
 //! - a list may be old: lack what was created, show what was deleted. It never shows what never was.
 //!
 //! A failure says nothing of whether a request was done, is done later, or twice. No implementation repeats one.
@@ -19,7 +19,26 @@ pub enum Appended {
     Conflict,
 }
 
-/// What became of a boundary that was to be exchanged.
+/// What is in a store once, and is exchanged.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Register {
+    /// Where the log begins ([`super::boundary`]).
+    Boundary,
+    /// Which host serves the database ([`super::primary`]).
+    Primary,
+}
+
+impl Register {
+    /// Its name in a store, and in what is said of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Register::Boundary => "boundary",
+            Register::Primary => "primary",
+        }
+    }
+}
+
+/// What became of a register that was to be exchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Swapped {
     /// It is there.
@@ -37,17 +56,17 @@ pub struct Listed {
     pub bytes: u64,
 }
 
-/// Which state of the boundary was read: the store's own word for it, compared by a swap.
+/// Which state of a register was read: the store's own word for it, compared by a swap.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct BoundaryVersion(pub String);
+pub struct RegisterVersion(pub String);
 
-/// The boundary, as the store has it.
+/// A register, as the store has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StoredBoundary {
-    /// Its bytes ([`super::boundary`]).
+pub struct StoredRegister {
+    /// Its bytes.
     pub bytes: Vec<u8>,
     /// For the swap that is to replace it.
-    pub version: BoundaryVersion,
+    pub version: RegisterVersion,
 }
 
 /// Why a store gave no answer that could be used. What was asked may be done, be done later, or not.
@@ -66,7 +85,7 @@ pub enum StoreError {
     },
     /// It refuses, and will again.
     #[error(
-        "{place} refuses {what}: {reason}; look whether the bucket or directory is there, at the rights, and whether there is space"
+        "{place} refuses {what}: {reason}; look whether the bucket, stream or directory is there, at the rights, and whether there is space"
     )]
     Refused {
         /// What was asked.
@@ -82,6 +101,24 @@ pub enum StoreError {
         /// Where the log should be.
         place: String,
         /// What it does wrong.
+        reason: String,
+    },
+    /// It could, were it set up otherwise.
+    #[error("{place} is not set up to keep a log: {reason}")]
+    Setup {
+        /// Where the log should be.
+        place: String,
+        /// What is to be changed.
+        reason: String,
+    },
+    /// What is there cannot be decrypted.
+    #[error("{what} of {place} cannot be decrypted: {reason}")]
+    Encryption {
+        /// Of what.
+        what: String,
+        /// Where the log is.
+        place: String,
+        /// Why not.
         reason: String,
     },
     /// Where the log should be cannot be understood.
@@ -122,13 +159,14 @@ pub trait RemoteStore: Send + Sync + Debug {
     /// are.
     fn remove(&self, numbers: &[u64]) -> Result<(), StoreError>;
 
-    /// The boundary, if there is one.
-    fn read_boundary(&self) -> Result<Option<StoredBoundary>, StoreError>;
+    /// A register, if it was ever written.
+    fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError>;
 
-    /// Replaces the boundary, if it is still this one; creates it, if none is expected. Durable before this returns.
-    fn swap_boundary(
+    /// Replaces a register, if it is still this one; creates it, if none is expected. Durable before this returns.
+    fn swap_register(
         &self,
-        expected: Option<&BoundaryVersion>,
+        register: Register,
+        expected: Option<&RegisterVersion>,
         bytes: &[u8],
     ) -> Result<Swapped, StoreError>;
 }

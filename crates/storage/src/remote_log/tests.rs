@@ -6,9 +6,9 @@ use super::entry::{Entry, EntryBuilder};
 use super::position::{EntryPosition, Epoch};
 use super::shell::{Follower, Patience, RemoteWriter, trim};
 use super::store::{
-    Appended, BoundaryVersion, Listed, RemoteStore, StoreError, StoredBoundary, Swapped,
+    Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ enum Fault {
 #[derive(Debug, Default)]
 struct Content {
     entries: Entries,
-    boundary: Option<Vec<u8>>,
+    registers: HashMap<Register, Vec<u8>>,
     faults: Vec<Fault>,
     appends: u64,
 }
@@ -116,14 +116,17 @@ impl RemoteStore for Memory {
                     position,
                     by,
                 };
-                content.boundary = Some(boundary.encode().to_vec());
+                content
+                    .registers
+                    .insert(Register::Boundary, boundary.encode().to_vec());
                 let at = EntryPosition {
                     next: number,
                     epoch: head.epoch,
                     writer: head.writer,
                     checksum: head.checksum_before,
+                    time: 0,
                 };
-                let failed = Entry::fence(IDENTITY, at, Epoch(head.epoch.0 + 1), 99);
+                let failed = Entry::fence(IDENTITY, at, Epoch(head.epoch.0 + 1), 99, 0);
                 content.entries.insert(number, failed.bytes().to_vec());
                 Err(unclear("append"))
             }
@@ -156,24 +159,30 @@ impl RemoteStore for Memory {
         Ok(())
     }
 
-    fn read_boundary(&self) -> Result<Option<StoredBoundary>, StoreError> {
+    fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
         let content = self.0.lock().unwrap();
-        Ok(content.boundary.clone().map(|bytes| StoredBoundary {
-            version: BoundaryVersion(format!("{bytes:?}")),
-            bytes,
-        }))
+        Ok(content
+            .registers
+            .get(&register)
+            .cloned()
+            .map(|bytes| StoredRegister {
+                version: RegisterVersion(format!("{bytes:?}")),
+                bytes,
+            }))
     }
 
-    fn swap_boundary(
+    fn swap_register(
         &self,
-        expected: Option<&BoundaryVersion>,
+        register: Register,
+        expected: Option<&RegisterVersion>,
         bytes: &[u8],
     ) -> Result<Swapped, StoreError> {
-        let found = self.read_boundary()?.map(|stored| stored.version);
+        let found = self.read_register(register)?.map(|stored| stored.version);
         if found.as_ref() != expected {
             return Ok(Swapped::Conflict);
         }
-        self.0.lock().unwrap().boundary = Some(bytes.to_vec());
+        let mut content = self.0.lock().unwrap();
+        content.registers.insert(register, bytes.to_vec());
         Ok(Swapped::Ok)
     }
 }
@@ -308,7 +317,7 @@ fn i7_who_comes_back_after_the_log_went_on_without_it_does_not_know() {
 fn what_is_no_entry_changes_nothing() {
     let (memory, store) = store();
     let (mut writer, _) = claim(&store, EntryPosition::START).unwrap();
-    let [large, empty] = [groups(&"x".repeat(937)), EntryBuilder::new()];
+    let [large, empty] = [groups(&"x".repeat(929)), EntryBuilder::new()];
     let error = writer.append(large).unwrap_err();
     let RemoteLogError::TooLarge {
         bytes: 1001,
@@ -318,7 +327,7 @@ fn what_is_no_entry_changes_nothing() {
         panic!("{error}");
     };
     assert!(matches!(writer.append(empty), Err(RemoteLogError::Empty)));
-    writer.append(groups(&"x".repeat(936))).unwrap();
+    writer.append(groups(&"x".repeat(928))).unwrap();
     assert_eq!(memory.entries(), [1, 2]);
 }
 
@@ -334,7 +343,7 @@ fn the_beginning_is_deleted_but_for_fences_and_who_needs_it_is_told() {
     slow.next_entry().unwrap().expect("the fence");
 
     let trimmed = trim(&*store, IDENTITY, between, &AT_ONCE).unwrap();
-    assert_eq!((trimmed.entries, trimmed.bytes), (2, 2 * 64 + 6));
+    assert_eq!((trimmed.entries, trimmed.bytes), (2, 2 * 72 + 6));
     assert_eq!(memory.entries(), [1, 3, 5]);
     let error = slow.next_entry().unwrap_err();
     let RemoteLogError::BehindBoundary {
@@ -362,7 +371,7 @@ fn the_beginning_is_deleted_but_for_fences_and_who_needs_it_is_told() {
     let earlier = EntryPosition { next: 2, ..between };
     trim(&*store, IDENTITY, earlier, &AT_ONCE).unwrap();
     trim(&*store, IDENTITY, EntryPosition::START, &AT_ONCE).unwrap();
-    let bytes = memory.0.lock().unwrap().boundary.clone().unwrap();
+    let bytes = memory.0.lock().unwrap().registers[&Register::Boundary].clone();
     assert_eq!(Boundary::decode(&bytes).unwrap().position, between);
 }
 
@@ -410,17 +419,19 @@ fn another_databases_log_damage_and_holes_are_named_and_not_overwritten() {
         error
     };
     let error = claimed(&|entries| drop(entries.remove(&3)));
-    assert!(
-        matches!(
-            error,
-            RemoteLogError::Hole {
-                number: 3,
-                found: 4
-            }
-        ),
-        "{error}"
-    );
-    let error = claimed(&|entries| entries.get_mut(&3).unwrap()[65] ^= 1);
+    let is_hole = |error: &RemoteLogError| {
+        let RemoteLogError::Hole { number, found } = error else {
+            return false;
+        };
+        (*number, *found) == (3, 4)
+    };
+    assert!(is_hole(&error), "{error}");
+    // Who only reads finds an end there, and a hole if it asks.
+    let mut reading = follower(&store, EntryPosition::START);
+    while reading.next_entry().unwrap().is_some() {}
+    let error = reading.check_end().unwrap_err();
+    assert!(is_hole(&error), "{error}");
+    let error = claimed(&|entries| entries.get_mut(&3).unwrap()[73] ^= 1);
     assert!(
         matches!(error, RemoteLogError::Entry { number: 3, .. }),
         "{error}"
@@ -434,7 +445,7 @@ fn another_databases_log_damage_and_holes_are_named_and_not_overwritten() {
         .unwrap()
         .head()
         .position_after();
-    let other = groups("other").seal(IDENTITY + 1, at).unwrap();
+    let other = groups("other").seal(IDENTITY + 1, at, 0).unwrap();
     let error = claimed(&|entries| drop(entries.insert(3, other.bytes().to_vec())));
     assert!(
         matches!(
@@ -448,20 +459,24 @@ fn another_databases_log_damage_and_holes_are_named_and_not_overwritten() {
         "{error}"
     );
     let unclaimed = EntryPosition { writer: 1, ..at };
-    let entry = groups("x").seal(IDENTITY, unclaimed).unwrap();
+    let entry = groups("x").seal(IDENTITY, unclaimed, 0).unwrap();
     let error = claimed(&|entries| drop(entries.insert(3, entry.bytes().to_vec())));
     assert!(
         matches!(error, RemoteLogError::Chain { number: 3, .. }),
         "{error}"
     );
-    let again = Entry::fence(IDENTITY, at, at.epoch, 9);
+    let again = Entry::fence(IDENTITY, at, at.epoch, 9, 0);
     let error = claimed(&|entries| drop(entries.insert(3, again.bytes().to_vec())));
     assert!(
         matches!(error, RemoteLogError::Chain { number: 3, .. }),
         "{error}"
     );
 
-    memory.0.lock().unwrap().boundary = Some(b"no boundary".to_vec());
+    let put = |bytes: Vec<u8>| {
+        let mut content = memory.0.lock().unwrap();
+        content.registers.insert(Register::Boundary, bytes);
+    };
+    put(b"no boundary".to_vec());
     let error = trim(&*store, IDENTITY, at, &AT_ONCE).unwrap_err();
     assert!(matches!(error, RemoteLogError::Boundary { .. }), "{error}");
     let boundary = Boundary {
@@ -470,7 +485,7 @@ fn another_databases_log_damage_and_holes_are_named_and_not_overwritten() {
         position: at,
         by: 1,
     };
-    memory.0.lock().unwrap().boundary = Some(boundary.encode().to_vec());
+    put(boundary.encode().to_vec());
     let error = trim(&*store, IDENTITY, at, &AT_ONCE).unwrap_err();
     assert!(
         matches!(

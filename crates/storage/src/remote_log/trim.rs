@@ -13,7 +13,7 @@ use super::exchange::{Answer, Machine, Request, Ticket};
 use super::planted::{self, Planted};
 use super::position::EntryPosition;
 use super::reader::decode_boundary;
-use super::store::{BoundaryVersion, LIST_MOST, Listed, StoredBoundary, Swapped};
+use super::store::{LIST_MOST, Listed, Register, RegisterVersion, StoredRegister, Swapped};
 
 /// What came of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -42,7 +42,7 @@ enum State {
         written: Option<Boundary>,
     },
     Swapping {
-        expected: Option<BoundaryVersion>,
+        expected: Option<RegisterVersion>,
         boundary: Boundary,
         bytes: Vec<u8>,
     },
@@ -74,7 +74,7 @@ impl Trim {
 
     fn boundary(
         &mut self,
-        stored: Option<StoredBoundary>,
+        stored: Option<StoredRegister>,
         written: Option<Boundary>,
     ) -> Result<Option<Trimmed>, RemoteLogError> {
         let current = decode_boundary(self.identity, stored.as_ref())?;
@@ -139,10 +139,11 @@ impl Machine for Trim {
 
     fn request(&self) -> (Ticket, Request<'_>) {
         let request = match &self.state {
-            State::ReadingBoundary { .. } => Request::ReadBoundary,
+            State::ReadingBoundary { .. } => Request::ReadRegister(Register::Boundary),
             State::Swapping {
                 expected, bytes, ..
-            } => Request::SwapBoundary {
+            } => Request::SwapRegister {
+                register: Register::Boundary,
                 expected: expected.as_ref(),
                 bytes,
             },
@@ -162,7 +163,7 @@ impl Machine for Trim {
         }
         let state = std::mem::replace(&mut self.state, State::ReadingBoundary { written: None });
         match (state, answer) {
-            (State::ReadingBoundary { written }, Answer::Boundary(stored)) => {
+            (State::ReadingBoundary { written }, Answer::Register(stored)) => {
                 return self.boundary(stored, written);
             }
             (State::Swapping { .. }, Answer::Swapped(Swapped::Ok)) => return Ok(self.moved()),

@@ -3,6 +3,9 @@
 // Each test file uses a part of it.
 #![allow(dead_code)]
 
+pub mod held;
+pub mod store;
+
 use sardonyx_storage::checkpoint::{CheckpointInterval, CheckpointStage};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::drive::Drive;
@@ -35,6 +38,8 @@ pub struct LogAlone {
     pub feeds: Vec<Arc<Feed>>,
     /// Whether groups go to a copy elsewhere, too.
     pub is_copied: bool,
+    /// Whether a sync here is not waited for.
+    pub is_synced_behind: bool,
 }
 
 impl Default for LogAlone {
@@ -49,6 +54,7 @@ impl Default for LogAlone {
             prepared: 2,
             feeds: Vec::new(),
             is_copied: false,
+            is_synced_behind: false,
         }
     }
 }
@@ -83,6 +89,7 @@ impl LogAlone {
             self.drive,
         );
         let log = match self.is_copied {
+            true if self.is_synced_behind => log.with_remote_copy().synced_behind(),
             true => log.with_remote_copy(),
             false => log,
         };

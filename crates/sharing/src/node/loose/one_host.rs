@@ -3,7 +3,7 @@
 //! ```text
 //! view-E      the view of epoch E, behind its CRC-32C; whole when it has its name, never changed; the highest counts
 //! node-N      where node N is, after how many milliseconds it counts as gone, and a count that it raises
-//!             ([`super::lease`]); locked (flock) by its process; never removed
+//!             ([`sardonyx_base::lease`]); locked (flock) by its process; never removed
 //! made-by-N   a view on its way
 //! ```
 //!
@@ -18,11 +18,11 @@
 //! the view is [`KEPT`] behind, and who takes such a name finds that out and has replaced nothing.
 
 use super::coding;
-use super::lease::{Lease, Renewal, Sign, Watch};
 use super::store::Register;
 use crate::node::NodeError;
 use crate::protocol::membership::View;
 use crate::protocol::{Epoch, NodeId};
+use sardonyx_base::lease::{Lease, Renewal, Sign, Watch};
 use sardonyx_base::sync::futex::{Condvar, Mutex};
 use sardonyx_base::sync::thread::{self, JoinHandle};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +46,7 @@ pub struct OneHost {
     directory: PathBuf,
     stopped_process_wait: Duration,
     own: Option<Own>,
-    others: Watch,
+    others: Watch<NodeId>,
     /// Those whose processes have ended.
     ended: BTreeSet<NodeId>,
 }

@@ -176,7 +176,7 @@ impl LogWriter {
 
     fn write_to_disk(&self, group: &mut SealedGroup) -> Result<(), LogError> {
         self.check()?;
-        group.finish(self.durable_below.load(Ordering::Acquire) - 1);
+        group.finish(self.stable_below() - 1);
         let header = group.header();
         // Before the write, so that it travels to the standby meanwhile: a copy, since this buffer goes back to
         // its pool. Only while a standby is there.
@@ -187,9 +187,12 @@ impl LogWriter {
         if header.is_spanning() {
             return self.write_spanning(group);
         }
-        self.segments
-            .file(layout.segment_of(header.lsn))?
-            .write_durable_at(layout.offset_in_segment(header.lsn), group.bytes())?;
+        let file = self.segments.file(layout.segment_of(header.lsn))?;
+        let offset = layout.offset_in_segment(header.lsn);
+        match self.behind {
+            None => file.write_durable_at(offset, group.bytes())?,
+            Some(_) => file.write_at(offset, group.bytes())?,
+        }
         Ok(())
     }
 
@@ -212,7 +215,8 @@ impl LogWriter {
         Ok(())
     }
 
-    /// The group is on stable storage: acknowledges and feeds, in order, or has it copied elsewhere before that.
+    /// The group is on stable storage, or written if that is not waited for: acknowledges and feeds, in order, or has it
+    /// copied elsewhere before that.
     fn release(&self, group: SealedGroup) {
         let number = group.header().number;
         let after = group.header().next_position();

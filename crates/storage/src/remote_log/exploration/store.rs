@@ -1,9 +1,11 @@
 //! The simulated store: what is created stays, lists may be old; and what a witness outside of it knows.
 
 use crate::remote_log::exchange::{Answer, Request};
-use crate::remote_log::store::{Appended, BoundaryVersion, Listed, StoredBoundary, Swapped};
+use crate::remote_log::store::{
+    Appended, Listed, Register, RegisterVersion, StoredRegister, Swapped,
+};
 use sardonyx_base::random::Random;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A request on its way: with its bytes, since who asked may be dead when it arrives.
 #[derive(Clone, Debug)]
@@ -12,8 +14,8 @@ pub(super) enum Sent {
     List(u64),
     Append(u64, Vec<u8>),
     Remove(Vec<u64>),
-    ReadBoundary,
-    Swap(Option<BoundaryVersion>, Vec<u8>),
+    ReadRegister(Register),
+    SwapRegister(Register, Option<RegisterVersion>, Vec<u8>),
 }
 
 impl From<Request<'_>> for Sent {
@@ -23,10 +25,12 @@ impl From<Request<'_>> for Sent {
             Request::List { from } => Sent::List(from),
             Request::Append { number, bytes } => Sent::Append(number, bytes.to_vec()),
             Request::Remove(numbers) => Sent::Remove(numbers.to_vec()),
-            Request::ReadBoundary => Sent::ReadBoundary,
-            Request::SwapBoundary { expected, bytes } => {
-                Sent::Swap(expected.cloned(), bytes.to_vec())
-            }
+            Request::ReadRegister(register) => Sent::ReadRegister(register),
+            Request::SwapRegister {
+                register,
+                expected,
+                bytes,
+            } => Sent::SwapRegister(register, expected.cloned(), bytes.to_vec()),
         }
     }
 }
@@ -34,7 +38,7 @@ impl From<Request<'_>> for Sent {
 #[derive(Debug, Default)]
 pub(super) struct Store {
     entries: BTreeMap<u64, Vec<u8>>,
-    boundary: Option<Vec<u8>>,
+    registers: HashMap<Register, Vec<u8>>,
     /// What was first created under each number: the log, as nobody in it can see it.
     pub truth: BTreeMap<u64, Vec<u8>>,
     /// What lists showed before.
@@ -60,15 +64,17 @@ impl Store {
                 });
                 Answer::Removed
             }
-            Sent::ReadBoundary => Answer::Boundary(self.boundary.as_ref().map(|bytes| {
-                let (bytes, version) = (bytes.clone(), version(bytes));
-                StoredBoundary { bytes, version }
-            })),
-            Sent::Swap(expected, bytes) => {
-                let found = self.boundary.as_deref().map(version);
+            Sent::ReadRegister(register) => {
+                Answer::Register(self.registers.get(register).map(|bytes| {
+                    let (bytes, version) = (bytes.clone(), version(bytes));
+                    StoredRegister { bytes, version }
+                }))
+            }
+            Sent::SwapRegister(register, expected, bytes) => {
+                let found = self.registers.get(register).map(|bytes| version(bytes));
                 Answer::Swapped(match found == *expected {
                     true => {
-                        self.boundary = Some(bytes.clone());
+                        self.registers.insert(*register, bytes.clone());
                         Swapped::Ok
                     }
                     false => Swapped::Conflict,
@@ -123,6 +129,6 @@ impl Store {
 }
 
 /// By the content, as some stores do.
-fn version(bytes: &[u8]) -> BoundaryVersion {
-    BoundaryVersion(format!("{:08x}", crc32c::crc32c(bytes)))
+fn version(bytes: &[u8]) -> RegisterVersion {
+    RegisterVersion(format!("{:08x}", crc32c::crc32c(bytes)))
 }

@@ -179,7 +179,8 @@ impl World {
                 process.sending.push(self.next_transaction);
                 self.next_transaction += 1;
             }
-            owner.append(entry).expect("it owns the log");
+            let time = self.step;
+            owner.append(entry, time).expect("it owns the log");
         }
         for (channel, name) in [(Channel::Log, 0), (Channel::Trim, 1)] {
             let process = &mut self.processes[index];
@@ -308,7 +309,7 @@ impl World {
     pub(super) fn wish_for_log(&mut self, index: usize) {
         let process = &mut self.processes[index];
         if let Role::Following(_) = process.role {
-            let claim = Claim::new(IDENTITY, process.memory.at, self.next_writer);
+            let claim = Claim::new(IDENTITY, process.memory.at, self.next_writer, self.step);
             self.next_writer += 1;
             process.take_role(Role::Claiming(claim));
         }

@@ -1,5 +1,5 @@
-//! Leases between the processes of one host: how a node that is stopped is found, and how it finds out itself. It has no
-//! clock and no I/O; who uses it says what time it is.
+//! Leases between processes, of one host or of several: how one that is stopped is found, and how it finds out itself. It
+//! has no clock and no I/O; who uses it says what time it is. Here a process is called a node.
 //!
 //! A node raises a *count* that others see, at least each quarter of its *lease*, which is half of the time after which
 //! it counts as gone. Who has seen the same count for twice the lease takes the node for gone. A lease that has run out
@@ -16,7 +16,6 @@
 //! of its log refuses, whatever clocks say (I12). Without the factor of two a node could wake up, find its lease alive,
 //! be stopped again, and renew it when others had gone on.
 
-use crate::protocol::NodeId;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -101,12 +100,18 @@ struct Seen {
 }
 
 /// What one node has seen of the others.
-#[derive(Clone, Debug, Default)]
-pub struct Watch(BTreeMap<NodeId, Seen>);
+#[derive(Clone, Debug)]
+pub struct Watch<N>(BTreeMap<N, Seen>);
 
-impl Watch {
+impl<N> Default for Watch<N> {
+    fn default() -> Self {
+        Watch(BTreeMap::new())
+    }
+}
+
+impl<N: Ord> Watch<N> {
     /// Whether a node is there, whose sign was read between two moments.
-    pub fn is_there(&mut self, node: NodeId, sign: Sign, [before, after]: [Instant; 2]) -> bool {
+    pub fn is_there(&mut self, node: N, sign: Sign, [before, after]: [Instant; 2]) -> bool {
         let seen = self.0.entry(node).or_insert(Seen {
             count: sign.count,
             since: after,
@@ -122,7 +127,7 @@ impl Watch {
     }
 
     /// A node whose process has ended.
-    pub fn forget(&mut self, node: NodeId) {
+    pub fn forget(&mut self, node: N) {
         self.0.remove(&node);
     }
 }
@@ -130,10 +135,10 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sardonyx_base::random::Random;
+    use crate::random::Random;
 
     const WAIT: Duration = Duration::from_millis(1000);
-    const NODE: NodeId = NodeId(7);
+    const NODE: u32 = 7;
 
     /// A node whose process is stopped anywhere: what it read of the clock may be old when it acts.
     struct Stopped {

@@ -1,0 +1,349 @@
+//! Putting a copy of a database into a store and getting it back: a base of its log ([`crate::remote_log::base`]).
+//!
+//! A base is made of a directory that follows the log, so who serves has no work with it. Its files are copied after a
+//! checkpoint and an orderly end: what recovery makes of them is the database at the base's place. Whatever of a file is
+//! zeroes is left out.
+//!
+//! Getting it back writes the manifest last: a directory on the way has none, and is begun again.
+
+use super::claiming::impossible;
+use super::opening::create_database;
+use super::{OpenError, RemoteLog, Replica, StorageOptions};
+use crate::checkpoint::BACKUP_DIRECTORY;
+use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskFile};
+use crate::journal::JOURNAL_DIRECTORY;
+use crate::log::segment::{LOG_DIRECTORY, segment_of_file};
+use crate::log::{LogLayout, LogPosition};
+use crate::manifest::{MANIFEST_FILE, Manifest};
+use crate::places::{self, Hold};
+use crate::remote_log::RemoteLogError;
+use crate::remote_log::base::{BaseFile, BaseHead, BaseName, BasePart, PART_BYTES, list_bases};
+use crate::remote_log::known::STORE_FILE;
+use crate::remote_log::shell::ask;
+use crate::remote_log::store::{LIST_MOST, StoreError};
+use sardonyx_base::random::system_random;
+use std::sync::Arc;
+
+/// Zeroes are left out in pieces of so many bytes.
+const PIECE_BYTES: usize = 4096;
+
+impl Replica {
+    /// Puts a base into the store: the database as it is here. The replica is closed; it can be opened again.
+    ///
+    /// # Errors
+    /// The disk's; the store's: then the base is not there, and what is of it means nothing.
+    pub fn put_base(
+        self,
+        options: &StorageOptions,
+        remote: &RemoteLog,
+    ) -> Result<(BaseName, BaseHead), OpenError> {
+        let home = self.home().clone();
+        let needed_from = self.checkpointed()?;
+        let manifest = self.manifest().clone();
+        let (known, lock) = self.close_locked();
+        let (disk, _places) = places::find(&home, &manifest, &options.directories, Hold::Alone)?;
+        let name = BaseName {
+            next_entry: known.entry.next,
+            by: system_random(),
+        };
+        let mut base = Putting {
+            remote,
+            name,
+            parts: 0,
+            head: BaseHead {
+                known,
+                files: Vec::new(),
+            },
+        };
+        let layout = manifest.log_layout();
+        for file in files_of(&*disk, layout, needed_from.min(known.log))? {
+            base.put_file(&*disk, &file)?;
+        }
+        // As the copy's, whose parts are all in its own directory.
+        let manifest = Manifest {
+            places: None,
+            ..Manifest::read(&*disk)?
+        };
+        base.put_text(MANIFEST_FILE, &manifest.encode())?;
+        let done = base.finish()?;
+        drop(lock);
+        Ok(done)
+    }
+}
+
+/// The files of a directory that recovery needs, but for the manifest.
+fn files_of(
+    disk: &dyn Disk,
+    layout: LogLayout,
+    log_from: LogPosition,
+) -> Result<Vec<String>, OpenError> {
+    let first = layout.segment_of(log_from.lsn);
+    let mut files = vec![STORE_FILE.to_string()];
+    for folder in [LOG_DIRECTORY, BACKUP_DIRECTORY, JOURNAL_DIRECTORY] {
+        let mut names = match disk.list(folder) {
+            Ok(names) => names,
+            Err(error) if error.source.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error.into()),
+        };
+        names.retain(|name| {
+            folder != LOG_DIRECTORY || segment_of_file(name).is_some_and(|number| number >= first)
+        });
+        names.sort();
+        files.extend(names.iter().map(|name| format!("{folder}/{name}")));
+    }
+    Ok(files)
+}
+
+/// A base on its way into a store.
+#[derive(Debug)]
+struct Putting<'a> {
+    remote: &'a RemoteLog,
+    name: BaseName,
+    parts: usize,
+    head: BaseHead,
+}
+
+impl Putting<'_> {
+    fn put(&self, name: &str, bytes: &[u8]) -> Result<(), OpenError> {
+        let create = || self.remote.store.create_object(name, bytes);
+        // A conflict is with itself, by a request whose answer was lost: the name is random.
+        ask(&self.remote.patience, create).map_err(RemoteLogError::from)?;
+        Ok(())
+    }
+
+    fn put_part(&mut self, offset: u64, bytes: &[u8]) -> Result<BasePart, OpenError> {
+        self.put(&self.name.part(self.parts), bytes)?;
+        self.parts += 1;
+        Ok(BasePart {
+            offset,
+            bytes: bytes.len() as u64,
+            checksum: crc32c::crc32c(bytes),
+        })
+    }
+
+    fn put_text(&mut self, name: &str, text: &str) -> Result<(), OpenError> {
+        let part = self.put_part(0, text.as_bytes())?;
+        self.head.files.push(BaseFile {
+            name: name.into(),
+            bytes: text.len() as u64,
+            parts: vec![part],
+        });
+        Ok(())
+    }
+
+    fn put_file(&mut self, disk: &dyn Disk, name: &str) -> Result<(), OpenError> {
+        let file = disk.open(name, Access::Buffered, Create::No)?;
+        let length = file.len()?;
+        let mut parts = Vec::new();
+        let mut offset = 0;
+        while offset < length {
+            let piece = read_piece(&*file, offset, PART_BYTES.min(length - offset))?;
+            if let Some((from, to)) = without_zeroes(&piece) {
+                let bytes = piece.get(from..to).unwrap_or_default();
+                parts.push(self.put_part(offset + from as u64, bytes)?);
+            }
+            offset += piece.len() as u64;
+        }
+        self.head.files.push(BaseFile {
+            name: name.into(),
+            bytes: length,
+            parts,
+        });
+        Ok(())
+    }
+
+    /// From now on it is a base.
+    fn finish(self) -> Result<(BaseName, BaseHead), OpenError> {
+        self.put(&self.name.head(), self.head.encode().as_bytes())?;
+        Ok((self.name, self.head))
+    }
+}
+
+fn read_piece(file: &dyn DiskFile, offset: u64, bytes: u64) -> Result<AlignedBuffer, OpenError> {
+    let mut piece = AlignedBuffer::zeroed(usize::try_from(bytes).unwrap_or(usize::MAX));
+    // What a file cut meanwhile lacks stays zero.
+    file.read_at(offset, &mut piece)?;
+    Ok(piece)
+}
+
+/// Where what is not zeroes begins and ends, in pieces.
+fn without_zeroes(bytes: &[u8]) -> Option<(usize, usize)> {
+    let is_used = |piece: &[u8]| piece.iter().any(|byte| *byte != 0);
+    let mut pieces = bytes.chunks(PIECE_BYTES);
+    let first = pieces.position(is_used)?;
+    let last = bytes.chunks(PIECE_BYTES).rposition(is_used)?;
+    let end = ((last + 1) * PIECE_BYTES).min(bytes.len());
+    Some((first * PIECE_BYTES, end))
+}
+
+/// The head of a base.
+///
+/// # Errors
+/// The store's; it is damaged, or another database's.
+pub fn read_base(
+    remote: &RemoteLog,
+    identity: u64,
+    name: &BaseName,
+) -> Result<BaseHead, OpenError> {
+    let head = name.head();
+    let read = || remote.store.read_object(&head);
+    let bytes = ask(&remote.patience, read).map_err(RemoteLogError::from)?;
+    let bytes = bytes.ok_or_else(|| impossible(format!("{head} is deleted")))?;
+    let decoded = BaseHead::decode(&head, &bytes).map_err(damaged)?;
+    match decoded.known.identity == identity && decoded.known.entry.next == name.next_entry {
+        true => Ok(decoded),
+        false => Err(damaged(format!("{head} is of another database or place"))),
+    }
+}
+
+fn damaged(reason: String) -> OpenError {
+    RemoteLogError::Base { reason }.into()
+}
+
+/// The newest base of a store that has nothing which `is_wanted` refuses.
+///
+/// # Errors
+/// As [`read_base`].
+pub fn newest_base(
+    remote: &RemoteLog,
+    identity: u64,
+    is_wanted: impl Fn(&BaseHead) -> bool,
+) -> Result<Option<(BaseName, BaseHead)>, OpenError> {
+    let list = || list_bases(&*remote.store);
+    let listed = ask(&remote.patience, list).map_err(RemoteLogError::from)?;
+    for (name, _) in listed.whole.into_iter().rev() {
+        let head = read_base(remote, identity, &name)?;
+        if is_wanted(&head) {
+            return Ok(Some((name, head)));
+        }
+    }
+    Ok(None)
+}
+
+/// Makes a directory of a base. The caller holds its lock; it has no database.
+///
+/// # Errors
+/// The store's, the disk's; a part is damaged.
+pub fn get_base(
+    home: &Arc<dyn Disk>,
+    options: &StorageOptions,
+    remote: &RemoteLog,
+    (name, head): &(BaseName, BaseHead),
+    mut progress: impl FnMut(u64),
+) -> Result<Manifest, OpenError> {
+    if !options.directories.is_empty() {
+        return Err(impossible(
+            "a copy from a store has all of its parts in one directory: open it so, and move them later",
+        ));
+    }
+    let manifest = head
+        .files
+        .iter()
+        .position(|file| file.name == MANIFEST_FILE);
+    let Some(manifest) = manifest else {
+        return Err(damaged(format!("{} names no manifest", name.head())));
+    };
+    for folder in [LOG_DIRECTORY, BACKUP_DIRECTORY, JOURNAL_DIRECTORY] {
+        home.create_directory(folder)?;
+        // What an attempt before left.
+        for left in home.list(folder)? {
+            home.remove(&format!("{folder}/{left}"))?;
+        }
+    }
+    for left in home.list("")? {
+        if left == STORE_FILE {
+            home.remove(&left)?;
+        }
+    }
+    let mut number = 0;
+    let mut manifest_text = Vec::new();
+    for (nth, file) in head.files.iter().enumerate() {
+        let mut into = match nth == manifest {
+            true => None,
+            false => Some(home.open(&file.name, Access::Buffered, Create::New)?),
+        };
+        if let Some(into) = &into {
+            into.preallocate(file.bytes)?;
+        }
+        for part in &file.parts {
+            let object = name.part(number);
+            number += 1;
+            let bytes = get_part(remote, &object, part)?;
+            progress(part.bytes);
+            match &mut into {
+                Some(into) => into.write_at(part.offset, &bytes)?,
+                None => manifest_text.extend(bytes),
+            }
+        }
+        if let Some(into) = into {
+            into.sync()?;
+        }
+    }
+    for folder in ["", LOG_DIRECTORY, BACKUP_DIRECTORY, JOURNAL_DIRECTORY] {
+        home.sync_directory(folder)?;
+    }
+    let manifest = Manifest::decode(&name.part(number), &manifest_text)?;
+    manifest.write(&**home)?;
+    Ok(manifest)
+}
+
+fn get_part(remote: &RemoteLog, object: &str, part: &BasePart) -> Result<Vec<u8>, OpenError> {
+    let read = || remote.store.read_object(object);
+    let bytes = ask(&remote.patience, read).map_err(RemoteLogError::from)?;
+    let bytes = bytes.ok_or_else(|| damaged(format!("{object} is missing")))?;
+    let found = crc32c::crc32c(&bytes);
+    match bytes.len() as u64 == part.bytes && found == part.checksum {
+        true => Ok(bytes),
+        false => Err(damaged(format!(
+            "{object} has {} bytes and the checksum {found:08x}, and should have {} and {:08x}",
+            bytes.len(),
+            part.bytes,
+            part.checksum
+        ))),
+    }
+}
+
+/// Reads a whole base, and checks it. Returns its bytes.
+///
+/// # Errors
+/// The store's; what is damaged or missing.
+pub fn check_base(
+    remote: &RemoteLog,
+    identity: u64,
+    name: &BaseName,
+    mut progress: impl FnMut(u64),
+) -> Result<u64, OpenError> {
+    let head = read_base(remote, identity, name)?;
+    let parts = head.files.iter().flat_map(|file| &file.parts);
+    for (number, part) in parts.enumerate() {
+        get_part(remote, &name.part(number), part)?;
+        progress(part.bytes);
+    }
+    Ok(head.bytes())
+}
+
+/// A directory's manifest, made of the newest base of the store; of the database's beginning, if there is none.
+pub(super) fn manifest_from_store(
+    home: &Arc<dyn Disk>,
+    options: &StorageOptions,
+    remote: &RemoteLog,
+    stored: &Manifest,
+) -> Result<Manifest, OpenError> {
+    match newest_base(remote, stored.identity, |_| true)? {
+        Some(base) => get_base(home, options, remote, &base, |_| ()),
+        None => create_database(home, stored, &options.directories, options.log_bytes_first),
+    }
+}
+
+/// Deletes a base: its head first, so that what is left is none.
+///
+/// # Errors
+/// The store's; what is left is deleted with the next one.
+pub fn remove_base(remote: &RemoteLog, name: &BaseName) -> Result<(), StoreError> {
+    let store = &remote.store;
+    let ask_to_remove = |names: &[String]| ask(&remote.patience, || store.remove_objects(names));
+    ask_to_remove(&[name.head()])?;
+    let objects = ask(&remote.patience, || store.list_objects(&name.folder()))?;
+    let names: Vec<String> = objects.into_iter().map(|object| object.name).collect();
+    names.chunks(LIST_MOST).try_for_each(ask_to_remove)
+}

@@ -1,0 +1,473 @@
+//! A directory and the log in a store become one: before a database is opened whose log is there, or follows it.
+//!
+//! ```text
+//!   what the store has: 1 2 3 4 5 6'  7'        6 was never acknowledged, or only here: another host took over before the
+//!   what is here:       1 2 3 4 5 6             store had it. It is cut off, and 6' is appended.
+//!
+//!   what the store has: 1 2 3 4 5               Nobody took over: the log is claimed, and 6 is put into the store.
+//!   what is here:       1 2 3 4 5 6
+//! ```
+//!
+//! The groups of each entry are compared with those here, from the place on that is known to be the same ([`Known`]);
+//! from the first difference on the store's count. What is cut off goes from its last group backwards, so that what is
+//! left is a log at any moment. What is known to be the same is recorded only when recovery has made it stable: a process
+//! that was killed may have left log that is seen here and gone after a power cut. The checkpoints here have none of it, if nothing was acknowledged that the store did not
+//! have ([`DurableAt::Both`]); otherwise they may, and then recovery says so.
+//!
+//! Invariants: I2, I4, I12 (what is opened has everything that was ever acknowledged through the store, and after the
+//! claim's fence nobody else acknowledges).
+
+use super::base::manifest_from_store;
+use super::lagging::begin_anew;
+use super::opening::new_manifest;
+use super::remote::{DurableAt, RemoteLog};
+use super::{OpenError, Replica, StorageOptions};
+use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskLock};
+use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
+use crate::log::reader::LogReader;
+use crate::log::segment::segment_file;
+use crate::log::{LogError, LogPosition, Lsn};
+use crate::manifest::{Manifest, ManifestError};
+use crate::places::{self, Hold, PlaceLocks};
+use crate::remote_log::RemoteLogError;
+use crate::remote_log::copy::EntryOfGroups;
+use crate::remote_log::entry::Entry;
+use crate::remote_log::known::Known;
+use crate::remote_log::shell::{Follower, RemoteWriter, ask};
+use crate::remote_log::store::Appended;
+use std::sync::Arc;
+
+/// The object that says what database it is: the manifest with which it was made.
+pub const MANIFEST_OBJECT: &str = "database/manifest";
+
+/// A log that is this process' now, and how far the directory has it: to its end.
+#[derive(Debug)]
+pub(super) struct Claimed {
+    pub writer: RemoteWriter,
+    pub known: Known,
+}
+
+/// Has the log here and the one in the store be the same, and claims that. The caller holds the directory's lock.
+pub(super) fn claim(
+    home: &Arc<dyn Disk>,
+    options: &StorageOptions,
+    remote: &RemoteLog,
+) -> Result<Claimed, OpenError> {
+    let mut joining = Joining::begin(home, options, remote)?;
+    if let Err(error) = joining.take_while(|_| true) {
+        joining = joining.anew_after(error)?;
+        joining.take_while(|_| true)?;
+    }
+    let mut late = Vec::new();
+    let identity = joining.known.identity;
+    let (store, at) = (remote.store.clone(), joining.known.entry);
+    let mut writer = RemoteWriter::claim(store, identity, at, remote.patience, |entry| {
+        late.push(entry.clone());
+        Ok::<(), RemoteLogError>(())
+    })?;
+    for entry in &late {
+        joining.take(entry)?;
+    }
+    let known = joining.put_tail(&mut writer)?;
+    Ok(Claimed { writer, known })
+}
+
+/// Opens a directory to follow the log in a store: what is there is compared first. Makes it, if there is none.
+///
+/// # Errors
+/// As opening the database; [`OpenError::StoreBehind`] if transactions were acknowledged here that the store has not.
+pub fn follow_store(
+    home: &Arc<dyn Disk>,
+    options: &StorageOptions,
+    lock: Box<dyn DiskLock>,
+) -> Result<(Replica, Follower), OpenError> {
+    let Some(remote) = &options.remote else {
+        return Err(impossible("no store is named whose log could be followed"));
+    };
+    let mut joining = Joining::begin(home, options, remote)?;
+    if let Err(error) = joining.compare() {
+        joining = joining.anew_after(error)?;
+        joining.compare()?;
+    }
+    let replica = joining.into_replica(lock)?;
+    let known = *replica.known();
+    let (store, patience) = (remote.store.clone(), remote.patience);
+    let follower = Follower::new(store, known.identity, known.entry, patience);
+    Ok((replica, follower))
+}
+
+pub(super) fn impossible(reason: impl Into<String>) -> OpenError {
+    OpenError::StoreImpossible {
+        reason: reason.into(),
+    }
+}
+
+/// The manifest of the database in this store, if there is one: as it was made.
+///
+/// # Errors
+/// The store's; it is damaged.
+pub fn stored_manifest(remote: &RemoteLog) -> Result<Option<Manifest>, OpenError> {
+    let store = &remote.store;
+    let read = || store.read_object(MANIFEST_OBJECT);
+    let Some(bytes) = ask(&remote.patience, read).map_err(RemoteLogError::from)? else {
+        return Ok(None);
+    };
+    let name = format!("{} of {}", MANIFEST_OBJECT, store.place());
+    Ok(Some(Manifest::decode(&name, &bytes)?))
+}
+
+/// The directory's manifest. Either it or the store's is made from the other; both, if there is neither.
+fn manifest_of(
+    home: &Arc<dyn Disk>,
+    options: &StorageOptions,
+    remote: &RemoteLog,
+) -> Result<Manifest, OpenError> {
+    let local = match Manifest::read(&**home) {
+        Ok(manifest) => Some(manifest),
+        Err(ManifestError::Absent { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let stored = match (stored_manifest(remote)?, &local) {
+        (Some(stored), _) => stored,
+        (None, Some(local)) => adopt(home, options, remote, local)?,
+        (None, None) => publish(remote, &new_manifest(options)?)?,
+    };
+    match local {
+        None => manifest_from_store(home, options, remote, &stored),
+        Some(local) if local.identity == stored.identity => {
+            check_member(home, options, &local)?;
+            Ok(local)
+        }
+        Some(local) => Err(RemoteLogError::Identity {
+            number: 0,
+            expected: local.identity,
+            found: stored.identity,
+        }
+        .into()),
+    }
+}
+
+/// Refuses a directory that has transactions and never was one of the store's: a clone or a backup, whose transactions
+/// would be taken for what nobody was told of.
+fn check_member(
+    home: &Arc<dyn Disk>,
+    options: &StorageOptions,
+    local: &Manifest,
+) -> Result<(), OpenError> {
+    if Known::read(&**home)?.is_some() {
+        return Ok(());
+    }
+    let (disk, _places) = places::find(home, local, &options.directories, Hold::Alone)?;
+    let is_empty = match LogReader::open(&disk, local.log_layout(), LogPosition::START) {
+        Ok(mut reader) => reader.next_group()?.is_none(),
+        Err(LogError::MissingSegment { .. }) => false,
+        Err(error) => return Err(error.into()),
+    };
+    match is_empty {
+        true => Ok(()),
+        false => Err(impossible(
+            "this directory has transactions, and was never opened with the store that has its database: it may be a \
+             clone or a backup. Give the store another directory, absent or empty",
+        )),
+    }
+}
+
+/// Puts a manifest into the store, if there is none yet. Returns the one that is there.
+fn publish(remote: &RemoteLog, manifest: &Manifest) -> Result<Manifest, OpenError> {
+    let text = manifest.encode();
+    let create = || remote.store.create_object(MANIFEST_OBJECT, text.as_bytes());
+    match ask(&remote.patience, create).map_err(RemoteLogError::from)? {
+        Appended::Ok => Ok(manifest.clone()),
+        Appended::Conflict => {
+            let stored = stored_manifest(remote)?;
+            stored.ok_or_else(|| impossible("the database's manifest is deleted from the store"))
+        }
+    }
+}
+
+/// A database that was made without a store: its whole log can go there, if it is still whole.
+fn adopt(
+    home: &Arc<dyn Disk>,
+    options: &StorageOptions,
+    remote: &RemoteLog,
+    local: &Manifest,
+) -> Result<Manifest, OpenError> {
+    let known = Known::read(&**home)?;
+    if known.is_some_and(|known| known.log != LogPosition::START) {
+        return Err(impossible(format!(
+            "{} has no database, and this directory has one whose log was in a store: name that store",
+            remote.store.place()
+        )));
+    }
+    let (disk, _places) = places::find(home, local, &options.directories, Hold::Alone)?;
+    let whole = match LogReader::open(&disk, local.log_layout(), LogPosition::START) {
+        Ok(mut reader) => local.compacted.is_none() && reader.next_group()?.is_some(),
+        Err(LogError::MissingSegment { .. }) => false,
+        Err(error) => return Err(error.into()),
+    };
+    if !whole && local.log_end != LogPosition::START {
+        return Err(impossible(
+            "the log of this directory no longer reaches back to the database's beginning, so it cannot be put into a \
+             store: begin a new database with the store, and import the tables",
+        ));
+    }
+    // Said before the store has it: then it is a part of what the store is.
+    Known::start(local.identity).write(&**home)?;
+    let made = Manifest {
+        places: None,
+        log_end: LogPosition::START,
+        incarnation: 1,
+        ..local.clone()
+    };
+    publish(remote, &made)
+}
+
+/// The log here, as far as it is compared.
+#[derive(Debug)]
+struct Local {
+    reader: LogReader,
+    disk: Arc<dyn Disk>,
+    _places: PlaceLocks,
+}
+
+/// A directory on its way to what the store has.
+#[derive(Debug)]
+struct Joining<'a> {
+    home: &'a Arc<dyn Disk>,
+    options: &'a StorageOptions,
+    remote: &'a RemoteLog,
+    manifest: Manifest,
+    known: Known,
+    /// While nothing but the same was found.
+    local: Option<Local>,
+    replica: Option<Replica>,
+}
+
+impl<'a> Joining<'a> {
+    fn begin(
+        home: &'a Arc<dyn Disk>,
+        options: &'a StorageOptions,
+        remote: &'a RemoteLog,
+    ) -> Result<Self, OpenError> {
+        let manifest = manifest_of(home, options, remote)?;
+        let known = match Known::read(&**home)? {
+            None => Known::start(manifest.identity),
+            Some(known) if known.identity == manifest.identity => known,
+            Some(known) => {
+                return Err(RemoteLogError::Identity {
+                    number: 0,
+                    expected: manifest.identity,
+                    found: known.identity,
+                }
+                .into());
+            }
+        };
+        let (disk, places) = places::find(home, &manifest, &options.directories, Hold::Alone)?;
+        let reader = LogReader::open(&disk, manifest.log_layout(), known.log)?;
+        Ok(Joining {
+            home,
+            options,
+            remote,
+            manifest,
+            known,
+            local: Some(Local {
+                reader,
+                disk,
+                _places: places,
+            }),
+            replica: None,
+        })
+    }
+
+    /// The same directory made anew, if this is why it cannot go on, and if nothing in it can be lost ([`begin_anew`]);
+    /// else the error.
+    fn anew_after(mut self, error: OpenError) -> Result<Self, OpenError> {
+        let is_behind = matches!(
+            &error,
+            OpenError::Store(RemoteLogError::BehindBoundary { number, .. }) if *number == self.known.entry.next
+        );
+        let (home, options, remote) = (self.home, self.options, self.remote);
+        // While it is held nothing was appended.
+        let Some(local) = self.local.take().filter(|_| is_behind) else {
+            return Err(error);
+        };
+        match begin_anew(home, options, remote, &self.manifest, local.reader)? {
+            true => Self::begin(home, options, remote),
+            false => Err(error),
+        }
+    }
+
+    /// Takes entries until there is nothing here that is not compared. What follows can be followed.
+    fn compare(&mut self) -> Result<(), OpenError> {
+        self.take_while(|joining| joining.replica.is_none())
+    }
+
+    /// Takes the entries that the store has now, as long as this holds.
+    fn take_while(&mut self, goes_on: impl Fn(&Self) -> bool) -> Result<(), OpenError> {
+        let (store, patience) = (self.remote.store.clone(), self.remote.patience);
+        let mut follower = Follower::new(store, self.known.identity, self.known.entry, patience);
+        while goes_on(self)
+            && let Some(entry) = follower.next_entry()?
+        {
+            self.take(&entry)?;
+        }
+        Ok(())
+    }
+
+    /// The next entry: what of it is not here is appended.
+    fn take(&mut self, entry: &Entry) -> Result<(), OpenError> {
+        let groups: Vec<_> = entry.groups().collect::<Result<_, _>>()?;
+        let mut same = 0;
+        for (header, _) in &groups {
+            if !self.is_here(header)? {
+                break;
+            }
+            same += 1;
+        }
+        let missing = groups.get(same..).unwrap_or_default();
+        if !missing.is_empty() {
+            self.replica()?.append(missing).map_err(OpenError::from)?;
+        }
+        let last = groups.last().map(|(header, _)| header);
+        self.known.entry = entry.head().position_after();
+        if let Some(last) = last {
+            self.known.log = last.next_position();
+        }
+        if let Some(replica) = &mut self.replica {
+            replica.is_applied(entry, last);
+        }
+        Ok(())
+    }
+
+    /// Whether the next group here is this one. If another is, it is cut off with all that follow.
+    fn is_here(&mut self, header: &GroupHeader) -> Result<bool, OpenError> {
+        let Some(local) = &mut self.local else {
+            return Ok(false);
+        };
+        let before = local.reader.position();
+        let found = local.reader.next_group()?.map(|(header, _)| header);
+        match found {
+            Some(found) if found.history_checksum() == header.history_checksum() => {
+                return Ok(true);
+            }
+            Some(found) => {
+                tracing::warn!(
+                    group = found.number,
+                    "the log here is cut: another host went on without it"
+                );
+                self.cut(before, found)?;
+            }
+            None => self.local = None,
+        }
+        Ok(false)
+    }
+
+    /// Cuts the log off at this place, where this group is.
+    fn cut(&mut self, at: LogPosition, first: GroupHeader) -> Result<(), OpenError> {
+        let Some(mut local) = self.local.take() else {
+            return Ok(());
+        };
+        if self.manifest.log_end.group > at.group {
+            self.manifest.log_end = at;
+            self.manifest.write(&*local.disk)?;
+        }
+        let mut places = vec![first.lsn];
+        while let Some((header, _)) = local.reader.next_group()? {
+            places.push(header.lsn);
+        }
+        for lsn in places.into_iter().rev() {
+            self.overwrite(&*local.disk, lsn)?;
+        }
+        Ok(())
+    }
+
+    /// Has no group be here, durably.
+    fn overwrite(&self, disk: &dyn Disk, lsn: Lsn) -> Result<(), OpenError> {
+        let layout = self.manifest.log_layout();
+        let name = segment_file(layout.segment_of(lsn));
+        let file = disk.open(&name, Access::Direct, Create::No)?;
+        let zeroes = AlignedBuffer::zeroed(GROUP_ALIGNMENT);
+        file.write_at(layout.offset_in_segment(lsn), &zeroes)?;
+        Ok(file.sync()?)
+    }
+
+    /// The copy to which entries are applied.
+    fn replica(&mut self) -> Result<&mut Replica, OpenError> {
+        if self.replica.is_none() {
+            // It holds the locks of the directories elsewhere itself.
+            self.local = None;
+            let replica = Replica::open(self.home, self.options, self.known, None)?;
+            self.replica = Some(replica);
+        }
+        match &mut self.replica {
+            Some(replica) => Ok(replica),
+            None => Err(impossible("the replica is not open")),
+        }
+    }
+
+    /// Puts what is only here into the store, which is claimed.
+    fn put_tail(mut self, writer: &mut RemoteWriter) -> Result<Known, OpenError> {
+        if let Some(mut local) = self.local.take() {
+            let most = writer.entry_bytes_max();
+            let mut waiting = EntryOfGroups::default();
+            while let Some((header, _)) = local.reader.next_group()? {
+                let bytes = local.reader.last_group_bytes(&header);
+                if let Some((entry, _)) = waiting.push(&header, bytes, most) {
+                    writer.append(entry)?;
+                }
+            }
+            if let Some((entry, _)) = waiting.take() {
+                writer.append(entry)?;
+            }
+            self.known.log = local.reader.position();
+        }
+        if let Some(replica) = self.replica.take() {
+            replica.close();
+        }
+        Ok(Known {
+            entry: writer.position(),
+            ..self.known
+        })
+    }
+
+    /// The copy, at the end of the store's log. What is only here is cut off, if nothing of it was acknowledged.
+    fn into_replica(mut self, lock: Box<dyn DiskLock>) -> Result<Replica, OpenError> {
+        if let Some(local) = &mut self.local {
+            let before = local.reader.position();
+            let found = local.reader.next_group()?.map(|(header, _)| header);
+            if let Some(found) = found {
+                if self.remote.durable_at == DurableAt::Local {
+                    return Err(OpenError::StoreBehind);
+                }
+                self.cut(before, found)?;
+            }
+        }
+        drop(self.local.take());
+        if let Some(replica) = self.replica.take() {
+            let known = replica.close();
+            return Replica::open(self.home, self.options, known, Some(lock));
+        }
+        Replica::open(self.home, self.options, self.known, Some(lock))
+    }
+}
+
+/// What is checked of options with a store, before anything is done.
+pub(super) fn check(options: &StorageOptions, remote: &RemoteLog) -> Result<(), OpenError> {
+    if !options.drive().has_threads() {
+        return Err(impossible(
+            "a log in a store needs a thread that puts it there: open the database in a shape with threads",
+        ));
+    }
+    let limits = &options.limits;
+    let group_most = (limits.group_bytes as u64)
+        .saturating_add(limits.transaction_bytes as u64)
+        .saturating_add(8192);
+    let entry_most = remote.store.entry_bytes_max();
+    match entry_most >= group_most {
+        true => Ok(()),
+        false => Err(impossible(format!(
+            "{} takes entries of {entry_most} bytes, and a group may have {group_most}: choose smaller groups",
+            remote.store.place()
+        ))),
+    }
+}

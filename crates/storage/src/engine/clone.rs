@@ -1,0 +1,146 @@
+//! A copy of a database as it was at some place of its log in a store: from the newest base before that place, and the
+//! log from there. The host that serves has no part in it.
+//!
+//! The copy is a database of its own: it does not follow, and opened with the store it is refused.
+
+use super::base::{get_base, newest_base};
+use super::claiming::{impossible, stored_manifest};
+use super::opening::{create_database, exists, take_lock};
+use super::{OpenError, RemoteLog, Replica, StorageOptions};
+use crate::disk::Disk;
+use crate::remote_log::entry::Entry;
+use crate::remote_log::known::{Known, STORE_FILE};
+use crate::remote_log::shell::Follower;
+use std::sync::Arc;
+
+/// Up to where a copy goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CloneUntil {
+    /// To the end of what is in the store.
+    End,
+    /// With this entry.
+    Entry(u64),
+    /// With this commit group.
+    Group(u64),
+    /// With the last entry that was made at this time or before, in microseconds since 1970, UTC.
+    Time(u64),
+}
+
+impl CloneUntil {
+    /// Whether what is known here is before or at the place.
+    fn admits(self, known: &Known) -> bool {
+        match self {
+            CloneUntil::End => true,
+            CloneUntil::Entry(number) => known.entry.next <= number.saturating_add(1),
+            CloneUntil::Group(number) => known.log.group <= number.saturating_add(1),
+            CloneUntil::Time(time) => known.entry.time <= time,
+        }
+    }
+
+    /// How many groups of an entry are wanted; `None`: it and all that follow are not.
+    fn groups_of(self, entry: &Entry) -> Result<Option<usize>, OpenError> {
+        let head = entry.head();
+        let is_wanted = match self {
+            CloneUntil::End => true,
+            CloneUntil::Entry(number) => head.number <= number,
+            CloneUntil::Time(time) => head.time <= time,
+            CloneUntil::Group(number) => {
+                let mut wanted = 0;
+                let mut all = 0;
+                for group in entry.groups() {
+                    let (header, _) = group?;
+                    all += 1;
+                    wanted += usize::from(header.number <= number);
+                }
+                return Ok((wanted > 0 || all == 0).then_some(wanted));
+            }
+        };
+        Ok(is_wanted.then_some(usize::MAX))
+    }
+}
+
+/// What a copy has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cloned {
+    /// Where it ends.
+    pub known: Known,
+    /// Where the base ended with which it began; the log's beginning, if there was none.
+    pub base: Known,
+    /// Entries that were applied.
+    pub entries: u64,
+}
+
+/// Makes a copy in a directory without a database. `progress` is told of bytes that came from the store.
+///
+/// # Errors
+/// The store's, the disk's; [`RemoteLogError::BehindBoundary`](crate::remote_log::RemoteLogError::BehindBoundary) if the
+/// place is before what retention keeps; [`OpenError::StoreImpossible`] if there is a database.
+pub fn clone_at(
+    home: &Arc<dyn Disk>,
+    options: &StorageOptions,
+    until: CloneUntil,
+    mut progress: impl FnMut(u64),
+) -> Result<Cloned, OpenError> {
+    let Some(remote) = &options.remote else {
+        return Err(impossible(
+            "no store is named of which a copy could be made",
+        ));
+    };
+    let lock = take_lock(home, options.wait_for_lock)?;
+    if exists(&**home)? {
+        return Err(impossible(
+            "the directory of the copy has a database: take one that is absent or empty",
+        ));
+    }
+    let known = begin(home, options, remote, until, &mut progress)?;
+    let mut replica = Replica::open(home, options, known, Some(lock))?;
+    let (store, patience) = (remote.store.clone(), remote.patience);
+    let mut follower = Follower::new(store, known.identity, known.entry, patience);
+    let mut entries = 0;
+    loop {
+        let next = match follower.next_entry()? {
+            None => follower.check_end()?,
+            entry => entry,
+        };
+        let Some(entry) = next else { break };
+        let Some(wanted) = until.groups_of(&entry)? else {
+            break;
+        };
+        progress(entry.bytes().len() as u64);
+        replica.apply_some(&entry, wanted)?;
+        entries += 1;
+    }
+    let (end, lock) = replica.close_locked();
+    // From here on it follows nobody.
+    home.remove(STORE_FILE)?;
+    home.sync_directory("")?;
+    drop(lock);
+    Ok(Cloned {
+        known: end,
+        base: known,
+        entries,
+    })
+}
+
+/// Makes the directory of the newest base that is not beyond the place.
+fn begin(
+    home: &Arc<dyn Disk>,
+    options: &StorageOptions,
+    remote: &RemoteLog,
+    until: CloneUntil,
+    progress: &mut impl FnMut(u64),
+) -> Result<Known, OpenError> {
+    let stored = stored_manifest(remote)?
+        .ok_or_else(|| impossible(format!("{} has no database", remote.store.place())))?;
+    let base = newest_base(remote, stored.identity, |head| until.admits(&head.known))?;
+    match base {
+        Some(base) => {
+            get_base(home, options, remote, &base, progress)?;
+            Ok(base.1.known)
+        }
+        None => {
+            create_database(home, &stored, &options.directories, options.log_bytes_first)?;
+            Ok(Known::start(stored.identity))
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! A database whose log is in a store, too: what is asked of that, and the thread that puts it there.
+
+use super::claiming::Claimed;
+use crate::disk::Disk;
+use crate::log::segment::Segments;
+use crate::log::writer::LogWriter;
+use crate::remote_log::copy::{Closing, StoreCopy};
+use crate::remote_log::objects::RemotePlace;
+use crate::remote_log::shell::Patience;
+use crate::supervisor::Threads;
+use std::sync::Arc;
+
+/// Where a transaction is durable when it is acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum DurableAt {
+    /// Here. The store follows a moment behind: a takeover by another host may lose what it has not got.
+    Local,
+    /// Here and in the store: nothing is lost that was acknowledged, whichever is.
+    #[default]
+    Both,
+    /// In the store. A group is written here before, but a sync of this disk is not waited for: it follows. After a power
+    /// cut the store has what the log here has not, and the next opening takes it from there.
+    Remote,
+}
+
+/// A log in a store.
+#[derive(Clone, Debug)]
+pub struct RemoteLog {
+    /// The store.
+    pub store: Arc<dyn RemotePlace>,
+    /// Where a transaction is durable when it is acknowledged.
+    pub durable_at: DurableAt,
+    /// How long the store is asked again; then the log is closed, and what was not acknowledged is unknown (I7). With
+    /// [`DurableAt::Local`] it is asked for as long as the database is open.
+    pub patience: Patience,
+}
+
+impl RemoteLog {
+    /// In this store, durable there and here.
+    pub fn new(store: Arc<dyn RemotePlace>) -> Self {
+        RemoteLog {
+            store,
+            durable_at: DurableAt::default(),
+            patience: Patience::default(),
+        }
+    }
+}
+
+/// The copy in a store of an open database's log.
+#[derive(Debug)]
+pub(super) struct Remote {
+    durable_at: DurableAt,
+    /// Until its thread runs.
+    copy: Option<StoreCopy>,
+    closing: Arc<Closing>,
+}
+
+impl Remote {
+    pub fn new(
+        remote: &RemoteLog,
+        claimed: Claimed,
+        disk: &Arc<dyn Disk>,
+        segments: &Arc<Segments>,
+    ) -> Self {
+        let copy = StoreCopy::new(claimed.writer, claimed.known, disk.clone(), segments);
+        Remote {
+            durable_at: remote.durable_at,
+            copy: Some(copy),
+            closing: Arc::default(),
+        }
+    }
+
+    /// How the log is written: whether nothing is durable before the store has it, and this disk.
+    pub fn arrange(&self, commit: LogWriter) -> LogWriter {
+        match self.durable_at {
+            DurableAt::Local => commit,
+            DurableAt::Both => commit.with_remote_copy(),
+            DurableAt::Remote => commit.with_remote_copy().synced_behind(),
+        }
+    }
+
+    /// Starts the thread that puts the log into the store, and the one that syncs behind it.
+    pub fn start(&mut self, commit: &Arc<LogWriter>, threads: &mut Threads) {
+        let Some(mut copy) = self.copy.take() else {
+            return;
+        };
+        let (commit, closing) = (commit.clone(), self.closing.clone());
+        let durable_at = self.durable_at;
+        if durable_at == DurableAt::Remote {
+            let commit = commit.clone();
+            threads.spawn("log-sync", move || commit.run_behind());
+        }
+        threads.spawn("store", move || {
+            match durable_at {
+                DurableAt::Both | DurableAt::Remote => commit.run_remote(&mut copy),
+                DurableAt::Local => {
+                    let layout = commit.segments().layout();
+                    if let Err(error) = copy.carry(&commit, layout, &closing) {
+                        commit.poison(error);
+                    }
+                }
+            }
+            // What is not stable here is not known to be here.
+            if commit.wait_until_stable(copy.known().log).is_ok() {
+                copy.record_all();
+            }
+        });
+    }
+
+    /// Nothing more becomes durable.
+    pub fn close(&self) {
+        self.closing.close();
+    }
+}

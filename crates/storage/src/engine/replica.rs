@@ -1,0 +1,161 @@
+//! A copy of a database that follows its log in a store: the groups of each entry go to the log here, and from there to
+//! the checkpoints. When the host before is gone, this directory is opened in its place.
+//!
+//! Invariants: I1 (an entry is known when all of its groups are durable here), I6 (the log here is kept from what is
+//! recorded as known on, so that it can be compared with the store's), I7 (after a failure nothing more is applied; the
+//! next opening compares).
+
+use super::standby::BATCH_GROUPS_MAX;
+use super::{AppendError, OpenError, StandbyEngine, StorageOptions};
+use crate::disk::{Disk, DiskLock};
+use crate::log::group::GroupHeader;
+use crate::log::segment::LogPin;
+use crate::log::{LogError, LogPosition};
+use crate::manifest::Manifest;
+use crate::remote_log::RemoteLogError;
+use crate::remote_log::copy::record_bytes;
+use crate::remote_log::entry::Entry;
+use crate::remote_log::known::Known;
+use std::sync::Arc;
+
+/// Why an entry was not applied. The replica is to be closed; opened again, it goes on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplicaError {
+    /// The log here.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// The entry.
+    #[error(transparent)]
+    Remote(#[from] RemoteLogError),
+}
+
+/// A copy of a database, kept by the log in a store.
+#[derive(Debug)]
+pub struct Replica {
+    engine: StandbyEngine,
+    session: u64,
+    known: Known,
+    home: Arc<dyn Disk>,
+    pin: Option<LogPin>,
+    unrecorded_bytes: u64,
+    record_bytes: u64,
+    /// Kept to be given back last.
+    lock: Option<Box<dyn DiskLock>>,
+}
+
+impl Replica {
+    /// Opens a directory whose log ends where the store's is known to be, or in the middle of the next entry. The caller
+    /// holds its lock, if it is not given.
+    pub(super) fn open(
+        home: &Arc<dyn Disk>,
+        options: &StorageOptions,
+        known: Known,
+        lock: Option<Box<dyn DiskLock>>,
+    ) -> Result<Replica, OpenError> {
+        let engine = StandbyEngine::open(home, options)?;
+        // Its recovery has made stable what was compared.
+        known.write(&**home)?;
+        let (session, _) = engine.begin_session();
+        Ok(Replica {
+            pin: engine.pin(known.log.lsn),
+            engine,
+            session,
+            known,
+            home: home.clone(),
+            unrecorded_bytes: 0,
+            record_bytes: record_bytes(options.log_bytes_max),
+            lock,
+        })
+    }
+
+    /// The database.
+    pub fn manifest(&self) -> &Manifest {
+        self.engine.manifest()
+    }
+
+    /// Its directory.
+    pub(super) fn home(&self) -> &Arc<dyn Disk> {
+        &self.home
+    }
+
+    /// Takes a checkpoint of everything. Returns from where the log is needed afterwards.
+    pub(super) fn checkpointed(&self) -> Result<LogPosition, OpenError> {
+        let stage = self.engine.checkpoint();
+        stage
+            .take(self.engine.end().position)
+            .map_err(|error| LogError::Poisoned {
+                cause: error.to_string().into(),
+            })?;
+        Ok(stage.log_needed_from())
+    }
+
+    /// How far it is.
+    pub fn known(&self) -> &Known {
+        &self.known
+    }
+
+    /// Applies the next entry. Its groups are durable here when this returns.
+    ///
+    /// # Errors
+    /// It cannot follow here; the disk failed, or is full. Nothing more can be applied.
+    pub fn apply(&mut self, entry: &Entry) -> Result<(), ReplicaError> {
+        self.apply_some(entry, usize::MAX)
+    }
+
+    /// Applies so many groups of the next entry.
+    pub(super) fn apply_some(&mut self, entry: &Entry, count: usize) -> Result<(), ReplicaError> {
+        let mut groups: Vec<_> = entry.groups().collect::<Result<_, _>>()?;
+        groups.truncate(count);
+        self.append(&groups)?;
+        let last = groups.last().map(|(header, _)| header);
+        self.is_applied(entry, last);
+        Ok(())
+    }
+
+    /// Appends groups of an entry.
+    pub(super) fn append(&mut self, groups: &[(GroupHeader, &[u8])]) -> Result<(), ReplicaError> {
+        for batch in groups.chunks(BATCH_GROUPS_MAX) {
+            let bytes: Vec<&[u8]> = batch.iter().map(|(_, bytes)| *bytes).collect();
+            self.engine.append(self.session, &bytes)?;
+        }
+        Ok(())
+    }
+
+    /// All groups of this entry are durable here, of which this is the last.
+    pub(super) fn is_applied(&mut self, entry: &Entry, last: Option<&GroupHeader>) {
+        self.known.entry = entry.head().position_after();
+        if let Some(last) = last {
+            self.known.log = last.next_position();
+        }
+        self.unrecorded_bytes += entry.bytes().len() as u64;
+        if self.unrecorded_bytes >= self.record_bytes {
+            self.record();
+        }
+    }
+
+    /// Writes down how far it is. If that fails the log is kept from where it was recorded before.
+    fn record(&mut self) {
+        match self.known.write(&*self.home) {
+            Ok(()) => {
+                self.unrecorded_bytes = 0;
+                self.pin
+                    .iter()
+                    .for_each(|pin| pin.advance(self.known.log.lsn));
+            }
+            Err(error) => tracing::warn!(%error, "how far the log is followed is not recorded"),
+        }
+    }
+
+    /// Ends it in order. What is in the log here stays.
+    pub fn close(self) -> Known {
+        self.close_locked().0
+    }
+
+    /// The same; the directory stays locked.
+    pub(super) fn close_locked(mut self) -> (Known, Option<Box<dyn DiskLock>>) {
+        self.record();
+        self.engine.close();
+        (self.known, self.lock.take())
+    }
+}

@@ -1,0 +1,82 @@
+//! What a store keeps of a database's past: the bases that are wanted, and the log from the oldest of them on.
+//!
+//! The log goes up to a base, so there is always a copy with which a new directory begins; without a base nothing goes.
+//! Who needs what is deleted is told so, and begins anew from a base: a copy that did not follow for longer than the
+//! store keeps, for example.
+
+use super::base::{read_base, remove_base};
+use super::claiming::{impossible, stored_manifest};
+use super::{OpenError, RemoteLog};
+use crate::remote_log::RemoteLogError;
+use crate::remote_log::base::list_bases;
+use crate::remote_log::known::Known;
+use crate::remote_log::shell::{ask, trim};
+use crate::remote_log::trim::Trimmed;
+
+/// What is to be kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeepInStore {
+    /// At least so many bases, the newest; at least one.
+    pub bases: usize,
+    /// The past from this time on, in microseconds since 1970, UTC: the newest base that is not after it, and what follows.
+    pub since: Option<u64>,
+}
+
+/// What was deleted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Deleted {
+    /// Bases, those without a head included.
+    pub bases: u64,
+    /// Entries of the log, and their bytes.
+    pub log: Trimmed,
+    /// Where the past begins now; `None`: at the log's beginning, since there is no base.
+    pub from: Option<Known>,
+}
+
+/// Deletes what is not to be kept.
+///
+/// # Errors
+/// The store's; what is left is deleted by the next call.
+pub fn delete_past(remote: &RemoteLog, keep: KeepInStore) -> Result<Deleted, OpenError> {
+    let place = || remote.store.place();
+    let stored = stored_manifest(remote)?
+        .ok_or_else(|| impossible(format!("{} has no database", place())))?;
+    let listed = ask(&remote.patience, || list_bases(&*remote.store));
+    let listed = listed.map_err(RemoteLogError::from)?;
+    let mut oldest = None;
+    let mut kept = 0;
+    for (name, _) in listed.whole.iter().rev() {
+        let is_enough = |known: &Known| keep.since.is_none_or(|since| known.entry.time <= since);
+        match &oldest {
+            Some((_, known)) if kept >= keep.bases.max(1) && is_enough(known) => break,
+            _ => {
+                let head = read_base(remote, stored.identity, name)?;
+                oldest = Some((name.clone(), head.known));
+                kept += 1;
+            }
+        }
+    }
+    let Some((oldest, known)) = oldest else {
+        return Ok(Deleted::default());
+    };
+    let mut deleted = Deleted {
+        from: Some(known),
+        ..Deleted::default()
+    };
+    let whole = listed.whole.iter().map(|(name, _)| name);
+    let old = whole.filter(|name| **name < oldest);
+    // One that is being put there is newer.
+    let given_up = listed.unfinished.iter();
+    let given_up = given_up.filter(|name| name.next_entry < oldest.next_entry);
+    for name in old.chain(given_up) {
+        remove_base(remote, name).map_err(RemoteLogError::from)?;
+        deleted.bases += 1;
+    }
+    deleted.log = trim(
+        &*remote.store,
+        stored.identity,
+        known.entry,
+        &remote.patience,
+    )?;
+    Ok(deleted)
+}

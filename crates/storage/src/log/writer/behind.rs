@@ -1,0 +1,146 @@
+//! A log whose groups are acknowledged when the copy elsewhere has them, without waiting for a sync here.
+//!
+//! ```text
+//!   written here, not synced ─▶ appended to the copy ─▶ acknowledged ─▶ synced here ─▶ given to the checkpoints
+//! ```
+//!
+//! A thread of its own syncs all that was acknowledged meanwhile ([`LogWriter::run_behind`]). What a group says of the groups
+//! before it, that they were durable, it says of this disk: so a crash that takes from this log what the copy has is its
+//! end and no damage, and whoever opens it reads on from the copy.
+//!
+//! Invariants: I1 (in the copy), I2 (a consumer is fed with what is in the copy *and* stable here, so a backup never
+//! holds what the log beside it has not), I4 (`durable_number` is what is stable here), I7 (a failed sync poisons), I10
+//! (groups keep their buffers until they are stable: on a disk that stands still transactions wait, when all are taken).
+
+use super::LogWriter;
+use super::remote::GroupQueue;
+use crate::log::pool::DurableGroup;
+use crate::log::{LogError, LogPosition};
+use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
+use sardonyx_base::sync::{Condvar, Mutex};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Groups that are acknowledged and not stable here.
+#[derive(Debug)]
+pub(super) struct Behind {
+    queue: GroupQueue,
+    /// All groups below this number are stable here.
+    stable_below: AtomicU64,
+    /// For those who wait until that has grown.
+    told: Mutex<()>,
+    grown: Condvar,
+}
+
+impl Behind {
+    fn new(stable: LogPosition) -> Self {
+        Behind {
+            queue: GroupQueue::default(),
+            stable_below: AtomicU64::new(stable.group),
+            told: Mutex::new(()),
+            grown: Condvar::new(),
+        }
+    }
+
+    /// The next group in the log's order. If nobody takes it any more the log is poisoned.
+    pub fn push(&self, group: Arc<DurableGroup>) {
+        self.queue.push(group);
+    }
+
+    fn stable_below(&self) -> u64 {
+        self.stable_below.load(Ordering::Acquire)
+    }
+
+    /// Has everybody look again.
+    fn nudge(&self) {
+        self.queue.nudge();
+        // Under the lock, so that who has looked is waiting.
+        let told = self.told.lock();
+        self.grown.notify_all();
+        drop(told);
+    }
+}
+
+impl LogWriter {
+    /// This log, with a copy elsewhere, whose groups are synced here behind their acknowledgement: somebody is to run
+    /// [`LogWriter::run_behind`].
+    #[must_use]
+    pub fn synced_behind(mut self) -> Self {
+        self.behind = Some(Behind::new(self.durable()));
+        self
+    }
+
+    /// Syncs what the copy has until closed, or until that fails. The body of a thread.
+    pub fn run_behind(&self) {
+        let (Some(behind), Some(remote)) = (&self.behind, &self.remote) else {
+            return;
+        };
+        while let Some(groups) = self.groups_for(&behind.queue, || remote.has_ended()) {
+            match self.sync_files_of(&groups) {
+                Ok(()) => self.is_stable(behind, &groups),
+                Err(error) => self.poison(error),
+            }
+        }
+        behind.nudge();
+    }
+
+    fn sync_files_of(&self, groups: &[Arc<DurableGroup>]) -> Result<(), LogError> {
+        let layout = self.segments.layout();
+        let segment = |group: &Arc<DurableGroup>| layout.segment_of(group.header().lsn);
+        let segments: BTreeSet<u64> = groups.iter().map(segment).collect();
+        for segment in segments {
+            self.segments.file(segment)?.sync()?;
+        }
+        Ok(())
+    }
+
+    /// The copy and this disk have these groups.
+    fn is_stable(&self, behind: &Behind, groups: &[Arc<DurableGroup>]) {
+        let Some(last) = groups.last() else { return };
+        // Nothing is fed after the log is poisoned.
+        let prefix = self.prefix.lock();
+        if self.is_poisoned() {
+            return;
+        }
+        let below = last.header().next_position().group;
+        behind.stable_below.store(below, Ordering::Release);
+        groups.iter().for_each(|group| self.feed(group));
+        drop(prefix);
+        behind.nudge();
+    }
+
+    /// All groups below this number are on stable storage here.
+    pub fn stable_below(&self) -> u64 {
+        match &self.behind {
+            None => self.durable_below.load(Ordering::Acquire),
+            Some(behind) => behind.stable_below(),
+        }
+    }
+
+    /// Waits until what is durable up to here is on stable storage here, too.
+    ///
+    /// # Errors
+    /// The log is poisoned; it was closed before.
+    pub fn wait_until_stable(&self, end: LogPosition) -> Result<(), LogError> {
+        self.process.check()?;
+        let Some(behind) = &self.behind else {
+            return Ok(());
+        };
+        let mut told = behind.told.lock();
+        while behind.stable_below() < end.group {
+            self.check()?;
+            if behind.queue.has_ended() {
+                return Err(LogError::Closed);
+            }
+            behind.grown.wait(&mut told);
+        }
+        Ok(())
+    }
+
+    /// Something has changed that may end the thread that syncs.
+    pub(super) fn nudge_behind(&self) {
+        if let Some(behind) = &self.behind {
+            behind.nudge();
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! How far a directory has a log that is in a store: the file `STORE`, which says that up to a place in the store's log
+//! everything is in the log here, up to a place there.
+//!
+//! It may lag behind: what follows is compared, group by group, when the directory is opened. So it is written now and
+//! then, and the log here is kept from this place on. Whoever has the file open in a directory without the store would
+//! let that log go; so a directory with it is opened with its store, or not at all.
+
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use super::position::{EntryPosition, Epoch};
+use crate::disk::{Disk, DiskError};
+use crate::lines::{self, Lines, Misread, seal};
+use crate::log::{LogPosition, Lsn};
+
+/// The file.
+pub const STORE_FILE: &str = "STORE";
+const NEW_FILE: &str = "STORE.new";
+
+const VERSION: u32 = 1;
+const BYTES_MAX: usize = 4096;
+
+/// Two places with the same past: in the store's log, and in the one here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Known {
+    /// The database's identity.
+    pub identity: u64,
+    /// In the store, between two entries.
+    pub entry: EntryPosition,
+    /// Here.
+    pub log: LogPosition,
+}
+
+/// Why the file says nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KnownError {
+    /// The disk failed.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// It is damaged.
+    #[error("{0}; the directory can be made anew from the store: move it away, and open it again")]
+    Damaged(String),
+}
+
+impl From<Misread> for KnownError {
+    fn from(misread: Misread) -> Self {
+        KnownError::Damaged(misread.to_string())
+    }
+}
+
+impl Known {
+    /// Of a database's beginning.
+    pub fn start(identity: u64) -> Known {
+        Known {
+            identity,
+            entry: EntryPosition::START,
+            log: LogPosition::START,
+        }
+    }
+
+    /// Its text.
+    fn encode(&self) -> String {
+        let (entry, log) = (self.entry, self.log);
+        seal(format!(
+            "format_version = {VERSION}\n\
+             identity = {:016x}\n\
+             entry = {}\n\
+             epoch = {}\n\
+             writer = {:016x}\n\
+             entry_checksum = {:08x}\n\
+             entry_time = {}\n\
+             lsn = {}\n\
+             group = {}\n\
+             transactions = {}\n\
+             incarnation = {}\n",
+            self.identity,
+            entry.next,
+            entry.epoch,
+            entry.writer,
+            entry.checksum,
+            entry.time,
+            log.lsn.0,
+            log.group,
+            log.transactions,
+            log.incarnation,
+        ))
+    }
+
+    fn decode(file: &str, bytes: &[u8]) -> Result<Known, Misread> {
+        let mut lines = Lines::new(file, bytes)?;
+        lines.check_checksum()?;
+        lines.value("format_version", |text| {
+            text.parse()
+                .ok()
+                .filter(|version: &u32| *version == VERSION)
+        })?;
+        let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
+        let number = |text: &str| text.parse::<u64>().ok();
+        let known = Known {
+            identity: lines.value("identity", hexadecimal)?,
+            entry: EntryPosition {
+                next: lines.value("entry", |text| number(text).filter(|next| *next > 0))?,
+                epoch: Epoch(lines.value("epoch", number)?),
+                writer: lines.value("writer", hexadecimal)?,
+                checksum: lines
+                    .value("entry_checksum", |text| u32::from_str_radix(text, 16).ok())?,
+                time: lines.value("entry_time", number)?,
+            },
+            log: LogPosition {
+                lsn: Lsn(lines.value("lsn", number)?),
+                group: lines.value("group", number)?,
+                transactions: lines.value("transactions", number)?,
+                incarnation: lines.value("incarnation", |text| text.parse().ok())?,
+            },
+        };
+        lines.check_is(&known.encode())?;
+        Ok(known)
+    }
+
+    /// What the directory's file says, if there is one.
+    ///
+    /// # Errors
+    /// [`KnownError`].
+    pub fn read(disk: &dyn Disk) -> Result<Option<Known>, KnownError> {
+        if !disk.list("")?.iter().any(|name| name == STORE_FILE) {
+            return Ok(None);
+        }
+        let bytes = lines::read(disk, STORE_FILE, BYTES_MAX)?;
+        Ok(Some(Known::decode(&disk.display_name(STORE_FILE), &bytes)?))
+    }
+
+    /// Replaces the file, durably.
+    ///
+    /// # Errors
+    /// The disk's; the file before is there, or this one.
+    pub fn write(&self, disk: &dyn Disk) -> Result<(), DiskError> {
+        lines::replace(disk, STORE_FILE, NEW_FILE, &self.encode())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_reads_back_and_any_other_byte_is_noticed() {
+        let known = Known {
+            identity: 7,
+            entry: EntryPosition {
+                next: 9,
+                epoch: Epoch(2),
+                writer: 5,
+                checksum: 0xabcd,
+                time: 12,
+            },
+            log: LogPosition {
+                lsn: Lsn(8192),
+                group: 3,
+                transactions: 40,
+                incarnation: 2,
+            },
+        };
+        let text = known.encode().into_bytes();
+        assert_eq!(Known::decode("STORE", &text).unwrap(), known);
+        for at in 0..text.len() {
+            let mut changed = text.clone();
+            changed[at] ^= 1;
+            assert!(Known::decode("STORE", &changed).is_err(), "byte {at}");
+            assert!(Known::decode("STORE", &text[..at]).is_err(), "{at} bytes");
+        }
+        let start = Known::start(7);
+        assert_eq!(
+            Known::decode("STORE", start.encode().as_bytes()).unwrap(),
+            start
+        );
+    }
+}

@@ -1,0 +1,482 @@
+//! Which host serves a database whose log is in a store: a record in a register of that store, with the count that its
+//! host raises ([`sardonyx_base::lease`]). Without I/O and clock.
+//!
+//! ```text
+//!   look ─▶ somebody's count goes on: follow
+//!     └─▶ nobody's; released; the own one, left by a process before; or the count stands still for the record's wait
+//!           └─▶ replace the record by the own one ─▶ done: a term begins ─▶ raise the count ─▶ ... ─▶ release
+//!                 └─▶ conflict, no answer: look again
+//! ```
+//!
+//! The record says who *should* serve, so that hosts do not take the log from each other in turn. What is acknowledged
+//! does not depend on it: that is decided by the log's fence alone (I12), whatever the clocks say and whoever wrote here.
+//! Only who reads without writing relies on the lease.
+
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use super::RemoteLogError;
+use super::store::{RegisterVersion, StoredRegister};
+use crate::lines::{Lines, Misread, seal};
+use sardonyx_base::lease::{Lease, Renewal, Sign, Watch};
+use std::time::{Duration, Instant};
+
+/// The most bytes of a host's name.
+pub const HOST_NAME_BYTES_MAX: usize = 200;
+
+/// In place of a host's name: any other one is to serve.
+pub const ANY_OTHER: &str = "*";
+
+/// What stands where no host is wanted.
+const NOBODY: &str = "-";
+
+/// The most bytes of a record.
+const BYTES_MAX: usize = 4096;
+
+/// This version of records.
+const VERSION: u32 = 1;
+
+/// Which host serves, or did last.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Primary {
+    /// The database's identity.
+    pub identity: u64,
+    /// The host's name.
+    pub host: String,
+    /// The random number of its process.
+    pub process: u64,
+    /// Raised with each renewal.
+    pub count: u64,
+    /// It counts as gone when its count has stood still for so long.
+    pub wait: Duration,
+    /// Whether it has stopped serving.
+    pub released: bool,
+    /// The host that is to serve instead, or [`ANY_OTHER`].
+    pub wanted: Option<String>,
+}
+
+/// Whether a host can have this name: 1 to 200 letters, digits, `.`, `_` and `-`, and not one `-` alone.
+pub fn is_host_name(name: &str) -> bool {
+    let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=HOST_NAME_BYTES_MAX).contains(&name.len()) && name != NOBODY && name.bytes().all(is_good)
+}
+
+impl Primary {
+    /// Its text.
+    pub fn encode(&self) -> String {
+        seal(format!(
+            "format_version = {VERSION}\n\
+             identity = {:016x}\n\
+             host = {}\n\
+             process = {:016x}\n\
+             count = {}\n\
+             wait_milliseconds = {}\n\
+             released = {}\n\
+             wanted = {}\n",
+            self.identity,
+            self.host,
+            self.process,
+            self.count,
+            self.wait.as_millis(),
+            self.released,
+            self.wanted.as_deref().unwrap_or(NOBODY),
+        ))
+    }
+
+    fn read(bytes: &[u8]) -> Result<Primary, Misread> {
+        let bytes = bytes.get(..BYTES_MAX).unwrap_or(bytes);
+        let mut lines = Lines::new("the register `primary`", bytes)?;
+        lines.check_checksum()?;
+        lines.value("format_version", |text| {
+            text.parse()
+                .ok()
+                .filter(|version: &u32| *version == VERSION)
+        })?;
+        let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
+        let number = |text: &str| text.parse::<u64>().ok();
+        let primary = Primary {
+            identity: lines.value("identity", hexadecimal)?,
+            host: lines.value("host", |text| is_host_name(text).then(|| text.into()))?,
+            process: lines.value("process", hexadecimal)?,
+            count: lines.value("count", number)?,
+            wait: lines.value("wait_milliseconds", |text| {
+                // A day: no sum of it with a moment overflows.
+                let wait = number(text).filter(|wait| *wait <= 86_400_000)?;
+                Some(Duration::from_millis(wait))
+            })?,
+            released: lines.value("released", |text| text.parse().ok())?,
+            wanted: lines.value("wanted", |text| match text {
+                NOBODY => Some(None),
+                _ if text == ANY_OTHER || is_host_name(text) => Some(Some(text.into())),
+                _ => None,
+            })?,
+        };
+        lines.check_is(&primary.encode())?;
+        Ok(primary)
+    }
+
+    /// The record that the store has, if there is one.
+    ///
+    /// # Errors
+    /// It is damaged, or another database's.
+    pub fn decode(
+        identity: u64,
+        stored: Option<&StoredRegister>,
+    ) -> Result<Option<Primary>, RemoteLogError> {
+        let Some(stored) = stored else {
+            return Ok(None);
+        };
+        let primary = Primary::read(&stored.bytes).map_err(|misread| RemoteLogError::Primary {
+            reason: misread.to_string(),
+        })?;
+        match primary.identity == identity {
+            true => Ok(Some(primary)),
+            false => Err(RemoteLogError::Identity {
+                number: 0,
+                expected: identity,
+                found: primary.identity,
+            }),
+        }
+    }
+
+    fn sign(&self) -> Sign {
+        Sign {
+            count: self.count,
+            wait: self.wait,
+        }
+    }
+}
+
+/// A record that is to replace what was read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Replacement {
+    /// What was read.
+    pub expected: Option<RegisterVersion>,
+    /// What is to be there.
+    pub record: Primary,
+}
+
+/// What a host is to do that does not serve.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Look {
+    /// Another host serves, or is to.
+    Follow(Primary),
+    /// Nobody does: if this replacement succeeds, a term begins ([`Term::new`]).
+    Claim(Replacement),
+}
+
+/// A host that would serve if no other did.
+#[derive(Debug)]
+pub struct Candidate {
+    own: Primary,
+    watch: Watch<(String, u64)>,
+}
+
+impl Candidate {
+    /// A process of this random number, on a host of this name, that counts as gone after this wait.
+    pub fn new(identity: u64, host: &str, process: u64, wait: Duration) -> Self {
+        Candidate {
+            own: Primary {
+                identity,
+                host: host.into(),
+                process,
+                count: 0,
+                wait,
+                released: false,
+                wanted: None,
+            },
+            watch: Watch::default(),
+        }
+    }
+
+    /// What to do after the register was read between two moments.
+    ///
+    /// # Errors
+    /// The record is damaged, or another database's.
+    pub fn look(
+        &mut self,
+        stored: Option<&StoredRegister>,
+        between: [Instant; 2],
+    ) -> Result<Look, RemoteLogError> {
+        let Some(found) = Primary::decode(self.own.identity, stored)? else {
+            return Ok(self.claim(stored, 0));
+        };
+        let is_wanted = match found.wanted.as_deref() {
+            None => found.released || found.host == self.own.host,
+            Some(ANY_OTHER) => found.released && found.host != self.own.host,
+            Some(wanted) => wanted == self.own.host && found.released,
+        };
+        // A record that has been released and whose successor does not come counts as gone like any other.
+        let key = (found.host.clone(), found.process);
+        if is_wanted || !self.watch.is_there(key, found.sign(), between) {
+            return Ok(self.claim(stored, found.count));
+        }
+        Ok(Look::Follow(found))
+    }
+
+    fn claim(&self, stored: Option<&StoredRegister>, count: u64) -> Look {
+        Look::Claim(Replacement {
+            expected: stored.map(|stored| stored.version.clone()),
+            record: Primary {
+                count: count.saturating_add(1),
+                ..self.own.clone()
+            },
+        })
+    }
+}
+
+/// The time for which a host serves.
+#[derive(Debug)]
+pub struct Term {
+    record: Primary,
+    lease: Lease,
+    is_over: bool,
+    wanted: Option<String>,
+}
+
+/// What is to be done for a term.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Duty {
+    /// Nothing yet.
+    Nothing,
+    /// The register is to be read, for [`Term::found`].
+    Renew,
+    /// It is over: another host has the record, or the lease has run out.
+    Over,
+}
+
+impl Term {
+    /// Of this record, which was written after this moment.
+    pub fn new(record: Primary, began: Instant) -> Self {
+        Term {
+            lease: Lease::new(record.wait, began),
+            record,
+            is_over: false,
+            wanted: None,
+        }
+    }
+
+    /// What is to be done now.
+    pub fn duty(&mut self, now: Instant) -> Duty {
+        match self.lease.renewal(now) {
+            _ if self.is_over => Duty::Over,
+            Renewal::NotDue => Duty::Nothing,
+            Renewal::Show(_) => Duty::Renew,
+            Renewal::Lost => {
+                self.is_over = true;
+                Duty::Over
+            }
+        }
+    }
+
+    /// What is to be written now that the register was read; nothing, if the record is another's by now.
+    ///
+    /// # Errors
+    /// The record is damaged, or another database's.
+    pub fn found(
+        &mut self,
+        stored: Option<&StoredRegister>,
+    ) -> Result<Option<Replacement>, RemoteLogError> {
+        let found = Primary::decode(self.record.identity, stored)?;
+        let own = found.filter(|found| {
+            !found.released
+                && (&found.host, found.process) == (&self.record.host, self.record.process)
+        });
+        let Some(found) = own else {
+            self.is_over = true;
+            return Ok(None);
+        };
+        self.wanted = found.wanted.filter(|wanted| *wanted != self.record.host);
+        Ok(Some(Replacement {
+            expected: stored.map(|stored| stored.version.clone()),
+            record: Primary {
+                count: found.count.saturating_add(1),
+                wanted: self.wanted.clone(),
+                ..self.record.clone()
+            },
+        }))
+    }
+
+    /// What [`Term::found`] said was written, and was asked for at this moment.
+    pub fn renewed(&mut self, asked: Instant) {
+        self.lease.renewed(asked);
+    }
+
+    /// Until when no other host takes this one for gone.
+    pub fn lease_until(&self) -> Option<Instant> {
+        (!self.is_over).then(|| self.lease.until())
+    }
+
+    /// The host that is to serve instead, if another is wanted; or [`ANY_OTHER`].
+    pub fn wanted(&self) -> Option<&str> {
+        self.wanted.as_deref()
+    }
+
+    /// The record that says that this term has ended, for what [`Term::found`] said.
+    pub fn release(replacement: Replacement) -> Replacement {
+        Replacement {
+            record: Primary {
+                released: true,
+                ..replacement.record
+            },
+            ..replacement
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const WAIT: Duration = Duration::from_secs(2);
+
+    /// The register, as a store has it.
+    #[derive(Default)]
+    struct Kept(u64, Option<StoredRegister>);
+
+    impl Kept {
+        fn get(&self) -> Option<&StoredRegister> {
+            self.1.as_ref()
+        }
+
+        fn put(&mut self, record: &Primary) {
+            self.0 += 1;
+            self.1 = Some(StoredRegister {
+                bytes: record.encode().into(),
+                version: RegisterVersion(self.0.to_string()),
+            });
+        }
+
+        fn replace(&mut self, with: &Replacement) -> bool {
+            let is_it = self.get().map(|stored| &stored.version) == with.expected.as_ref();
+            if is_it {
+                self.put(&with.record);
+            }
+            is_it
+        }
+
+        fn primary(&self) -> Primary {
+            Primary::decode(1, self.get()).unwrap().unwrap()
+        }
+    }
+
+    fn candidate(host: &str) -> Candidate {
+        Candidate::new(1, host, u64::from(host.as_bytes()[0]), WAIT)
+    }
+
+    fn at(start: Instant, milliseconds: u64) -> [Instant; 2] {
+        [start + Duration::from_millis(milliseconds); 2]
+    }
+
+    fn claims(candidate: &mut Candidate, kept: &Kept, now: [Instant; 2]) -> Option<Replacement> {
+        match candidate.look(kept.get(), now).unwrap() {
+            Look::Claim(replacement) => Some(replacement),
+            Look::Follow(_) => None,
+        }
+    }
+
+    fn renew(term: &mut Term, kept: &mut Kept, now: Instant) {
+        if term.duty(now) == Duty::Renew
+            && let Some(replacement) = term.found(kept.get()).unwrap()
+        {
+            assert!(kept.replace(&replacement));
+            term.renewed(now);
+        }
+    }
+
+    #[test]
+    fn one_serves_while_it_lives_and_another_when_it_is_gone() {
+        let start = Instant::now();
+        let (mut kept, mut a, mut b) = (Kept::default(), candidate("a"), candidate("b"));
+        let [first, second] = [&mut a, &mut b].map(|c| claims(c, &kept, at(start, 0)).unwrap());
+        assert!(kept.replace(&first) && !kept.replace(&second), "one of two");
+        let mut term = Term::new(first.record, start);
+        for now in (0..10_000).step_by(100) {
+            renew(&mut term, &mut kept, at(start, now)[0]);
+            assert!(claims(&mut b, &kept, at(start, now)).is_none(), "{now}");
+        }
+        // It is stopped; its lease is over long before anybody takes it for gone.
+        let taken = (10_000..20_000).step_by(100);
+        let mut taken = taken.filter_map(|now| Some((now, claims(&mut b, &kept, at(start, now))?)));
+        let (now, second) = taken.next().unwrap();
+        assert!((11_600..=12_100).contains(&now), "{now}");
+        assert!(term.lease_until().unwrap() < at(start, now)[0]);
+        assert!(kept.replace(&second));
+        assert_eq!(term.duty(at(start, now)[0]), Duty::Over);
+        assert_eq!(term.found(kept.get()).unwrap(), None);
+        assert_eq!(kept.primary().host, "b");
+    }
+
+    #[test]
+    fn who_is_wanted_takes_over_when_it_is_released_and_others_when_it_does_not_come() {
+        let start = Instant::now();
+        for (wanted, taker) in [("b", "b"), (ANY_OTHER, "b"), ("c", "late"), ("a", "a")] {
+            let (mut kept, mut a, mut b) = (Kept::default(), candidate("a"), candidate("b"));
+            let first = claims(&mut a, &kept, at(start, 0)).unwrap();
+            assert!(kept.replace(&first));
+            let mut term = Term::new(first.record, start);
+            let asked = Primary {
+                wanted: Some(wanted.into()),
+                ..kept.primary()
+            };
+            kept.put(&asked);
+            assert!(claims(&mut b, &kept, at(start, 100)).is_none(), "it serves");
+            let found = term.found(kept.get()).unwrap().unwrap();
+            assert_eq!(term.wanted(), (wanted != "a").then_some(wanted));
+            assert!(kept.replace(&Term::release(found)));
+            let [by_a, by_b] = [&mut a, &mut b].map(|c| claims(c, &kept, at(start, 200)).is_some());
+            assert_eq!((by_a, by_b), (taker == "a", matches!(taker, "a" | "b")));
+            let late = (300..3000).step_by(100);
+            let mut late = late.map(|now| claims(&mut b, &kept, at(start, now)).is_some());
+            assert!(late.any(|claims| claims), "nobody waits for ever");
+        }
+    }
+
+    #[test]
+    fn a_process_that_comes_back_need_not_wait_for_itself() {
+        let start = Instant::now();
+        let (mut kept, mut before) = (Kept::default(), candidate("a"));
+        let first = claims(&mut before, &kept, at(start, 0)).unwrap();
+        assert!(kept.replace(&first));
+        let mut again = Candidate::new(1, "a", 99, WAIT);
+        let second = claims(&mut again, &kept, at(start, 10)).unwrap();
+        assert!(kept.replace(&second));
+        let mut term = Term::new(first.record, start);
+        assert_eq!(term.found(kept.get()).unwrap(), None, "it has a successor");
+    }
+
+    proptest! {
+        #[test]
+        fn a_record_reads_back_and_any_other_byte_is_noticed(
+            process: u64, count: u64, wait in 0u64..86_400_000, released: bool,
+            host in "[a-zA-Z0-9._]{1,20}", wanted in proptest::option::of("[a-z]{1,9}|\\*"),
+            changed: prop::sample::Index, to: u8,
+        ) {
+            let wait = Duration::from_millis(wait);
+            let record = Primary { identity: 1, host, process, count, wait, released, wanted };
+            let mut kept = Kept::default();
+            kept.put(&record);
+            prop_assert_eq!(&kept.primary(), &record);
+            let mut stored = kept.1.unwrap();
+            let at = changed.index(stored.bytes.len());
+            let same = stored.bytes[at] == to;
+            stored.bytes[at] = to;
+            prop_assert_eq!(Primary::decode(1, Some(&stored)).is_ok(), same);
+            stored.bytes.truncate(at);
+            prop_assert!(Primary::decode(1, Some(&stored)).is_err());
+        }
+    }
+
+    #[test]
+    fn names_that_would_be_read_as_something_else_are_refused() {
+        assert!(
+            ["a", "host-1.example.org", "--"]
+                .iter()
+                .all(|name| is_host_name(name))
+        );
+        let long = "a".repeat(HOST_NAME_BYTES_MAX + 1);
+        for name in ["", "-", "*", "a b", "a\nb", "ä", &long] {
+            assert!(!is_host_name(name), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! A database whose log is in a store that loses answers, on simulated disks.
+
+use sardonyx_base::random::Random;
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::engine::{
+    DurableAt, Engine, OpenError, Opened, RemoteLog, Replica, StorageOptions, follow_store,
+    take_lock,
+};
+use sardonyx_storage::log::LogError;
+use sardonyx_storage::log::policy::GroupLimits;
+use sardonyx_storage::log::supply::Admission;
+use sardonyx_storage::page::Address;
+use sardonyx_storage::pen::Pen;
+use sardonyx_storage::remote_log::memory::MemoryStore;
+use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects};
+use sardonyx_storage::remote_log::shell::{Follower, Patience};
+use sardonyx_storage::remote_log::store::{
+    Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
+};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What happens while somebody waits for an answer.
+pub struct Hook(Box<dyn FnOnce() + Send>);
+
+impl std::fmt::Debug for Hook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Hook").finish()
+    }
+}
+
+/// A store that gives no answer now and then, whether it did what was asked or not.
+#[derive(Debug, Default)]
+pub struct Lossy {
+    pub inner: MemoryStore,
+    /// The chance in 100 that there is none, and what it is drawn from.
+    silence: Mutex<Option<(u64, Random)>>,
+    /// So many requests reach the store.
+    reachable: Mutex<Option<u64>>,
+    /// Before the next list.
+    at_list: Mutex<Option<Hook>>,
+}
+
+impl Lossy {
+    pub fn with_silence(chance: u64, seed: u64) -> Arc<Lossy> {
+        Arc::new(Lossy {
+            silence: Mutex::new(Some((chance, Random::new(seed)))),
+            ..Lossy::default()
+        })
+    }
+
+    pub fn cut_off(&self, is_cut_off: bool) {
+        *self.reachable.lock().unwrap() = is_cut_off.then_some(0);
+    }
+
+    pub fn cut_off_after(&self, requests: u64) {
+        *self.reachable.lock().unwrap() = Some(requests);
+    }
+
+    /// Has this happen before the next list is answered.
+    pub fn at_list(&self, hook: impl FnOnce() + Send + 'static) {
+        *self.at_list.lock().unwrap() = Some(Hook(Box::new(hook)));
+    }
+
+    fn ask<T>(&self, request: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let silent = || StoreError::Unclear {
+            what: "something".into(),
+            place: "memory".into(),
+            reason: "it is so in this test".into(),
+        };
+        if let Some(left) = &mut *self.reachable.lock().unwrap() {
+            if *left == 0 {
+                return Err(silent());
+            }
+            *left -= 1;
+        }
+        let mut drawn = [false, true];
+        if let Some((chance, random)) = &mut *self.silence.lock().unwrap() {
+            drawn = [random.chance(*chance, 100), random.chance(1, 2)];
+        }
+        match drawn {
+            [false, _] => request(),
+            [true, is_done] => {
+                if is_done {
+                    drop(request());
+                }
+                Err(silent())
+            }
+        }
+    }
+}
+
+impl RemoteStore for Lossy {
+    fn place(&self) -> String {
+        "memory".into()
+    }
+    fn entry_bytes_max(&self) -> u64 {
+        64 << 10
+    }
+    fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
+        self.ask(|| self.inner.append_at(number, bytes))
+    }
+    fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        self.ask(|| self.inner.read(number))
+    }
+    fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
+        let hook = self.at_list.lock().unwrap().take();
+        if let Some(Hook(hook)) = hook {
+            hook();
+        }
+        self.ask(|| self.inner.list(from))
+    }
+    fn remove(&self, numbers: &[u64]) -> Result<(), StoreError> {
+        self.ask(|| self.inner.remove(numbers))
+    }
+    fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
+        self.ask(|| self.inner.read_register(register))
+    }
+    fn swap_register(
+        &self,
+        register: Register,
+        expected: Option<&RegisterVersion>,
+        bytes: &[u8],
+    ) -> Result<Swapped, StoreError> {
+        self.ask(|| self.inner.swap_register(register, expected, bytes))
+    }
+}
+
+impl RemoteObjects for Lossy {
+    fn create_object(&self, name: &str, bytes: &[u8]) -> Result<Appended, StoreError> {
+        self.ask(|| self.inner.create_object(name, bytes))
+    }
+    fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.ask(|| self.inner.read_object(name))
+    }
+    fn list_objects(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
+        self.ask(|| self.inner.list_objects(folder))
+    }
+    fn remove_objects(&self, names: &[String]) -> Result<(), StoreError> {
+        self.ask(|| self.inner.remove_objects(names))
+    }
+}
+
+pub fn options(store: &Arc<Lossy>, durable_at: DurableAt) -> StorageOptions {
+    let patience = Patience {
+        time_limit: Duration::from_secs(3600),
+        pause: Duration::ZERO,
+        pause_most: Duration::ZERO,
+    };
+    StorageOptions {
+        segment_bytes: 64 << 10,
+        block_bytes: 4096,
+        log_bytes_max: 512 << 10,
+        checkpoint_interval_bytes: Some(64 << 10),
+        memory_bytes_max: 1 << 20,
+        closing_checkpoint: Duration::ZERO,
+        workers: 1,
+        limits: GroupLimits {
+            group_bytes: 8 << 10,
+            transaction_bytes: 4 << 10,
+            depth: 2,
+            buffers: 6,
+        },
+        remote: Some(RemoteLog {
+            store: store.clone(),
+            durable_at,
+            patience,
+        }),
+        ..StorageOptions::default()
+    }
+}
+
+/// A database that is open.
+pub struct Primary {
+    pub engine: Engine,
+    pen: Pen<()>,
+    /// What is there since it was opened.
+    pages: Vec<u8>,
+}
+
+impl Primary {
+    pub fn open<D: Disk + Clone + 'static>(
+        disk: &D,
+        options: StorageOptions,
+    ) -> Result<Primary, OpenError> {
+        let Opened {
+            mut engine, store, ..
+        } = Engine::open(Arc::new(disk.clone()), options)?;
+        let pen = engine.pen(());
+        engine.start();
+        Ok(Primary {
+            engine,
+            pen,
+            pages: store.bytes().to_vec(),
+        })
+    }
+
+    /// A transaction that writes its number at its place. Returns its group.
+    pub fn execute(&self, number: u64) -> Result<u64, LogError> {
+        let mut held = self.pen.take()?;
+        held.appending().admit(Admission::Whole)?;
+        let mut appending = held.appending();
+        // Long, so that the log is used again and checkpoints are taken.
+        let mut bytes = [number as u8; 800];
+        bytes[..8].copy_from_slice(&number.to_le_bytes());
+        let builder = appending.builder();
+        builder.push_write(Address(number * 8), &bytes[..8]);
+        builder.push_write(Address(512 << 10), &bytes);
+        assert!(builder.end_transaction());
+        let group = appending.transaction_ended();
+        held.hand_on();
+        Ok(group)
+    }
+
+    pub fn commit(&self, number: u64) -> Result<(), LogError> {
+        self.pen.wait(self.execute(number)?)
+    }
+
+    pub fn has(&self, number: u64) -> bool {
+        let at = (number * 8) as usize;
+        self.pages.get(at..at + 8) == Some(&number.to_le_bytes())
+    }
+
+    pub fn close(mut self) {
+        self.engine.record_end();
+        self.engine.stop();
+    }
+}
+
+pub fn follow(
+    disk: &SimulatedDisk,
+    options: &StorageOptions,
+) -> Result<(Replica, Follower), OpenError> {
+    let home: Arc<dyn Disk> = Arc::new(disk.clone());
+    let lock = take_lock(&home, Duration::ZERO)?;
+    follow_store(&home, options, lock)
+}
+
+pub fn disk(seed: u64) -> SimulatedDisk {
+    SimulatedDisk::new(seed, Faults::default())
+}
