@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! DIRECTORY/entry/00000000000000000001     an entry
-//! DIRECTORY/boundary/00000000000000000001  the boundary; the last one counts
-//! DIRECTORY/entry/new-RANDOM               while a file is written
+//! DIRECTORY/boundary/00000000000000000001  a register; the last one counts
+//! DIRECTORY/primary/00000000000000000001   the other one
+//! DIRECTORY/object/NAME                    the objects beside the log
+//! DIRECTORY/entry/new_RANDOM               while a file is written
 //! ```
 //!
 //! A file is written and synced under a name of its own, then linked to its place, which fails if something is there, and
-//! the directory is synced. So a file is there whole or not, and one of several wins. The boundary is replaced by creating
+//! the directory is synced. So a file is there whole or not, and one of several wins. A register is replaced by creating
 //! its next number; who finds a later one there afterwards has lost. A list of a directory may miss what comes and goes
 //! meanwhile, so the last 16 stay, and a list counts when the next one shows the same.
 //!
@@ -19,15 +21,20 @@ use crate::names::{name_of, number_of};
 use crate::place::RemoteOptions;
 use crate::probe;
 use sardonyx_base::random::system_random;
+use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, check_object_name};
 use sardonyx_storage::remote_log::store::{
-    Appended, BoundaryVersion, LIST_MOST, Listed, RemoteStore, StoreError, StoredBoundary, Swapped,
+    Appended, LIST_MOST, Listed, Register, RegisterVersion, RemoteStore, StoreError,
+    StoredRegister, Swapped,
 };
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// How many boundaries stay.
-const BOUNDARIES_KEPT: u64 = 16;
+/// How many states of a register stay.
+const STATES_KEPT: u64 = 16;
+
+/// Before the names of files that are being written.
+const NEW: &str = "new_";
 
 /// A log in a directory.
 #[derive(Debug)]
@@ -47,8 +54,10 @@ impl DirectoryLog {
             entry_bytes_max: options.entry_bytes_max,
         };
         let made = (|| {
-            for folder in [log.entries(), log.boundaries()] {
-                fs::create_dir_all(&folder)?;
+            let registers =
+                [Register::Boundary, Register::Primary].map(|register| log.register(register));
+            for folder in [log.entries(), log.objects()].iter().chain(&registers) {
+                fs::create_dir_all(folder)?;
             }
             sync_directory(&log.directory)?;
             // Made now, perhaps: its name is in the directory above.
@@ -85,8 +94,12 @@ impl DirectoryLog {
         self.directory.join("entry")
     }
 
-    fn boundaries(&self) -> PathBuf {
-        self.directory.join("boundary")
+    fn register(&self, register: Register) -> PathBuf {
+        self.directory.join(register.name())
+    }
+
+    fn objects(&self) -> PathBuf {
+        self.directory.join("object")
     }
 
     fn refused(&self, what: &str, error: &io::Error) -> StoreError {
@@ -119,18 +132,19 @@ impl DirectoryLog {
         Ok(listed)
     }
 
-    /// The boundary's last number and bytes.
-    fn last_boundary(&self) -> io::Result<Option<(u64, Vec<u8>)>> {
+    /// A register's last number and bytes.
+    fn last(&self, folder: &Path) -> io::Result<Option<(u64, Vec<u8>)>> {
         let last = || {
-            let numbers = self.numbers(&self.boundaries())?;
+            let numbers = self.numbers(folder)?;
             Ok::<_, io::Error>(numbers.last().map(|last| last.number))
         };
         let mut before = last()?;
         for _ in 0..100 {
             let bytes = match before {
                 None => Ok(None),
-                Some(number) => fs::read(self.boundaries().join(name_of(number)))
-                    .map(|bytes| Some((number, bytes))),
+                Some(number) => {
+                    fs::read(folder.join(name_of(number))).map(|bytes| Some((number, bytes)))
+                }
             };
             let now = last()?;
             match bytes {
@@ -139,26 +153,26 @@ impl DirectoryLog {
                 _ => before = now,
             }
         }
-        Err(io::Error::other("its boundary is replaced all the time"))
+        Err(io::Error::other("a register is replaced all the time"))
     }
 
-    fn swap(&self, expected: u64, bytes: &[u8]) -> io::Result<Swapped> {
+    fn swap(&self, folder: &Path, expected: u64, bytes: &[u8]) -> io::Result<Swapped> {
         let next = expected
             .checked_add(1)
             .ok_or_else(|| io::Error::other("its numbers are used up"))?;
-        let before = self.last_boundary()?.map_or(0, |(number, _)| number);
-        if before != expected || !create(&self.boundaries(), next, bytes)? {
+        let before = self.last(folder)?.map_or(0, |(number, _)| number);
+        if before != expected || !create(folder, &name_of(next), bytes)? {
             return Ok(Swapped::Conflict);
         }
         // Others may have gone on, and have deleted what stood there.
-        let last = self.last_boundary()?.map_or(0, |(number, _)| number);
+        let last = self.last(folder)?.map_or(0, |(number, _)| number);
         if last != next {
-            remove_if_there(&self.boundaries().join(name_of(next)))?;
+            remove_if_there(&folder.join(name_of(next)))?;
             return Ok(Swapped::Conflict);
         }
-        for old in self.numbers(&self.boundaries())? {
-            if old.number.saturating_add(BOUNDARIES_KEPT) <= next {
-                remove_if_there(&self.boundaries().join(name_of(old.number)))?;
+        for old in self.numbers(folder)? {
+            if old.number.saturating_add(STATES_KEPT) <= next {
+                remove_if_there(&folder.join(name_of(old.number)))?;
             }
         }
         Ok(Swapped::Ok)
@@ -166,13 +180,13 @@ impl DirectoryLog {
 }
 
 /// Creates a file with these bytes, if there is none: whole, and synced.
-fn create(folder: &Path, number: u64, bytes: &[u8]) -> io::Result<bool> {
-    let new = folder.join(format!("new-{:016x}", system_random()));
+fn create(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<bool> {
+    let new = folder.join(format!("{NEW}{:016x}", system_random()));
     let written = (|| {
         let mut file = OpenOptions::new().write(true).create_new(true).open(&new)?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        match fs::hard_link(&new, folder.join(name_of(number))) {
+        match fs::hard_link(&new, folder.join(name)) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
             Err(error) => Err(error),
@@ -208,7 +222,7 @@ impl RemoteStore for DirectoryLog {
     }
 
     fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
-        match create(&self.entries(), number, bytes) {
+        match create(&self.entries(), &name_of(number), bytes) {
             Ok(true) => Ok(Appended::Ok),
             Ok(false) => Ok(Appended::Conflict),
             Err(error) => Err(self.refused(&format!("create entry {number}"), &error)),
@@ -238,18 +252,19 @@ impl RemoteStore for DirectoryLog {
         removed.map_err(|error| self.refused("delete entries", &error))
     }
 
-    fn read_boundary(&self) -> Result<Option<StoredBoundary>, StoreError> {
-        let last = self.last_boundary();
-        let last = last.map_err(|error| self.refused("read the boundary", &error))?;
-        Ok(last.map(|(number, bytes)| StoredBoundary {
+    fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
+        let last = self.last(&self.register(register));
+        let last = last.map_err(|error| self.refused("read a register", &error))?;
+        Ok(last.map(|(number, bytes)| StoredRegister {
             bytes,
-            version: BoundaryVersion(name_of(number)),
+            version: RegisterVersion(name_of(number)),
         }))
     }
 
-    fn swap_boundary(
+    fn swap_register(
         &self,
-        expected: Option<&BoundaryVersion>,
+        register: Register,
+        expected: Option<&RegisterVersion>,
         bytes: &[u8],
     ) -> Result<Swapped, StoreError> {
         let expected = match expected {
@@ -259,7 +274,97 @@ impl RemoteStore for DirectoryLog {
         let Some(expected) = expected else {
             return Ok(Swapped::Conflict);
         };
-        self.swap(expected, bytes)
-            .map_err(|error| self.refused("replace the boundary", &error))
+        self.swap(&self.register(register), expected, bytes)
+            .map_err(|error| self.refused("replace a register", &error))
     }
+}
+
+impl RemoteObjects for DirectoryLog {
+    fn create_object(&self, name: &str, bytes: &[u8]) -> Result<Appended, StoreError> {
+        check_object_name(&self.place(), name)?;
+        let made = (|| {
+            let file = self.objects().join(name);
+            let (Some(folder), Some(last)) = (file.parent(), file.file_name()) else {
+                return Err(io::Error::other("it has no name"));
+            };
+            self.make_folder(folder)?;
+            create(folder, &last.to_string_lossy(), bytes)
+        })();
+        match made {
+            Ok(true) => Ok(Appended::Ok),
+            Ok(false) => Ok(Appended::Conflict),
+            Err(error) => Err(self.refused(&format!("create {name}"), &error)),
+        }
+    }
+
+    fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        check_object_name(&self.place(), name)?;
+        match fs::read(self.objects().join(name)) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.refused(&format!("read {name}"), &error)),
+        }
+    }
+
+    fn list_objects(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
+        check_object_name(&self.place(), folder)?;
+        let mut listed = Vec::new();
+        let found = list_into(&self.objects().join(folder), folder, &mut listed);
+        found.map_err(|error| self.refused(&format!("list {folder}"), &error))?;
+        listed.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(listed)
+    }
+
+    fn remove_objects(&self, names: &[String]) -> Result<(), StoreError> {
+        names
+            .iter()
+            .try_for_each(|name| check_object_name(&self.place(), name))?;
+        let removed = names
+            .iter()
+            .try_for_each(|name| remove_if_there(&self.objects().join(name)));
+        removed.map_err(|error| self.refused("delete objects", &error))
+    }
+}
+
+impl DirectoryLog {
+    /// Makes a folder for objects, and those above it, durably.
+    fn make_folder(&self, folder: &Path) -> io::Result<()> {
+        if folder.is_dir() {
+            return Ok(());
+        }
+        if let Some(above) = folder.parent().filter(|_| folder != self.objects()) {
+            self.make_folder(above)?;
+            match fs::create_dir(folder) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+                _ => sync_directory(above)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The objects in a folder and in those below it; none, if it is not there.
+fn list_into(folder: &Path, name: &str, into: &mut Vec<ListedObject>) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let found = entry.file_name().to_string_lossy().into_owned();
+        let name = format!("{name}/{found}");
+        match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => list_into(&entry.path(), &name, into)?,
+            // What is being written is no object yet.
+            Ok(_) if found.starts_with(NEW) => {}
+            Ok(metadata) => into.push(ListedObject {
+                name,
+                bytes: metadata.len(),
+            }),
+            // Deleted meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }

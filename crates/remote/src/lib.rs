@@ -1,4 +1,5 @@
-//! Logs in stores that others keep ([`sardonyx_storage::remote_log`]): object stores with the S3 API, a directory, memory.
+//! Logs in stores that others keep ([`sardonyx_storage::remote_log`]): object stores with the S3 API, NATS JetStream, a
+//! directory, memory.
 //!
 //! The store replicates; nothing here does. It must create an object under a name only if there is none, and replace one
 //! only if it is still the one that was read, also when several ask at once. [`open`] tries that out ([`probe`]) and
@@ -7,10 +8,33 @@
 //! | place | where the log is | for |
 //! | --- | --- | --- |
 //! | `s3://BUCKET/PREFIX` | an object store; endpoint, region and credentials from the environment, as AWS's tools have them | several hosts |
+//! | `nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX]` | a stream of NATS JetStream, also as `tls://`; credentials from the environment, as NATS's tools have them | several hosts, where an object store is too slow |
 //! | `file:DIRECTORY` | a directory | one host, or a file system of the network |
 //! | `memory:NAME` | this process | trying things out |
 //!
-//! No request is repeated here, nor by the object store's client: who asks reads back first.
+//! With [`Keys`] everything is encrypted before it goes there ([`EncryptedLog`]).
+//!
+//! No request is repeated here, nor by the stores' clients: who asks reads back first.
+//!
+//! # NATS JetStream
+//!
+//! The stream is made if there is none: in files, with three replicas if the servers are a cluster (and a warning if there is
+//! one server alone), without limits, and nothing in it is deleted by itself. One that is there and set up otherwise is
+//! refused with what to change. Several logs can be in it, under prefixes. Servers are of version 2.12 or newer, and **sync
+//! before they answer**: `jetstream { sync_interval: always }` in their configuration. No client can see whether they do, and
+//! by default they do not: then servers that lose power together lose what they acknowledged.
+//!
+//! A server's `max_payload` (1 MiB if nothing else is said) limits a message, not an entry: larger ones are put there in
+//! parts, and cost one more round.
+//!
+//! | variable | what it is |
+//! | --- | --- |
+//! | `NATS_CREDS`, `NATS_NKEY` | a file of credentials; a file with an nkey's seed |
+//! | `NATS_USER`, `NATS_PASSWORD`; `NATS_TOKEN` | a user; a token |
+//! | `NATS_CA`; `NATS_CERT`, `NATS_KEY` | certificates of authorities instead of the system's; one's own, and its key |
+//! | `SARDONYX_STORE_ALLOW_PLAIN=true` | `nats://` to other hosts, without TLS, where nobody can listen |
+//!
+//! # Example
 //!
 //! ```
 //! use sardonyx_remote::{RemoteOptions, open};
@@ -49,12 +73,16 @@
 #![forbid(unsafe_code)]
 
 mod directory;
+mod encrypted;
+mod jetstream;
 mod names;
 mod objects;
 mod place;
 pub mod probe;
+mod requests;
 mod s3;
 
 pub use directory::DirectoryLog;
+pub use encrypted::{ENCRYPTION_BYTES, EncryptedLog, Keys};
 pub use objects::ObjectLog;
-pub use place::{RemoteOptions, open};
+pub use place::{KEYS_VARIABLE, RemoteOptions, open};

@@ -1,16 +1,17 @@
-//! A log in an object store: an object for each entry, created only if there is none, and one for the boundary.
+//! A log in an object store: an object for each entry, created only if there is none, and one for each register.
 //!
 //! ```text
 //! PREFIX/entry/00000000000000000001    an entry; 20 decimal digits
-//! PREFIX/boundary                      the boundary
+//! PREFIX/boundary, PREFIX/primary      the registers
+//! PREFIX/object/NAME                   the objects beside the log
 //! PREFIX/probe/RANDOM/...              while the store is probed
 //! ```
 //!
-//! Requests run on a thread of the log's own and block the caller, who may be a task of another runtime. An answer that
-//! does not come in time is none: the request may still be done.
+//! Requests block the caller (`requests`). An answer that does not come in time is none: the request may still be done.
 
 use crate::names::{name_of, number_of};
 use crate::place::RemoteOptions;
+use crate::requests::{Requests, shown};
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, stream};
 use object_store::path::Path;
@@ -18,17 +19,15 @@ use object_store::{
     Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion,
 };
 use sardonyx_base::random::system_random;
+use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, check_object_name};
 use sardonyx_storage::remote_log::store::{
-    Appended, BoundaryVersion, LIST_MOST, Listed, RemoteStore, StoreError, StoredBoundary, Swapped,
+    Appended, LIST_MOST, Listed, Register, RegisterVersion, RemoteStore, StoreError,
+    StoredRegister, Swapped,
 };
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::runtime::{Builder, Runtime};
-
-/// The most that is shown of what a store says.
-const REASON_CHARS_MAX: usize = 400;
 
 /// A log in an object store.
 pub struct ObjectLog {
@@ -39,38 +38,6 @@ pub struct ObjectLog {
     entry_bytes_max: u64,
     requests: Arc<Requests>,
     secrets: Vec<String>,
-}
-
-/// Where requests run.
-#[derive(Debug)]
-struct Requests(Option<Runtime>);
-
-/// A runtime that is dropped waits for its thread, and refuses to do so within another one.
-impl Drop for Requests {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.0.take() {
-            runtime.shutdown_background();
-        }
-    }
-}
-
-impl Requests {
-    /// The request's result, if there is one within this time.
-    fn wait<T: Send + 'static>(
-        &self,
-        limit: Duration,
-        request: impl Future<Output = T> + Send + 'static,
-    ) -> Option<T> {
-        let (answer, answered) = mpsc::sync_channel(1);
-        self.0.as_ref()?.spawn(async move {
-            if let Ok(result) = tokio::time::timeout(limit, request).await {
-                // Nobody may wait any more.
-                let _ = answer.send(result);
-            }
-        });
-        // Without an answer the task ends, and with it its end of the channel.
-        answered.recv().ok()
-    }
 }
 
 /// Without what the store's client knows.
@@ -93,22 +60,14 @@ impl ObjectLog {
         place: String,
         options: &RemoteOptions,
     ) -> Result<ObjectLog, StoreError> {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name("sardonyx-remote")
-            .enable_all()
-            .build()
-            .map_err(|error| StoreError::Place {
-                place: place.clone(),
-                reason: format!("a thread for it cannot be started: {error}"),
-            })?;
+        let requests = Arc::new(Requests::start(&place)?);
         Ok(ObjectLog {
             store,
             prefix: prefix.into(),
             place,
             request_limit: options.request_limit,
             entry_bytes_max: options.entry_bytes_max,
-            requests: Arc::new(Requests(Some(runtime))),
+            requests,
             secrets: Vec::new(),
         })
     }
@@ -149,8 +108,38 @@ impl ObjectLog {
         Path::from(format!("{}/entry/{}", self.prefix, name_of(number)))
     }
 
-    fn boundary(&self) -> Path {
-        Path::from(format!("{}/boundary", self.prefix))
+    fn register(&self, register: Register) -> Path {
+        Path::from(format!("{}/{}", self.prefix, register.name()))
+    }
+
+    fn object(&self, name: &str) -> Result<Path, StoreError> {
+        check_object_name(&self.place, name)?;
+        Ok(Path::from(format!("{}/object/{name}", self.prefix)))
+    }
+
+    /// Creates what is to be there once.
+    fn create(&self, what: &str, path: Path, bytes: &[u8]) -> Result<Appended, StoreError> {
+        let payload = PutPayload::from(bytes.to_vec());
+        let put = put(self.store.clone(), path, payload, PutMode::Create);
+        match self.ask(what, put)? {
+            true => Ok(Appended::Ok),
+            false => Ok(Appended::Conflict),
+        }
+    }
+
+    fn read_at(&self, what: &str, path: Path) -> Result<Option<Vec<u8>>, StoreError> {
+        let store = self.store.clone();
+        let read = async move { store.get(&path).await?.bytes().await };
+        match self.try_ask(what, read)? {
+            Ok(bytes) => Ok(Some(bytes.to_vec())),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(self.error(what, &error)),
+        }
+    }
+
+    fn remove_at(&self, what: &str, paths: Vec<Path>) -> Result<(), StoreError> {
+        let paths = stream::iter(paths.into_iter().map(Ok)).boxed();
+        self.ask(what, delete(self.store.clone(), paths))
     }
 
     /// Waits for an answer.
@@ -181,7 +170,7 @@ impl ObjectLog {
 
     fn error(&self, what: &str, error: &Error) -> StoreError {
         let (what, place) = (what.to_string(), self.place.clone());
-        let reason = self.shown(error);
+        let reason = shown(error, &self.secrets);
         match error {
             Error::NotFound { .. }
             | Error::InvalidPath { .. }
@@ -199,27 +188,6 @@ impl ObjectLog {
                 place,
                 reason,
             },
-        }
-    }
-
-    /// What the store says, without secrets and not endless.
-    fn shown(&self, error: &Error) -> String {
-        let mut text = error.to_string();
-        let mut source = std::error::Error::source(error);
-        while let Some(cause) = source {
-            let more = cause.to_string();
-            if !text.contains(&more) {
-                text = format!("{text}: {more}");
-            }
-            source = cause.source();
-        }
-        for secret in &self.secrets {
-            text = text.replace(secret, "***");
-        }
-        text = text.replace(['\n', '\r'], " ");
-        match text.char_indices().nth(REASON_CHARS_MAX) {
-            Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
-            None => text,
         }
     }
 }
@@ -291,29 +259,11 @@ impl RemoteStore for ObjectLog {
     }
 
     fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
-        let payload = PutPayload::from(bytes.to_vec());
-        let put = put(
-            self.store.clone(),
-            self.entry(number),
-            payload,
-            PutMode::Create,
-        );
-        match self.ask(&format!("create entry {number}"), put)? {
-            true => Ok(Appended::Ok),
-            false => Ok(Appended::Conflict),
-        }
+        self.create(&format!("create entry {number}"), self.entry(number), bytes)
     }
 
     fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        let what = format!("read entry {number}");
-        let (store, path) = (self.store.clone(), self.entry(number));
-        let read = async move { store.get(&path).await?.bytes().await };
-        let found = self.try_ask(&what, read)?;
-        match found {
-            Ok(bytes) => Ok(Some(bytes.to_vec())),
-            Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.error(&what, &error)),
-        }
+        self.read_at(&format!("read entry {number}"), self.entry(number))
     }
 
     fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
@@ -333,39 +283,36 @@ impl RemoteStore for ObjectLog {
     }
 
     fn remove(&self, numbers: &[u64]) -> Result<(), StoreError> {
-        let paths: Vec<_> = numbers
-            .iter()
-            .map(|number| Ok(self.entry(*number)))
-            .collect();
-        let paths = stream::iter(paths).boxed();
-        self.ask("delete entries", delete(self.store.clone(), paths))
+        let paths = numbers.iter().map(|number| self.entry(*number)).collect();
+        self.remove_at("delete entries", paths)
     }
 
-    fn read_boundary(&self) -> Result<Option<StoredBoundary>, StoreError> {
-        let what = "read the boundary";
-        let (store, path) = (self.store.clone(), self.boundary());
-        let found = self.try_ask(what, async move {
+    fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
+        let what = format!("read the register `{}`", register.name());
+        let (store, path) = (self.store.clone(), self.register(register));
+        let found = self.try_ask(&what, async move {
             let found = store.get(&path).await?;
             let version = found.meta.e_tag.clone();
             Ok((found.bytes().await?, version))
         })?;
         match found {
-            Ok((bytes, Some(version))) => Ok(Some(StoredBoundary {
+            Ok((bytes, Some(version))) => Ok(Some(StoredRegister {
                 bytes: bytes.to_vec(),
-                version: BoundaryVersion(version),
+                version: RegisterVersion(version),
             })),
             Ok((_, None)) => Err(StoreError::Unsuitable {
                 place: self.place.clone(),
                 reason: "it gives objects no ETag, so none can be replaced by condition".into(),
             }),
             Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.error(what, &error)),
+            Err(error) => Err(self.error(&what, &error)),
         }
     }
 
-    fn swap_boundary(
+    fn swap_register(
         &self,
-        expected: Option<&BoundaryVersion>,
+        register: Register,
+        expected: Option<&RegisterVersion>,
         bytes: &[u8],
     ) -> Result<Swapped, StoreError> {
         let mode = match expected {
@@ -376,11 +323,51 @@ impl RemoteStore for ObjectLog {
             }),
         };
         let payload = PutPayload::from(bytes.to_vec());
-        let put = put(self.store.clone(), self.boundary(), payload, mode);
-        match self.ask("replace the boundary", put)? {
+        let put = put(self.store.clone(), self.register(register), payload, mode);
+        let what = format!("replace the register `{}`", register.name());
+        match self.ask(&what, put)? {
             true => Ok(Swapped::Ok),
             false => Ok(Swapped::Conflict),
         }
+    }
+}
+
+impl RemoteObjects for ObjectLog {
+    fn create_object(&self, name: &str, bytes: &[u8]) -> Result<Appended, StoreError> {
+        self.create(&format!("create {name}"), self.object(name)?, bytes)
+    }
+
+    fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.read_at(&format!("read {name}"), self.object(name)?)
+    }
+
+    fn list_objects(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
+        let path = self.object(folder)?;
+        let before = Path::from(format!("{}/object", self.prefix));
+        let list = self.store.list(Some(&path));
+        let listed = async move {
+            let mut listed = Vec::new();
+            let mut list = list;
+            while let Some(meta) = list.next().await {
+                let meta = meta?;
+                let Some(parts) = meta.location.prefix_match(&before) else {
+                    continue;
+                };
+                let parts: Vec<_> = parts.map(|part| part.as_ref().to_string()).collect();
+                listed.push(ListedObject {
+                    name: parts.join("/"),
+                    bytes: meta.size,
+                });
+            }
+            listed.sort_by(|a, b| a.name.cmp(&b.name));
+            Ok(listed)
+        };
+        self.ask(&format!("list {folder}"), listed)
+    }
+
+    fn remove_objects(&self, names: &[String]) -> Result<(), StoreError> {
+        let paths = names.iter().map(|name| self.object(name));
+        self.remove_at("delete objects", paths.collect::<Result<_, _>>()?)
     }
 }
 

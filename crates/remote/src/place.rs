@@ -1,10 +1,13 @@
 //! Where a log is, as users write it.
 
 use crate::directory::DirectoryLog;
+use crate::encrypted::{EncryptedLog, Keys};
+use crate::jetstream::place::{ALLOW_PLAIN_VARIABLE, JetStreamPlace};
 use crate::objects::ObjectLog;
-use crate::{probe, s3};
+use crate::{jetstream, probe, s3};
 use object_store::memory::InMemory;
-use sardonyx_storage::remote_log::store::{RemoteStore, StoreError};
+use sardonyx_storage::remote_log::objects::RemotePlace;
+use sardonyx_storage::remote_log::store::StoreError;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,6 +21,26 @@ pub struct RemoteOptions {
     pub entry_bytes_max: u64,
     /// Whether the store is probed when it is opened. Only who knows that it has been may leave it out.
     pub probe: bool,
+    /// With these everything is encrypted before it goes there.
+    pub keys: Option<Keys>,
+}
+
+/// The environment's variable that names a file of keys ([`Keys::of_file`]).
+pub const KEYS_VARIABLE: &str = "SARDONYX_STORE_KEYS";
+
+impl RemoteOptions {
+    /// The defaults, with the keys of the file that [`KEYS_VARIABLE`] names, if it does.
+    ///
+    /// # Errors
+    /// The file is wrong.
+    pub fn from_environment() -> Result<Self, StoreError> {
+        let file = std::env::var_os(KEYS_VARIABLE);
+        let keys = file.map(|file| Keys::of_file(file.as_ref())).transpose()?;
+        Ok(RemoteOptions {
+            keys,
+            ..RemoteOptions::default()
+        })
+    }
 }
 
 impl Default for RemoteOptions {
@@ -27,6 +50,7 @@ impl Default for RemoteOptions {
             request_limit: Duration::from_secs(10),
             entry_bytes_max: 64 << 20,
             probe: true,
+            keys: None,
         }
     }
 }
@@ -38,7 +62,15 @@ static MEMORY: Mutex<BTreeMap<String, Arc<InMemory>>> = Mutex::new(BTreeMap::new
 ///
 /// # Errors
 /// The place cannot be understood; the store cannot be reached, refuses, or cannot keep a log.
-pub fn open(place: &str, options: &RemoteOptions) -> Result<Arc<dyn RemoteStore>, StoreError> {
+pub fn open(place: &str, options: &RemoteOptions) -> Result<Arc<dyn RemotePlace>, StoreError> {
+    let store = open_plain(place, options)?;
+    Ok(match &options.keys {
+        Some(keys) => Arc::new(EncryptedLog::new(store, keys.clone())),
+        None => store,
+    })
+}
+
+fn open_plain(place: &str, options: &RemoteOptions) -> Result<Arc<dyn RemotePlace>, StoreError> {
     // What does not begin as a place is not repeated: it may be a secret that went astray.
     let wrong = |place: &str, reason: &str| StoreError::Place {
         place: place.into(),
@@ -50,6 +82,12 @@ pub fn open(place: &str, options: &RemoteOptions) -> Result<Arc<dyn RemoteStore>
             let (bucket, prefix) = s3::bucket_and_prefix(rest)?;
             let log = s3::connect(bucket, prefix, options)?;
             probed(log, options)
+        }
+        "nats" | "tls" => {
+            let allowed =
+                std::env::var(ALLOW_PLAIN_VARIABLE).is_ok_and(|allowed| allowed == "true");
+            let place = JetStreamPlace::parse(scheme == "tls", rest, allowed)?;
+            jetstream::open(&place, options)
         }
         "memory" if !rest.is_empty() => {
             let mut all = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,12 +108,12 @@ pub fn open(place: &str, options: &RemoteOptions) -> Result<Arc<dyn RemoteStore>
         )),
         _ => Err(wrong(
             "what was given",
-            "places are s3://BUCKET/PREFIX, file:DIRECTORY, memory:NAME",
+            "places are s3://BUCKET/PREFIX, nats://HOST/STREAM, file:DIRECTORY, memory:NAME",
         )),
     }
 }
 
-fn probed(log: ObjectLog, options: &RemoteOptions) -> Result<Arc<dyn RemoteStore>, StoreError> {
+fn probed(log: ObjectLog, options: &RemoteOptions) -> Result<Arc<dyn RemotePlace>, StoreError> {
     if options.probe {
         let beside = log.for_probe();
         let probed = probe::probe(&beside);

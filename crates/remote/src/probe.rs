@@ -7,7 +7,7 @@
 //! refused.
 
 use sardonyx_storage::remote_log::store::{
-    Appended, BoundaryVersion, RemoteStore, StoreError, Swapped,
+    Appended, Register, RegisterVersion, RemoteStore, StoreError, Swapped,
 };
 use std::sync::Barrier;
 
@@ -55,8 +55,8 @@ fn again<T>(mut ask: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreEr
     }
 }
 
-fn boundary(store: &dyn RemoteStore) -> Result<(Vec<u8>, BoundaryVersion), StoreError> {
-    match again(|| store.read_boundary())? {
+fn boundary(store: &dyn RemoteStore) -> Result<(Vec<u8>, RegisterVersion), StoreError> {
+    match again(|| store.read_register(Register::Boundary))? {
         Some(stored) => Ok((stored.bytes, stored.version)),
         None => unsuitable(store, "what was written there cannot be read afterwards"),
     }
@@ -77,16 +77,17 @@ fn one_after_the_other(store: &dyn RemoteStore) -> Result<(), StoreError> {
     if again(|| store.read(1))?.as_deref() != Some(b"first") {
         return unsuitable(store, "a read does not give what was written before");
     }
-    again(|| store.swap_boundary(None, b"first"))?;
+    again(|| store.swap_register(Register::Boundary, None, b"first"))?;
     let (_, old) = boundary(store)?;
-    if again(|| store.swap_boundary(None, b"again"))? != Swapped::Conflict {
+    if again(|| store.swap_register(Register::Boundary, None, b"again"))? != Swapped::Conflict {
         return unsuitable(
             store,
             "it creates an object again that is there (If-None-Match is ignored)",
         );
     }
-    again(|| store.swap_boundary(Some(&old), b"second"))?;
-    if again(|| store.swap_boundary(Some(&old), b"stale"))? != Swapped::Conflict {
+    again(|| store.swap_register(Register::Boundary, Some(&old), b"second"))?;
+    if again(|| store.swap_register(Register::Boundary, Some(&old), b"stale"))? != Swapped::Conflict
+    {
         return unsuitable(
             store,
             "it replaces an object that has changed (If-Match is ignored)",
@@ -166,12 +167,13 @@ fn race_to_create(store: &dyn RemoteStore, number: u64) -> Result<(), StoreError
 fn race_to_replace(
     store: &dyn RemoteStore,
     round: u64,
-    version: &BoundaryVersion,
-) -> Result<BoundaryVersion, StoreError> {
+    version: &RegisterVersion,
+) -> Result<RegisterVersion, StoreError> {
     // Other bytes in each round: a version may be that of the content.
     let bytes = |writer: u64| format!("{round}-{writer}");
     let answers = race(|writer| {
-        let swapped = store.swap_boundary(Some(version), bytes(writer).as_bytes())?;
+        let swapped =
+            store.swap_register(Register::Boundary, Some(version), bytes(writer).as_bytes())?;
         Ok(swapped == Swapped::Ok)
     })?;
     let (found, version) = boundary(store)?;

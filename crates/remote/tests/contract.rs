@@ -2,25 +2,14 @@
 
 mod stores;
 
-use sardonyx_remote::{DirectoryLog, ObjectLog, RemoteOptions, open, probe};
-use sardonyx_storage::remote_log::RemoteLogError;
-use sardonyx_storage::remote_log::entry::EntryBuilder;
-use sardonyx_storage::remote_log::position::EntryPosition;
-use sardonyx_storage::remote_log::shell::{Follower, Patience, RemoteWriter, trim};
-use sardonyx_storage::remote_log::store::{Appended, LIST_MOST, RemoteStore, StoreError, Swapped};
+use sardonyx_remote::{DirectoryLog, EncryptedLog, Keys, ObjectLog, RemoteOptions, open, probe};
+use sardonyx_storage::remote_log::memory::MemoryStore;
+use sardonyx_storage::remote_log::objects::{RemoteObjects, RemotePlace};
+use sardonyx_storage::remote_log::store::{Appended, Register, RemoteStore, StoreError};
 use std::sync::Arc;
 use std::time::Duration;
+use stores::rules::{keeps_the_contract, own_in_turn};
 use stores::{Fault, Wrapped};
-
-const IDENTITY: u64 = 3;
-
-fn patience() -> Patience {
-    Patience {
-        pause: Duration::ZERO,
-        pause_most: Duration::ZERO,
-        ..Patience::default()
-    }
-}
 
 fn on(store: Arc<Wrapped>) -> ObjectLog {
     ObjectLog::new(store, "bank", "test".into(), &RemoteOptions::default()).unwrap()
@@ -32,65 +21,57 @@ fn directory() -> (tempfile::TempDir, DirectoryLog) {
     (directory, log)
 }
 
-fn keeps_the_contract(store: &dyn RemoteStore) {
-    assert_eq!(store.read(1).unwrap(), None);
-    assert_eq!(store.list(0).unwrap(), []);
-    assert_eq!(store.append_at(1, b"one").unwrap(), Appended::Ok);
-    assert_eq!(store.append_at(1, b"two").unwrap(), Appended::Conflict);
-    assert_eq!(store.read(1).unwrap().as_deref(), Some(&b"one"[..]));
-    for number in 2..=LIST_MOST as u64 + 5 {
-        store.append_at(number, &number.to_le_bytes()).unwrap();
-    }
-    let listed = store.list(0).unwrap();
-    assert_eq!(listed.len(), LIST_MOST);
-    assert_eq!((listed[0].number, listed[0].bytes), (1, 3));
-    assert!(listed.is_sorted_by(|a, b| a.number < b.number));
-    let rest: Vec<u64> = store
-        .list(LIST_MOST as u64)
-        .unwrap()
-        .iter()
-        .map(|l| l.number)
-        .collect();
-    assert_eq!(
-        rest,
-        (LIST_MOST as u64..=LIST_MOST as u64 + 5).collect::<Vec<_>>()
-    );
-    store.remove(&[2, 3, 4_000_000]).unwrap();
-    store.remove(&[2]).unwrap();
-    assert_eq!(store.read(2).unwrap(), None);
-    assert_eq!(store.list(1).unwrap()[1].number, 4);
+/// A store with a key.
+fn encrypted(store: Arc<dyn RemotePlace>, key: u8) -> EncryptedLog {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), format!("{key:02x}").repeat(32)).unwrap();
+    EncryptedLog::new(store, Keys::of_file(file.path()).unwrap())
+}
 
-    assert_eq!(store.read_boundary().unwrap(), None);
-    assert_eq!(store.swap_boundary(None, b"a").unwrap(), Swapped::Ok);
-    assert_eq!(store.swap_boundary(None, b"b").unwrap(), Swapped::Conflict);
-    let mut versions = Vec::new();
-    for text in 0..40u64 {
-        let found = store.read_boundary().unwrap().unwrap();
-        assert_eq!(
-            found.bytes,
-            if text == 0 {
-                b"a".to_vec()
-            } else {
-                (text - 1).to_le_bytes().to_vec()
-            }
-        );
-        let swapped = store.swap_boundary(Some(&found.version), &text.to_le_bytes());
-        assert_eq!(swapped.unwrap(), Swapped::Ok);
-        versions.push(found.version);
+#[test]
+fn in_an_encrypted_store_a_log_is_kept_and_nothing_can_be_read_without_the_key() {
+    let plain: Arc<dyn RemotePlace> = Arc::new(MemoryStore::new());
+    own_in_turn(
+        0,
+        &(Arc::new(encrypted(plain.clone(), 1)) as Arc<dyn RemoteStore>),
+    );
+    let log = encrypted(plain.clone(), 1);
+    log.create_object("a", b"seed of a secret").unwrap();
+    let stored = [plain.read(19).unwrap(), plain.read_object("a").unwrap()];
+    for stored in stored.map(Option::unwrap) {
+        let shows = |text: &[u8]| stored.windows(text.len()).any(|part| part == text);
+        assert!(!shows(b"seed") && !shows(b"SdxE"), "{stored:?}");
     }
-    for old in &versions {
-        assert_eq!(
-            store.swap_boundary(Some(old), b"x").unwrap(),
-            Swapped::Conflict
+    let other = encrypted(plain.clone(), 2);
+    for error in [
+        other.read(19).map(drop).unwrap_err(),
+        other.read_object("a").map(drop).unwrap_err(),
+        other
+            .read_register(Register::Boundary)
+            .map(drop)
+            .unwrap_err(),
+    ] {
+        assert!(matches!(error, StoreError::Encryption { .. }), "{error}");
+        assert!(
+            error.to_string().contains("not among those given"),
+            "{error}"
         );
     }
-    assert_eq!(store.swap_boundary(None, b"x").unwrap(), Swapped::Conflict);
-    let found = store.read_boundary().unwrap().unwrap();
-    assert_eq!(found.bytes, 39u64.to_le_bytes());
+    // One in the clear is no entry of it, whoever put it there; nor is one in another's place.
+    plain.append_at(500, b"in the clear").unwrap();
+    plain
+        .append_at(501, &plain.read(19).unwrap().unwrap())
+        .unwrap();
+    for number in [500, 501] {
+        let error = log.read(number).unwrap_err();
+        assert!(matches!(error, StoreError::Encryption { .. }), "{error}");
+    }
 }
 
 #[test]
 fn each_store_keeps_the_contract() {
+    keeps_the_contract(&MemoryStore::new());
+    keeps_the_contract(&encrypted(Arc::new(MemoryStore::new()), 1));
     let (_directory, log) = directory();
     keeps_the_contract(&log);
     log.probe().unwrap();
@@ -131,55 +112,13 @@ fn a_probe_leaves_nothing() {
     let left: Vec<_> = std::fs::read_dir(directory.path().join("log"))
         .unwrap()
         .collect();
-    assert_eq!(left.len(), 2, "{left:?}");
+    assert_eq!(left.len(), 4, "{left:?}");
     let log = on(Wrapped::new(Fault::Nothing));
     let beside = log.for_probe();
     probe::probe(&beside).unwrap();
     beside.clear();
     assert_eq!(beside.list(0).unwrap(), []);
-    assert_eq!(beside.read_boundary().unwrap(), None);
-}
-
-/// Two in turn own the log, and one follows; answers are lost, requests done twice or much later.
-fn own_in_turn(seed: u64, store: &Arc<dyn RemoteStore>) {
-    let mut expected = Vec::new();
-    let mut at = EntryPosition::START;
-    let mut writers: Vec<RemoteWriter> = Vec::new();
-    for turn in 0..4 {
-        let apply = |_: &_| Ok::<_, RemoteLogError>(());
-        let claimed = RemoteWriter::claim(store.clone(), IDENTITY, at, patience(), apply);
-        let mut writer = claimed.unwrap();
-        for entry in 0..5 {
-            let mut builder = EntryBuilder::new();
-            let text = format!("seed {seed}, turn {turn}, entry {entry}");
-            builder.push(text.as_bytes());
-            at = writer.append(builder).unwrap();
-            expected.push(text);
-        }
-        if let Some(before) = writers.last_mut() {
-            let mut builder = EntryBuilder::new();
-            builder.push(b"too late");
-            let error = before.append(builder).unwrap_err();
-            assert!(matches!(error, RemoteLogError::Fenced { .. }), "{error}");
-        }
-        writers.push(writer);
-    }
-    let mut follower = Follower::new(store.clone(), IDENTITY, EntryPosition::START, patience());
-    let mut read = Vec::new();
-    while let Some(entry) = follower.next_entry().unwrap() {
-        if !entry.head().is_fence() {
-            read.push(String::from_utf8(entry.payload().to_vec()).unwrap());
-        }
-    }
-    assert_eq!(read, expected);
-    assert_eq!(follower.position(), at);
-    let trimmed = trim(&**store, IDENTITY, at, &patience()).unwrap();
-    assert_eq!(trimmed.entries, 20);
-    let fences = store.list(1).unwrap();
-    assert_eq!(
-        fences.iter().map(|l| l.number).collect::<Vec<_>>(),
-        [1, 7, 13, 19]
-    );
+    assert_eq!(beside.read_register(Register::Boundary).unwrap(), None);
 }
 
 #[test]
@@ -214,6 +153,8 @@ fn places_are_opened_and_wrong_ones_named() {
         ("file:", "a directory"),
         ("memory:", "a name"),
         ("s3:x", "s3://BUCKET/PREFIX"),
+        ("nats:x", "nats://HOST"),
+        ("tls://u:hunter2@h/S", "no credentials"),
         ("s3://u:hunter2@b/p", "no credentials"),
     ] {
         let error = open(place, &options).unwrap_err();

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub mod rules;
+
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use object_store::memory::InMemory;

@@ -1,0 +1,79 @@
+//! What a log asks of a stream: messages with subjects, of which one is taken only if those before are the expected ones.
+//!
+//! A trait, so that what is made of it ([`super::log`]) can be tried out without a server ([`super::fake`]).
+
+use bytes::Bytes;
+use sardonyx_storage::remote_log::store::StoreError;
+use std::fmt::Debug;
+
+/// A message that is to be put into a stream.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Message {
+    /// Its subject.
+    pub subject: String,
+    /// Only if this holds.
+    pub condition: Condition,
+    /// Those that have its subject already are deleted.
+    pub replaces: bool,
+    /// What is in it.
+    pub body: Bytes,
+}
+
+/// Which message is the last one with a subject that matches.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Condition {
+    /// What the subject has to match.
+    pub filter: String,
+    /// Its sequence number in the stream; 0: there is none.
+    pub last: u64,
+}
+
+/// What became of a message with a condition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Published {
+    /// It is in the stream, as stable as that makes anything.
+    Ok,
+    /// The condition does not hold.
+    Conflict,
+}
+
+/// A message in a stream.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Stored {
+    /// Its subject.
+    pub subject: String,
+    /// Its sequence number: unique in the stream, and growing.
+    pub sequence: u64,
+    /// What is in it.
+    pub body: Bytes,
+}
+
+/// A stream. No request is repeated; one without an answer may be done, also later. `what` says in errors what it was for.
+pub(super) trait Stream: Send + Sync + Debug {
+    /// Where the log is, for people.
+    fn place(&self) -> String;
+
+    /// The most bytes of a message's body.
+    ///
+    /// # Errors
+    /// There is no connection yet.
+    fn body_bytes_max(&self) -> Result<usize, StoreError>;
+
+    /// Puts a message there, if its condition holds. That is decided once, for all servers.
+    fn publish(&self, what: &str, message: Message) -> Result<Published, StoreError>;
+
+    /// Puts messages there, several at once, whatever there is.
+    fn publish_all(&self, what: &str, messages: Vec<(String, Bytes)>) -> Result<(), StoreError>;
+
+    /// The last message with such a subject, as any of the servers has it: of one that lags it may be an earlier state.
+    fn near(&self, what: &str, filter: &str) -> Result<Option<Stored>, StoreError>;
+
+    /// The last message with such a subject, as the server has it that leads, or thinks that it does.
+    fn newest(&self, what: &str, filter: &str) -> Result<Option<Stored>, StoreError>;
+
+    /// The subjects of all such messages, in no order. May be an earlier state.
+    fn subjects(&self, what: &str, filter: &str) -> Result<Vec<String>, StoreError>;
+
+    /// Deletes all messages with such subjects.
+    fn purge(&self, what: &str, filters: Vec<String>) -> Result<(), StoreError>;
+}

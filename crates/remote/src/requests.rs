@@ -1,0 +1,96 @@
+//! Where requests to a store run: on a thread of the log's own, while the caller is blocked, who may be a task of another
+//! runtime. An answer that does not come in time is none: the request may still be done.
+
+use sardonyx_storage::remote_log::store::StoreError;
+use std::error::Error;
+use std::future::Future;
+use std::sync::mpsc;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+
+/// The most that is shown of what a store says.
+const REASON_CHARS_MAX: usize = 400;
+
+/// The runtime of a log's requests.
+#[derive(Debug)]
+pub(crate) struct Requests(Option<Runtime>);
+
+/// A runtime that is dropped waits for its thread, and refuses to do so within another one.
+impl Drop for Requests {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Requests {
+    /// Starts the thread, for the log at this place.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(place: &str) -> Result<Requests, StoreError> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("sardonyx-remote")
+            .enable_all()
+            .build();
+        let runtime = runtime.map_err(|error| StoreError::Place {
+            place: place.into(),
+            reason: format!("a thread for it cannot be started: {error}"),
+        })?;
+        Ok(Requests(Some(runtime)))
+    }
+
+    /// The request's result, if there is one within this time.
+    pub fn wait<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        request: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        self.0.as_ref()?.spawn(async move {
+            if let Ok(result) = tokio::time::timeout(limit, request).await {
+                // Nobody may wait any more.
+                let _ = answer.send(result);
+            }
+        });
+        // Without an answer the task ends, and with it its end of the channel.
+        answered.recv().ok()
+    }
+}
+
+/// What is done by TLS is done by this library, if the program has not chosen another one.
+pub(crate) fn choose_cryptography() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // Somebody else may just have done so.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    }
+}
+
+/// What an error says, with its causes, without secrets and not endless.
+pub(crate) fn shown(error: &dyn Error, secrets: &[String]) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let more = cause.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        source = cause.source();
+    }
+    shortened(&text, secrets)
+}
+
+/// What a store says, without secrets and not endless.
+pub(crate) fn shortened(text: &str, secrets: &[String]) -> String {
+    let mut text = text.to_string();
+    for secret in secrets {
+        text = text.replace(secret, "***");
+    }
+    text = text.replace(['\n', '\r'], " ");
+    match text.char_indices().nth(REASON_CHARS_MAX) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
