@@ -9,6 +9,7 @@ use crate::input::{self, QUEUED_BATCHES_MAX, Submitted};
 use crate::output::{self, Executed};
 use crate::procedure::{Procedure, Registered};
 use crate::queue::Queue;
+use crate::seeds::Seeds;
 use crate::shape::Shape;
 use crate::stages::{StageTime, StageTimes};
 use crate::ticket::{BatchTicket, Ticket, owed};
@@ -67,7 +68,7 @@ pub(crate) struct Shared {
     pub pen: Pen<TableSpace>,
     supervisor: Arc<Supervisor>,
     shape: Shape,
-    closed: AtomicBool,
+    pub closed: AtomicBool,
     input_time: StageTime,
     execution_time: StageTime,
     pub output_time: StageTime,
@@ -170,6 +171,7 @@ impl Kernel {
             execution_time: StageTime::default(),
             output_time: StageTime::default(),
         });
+        engine.set_seeds(Arc::new(Seeds::of(&shared)));
         engine.start();
         let (mut lanes, mut threads) = (Lanes::default(), Vec::new());
         if let Shape::Pipelined {
@@ -494,7 +496,7 @@ impl std::fmt::Debug for Kernel {
     }
 }
 
-fn frozen(held: &mut Held<'_, TableSpace>) -> Result<Arc<SpaceSnapshot>, TableError> {
+pub(crate) fn frozen(held: &mut Held<'_, TableSpace>) -> Result<Arc<SpaceSnapshot>, TableError> {
     let (space, mut appending) = held.split();
     // Beginning undoes a transaction that was leaked.
     space.begin(appending.builder()).abort();

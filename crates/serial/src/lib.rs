@@ -46,6 +46,7 @@ mod kernel;
 mod output;
 mod procedure;
 mod queue;
+mod seeds;
 mod shape;
 mod stages;
 mod ticket;

@@ -31,7 +31,7 @@ record!(Item { table: "items", key: id: u64 });
 
 const ITEMS: u64 = 40;
 
-fn options(log_bytes_max: u64) -> Options {
+pub(crate) fn options(log_bytes_max: u64) -> Options {
     let limits = GroupLimits {
         group_bytes: 8 << 10,
         transaction_bytes: 16 << 10,
@@ -54,7 +54,7 @@ fn options(log_bytes_max: u64) -> Options {
 pub(crate) struct Primary {
     pub hello: Hello,
     pub groups: Vec<(GroupHeader, Bytes)>,
-    states: Vec<Vec<u64>>,
+    pub states: Vec<Vec<u64>>,
 }
 
 pub(crate) fn primary(seed: u64, transactions: u64) -> Primary {
@@ -234,7 +234,7 @@ impl Exploration<'_> {
     }
 }
 
-fn values(database: &Tables) -> Vec<u64> {
+pub(crate) fn values(database: &Tables) -> Vec<u64> {
     let mut values = vec![0; ITEMS as usize];
     let filled = database.engine().commit().durable().transactions > 0;
     if !filled {
@@ -290,7 +290,7 @@ fn i1_i6_hundreds_of_seeds_with_several_crashes() {
 }
 
 /// A standby that has the first `count` groups.
-fn standby_with(primary: &Primary, count: usize) -> (Arc<dyn Disk>, Store, u64) {
+pub(crate) fn standby_with(primary: &Primary, count: usize) -> (Arc<dyn Disk>, Store, u64) {
     let disk: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(5, Faults::default()));
     let store = Store::create(&disk, &primary.hello, &standby_options()).unwrap();
     let (session, _) = store.begin_session();

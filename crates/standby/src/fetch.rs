@@ -1,15 +1,15 @@
 //! Fetching an image of DB' from the standby, for a primary whose own log no longer reaches back to
 //! the beginning.
 
+use crate::assembly::Assembly;
 use crate::connection::split;
 use crate::primary::Standby;
-use crate::protocol::{Frame, Message, PAGES_BYTES_MAX, PagesHead, Purpose, WirePosition};
-use crate::ship::greet;
+use crate::protocol::{Frame, Message, PAGES_BYTES_MAX, Purpose, WirePosition};
+use crate::refusal::Refusal;
+use crate::ship::{Greeted, greet};
 use sardonyx_storage::checkpoint::{Image, RemoteError};
 use sardonyx_storage::log::LogPosition;
 use sardonyx_storage::manifest::Manifest;
-use sardonyx_storage::page::PAGE_SIZE;
-use sardonyx_storage::store::{PageStore, StoreError};
 use std::sync::Arc;
 
 /// Fetches an image.
@@ -20,19 +20,21 @@ pub(crate) async fn fetch(
 ) -> Result<Image, RemoteError> {
     let stream = standby.connect().await?;
     let (mut sender, mut receiver) = split(stream, standby.patience().silence_max);
-    greet(
+    let greeted = greet(
         standby,
         manifest,
         Purpose::Image,
         &mut sender,
         &mut receiver,
-    )
-    .await?;
+    );
+    if let Greeted::Empty = greeted.await? {
+        return Err(standby.refused(Refusal::Empty));
+    }
     receiver.allow(PAGES_BYTES_MAX + 64);
     let mut assembly: Option<(WirePosition, Assembly)> = None;
     loop {
         let frame = receiver.receive().await;
-        let frame = frame.map_err(|error| standby.unreachable(error))?;
+        let frame = frame.map_err(|error| standby.lost(error))?;
         match (frame, &mut assembly) {
             (
                 Frame::Message(Message::ImageBegins {
@@ -66,7 +68,7 @@ pub(crate) async fn fetch(
                     return Err(standby.unreachable("its image is not whole"));
                 }
                 return Ok(Image {
-                    store: assembly.store,
+                    store: assembly.into_store(),
                     redo_start: LogPosition::from(redo_start),
                     position: LogPosition::from(position),
                     last_checksum,
@@ -79,111 +81,5 @@ pub(crate) async fn fetch(
                 return Err(standby.unreachable(what));
             }
         }
-    }
-}
-
-/// The pages of an image, put together from its stripes.
-#[derive(Debug)]
-struct Assembly {
-    store: PageStore,
-    block_bytes: u64,
-    /// Bytes that came of each stripe.
-    stripes: Vec<u64>,
-}
-
-impl Assembly {
-    /// `None` if no standby has such a shape.
-    fn new(
-        stripes: u32,
-        block_bytes: u32,
-        memory_bytes_max: u64,
-    ) -> Result<Option<Assembly>, StoreError> {
-        let block = block_bytes as usize;
-        if !(1..=999).contains(&stripes) || block == 0 || !block.is_multiple_of(PAGE_SIZE) {
-            return Ok(None);
-        }
-        Ok(Some(Assembly {
-            store: PageStore::reserve(memory_bytes_max)?,
-            block_bytes: block_bytes.into(),
-            stripes: vec![0; stripes as usize],
-        }))
-    }
-
-    /// Puts a part where it belongs. Returns whether it is the stripe's next one.
-    fn add(&mut self, head: PagesHead, mut bytes: &[u8]) -> Result<bool, StoreError> {
-        let stripes = self.stripes.len() as u64;
-        let Some(received) = self.stripes.get_mut(head.stripe as usize) else {
-            return Ok(false);
-        };
-        if *received != head.offset || bytes.is_empty() {
-            return Ok(false);
-        }
-        while !bytes.is_empty() {
-            let (block, within) = (*received / self.block_bytes, *received % self.block_bytes);
-            let store_block = block * stripes + u64::from(head.stripe);
-            let start = store_block * self.block_bytes + within;
-            let length = bytes.len().min((self.block_bytes - within) as usize);
-            let end = start + length as u64;
-            self.store.grow_to(end.div_ceil(PAGE_SIZE as u64))?;
-            self.store.bytes_mut()[start as usize..end as usize].copy_from_slice(&bytes[..length]);
-            bytes = &bytes[length..];
-            *received += length as u64;
-        }
-        Ok(true)
-    }
-
-    fn received(&self) -> u64 {
-        self.stripes.iter().sum()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stripes_are_put_together_and_disorder_is_noticed() {
-        const BLOCK: usize = 2 * PAGE_SIZE;
-        let whole: Vec<u8> = (0..7 * PAGE_SIZE).map(|n| (n / 64 % 251) as u8).collect();
-        let mut assembly = Assembly::new(3, BLOCK as u32, 1 << 30).unwrap().unwrap();
-        for stripe in 0..3u32 {
-            let blocks = whole.chunks(BLOCK).skip(stripe as usize).step_by(3);
-            let mine: Vec<u8> = blocks.flatten().copied().collect();
-            let mut offset = 0;
-            // Parts that are no multiple of a block or a page.
-            for part in mine.chunks(3000) {
-                let head = PagesHead { stripe, offset };
-                assert!(assembly.add(head, part).unwrap());
-                assert!(!assembly.add(head, part).unwrap(), "the same again");
-                offset += part.len() as u64;
-            }
-        }
-        assert_eq!(assembly.received(), whole.len() as u64);
-        assert!(assembly.store.bytes() == whole);
-        let foreign = PagesHead {
-            stripe: 3,
-            offset: 0,
-        };
-        assert!(!assembly.add(foreign, b"x").unwrap());
-    }
-
-    #[test]
-    fn an_image_larger_than_memory_is_an_error() {
-        let mut assembly = Assembly::new(1, 4096, 4096).unwrap().unwrap();
-        let head = PagesHead {
-            stripe: 0,
-            offset: 0,
-        };
-        assert!(assembly.add(head, &[1; 4096]).unwrap());
-        let head = PagesHead {
-            stripe: 0,
-            offset: 4096,
-        };
-        assert!(matches!(
-            assembly.add(head, &[1]),
-            Err(StoreError::Full { .. })
-        ));
-        assert!(Assembly::new(0, 4096, 1 << 20).unwrap().is_none());
-        assert!(Assembly::new(1, 100, 1 << 20).unwrap().is_none());
     }
 }

@@ -63,10 +63,11 @@
 //! - *The connection is lost, or the standby:* the primary goes on until its log is full, then
 //!   refuses transactions with the reason, and goes on when the standby is back, which is sent what
 //!   it lacks.
-//! - *The standby's disk is lost:* as long as the primary's log reaches back to the beginning, an
-//!   empty directory will do as a new one. Later it will not: the primary then has the data only in
-//!   memory and in a log that begins in the middle. So keep the standby's disk as well as you keep
-//!   the primary's.
+//! - *The standby's disk is lost:* an empty directory will do as a new one. As long as the primary's log reaches back to
+//!   the beginning it is sent that; later it is sent all pages from the primary's memory, as they are at one commit, and the
+//!   log from there on, while transactions go on. That is so for tables; memory and operations give none, and
+//!   say so ([`RemoteError::NotSeeded`]). Until the new one has everything the primary has the data only in memory and in a log
+//!   that begins in the middle; and what only the lost one had, rows of journals that have left the log, is not there any more.
 //! - *One of the two was opened as a database while the other went on:* their logs went different
 //!   ways, and the primary refuses the standby ([`RemoteError::Diverged`], [`RemoteError::Ahead`]).
 //!   Nothing is ever overwritten.
@@ -75,8 +76,8 @@
 //!   With a [`Token`], which both sides are given ([`StandbyOptions::token`], [`Standby::with_token`]), only
 //!   a primary that has it is served.
 //!
-//! **Not here.** The connection is not encrypted, the token neither: use it within a network that you
-//! trust, or through a tunnel.
+//! **Secret.** Both sides are given a transport ([`StandbyOptions::transport`], [`Standby::over`]), such as `sardonyx-tls`;
+//! without one the connection is TCP as it is, and the token, too, goes over it in the clear.
 //!
 //! Source: TPK paper (Li & Naughton, *Multiprocessor Main Memory Transaction Processing*), section 3.
 
@@ -95,10 +96,13 @@
     )
 )]
 
+mod assembly;
 mod connection;
 mod error;
 #[cfg(test)]
 mod exploration;
+#[cfg(test)]
+mod exploration_of_seeds;
 mod fetch;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -108,10 +112,12 @@ mod options;
 mod primary;
 mod protocol;
 mod refusal;
+mod seeding;
 mod serve;
 mod server;
 mod ship;
 mod store;
+mod stream;
 mod visitors;
 
 pub use error::StandbyError;
@@ -120,5 +126,6 @@ pub use primary::{Lag, Patience, Sent, Standby, StandbyStatus};
 pub use protocol::PROTOCOL_VERSION;
 pub use refusal::{ProtocolError, Refusal};
 pub use sardonyx_base::token::{TOKEN_BYTES_MAX, Token, TokenError};
+pub use sardonyx_base::transport::{Transport, TransportError};
 pub use sardonyx_storage::checkpoint::RemoteError;
 pub use server::{ListeningStandby, StandbyReport, StandbyServer, StopStandby};

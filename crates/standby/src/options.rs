@@ -2,10 +2,12 @@
 //! primary's.
 
 use sardonyx_base::token::Token;
+use sardonyx_base::transport::Transport;
 use sardonyx_storage::disk::DIRECT_ALIGNMENT;
 use sardonyx_storage::engine::{OpenError, StorageOptions};
 use sardonyx_storage::places::Directories;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How a standby works.
@@ -18,6 +20,8 @@ pub struct StandbyOptions {
     pub(crate) report_interval: Duration,
     pub(crate) wait_for_lock: Duration,
     pub(crate) token: Option<Token>,
+    /// `None`: TCP as it is.
+    pub(crate) transport: Option<Arc<dyn Transport>>,
     pub(crate) directories: Directories,
     /// Whether the checkpoints have threads of their own. Only tests go without.
     pub(crate) threaded: bool,
@@ -33,6 +37,7 @@ impl Default for StandbyOptions {
             report_interval: Duration::from_millis(100),
             wait_for_lock: Duration::ZERO,
             token: None,
+            transport: None,
             directories: Directories::default(),
             threaded: true,
         }
@@ -114,6 +119,12 @@ impl StandbyOptions {
     /// none).
     pub fn token(mut self, token: Token) -> Self {
         self.token = Some(token);
+        self
+    }
+
+    /// What primaries' connections are made of, such as TLS (default: TCP as it is, which others can read).
+    pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
+        self.transport = Some(transport);
         self
     }
 

@@ -9,12 +9,14 @@
 
 use crate::fetch::fetch;
 use crate::protocol::Progress;
-use crate::refusal::Refusal;
+use crate::refusal::{ProtocolError, Refusal};
 use crate::ship::{Lost, ship};
+use crate::stream::{End, Stream};
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::futex::{Condvar, Mutex};
 use sardonyx_base::token::Token;
-use sardonyx_storage::checkpoint::{Image, RemoteCheckpointer, RemoteError, ShippedLog};
+use sardonyx_base::transport::{Transport, TransportError};
+use sardonyx_storage::checkpoint::{Image, RemoteCheckpointer, RemoteError, SeedError, ShippedLog};
 use sardonyx_storage::log::LogPosition;
 use sardonyx_storage::manifest::Manifest;
 use std::future::poll_fn;
@@ -59,6 +61,8 @@ pub struct Standby {
     address: String,
     patience: Patience,
     token: Option<Token>,
+    /// `None`: TCP as it is.
+    transport: Option<Arc<dyn Transport>>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -127,7 +131,7 @@ impl Standby {
 
     /// The same with another patience.
     pub fn with_patience(address: impl Into<String>, patience: Patience) -> Arc<Standby> {
-        Self::new(address.into(), patience, None)
+        Self::new(address.into(), patience, None, None)
     }
 
     /// The same of a standby that serves only who has this token.
@@ -136,15 +140,31 @@ impl Standby {
         token: Token,
         patience: Patience,
     ) -> Arc<Standby> {
-        Self::new(address.into(), patience, Some(token))
+        Self::new(address.into(), patience, Some(token), None)
     }
 
-    fn new(address: String, patience: Patience, token: Option<Token>) -> Arc<Standby> {
+    /// The same over another transport than TCP as it is, such as TLS: the standby must have one of its kind.
+    pub fn over(
+        transport: Arc<dyn Transport>,
+        address: impl Into<String>,
+        token: Option<Token>,
+        patience: Patience,
+    ) -> Arc<Standby> {
+        Self::new(address.into(), patience, token, Some(transport))
+    }
+
+    fn new(
+        address: String,
+        patience: Patience,
+        token: Option<Token>,
+        transport: Option<Arc<dyn Transport>>,
+    ) -> Arc<Standby> {
         Arc::new(Standby {
             process: Process::current(),
             address,
             patience,
             token,
+            transport,
             state: Mutex::default(),
             changed: Condvar::new(),
         })
@@ -262,15 +282,45 @@ impl Standby {
         refusal.into_remote(&self.address)
     }
 
-    pub(crate) async fn connect(&self) -> Result<TcpStream, RemoteError> {
+    /// Why a connection cannot be used, or is not any more.
+    pub(crate) fn lost(&self, error: ProtocolError) -> RemoteError {
+        let of_transport = match &error {
+            ProtocolError::Connection(error) => TransportError::of(error).cloned(),
+            _ => None,
+        };
+        match of_transport {
+            Some(source) => self.without_transport(source),
+            None => self.unreachable(error),
+        }
+    }
+
+    pub(crate) fn not_seeded(&self, reason: &SeedError) -> RemoteError {
+        RemoteError::NotSeeded {
+            address: self.address.clone(),
+            reason: reason.to_string(),
+        }
+    }
+
+    fn without_transport(&self, source: TransportError) -> RemoteError {
+        match source {
+            TransportError::Failed { source, .. } => self.unreachable(source),
+            source => RemoteError::Transport {
+                address: self.address.clone(),
+                source,
+            },
+        }
+    }
+
+    pub(crate) async fn connect(&self) -> Result<Stream, RemoteError> {
         let connecting = TcpStream::connect(&self.address);
         let stream = match tokio::time::timeout(self.patience.connect_max, connecting).await {
             Ok(stream) => stream.map_err(|error| self.unreachable(error))?,
             Err(_) => return Err(self.unreachable("no answer in time")),
         };
-        // It helps with latency and is not needed for anything.
-        let _ = stream.set_nodelay(true);
-        Ok(stream)
+        let (transport, within) = (self.transport.as_ref(), self.patience.connect_max);
+        Stream::make(stream, transport, End::Calls, within)
+            .await
+            .map_err(|error| self.without_transport(error))
     }
 
     /// Connects again and again, until the database is closed.

@@ -22,9 +22,9 @@ use serde::{Deserialize, Serialize};
 use tokio_util::codec::LengthDelimitedCodec;
 
 /// The version of the protocol that is spoken here. Version 2 has a token in the greeting, and groups that are not
-/// durable at the primary yet. The sides of another version refuse each other by [`Refusal::Version`], so what
+/// durable at the primary yet; version 3 standbys that have nothing and are given a seed. The sides of another version refuse each other by [`Refusal::Version`], so what
 /// that is made of never changes: new kinds of messages and refusals come last.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 /// So many groups the primary may send that are not durable there yet.
 pub const GROUPS_AHEAD_MAX: usize = 8;
@@ -190,6 +190,19 @@ pub enum Message {
     },
     /// All groups before the one of this number are durable at the primary.
     Durable(u64),
+    /// The standby takes the primary, and has no database yet.
+    Empty,
+    /// The log follows from its beginning.
+    FromBeginning,
+    /// The last group follows, and all pages as they are after it.
+    SeedBegins,
+    /// All pages were sent.
+    SeedEnds {
+        /// Their bytes.
+        bytes: u64,
+    },
+    /// The standby makes its directory of the seed.
+    Seeding,
 }
 
 /// A part of a stripe of an image.
@@ -227,6 +240,11 @@ impl Frame {
             Frame::Message(Message::Durable(_)) => "the durable log's end",
             Frame::Message(Message::ImageBegins { .. }) => "an image's beginning",
             Frame::Message(Message::ImageEnds { .. }) => "an image's end",
+            Frame::Message(Message::Empty) => "that it has no database",
+            Frame::Message(Message::FromBeginning) => "the log's beginning",
+            Frame::Message(Message::SeedBegins) => "a seed's beginning",
+            Frame::Message(Message::SeedEnds { .. }) => "a seed's end",
+            Frame::Message(Message::Seeding) => "that it is being made",
             Frame::Group(_) => "a group",
             Frame::Pages(..) => "pages",
         }
@@ -389,6 +407,12 @@ mod tests {
             }),
             Frame::Message(Message::Progress(progress)),
             Frame::Message(Message::Checkpoint(position)),
+            Frame::Message(Message::Durable(7)),
+            Frame::Message(Message::Empty),
+            Frame::Message(Message::FromBeginning),
+            Frame::Message(Message::SeedBegins),
+            Frame::Message(Message::SeedEnds { bytes: 5 }),
+            Frame::Message(Message::Seeding),
             Frame::Message(Message::ImageBegins {
                 redo_start: position,
                 block_bytes: 4096,

@@ -7,12 +7,15 @@ use crate::protocol::{
     group_frame_bytes_max,
 };
 use crate::refusal::{ProtocolError, Refusal};
+use crate::seeding::take;
 use crate::server::Shared;
 use crate::store::Store;
 use crate::visitors::Visitor;
 use bytes::Bytes;
+use sardonyx_base::transport::TransportError;
 use sardonyx_storage::engine::BATCH_GROUPS_MAX;
 use sardonyx_storage::log::LogPosition;
+use sardonyx_storage::store::StoreError;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,7 +23,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 /// A connection that has not greeted, whole, within this time is ended.
-const GREETING_TIME_MAX: Duration = Duration::from_secs(5);
+pub(crate) const GREETING_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The primary hears something at least so often.
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -32,6 +35,8 @@ const BATCH_BYTES: usize = 8 << 20;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServeError {
     #[error(transparent)]
+    Transport(#[from] TransportError),
+    #[error(transparent)]
     Protocol(#[from] ProtocolError),
     #[error(transparent)]
     Storage(#[from] StandbyError),
@@ -41,6 +46,10 @@ pub(crate) enum ServeError {
     Panicked,
     #[error("too many others have greeted and are being served")]
     Crowded,
+    #[error("the pages of the seed came out of order, or not all of them")]
+    Disorder,
+    #[error("the seed does not fit: {0}")]
+    Memory(#[from] StoreError),
 }
 
 /// Serves a connection to its end.
@@ -69,13 +78,13 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite>(
     if !shared.has_greeted(visitor) {
         return Err(ServeError::Crowded);
     }
-    let (opening, greeting) = (shared.clone(), hello.clone());
-    let store = match blocking(move || opening.store_for(&greeting)).await? {
+    let store = match store_for(shared, &hello, &mut sender, &mut receiver).await {
         Ok(store) => store,
-        Err(refusal) => {
+        Err(ServeError::Storage(StandbyError::Refused(refusal))) => {
             refuse(&mut sender, refusal.clone()).await;
             return Err(StandbyError::from(refusal).into());
         }
+        Err(error) => return Err(error),
     };
     shared.take_over(visitor);
     let outcome = greeted(shared, &store, &hello, &mut sender, &mut receiver).await;
@@ -89,6 +98,38 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite>(
     }
 }
 
+/// The storage for this primary; made of what it sends, if there is none.
+async fn store_for<S: AsyncRead + AsyncWrite>(
+    shared: &Arc<Shared>,
+    hello: &Hello,
+    sender: &mut Sender<S>,
+    receiver: &mut Receiver<S>,
+) -> Result<Arc<Store>, ServeError> {
+    if let Some(store) = shared.store() {
+        return match store.check(hello) {
+            Ok(()) => Ok(store),
+            Err(refusal) => Err(StandbyError::from(refusal).into()),
+        };
+    }
+    sender.send(&Frame::Message(Message::Empty)).await?;
+    if hello.purpose == Purpose::Image {
+        return Err(StandbyError::from(Refusal::Empty).into());
+    }
+    let start = take(hello, shared.options.memory_bytes_max, receiver).await?;
+    let (opening, greeting) = (shared.clone(), hello.clone());
+    let mut making = spawn_blocking(move || opening.store_of(&greeting, start));
+    let mut tick = tokio::time::interval(HEARTBEAT);
+    loop {
+        tokio::select! {
+            made = &mut making => {
+                let made = made.map_err(|_| ServeError::Panicked)?;
+                return made.map_err(|refusal| StandbyError::from(refusal).into());
+            }
+            _ = tick.tick() => sender.send(&Frame::Message(Message::Seeding)).await?,
+        }
+    }
+}
+
 /// Says why not, as far as the other side still listens.
 async fn refuse<S: AsyncWrite>(sender: &mut Sender<S>, refusal: Refusal) {
     let _ = sender
@@ -96,7 +137,7 @@ async fn refuse<S: AsyncWrite>(sender: &mut Sender<S>, refusal: Refusal) {
         .await;
 }
 
-fn unexpected(found: &Frame, expected: &'static str) -> ProtocolError {
+pub(crate) fn unexpected(found: &Frame, expected: &'static str) -> ProtocolError {
     ProtocolError::Unexpected {
         found: found.name(),
         expected,
@@ -346,7 +387,8 @@ mod tests {
             let (here, there) = tokio::io::duplex(1 << 20);
             let (mut sender, receiver) = split(here, GREETING_TIME_MAX);
             let hello = Frame::Hello(primary.hello.clone());
-            for frame in std::iter::once(&hello).chain(frames) {
+            let begins = Frame::Message(Message::FromBeginning);
+            for frame in [&hello, &begins].into_iter().chain(frames) {
                 sender.send(frame).await.expect("there is room");
             }
             sender.end().await.expect("it can be ended");

@@ -12,8 +12,10 @@ use crate::error::StandbyError;
 use crate::options::StandbyOptions;
 use crate::protocol::Hello;
 use crate::refusal::Refusal;
-use crate::serve::serve;
+use crate::seeding::Start;
+use crate::serve::{GREETING_TIME_MAX, serve};
 use crate::store::Store;
+use crate::stream::{End, Stream};
 use crate::visitors::{Visitor, Visitors};
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::futex::Mutex;
@@ -272,14 +274,20 @@ impl Shared {
         self.store.lock().clone()
     }
 
-    /// The storage for this primary; made now if there is none. Takes long then.
-    pub fn store_for(&self, hello: &Hello) -> Result<Arc<Store>, Refusal> {
+    /// The storage for this primary; made now of what it sent, if there is none. Takes long.
+    pub fn store_of(&self, hello: &Hello, start: Start) -> Result<Arc<Store>, Refusal> {
         let mut store = self.store.lock();
         if let Some(store) = &*store {
+            // Another connection was faster.
             store.check(hello)?;
             return Ok(store.clone());
         }
-        let made = Store::create(&self.disk, hello, &self.options);
+        let made = match start {
+            Start::Log => Store::create(&self.disk, hello, &self.options),
+            Start::Seed(group, pages) => {
+                Store::of_seed(&self.disk, hello, &self.options, &pages, &group)
+            }
+        };
         let made = Arc::new(made.map_err(|error| match error {
             StandbyError::Refused(refusal) => refusal,
             error => Refusal::Failed {
@@ -371,11 +379,14 @@ async fn accept_all(listener: TcpListener, shared: Arc<Shared>, stop: Cancellati
         }
         let shared = shared.clone();
         tokio::spawn(async move {
-            // It helps with latency and is not needed for anything.
-            let _ = stream.set_nodelay(true);
+            let served = async {
+                let (transport, within) = (&shared.options.transport, GREETING_TIME_MAX);
+                let stream = Stream::make(stream, transport.as_ref(), End::Answers, within).await?;
+                serve(&shared, &visitor, stream).await
+            };
             tokio::select! {
                 () = visitor.end.cancelled() => {}
-                outcome = serve(&shared, &visitor, stream) => match outcome {
+                outcome = served => match outcome {
                     Ok(()) => tracing::info!(%peer, "the primary went away"),
                     Err(error) => tracing::warn!(%peer, %error, "the connection was ended"),
                 },

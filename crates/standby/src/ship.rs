@@ -9,6 +9,7 @@ use crate::connection::{Receiver, Sender, split};
 use crate::primary::{Sent, Standby};
 use crate::protocol::{Frame, GROUPS_AHEAD_MAX, Hello, Message, Progress, Purpose};
 use crate::refusal::{ProtocolError, Refusal};
+use crate::seeding::give;
 use bytes::Bytes;
 use sardonyx_storage::checkpoint::{RemoteError, RemoteProgress, ShippedLog};
 use sardonyx_storage::log::follow::Follower;
@@ -43,6 +44,15 @@ pub(crate) struct Welcomed {
     pub progress: Progress,
 }
 
+/// How a standby answers a greeting.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Greeted {
+    /// It has this database.
+    Welcomed(Welcomed),
+    /// It has no database yet.
+    Empty,
+}
+
 /// Greets the standby.
 pub(crate) async fn greet<S: AsyncRead + AsyncWrite>(
     standby: &Standby,
@@ -50,37 +60,88 @@ pub(crate) async fn greet<S: AsyncRead + AsyncWrite>(
     purpose: Purpose,
     sender: &mut Sender<S>,
     receiver: &mut Receiver<S>,
-) -> Result<Welcomed, RemoteError> {
-    let lost = |error: ProtocolError| standby.unreachable(error);
+) -> Result<Greeted, RemoteError> {
     let hello = Frame::Hello(Hello {
         token: standby.token().cloned(),
         ..Hello::of(manifest, purpose)
     });
-    sender.send(&hello).await.map_err(lost)?;
-    match receiver.receive().await.map_err(lost)? {
-        Frame::Message(Message::Welcome {
-            identity,
-            last_checksum,
-            progress,
-        }) => {
-            let primary = manifest.identity;
-            if identity != primary {
-                let standby_identity = identity;
-                return Err(standby.refused(Refusal::Identity {
-                    standby: standby_identity,
-                    primary,
-                }));
-            }
-            Ok(Welcomed {
+    sender
+        .send(&hello)
+        .await
+        .map_err(|error| standby.lost(error))?;
+    answer(standby, manifest, receiver).await
+}
+
+/// What the standby says of itself, when it is ready to.
+async fn answer<S: AsyncRead>(
+    standby: &Standby,
+    manifest: &Manifest,
+    receiver: &mut Receiver<S>,
+) -> Result<Greeted, RemoteError> {
+    loop {
+        let frame = receiver.receive().await;
+        match frame.map_err(|error| standby.lost(error))? {
+            Frame::Message(Message::Welcome {
+                identity,
                 last_checksum,
                 progress,
-            })
-        }
-        Frame::Message(Message::Refused(refusal)) => Err(standby.refused(refusal)),
-        other => {
-            Err(standby.unreachable(format!("it answered the greeting with {}", other.name())))
+            }) => {
+                let (standby_identity, primary) = (identity, manifest.identity);
+                if standby_identity != primary {
+                    return Err(standby.refused(Refusal::Identity {
+                        standby: standby_identity,
+                        primary,
+                    }));
+                }
+                return Ok(Greeted::Welcomed(Welcomed {
+                    last_checksum,
+                    progress,
+                }));
+            }
+            Frame::Message(Message::Empty) => return Ok(Greeted::Empty),
+            // It makes its directory.
+            Frame::Message(Message::Seeding) => {}
+            Frame::Message(Message::Refused(refusal)) => return Err(standby.refused(refusal)),
+            other => {
+                let what = format!("it answered the greeting with {}", other.name());
+                return Err(standby.unreachable(what));
+            }
         }
     }
+}
+
+/// Has a standby that has nothing be made: of the log, if that reaches back to its beginning, else of a seed.
+async fn begin<S: AsyncRead + AsyncWrite>(
+    standby: &Standby,
+    log: &ShippedLog,
+    sender: &mut Sender<S>,
+    receiver: &mut Receiver<S>,
+) -> Result<Welcomed, RemoteError> {
+    let whole = log.check_history(standby.address(), LogPosition::START, 0);
+    match whole.map_err(|error| standby.unreachable(error))? {
+        Ok(()) => {
+            let begins = Frame::Message(Message::FromBeginning);
+            let sent = sender.send(&begins).await;
+            sent.map_err(|error| standby.lost(error))?;
+        }
+        Err(_) => {
+            if let Err(error) = give(standby, log, sender).await {
+                refuse(sender, &error).await;
+                return Err(error);
+            }
+        }
+    }
+    match answer(standby, log.manifest(), receiver).await? {
+        Greeted::Welcomed(welcomed) => Ok(welcomed),
+        Greeted::Empty => Err(standby.unreachable("it still has no database")),
+    }
+}
+
+/// Says why not, only so that it can be read there too.
+async fn refuse<S: AsyncWrite>(sender: &mut Sender<S>, error: &RemoteError) {
+    let reason = error.to_string();
+    let refusal = Message::Refused(Refusal::History { reason });
+    let _ = sender.send(&Frame::Message(refusal)).await;
 }
 
 /// Carries the log over a connection until that is lost.
@@ -113,15 +174,16 @@ async fn agree<S: AsyncRead + AsyncWrite>(
     sender: &mut Sender<S>,
     receiver: &mut Receiver<S>,
 ) -> Result<LogPosition, RemoteError> {
-    let welcomed = greet(standby, log.manifest(), Purpose::Log, sender, receiver).await?;
+    let greeted = greet(standby, log.manifest(), Purpose::Log, sender, receiver).await?;
+    let welcomed = match greeted {
+        Greeted::Welcomed(welcomed) => welcomed,
+        Greeted::Empty => begin(standby, log, sender, receiver).await?,
+    };
     let from = LogPosition::from(welcomed.progress.durable);
     let history = log.check_history(standby.address(), from, welcomed.last_checksum);
     let history = history.map_err(|error| standby.unreachable(error))?;
     if let Err(error) = history {
-        let reason = error.to_string();
-        let refusal = Message::Refused(Refusal::History { reason });
-        // Only so that it can be read there too.
-        let _ = sender.send(&Frame::Message(refusal)).await;
+        refuse(sender, &error).await;
         return Err(error);
     }
     log.connected();
@@ -157,7 +219,7 @@ async fn take_reports<S: AsyncRead>(
             }
             Ok(Frame::Message(Message::Refused(refusal))) => return standby.refused(refusal),
             Ok(other) => return standby.unreachable(format!("it sent {}", other.name())),
-            Err(error) => return standby.unreachable(error),
+            Err(error) => return standby.lost(error),
         }
     }
 }
@@ -180,6 +242,7 @@ async fn send_log<S: AsyncWrite>(
     loop {
         let sent = match shipping.send_what_is_there(sender).await {
             Ok(sent) => sent,
+            Err(ShippingError::Protocol(error)) => return standby.lost(error),
             Err(error) => return standby.unreachable(error),
         };
         standby.count(sent);
@@ -189,7 +252,7 @@ async fn send_log<S: AsyncWrite>(
                 shipping.asked = Some(position);
                 let wish = Frame::Message(Message::Checkpoint(position.into()));
                 if let Err(error) = sender.send(&wish).await {
-                    return standby.unreachable(error);
+                    return standby.lost(error);
                 }
             }
         }

@@ -7,10 +7,13 @@ use crate::protocol::{Hello, Progress};
 use crate::refusal::Refusal;
 use bytes::Bytes;
 use sardonyx_storage::disk::Disk;
-use sardonyx_storage::engine::{LogEnd, OpenError, StandbyEngine, create_database};
+use sardonyx_storage::engine::{
+    LogEnd, OpenError, StandbyEngine, clear_unfinished_seed, create_database, seed_database,
+};
 use sardonyx_storage::log::LogPosition;
 use sardonyx_storage::log::segment::FIRST_BYTES;
 use sardonyx_storage::manifest::Manifest;
+use sardonyx_storage::store::PageStore;
 use std::sync::Arc;
 
 /// An open standby's storage.
@@ -26,7 +29,22 @@ impl Store {
     ) -> Result<Store, StandbyError> {
         let manifest = hello.manifest().ok_or(Refusal::Manifest)?;
         check_limits(&manifest, options)?;
+        clear_unfinished_seed(disk)?;
         create_database(disk, &manifest, &options.directories, FIRST_BYTES)?;
+        Self::open(disk, options)
+    }
+
+    /// Makes a database's directory for this primary, of all pages as they are after this group, and opens it.
+    pub fn of_seed(
+        disk: &Arc<dyn Disk>,
+        hello: &Hello,
+        options: &StandbyOptions,
+        pages: &PageStore,
+        last_group: &[u8],
+    ) -> Result<Store, StandbyError> {
+        let manifest = hello.manifest().ok_or(Refusal::Manifest)?;
+        check_limits(&manifest, options)?;
+        seed_database(disk, &manifest, &options.storage(), pages, last_group)?;
         Self::open(disk, options)
     }
 

@@ -7,11 +7,13 @@ use common::bank::{Bank, fail_over, is_full, options};
 use common::proxy::{Fate, Proxy, Way};
 use common::{LONG, at, disk, serve, serve_with};
 use sardonyx::{Error, Shape};
-use sardonyx_standby::RemoteError;
+use sardonyx_standby::{RemoteError, StandbyStatus};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::OpenError;
 use sardonyx_storage::recovery::RecoveryError;
 use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn the_log_is_freed_by_the_standby_and_no_backup_is_made_here() {
@@ -400,7 +402,7 @@ fn a_standby_that_was_opened_as_the_database_is_refused_and_left_alone() {
 }
 
 #[test]
-fn an_empty_standby_is_taken_only_while_the_log_reaches_back() {
+fn an_empty_standby_is_made_of_the_log_or_of_the_pages_when_that_no_longer_reaches_back() {
     let here = disk(90);
     let first = disk(91);
     let server = serve(&first);
@@ -420,32 +422,90 @@ fn an_empty_standby_is_taken_only_while_the_log_reaches_back() {
     assert!(standby.wait_for(|s| s.connected && s.connections == 2, LONG));
     bank.transact_patiently(1500);
     assert!(standby.wait_until_caught_up(LONG));
-    // Late: there is nothing that it could start from.
+    // Late: it is made of the pages here, while transactions go on.
     proxy.lead_to(None);
     server.stop();
     let third = disk(93);
     let server = serve(&third);
     proxy.lead_to(Some(server.address()));
-    let too_old = |trouble: &Option<RemoteError>| {
-        matches!(trouble, Some(RemoteError::TooOld { group: 1, .. }))
-    };
-    assert!(
-        standby.wait_for(|status| too_old(&status.trouble), LONG),
-        "{:?}",
-        standby.status()
-    );
+    bank.transact_patiently(700);
+    assert!(standby.wait_until_caught_up(LONG), "{:?}", standby.status());
+    bank.database.checkpoint().unwrap();
+    bank.transact_patiently(700);
+    assert!(standby.wait_until_caught_up(LONG));
+    // One that has less than the log here reaches back to is not, since it has something.
     proxy.lead_to(None);
     server.stop();
-    // The right one is still welcome.
     let server = serve(&second);
     proxy.lead_to(Some(server.address()));
-    assert!(standby.wait_until_caught_up(LONG));
-    bank.transact_patiently(500);
+    let too_old =
+        |status: &StandbyStatus| matches!(status.trouble, Some(RemoteError::TooOld { .. }));
+    assert!(standby.wait_for(too_old, LONG), "{:?}", standby.status());
+    proxy.lead_to(None);
+    server.stop();
+    // The right one is still welcome, also to a primary that needs its image.
+    let server = serve(&third);
+    proxy.lead_to(Some(server.address()));
     assert!(standby.wait_until_caught_up(LONG));
     let done = bank.done;
     drop(bank);
+    let mut bank = Bank::at(&here, at(proxy.address)).unwrap();
+    bank.done = done;
+    bank.check_balances();
+    drop(bank);
     server.stop();
-    assert_eq!(fail_over(&second), done);
+    // Its journal begins with the seed.
+    let mut over = Bank::open(&third, options(7)).unwrap();
+    over.done = done;
+    over.check_balances();
+}
+
+#[test]
+fn a_seed_that_is_cut_off_anywhere_is_sent_again() {
+    for (at_message, way) in [
+        (1, Way::ToStandby),
+        (2, Way::ToStandby),
+        (3, Way::ToStandby),
+        (4, Way::ToStandby),
+        (1, Way::ToPrimary),
+        (2, Way::ToPrimary),
+    ] {
+        let here = disk(94);
+        let first = disk(95);
+        let server = serve(&first);
+        // Twice, once the second standby is there.
+        let left = Arc::new(AtomicUsize::new(0));
+        let cuts = left.clone();
+        let proxy = Proxy::new(move |_, to, message| {
+            let is_meant = to == way && message == at_message;
+            let less = |left: usize| left.checked_sub(1);
+            let cut = is_meant.then(|| cuts.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less));
+            match cut {
+                Some(Ok(2)) => Fate::Tear(3),
+                Some(Ok(_)) => Fate::Cut,
+                _ => Fate::Pass,
+            }
+        });
+        proxy.lead_to(Some(server.address()));
+        let standby = at(proxy.address);
+        let mut bank = Bank::at(&here, standby.clone()).unwrap();
+        bank.transact_patiently(1500);
+        assert!(standby.wait_until_caught_up(LONG));
+        server.stop();
+        let second = disk(96);
+        let server = serve(&second);
+        left.store(2, Ordering::SeqCst);
+        proxy.lead_to(Some(server.address()));
+        bank.transact_patiently(200);
+        assert!(standby.wait_until_caught_up(LONG), "{:?}", standby.status());
+        assert_eq!(left.load(Ordering::SeqCst), 0, "it was cut off");
+        let done = bank.done;
+        drop(bank);
+        server.stop();
+        let mut over = Bank::open(&second, options(7)).unwrap();
+        over.done = done;
+        over.check_balances();
+    }
 }
 
 #[test]
