@@ -73,7 +73,7 @@ pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
 pub use rows::{
     KeyRange, OneRow, RowError, RowFormat, RowIndex, RowRange, RowRef, RowWriter, Rows, RowsView,
-    SnapshotRows,
+    ScanPlace, SnapshotRows, SnapshotScan,
 };
 pub use schemas::{check_name, read_schemas};
 pub use snapshot::{Records, SpaceSnapshot};

@@ -29,7 +29,7 @@ pub use error::RowError;
 pub use format::{KeyRange, OneRow, RowFormat};
 pub use index::{RowIndex, RowRange};
 pub use reference::RowRef;
-pub use snapshot::SnapshotRows;
+pub use snapshot::{ScanPlace, SnapshotRows, SnapshotScan};
 pub use verbs::Rows;
 pub use view::RowsView;
 pub use writer::RowWriter;

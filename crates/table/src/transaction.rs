@@ -22,6 +22,7 @@ use sardonyx_storage::page::{Address, PageId};
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+mod conditions;
 mod declaring;
 mod indexes;
 mod references;
@@ -133,7 +134,9 @@ impl<'a> Transaction<'a> {
         self.view().count(table)
     }
 
-    pub(crate) fn view(&self) -> View<'_> {
+    /// What the transaction sees, with its own changes, to read.
+    #[inline]
+    pub fn view(&self) -> View<'_> {
         self.space.view()
     }
 

@@ -10,8 +10,9 @@ use crate::snapshot::{FrozenTable, SpaceSnapshot};
 use crate::table::used_runs;
 use sardonyx_base::error::Error;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
-use sardonyx_storage::store::{PageRead, PageSnapshot};
+use sardonyx_storage::store::{PageRead, PageSnapshot, SnapshotEnded};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The rows of a table in a snapshot: [`SpaceSnapshot::rows`].
@@ -39,6 +40,23 @@ impl SpaceSnapshot {
                 number: number as u16,
             }),
             _ => Err(unknown_table(table)),
+        }
+    }
+
+    /// The rows of the table with this number in the catalogue.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table.
+    pub fn rows_of(&self, number: u16) -> Result<SnapshotRows<'_>, Error> {
+        let place = usize::from(number);
+        match (self.definitions().get(place), self.tables.get(place)) {
+            (Some(definition), Some(Some(state))) => Ok(SnapshotRows {
+                snapshot: self,
+                table: state,
+                name: &definition.name,
+                number,
+            }),
+            _ => Err(TableError::UnknownHandle { number }.into()),
         }
     }
 }
@@ -100,41 +118,114 @@ impl<'a> SnapshotRows<'a> {
     }
 
     /// All rows, in no particular order. The first error is the last that is said.
-    pub fn scan(&self) -> impl Iterator<Item = Result<RowRef<'a, PageSnapshot>, Error>> + use<'a> {
-        let this = *self;
-        let mut pages = used_runs(&this.table.extents, this.table.fresh).flatten();
-        let mut waiting: VecDeque<Address> = VecDeque::new();
-        let mut buffer = Vec::new();
-        let mut ended = false;
-        std::iter::from_fn(move || {
-            while waiting.is_empty() && !ended {
-                let page = PageId(pages.next()?);
-                match this
-                    .snapshot
-                    .rows
-                    .read(page.address(), PAGE_SIZE, &mut buffer)
-                {
-                    Ok(content) if PageLayout::has_rows(content) => {
-                        let layout = this.table.layout_of(content);
-                        waiting.extend(
-                            layout
-                                .occupied(content)
-                                .map(|slot| layout.record(page, slot)),
-                        );
-                    }
-                    Ok(_) => {}
-                    Err(error) => {
-                        ended = true;
-                        return Some(Err(TableError::from(error).into()));
-                    }
+    pub fn scan(&self) -> SnapshotScan<'a> {
+        self.scan_from(ScanPlace::default())
+    }
+
+    /// The rows from a place on, to which a scan had come: [`SnapshotScan::place`].
+    pub fn scan_from(&self, place: ScanPlace) -> SnapshotScan<'a> {
+        let runs = used_runs(&self.table.extents, self.table.fresh).collect();
+        let mut scan = SnapshotScan {
+            rows: *self,
+            runs,
+            place: ScanPlace {
+                pages: place.pages,
+                rows: 0,
+            },
+            waiting: VecDeque::new(),
+            buffer: Vec::new(),
+            ended: false,
+        };
+        // Those of the page that were given.
+        for _ in 0..place.rows {
+            scan.next_address();
+        }
+        scan
+    }
+}
+
+/// How far a scan has come: pages that it is through with, and rows of the one that it is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ScanPlace {
+    pages: u64,
+    rows: usize,
+}
+
+/// The rows of a table in a snapshot, in no particular order: [`SnapshotRows::scan`]. An error is told once: it is the
+/// end.
+#[derive(Debug)]
+pub struct SnapshotScan<'a> {
+    rows: SnapshotRows<'a>,
+    runs: VecDeque<Range<u64>>,
+    place: ScanPlace,
+    waiting: VecDeque<Address>,
+    buffer: Vec<u8>,
+    ended: bool,
+}
+
+impl<'a> SnapshotScan<'a> {
+    /// How far it has come, to go on from there with another scan of the same snapshot.
+    pub fn place(&self) -> ScanPlace {
+        self.place
+    }
+
+    /// The page with this number among the used ones.
+    fn page(&self, number: u64) -> Option<PageId> {
+        let mut before = 0;
+        for run in &self.runs {
+            let length = run.end - run.start;
+            if number < before + length {
+                return Some(PageId(run.start + number - before));
+            }
+            before += length;
+        }
+        None
+    }
+
+    fn next_address(&mut self) -> Option<Result<Address, SnapshotEnded>> {
+        while self.waiting.is_empty() && !self.ended {
+            if self.place.rows > 0 {
+                self.place = ScanPlace {
+                    pages: self.place.pages + 1,
+                    rows: 0,
+                };
+            }
+            let page = self.page(self.place.pages)?;
+            let (table, pages) = (self.rows.table, &self.rows.snapshot.rows);
+            match pages.read(page.address(), PAGE_SIZE, &mut self.buffer) {
+                Ok(content) if PageLayout::has_rows(content) => {
+                    let layout = table.layout_of(content);
+                    let occupied = layout.occupied(content);
+                    self.waiting
+                        .extend(occupied.map(|slot| layout.record(page, slot)));
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    self.ended = true;
+                    return Some(Err(error));
                 }
             }
-            let row = this.row(waiting.pop_front()?);
-            if row.is_err() {
-                ended = true;
-                waiting.clear();
+            if self.waiting.is_empty() {
+                self.place.pages += 1;
             }
-            Some(row.map_err(Error::from))
-        })
+        }
+        let address = self.waiting.pop_front()?;
+        self.place.rows += 1;
+        Some(Ok(address))
+    }
+}
+
+impl<'a> Iterator for SnapshotScan<'a> {
+    type Item = Result<RowRef<'a, PageSnapshot>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let address = self.next_address()?;
+        let address = address.map_err(TableError::from);
+        let row = address.and_then(|address| self.rows.row(address));
+        if row.is_err() {
+            self.ended = true;
+            self.waiting.clear();
+        }
+        Some(row.map_err(Error::from))
     }
 }

@@ -34,7 +34,7 @@ impl<'a> Transaction<'a> {
     /// # Errors
     /// [`Error::Refused`] if there is no such table.
     pub fn rows_of(&mut self, number: u16) -> Result<Rows<'_, 'a>, Error> {
-        self.row_table(number)?;
+        self.row_state(number)?;
         Ok(Rows {
             transaction: self,
             number,
@@ -175,6 +175,27 @@ impl Rows<'_, '_> {
         };
         self.transaction.update_row_at(self.number, at, row)?;
         Ok(true)
+    }
+
+    /// Changes columns, by number, of the row at an address, where it was [found](RowRef::address): without looking it up
+    /// again.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] also if there is no row of the table at the address any more, otherwise those of
+    /// [`Rows::update`].
+    pub fn update_at(&mut self, at: Address, row: &RowWriter<'_>) -> Result<(), Error> {
+        self.transaction.check_row_at(self.number, at)?;
+        Ok(self.transaction.update_row_at(self.number, at, row)?)
+    }
+
+    /// Deletes the row at an address, where it was [found](RowRef::address).
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no row of the table at the address any more; [`Error::Limit`] if the transaction is
+    /// too large.
+    pub fn delete_at(&mut self, at: Address) -> Result<(), Error> {
+        self.transaction.check_row_at(self.number, at)?;
+        Ok(self.transaction.delete_row_at(self.number, at)?)
     }
 
     /// Deletes the row with this key. Returns false if there is no such row.

@@ -21,7 +21,7 @@ impl Transaction<'_> {
         Ok((Arc::clone(&state.schema), Arc::clone(&state.name)))
     }
 
-    fn row_state(&self, number: u16) -> Result<&TableState, TableError> {
+    pub(crate) fn row_state(&self, number: u16) -> Result<&TableState, TableError> {
         let state = self.space.tables.get(usize::from(number));
         state
             .and_then(Option::as_ref)
@@ -43,6 +43,31 @@ impl Transaction<'_> {
     pub(crate) fn row_at(&self, number: u16, at: Address) -> Result<RowRef<'_>, TableError> {
         let state = self.row_state(number)?;
         RowRef::new(self.space.store.bytes(), &state.schema, &state.name, at)
+    }
+
+    /// Makes sure that there is a row of a table at an address.
+    pub(crate) fn check_row_at(&self, number: u16, at: Address) -> Result<(), TableError> {
+        let state = self.row_state(number)?;
+        let bytes = self.space.store.bytes();
+        let is_there = at.0 < bytes.len() as u64 && {
+            let content = page_bytes(bytes, at.page());
+            let layout = state.layout_of(content);
+            let slot = layout.slot(at);
+            let is_ours = |of: PageUse| {
+                let has_rows = matches!(of.kind, PageKind::Rows { .. });
+                of.table == number && of.life == state.life && has_rows
+            };
+            PageUse::of(content).is_some_and(is_ours)
+                && slot < layout.records
+                && layout.record(at.page(), slot) == at
+                && layout.is_occupied(content, slot)
+        };
+        match is_there {
+            true => Ok(()),
+            false => Err(TableError::StaleRow {
+                table: self.name(number),
+            }),
+        }
     }
 
     /// Inserts a row: of columns that are not set, their defaults.

@@ -11,7 +11,7 @@ pub(crate) const DAY: i64 = 86_400_000_000;
 const SECOND: i64 = 1_000_000;
 
 /// The year, month and day of a number of days since 1970-01-01.
-pub(crate) fn date_of(days: i64) -> (i64, u32, u32) {
+pub fn date_of(days: i64) -> (i64, u32, u32) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let of_era = days.rem_euclid(146_097);
@@ -25,7 +25,7 @@ pub(crate) fn date_of(days: i64) -> (i64, u32, u32) {
 }
 
 /// Days since 1970-01-01, if there is such a day.
-pub(crate) fn days_of(year: i64, month: u32, day: u32) -> Option<i64> {
+pub fn days_of(year: i64, month: u32, day: u32) -> Option<i64> {
     if !(1..=12).contains(&month) || day == 0 || year.abs() > 10_000_000 {
         return None;
     }

@@ -15,6 +15,7 @@
 
 mod calendar;
 
+pub use calendar::{date_of, days_of};
 pub(crate) use calendar::{parse_date, parse_time, parse_timestamp};
 
 use crate::schema::{Type, VALUE_BYTES_MAX, Value, ValueRef};
