@@ -1,0 +1,289 @@
+//! Aggregates: what is computed of the rows of a group.
+
+use crate::error::{SqlError, code};
+use crate::expression::arithmetic::{Arithmetic, calculate, float_of};
+use crate::expression::{Environment, Expr, InputRow, Typed};
+use crate::types::SqlType;
+use sardonyx::schema::{Value, ValueRef};
+use sardonyx_table::condition::compare;
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+/// The most bytes of texts that `string_agg` puts together, and the like.
+const STATE_BYTES_MAX: usize = 16 << 20;
+
+/// What is computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AggregateKind {
+    Count,
+    Sum,
+    Average,
+    Minimum,
+    Maximum,
+    BoolAnd,
+    BoolOr,
+}
+
+/// An aggregate of a statement.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Aggregate {
+    pub kind: AggregateKind,
+    /// `None` for `count(*)`.
+    pub argument: Option<Expr>,
+    /// The argument's type.
+    pub of: SqlType,
+    pub result: SqlType,
+    pub is_distinct: bool,
+    pub filter: Option<Expr>,
+}
+
+impl Aggregate {
+    /// The aggregate of this name.
+    pub fn named(name: &str) -> Option<AggregateKind> {
+        Some(match name {
+            "count" => AggregateKind::Count,
+            "sum" => AggregateKind::Sum,
+            "avg" => AggregateKind::Average,
+            "min" => AggregateKind::Minimum,
+            "max" => AggregateKind::Maximum,
+            "bool_and" | "every" => AggregateKind::BoolAnd,
+            "bool_or" => AggregateKind::BoolOr,
+            _ => return None,
+        })
+    }
+
+    /// An aggregate of an argument, or of rows.
+    ///
+    /// # Errors
+    /// `42883` if there is none for the argument's type.
+    pub fn new(
+        kind: AggregateKind,
+        argument: Option<Typed>,
+        is_distinct: bool,
+        filter: Option<Expr>,
+    ) -> Result<Aggregate, SqlError> {
+        let of = argument.as_ref().map_or(SqlType::Void, Typed::kind);
+        let result = match (kind, of) {
+            (AggregateKind::Count, _) => SqlType::Int8,
+            (AggregateKind::Sum, SqlType::Int2 | SqlType::Int4) => SqlType::Int8,
+            (AggregateKind::Sum, SqlType::Int8 | SqlType::Numeric) => SqlType::Numeric,
+            (AggregateKind::Average, SqlType::Float4 | SqlType::Float8) => SqlType::Float8,
+            (AggregateKind::Average, of) if of.is_number() => SqlType::Numeric,
+            (AggregateKind::Sum, SqlType::Float4 | SqlType::Float8) => of,
+            (AggregateKind::Minimum | AggregateKind::Maximum, of) if of != SqlType::Void => of,
+            (AggregateKind::BoolAnd | AggregateKind::BoolOr, SqlType::Bool) => of,
+            _ => {
+                return Err(SqlError::new(
+                    code::UNKNOWN_FUNCTION,
+                    format!("there is no such aggregate of {}", of.name()),
+                ));
+            }
+        };
+        Ok(Aggregate {
+            kind,
+            argument: argument.map(|argument| argument.expr),
+            of,
+            result,
+            is_distinct,
+            filter,
+        })
+    }
+}
+
+/// How rows are grouped: by keys, with aggregates. A group's row has the keys first.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Grouping {
+    pub keys: Vec<Typed>,
+    pub aggregates: Vec<Aggregate>,
+}
+
+impl Grouping {
+    /// The place of an expression that is a key.
+    pub fn key(&self, expression: &Typed) -> Option<Typed> {
+        let place = self
+            .keys
+            .iter()
+            .position(|key| key.expr == expression.expr)?;
+        Some(Typed {
+            expr: Expr::Column(place),
+            spec: expression.spec,
+        })
+    }
+
+    /// The place of an aggregate, which may be there already.
+    pub fn add(&mut self, aggregate: Aggregate) -> Typed {
+        let kind = aggregate.result;
+        let found = self.aggregates.iter().position(|there| *there == aggregate);
+        let place = found.unwrap_or_else(|| {
+            self.aggregates.push(aggregate);
+            self.aggregates.len() - 1
+        });
+        Typed::new(Expr::Column(self.keys.len() + place), kind)
+    }
+}
+
+/// An aggregate on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Accumulator {
+    count: i64,
+    value: Value,
+    seen: Option<HashSet<Vec<u8>>>,
+    seen_bytes: usize,
+}
+
+impl Accumulator {
+    pub fn new(of: &Aggregate) -> Self {
+        Accumulator {
+            count: 0,
+            value: Value::Null,
+            seen: of.is_distinct.then(HashSet::new),
+            seen_bytes: 0,
+        }
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// What cannot be computed; `53200` if there are too many different values.
+    pub fn add(
+        &mut self,
+        of: &Aggregate,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
+        if let Some(filter) = &of.filter
+            && !filter.holds(row, with)?
+        {
+            return Ok(());
+        }
+        let Some(argument) = &of.argument else {
+            self.count += 1;
+            return Ok(());
+        };
+        let value = argument.evaluate(row, with)?;
+        let value = value.as_ref();
+        if value == ValueRef::Null {
+            return Ok(());
+        }
+        if let Some(seen) = &mut self.seen {
+            let mut key = Vec::new();
+            key_of(value, &mut key);
+            self.seen_bytes += key.len();
+            if self.seen_bytes > STATE_BYTES_MAX {
+                return Err(SqlError::new(
+                    code::OUT_OF_MEMORY,
+                    format!(
+                        "the different values of an aggregate take more than {STATE_BYTES_MAX} bytes"
+                    ),
+                ));
+            }
+            if !seen.insert(key) {
+                return Ok(());
+            }
+        }
+        self.count += 1;
+        self.take(of, value)
+    }
+
+    fn take(&mut self, of: &Aggregate, value: ValueRef<'_>) -> Result<(), SqlError> {
+        let replaces = |wanted| {
+            let order = compare(value, self.value.as_ref());
+            order.is_none_or(|order: Ordering| order == wanted)
+        };
+        match of.kind {
+            AggregateKind::Count => {}
+            AggregateKind::Minimum if replaces(Ordering::Less) => self.value = value.to_value(),
+            AggregateKind::Maximum if replaces(Ordering::Greater) => self.value = value.to_value(),
+            AggregateKind::Minimum | AggregateKind::Maximum => {}
+            AggregateKind::BoolAnd | AggregateKind::BoolOr => {
+                let wanted = of.kind == AggregateKind::BoolOr;
+                if self.value == Value::Null || value == ValueRef::Bool(wanted) {
+                    self.value = value.to_value();
+                }
+            }
+            AggregateKind::Sum | AggregateKind::Average => {
+                let kind = match of.of {
+                    SqlType::Float4 | SqlType::Float8 => SqlType::Float8,
+                    _ if of.result == SqlType::Int8 => SqlType::Int8,
+                    _ => SqlType::Numeric,
+                };
+                self.value = match self.value == Value::Null {
+                    true => match (kind, value) {
+                        (SqlType::Float8, value) => Value::Float(float_of(value)),
+                        (SqlType::Numeric, ValueRef::Int(value)) => Value::Decimal(value, 0),
+                        (_, value) => value.to_value(),
+                    },
+                    false => calculate(Arithmetic::Add, kind, self.value.as_ref(), value)?,
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// The result.
+    ///
+    /// # Errors
+    /// A number out of range.
+    pub fn finish(&self, of: &Aggregate) -> Result<Value, SqlError> {
+        match of.kind {
+            AggregateKind::Count => Ok(Value::Int(self.count.into())),
+            AggregateKind::Average if self.value != Value::Null => {
+                let count = Value::Int(self.count.into());
+                calculate(
+                    Arithmetic::Divide,
+                    of.result,
+                    self.value.as_ref(),
+                    count.as_ref(),
+                )
+            }
+            _ => Ok(self.value.clone()),
+        }
+    }
+}
+
+/// Bytes that are the same for values that are equal, for sets and groups.
+pub(crate) fn key_of(value: ValueRef<'_>, key: &mut Vec<u8>) {
+    let mut tagged = |tag: u8, bytes: &[u8]| {
+        key.push(tag);
+        key.extend((bytes.len() as u32).to_le_bytes());
+        key.extend(bytes);
+    };
+    match value {
+        ValueRef::Null => tagged(0, &[]),
+        ValueRef::Bool(value) => tagged(1, &[value.into()]),
+        ValueRef::Int(value) => tagged(2, &value.to_le_bytes()),
+        ValueRef::Decimal(units, scale) => {
+            match crate::expression::arithmetic::without_zeros(units, scale) {
+                // A whole number is the same as one of another type.
+                (units, 0) => tagged(2, &units.to_le_bytes()),
+                (units, scale) => {
+                    let mut bytes = units.to_le_bytes().to_vec();
+                    bytes.push(scale);
+                    tagged(3, &bytes);
+                }
+            }
+        }
+        ValueRef::Float(value) => {
+            // Both zeros are equal, and so are all that are no numbers.
+            let bits = if value == 0.0 {
+                0
+            } else if value.is_nan() {
+                f64::NAN.to_bits()
+            } else {
+                value.to_bits()
+            };
+            tagged(4, &bits.to_le_bytes());
+        }
+        ValueRef::U128(value) => match i128::try_from(value) {
+            Ok(value) => tagged(2, &value.to_le_bytes()),
+            Err(_) => tagged(5, &value.to_le_bytes()),
+        },
+        ValueRef::Text(text) => tagged(6, text.as_bytes()),
+        ValueRef::Bytes(bytes) => tagged(7, bytes),
+        ValueRef::Date(days) => tagged(8, &days.to_le_bytes()),
+        ValueRef::Time(time) => tagged(9, &time.to_le_bytes()),
+        ValueRef::Timestamp(time) => tagged(10, &time.to_le_bytes()),
+        ValueRef::Uuid(uuid) => tagged(11, uuid),
+        other => tagged(12, other.to_string().as_bytes()),
+    }
+}

@@ -1,0 +1,157 @@
+//! A database as SQL sees it, shared by all sessions: the tables, and what is not in them: the sequences' next numbers,
+//! the version of the catalogue, the procedures that a program registered.
+
+use crate::error::SqlError;
+use crate::procedures::Compiled;
+use crate::relation::{OBJECTS, kind, objects, parsed};
+use crate::sequences::{Counter, Sequence};
+use crate::source::Source;
+use sardonyx::schema::{Schema, Type, Value};
+use sardonyx::{Tables, Transaction};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A procedure of a program's own: it is called with the transaction and the arguments of `CALL`, and returns values for
+/// its one row, or none.
+pub type ProcedureBody =
+    Arc<dyn Fn(&mut Transaction<'_>, &[Value]) -> Result<Vec<Value>, SqlError> + Send + Sync>;
+
+/// A database to which sessions speak SQL.
+pub struct Database {
+    tables: Arc<Tables>,
+    /// Goes up whenever a statement may have changed what plans know.
+    version: AtomicU64,
+    counters: Mutex<HashMap<String, Counter>>,
+    procedures: Mutex<HashMap<String, ProcedureBody>>,
+    /// Procedures of the database, with the version that they were compiled under.
+    compiled: Mutex<HashMap<String, (u64, Arc<Compiled>)>>,
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").finish_non_exhaustive()
+    }
+}
+
+impl Database {
+    /// Speaks SQL to these tables. A table of SQL's own is created where absent: `sql.objects`.
+    ///
+    /// # Errors
+    /// What the engine says; `XX001` if that table cannot be read.
+    pub fn new(tables: Arc<Tables>) -> Result<Arc<Database>, SqlError> {
+        let is_there = tables.read(|view| Source::Live(*view).table_named(OBJECTS).is_some())?;
+        if !is_there {
+            let schema = Schema::new()
+                .column("kind", Type::Text)
+                .column("name", Type::Text)
+                .column("body", Type::Text)
+                .primary_key(["kind", "name"]);
+            tables.create_table(OBJECTS, schema)?;
+        }
+        let database = Arc::new(Database {
+            tables,
+            version: AtomicU64::new(1),
+            counters: Mutex::default(),
+            procedures: Mutex::default(),
+            compiled: Mutex::default(),
+        });
+        let load = |view: &sardonyx::View<'_>| database.load_sequences(&Source::Live(*view), true);
+        database.tables.read(load)??;
+        Ok(database)
+    }
+
+    /// The tables.
+    pub fn tables(&self) -> &Arc<Tables> {
+        &self.tables
+    }
+
+    /// Registers a procedure of the program's own, which `CALL name(…)` runs as a part of its transaction. One of this
+    /// name that was registered before is replaced; it goes before one that was created by SQL.
+    pub fn register_procedure(
+        &self,
+        name: &str,
+        body: impl Fn(&mut Transaction<'_>, &[Value]) -> Result<Vec<Value>, SqlError>
+        + Send
+        + Sync
+        + 'static,
+    ) {
+        let mut procedures = locked(&self.procedures);
+        procedures.insert(name.to_string(), Arc::new(body));
+    }
+
+    /// The procedure that a program registered with this name.
+    pub(crate) fn registered(&self, name: &str) -> Option<ProcedureBody> {
+        locked(&self.procedures).get(name).cloned()
+    }
+
+    /// A procedure of the database that was compiled under this version.
+    pub(crate) fn compiled(&self, name: &str, version: u64) -> Option<Arc<Compiled>> {
+        let compiled = locked(&self.compiled);
+        let (of, procedure) = compiled.get(name)?;
+        (*of == version).then(|| procedure.clone())
+    }
+
+    /// Keeps a procedure that was compiled.
+    pub(crate) fn keep_compiled(&self, name: &str, version: u64, procedure: Arc<Compiled>) {
+        let mut compiled = locked(&self.compiled);
+        compiled.retain(|_, (of, _)| *of == version);
+        compiled.insert(name.to_string(), (version, procedure));
+    }
+
+    /// The version of what plans know.
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Notes that what plans know has changed, or is about to, or has been undone.
+    pub(crate) fn catalogue_changed(&self) {
+        self.version.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The sequences.
+    pub(crate) fn counters(&self) -> MutexGuard<'_, HashMap<String, Counter>> {
+        locked(&self.counters)
+    }
+
+    /// Has a counter for each sequence of the database; those that are there go on. Others are forgotten only if it is
+    /// said: a transaction that drops one may be undone.
+    ///
+    /// # Errors
+    /// `XX001` if they cannot be read.
+    pub(crate) fn load_sequences(
+        &self,
+        source: &Source<'_>,
+        forgets: bool,
+    ) -> Result<(), SqlError> {
+        let stored = objects(source, kind::SEQUENCE)?;
+        let mut counters = self.counters();
+        let names: Vec<_> = stored.iter().map(|(name, _)| name.clone()).collect();
+        counters.retain(|name, _| !forgets || names.contains(name));
+        for (name, body) in stored {
+            let sequence: Sequence = parsed(&body)?;
+            counters.entry(name).or_insert_with(|| Counter {
+                // What may have been used is not used again.
+                next: sequence.usable_to,
+                usable_to: sequence.usable_to,
+                sequence,
+            });
+        }
+        Ok(())
+    }
+
+    /// Notes what sequences may be used now that a transaction has committed.
+    pub(crate) fn sequences_raised(&self, raised: HashMap<String, i64>) {
+        let mut counters = self.counters();
+        for (name, usable_to) in raised {
+            if let Some(counter) = counters.get_mut(&name) {
+                counter.usable_to = usable_to;
+            }
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,200 @@
+//! `DROP` and `TRUNCATE`.
+
+use super::skipped;
+use crate::error::{SqlError, code};
+use crate::names::{of_public, parts_of};
+use crate::relation::{Relation, delete_object, is_own, kind};
+use crate::result::{Complete, Tag};
+use crate::source::Source;
+use sardonyx::Transaction;
+use sqlparser::ast::{ObjectName, Truncate, TruncateIdentityOption};
+
+/// The table that has an index of a name, and whether it is the primary key's.
+pub(super) fn index_named(source: &Source<'_>, name: &str) -> Option<(u16, bool)> {
+    let definitions = source.definitions().iter().enumerate();
+    let mut tables = definitions.filter(|(_, definition)| !is_own(&definition.name));
+    tables.find_map(|(number, definition)| {
+        let schema = source.schema(number as u16)?;
+        if schema.indexes.iter().any(|index| index.name == name) {
+            return Some((number as u16, false));
+        }
+        let is_primary = name.strip_suffix("_pkey") == Some(&definition.name);
+        is_primary.then_some((number as u16, true))
+    })
+}
+
+/// `DROP TABLE`.
+///
+/// # Errors
+/// `42P01` if there is no such table, `2BP01` if others refer to it.
+pub(super) fn tables(
+    tx: &mut Transaction<'_>,
+    names: &[ObjectName],
+    if_exists: bool,
+    cascade: bool,
+) -> Result<Complete, SqlError> {
+    const WORD: &str = "DROP TABLE";
+    let mut complete = Complete::of(Tag::plain(WORD));
+    let mut relations = Vec::with_capacity(names.len());
+    for name in names {
+        let name = of_public(name)?;
+        match Relation::named(&Source::Live(tx.view()), &name) {
+            Ok(relation) => relations.push(relation),
+            Err(error) if error.code == code::UNKNOWN_TABLE && if_exists => {
+                let message = format!("table \"{name}\" does not exist, skipping");
+                complete
+                    .notices
+                    .extend(skipped(WORD, "00000", message).notices);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    // References among those that go, and, if it is said, of others to them.
+    let numbers: Vec<u16> = relations.iter().map(|relation| relation.number).collect();
+    let all = 0..tx.view().definitions().len() as u16;
+    for other in all {
+        let Some(schema) = tx.view().schema(other).cloned() else {
+            continue;
+        };
+        for key in &schema.foreign_keys {
+            let goes = numbers.contains(&key.table);
+            if goes && other != key.table && (cascade || numbers.contains(&other)) {
+                tx.drop_reference(other, &key.name)?;
+            }
+        }
+    }
+    for relation in relations {
+        tx.drop_table(&relation.name)?;
+        delete_object(tx, kind::TABLE, &relation.number.to_string())?;
+        for column in &relation.columns {
+            if let Some(sequence) = &column.sequence {
+                delete_object(tx, kind::SEQUENCE, sequence)?;
+            }
+        }
+    }
+    Ok(complete)
+}
+
+/// `DROP INDEX`.
+///
+/// # Errors
+/// `42704` if there is no such index; `2BP01` if a constraint needs it.
+pub(super) fn indexes(
+    tx: &mut Transaction<'_>,
+    names: &[ObjectName],
+    if_exists: bool,
+) -> Result<Complete, SqlError> {
+    const WORD: &str = "DROP INDEX";
+    let mut complete = Complete::of(Tag::plain(WORD));
+    for name in names {
+        let name = of_public(name)?;
+        let source = Source::Live(tx.view());
+        let Some((number, is_primary)) = index_named(&source, &name) else {
+            if if_exists {
+                let message = format!("index \"{name}\" does not exist, skipping");
+                complete
+                    .notices
+                    .extend(skipped(WORD, "00000", message).notices);
+                continue;
+            }
+            return Err(SqlError::new(
+                code::UNKNOWN_OBJECT,
+                format!("index \"{name}\" does not exist"),
+            ));
+        };
+        let relation = Relation::numbered(&source, number)?;
+        let notes = &relation.notes;
+        let is_constraint =
+            notes.constraints.contains(&name) || notes.primary_index.as_ref() == Some(&name);
+        if is_primary || is_constraint {
+            return Err(SqlError::new(
+                code::DEPENDENT_OBJECTS,
+                format!(
+                    "cannot drop index {name} because constraint {name} on table {} requires it",
+                    relation.name
+                ),
+            )
+            .hint("You can drop the constraint instead: ALTER TABLE … DROP CONSTRAINT."));
+        }
+        tx.drop_index(number, &name)?;
+    }
+    Ok(complete)
+}
+
+/// `DROP SEQUENCE`.
+///
+/// # Errors
+/// `42P01` if there is no such sequence; `2BP01` if a column draws from it.
+pub(super) fn sequences(
+    tx: &mut Transaction<'_>,
+    names: &[ObjectName],
+    if_exists: bool,
+) -> Result<Complete, SqlError> {
+    const WORD: &str = "DROP SEQUENCE";
+    let mut complete = Complete::of(Tag::plain(WORD));
+    for name in names {
+        let name = of_public(name)?;
+        let source = Source::Live(tx.view());
+        for number in 0..source.definitions().len() as u16 {
+            let Ok(relation) = Relation::numbered(&source, number) else {
+                continue;
+            };
+            let mut columns = relation.columns.iter();
+            if columns.any(|column| column.sequence.as_ref() == Some(&name)) {
+                return Err(SqlError::new(
+                    code::DEPENDENT_OBJECTS,
+                    format!(
+                        "cannot drop sequence {name} because table {} draws from it",
+                        relation.name
+                    ),
+                ));
+            }
+        }
+        if !delete_object(tx, kind::SEQUENCE, &name)? {
+            if !if_exists {
+                return Err(SqlError::unknown_table(&name));
+            }
+            let message = format!("sequence \"{name}\" does not exist, skipping");
+            complete
+                .notices
+                .extend(skipped(WORD, "00000", message).notices);
+        }
+    }
+    Ok(complete)
+}
+
+/// `TRUNCATE`.
+///
+/// # Errors
+/// `42P01` if there is no such table, `2BP01` if others, which are not emptied, refer to it.
+pub(super) fn truncate(
+    tx: &mut Transaction<'_>,
+    truncate: &Truncate,
+) -> Result<Complete, SqlError> {
+    if truncate.identity == Some(TruncateIdentityOption::Restart) {
+        return Err(SqlError::unsupported("RESTART IDENTITY is not supported"));
+    }
+    let mut relations = Vec::new();
+    for target in &truncate.table_names {
+        let name = parts_of(&target.name)?.pop().unwrap_or_default();
+        relations.push(Relation::named(&Source::Live(tx.view()), &name)?);
+    }
+    let numbers: Vec<u16> = relations.iter().map(|relation| relation.number).collect();
+    // References among those that are emptied are taken off, and put back when all are empty.
+    let mut references = Vec::new();
+    for relation in &relations {
+        for key in &relation.schema.foreign_keys {
+            if numbers.contains(&key.table) && key.table != relation.number {
+                tx.drop_reference(relation.number, &key.name)?;
+                references.push((relation.number, key.clone()));
+            }
+        }
+    }
+    for relation in &relations {
+        tx.truncate(&relation.name)?;
+    }
+    for (number, key) in references {
+        tx.add_reference(number, key)?;
+    }
+    Ok(Complete::of(Tag::plain("TRUNCATE TABLE")))
+}

@@ -1,0 +1,85 @@
+//! What changes tables: created, altered, emptied, dropped, with their indexes, in the engine's transactions.
+
+mod alter;
+mod columns;
+mod create;
+mod drop;
+mod procedure;
+
+use crate::database::Database;
+use crate::error::SqlError;
+use crate::prepared::Prepared;
+use crate::result::{Complete, Notice, Tag};
+use crate::source::Source;
+use sardonyx::Transaction;
+use sqlparser::ast::{ObjectType, Statement};
+use std::sync::Arc;
+
+/// Runs such a statement.
+///
+/// # Errors
+/// What is wrong with it; what the engine says.
+pub(crate) fn run(
+    tx: &mut Transaction<'_>,
+    database: &Arc<Database>,
+    prepared: &Prepared,
+) -> Result<Complete, SqlError> {
+    if let Some(definition) = prepared.definition() {
+        return procedure::create(tx, definition);
+    }
+    let Some(statement) = prepared.statement() else {
+        return Err(SqlError::syntax("there is nothing to define"));
+    };
+    let complete = match statement {
+        Statement::DropProcedure {
+            if_exists,
+            proc_desc,
+            ..
+        } => procedure::drop(tx, proc_desc, *if_exists)?,
+        Statement::CreateTable(create) => create::table(tx, create)?,
+        Statement::CreateIndex(create) => create::index(tx, create)?,
+        Statement::CreateSequence {
+            if_not_exists,
+            name,
+            sequence_options,
+            ..
+        } => create::sequence(tx, name, *if_not_exists, sequence_options)?,
+        Statement::AlterTable(alter) => alter::table(tx, alter)?,
+        Statement::Truncate(truncate) => drop::truncate(tx, truncate)?,
+        Statement::Drop {
+            object_type,
+            if_exists,
+            names,
+            cascade,
+            ..
+        } => match object_type {
+            ObjectType::Table => drop::tables(tx, names, *if_exists, *cascade)?,
+            ObjectType::Index => drop::indexes(tx, names, *if_exists)?,
+            ObjectType::Sequence => drop::sequences(tx, names, *if_exists)?,
+            other => {
+                return Err(SqlError::unsupported(format!(
+                    "DROP {other} is not supported"
+                )));
+            }
+        },
+        Statement::Comment { .. } => Complete::of(Tag::plain("COMMENT")),
+        Statement::CreateSchema { .. } => {
+            return Err(SqlError::unsupported(
+                "CREATE SCHEMA is not supported: all tables are in public",
+            ));
+        }
+        _ => {
+            return Err(SqlError::unsupported(format!(
+                "{} is not supported",
+                crate::position::excerpt(&statement.to_string())
+            )));
+        }
+    };
+    database.load_sequences(&Source::Live(tx.view()), false)?;
+    Ok(complete)
+}
+
+/// Something that is there already, or is not, and that may be so.
+fn skipped(word: &'static str, code: &'static str, message: String) -> Complete {
+    Complete::of(Tag::plain(word)).with_notice(Some(Notice::note(code, message)))
+}

@@ -1,0 +1,300 @@
+//! What can be wrong with a statement: one error for all of SQL, with the code that clients act upon (SQLSTATE) and the
+//! fields that PostgreSQL's protocol has for it.
+//!
+//! What the engine refuses becomes the code that PostgreSQL has for it; its text stays the engine's own.
+
+use sardonyx::{Error, RowError, schema::SchemaError};
+use sardonyx_table::TableError;
+use std::fmt::Display;
+use std::ops::{Deref, DerefMut};
+
+/// The codes that are used here, by their names in PostgreSQL's list.
+pub mod code {
+    macro_rules! codes {
+        ($($name:ident = $code:literal;)*) => {$(
+            #[doc = concat!("`", $code, "`")]
+            pub const $name: &str = $code;
+        )*};
+    }
+    codes! {
+        FEATURE_NOT_SUPPORTED = "0A000";
+        CARDINALITY_VIOLATION = "21000";
+        STRING_TOO_LONG = "22001";
+        OUT_OF_RANGE = "22003";
+        DATETIME_OVERFLOW = "22008";
+        DIVISION_BY_ZERO = "22012";
+        INVALID_PARAMETER_VALUE = "22023";
+        INVALID_TEXT = "22P02";
+        BAD_COPY = "22P04";
+        NOT_NULL = "23502";
+        FOREIGN_KEY = "23503";
+        UNIQUE = "23505";
+        CHECK = "23514";
+        ACTIVE_TRANSACTION = "25001";
+        READ_ONLY_TRANSACTION = "25006";
+        NO_TRANSACTION = "25P01";
+        FAILED_TRANSACTION = "25P02";
+        INSUFFICIENT_PRIVILEGE = "42501";
+        UNKNOWN_PREPARED_STATEMENT = "26000";
+        DEPENDENT_OBJECTS = "2BP01";
+        NO_SAVEPOINT = "3B001";
+        UNKNOWN_SCHEMA = "3F000";
+        SERIALIZATION_FAILURE = "40001";
+        SYNTAX = "42601";
+        AMBIGUOUS_COLUMN = "42702";
+        UNKNOWN_COLUMN = "42703";
+        UNKNOWN_OBJECT = "42704";
+        DUPLICATE_OBJECT = "42710";
+        DUPLICATE_COLUMN = "42701";
+        INVALID_COLUMN_REFERENCE = "42P10";
+        DATATYPE_MISMATCH = "42804";
+        GROUPING = "42803";
+        CANNOT_COERCE = "42846";
+        UNKNOWN_FUNCTION = "42883";
+        UNKNOWN_TABLE = "42P01";
+        UNKNOWN_PARAMETER = "42P02";
+        DUPLICATE_PREPARED_STATEMENT = "42P05";
+        DUPLICATE_TABLE = "42P07";
+        INDETERMINATE_TYPE = "42P18";
+        INVALID_TABLE_DEFINITION = "42P16";
+        INSUFFICIENT_RESOURCES = "53000";
+        DISK_FULL = "53100";
+        OUT_OF_MEMORY = "53200";
+        PROGRAM_LIMIT = "54000";
+        TOO_COMPLEX = "54001";
+        NOT_IN_PREREQUISITE_STATE = "55000";
+        SHUTDOWN = "57P01";
+        IO_ERROR = "58030";
+        INTERNAL = "XX000";
+        DATA_CORRUPTED = "XX001";
+    }
+}
+
+/// Why a statement failed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{}", .0.message)]
+pub struct SqlError(Box<ErrorFields>);
+
+/// The fields of a [`SqlError`], as PostgreSQL's protocol has them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ErrorFields {
+    /// SQLSTATE: five characters.
+    pub code: &'static str,
+    /// What happened, in a sentence.
+    pub message: String,
+    /// More of it.
+    pub detail: Option<String>,
+    /// What to do.
+    pub hint: Option<String>,
+    /// Where in the statement's text: the character's number, from 1.
+    pub position: Option<usize>,
+    /// The table that it is of.
+    pub table: Option<String>,
+    /// The column.
+    pub column: Option<String>,
+    /// The constraint.
+    pub constraint: Option<String>,
+}
+
+impl Deref for SqlError {
+    type Target = ErrorFields;
+
+    fn deref(&self) -> &ErrorFields {
+        &self.0
+    }
+}
+
+impl DerefMut for SqlError {
+    fn deref_mut(&mut self) -> &mut ErrorFields {
+        &mut self.0
+    }
+}
+
+impl SqlError {
+    /// An error with a code and a sentence.
+    #[cold]
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        SqlError(Box::new(ErrorFields {
+            code,
+            message: message.into(),
+            ..ErrorFields::default()
+        }))
+    }
+
+    /// That something is not there: `0A000`.
+    #[cold]
+    pub(crate) fn unsupported(what: impl Display) -> Self {
+        SqlError::new(code::FEATURE_NOT_SUPPORTED, format!("{what}"))
+    }
+
+    /// That a transaction has failed, and nothing is run before its end: `25P02`.
+    #[cold]
+    pub fn in_failed_transaction() -> Self {
+        SqlError::new(
+            code::FAILED_TRANSACTION,
+            "current transaction is aborted, commands ignored until end of transaction block",
+        )
+    }
+
+    pub(crate) fn syntax(message: impl Into<String>) -> Self {
+        SqlError::new(code::SYNTAX, message)
+    }
+
+    pub(crate) fn unknown_table(name: &str) -> Self {
+        SqlError::new(
+            code::UNKNOWN_TABLE,
+            format!("relation \"{name}\" does not exist"),
+        )
+    }
+
+    pub(crate) fn unknown_column(name: &str) -> Self {
+        SqlError::new(
+            code::UNKNOWN_COLUMN,
+            format!("column \"{name}\" does not exist"),
+        )
+    }
+
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn at(mut self, position: Option<usize>) -> Self {
+        self.position = self.position.or(position);
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn of_table(mut self, table: &str) -> Self {
+        self.table = Some(table.to_string());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn of_column(mut self, column: &str) -> Self {
+        self.column = Some(column.to_string());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn of_constraint(mut self, constraint: &str) -> Self {
+        self.constraint = Some(constraint.to_string());
+        self
+    }
+}
+
+impl From<TableError> for SqlError {
+    fn from(error: TableError) -> Self {
+        Error::from(error).into()
+    }
+}
+
+impl From<Error> for SqlError {
+    #[cold]
+    fn from(error: Error) -> Self {
+        let error = match error.downcast::<SqlError>() {
+            Ok(own) => return own,
+            Err(error) => error,
+        };
+        let message = error.to_string();
+        if let Some(table) = error.downcast_ref::<TableError>()
+            && let Some(known) = of_table_error(table, &message)
+        {
+            return known;
+        }
+        let code = match error {
+            Error::Conflict(_) => code::SERIALIZATION_FAILURE,
+            Error::Duplicate(_) => code::UNIQUE,
+            Error::NotFound(_) | Error::Refused(_) => code::NOT_IN_PREREQUISITE_STATE,
+            Error::Limit(_) => code::PROGRAM_LIMIT,
+            Error::Full(_) => code::OUT_OF_MEMORY,
+            Error::Unavailable(_) | Error::Locked(_) => code::INSUFFICIENT_RESOURCES,
+            Error::Damaged(_) => code::DATA_CORRUPTED,
+            Error::Poisoned(_) | Error::System(_) => code::IO_ERROR,
+            Error::Closed(_) => code::SHUTDOWN,
+            _ => code::INTERNAL,
+        };
+        SqlError::new(code, message)
+    }
+}
+
+/// What PostgreSQL would say of an error of tables.
+fn of_table_error(error: &TableError, message: &str) -> Option<SqlError> {
+    let sql = |code| SqlError::new(code, message);
+    Some(match error {
+        TableError::DuplicateKey { table, .. } => sql(code::UNIQUE)
+            .of_table(table)
+            .of_constraint(&format!("{table}_pkey")),
+        TableError::DuplicateValue { table, index, .. } => {
+            sql(code::UNIQUE).of_table(table).of_constraint(index)
+        }
+        TableError::NoSuchReference {
+            table, foreign_key, ..
+        }
+        | TableError::Referenced {
+            table, foreign_key, ..
+        } => sql(code::FOREIGN_KEY)
+            .of_table(table)
+            .of_constraint(foreign_key),
+        TableError::TableReferenced { table, .. } => sql(code::DEPENDENT_OBJECTS).of_table(table),
+        TableError::ReservedName { .. } => sql(code::INVALID_TABLE_DEFINITION),
+        TableError::SchemaDiffers { table, .. } => sql(code::DUPLICATE_TABLE).of_table(table),
+        TableError::UnknownIndex { .. } => sql(code::UNKNOWN_OBJECT),
+        TableError::Schema { source, .. } => sql(match **source {
+            SchemaError::UnknownColumn { .. } => code::UNKNOWN_COLUMN,
+            SchemaError::UnknownTable { .. } => code::UNKNOWN_TABLE,
+            SchemaError::Twice { .. } => code::DUPLICATE_COLUMN,
+            SchemaError::Change { .. } => code::DEPENDENT_OBJECTS,
+            SchemaError::TooMany { .. } | SchemaError::RowTooLong { .. } => code::PROGRAM_LIMIT,
+            SchemaError::Condition { .. } | SchemaError::NotWider { .. } => {
+                code::FEATURE_NOT_SUPPORTED
+            }
+            _ => code::INVALID_TABLE_DEFINITION,
+        }),
+        TableError::Row(row) => return of_row_error(row, message),
+        TableError::DamagedTable { .. } => sql(code::DATA_CORRUPTED),
+        _ => return None,
+    })
+}
+
+fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
+    let sql = |code| SqlError::new(code, message);
+    Some(match error {
+        RowError::UnknownTable { .. } => sql(code::UNKNOWN_TABLE),
+        RowError::UnknownColumn { .. } => sql(code::UNKNOWN_COLUMN),
+        RowError::WrongType { table, column, .. } => sql(code::DATATYPE_MISMATCH)
+            .of_table(table)
+            .of_column(column),
+        RowError::OutOfRange { table, column, .. } => {
+            sql(code::OUT_OF_RANGE).of_table(table).of_column(column)
+        }
+        RowError::Null { table, column } | RowError::Missing { table, column } => {
+            not_null(table, column)
+        }
+        RowError::TooLong { table, column, .. } => {
+            sql(code::PROGRAM_LIMIT).of_table(table).of_column(column)
+        }
+        RowError::Check { table, name, .. } => sql(code::CHECK).of_table(table).of_constraint(name),
+        _ => return None,
+    })
+}
+
+/// That a column must have a value.
+pub(crate) fn not_null(table: &str, column: &str) -> SqlError {
+    SqlError::new(
+        code::NOT_NULL,
+        format!(
+            "null value in column \"{column}\" of relation \"{table}\" violates not-null constraint"
+        ),
+    )
+    .of_table(table)
+    .of_column(column)
+}

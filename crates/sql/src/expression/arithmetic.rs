@@ -1,0 +1,541 @@
+//! Numbers and dates: what operators compute, by the rules of PostgreSQL's types: whole numbers are checked against
+//! their width, a `numeric` has up to 38 digits.
+
+use crate::error::{SqlError, code};
+use crate::types::SqlType;
+use sardonyx::schema::{Value, ValueRef};
+use sardonyx_table::value_text::{date_of, days_of, rescale};
+
+/// Microseconds of a day.
+pub(crate) const DAY: i64 = 86_400_000_000;
+
+/// What is computed of two values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Arithmetic {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    Power,
+    And,
+    Or,
+    Xor,
+    ShiftLeft,
+    ShiftRight,
+    Concatenate,
+    /// Days between two dates, a date and days.
+    DateDifference,
+    DateAdd,
+    DateSubtract,
+}
+
+/// A span of time: months, days and microseconds, which do not add up to each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Interval {
+    pub months: i32,
+    pub days: i32,
+    pub micros: i64,
+}
+
+impl Interval {
+    pub fn negated(self) -> Interval {
+        Interval {
+            months: self.months.saturating_neg(),
+            days: self.days.saturating_neg(),
+            micros: self.micros.saturating_neg(),
+        }
+    }
+
+    /// Reads `1 day`, `2 hours 30 minutes`, `-1 mon`, `01:30:00`.
+    pub fn parse(text: &str) -> Option<Interval> {
+        let mut interval = Interval::default();
+        let mut words = text.split_whitespace().peekable();
+        words.peek()?;
+        while let Some(word) = words.next() {
+            if word.contains(':') {
+                let (negative, clock) = match word.strip_prefix('-') {
+                    Some(clock) => (true, clock),
+                    None => (false, word),
+                };
+                let mut parts = clock.split(':');
+                let hours: i64 = parts.next()?.parse().ok()?;
+                let minutes: i64 = parts.next()?.parse().ok()?;
+                let seconds: f64 = parts.next().map_or(Some(0.0), |s| s.parse().ok())?;
+                let micros = hours
+                    .checked_mul(3600)?
+                    .checked_add(minutes.checked_mul(60)?)?
+                    .checked_mul(1_000_000)?
+                    .checked_add((seconds * 1e6).round() as i64)?;
+                let micros = if negative { -micros } else { micros };
+                interval.micros = interval.micros.checked_add(micros)?;
+                continue;
+            }
+            let at = word.find(|c: char| c.is_ascii_alphabetic());
+            let (number, unit) = match at {
+                Some(at) => word.split_at(at),
+                None => (word, words.next()?),
+            };
+            interval.add(number.parse().ok()?, unit)?;
+        }
+        Some(interval)
+    }
+
+    fn add(&mut self, number: f64, unit: &str) -> Option<()> {
+        if !number.is_finite() || number.abs() > 1e12 {
+            return None;
+        }
+        let unit = unit.to_ascii_lowercase();
+        let months = |factor: f64| (number * factor).round() as i32;
+        match unit.trim_end_matches('s') {
+            "year" | "yr" | "y" => self.months = self.months.checked_add(months(12.0))?,
+            "mon" | "month" => self.months = self.months.checked_add(months(1.0))?,
+            "week" | "w" => self.days = self.days.checked_add((number * 7.0).round() as i32)?,
+            "day" | "d" => {
+                let whole = number.trunc();
+                self.days = self.days.checked_add(whole as i32)?;
+                let rest = ((number - whole) * DAY as f64).round() as i64;
+                self.micros = self.micros.checked_add(rest)?;
+            }
+            unit => {
+                let factor = match unit {
+                    "hour" | "hr" | "h" => 3600e6,
+                    "minute" | "min" | "m" => 60e6,
+                    "second" | "sec" | "" => 1e6,
+                    "millisecond" | "msec" => 1e3,
+                    "microsecond" | "usec" => 1.0,
+                    _ => return None,
+                };
+                self.micros = self.micros.checked_add((number * factor).round() as i64)?;
+            }
+        }
+        Some(())
+    }
+}
+
+#[cold]
+fn overflow(kind: SqlType) -> SqlError {
+    SqlError::new(code::OUT_OF_RANGE, format!("{} out of range", kind.name()))
+}
+
+#[cold]
+fn division_by_zero() -> SqlError {
+    SqlError::new(code::DIVISION_BY_ZERO, "division by zero")
+}
+
+/// A number that is a float, whatever it was.
+pub(crate) fn float_of(value: ValueRef<'_>) -> f64 {
+    match value {
+        ValueRef::Int(value) => value as f64,
+        ValueRef::U128(value) => value as f64,
+        ValueRef::Float(value) => value,
+        // By its digits: a quotient of two floats would not be the nearest.
+        ValueRef::Decimal(..) => value.to_string().parse().unwrap_or(f64::NAN),
+        _ => f64::NAN,
+    }
+}
+
+/// A number as units and scale.
+pub(crate) fn decimal_of(value: ValueRef<'_>) -> Option<(i128, u8)> {
+    match value {
+        ValueRef::Int(value) => Some((value, 0)),
+        ValueRef::U128(value) => Some((i128::try_from(value).ok()?, 0)),
+        ValueRef::Decimal(units, scale) => Some((units, scale)),
+        _ => None,
+    }
+}
+
+/// Checks that a whole number is one of a type.
+pub(crate) fn within(value: i128, kind: SqlType) -> Result<Value, SqlError> {
+    match kind.integer_range() {
+        Some((low, high)) if !(low..=high).contains(&value) => Err(overflow(kind)),
+        _ => Ok(Value::Int(value)),
+    }
+}
+
+/// Computes; null if one side is.
+pub(crate) fn calculate(
+    operation: Arithmetic,
+    kind: SqlType,
+    left: ValueRef<'_>,
+    right: ValueRef<'_>,
+) -> Result<Value, SqlError> {
+    if left == ValueRef::Null || right == ValueRef::Null {
+        return Ok(Value::Null);
+    }
+    match operation {
+        Arithmetic::Concatenate => {
+            let (ValueRef::Text(left), ValueRef::Text(right)) = (left, right) else {
+                return Err(overflow(kind));
+            };
+            let mut text = String::with_capacity(left.len() + right.len());
+            text.push_str(left);
+            text.push_str(right);
+            Ok(Value::Text(text))
+        }
+        Arithmetic::DateDifference | Arithmetic::DateAdd | Arithmetic::DateSubtract => {
+            dates(operation, left, right)
+        }
+        _ => match kind {
+            SqlType::Float4 | SqlType::Float8 => floats(operation, kind, left, right),
+            SqlType::Numeric => decimals(operation, left, right),
+            _ => match (left, right) {
+                (ValueRef::Int(left), ValueRef::Int(right)) => {
+                    integers(operation, kind, left, right)
+                }
+                _ => Err(overflow(kind)),
+            },
+        },
+    }
+}
+
+fn dates(
+    operation: Arithmetic,
+    left: ValueRef<'_>,
+    right: ValueRef<'_>,
+) -> Result<Value, SqlError> {
+    let day = |day: i128| match i32::try_from(day) {
+        Ok(day) => Ok(Value::Date(day)),
+        Err(_) => Err(SqlError::new(code::DATETIME_OVERFLOW, "date out of range")),
+    };
+    match (operation, left, right) {
+        (Arithmetic::DateDifference, ValueRef::Date(left), ValueRef::Date(right)) => {
+            Ok(Value::Int(i128::from(left) - i128::from(right)))
+        }
+        (Arithmetic::DateAdd, ValueRef::Date(date), ValueRef::Int(days))
+        | (Arithmetic::DateAdd, ValueRef::Int(days), ValueRef::Date(date)) => {
+            day(i128::from(date).saturating_add(days))
+        }
+        (Arithmetic::DateSubtract, ValueRef::Date(date), ValueRef::Int(days)) => {
+            day(i128::from(date).saturating_sub(days))
+        }
+        _ => Err(overflow(SqlType::Date)),
+    }
+}
+
+fn integers(
+    operation: Arithmetic,
+    kind: SqlType,
+    left: i128,
+    right: i128,
+) -> Result<Value, SqlError> {
+    let bits = match kind {
+        SqlType::Int2 => 16,
+        SqlType::Int8 => 64,
+        _ => 32,
+    };
+    let result = match operation {
+        Arithmetic::Add => left.checked_add(right),
+        Arithmetic::Subtract => left.checked_sub(right),
+        Arithmetic::Multiply => left.checked_mul(right),
+        Arithmetic::Divide | Arithmetic::Modulo if right == 0 => return Err(division_by_zero()),
+        Arithmetic::Divide => left.checked_div(right),
+        Arithmetic::Modulo => left.checked_rem(right),
+        Arithmetic::And => Some(left & right),
+        Arithmetic::Or => Some(left | right),
+        Arithmetic::Xor => Some(left ^ right),
+        // The count wraps around and what is shifted out is lost, as on the processors.
+        Arithmetic::ShiftLeft => {
+            let shifted = left << right.rem_euclid(bits);
+            let unused = 128 - bits as u32;
+            Some(shifted << unused >> unused)
+        }
+        Arithmetic::ShiftRight => Some(left >> right.rem_euclid(bits)),
+        _ => None,
+    };
+    within(result.ok_or_else(|| overflow(kind))?, kind)
+}
+
+fn floats(
+    operation: Arithmetic,
+    kind: SqlType,
+    left: ValueRef<'_>,
+    right: ValueRef<'_>,
+) -> Result<Value, SqlError> {
+    let (left, right) = (float_of(left), float_of(right));
+    let result = match operation {
+        Arithmetic::Add => left + right,
+        Arithmetic::Subtract => left - right,
+        Arithmetic::Multiply => left * right,
+        Arithmetic::Divide if right == 0.0 && !left.is_nan() => return Err(division_by_zero()),
+        Arithmetic::Divide => left / right,
+        Arithmetic::Modulo if right == 0.0 => return Err(division_by_zero()),
+        Arithmetic::Modulo => left % right,
+        _ => left.powf(right),
+    };
+    let result = match kind {
+        SqlType::Float4 => f64::from(result as f32),
+        _ => result,
+    };
+    match result.is_infinite() && left.is_finite() && right.is_finite() {
+        true => Err(overflow(kind)),
+        false => Ok(Value::Float(result)),
+    }
+}
+
+fn decimals(
+    operation: Arithmetic,
+    left: ValueRef<'_>,
+    right: ValueRef<'_>,
+) -> Result<Value, SqlError> {
+    let too_large = || overflow(SqlType::Numeric);
+    let (Some((a, x)), Some((b, y))) = (decimal_of(left), decimal_of(right)) else {
+        return Err(too_large());
+    };
+    let scale = x.max(y);
+    let aligned = || -> Option<(i128, i128)> {
+        Some((rescale(a, x, scale).ok()?, rescale(b, y, scale).ok()?))
+    };
+    let result = match operation {
+        Arithmetic::Add | Arithmetic::Subtract => {
+            let (a, b) = aligned().ok_or_else(too_large)?;
+            let sum = match operation {
+                Arithmetic::Add => a.checked_add(b),
+                _ => a.checked_sub(b),
+            };
+            sum.map(|units| (units, scale))
+        }
+        Arithmetic::Multiply => multiply(a, x, b, y),
+        Arithmetic::Divide if b == 0 => return Err(division_by_zero()),
+        Arithmetic::Divide => divide(a, x, b, y),
+        Arithmetic::Modulo if b == 0 => return Err(division_by_zero()),
+        Arithmetic::Modulo => {
+            let (a, b) = aligned().ok_or_else(too_large)?;
+            a.checked_rem(b).map(|units| (units, scale))
+        }
+        _ => {
+            let value = float_of(left).powf(float_of(right));
+            return decimal_of_float(value).ok_or_else(too_large);
+        }
+    };
+    let (units, scale) = result.ok_or_else(too_large)?;
+    Ok(Value::Decimal(units, scale))
+}
+
+fn multiply(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
+    let product = a.checked_mul(b);
+    match product {
+        Some(product) if x + y <= 38 => Some((product, x + y)),
+        // Zeros at the ends take no digits.
+        _ => {
+            let ((a, x), (b, y)) = (without_zeros(a, x), without_zeros(b, y));
+            let product = a.checked_mul(b)?;
+            (x + y <= 38).then_some((product, x + y))
+        }
+    }
+}
+
+/// Without zeros behind the point.
+pub(crate) fn without_zeros(mut units: i128, mut scale: u8) -> (i128, u8) {
+    while scale > 0 && units % 10 == 0 {
+        units /= 10;
+        scale -= 1;
+    }
+    (units, scale)
+}
+
+/// The place of a number's first group of four digits, counted from the point, and that group.
+fn first_group(units: i128, scale: u8) -> (i32, i128) {
+    let digits = units.unsigned_abs().checked_ilog10().unwrap_or(0) as i32 + 1;
+    let weight = (digits - i32::from(scale) - 1).div_euclid(4);
+    let shift = i32::from(scale) + 4 * weight;
+    let power = 10_i128
+        .checked_pow(shift.unsigned_abs())
+        .unwrap_or(i128::MAX);
+    let first = match shift {
+        0.. => units.saturating_abs() / power,
+        _ => units.saturating_abs().saturating_mul(power),
+    };
+    (weight, first)
+}
+
+/// A quotient with at least 16 significant digits, as in PostgreSQL (`select_div_scale`), or as many as there is room
+/// for.
+fn divide(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
+    let ((weight_a, first_a), (weight_b, first_b)) = (first_group(a, x), first_group(b, y));
+    let weight = weight_a - weight_b - i32::from(first_a <= first_b);
+    let wanted = (16 - weight * 4).clamp(i32::from(x.max(y)), 38);
+    let mut scale = wanted as u8;
+    loop {
+        // a / 10^x / (b / 10^y) * 10^scale
+        let shift = i32::from(scale) + i32::from(y) - i32::from(x);
+        let quotient = match shift {
+            0.. => 10_i128
+                .checked_pow(shift as u32)
+                .and_then(|power| a.checked_mul(power))
+                .map(|a| divide_rounded(a, b)),
+            _ => 10_i128
+                .checked_pow(shift.unsigned_abs())
+                .and_then(|power| b.checked_mul(power))
+                .map(|b| divide_rounded(a, b)),
+        };
+        match quotient {
+            Some(units) => return Some((units, scale)),
+            None => scale = scale.checked_sub(1)?,
+        }
+    }
+}
+
+/// Divides, halves away from zero.
+pub(crate) fn divide_rounded(a: i128, b: i128) -> i128 {
+    // The least number by -1 is beyond the greatest.
+    let (quotient, rest) = (a.saturating_div(b), a.wrapping_rem(b));
+    let up = rest.unsigned_abs() >= b.unsigned_abs() - rest.unsigned_abs();
+    match (rest != 0 && up, (a < 0) == (b < 0)) {
+        (false, _) => quotient,
+        (true, true) => quotient + 1,
+        (true, false) => quotient - 1,
+    }
+}
+
+/// A decimal with so many digits behind the point, rounded.
+pub(crate) fn rounded(units: i128, from: u8, to: u8) -> Option<i128> {
+    match from <= to {
+        true => rescale(units, from, to).ok(),
+        false => match 10_i128.checked_pow(u32::from(from - to)) {
+            Some(power) => Some(divide_rounded(units, power)),
+            None => Some(0),
+        },
+    }
+}
+
+/// The decimal with the fewest digits that is this float.
+pub(crate) fn decimal_of_float(value: f64) -> Option<Value> {
+    if !value.is_finite() {
+        return None;
+    }
+    // 15 digits are what every float holds.
+    let text = format!("{value:.14e}");
+    let (digits, exponent) = text.split_once('e')?;
+    let exponent: i32 = exponent.parse().ok()?;
+    let digits: String = digits.chars().filter(|c| *c != '.').collect();
+    let units: i128 = digits.parse().ok()?;
+    let scale = 14 - exponent;
+    let (units, scale) = match scale {
+        0..=38 => without_zeros(units, scale as u8),
+        ..0 => (
+            units.checked_mul(10_i128.checked_pow(scale.unsigned_abs())?)?,
+            0,
+        ),
+        _ => {
+            let power = 10_i128.checked_pow((scale - 38) as u32);
+            (power.map_or(0, |power| divide_rounded(units, power)), 38)
+        }
+    };
+    Some(Value::Decimal(units, scale))
+}
+
+/// The number with the other sign.
+pub(crate) fn negate(kind: SqlType, value: ValueRef<'_>) -> Result<Value, SqlError> {
+    match value {
+        ValueRef::Null => Ok(Value::Null),
+        ValueRef::Float(value) => Ok(Value::Float(-value)),
+        ValueRef::Int(value) => within(value.checked_neg().ok_or_else(|| overflow(kind))?, kind),
+        ValueRef::Decimal(units, scale) => match units.checked_neg() {
+            Some(units) => Ok(Value::Decimal(units, scale)),
+            None => Err(overflow(kind)),
+        },
+        _ => Err(overflow(kind)),
+    }
+}
+
+/// A date or time with an interval added to it.
+pub(crate) fn shift(
+    value: ValueRef<'_>,
+    interval: &Interval,
+    kind: SqlType,
+) -> Result<Value, SqlError> {
+    let too_far = || SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range");
+    let micros = match value {
+        ValueRef::Null => return Ok(Value::Null),
+        ValueRef::Timestamp(micros) => micros,
+        ValueRef::Date(days) => i64::from(days).checked_mul(DAY).ok_or_else(too_far)?,
+        ValueRef::Time(time) if kind == SqlType::Time => {
+            let moved = time.wrapping_add(interval.micros);
+            return Ok(Value::Time(moved.rem_euclid(DAY)));
+        }
+        _ => return Err(too_far()),
+    };
+    let moved = shift_micros(micros, interval).ok_or_else(too_far)?;
+    Ok(Value::Timestamp(moved))
+}
+
+fn shift_micros(micros: i64, interval: &Interval) -> Option<i64> {
+    let (mut days, time) = (micros.div_euclid(DAY), micros.rem_euclid(DAY));
+    if interval.months != 0 {
+        let (year, month, day) = date_of(days);
+        let months = year * 12 + i64::from(month) - 1 + i64::from(interval.months);
+        let (year, month) = (months.div_euclid(12), months.rem_euclid(12) as u32 + 1);
+        // The last day of a shorter month.
+        days = (0..4).find_map(|less| days_of(year, month, day.checked_sub(less)?))?;
+    }
+    days.checked_add(interval.days.into())?
+        .checked_mul(DAY)?
+        .checked_add(time)?
+        .checked_add(interval.micros)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decimal(operation: Arithmetic, a: (i128, u8), b: (i128, u8)) -> String {
+        let (a, b) = (ValueRef::Decimal(a.0, a.1), ValueRef::Decimal(b.0, b.1));
+        let value = calculate(operation, SqlType::Numeric, a, b);
+        value.expect("it can be computed").to_string()
+    }
+
+    #[test]
+    fn decimals_are_exact() {
+        assert_eq!(decimal(Arithmetic::Add, (150, 2), (25, 1)), "4.00");
+        assert_eq!(decimal(Arithmetic::Multiply, (150, 2), (25, 1)), "3.750");
+        assert_eq!(
+            decimal(Arithmetic::Divide, (1, 0), (3, 0)),
+            "0.33333333333333333333"
+        );
+        assert_eq!(
+            decimal(Arithmetic::Divide, (10, 0), (4, 0)),
+            "2.5000000000000000"
+        );
+        assert_eq!(decimal(Arithmetic::Modulo, (-75, 1), (2, 0)), "-1.5");
+    }
+
+    #[test]
+    fn halves_are_rounded_away_from_zero() {
+        for (units, expected) in [(25, 3), (24, 2), (-25, -3), (-24, -2), (5, 1), (-5, -1)] {
+            assert_eq!(rounded(units, 1, 0), Some(expected), "{units}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_have_widths() {
+        let add = |kind, a, b| calculate(Arithmetic::Add, kind, ValueRef::Int(a), ValueRef::Int(b));
+        assert_eq!(add(SqlType::Int4, 1, 2).ok(), Some(Value::Int(3)));
+        let error = add(SqlType::Int4, i128::from(i32::MAX), 1).expect_err("too large");
+        assert_eq!(error.code, code::OUT_OF_RANGE);
+        assert!(add(SqlType::Int8, i128::from(i32::MAX), 1).is_ok());
+    }
+
+    #[test]
+    fn months_end_where_they_end() {
+        let month = Interval::parse("1 month").expect("it is one");
+        let day = |year, month, day| days_of(year, month, day).expect("it is one") * DAY;
+        assert_eq!(
+            shift_micros(day(2024, 1, 31), &month),
+            Some(day(2024, 2, 29))
+        );
+        assert_eq!(
+            shift_micros(day(2023, 12, 31), &month),
+            Some(day(2024, 1, 31))
+        );
+        assert_eq!(
+            Interval::parse("1 day 2 hours 00:30:00"),
+            Some(Interval {
+                months: 0,
+                days: 1,
+                micros: 9_000_000_000
+            })
+        );
+        assert_eq!(Interval::parse("soon"), None);
+    }
+}

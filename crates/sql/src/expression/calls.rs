@@ -1,0 +1,206 @@
+//! Calls of functions, and what looks like one, compiled.
+
+use super::cast::{Coercion, can_cast};
+use super::compile::Compiler;
+use super::functions::resolve;
+use super::{Case, Comparison, Expr, Typed};
+use crate::aggregate::Aggregate;
+use crate::error::{SqlError, code};
+use crate::names::{parts_of, qualified};
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::Value;
+use sqlparser::ast::{self, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArguments};
+
+impl Compiler<'_> {
+    pub(super) fn substring(
+        &mut self,
+        text: &Tree,
+        from: Option<&Tree>,
+        length: Option<&Tree>,
+    ) -> Result<Typed, SqlError> {
+        let one = Tree::value(ast::Value::Number("1".into(), false));
+        match (from, length) {
+            (Some(from), Some(length)) => self.call_with("substring", &[text, from, length]),
+            (Some(from), None) => self.call_with("substring", &[text, from]),
+            (None, Some(length)) => self.call_with("substring", &[text, &one, length]),
+            (None, None) => Err(SqlError::syntax("substring needs FROM or FOR")),
+        }
+    }
+
+    pub(super) fn case(
+        &mut self,
+        operand: Option<&Tree>,
+        conditions: &[ast::CaseWhen],
+        otherwise: Option<&Tree>,
+    ) -> Result<Typed, SqlError> {
+        let mut arms = Vec::with_capacity(conditions.len());
+        let mut results = Vec::with_capacity(conditions.len() + 1);
+        for when in conditions {
+            let condition = match operand {
+                Some(operand) => {
+                    self.compare_trees(operand, Comparison::Equal, &when.condition)?
+                        .expr
+                }
+                None => self.condition(&when.condition, "CASE/WHEN")?,
+            };
+            arms.push(condition);
+            results.push(self.compile(&when.result)?);
+        }
+        results.push(match otherwise {
+            Some(otherwise) => self.compile(otherwise)?,
+            None => Typed::new(Expr::Literal(Value::Null), SqlType::Unknown),
+        });
+        let (mut results, spec) = self.unified(results, "CASE")?;
+        let otherwise = results.pop().unwrap_or(Expr::Literal(Value::Null));
+        let arms = arms.into_iter().zip(results).collect();
+        Ok(Typed {
+            expr: Expr::Case(Box::new(Case { arms, otherwise })),
+            spec,
+        })
+    }
+
+    /// Expressions as values of one type.
+    ///
+    /// # Errors
+    /// `42804` if there is none.
+    pub fn unified(
+        &mut self,
+        parts: Vec<Typed>,
+        of: &str,
+    ) -> Result<(Vec<Expr>, TypeSpec), SqlError> {
+        let mut spec = TypeSpec::plain(SqlType::Unknown);
+        for part in &parts {
+            let (now, other) = (spec.kind, part.kind());
+            if now == SqlType::Unknown {
+                spec = part.spec;
+            } else if can_cast(now, other, Coercion::Implicit) && now != other {
+                // The wider one; of texts, text.
+                spec = match now.is_text() && other.is_text() {
+                    true => TypeSpec::plain(SqlType::Text),
+                    false => part.spec,
+                };
+            } else if !can_cast(other, now, Coercion::Implicit) {
+                return Err(SqlError::new(
+                    code::DATATYPE_MISMATCH,
+                    format!(
+                        "{of} types {} and {} cannot be matched",
+                        now.name(),
+                        other.name()
+                    ),
+                ));
+            } else if part.spec.modifier != spec.modifier {
+                spec.modifier = -1;
+            }
+        }
+        if spec.kind == SqlType::Unknown {
+            spec = TypeSpec::plain(SqlType::Text);
+        }
+        let mut coerced = Vec::with_capacity(parts.len());
+        for part in parts {
+            coerced.push(self.coerce(part, spec, Coercion::Implicit)?);
+        }
+        Ok((coerced, spec))
+    }
+
+    pub(super) fn function(&mut self, function: &ast::Function) -> Result<Typed, SqlError> {
+        let name = function_name(function)?;
+        if function.over.is_some() {
+            return Err(SqlError::unsupported("window functions are not supported"));
+        }
+        if Aggregate::named(&name).is_some() {
+            return Err(SqlError::new(
+                code::GROUPING,
+                format!("aggregate function {name} is not allowed here"),
+            ));
+        }
+        let trees = match &function.args {
+            FunctionArguments::None => Vec::new(),
+            FunctionArguments::Subquery(_) => {
+                return Err(SqlError::unsupported("subqueries are not supported"));
+            }
+            FunctionArguments::List(list) => {
+                let mut trees = Vec::with_capacity(list.args.len());
+                for argument in &list.args {
+                    match argument {
+                        FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) => trees.push(tree),
+                        other => {
+                            return Err(SqlError::unsupported(format!(
+                                "the argument {other} of {name} is not supported"
+                            )));
+                        }
+                    }
+                }
+                trees
+            }
+        };
+        self.call_with(&name, &trees)
+    }
+
+    pub(super) fn call_with(&mut self, name: &str, trees: &[&Tree]) -> Result<Typed, SqlError> {
+        let mut arguments = Vec::with_capacity(trees.len());
+        for tree in trees {
+            arguments.push(self.compile(tree)?);
+        }
+        self.call(name, arguments)
+    }
+
+    pub(super) fn call(&mut self, name: &str, arguments: Vec<Typed>) -> Result<Typed, SqlError> {
+        match name {
+            "coalesce" => {
+                let (parts, spec) = self.unified(arguments, "COALESCE")?;
+                let expr = Expr::Coalesce(parts);
+                Ok(Typed { expr, spec })
+            }
+            "nullif" => {
+                let [left, right]: [Typed; 2] = arguments
+                    .try_into()
+                    .map_err(|_| SqlError::syntax("NULLIF needs two arguments"))?;
+                let kept = self.as_decided(left.clone())?;
+                let sides = self.comparable(left, right, "=")?;
+                let equal = Expr::Compare(Comparison::Equal, Box::new(sides));
+                let case = Case {
+                    arms: vec![(equal, Expr::Literal(Value::Null))],
+                    otherwise: kept.expr,
+                };
+                Ok(Typed {
+                    expr: Expr::Case(Box::new(case)),
+                    spec: kept.spec,
+                })
+            }
+            "greatest" | "least" => {
+                let (parts, spec) = self.unified(arguments, name)?;
+                let function = match name {
+                    "least" => super::Function::Least,
+                    _ => super::Function::Greatest,
+                };
+                Ok(Typed {
+                    expr: Expr::Call(function, parts),
+                    spec,
+                })
+            }
+            _ => resolve(self, name, arguments),
+        }
+    }
+
+    pub(super) fn as_decided(&mut self, typed: Typed) -> Result<Typed, SqlError> {
+        match typed.kind() {
+            SqlType::Unknown => self.as_type(typed, SqlType::Text),
+            _ => Ok(typed),
+        }
+    }
+}
+
+/// The name of a function, without `pg_catalog.` before it.
+pub(super) fn function_name(function: &ast::Function) -> Result<String, SqlError> {
+    let (schema, name) = qualified(&function.name)?;
+    match schema.as_deref() {
+        None | Some("pg_catalog" | "public" | "information_schema") => Ok(name),
+        Some(_) => Err(SqlError::new(
+            code::UNKNOWN_FUNCTION,
+            format!(
+                "function {} does not exist",
+                parts_of(&function.name)?.join(".")
+            ),
+        )),
+    }
+}

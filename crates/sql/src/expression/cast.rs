@@ -1,0 +1,290 @@
+//! Values from one type to another: `cast`, `::`, and what is assigned to a column.
+
+use super::arithmetic::{
+    DAY, decimal_of, decimal_of_float, divide_rounded, float_of, rounded, within,
+};
+use crate::error::{SqlError, code};
+use crate::text::{decode_text, invalid, text_of};
+use crate::types::{FREE_SCALE, SqlType, TypeSpec};
+use sardonyx::schema::{Value, ValueRef};
+
+/// Where one type's value is wanted of another type.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Coercion {
+    /// In an expression.
+    Implicit,
+    /// Stored into a column.
+    Assignment,
+    /// Asked for.
+    Explicit,
+}
+
+/// Whether there is a way from one type to another.
+pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
+    use SqlType::{Bool, Date, Int2, Int4, Int8, Time, Timestamp, Timestamptz};
+    if from == to || from == SqlType::Unknown {
+        return true;
+    }
+    let rank = |kind| match kind {
+        Int2 => Some(1),
+        Int4 | SqlType::Oid | SqlType::Regclass => Some(2),
+        Int8 => Some(3),
+        SqlType::Numeric => Some(4),
+        SqlType::Float4 => Some(5),
+        SqlType::Float8 => Some(6),
+        _ => None,
+    };
+    if let (Some(from), Some(to)) = (rank(from), rank(to)) {
+        return from <= to || how >= Coercion::Assignment;
+    }
+    if from.is_text() && to.is_text() {
+        return true;
+    }
+    match (from, to) {
+        (Date, Timestamp | Timestamptz) | (Timestamp, Timestamptz) | (Timestamptz, Timestamp) => {
+            true
+        }
+        (Timestamp | Timestamptz, Date | Time) => how >= Coercion::Assignment,
+        (Bool, Int4) | (Int4, Bool) => how == Coercion::Explicit,
+        (_, to) if to.is_text() => how >= Coercion::Assignment,
+        (from, _) if from.is_text() => how == Coercion::Explicit,
+        _ => false,
+    }
+}
+
+/// The value of another type. What is stored into a column may not lose characters; what is cast explicitly may.
+///
+/// # Errors
+/// `22003` if a number is out of range, `22001` if a text is too long, `22P02` if a text is no value of the type.
+pub(crate) fn cast(
+    value: ValueRef<'_>,
+    from: SqlType,
+    to: TypeSpec,
+    explicit: bool,
+) -> Result<Value, SqlError> {
+    if value == ValueRef::Null {
+        return Ok(Value::Null);
+    }
+    let wrong = || {
+        SqlError::new(
+            code::CANNOT_COERCE,
+            format!("cannot cast type {} to {}", from.name(), to.kind.name()),
+        )
+    };
+    if to.kind.is_text() {
+        return to_text(value, from, to, explicit);
+    }
+    if let ValueRef::Text(text) = value {
+        let value = decode_text(to.kind, text)?;
+        return match to.kind {
+            SqlType::Numeric => to_numeric(value.as_ref(), to),
+            _ => Ok(value),
+        };
+    }
+    match to.kind {
+        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
+            to_integer(value, to.kind).ok_or_else(wrong)?
+        }
+        SqlType::Float8 => Ok(Value::Float(float_of(value))),
+        SqlType::Float4 => {
+            let wide = float_of(value);
+            let narrow = wide as f32;
+            match narrow.is_infinite() && wide.is_finite() {
+                true => within(i128::MAX, SqlType::Int8),
+                false => Ok(Value::Float(narrow.into())),
+            }
+        }
+        SqlType::Numeric => to_numeric(value, to),
+        SqlType::Bool => match value {
+            ValueRef::Bool(value) => Ok(Value::Bool(value)),
+            ValueRef::Int(value) => Ok(Value::Bool(value != 0)),
+            _ => Err(wrong()),
+        },
+        SqlType::Date => match value {
+            ValueRef::Date(days) => Ok(Value::Date(days)),
+            ValueRef::Timestamp(micros) => {
+                let days = i32::try_from(micros.div_euclid(DAY));
+                days.map(Value::Date).map_err(|_| wrong())
+            }
+            _ => Err(wrong()),
+        },
+        SqlType::Time => match value {
+            ValueRef::Time(time) => Ok(Value::Time(time)),
+            ValueRef::Timestamp(micros) => Ok(Value::Time(micros.rem_euclid(DAY))),
+            _ => Err(wrong()),
+        },
+        SqlType::Timestamp | SqlType::Timestamptz => match value {
+            ValueRef::Timestamp(micros) => Ok(Value::Timestamp(micros)),
+            ValueRef::Date(days) => match i64::from(days).checked_mul(DAY) {
+                Some(micros) => Ok(Value::Timestamp(micros)),
+                None => Err(SqlError::new(
+                    code::DATETIME_OVERFLOW,
+                    "date out of range for timestamp",
+                )),
+            },
+            _ => Err(wrong()),
+        },
+        SqlType::Bytea => match value {
+            ValueRef::Bytes(bytes) => Ok(Value::Bytes(bytes.to_vec())),
+            _ => Err(wrong()),
+        },
+        SqlType::Uuid => match value {
+            ValueRef::Uuid(uuid) => Ok(Value::Uuid(*uuid)),
+            _ => Err(wrong()),
+        },
+        _ => Err(wrong()),
+    }
+}
+
+fn to_integer(value: ValueRef<'_>, kind: SqlType) -> Option<Result<Value, SqlError>> {
+    let whole = match value {
+        ValueRef::Int(value) => value,
+        ValueRef::Bool(value) => value.into(),
+        ValueRef::U128(value) => i128::try_from(value).unwrap_or(i128::MAX),
+        ValueRef::Decimal(units, scale) => match 10_i128.checked_pow(scale.into()) {
+            Some(power) => divide_rounded(units, power),
+            None => 0,
+        },
+        ValueRef::Float(value) => match value.is_nan() {
+            true => i128::MAX,
+            // Halves to the even number, as the processors do.
+            false => value.round_ties_even() as i128,
+        },
+        _ => return None,
+    };
+    Some(within(whole, kind))
+}
+
+fn to_numeric(value: ValueRef<'_>, to: TypeSpec) -> Result<Value, SqlError> {
+    let overflow = || {
+        SqlError::new(
+            code::OUT_OF_RANGE,
+            format!("numeric field overflow: {value} is no {}", to.to_sql()),
+        )
+    };
+    let value_as_decimal = match value {
+        ValueRef::Float(float) => decimal_of_float(float).ok_or_else(overflow)?,
+        other => other.to_value(),
+    };
+    let (units, scale) = decimal_of(value_as_decimal.as_ref()).ok_or_else(overflow)?;
+    let Some((precision, wanted)) = to.precision_and_scale() else {
+        return Ok(Value::Decimal(units, scale));
+    };
+    let units = rounded(units, scale, wanted).ok_or_else(overflow)?;
+    let limit = 10_u128.checked_pow(precision.into()).unwrap_or(u128::MAX);
+    match units.unsigned_abs() < limit {
+        true => Ok(Value::Decimal(units, wanted)),
+        false => Err(overflow()),
+    }
+}
+
+fn to_text(
+    value: ValueRef<'_>,
+    from: SqlType,
+    to: TypeSpec,
+    explicit: bool,
+) -> Result<Value, SqlError> {
+    let mut text = match value {
+        ValueRef::Text(text) => text.to_string(),
+        ValueRef::Bool(value) => if value { "true" } else { "false" }.to_string(),
+        other => text_of(from, other).unwrap_or_default(),
+    };
+    if to.kind == SqlType::Char {
+        text.truncate(text.trim_end_matches(' ').len());
+    }
+    if let Some(length) = to.length()
+        && let Some((end, _)) = text.char_indices().nth(length)
+    {
+        let more = text.get(end..).unwrap_or_default();
+        if !explicit && !more.trim_end_matches(' ').is_empty() {
+            return Err(SqlError::new(
+                code::STRING_TOO_LONG,
+                format!("value too long for type {}", to.to_sql()),
+            ));
+        }
+        text.truncate(end);
+    }
+    if to.kind == SqlType::OneChar {
+        let end = text.char_indices().nth(1).map_or(text.len(), |(at, _)| at);
+        text.truncate(end);
+    }
+    Ok(Value::Text(text))
+}
+
+/// A value of a column's type as the engine stores it.
+///
+/// # Errors
+/// Those of [`cast`].
+pub(crate) fn stored(value: Value, kind: TypeSpec) -> Result<Value, SqlError> {
+    match (value, kind.kind) {
+        (Value::Decimal(units, scale), SqlType::Numeric) if kind.modifier < 0 => {
+            match rounded(units, scale, FREE_SCALE) {
+                Some(units) => Ok(Value::Decimal(units, FREE_SCALE)),
+                None => Err(SqlError::new(
+                    code::OUT_OF_RANGE,
+                    format!(
+                        "a column of type numeric without a precision has {} digits before the point and {FREE_SCALE} behind it",
+                        38 - FREE_SCALE
+                    ),
+                )),
+            }
+        }
+        (Value::Text(text), SqlType::Bytea | SqlType::Uuid) => Err(invalid(kind.kind, &text)),
+        (value, _) => Ok(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(kind: SqlType, modifier: i32) -> TypeSpec {
+        TypeSpec { kind, modifier }
+    }
+
+    #[test]
+    fn lengths_are_kept() {
+        let five = spec(SqlType::Varchar, 9);
+        let store = |text| cast(ValueRef::Text(text), SqlType::Text, five, false);
+        assert_eq!(store("abcde").ok(), Some(Value::Text("abcde".into())));
+        assert_eq!(store("abcde  ").ok(), Some(Value::Text("abcde".into())));
+        assert_eq!(
+            store("abcdef").expect_err("too long").code,
+            code::STRING_TOO_LONG
+        );
+        let cut = cast(ValueRef::Text("abcdef"), SqlType::Text, five, true);
+        assert_eq!(cut.ok(), Some(Value::Text("abcde".into())));
+    }
+
+    #[test]
+    fn numerics_are_rounded_and_bounded() {
+        let money = spec(SqlType::Numeric, (5 << 16 | 2) + 4);
+        let store = |value| cast(value, SqlType::Numeric, money, false);
+        assert_eq!(
+            store(ValueRef::Decimal(12_345, 3)).ok(),
+            Some(Value::Decimal(1235, 2))
+        );
+        assert_eq!(
+            store(ValueRef::Int(999)).ok(),
+            Some(Value::Decimal(99_900, 2))
+        );
+        assert_eq!(
+            store(ValueRef::Int(1000)).expect_err("too large").code,
+            code::OUT_OF_RANGE
+        );
+        assert_eq!(
+            store(ValueRef::Float(0.1)).ok(),
+            Some(Value::Decimal(10, 2))
+        );
+    }
+
+    #[test]
+    fn floats_become_whole_numbers_by_rounding() {
+        let int = spec(SqlType::Int4, -1);
+        let of = |value| cast(ValueRef::Float(value), SqlType::Float8, int, true);
+        assert_eq!(of(2.5).ok(), Some(Value::Int(2)));
+        assert_eq!(of(3.5).ok(), Some(Value::Int(4)));
+        assert!(of(1e10).is_err());
+        assert!(of(f64::NAN).is_err());
+    }
+}

@@ -1,0 +1,123 @@
+//! An expression as a value of another type: literals and parameters without a type get it, others are cast.
+
+use super::cast::{Coercion, can_cast};
+use super::compile::Compiler;
+use super::operators::no_operator;
+use super::{Expr, Typed};
+use crate::error::{SqlError, code};
+use crate::text::decode_text;
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::Value;
+use sqlparser::ast::Expr as Tree;
+
+impl Compiler<'_> {
+    /// An expression that must be a text.
+    pub(super) fn text(&mut self, tree: &Tree, operator: &str) -> Result<Expr, SqlError> {
+        let typed = self.compile(tree)?;
+        if !typed.kind().is_text() {
+            return Err(no_operator(operator, typed.kind(), SqlType::Text));
+        }
+        self.coerce(typed, TypeSpec::plain(SqlType::Text), Coercion::Implicit)
+    }
+
+    pub(super) fn cast(&mut self, tree: &Tree, to: TypeSpec) -> Result<Typed, SqlError> {
+        let typed = self.compile(tree)?;
+        let expr = self.coerce(typed, to, Coercion::Explicit)?;
+        Ok(Typed { expr, spec: to })
+    }
+
+    /// An expression as a value of a type.
+    ///
+    /// # Errors
+    /// `42804` if there is no way; what is wrong with a literal's text.
+    pub fn coerce(&mut self, typed: Typed, to: TypeSpec, how: Coercion) -> Result<Expr, SqlError> {
+        let from = typed.spec;
+        if from.kind == SqlType::Unknown {
+            match typed.expr {
+                Expr::Parameter(number) => {
+                    self.parameters.set(number, to.kind);
+                    return Ok(shaped(Expr::Parameter(number), to.kind, to, how));
+                }
+                Expr::Literal(Value::Null) => return Ok(Expr::Literal(Value::Null)),
+                Expr::Literal(Value::Text(text)) => {
+                    // A table's name is looked up when it is run.
+                    if to.kind == SqlType::Regclass && text.parse::<u32>().is_err() {
+                        let text = Expr::Literal(Value::Text(text));
+                        return Ok(Expr::Call(super::Function::ToRegclass, vec![text]));
+                    }
+                    let value = decode_text(to.kind, &text)?;
+                    return Ok(shaped(Expr::Literal(value), to.kind, to, how));
+                }
+                expr => return Ok(expr),
+            }
+        }
+        if !can_cast(from.kind, to.kind, how) {
+            return Err(SqlError::new(
+                if how == Coercion::Explicit {
+                    code::CANNOT_COERCE
+                } else {
+                    code::DATATYPE_MISMATCH
+                },
+                format!(
+                    "a value of type {} cannot be used as {}",
+                    from.kind.name(),
+                    to.kind.name()
+                ),
+            )
+            .hint("You will need to rewrite or cast the expression."));
+        }
+        if to.kind == SqlType::Regclass && from.kind.is_text() {
+            return Ok(Expr::Call(super::Function::ToRegclass, vec![typed.expr]));
+        }
+        if from.kind == to.kind {
+            return match to.modifier < 0 || from.modifier == to.modifier {
+                true => Ok(typed.expr),
+                false => Ok(shaped(typed.expr, from.kind, to, how)),
+            };
+        }
+        let is_free = from.kind.is_text() && to.kind == SqlType::Text && from.kind != SqlType::Char
+            || from.kind == SqlType::Char && to.kind == SqlType::Text
+            || matches!(
+                (from.kind, to.kind),
+                (SqlType::Timestamp, SqlType::Timestamptz)
+                    | (SqlType::Timestamptz, SqlType::Timestamp)
+            )
+            || from.kind.is_integer()
+                && to.kind.is_integer()
+                && can_cast(from.kind, to.kind, Coercion::Implicit);
+        match is_free {
+            true => Ok(typed.expr),
+            false => Ok(folded(Expr::Cast(
+                Box::new(typed.expr),
+                from.kind,
+                to,
+                how == Coercion::Explicit,
+            ))),
+        }
+    }
+}
+
+/// A value of a type with the length, or the digits, of it.
+pub(super) fn shaped(expr: Expr, from: SqlType, to: TypeSpec, how: Coercion) -> Expr {
+    let needs = to.modifier >= 0 && (to.length().is_some() || to.precision_and_scale().is_some());
+    match needs || (to.kind == SqlType::Char && !matches!(expr, Expr::Literal(_))) {
+        true => folded(Expr::Cast(
+            Box::new(expr),
+            from,
+            to,
+            how == Coercion::Explicit,
+        )),
+        false => expr,
+    }
+}
+
+/// A cast of a literal as the literal that it gives, if it gives one.
+pub(super) fn folded(expr: Expr) -> Expr {
+    if let Expr::Cast(inner, from, to, explicit) = &expr
+        && let Expr::Literal(value) = &**inner
+        && let Ok(value) = super::cast::cast(value.as_ref(), *from, *to, *explicit)
+    {
+        return Expr::Literal(value);
+    }
+    expr
+}

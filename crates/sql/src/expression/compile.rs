@@ -1,0 +1,355 @@
+//! From a text's tree to an [`Expr`]: names become places, operators and functions are chosen by the types of their
+//! sides, literals and parameters without a type get that of where they stand.
+
+use super::calls::function_name;
+use super::cast::Coercion;
+use super::{Expr, Parameters, Scope, Typed, literal_value};
+use crate::aggregate::{Aggregate, Grouping};
+use crate::error::{SqlError, code};
+use crate::names::name_of;
+use crate::position::position_of;
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::Value;
+use sqlparser::ast::{
+    self, CastKind, CeilFloorKind, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArguments,
+    TrimWhereField,
+};
+
+/// How deep expressions may be nested.
+const DEPTH_MAX: usize = 200;
+
+/// Compiles expressions over a scope.
+#[derive(Debug)]
+pub(crate) struct Compiler<'a> {
+    pub scope: &'a Scope,
+    pub parameters: &'a mut Parameters,
+    /// Where rows are grouped: what stands for them.
+    pub grouping: Option<&'a mut Grouping>,
+    depth: usize,
+}
+
+impl<'a> Compiler<'a> {
+    pub fn new(scope: &'a Scope, parameters: &'a mut Parameters) -> Self {
+        Compiler {
+            scope,
+            parameters,
+            grouping: None,
+            depth: 0,
+        }
+    }
+
+    pub fn grouped(mut self, grouping: &'a mut Grouping) -> Self {
+        self.grouping = Some(grouping);
+        self
+    }
+
+    /// Compiles an expression.
+    ///
+    /// # Errors
+    /// What is wrong with it, with the code that PostgreSQL has for that; `0A000` for what is not supported.
+    pub fn compile(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
+        if self.depth >= DEPTH_MAX {
+            return Err(SqlError::new(
+                code::TOO_COMPLEX,
+                format!("expressions may be nested {DEPTH_MAX} deep"),
+            ));
+        }
+        self.depth += 1;
+        let compiled = self.compile_or_group(tree);
+        self.depth -= 1;
+        compiled.map_err(|error| error.at(position_of(tree)))
+    }
+
+    /// A condition.
+    ///
+    /// # Errors
+    /// Those of [`Compiler::compile`]; `42804` if it is of another type.
+    pub fn condition(&mut self, tree: &Tree, of: &str) -> Result<Expr, SqlError> {
+        let compiled = self.compile(tree)?;
+        if !matches!(compiled.kind(), SqlType::Bool | SqlType::Unknown) {
+            return Err(SqlError::new(
+                code::DATATYPE_MISMATCH,
+                format!(
+                    "argument of {of} must be type boolean, not type {}",
+                    compiled.kind().name()
+                ),
+            ));
+        }
+        self.coerce(compiled, TypeSpec::plain(SqlType::Bool), Coercion::Implicit)
+    }
+
+    /// An expression whose type is decided: text, if nothing else says.
+    ///
+    /// # Errors
+    /// Those of [`Compiler::compile`].
+    pub fn decided(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
+        let compiled = self.compile(tree)?;
+        if compiled.kind() != SqlType::Unknown {
+            return Ok(compiled);
+        }
+        let text = TypeSpec::plain(SqlType::Text);
+        let expr = self.coerce(compiled, text, Coercion::Implicit)?;
+        Ok(Typed { expr, spec: text })
+    }
+
+    fn compile_or_group(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
+        let Some(grouping) = self.grouping.take() else {
+            return self.compile_tree(tree);
+        };
+        // One of the keys, as it stands.
+        let key = match matches!(tree, Tree::Value(_)) {
+            true => None,
+            false => match self.compile_tree(tree) {
+                Ok(plain) => grouping.key(&plain),
+                Err(_) => None,
+            },
+        };
+        let found = match (key, tree) {
+            (Some(key), _) => Ok(Some(key)),
+            (None, Tree::Function(function)) => self.aggregate(function, grouping),
+            (None, Tree::Identifier(_) | Tree::CompoundIdentifier(_)) => {
+                // What is wrong with the name goes first.
+                self.compile_tree(tree).and_then(|_| {
+                    Err(SqlError::new(
+                        code::GROUPING,
+                        format!(
+                            "column \"{tree}\" must appear in the GROUP BY clause or be used in an aggregate function"
+                        ),
+                    ))
+                })
+            }
+            _ => Ok(None),
+        };
+        self.grouping = Some(grouping);
+        match found? {
+            Some(typed) => Ok(typed),
+            None => self.compile_tree(tree),
+        }
+    }
+
+    /// An aggregate, if the function is one: its place in the row of a group.
+    fn aggregate(
+        &mut self,
+        function: &ast::Function,
+        grouping: &mut Grouping,
+    ) -> Result<Option<Typed>, SqlError> {
+        let Some(kind) = Aggregate::named(&function_name(function)?) else {
+            return Ok(None);
+        };
+        if function.over.is_some() {
+            return Err(SqlError::unsupported("window functions are not supported"));
+        }
+        if !function.within_group.is_empty() {
+            return Err(SqlError::unsupported("WITHIN GROUP is not supported"));
+        }
+        let FunctionArguments::List(list) = &function.args else {
+            return Err(SqlError::syntax(
+                "an aggregate needs arguments in parentheses",
+            ));
+        };
+        let is_distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
+        let argument = match list.args.as_slice() {
+            [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] => None,
+            [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] => {
+                Some(self.decided(argument)?)
+            }
+            _ => {
+                return Err(SqlError::unsupported(format!(
+                    "aggregates with these arguments are not supported: {function}"
+                )));
+            }
+        };
+        if !list.clauses.is_empty() {
+            return Err(SqlError::unsupported(format!(
+                "clauses inside of aggregates are not supported: {function}"
+            )));
+        }
+        let filter = match &function.filter {
+            Some(filter) => Some(self.condition(filter, "FILTER")?),
+            None => None,
+        };
+        let aggregate = Aggregate::new(kind, argument, is_distinct, filter)?;
+        Ok(Some(grouping.add(aggregate)))
+    }
+
+    fn compile_tree(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
+        match tree {
+            Tree::Nested(inner) => self.compile(inner),
+            Tree::Identifier(name) => self.column(None, &name_of(name)),
+            Tree::CompoundIdentifier(names) => self.compound(names),
+            Tree::Value(value) => self.value(&value.value),
+            Tree::BinaryOp { left, op, right } => self.binary(tree, left, op, right),
+            Tree::UnaryOp { op, expr } => self.unary(*op, expr),
+            Tree::IsNull(inner) => self.is_null(inner, false),
+            Tree::IsNotNull(inner) => self.is_null(inner, true),
+            Tree::IsTrue(inner) => self.is_bool(inner, true, false),
+            Tree::IsNotTrue(inner) => self.is_bool(inner, true, true),
+            Tree::IsFalse(inner) => self.is_bool(inner, false, false),
+            Tree::IsNotFalse(inner) => self.is_bool(inner, false, true),
+            Tree::IsUnknown(inner) => self.is_null(inner, false),
+            Tree::IsNotUnknown(inner) => self.is_null(inner, true),
+            Tree::IsDistinctFrom(left, right) => self.distinct(left, right, false),
+            Tree::IsNotDistinctFrom(left, right) => self.distinct(left, right, true),
+            Tree::Between {
+                expr,
+                negated,
+                low,
+                high,
+            } => self.between(expr, *negated, low, high),
+            Tree::In {
+                expr,
+                target,
+                negated,
+                ..
+            } => self.in_list(expr, target, *negated),
+            Tree::AnyOp {
+                left,
+                compare_op: ast::BinaryOperator::Eq,
+                right,
+                ..
+            } if let Tree::Array(array) = &**right => self.one_of(left, &array.elem, false),
+            Tree::AllOp {
+                left,
+                compare_op: ast::BinaryOperator::NotEq,
+                right,
+            } if let Tree::Array(array) = &**right => self.one_of(left, &array.elem, true),
+            Tree::Like {
+                negated,
+                any: false,
+                expr,
+                pattern,
+                escape_char,
+            } => self.like(expr, pattern, escape_char.as_deref(), false, *negated),
+            Tree::ILike {
+                negated,
+                any: false,
+                expr,
+                pattern,
+                escape_char,
+            } => self.like(expr, pattern, escape_char.as_deref(), true, *negated),
+            Tree::Cast {
+                kind: CastKind::Cast | CastKind::DoubleColon,
+                expr,
+                data_type,
+                format: None,
+            } => {
+                let to = TypeSpec::of_data_type(data_type)?;
+                self.cast(expr, to)
+            }
+            Tree::TypedString(typed) => {
+                let to = TypeSpec::of_data_type(&typed.data_type)?;
+                let value = literal_value(&typed.value.value)?;
+                let expr = self.coerce(value, to, Coercion::Explicit)?;
+                Ok(Typed { expr, spec: to })
+            }
+            Tree::Case {
+                operand,
+                conditions,
+                else_result,
+                ..
+            } => self.case(operand.as_deref(), conditions, else_result.as_deref()),
+            Tree::Function(function) => self.function(function),
+            Tree::Extract { field, expr, .. } => {
+                let part = field.to_string().to_lowercase();
+                let part = Typed::new(Expr::Literal(Value::Text(part)), SqlType::Text);
+                let value = self.compile(expr)?;
+                self.call("extract", vec![part, value])
+            }
+            Tree::Ceil {
+                expr,
+                field: CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime),
+            } => self.call_with("ceil", &[expr]),
+            Tree::Floor {
+                expr,
+                field: CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime),
+            } => self.call_with("floor", &[expr]),
+            Tree::Position { expr, r#in } => self.call_with("strpos", &[r#in, expr]),
+            Tree::Substring {
+                expr,
+                substring_from,
+                substring_for,
+                ..
+            } => self.substring(expr, substring_from.as_deref(), substring_for.as_deref()),
+            Tree::Trim {
+                trim_where,
+                trim_what,
+                expr,
+                trim_characters,
+            } => {
+                let name = match trim_where {
+                    Some(TrimWhereField::Leading) => "ltrim",
+                    Some(TrimWhereField::Trailing) => "rtrim",
+                    _ => "btrim",
+                };
+                let what = trim_what.as_deref();
+                let what = what.or_else(|| trim_characters.as_ref()?.first());
+                match what {
+                    Some(what) => self.call_with(name, &[expr, what]),
+                    None => self.call_with(name, &[expr]),
+                }
+            }
+            // All texts are ordered by their bytes, whatever collation is named.
+            Tree::Collate { expr, .. } => self.compile(expr),
+            Tree::AtTimeZone { .. } => Err(SqlError::unsupported(
+                "AT TIME ZONE is not supported: all times are UTC",
+            )),
+            Tree::Interval(_) => Err(SqlError::unsupported(
+                "an interval is supported only where it is added to or subtracted from a time",
+            )),
+            Tree::Subquery(_) | Tree::Exists { .. } => {
+                Err(SqlError::unsupported("subqueries are not supported"))
+            }
+            other => Err(SqlError::unsupported(format!(
+                "the expression {} is not supported",
+                crate::position::excerpt(&other.to_string())
+            ))),
+        }
+    }
+
+    fn column(&mut self, table: Option<&str>, name: &str) -> Result<Typed, SqlError> {
+        if self.grouping.is_some() {
+            return Err(SqlError::new(
+                code::GROUPING,
+                format!("column \"{name}\" must appear in the GROUP BY clause"),
+            ));
+        }
+        let parameter = self.parameters.of_name(name).filter(|_| table.is_none());
+        match self.scope.find(table, name) {
+            Err(error) if error.code == code::UNKNOWN_COLUMN && parameter.is_some() => {
+                let (number, kind) = parameter.unwrap_or((0, SqlType::Unknown));
+                Ok(Typed::new(Expr::Parameter(number), kind))
+            }
+            Ok(column) => Ok(Typed {
+                expr: Expr::Column(column.place),
+                spec: column.spec,
+            }),
+            // Words that are functions without parentheses.
+            Err(error) => match table {
+                None => match name {
+                    "current_date" | "current_timestamp" | "current_user" | "session_user"
+                    | "user" | "localtimestamp" | "current_role" | "current_catalog"
+                    | "current_schema" => self.call(name, Vec::new()),
+                    _ => Err(error),
+                },
+                Some(_) => Err(error),
+            },
+        }
+    }
+
+    fn compound(&mut self, names: &[ast::Ident]) -> Result<Typed, SqlError> {
+        match names {
+            [table, column] => self.column(Some(&name_of(table)), &name_of(column)),
+            // With the schema before the table.
+            [_, table, column] => self.column(Some(&name_of(table)), &name_of(column)),
+            _ => Err(SqlError::syntax("a column's name has too many parts")),
+        }
+    }
+
+    fn value(&mut self, literal: &ast::Value) -> Result<Typed, SqlError> {
+        if let ast::Value::Placeholder(text) = literal {
+            let (number, kind) = self.parameters.of_placeholder(text)?;
+            return Ok(Typed::new(Expr::Parameter(number), kind));
+        }
+        literal_value(literal)
+    }
+}

@@ -1,0 +1,346 @@
+//! Expressions evaluated over rows.
+
+use super::arithmetic::{calculate, negate, shift};
+use super::cast::cast;
+use super::function_calls::call;
+use super::{Case, Expr, Like};
+use crate::database::Database;
+use crate::error::SqlError;
+use crate::sequences::Draws;
+use crate::settings::Settings;
+use sardonyx::RowRef;
+use sardonyx::schema::{Value, ValueRef};
+use sardonyx_storage::store::PageRead;
+use sardonyx_table::TableError;
+use sardonyx_table::condition::compare;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// A row whose columns are read by their places.
+pub(crate) trait InputRow {
+    /// The value at a place; null if there is none.
+    fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError>;
+}
+
+impl<P> InputRow for RowRef<'_, P>
+where
+    P: PageRead + ?Sized,
+    TableError: From<P::Error>,
+{
+    fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError> {
+        Ok(self.get_at(place)?)
+    }
+}
+
+/// A row of values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Values<'a>(pub &'a [Value]);
+
+impl InputRow for Values<'_> {
+    fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError> {
+        Ok(self.0.get(place).map_or(ValueRef::Null, Value::as_ref))
+    }
+}
+
+/// What a statement is run with, besides its parameters.
+#[derive(Debug)]
+pub(crate) struct StatementContext {
+    pub database: Arc<Database>,
+    /// When the transaction began, in microseconds since 1970.
+    pub transaction_started: i64,
+    /// When the statement began.
+    pub statement_started: i64,
+    pub user: Arc<str>,
+    pub settings: RefCell<Settings>,
+    /// What random values are made of.
+    pub seed: [u64; 2],
+    /// Random values that were made.
+    pub made: std::cell::Cell<u64>,
+    pub draws: RefCell<Draws>,
+}
+
+/// What an expression is evaluated with, besides a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Environment<'a> {
+    pub parameters: &'a [Value],
+    pub context: &'a StatementContext,
+}
+
+/// A value: borrowed from a row or an expression, or computed.
+#[derive(Clone, Debug)]
+pub(crate) enum Datum<'a> {
+    Borrowed(ValueRef<'a>),
+    Owned(Value),
+}
+
+impl Datum<'_> {
+    pub const NULL: Datum<'static> = Datum::Owned(Value::Null);
+
+    pub fn as_ref(&self) -> ValueRef<'_> {
+        match self {
+            Datum::Borrowed(value) => *value,
+            Datum::Owned(value) => value.as_ref(),
+        }
+    }
+
+    pub fn into_value(self) -> Value {
+        match self {
+            Datum::Borrowed(value) => value.to_value(),
+            Datum::Owned(value) => value,
+        }
+    }
+
+    pub fn is_null(&self) -> bool {
+        self.as_ref() == ValueRef::Null
+    }
+}
+
+fn truth(value: Option<bool>) -> Datum<'static> {
+    Datum::Owned(value.map_or(Value::Null, Value::Bool))
+}
+
+impl Expr {
+    /// The value for a row.
+    ///
+    /// # Errors
+    /// What cannot be computed: a division by zero, a number out of range; a row that cannot be read.
+    pub fn evaluate<'a>(
+        &'a self,
+        row: &'a dyn InputRow,
+        with: &Environment<'a>,
+    ) -> Result<Datum<'a>, SqlError> {
+        Ok(match self {
+            Expr::Literal(value) => Datum::Borrowed(value.as_ref()),
+            Expr::Parameter(number) => {
+                let value = with.parameters.get(*number);
+                Datum::Borrowed(value.map_or(ValueRef::Null, Value::as_ref))
+            }
+            Expr::Column(place) => Datum::Borrowed(row.value(*place)?),
+            Expr::Compare(comparison, sides) => {
+                let (left, right) = (sides.0.evaluate(row, with)?, sides.1.evaluate(row, with)?);
+                let order = compare(left.as_ref(), right.as_ref());
+                truth(order.map(|order| comparison.accepts(order)))
+            }
+            Expr::And(_) | Expr::Or(_) | Expr::Not(_) | Expr::In(..) => {
+                truth(self.truth(row, with)?)
+            }
+            Expr::Distinct(sides, negated) => {
+                let (left, right) = (sides.0.evaluate(row, with)?, sides.1.evaluate(row, with)?);
+                truth(Some(are_same(left.as_ref(), right.as_ref()) == *negated))
+            }
+            Expr::IsNull(part) => truth(Some(part.evaluate(row, with)?.is_null())),
+            Expr::IsBool(part, wanted) => truth(Some(part.truth(row, with)? == Some(*wanted))),
+            Expr::Like(like) => truth(like.evaluate(row, with)?),
+            Expr::Case(case) => return case.evaluate(row, with),
+            Expr::Coalesce(parts) => {
+                for part in parts {
+                    let value = part.evaluate(row, with)?;
+                    if !value.is_null() {
+                        return Ok(value);
+                    }
+                }
+                Datum::NULL
+            }
+            Expr::Arithmetic(operation, kind, sides) => {
+                let (left, right) = (sides.0.evaluate(row, with)?, sides.1.evaluate(row, with)?);
+                Datum::Owned(calculate(*operation, *kind, left.as_ref(), right.as_ref())?)
+            }
+            Expr::Negate(kind, part) => {
+                let value = part.evaluate(row, with)?;
+                Datum::Owned(negate(*kind, value.as_ref())?)
+            }
+            Expr::Shift(part, interval, kind) => {
+                let value = part.evaluate(row, with)?;
+                Datum::Owned(shift(value.as_ref(), interval, *kind)?)
+            }
+            Expr::Cast(part, from, to, explicit) => {
+                let value = part.evaluate(row, with)?;
+                Datum::Owned(cast(value.as_ref(), *from, *to, *explicit)?)
+            }
+            Expr::Call(function, arguments) => {
+                let mut values = Vec::with_capacity(arguments.len());
+                for argument in arguments {
+                    values.push(argument.evaluate(row, with)?);
+                }
+                Datum::Owned(call(*function, &values, with)?)
+            }
+        })
+    }
+
+    /// Whether it is true for a row; `None` if it is null.
+    ///
+    /// # Errors
+    /// Those of [`Expr::evaluate`].
+    pub fn truth(
+        &self,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<Option<bool>, SqlError> {
+        // The first that decides ends it; a null leaves it open.
+        let until = |parts: &[Expr], decides: bool| {
+            let mut all = Some(!decides);
+            for part in parts {
+                match part.truth(row, with)? {
+                    Some(value) if value == decides => return Ok(Some(decides)),
+                    Some(_) => {}
+                    None => all = None,
+                }
+            }
+            Ok(all)
+        };
+        match self {
+            Expr::And(parts) => until(parts, false),
+            Expr::Or(parts) => until(parts, true),
+            Expr::Not(part) => Ok(part.truth(row, with)?.map(|value| !value)),
+            Expr::In(part, list) => {
+                let value = part.evaluate(row, with)?;
+                let mut found = Some(false);
+                for item in list {
+                    let item = item.evaluate(row, with)?;
+                    match compare(value.as_ref(), item.as_ref()) {
+                        Some(order) if order.is_eq() => return Ok(Some(true)),
+                        Some(_) => {}
+                        None => found = None,
+                    }
+                }
+                Ok(found)
+            }
+            other => match other.evaluate(row, with)?.as_ref() {
+                ValueRef::Bool(value) => Ok(Some(value)),
+                _ => Ok(None),
+            },
+        }
+    }
+
+    /// Whether a row meets it as a condition.
+    ///
+    /// # Errors
+    /// Those of [`Expr::evaluate`].
+    pub fn holds(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<bool, SqlError> {
+        Ok(self.truth(row, with)? == Some(true))
+    }
+
+    /// Its value where no row is read.
+    ///
+    /// # Errors
+    /// Those of [`Expr::evaluate`].
+    pub fn constant(&self, with: &Environment<'_>) -> Result<Value, SqlError> {
+        Ok(self.evaluate(&Values(&[]), with)?.into_value())
+    }
+}
+
+/// Whether two values are the same, nulls, too.
+pub(crate) fn are_same(left: ValueRef<'_>, right: ValueRef<'_>) -> bool {
+    match (left, right) {
+        (ValueRef::Null, ValueRef::Null) => true,
+        (left, right) => compare(left, right).is_some_and(|order| order.is_eq()),
+    }
+}
+
+impl Case {
+    fn evaluate<'a>(
+        &'a self,
+        row: &'a dyn InputRow,
+        with: &Environment<'a>,
+    ) -> Result<Datum<'a>, SqlError> {
+        for (condition, result) in &self.arms {
+            if condition.holds(row, with)? {
+                return result.evaluate(row, with);
+            }
+        }
+        self.otherwise.evaluate(row, with)
+    }
+}
+
+impl Like {
+    fn evaluate(
+        &self,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<Option<bool>, SqlError> {
+        let (text, pattern) = (
+            self.text.evaluate(row, with)?,
+            self.pattern.evaluate(row, with)?,
+        );
+        let (ValueRef::Text(text), ValueRef::Text(pattern)) = (text.as_ref(), pattern.as_ref())
+        else {
+            return Ok(None);
+        };
+        Ok(Some(match self.ignores_case {
+            true => matches(&text.to_lowercase(), &pattern.to_lowercase(), self.escape),
+            false => matches(text, pattern, self.escape),
+        }))
+    }
+}
+
+/// Whether a text is like a pattern: `%` stands for any characters, `_` for one. Takes time in proportion to the product
+/// of their lengths at most, and no memory.
+fn matches(text: &str, pattern: &str, escape: Option<char>) -> bool {
+    let step = |pattern: &mut std::str::Chars<'_>| {
+        let next = pattern.next()?;
+        if Some(next) == escape {
+            return Some((pattern.next().unwrap_or(next), true));
+        }
+        Some((next, false))
+    };
+    let (mut text, mut pattern) = (text.chars(), pattern.chars());
+    // Where to go on after the last `%`, one character later each time.
+    let mut again: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
+    loop {
+        let mut rest = pattern.clone();
+        match step(&mut rest) {
+            Some(('%', false)) => {
+                pattern = rest.clone();
+                again = Some((text.clone(), rest));
+                continue;
+            }
+            Some((wanted, literal)) => {
+                let mut ahead = text.clone();
+                if let Some(found) = ahead.next()
+                    && (found == wanted || (wanted == '_' && !literal))
+                {
+                    (text, pattern) = (ahead, rest);
+                    continue;
+                }
+            }
+            None if text.as_str().is_empty() => return true,
+            None => {}
+        }
+        let Some((from, behind)) = &mut again else {
+            return false;
+        };
+        if from.next().is_none() {
+            return false;
+        }
+        (text, pattern) = (from.clone(), behind.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn patterns() {
+        for (text, pattern, expected) in [
+            ("", "", true),
+            ("", "%", true),
+            ("abc", "abc", true),
+            ("abc", "a%", true),
+            ("abc", "%c", true),
+            ("abc", "a_c", true),
+            ("abc", "a_", false),
+            ("abcabc", "%bc", true),
+            ("a%c", "a\\%c", true),
+            ("abc", "a\\%c", false),
+            ("äö", "_ö", true),
+            ("aaaaaaaaab", "%a%a%b", true),
+        ] {
+            assert_eq!(
+                matches(text, pattern, Some('\\')),
+                expected,
+                "{text} {pattern}"
+            );
+        }
+    }
+}

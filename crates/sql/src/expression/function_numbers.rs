@@ -1,0 +1,99 @@
+//! Functions of numbers, by the rules of their types: floats stay floats, all others are exact.
+
+use super::Datum;
+use super::arithmetic::{decimal_of, divide_rounded, float_of, rounded};
+use super::function_calls::int_at;
+use super::functions::Function;
+use crate::error::{SqlError, code};
+use sardonyx::schema::{Value, ValueRef};
+
+pub(super) fn numbers(function: Function, values: &[Datum<'_>]) -> Result<Value, SqlError> {
+    let value = values[0].as_ref();
+    let digits = values.get(1).map(|_| int_at(values, 1).unwrap_or(0));
+    if let ValueRef::Float(value) = value {
+        return Ok(Value::Float(match function {
+            Function::Abs => value.abs(),
+            Function::Sign if value == 0.0 => 0.0,
+            Function::Sign => value.signum(),
+            Function::Ceil => value.ceil(),
+            Function::Floor => value.floor(),
+            Function::Round => value.round_ties_even(),
+            _ => value.trunc(),
+        }));
+    }
+    let is_whole = matches!(value, ValueRef::Int(_));
+    let too_large = || SqlError::new(code::OUT_OF_RANGE, "numeric out of range");
+    let (units, scale) = decimal_of(value).ok_or_else(too_large)?;
+    let power = 10_i128.checked_pow(scale.into()).ok_or_else(too_large)?;
+    let whole = |units: i128| Ok(Value::Decimal(units, 0));
+    match function {
+        Function::Abs => {
+            let units = units.checked_abs().ok_or_else(too_large)?;
+            match is_whole {
+                true => i64::try_from(units)
+                    .map(|v| Value::Int(v.into()))
+                    .map_err(|_| too_large()),
+                false => Ok(Value::Decimal(units, scale)),
+            }
+        }
+        Function::Sign => whole(units.signum()),
+        Function::Floor => whole(units.div_euclid(power)),
+        Function::Ceil => {
+            let up = i128::from(units.rem_euclid(power) != 0);
+            whole(units.div_euclid(power) + up)
+        }
+        Function::Round | Function::Trunc => {
+            let to = digits.unwrap_or(0);
+            if to >= 0 {
+                let to = (to.min(38)) as u8;
+                let units = match function {
+                    Function::Round => rounded(units, scale, to),
+                    _ if to >= scale => rounded(units, scale, to),
+                    _ => 10_i128
+                        .checked_pow(u32::from(scale - to))
+                        .map(|power| units / power),
+                };
+                return Ok(Value::Decimal(units.ok_or_else(too_large)?, to));
+            }
+            // Before the point.
+            let zeros = u32::try_from(to.unsigned_abs()).unwrap_or(u32::MAX);
+            let Some(unit) = 10_i128.checked_pow(zeros) else {
+                return whole(0);
+            };
+            let Some(divisor) = unit.checked_mul(power) else {
+                return whole(0);
+            };
+            let count = match function {
+                Function::Round => divide_rounded(units, divisor),
+                _ => units / divisor,
+            };
+            whole(count.checked_mul(unit).ok_or_else(too_large)?)
+        }
+        _ => Err(too_large()),
+    }
+}
+
+pub(super) fn floats(function: Function, values: &[Datum<'_>]) -> Result<Value, SqlError> {
+    let x = float_of(values[0].as_ref());
+    let wrong = |code, message: &str| Err(SqlError::new(code, message));
+    let result = match function {
+        Function::Power => x.powf(float_of(values[1].as_ref())),
+        Function::Sqrt if x < 0.0 => {
+            return wrong("2201F", "cannot take square root of a negative number");
+        }
+        Function::Sqrt => x.sqrt(),
+        Function::Exp => x.exp(),
+        Function::Ln | Function::Log if x == 0.0 => {
+            return wrong("2201E", "cannot take logarithm of zero");
+        }
+        Function::Ln | Function::Log if x < 0.0 => {
+            return wrong("2201E", "cannot take logarithm of a negative number");
+        }
+        Function::Ln => x.ln(),
+        _ => x.log10(),
+    };
+    match result.is_infinite() && x.is_finite() {
+        true => wrong(code::OUT_OF_RANGE, "value out of range: overflow"),
+        false => Ok(Value::Float(result)),
+    }
+}

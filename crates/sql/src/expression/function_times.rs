@@ -1,0 +1,93 @@
+//! Functions of days and times.
+
+use super::arithmetic::DAY;
+use crate::error::{SqlError, code};
+use sardonyx::schema::{Value, ValueRef};
+use sardonyx_table::value_text::{date_of, days_of};
+
+/// Days and microseconds of the day.
+pub(super) fn moment(value: ValueRef<'_>) -> (i64, i64) {
+    match value {
+        ValueRef::Timestamp(micros) => (micros.div_euclid(DAY), micros.rem_euclid(DAY)),
+        ValueRef::Date(days) => (days.into(), 0),
+        ValueRef::Time(time) => (0, time),
+        _ => (0, 0),
+    }
+}
+
+pub(super) fn date_part(part: &str, value: ValueRef<'_>) -> Result<Value, SqlError> {
+    let (days, time) = moment(value);
+    let (year, month, day) = date_of(days);
+    // 1970-01-01 was a Thursday; Sunday is 0.
+    let weekday = (days + 4).rem_euclid(7);
+    let seconds = time / 1_000_000;
+    let whole = |value: i64| Ok(Value::Decimal(value.into(), 0));
+    match part.trim_matches('"').to_ascii_lowercase().as_str() {
+        "year" | "years" => whole(year),
+        "month" | "months" => whole(month.into()),
+        "day" | "days" => whole(day.into()),
+        "quarter" => whole(i64::from(month - 1) / 3 + 1),
+        "decade" => whole(year.div_euclid(10)),
+        "century" => whole((year - 1).div_euclid(100) + 1),
+        "dow" | "dayofweek" => whole(weekday),
+        "isodow" => whole(if weekday == 0 { 7 } else { weekday }),
+        "doy" | "dayofyear" => whole(days - days_of(year, 1, 1).unwrap_or(days) + 1),
+        "week" => whole(iso_week(days).1),
+        "isoyear" => whole(iso_week(days).0),
+        "hour" | "hours" => whole(seconds / 3600),
+        "minute" | "minutes" => whole(seconds / 60 % 60),
+        "second" | "seconds" => Ok(Value::Decimal(i128::from(time % 60_000_000), 6)),
+        "milliseconds" | "millisecond" => Ok(Value::Decimal(i128::from(time % 60_000_000), 3)),
+        "microseconds" | "microsecond" => whole(time % 60_000_000),
+        "epoch" => Ok(Value::Decimal(
+            i128::from(days) * i128::from(DAY) + i128::from(time),
+            6,
+        )),
+        other => Err(SqlError::new(
+            code::INVALID_PARAMETER_VALUE,
+            format!("unit \"{other}\" is not supported"),
+        )),
+    }
+}
+
+/// The year and week, both of ISO 8601: that of the week's Thursday.
+pub(super) fn iso_week(days: i64) -> (i64, i64) {
+    let thursday = days - (days + 3).rem_euclid(7) + 3;
+    let (year, _, _) = date_of(thursday);
+    (
+        year,
+        (thursday - days_of(year, 1, 1).unwrap_or(thursday)) / 7 + 1,
+    )
+}
+
+pub(super) fn date_trunc(part: &str, value: ValueRef<'_>) -> Result<Value, SqlError> {
+    let (days, time) = moment(value);
+    let (year, month, _) = date_of(days);
+    let start = |year, month| days_of(year, month, 1).unwrap_or(days);
+    let (days, time) = match part.to_ascii_lowercase().as_str() {
+        "microseconds" => (days, time),
+        "milliseconds" => (days, time - time % 1000),
+        "second" => (days, time - time % 1_000_000),
+        "minute" => (days, time - time % 60_000_000),
+        "hour" => (days, time - time % 3_600_000_000),
+        "day" => (days, 0),
+        "week" => (days - (days + 3).rem_euclid(7), 0),
+        "month" => (start(year, month), 0),
+        "quarter" => (start(year, (month - 1) / 3 * 3 + 1), 0),
+        "year" => (start(year, 1), 0),
+        "decade" => (start(year.div_euclid(10) * 10, 1), 0),
+        "century" => (start((year - 1).div_euclid(100) * 100 + 1, 1), 0),
+        other => {
+            return Err(SqlError::new(
+                code::INVALID_PARAMETER_VALUE,
+                format!("unit \"{other}\" is not supported"),
+            ));
+        }
+    };
+    let micros = days
+        .checked_mul(DAY)
+        .and_then(|micros| micros.checked_add(time));
+    micros
+        .map(Value::Timestamp)
+        .ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range"))
+}

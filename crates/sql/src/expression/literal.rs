@@ -1,0 +1,82 @@
+//! Literals of a text's tree as values with types.
+
+use super::{Expr, Typed};
+use crate::error::{SqlError, code};
+use crate::text::decode_numeric;
+use crate::types::SqlType;
+use sardonyx::schema::Value;
+use sqlparser::ast::Value as Literal;
+
+/// A literal: a number has the narrowest type that has it; what stands in quotes has none yet.
+pub(crate) fn literal_value(literal: &Literal) -> Result<Typed, SqlError> {
+    let text = |text: &str| {
+        Typed::new(
+            Expr::Literal(Value::Text(text.to_string())),
+            SqlType::Unknown,
+        )
+    };
+    Ok(match literal {
+        Literal::Null => Typed::new(Expr::Literal(Value::Null), SqlType::Unknown),
+        Literal::Boolean(value) => Typed::new(Expr::Literal(Value::Bool(*value)), SqlType::Bool),
+        Literal::Number(digits, _) => number(digits)?,
+        Literal::SingleQuotedString(content)
+        | Literal::EscapedStringLiteral(content)
+        | Literal::UnicodeStringLiteral(content)
+        | Literal::NationalStringLiteral(content) => text(content),
+        Literal::DollarQuotedString(quoted) => text(&quoted.value),
+        Literal::HexStringLiteral(digits) => text(&format!("\\x{digits}")),
+        other => {
+            return Err(SqlError::unsupported(format!(
+                "the literal {other} is not supported"
+            )));
+        }
+    })
+}
+
+fn number(digits: &str) -> Result<Typed, SqlError> {
+    let wrong = || SqlError::syntax(format!("\"{digits}\" is no number"));
+    let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit());
+    if is_whole && let Ok(value) = digits.parse::<i128>() {
+        let fits = |kind: SqlType| {
+            let range = kind.integer_range();
+            range.is_some_and(|(low, high)| (low..=high).contains(&value))
+        };
+        return Ok(match (fits(SqlType::Int4), fits(SqlType::Int8)) {
+            (true, _) => Typed::new(Expr::Literal(Value::Int(value)), SqlType::Int4),
+            (_, true) => Typed::new(Expr::Literal(Value::Int(value)), SqlType::Int8),
+            _ => Typed::new(Expr::Literal(Value::Decimal(value, 0)), SqlType::Numeric),
+        });
+    }
+    if let Some((mantissa, exponent)) = digits.split_once(['e', 'E']) {
+        let exponent: i32 = exponent.parse().map_err(|_| wrong())?;
+        let value = decode_numeric(mantissa).ok_or_else(wrong)?;
+        if let Ok(Value::Decimal(units, scale)) = value {
+            let scale = i32::from(scale) - exponent;
+            let scaled = match scale {
+                0..=38 => Some(Value::Decimal(units, scale as u8)),
+                -38..0 => 10_i128
+                    .checked_pow(scale.unsigned_abs())
+                    .and_then(|power| units.checked_mul(power))
+                    .map(|units| Value::Decimal(units, 0)),
+                _ => None,
+            };
+            if let Some(value) = scaled {
+                return Ok(Typed::new(Expr::Literal(value), SqlType::Numeric));
+            }
+        }
+        // Beyond what a numeric has here.
+        let value: f64 = digits.parse().map_err(|_| wrong())?;
+        return Ok(Typed::new(
+            Expr::Literal(Value::Float(value)),
+            SqlType::Float8,
+        ));
+    }
+    match decode_numeric(digits) {
+        Some(Ok(value)) => Ok(Typed::new(Expr::Literal(value), SqlType::Numeric)),
+        Some(Err(())) => Err(SqlError::new(
+            code::OUT_OF_RANGE,
+            format!("the number {digits} has more than 38 digits"),
+        )),
+        None => Err(wrong()),
+    }
+}

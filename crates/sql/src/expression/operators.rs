@@ -1,0 +1,284 @@
+//! Operators, compiled: chosen by the types of their sides, as PostgreSQL chooses.
+
+use super::arithmetic::{Arithmetic, Interval};
+use super::cast::Coercion;
+use super::compile::Compiler;
+use super::predicates::boolean;
+use super::{Comparison, Expr, Typed, literal_value};
+use crate::error::{SqlError, code};
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::Value;
+use sqlparser::ast::{self, BinaryOperator, Expr as Tree, UnaryOperator};
+
+impl Compiler<'_> {
+    pub(super) fn unary(
+        &mut self,
+        operator: UnaryOperator,
+        tree: &Tree,
+    ) -> Result<Typed, SqlError> {
+        match operator {
+            UnaryOperator::Not => {
+                let inner = self.condition(tree, "NOT")?;
+                Ok(boolean(inner, true))
+            }
+            UnaryOperator::Minus | UnaryOperator::Plus => {
+                // A negative literal, which may be one below the greatest positive one.
+                if let (UnaryOperator::Minus, Tree::Value(value)) = (operator, tree)
+                    && let ast::Value::Number(digits, _) = &value.value
+                {
+                    return negative_literal(digits);
+                }
+                let mut typed = self.compile(tree)?;
+                if typed.kind() == SqlType::Unknown {
+                    let spec = TypeSpec::plain(SqlType::Float8);
+                    typed = Typed {
+                        expr: self.coerce(typed, spec, Coercion::Implicit)?,
+                        spec,
+                    };
+                }
+                if !typed.kind().is_number() {
+                    return Err(no_operator("-", SqlType::Unknown, typed.kind()));
+                }
+                Ok(match operator {
+                    UnaryOperator::Plus => typed,
+                    _ => Typed::new(
+                        Expr::Negate(typed.kind(), Box::new(typed.expr)),
+                        typed.spec.kind,
+                    ),
+                })
+            }
+            other => Err(SqlError::unsupported(format!(
+                "the operator {other} is not supported"
+            ))),
+        }
+    }
+
+    pub(super) fn binary(
+        &mut self,
+        tree: &Tree,
+        left: &Tree,
+        operator: &BinaryOperator,
+        right: &Tree,
+    ) -> Result<Typed, SqlError> {
+        let comparison = match operator {
+            BinaryOperator::And | BinaryOperator::Or => return self.chain(tree, operator),
+            BinaryOperator::Eq => Some(Comparison::Equal),
+            BinaryOperator::NotEq => Some(Comparison::Unequal),
+            BinaryOperator::Lt => Some(Comparison::Less),
+            BinaryOperator::LtEq => Some(Comparison::LessOrEqual),
+            BinaryOperator::Gt => Some(Comparison::Greater),
+            BinaryOperator::GtEq => Some(Comparison::GreaterOrEqual),
+            _ => None,
+        };
+        if let Some(comparison) = comparison {
+            return self.compare_trees(left, comparison, right);
+        }
+        let arithmetic = match operator {
+            BinaryOperator::Plus => Arithmetic::Add,
+            BinaryOperator::Minus => Arithmetic::Subtract,
+            BinaryOperator::Multiply => Arithmetic::Multiply,
+            BinaryOperator::Divide => Arithmetic::Divide,
+            BinaryOperator::Modulo => Arithmetic::Modulo,
+            BinaryOperator::PGExp => Arithmetic::Power,
+            BinaryOperator::BitwiseAnd => Arithmetic::And,
+            BinaryOperator::BitwiseOr => Arithmetic::Or,
+            BinaryOperator::PGBitwiseXor => Arithmetic::Xor,
+            BinaryOperator::PGBitwiseShiftLeft => Arithmetic::ShiftLeft,
+            BinaryOperator::PGBitwiseShiftRight => Arithmetic::ShiftRight,
+            BinaryOperator::StringConcat => return self.concatenate(left, right),
+            other => {
+                return Err(SqlError::unsupported(format!(
+                    "the operator {other} is not supported"
+                )));
+            }
+        };
+        if let Tree::Interval(interval) = right {
+            return self.shifted(left, arithmetic, interval);
+        }
+        let (left, right) = (self.compile(left)?, self.compile(right)?);
+        self.arithmetic(arithmetic, operator, left, right)
+    }
+
+    pub(super) fn concatenate(&mut self, left: &Tree, right: &Tree) -> Result<Typed, SqlError> {
+        let (left, right) = (self.compile(left)?, self.compile(right)?);
+        if !left.kind().is_text() && !right.kind().is_text() {
+            return Err(no_operator("||", left.kind(), right.kind()));
+        }
+        let text = TypeSpec::plain(SqlType::Text);
+        let left = self.coerce(left, text, Coercion::Explicit)?;
+        let right = self.coerce(right, text, Coercion::Explicit)?;
+        let sides = Box::new((left, right));
+        Ok(Typed::new(
+            Expr::Arithmetic(Arithmetic::Concatenate, SqlType::Text, sides),
+            SqlType::Text,
+        ))
+    }
+
+    pub(super) fn shifted(
+        &mut self,
+        left: &Tree,
+        operation: Arithmetic,
+        interval: &ast::Interval,
+    ) -> Result<Typed, SqlError> {
+        let value = self.compile(left)?;
+        let text = match &*interval.value {
+            Tree::Value(value) => match &value.value {
+                ast::Value::SingleQuotedString(text) => text.clone(),
+                ast::Value::Number(digits, _) => digits.clone(),
+                _ => String::new(),
+            },
+            _ => String::new(),
+        };
+        let text = match &interval.leading_field {
+            Some(unit) => format!("{text} {unit}"),
+            None => text,
+        };
+        let parsed = Interval::parse(&text).ok_or_else(|| {
+            SqlError::new(
+                code::INVALID_TEXT,
+                format!("invalid input syntax for type interval: \"{text}\""),
+            )
+        })?;
+        let span = match operation {
+            Arithmetic::Add => parsed,
+            Arithmetic::Subtract => parsed.negated(),
+            _ => {
+                return Err(SqlError::unsupported(
+                    "intervals are added and subtracted only",
+                ));
+            }
+        };
+        let kind = match value.kind() {
+            SqlType::Date => SqlType::Timestamp,
+            kind @ (SqlType::Timestamp | SqlType::Timestamptz | SqlType::Time) => kind,
+            other => return Err(no_operator("+", other, SqlType::Unknown)),
+        };
+        Ok(Typed::new(
+            Expr::Shift(Box::new(value.expr), span, kind),
+            kind,
+        ))
+    }
+
+    pub(super) fn arithmetic(
+        &mut self,
+        operation: Arithmetic,
+        operator: &BinaryOperator,
+        mut left: Typed,
+        mut right: Typed,
+    ) -> Result<Typed, SqlError> {
+        use SqlType::{Date, Int4, Unknown};
+        let wrong = |left: SqlType, right: SqlType| no_operator(&operator.to_string(), left, right);
+        // What has no type gets that of the other side.
+        match (left.kind(), right.kind()) {
+            (Unknown, Unknown) => return Err(wrong(Unknown, Unknown)),
+            (Unknown, known) if known.is_number() || known == Date => {
+                left = self.as_type(left, known)?;
+            }
+            (Date, Unknown) if operation != Arithmetic::Subtract => {
+                right = self.as_type(right, Int4)?;
+            }
+            (known, Unknown) if known.is_number() || known == Date => {
+                right = self.as_type(right, known)?;
+            }
+            _ => {}
+        }
+        let sides = |left: Typed, right: Typed| Box::new((left.expr, right.expr));
+        match (left.kind(), operation, right.kind()) {
+            (Date, Arithmetic::Subtract, Date) => {
+                let sides = sides(left, right);
+                let expr = Expr::Arithmetic(Arithmetic::DateDifference, Int4, sides);
+                return Ok(Typed::new(expr, Int4));
+            }
+            (Date, Arithmetic::Add | Arithmetic::Subtract, days) if days.is_integer() => {
+                let operation = match operation {
+                    Arithmetic::Add => Arithmetic::DateAdd,
+                    _ => Arithmetic::DateSubtract,
+                };
+                let expr = Expr::Arithmetic(operation, Date, sides(left, right));
+                return Ok(Typed::new(expr, Date));
+            }
+            (days, Arithmetic::Add, Date) if days.is_integer() => {
+                let expr = Expr::Arithmetic(Arithmetic::DateAdd, Date, sides(left, right));
+                return Ok(Typed::new(expr, Date));
+            }
+            _ => {}
+        }
+        let (a, b) = (left.kind(), right.kind());
+        if !a.is_number() || !b.is_number() {
+            return Err(wrong(a, b));
+        }
+        let rank = |kind| match kind {
+            SqlType::Int2 => 0,
+            SqlType::Int4 | SqlType::Oid | SqlType::Regclass => 1,
+            SqlType::Int8 => 2,
+            SqlType::Numeric => 3,
+            SqlType::Float4 => 4,
+            _ => 5,
+        };
+        let mut kind = if rank(a) >= rank(b) { a } else { b };
+        let is_whole = kind.is_integer();
+        kind = match (operation, is_whole) {
+            (Arithmetic::Power, true) => SqlType::Float8,
+            (Arithmetic::Modulo, false) if rank(kind) > 3 => return Err(wrong(a, b)),
+            (
+                Arithmetic::And
+                | Arithmetic::Or
+                | Arithmetic::Xor
+                | Arithmetic::ShiftLeft
+                | Arithmetic::ShiftRight,
+                false,
+            ) => return Err(wrong(a, b)),
+            // The count's type does not widen what is shifted.
+            (Arithmetic::ShiftLeft | Arithmetic::ShiftRight, true) => a,
+            // A float beside another number is a double.
+            _ if kind == SqlType::Float4 && a != b => SqlType::Float8,
+            _ => kind,
+        };
+        let expr = Expr::Arithmetic(operation, kind, sides(left, right));
+        Ok(Typed::new(expr, kind))
+    }
+
+    pub(super) fn as_type(&mut self, typed: Typed, kind: SqlType) -> Result<Typed, SqlError> {
+        let spec = TypeSpec::plain(kind);
+        let expr = self.coerce(typed, spec, Coercion::Implicit)?;
+        Ok(Typed { expr, spec })
+    }
+}
+
+pub(super) fn negative_literal(digits: &str) -> Result<Typed, SqlError> {
+    let positive = literal_value(&ast::Value::Number(digits.to_string(), false))?;
+    Ok(match positive.expr {
+        Expr::Literal(Value::Int(value)) => {
+            let fits = i32::try_from(-value).is_ok();
+            let kind = if fits { SqlType::Int4 } else { SqlType::Int8 };
+            Typed::new(Expr::Literal(Value::Int(-value)), kind)
+        }
+        Expr::Literal(Value::Decimal(units, 0)) if i64::try_from(-units).is_ok() => {
+            Typed::new(Expr::Literal(Value::Int(-units)), SqlType::Int8)
+        }
+        Expr::Literal(Value::Decimal(units, scale)) => Typed::new(
+            Expr::Literal(Value::Decimal(-units, scale)),
+            SqlType::Numeric,
+        ),
+        Expr::Literal(Value::Float(value)) => {
+            Typed::new(Expr::Literal(Value::Float(-value)), SqlType::Float8)
+        }
+        expr => Typed::new(
+            Expr::Negate(positive.spec.kind, Box::new(expr)),
+            positive.spec.kind,
+        ),
+    })
+}
+
+#[cold]
+pub(super) fn no_operator(operator: &str, left: SqlType, right: SqlType) -> SqlError {
+    SqlError::new(
+        code::UNKNOWN_FUNCTION,
+        format!(
+            "operator does not exist: {} {operator} {}",
+            left.name(),
+            right.name()
+        ),
+    )
+    .hint("No operator matches the given name and argument types. You might need to add explicit type casts.")
+}

@@ -1,0 +1,76 @@
+//! The types of a statement's parameters, found while it is compiled.
+
+use crate::error::{SqlError, code};
+use crate::types::SqlType;
+use std::sync::Arc;
+
+/// The most parameters of a statement: what PostgreSQL's protocol can number.
+pub(crate) const PARAMETERS_MAX: usize = 65_535;
+
+/// The types of parameters, as far as they are known: by whoever prepares the statement, or by where they first stand.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Parameters {
+    types: Vec<Option<SqlType>>,
+    /// Of a procedure's: they stand for what no column has the name of.
+    names: Arc<[String]>,
+}
+
+impl Parameters {
+    /// With types that are given.
+    pub fn given(types: &[Option<SqlType>]) -> Self {
+        let known = |kind: &Option<SqlType>| kind.filter(|kind| *kind != SqlType::Unknown);
+        Parameters {
+            types: types.iter().map(known).collect(),
+            names: Arc::default(),
+        }
+    }
+
+    /// With names.
+    pub fn named(mut self, names: Arc<[String]>) -> Self {
+        self.names = names;
+        self
+    }
+
+    /// The number of a name, and its type.
+    pub fn of_name(&self, name: &str) -> Option<(usize, SqlType)> {
+        let number = self.names.iter().position(|there| there == name)?;
+        let kind = self.types.get(number).copied().flatten();
+        Some((number, kind.unwrap_or(SqlType::Unknown)))
+    }
+
+    /// The number, from 0, of `$1`, and its type.
+    ///
+    /// # Errors
+    /// `42P02` if it is no number from 1.
+    pub fn of_placeholder(&mut self, text: &str) -> Result<(usize, SqlType), SqlError> {
+        let number = text
+            .strip_prefix('$')
+            .and_then(|digits| digits.parse().ok());
+        let number = match number {
+            Some(number @ 1..=PARAMETERS_MAX) => number - 1,
+            _ => {
+                return Err(SqlError::new(
+                    code::UNKNOWN_PARAMETER,
+                    format!("there is no parameter {text}"),
+                ));
+            }
+        };
+        if self.types.len() <= number {
+            self.types.resize(number + 1, None);
+        }
+        Ok((number, self.types[number].unwrap_or(SqlType::Unknown)))
+    }
+
+    /// Gives a parameter a type, if it has none yet.
+    pub fn set(&mut self, number: usize, kind: SqlType) {
+        if let Some(place @ None) = self.types.get_mut(number) {
+            *place = Some(kind);
+        }
+    }
+
+    /// All types: what nothing decides is text.
+    pub fn decided(&self) -> Vec<SqlType> {
+        let types = self.types.iter();
+        types.map(|kind| kind.unwrap_or(SqlType::Text)).collect()
+    }
+}

@@ -1,0 +1,230 @@
+//! Conditions, compiled: comparisons, lists, patterns, nulls, and what combines them.
+
+use super::cast::{Coercion, can_cast};
+use super::compile::Compiler;
+use super::operators::no_operator;
+use super::{Comparison, Expr, Like, Typed};
+use crate::error::SqlError;
+use crate::types::{SqlType, TypeSpec};
+use sqlparser::ast::{self, BinaryOperator, Expr as Tree, InTarget};
+
+impl Compiler<'_> {
+    pub(super) fn is_null(&mut self, inner: &Tree, negated: bool) -> Result<Typed, SqlError> {
+        let inner = self.decided(inner)?;
+        Ok(boolean(Expr::IsNull(Box::new(inner.expr)), negated))
+    }
+
+    pub(super) fn is_bool(
+        &mut self,
+        inner: &Tree,
+        wanted: bool,
+        negated: bool,
+    ) -> Result<Typed, SqlError> {
+        let inner = self.condition(inner, "IS")?;
+        Ok(boolean(Expr::IsBool(Box::new(inner), wanted), negated))
+    }
+
+    pub(super) fn distinct(
+        &mut self,
+        left: &Tree,
+        right: &Tree,
+        negated: bool,
+    ) -> Result<Typed, SqlError> {
+        let (left, right) = (self.compile(left)?, self.compile(right)?);
+        let sides = self.comparable(left, right, "=")?;
+        Ok(boolean(Expr::Distinct(Box::new(sides), negated), false))
+    }
+
+    pub(super) fn between(
+        &mut self,
+        tree: &Tree,
+        negated: bool,
+        low: &Tree,
+        high: &Tree,
+    ) -> Result<Typed, SqlError> {
+        let low = self.compare_trees(tree, Comparison::GreaterOrEqual, low)?;
+        let high = self.compare_trees(tree, Comparison::LessOrEqual, high)?;
+        Ok(boolean(Expr::And(vec![low.expr, high.expr]), negated))
+    }
+
+    pub(super) fn in_list(
+        &mut self,
+        tree: &Tree,
+        target: &InTarget,
+        negated: bool,
+    ) -> Result<Typed, SqlError> {
+        let InTarget::List(list) = target else {
+            return Err(SqlError::unsupported("IN is supported with a list only"));
+        };
+        self.one_of(tree, list, negated)
+    }
+
+    /// Whether a value is one of a list, as `IN` and `= ANY (ARRAY[…])` ask.
+    pub(super) fn one_of(
+        &mut self,
+        tree: &Tree,
+        list: &[Tree],
+        negated: bool,
+    ) -> Result<Typed, SqlError> {
+        let value = self.compile(tree)?;
+        let mut sought: Option<Expr> = None;
+        let mut items = Vec::with_capacity(list.len());
+        for item in list {
+            let item = self.compile(item)?;
+            let (left, right) = self.comparable(value.clone(), item, "=")?;
+            match &sought {
+                // Two items want the value cast differently: compared one by one.
+                Some(before) if *before != left => {
+                    return self.in_by_comparing(&value, list, negated);
+                }
+                _ => sought = Some(left),
+            }
+            items.push(right);
+        }
+        let sought = sought.unwrap_or(value.expr);
+        Ok(boolean(Expr::In(Box::new(sought), items), negated))
+    }
+
+    pub(super) fn in_by_comparing(
+        &mut self,
+        value: &Typed,
+        list: &[Tree],
+        negated: bool,
+    ) -> Result<Typed, SqlError> {
+        let mut parts = Vec::with_capacity(list.len());
+        for item in list {
+            let item = self.compile(item)?;
+            let sides = self.comparable(value.clone(), item, "=")?;
+            parts.push(Expr::Compare(Comparison::Equal, Box::new(sides)));
+        }
+        Ok(boolean(Expr::Or(parts), negated))
+    }
+
+    pub(super) fn like(
+        &mut self,
+        text: &Tree,
+        pattern: &Tree,
+        escape: Option<&Tree>,
+        ignores_case: bool,
+        negated: bool,
+    ) -> Result<Typed, SqlError> {
+        let escape = match escape {
+            None => Some('\\'),
+            Some(Tree::Value(value)) => match &value.value {
+                ast::Value::SingleQuotedString(text) => text.chars().next(),
+                _ => return Err(SqlError::syntax("ESCAPE needs a text of one character")),
+            },
+            Some(_) => return Err(SqlError::syntax("ESCAPE needs a text of one character")),
+        };
+        let like = Like {
+            text: self.text(text, "~~")?,
+            pattern: self.text(pattern, "~~")?,
+            escape,
+            ignores_case,
+        };
+        Ok(boolean(Expr::Like(Box::new(like)), negated))
+    }
+
+    /// A chain of one word: as long as the text is, without going as deep.
+    pub(super) fn chain(&mut self, tree: &Tree, word: &BinaryOperator) -> Result<Typed, SqlError> {
+        let mut parts = Vec::new();
+        let mut rest = tree;
+        let mut trees = Vec::new();
+        loop {
+            match rest {
+                Tree::BinaryOp { left, op, right } if op == word => {
+                    trees.push(&**right);
+                    rest = left;
+                }
+                other => {
+                    trees.push(other);
+                    break;
+                }
+            }
+        }
+        for tree in trees.into_iter().rev() {
+            let name = if *word == BinaryOperator::And {
+                "AND"
+            } else {
+                "OR"
+            };
+            parts.push(self.condition(tree, name)?);
+        }
+        let expr = match word {
+            BinaryOperator::And => Expr::And(parts),
+            _ => Expr::Or(parts),
+        };
+        Ok(boolean(expr, false))
+    }
+
+    pub(super) fn compare_trees(
+        &mut self,
+        left: &Tree,
+        comparison: Comparison,
+        right: &Tree,
+    ) -> Result<Typed, SqlError> {
+        if let (Tree::Tuple(left), Tree::Tuple(right)) = (left, right) {
+            return self.compare_tuples(left, comparison, right);
+        }
+        let (left, right) = (self.compile(left)?, self.compile(right)?);
+        let sides = self.comparable(left, right, comparison.symbol())?;
+        Ok(boolean(Expr::Compare(comparison, Box::new(sides)), false))
+    }
+
+    pub(super) fn compare_tuples(
+        &mut self,
+        left: &[Tree],
+        comparison: Comparison,
+        right: &[Tree],
+    ) -> Result<Typed, SqlError> {
+        if left.len() != right.len() || comparison != Comparison::Equal {
+            return Err(SqlError::unsupported(
+                "rows are compared by = only, with as many columns on both sides",
+            ));
+        }
+        let mut parts = Vec::with_capacity(left.len());
+        for (left, right) in left.iter().zip(right) {
+            parts.push(self.compare_trees(left, comparison, right)?.expr);
+        }
+        Ok(boolean(Expr::And(parts), false))
+    }
+
+    /// Both sides of a comparison, as values that can be compared.
+    ///
+    /// # Errors
+    /// `42883` if they cannot be.
+    pub fn comparable(
+        &mut self,
+        left: Typed,
+        right: Typed,
+        operator: &str,
+    ) -> Result<(Expr, Expr), SqlError> {
+        let (a, b) = (left.kind(), right.kind());
+        let both = |kind| (TypeSpec::plain(kind), TypeSpec::plain(kind));
+        let (to_a, to_b) = match (a, b) {
+            (SqlType::Unknown, SqlType::Unknown) => both(SqlType::Text),
+            (SqlType::Unknown, known) | (known, SqlType::Unknown) => both(known),
+            // Numbers of all types compare as they are.
+            (a, b) if a.is_number() && b.is_number() => return Ok((left.expr, right.expr)),
+            (SqlType::Regclass | SqlType::Oid, b) if b.is_text() => both(SqlType::Regclass),
+            (a, b) if a == b => return Ok((left.expr, right.expr)),
+            (SqlType::Char, b) | (b, SqlType::Char) if b.is_text() => both(SqlType::Text),
+            (a, b) if a.is_text() && b.is_text() => return Ok((left.expr, right.expr)),
+            (a, b) if can_cast(a, b, Coercion::Implicit) => both(b),
+            (a, b) if can_cast(b, a, Coercion::Implicit) => both(a),
+            _ => return Err(no_operator(operator, a, b)),
+        };
+        Ok((
+            self.coerce(left, to_a, Coercion::Implicit)?,
+            self.coerce(right, to_b, Coercion::Implicit)?,
+        ))
+    }
+}
+
+pub(super) fn boolean(expr: Expr, negated: bool) -> Typed {
+    let expr = match negated {
+        true => Expr::Not(Box::new(expr)),
+        false => expr,
+    };
+    Typed::new(expr, SqlType::Bool)
+}

@@ -1,0 +1,66 @@
+//! SQL on Sardonyx's tables, without sockets: what PostgreSQL's clients say, parsed, planned and run in the engine's
+//! transactions. A server puts a wire protocol before it; a shell calls it as it is.
+//!
+//! - [`Database`]: the tables and what SQL knows beyond them, shared by all sessions;
+//! - [`Session`]: one client: it [prepares](Session::prepare) statements and [runs](Session::run) flights of them;
+//! - [`Prepared`], [`Step`], [`Outcome`]: what goes in and comes out; [`SqlError`]: what went wrong;
+//! - [`SqlType`], [`encode_text`], [`decode_text`]: types, and values as text.
+//!
+//! Transactions are serializable, and an open one holds nobody up: see the module `session` in the sources. A reply means
+//! durable: [`Session::run`] returns when what it did, and what it saw, is on stable storage.
+//!
+//! Source: PostgreSQL's documentation, version 15, parts "The SQL Language" and "SQL Commands".
+
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::dbg_macro,
+        clippy::exit,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::string_slice,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::unwrap_used
+    )
+)]
+
+mod aggregate;
+mod blocking;
+mod copy;
+mod database;
+mod define;
+mod error;
+mod explain;
+mod expression;
+mod names;
+mod parse;
+mod plan;
+mod position;
+mod prepared;
+mod procedures;
+mod relation;
+mod result;
+mod sequences;
+mod session;
+mod settings;
+mod source;
+mod stream;
+mod text;
+mod types;
+mod virtual_tables;
+
+pub use database::{Database, ProcedureBody};
+pub use error::{ErrorFields, SqlError, code};
+pub use parse::TEXT_BYTES_MAX;
+pub use plan::ResultColumn;
+pub use prepared::Prepared;
+pub use result::{
+    Complete, CopyData, Notice, Outcome, RowStream, Rows, Step, Tag, TransactionStatus,
+};
+pub use sardonyx::schema::{Value, ValueRef};
+pub use session::{Access, Session, SessionOptions};
+pub use text::{decode_text, encode_text};
+pub use types::{SqlType, TypeSpec};

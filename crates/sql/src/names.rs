@@ -1,0 +1,62 @@
+//! Names as SQL has them: folded to lower case unless they are quoted.
+
+use crate::error::{SqlError, code};
+use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+
+/// The name that a word says.
+pub(crate) fn name_of(word: &Ident) -> String {
+    match word.quote_style {
+        Some(_) => word.value.clone(),
+        None => word.value.to_lowercase(),
+    }
+}
+
+/// The parts of a name with points, folded.
+pub(crate) fn parts_of(name: &ObjectName) -> Result<Vec<String>, SqlError> {
+    let parts = name.0.iter().map(|part| match part {
+        ObjectNamePart::Identifier(word) => Ok(name_of(word)),
+        ObjectNamePart::Function(_) => Err(SqlError::syntax(format!("\"{name}\" is no name"))),
+    });
+    parts.collect()
+}
+
+/// The schema, if one is said, and the name of something in the database.
+///
+/// # Errors
+/// `0A000` if it is of another database.
+pub(crate) fn qualified(name: &ObjectName) -> Result<(Option<String>, String), SqlError> {
+    let mut parts = parts_of(name)?;
+    let last = parts.pop().unwrap_or_default();
+    let schema = parts.pop();
+    match parts.is_empty() {
+        true => Ok((schema, last)),
+        false => Err(SqlError::unsupported(format!(
+            "cross-database references are not supported: \"{name}\""
+        ))),
+    }
+}
+
+/// The name of a user's table or the like: in the schema `public`, or in none.
+///
+/// # Errors
+/// `3F000` if it is of another schema.
+pub(crate) fn of_public(name: &ObjectName) -> Result<String, SqlError> {
+    match qualified(name)? {
+        (None, name) => Ok(name),
+        (Some(schema), name) if schema == "public" => Ok(name),
+        (Some(schema), _) => Err(SqlError::new(
+            code::UNKNOWN_SCHEMA,
+            format!("schema \"{schema}\" does not exist"),
+        )),
+    }
+}
+
+/// A name as it is written in SQL, in quotes if it needs some.
+pub(crate) fn quoted(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let starts = |c: char| c.is_ascii_lowercase() || c == '_';
+    match name.starts_with(starts) && name.chars().all(plain) {
+        true => name.to_string(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}

@@ -1,0 +1,205 @@
+//! From text to trees, within bounds: how long a text may be, how deep it may go.
+
+use crate::error::{SqlError, code};
+use crate::position::of_location;
+use sqlparser::ast::{Expr, Statement};
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError};
+
+/// The longest text, in bytes.
+pub const TEXT_BYTES_MAX: usize = 16 << 20;
+/// The most statements in one text.
+pub(crate) const STATEMENTS_MAX: usize = 10_000;
+/// How deep parentheses and the like may be nested.
+const NESTING_MAX: usize = 100;
+/// The most operators one behind the other: a tree leans as deep as there are.
+const OPERATORS_MAX: usize = 1000;
+
+/// The statements of a text.
+///
+/// # Errors
+/// `42601` with the place, `54000` or `54001` beyond the bounds.
+pub(crate) fn parse(text: &str) -> Result<Vec<Statement>, SqlError> {
+    let mut parser = parser_of(text)?;
+    let statements = parser.parse_statements();
+    let statements = statements.map_err(|error| syntax(text, error))?;
+    if statements.len() > STATEMENTS_MAX {
+        return Err(SqlError::new(
+            code::PROGRAM_LIMIT,
+            format!("a text has at most {STATEMENTS_MAX} statements"),
+        ));
+    }
+    Ok(statements)
+}
+
+/// An expression that stands for itself.
+///
+/// # Errors
+/// Those of [`parse`].
+pub(crate) fn parse_expression(text: &str) -> Result<Expr, SqlError> {
+    let mut parser = parser_of(text)?;
+    let expression = parser.parse_expr();
+    expression.map_err(|error| syntax(text, error))
+}
+
+/// A parser of a text, within the bounds.
+///
+/// # Errors
+/// Those of [`parse`].
+pub(crate) fn parser_of(text: &str) -> Result<Parser<'static>, SqlError> {
+    let tokens = tokens(text)?;
+    Ok(Parser::new(&PostgreSqlDialect {})
+        .with_recursion_limit(NESTING_MAX)
+        .with_tokens_with_locations(tokens))
+}
+
+fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
+    if text.len() > TEXT_BYTES_MAX {
+        return Err(SqlError::new(
+            code::PROGRAM_LIMIT,
+            format!("a text has at most {TEXT_BYTES_MAX} bytes"),
+        )
+        .hint("Use COPY, or parameters, for large data."));
+    }
+    let dialect = PostgreSqlDialect {};
+    let tokens = Tokenizer::new(&dialect, text).tokenize_with_location();
+    let tokens = tokens.map_err(|TokenizerError { message, location }| {
+        at_location(text, SqlError::syntax(message), location)
+    })?;
+    check_depth(text, &tokens)?;
+    Ok(with_truths(tokens))
+}
+
+/// The options of `COPY` with `on` and `off` as the parser knows them.
+fn with_truths(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is_word = |token: &TokenWithSpan, word: &str| {
+        matches!(&token.token,
+        Token::Word(found) if found.value.eq_ignore_ascii_case(word))
+    };
+    let is_space = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_));
+    let first = tokens.iter().find(|token| !is_space(token));
+    if !first.is_some_and(|token| is_word(token, "copy")) {
+        return tokens;
+    }
+    let mut behind = false;
+    for token in &mut tokens {
+        if is_space(token) {
+            continue;
+        }
+        if behind && is_word(token, "on") {
+            token.token = Token::make_keyword("TRUE");
+        } else if behind && is_word(token, "off") {
+            token.token = Token::make_keyword("FALSE");
+        }
+        behind = is_word(token, "freeze") || is_word(token, "header");
+    }
+    tokens
+}
+
+/// Checks how deep the trees of a text can get: as deep as there are operators and words between two commas, on all
+/// levels of parentheses together.
+fn check_depth(text: &str, tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
+    let mut levels = vec![0_usize];
+    let mut sum = 0_usize;
+    for token in tokens {
+        let deepens = match &token.token {
+            Token::Whitespace(_) | Token::EOF | Token::Number(..) | Token::Placeholder(_) => false,
+            Token::SingleQuotedString(_) | Token::Period => false,
+            Token::LParen | Token::LBracket | Token::LBrace => {
+                levels.push(0);
+                false
+            }
+            Token::RParen | Token::RBracket | Token::RBrace => {
+                if levels.len() > 1 {
+                    sum -= levels.pop().unwrap_or(0);
+                }
+                // A chain of subscripts, or of calls.
+                true
+            }
+            Token::Comma | Token::SemiColon => {
+                sum -= std::mem::take(levels.last_mut().unwrap_or(&mut 0));
+                false
+            }
+            Token::Word(word) => word.quote_style.is_none() && is_operator(&word.value),
+            _ => true,
+        };
+        if deepens && let Some(level) = levels.last_mut() {
+            *level += 1;
+            sum += 1;
+        }
+        if sum > OPERATORS_MAX || levels.len() > 4 * NESTING_MAX {
+            let error = SqlError::new(
+                code::TOO_COMPLEX,
+                format!("an expression has at most {OPERATORS_MAX} operators"),
+            )
+            .hint("Write a list with IN, or several statements.");
+            return Err(at_location(text, error, token.span.start));
+        }
+    }
+    Ok(())
+}
+
+/// Words that stand between or before expressions.
+fn is_operator(word: &str) -> bool {
+    const WORDS: [&str; 24] = [
+        "and",
+        "or",
+        "not",
+        "is",
+        "in",
+        "like",
+        "ilike",
+        "between",
+        "similar",
+        "collate",
+        "union",
+        "except",
+        "intersect",
+        "at",
+        "when",
+        "then",
+        "else",
+        "overlaps",
+        "div",
+        "xor",
+        "regexp",
+        "rlike",
+        "all",
+        "any",
+    ];
+    WORDS.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+fn at_location(text: &str, error: SqlError, location: Location) -> SqlError {
+    let position = of_location(location).map(|at| crate::position::resolve(text, at));
+    error.at(position)
+}
+
+pub(crate) fn syntax(text: &str, error: ParserError) -> SqlError {
+    match error {
+        ParserError::RecursionLimitExceeded => SqlError::new(
+            code::TOO_COMPLEX,
+            format!("a statement may be nested {NESTING_MAX} deep"),
+        ),
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
+            // The place stands at the text's end.
+            let (what, place) = match message.rsplit_once(" at Line: ") {
+                Some((what, place)) => (what.to_string(), Some(place.to_string())),
+                None => (message, None),
+            };
+            let location = place.and_then(|place| {
+                let (line, column) = place.split_once(", Column: ")?;
+                Some(Location {
+                    line: line.trim().parse().ok()?,
+                    column: column.trim().parse().ok()?,
+                })
+            });
+            let error = SqlError::syntax(format!("syntax error: {what}"));
+            match location {
+                Some(location) => at_location(text, error, location),
+                None => error,
+            }
+        }
+    }
+}

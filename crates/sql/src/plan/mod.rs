@@ -1,0 +1,83 @@
+//! Plans: a statement compiled once for the tables as they are.
+//!
+//! A plan knows tables and columns by number. It holds as long as the version of the catalogue and the schemas of its
+//! tables are those that it was made under; afterwards it is made again.
+
+pub(crate) mod access;
+pub(crate) mod insert;
+pub(crate) mod join;
+pub(crate) mod key;
+pub(crate) mod output;
+pub(crate) mod select;
+pub(crate) mod select_run;
+pub(crate) mod write;
+
+use crate::error::SqlError;
+use crate::source::Source;
+use crate::types::TypeSpec;
+use insert::InsertPlan;
+use sardonyx::schema::Schema;
+use select::SelectPlan;
+use std::sync::Arc;
+use write::{DeletePlan, UpdatePlan};
+
+/// A column of a result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ResultColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub spec: TypeSpec,
+    /// The number of the table that it is a column of, and its number there from 1; both 0 if it is none.
+    pub table: u32,
+    /// See `table`.
+    pub column: i16,
+}
+
+/// How a statement on data is run.
+#[derive(Debug)]
+pub(crate) enum Plan {
+    Select(SelectPlan),
+    Insert(InsertPlan),
+    Update(UpdatePlan),
+    Delete(DeletePlan),
+    /// What this planner cannot, and another may: a statement that reads, and why not.
+    Elsewhere(SqlError),
+}
+
+/// A plan with what it was made under.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub plan: Plan,
+    version: u64,
+    tables: Vec<(u16, Arc<Schema>)>,
+}
+
+impl Planned {
+    pub fn new(plan: Plan, version: u64, tables: Vec<(u16, Arc<Schema>)>) -> Self {
+        Planned {
+            plan,
+            version,
+            tables,
+        }
+    }
+
+    /// Whether it holds for a state of the tables.
+    pub fn holds(&self, version: u64, source: &Source<'_>) -> bool {
+        let mut tables = self.tables.iter();
+        self.version == version && tables.all(|(number, schema)| source.has_schema(*number, schema))
+    }
+}
+
+impl Plan {
+    /// The columns of its result, if it has one.
+    pub fn columns(&self) -> Option<&Arc<[ResultColumn]>> {
+        match self {
+            Plan::Select(plan) => Some(&plan.output.columns),
+            Plan::Insert(plan) => plan.returning.as_ref().map(|output| &output.columns),
+            Plan::Update(plan) => plan.returning.as_ref().map(|output| &output.columns),
+            Plan::Delete(plan) => plan.returning.as_ref().map(|output| &output.columns),
+            Plan::Elsewhere(_) => None,
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What a statement gives of each row: the columns of its result.
+
+use super::ResultColumn;
+use crate::error::{SqlError, code};
+use crate::expression::{Compiler, Environment, Expr, InputRow, Scope, ScopeColumn, Typed};
+use crate::names::{name_of, parts_of};
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::{Value, ValueRef};
+use sqlparser::ast::{self, Expr as Tree, SelectItem, SelectItemQualifiedWildcardKind};
+use std::sync::Arc;
+
+/// The most columns of a result.
+const COLUMNS_MAX: usize = 1664;
+
+/// Expressions with the names of their columns.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    pub expressions: Vec<Expr>,
+    pub columns: Arc<[ResultColumn]>,
+}
+
+/// An item of a list, with the name of its column and where it comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub typed: Typed,
+    pub name: String,
+    pub origin: Option<(u32, i16)>,
+}
+
+/// Compiles the items of a list.
+///
+/// # Errors
+/// Those of [`Compiler::compile`]; `54000` if there are too many.
+pub(crate) fn compile_items(
+    compiler: &mut Compiler<'_>,
+    scope: &Scope,
+    items: &[SelectItem],
+) -> Result<Vec<Item>, SqlError> {
+    let mut compiled = Vec::with_capacity(items.len());
+    for item in items {
+        match item {
+            SelectItem::UnnamedExpr(tree) => {
+                let name = name_of_tree(tree);
+                compiled.push(compile_item(compiler, scope, tree, name)?);
+            }
+            SelectItem::ExprWithAlias { expr, alias } => {
+                compiled.push(compile_item(compiler, scope, expr, name_of(alias))?);
+            }
+            SelectItem::Wildcard(_) => {
+                for column in scope.all() {
+                    compiled.push(compile_column(compiler, column)?);
+                }
+            }
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                let alias = parts_of(name)?.pop().unwrap_or_default();
+                let mut tables = scope.tables.iter();
+                let Some(table) = tables.find(|table| table.alias == alias) else {
+                    return Err(SqlError::unknown_table(&alias));
+                };
+                for column in &table.columns {
+                    compiled.push(compile_column(compiler, column)?);
+                }
+            }
+            other => {
+                return Err(SqlError::unsupported(format!(
+                    "{other} is not supported here"
+                )));
+            }
+        }
+        if compiled.len() > COLUMNS_MAX {
+            return Err(SqlError::new(
+                code::PROGRAM_LIMIT,
+                format!("a result has at most {COLUMNS_MAX} columns"),
+            ));
+        }
+    }
+    Ok(compiled)
+}
+
+fn compile_item(
+    compiler: &mut Compiler<'_>,
+    scope: &Scope,
+    tree: &Tree,
+    name: String,
+) -> Result<Item, SqlError> {
+    let typed = compiler.decided(tree)?;
+    let origin = match (tree, &typed.expr) {
+        (Tree::Identifier(_) | Tree::CompoundIdentifier(_), Expr::Column(place)) => {
+            let mut columns = scope.tables.iter().flat_map(|table| &table.columns);
+            columns
+                .find(|column| column.place == *place && column.spec == typed.spec)
+                .and_then(|column| column.origin)
+        }
+        _ => None,
+    };
+    Ok(Item {
+        typed,
+        name,
+        origin,
+    })
+}
+
+fn compile_column(compiler: &mut Compiler<'_>, column: &ScopeColumn) -> Result<Item, SqlError> {
+    let plain = Typed {
+        expr: Expr::Column(column.place),
+        spec: column.spec,
+    };
+    let typed = match &compiler.grouping {
+        None => plain,
+        Some(grouping) => grouping.key(&plain).ok_or_else(|| {
+            SqlError::new(
+                code::GROUPING,
+                format!(
+                    "column \"{}\" must appear in the GROUP BY clause or be used in an aggregate function",
+                    column.name
+                ),
+            )
+        })?,
+    };
+    Ok(Item {
+        typed,
+        name: column.name.clone(),
+        origin: column.origin,
+    })
+}
+
+/// The name that a column has which is given none.
+fn name_of_tree(tree: &Tree) -> String {
+    match tree {
+        Tree::Identifier(name) => name_of(name),
+        Tree::CompoundIdentifier(names) => names.last().map(name_of).unwrap_or_default(),
+        Tree::Function(function) => parts_of(&function.name)
+            .ok()
+            .and_then(|mut parts| parts.pop())
+            .unwrap_or_default(),
+        Tree::Cast {
+            expr, data_type, ..
+        } => match name_of_tree(expr) {
+            name if name == "?column?" => TypeSpec::of_data_type(data_type)
+                .map_or(name, |spec| spec.kind.internal_name().to_string()),
+            name => name,
+        },
+        Tree::TypedString(typed) => TypeSpec::of_data_type(&typed.data_type).map_or_else(
+            |_| "?column?".into(),
+            |spec| spec.kind.internal_name().into(),
+        ),
+        Tree::Nested(inner) => name_of_tree(inner),
+        Tree::Case { else_result, .. } => match else_result.as_deref().map(name_of_tree) {
+            Some(name) if name != "?column?" => name,
+            _ => "case".into(),
+        },
+        Tree::Extract { .. } => "extract".into(),
+        Tree::Substring { .. } => "substring".into(),
+        Tree::Trim { .. } => "btrim".into(),
+        Tree::Position { .. } => "position".into(),
+        Tree::Ceil { .. } => "ceil".into(),
+        Tree::Floor { .. } => "floor".into(),
+        Tree::Collate { expr, .. } => name_of_tree(expr),
+        Tree::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => "bool".into(),
+        _ => "?column?".into(),
+    }
+}
+
+impl Output {
+    /// The output of compiled items.
+    pub fn new(items: Vec<Item>) -> Output {
+        let columns = items.iter().map(|item| {
+            let (table, column) = item.origin.unwrap_or_default();
+            ResultColumn {
+                name: item.name.clone(),
+                spec: item.typed.spec,
+                table,
+                column,
+            }
+        });
+        Output {
+            columns: columns.collect(),
+            expressions: items.into_iter().map(|item| item.typed.expr).collect(),
+        }
+    }
+
+    /// How many columns a row has.
+    pub fn width(&self) -> usize {
+        self.expressions.len()
+    }
+
+    /// Adds what a row gives to values.
+    ///
+    /// # Errors
+    /// What cannot be computed.
+    pub fn push(
+        &self,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+        values: &mut Vec<Value>,
+    ) -> Result<(), SqlError> {
+        for (expression, column) in self.expressions.iter().zip(self.columns.iter()) {
+            let value = expression.evaluate(row, with)?;
+            values.push(match (value.as_ref(), column.spec.kind) {
+                (ValueRef::Text(text), SqlType::Char) => padded(text, column.spec),
+                _ => shown(value.into_value(), column.spec),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A `char(n)` has blanks at its end.
+fn padded(text: &str, spec: TypeSpec) -> Value {
+    let length = spec.length().unwrap_or(0);
+    Value::Text(format!("{text:<length$}"))
+}
+
+/// A `numeric` without a scale has the digits that it needs.
+fn shown(value: Value, spec: TypeSpec) -> Value {
+    match value {
+        Value::Decimal(units, crate::types::FREE_SCALE)
+            if spec.kind == SqlType::Numeric && spec.modifier < 0 =>
+        {
+            let (units, scale) =
+                crate::expression::arithmetic::without_zeros(units, crate::types::FREE_SCALE);
+            Value::Decimal(units, scale)
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,48 @@
+//! Where something stands in a statement's text.
+
+use sqlparser::ast::{Expr, Spanned};
+use sqlparser::tokenizer::Location;
+
+/// Marks a place as line and column, to be made a character's number when the text is at hand: see [`resolve`].
+const LINE: usize = 1 << 32;
+
+/// Where an expression begins, as line and column in one number.
+pub(crate) fn position_of(tree: &Expr) -> Option<usize> {
+    of_location(match tree {
+        // Their spans are found without walking through them.
+        Expr::Identifier(name) => name.span.start,
+        Expr::CompoundIdentifier(names) => names.first()?.span.start,
+        Expr::Value(value) => value.span.start,
+        Expr::Function(function) => function.name.span().start,
+        _ => return None,
+    })
+}
+
+/// A place as line and column in one number.
+pub(crate) fn of_location(at: Location) -> Option<usize> {
+    let (line, column) = (
+        usize::try_from(at.line).ok()?,
+        usize::try_from(at.column).ok()?,
+    );
+    (line > 0).then_some(line * LINE + column)
+}
+
+/// The number of the character, from 1, that stands at a line and column.
+pub(crate) fn resolve(text: &str, position: usize) -> usize {
+    let (line, column) = (position / LINE, position % LINE);
+    if line == 0 {
+        return position;
+    }
+    let lines = text.split_inclusive('\n').take(line - 1);
+    lines.map(|line| line.chars().count()).sum::<usize>() + column
+}
+
+/// The beginning of a text, for errors.
+pub(crate) fn excerpt(text: &str) -> String {
+    const CHARACTERS_MAX: usize = 60;
+    let mut short: String = text.chars().take(CHARACTERS_MAX).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}

@@ -1,0 +1,406 @@
+//! A statement that is prepared: parsed once, and compiled once for the tables as they are.
+
+use crate::error::SqlError;
+use crate::expression::{Expr, Parameters};
+use crate::plan::insert::plan_insert;
+use crate::plan::select::{Planning, plan_query};
+use crate::plan::write::{plan_delete, plan_update};
+use crate::plan::{Plan, Planned, ResultColumn};
+use crate::procedures::ProcedureDefinition;
+use crate::source::Source;
+use crate::types::SqlType;
+use sqlparser::ast::{CopySource, CopyTarget, Statement};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// What a statement is, as far as transactions go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Class {
+    /// Nothing at all.
+    Empty,
+    /// It begins or ends a transaction, or a part of one.
+    Control,
+    /// It is of the session: its parameters, its prepared statements.
+    Session,
+    /// It only reads.
+    Read,
+    /// It changes rows.
+    Write,
+    /// It changes tables.
+    Define,
+    /// It is about the database's files.
+    Maintenance,
+}
+
+/// A statement that the parser does not know, or knows as another system has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Special {
+    Checkpoint,
+    Vacuum,
+    Analyze,
+    Reindex,
+}
+
+impl Special {
+    /// The one that a text is, if it is one.
+    pub fn of_text(text: &str) -> Option<Special> {
+        let text = text.trim().trim_end_matches(';').trim_end();
+        if text.contains(';') {
+            return None;
+        }
+        let word = text.split(|c: char| !c.is_ascii_alphabetic()).next()?;
+        Some(match word.to_ascii_lowercase().as_str() {
+            "checkpoint" if word.len() == text.len() => Special::Checkpoint,
+            "vacuum" => Special::Vacuum,
+            "analyze" => Special::Analyze,
+            "reindex" => Special::Reindex,
+            _ => return None,
+        })
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Special::Checkpoint => "CHECKPOINT",
+            Special::Vacuum => "VACUUM",
+            Special::Analyze => "ANALYZE",
+            Special::Reindex => "REINDEX",
+        }
+    }
+}
+
+/// A prepared statement.
+#[derive(Debug)]
+pub struct Prepared {
+    text: Arc<str>,
+    statement: Option<Statement>,
+    special: Option<Special>,
+    definition: Option<Arc<ProcedureDefinition>>,
+    /// The names of a procedure's parameters, in its body.
+    names: Arc<[String]>,
+    /// Of `CALL`: the arguments, compiled.
+    arguments: OnceLock<Vec<Expr>>,
+    class: Class,
+    declared: Vec<Option<SqlType>>,
+    parameters: OnceLock<Vec<SqlType>>,
+    columns: OnceLock<Option<Arc<[ResultColumn]>>>,
+    copy_columns: OnceLock<usize>,
+    plan: Mutex<Option<Arc<Planned>>>,
+    /// Whether its text names tables as values.
+    names_tables: bool,
+    /// Whether its text asks, or sets, what the session knows.
+    asks_session: bool,
+}
+
+/// Functions that ask, or set, what the session knows.
+const SESSION_FUNCTIONS: [&str; 6] = [
+    "nextval",
+    "currval",
+    "lastval",
+    "setval",
+    "set_config",
+    "current_setting",
+];
+
+impl Prepared {
+    pub(crate) fn new(
+        text: Arc<str>,
+        statement: Option<Statement>,
+        declared: &[Option<SqlType>],
+    ) -> Prepared {
+        let lower = text.to_ascii_lowercase();
+        let class = match &statement {
+            None => Class::Empty,
+            Some(statement) => class_of(statement, &lower),
+        };
+        Prepared {
+            names_tables: lower.contains("regclass"),
+            text,
+            statement,
+            special: None,
+            definition: None,
+            names: Arc::default(),
+            arguments: OnceLock::new(),
+            asks_session: SESSION_FUNCTIONS.iter().any(|name| lower.contains(name)),
+            class,
+            declared: declared.to_vec(),
+            parameters: OnceLock::new(),
+            columns: OnceLock::new(),
+            copy_columns: OnceLock::new(),
+            plan: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn special(text: Arc<str>, special: Special) -> Prepared {
+        Prepared {
+            special: Some(special),
+            class: Class::Maintenance,
+            ..Prepared::new(text, None, &[])
+        }
+    }
+
+    /// The creation of a procedure.
+    pub(crate) fn procedure(text: Arc<str>, definition: ProcedureDefinition) -> Prepared {
+        Prepared {
+            definition: Some(Arc::new(definition)),
+            class: Class::Define,
+            ..Prepared::new(text, None, &[])
+        }
+    }
+
+    /// A statement of a procedure's body.
+    pub(crate) fn of_body(
+        text: Arc<str>,
+        statement: Statement,
+        names: Arc<[String]>,
+        types: &[Option<SqlType>],
+    ) -> Prepared {
+        Prepared {
+            names,
+            ..Prepared::new(text, Some(statement), types)
+        }
+    }
+
+    /// The types of its parameters.
+    pub fn parameters(&self) -> &[SqlType] {
+        self.parameters.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// The columns of its result; `None` if it has no result, or what it is is not known before it is run.
+    pub fn columns(&self) -> Option<&[ResultColumn]> {
+        self.columns.get()?.as_deref()
+    }
+
+    /// How many columns a `COPY` has; 0 while it was not planned.
+    pub fn copy_columns(&self) -> usize {
+        self.copy_columns.get().copied().unwrap_or_default()
+    }
+
+    /// Notes how many columns a `COPY` has.
+    pub(crate) fn describe_copy(&self, columns: usize) {
+        let _ = self.copy_columns.set(columns);
+        self.describe(Vec::new(), None);
+    }
+
+    /// Whether it is `COPY … FROM STDIN`.
+    pub fn is_copy_in(&self) -> bool {
+        matches!(
+            &self.statement,
+            Some(Statement::Copy {
+                to: false,
+                target: CopyTarget::Stdin,
+                ..
+            })
+        )
+    }
+
+    /// Whether it is `COPY … TO STDOUT`.
+    pub fn is_copy_out(&self) -> bool {
+        matches!(&self.statement, Some(Statement::Copy { to: true, .. }))
+    }
+
+    /// Why this planner does not know the statement, if it reads and another planner may know it: it was prepared, and
+    /// running it fails with this error.
+    pub fn elsewhere(&self) -> Option<SqlError> {
+        match &self.last_plan()?.plan {
+            Plan::Elsewhere(why) => Some(why.clone()),
+            _ => None,
+        }
+    }
+
+    /// Whether it is no statement at all.
+    pub fn is_empty(&self) -> bool {
+        self.class == Class::Empty
+    }
+
+    /// Its text, or that of which it is a part.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it runs a statement of `PREPARE`.
+    pub(crate) fn is_execute(&self) -> bool {
+        matches!(self.statement, Some(Statement::Execute { .. }))
+    }
+
+    /// Whether it is compiled when it is prepared.
+    pub(crate) fn is_to_be_compiled(&self) -> bool {
+        self.statement.is_some() || self.is_empty()
+    }
+
+    pub(crate) fn class(&self) -> Class {
+        self.class
+    }
+
+    pub(crate) fn statement(&self) -> Option<&Statement> {
+        self.statement.as_ref()
+    }
+
+    pub(crate) fn definition(&self) -> Option<&Arc<ProcedureDefinition>> {
+        self.definition.as_ref()
+    }
+
+    /// The arguments of `CALL`, compiled once.
+    pub(crate) fn arguments(&self) -> &OnceLock<Vec<Expr>> {
+        &self.arguments
+    }
+
+    /// Whether it can be run before those that were sent before it are answered: it asks nothing of the session.
+    pub(crate) fn is_by_itself(&self) -> bool {
+        let is_data = matches!(
+            self.statement,
+            Some(
+                Statement::Query(_)
+                    | Statement::Insert(_)
+                    | Statement::Update(_)
+                    | Statement::Delete(_)
+                    | Statement::Call(_)
+            )
+        );
+        is_data && !self.asks_session
+    }
+
+    pub(crate) fn as_special(&self) -> Option<Special> {
+        self.special
+    }
+
+    pub(crate) fn names_tables(&self) -> bool {
+        self.names_tables
+    }
+
+    /// The parameters' types as they are now known.
+    pub(crate) fn known_parameters(&self) -> Vec<Option<SqlType>> {
+        match self.parameters.get() {
+            Some(types) => types.iter().map(|kind| Some(*kind)).collect(),
+            None => self.declared.clone(),
+        }
+    }
+
+    /// The plan for a state of the tables: the one that there is, or a new one.
+    ///
+    /// # Errors
+    /// What is wrong with the statement.
+    pub(crate) fn planned(
+        &self,
+        version: u64,
+        source: &Source<'_>,
+    ) -> Result<Arc<Planned>, SqlError> {
+        let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(planned) = &*plan
+            && planned.holds(version, source)
+        {
+            return Ok(planned.clone());
+        }
+        let planned = self
+            .plan_now(version, source)
+            .map_err(|error| self.placed(error))?;
+        let planned = Arc::new(planned);
+        *plan = Some(planned.clone());
+        Ok(planned)
+    }
+
+    /// The plan that there is, whether or not it holds.
+    pub(crate) fn last_plan(&self) -> Option<Arc<Planned>> {
+        self.plan
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Places in the text as numbers of characters.
+    pub(crate) fn placed(&self, mut error: SqlError) -> SqlError {
+        error.position = error
+            .position
+            .map(|at| crate::position::resolve(&self.text, at));
+        error
+    }
+
+    fn plan_now(&self, version: u64, source: &Source<'_>) -> Result<Planned, SqlError> {
+        let parameters = Parameters::given(&self.known_parameters());
+        let mut parameters = parameters.named(self.names.clone());
+        let mut planning = Planning {
+            source: *source,
+            parameters: &mut parameters,
+            tables: Vec::new(),
+        };
+        let plan = match &self.statement {
+            Some(statement) => plan_statement(&mut planning, statement)?,
+            None => return Err(SqlError::syntax("there is no statement")),
+        };
+        let tables = planning.tables;
+        let _ = self.parameters.set(parameters.decided());
+        let _ = self.columns.set(plan.columns().cloned());
+        Ok(Planned::new(plan, version, tables))
+    }
+
+    /// Notes what is known of a statement that has no plan.
+    pub(crate) fn describe(&self, parameters: Vec<SqlType>, columns: Option<Arc<[ResultColumn]>>) {
+        let _ = self.parameters.set(parameters);
+        let _ = self.columns.set(columns);
+    }
+}
+
+/// Plans a statement on data.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn plan_statement(
+    planning: &mut Planning<'_>,
+    statement: &Statement,
+) -> Result<Plan, SqlError> {
+    Ok(match statement {
+        Statement::Query(query) => match plan_query(planning, query) {
+            Ok(plan) => Plan::Select(plan),
+            Err(error) if error.code == crate::error::code::FEATURE_NOT_SUPPORTED => {
+                Plan::Elsewhere(error)
+            }
+            Err(error) => return Err(error),
+        },
+        Statement::Insert(insert) => Plan::Insert(plan_insert(planning, insert)?),
+        Statement::Update(update) => Plan::Update(plan_update(planning, update)?),
+        Statement::Delete(delete) => Plan::Delete(plan_delete(planning, delete)?),
+        _ => {
+            return Err(SqlError::unsupported("this statement is not supported"));
+        }
+    })
+}
+
+fn class_of(statement: &Statement, text: &str) -> Class {
+    let draws = || text.contains("nextval") || text.contains("setval");
+    match statement {
+        Statement::StartTransaction { .. }
+        | Statement::Commit { .. }
+        | Statement::Rollback { .. }
+        | Statement::Savepoint { .. }
+        | Statement::ReleaseSavepoint { .. } => Class::Control,
+        Statement::Set(_)
+        | Statement::ShowVariable { .. }
+        | Statement::ShowVariables { .. }
+        | Statement::Reset(_)
+        | Statement::Discard { .. }
+        | Statement::Deallocate { .. }
+        | Statement::Prepare { .. }
+        | Statement::Close { .. }
+        | Statement::LISTEN { .. }
+        | Statement::UNLISTEN { .. }
+        | Statement::NOTIFY { .. } => Class::Session,
+        Statement::Query(_) if draws() => Class::Write,
+        Statement::Query(_) => Class::Read,
+        Statement::Explain {
+            statement, analyze, ..
+        } => match (analyze, class_of(statement, text)) {
+            (true, class) => class,
+            (false, _) => Class::Read,
+        },
+        Statement::Copy {
+            source: CopySource::Query(_) | CopySource::Table { .. },
+            to: true,
+            ..
+        } => Class::Read,
+        Statement::Insert(_)
+        | Statement::Update(_)
+        | Statement::Delete(_)
+        | Statement::Copy { .. }
+        | Statement::Execute { .. }
+        | Statement::Call(_) => Class::Write,
+        _ => Class::Define,
+    }
+}

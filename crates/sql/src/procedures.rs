@@ -1,0 +1,360 @@
+//! Procedures: statements that `CALL` runs as a part of its transaction. Those that `CREATE PROCEDURE` made stand in the
+//! database, and are compiled once; those that a program registered are called.
+//!
+//! In a body a name stands for a column, or else for a parameter; `$1` does, too. What the last statement gives is what
+//! `CALL` gives.
+
+use crate::database::Database;
+use crate::error::{SqlError, code};
+use crate::expression::cast::Coercion;
+use crate::expression::{Compiler, Environment, Expr, Parameters, Scope};
+use crate::names::{name_of, of_public};
+use crate::parse::{parse, parser_of, syntax};
+use crate::plan::ResultColumn;
+use crate::plan::select_run::Table;
+use crate::prepared::{Class, Prepared};
+use crate::relation::{kind, object, parsed};
+use crate::result::{Complete, Tag};
+use crate::source::Source;
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::Transaction;
+use sardonyx::schema::Value;
+use serde::{Deserialize, Serialize};
+use sqlparser::ast::{
+    ArgMode, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement,
+};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::ParserError;
+use sqlparser::tokenizer::Token;
+use std::sync::Arc;
+
+/// The most statements of a procedure.
+const STATEMENTS_MAX: usize = 1000;
+
+/// A procedure as it is stored.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct ProcedureDefinition {
+    pub name: String,
+    /// Names, and the numbers and modifiers of their types.
+    pub parameters: Vec<(String, u32, i32)>,
+    pub body: String,
+    #[serde(skip)]
+    pub replaces: bool,
+}
+
+/// A procedure, compiled.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    parameters: Vec<TypeSpec>,
+    pub statements: Vec<Arc<Prepared>>,
+}
+
+/// Whether a text creates a procedure.
+pub(crate) fn creates_procedure(text: &str) -> bool {
+    let mut words = text.split_whitespace().take(4).map(str::to_ascii_lowercase);
+    words.next().as_deref() == Some("create") && words.any(|word| word == "procedure")
+}
+
+/// Reads `CREATE PROCEDURE`.
+///
+/// # Errors
+/// `42601`, `0A000`.
+pub(crate) fn parse_procedure(text: &str) -> Result<ProcedureDefinition, SqlError> {
+    let mut parser = parser_of(text)?;
+    let wrong = |error| syntax(text, error);
+    parser.expect_keyword_is(Keyword::CREATE).map_err(wrong)?;
+    let replaces = parser.parse_keywords(&[Keyword::OR, Keyword::REPLACE]);
+    parser
+        .expect_keyword_is(Keyword::PROCEDURE)
+        .map_err(wrong)?;
+    let name = of_public(&parser.parse_object_name(false).map_err(wrong)?)?;
+    let declared = parser
+        .parse_optional_procedure_parameters()
+        .map_err(wrong)?;
+    let mut parameters = Vec::new();
+    for parameter in declared.unwrap_or_default() {
+        if !matches!(parameter.mode, None | Some(ArgMode::In)) || parameter.default.is_some() {
+            return Err(SqlError::unsupported(
+                "parameters of procedures are IN, and have no defaults",
+            ));
+        }
+        let spec = TypeSpec::of_data_type(&parameter.data_type)?;
+        parameters.push((name_of(&parameter.name), spec.kind.oid(), spec.modifier));
+    }
+    let mut body = None;
+    loop {
+        if parser.parse_keyword(Keyword::LANGUAGE) {
+            let language = parser.parse_identifier().map_err(wrong)?;
+            if !language.value.eq_ignore_ascii_case("sql") {
+                return Err(SqlError::unsupported(format!(
+                    "the language {language} is not supported: procedures are in SQL"
+                )));
+            }
+        } else if parser.parse_keyword(Keyword::AS) {
+            body = match parser.next_token().token {
+                Token::DollarQuotedString(quoted) => Some(quoted.value),
+                Token::SingleQuotedString(text) => Some(text),
+                other => {
+                    let message = format!("a body in quotes is expected, found: {other}");
+                    return Err(wrong(ParserError::ParserError(message)));
+                }
+            };
+        } else if parser.parse_keyword(Keyword::BEGIN) {
+            let atomic = parser.parse_identifier().map_err(wrong)?;
+            if !atomic.value.eq_ignore_ascii_case("atomic") {
+                return Err(SqlError::syntax("BEGIN ATOMIC is expected"));
+            }
+            let mut statements = Vec::new();
+            while !parser.parse_keyword(Keyword::END) {
+                statements.push(parser.parse_statement().map_err(wrong)?.to_string());
+                parser.expect_token(&Token::SemiColon).map_err(wrong)?;
+            }
+            body = Some(statements.join("; "));
+        } else {
+            break;
+        }
+    }
+    let _ = parser.consume_token(&Token::SemiColon);
+    match (parser.peek_token().token, body) {
+        (Token::EOF, Some(body)) => Ok(ProcedureDefinition {
+            name,
+            parameters,
+            body,
+            replaces,
+        }),
+        (Token::EOF, None) => Err(SqlError::syntax("a procedure needs a body: AS $$ … $$")),
+        (other, _) => Err(SqlError::syntax(format!(
+            "syntax error: the end is expected, found: {other}"
+        ))),
+    }
+}
+
+impl Compiled {
+    /// The statements of a procedure.
+    ///
+    /// # Errors
+    /// What is wrong with the body; `0A000` if it has statements that are none on data.
+    pub fn of(definition: &ProcedureDefinition) -> Result<Compiled, SqlError> {
+        let mut parameters = Vec::with_capacity(definition.parameters.len());
+        for (name, oid, modifier) in &definition.parameters {
+            let kind = SqlType::from_oid(*oid).ok_or_else(|| {
+                SqlError::new(
+                    code::UNKNOWN_OBJECT,
+                    format!("parameter {name} has an unknown type"),
+                )
+            })?;
+            parameters.push(TypeSpec {
+                kind,
+                modifier: *modifier,
+            });
+        }
+        let names: Arc<[String]> = definition
+            .parameters
+            .iter()
+            .map(|one| one.0.clone())
+            .collect();
+        let types: Vec<_> = parameters.iter().map(|spec| Some(spec.kind)).collect();
+        let text: Arc<str> = definition.body.as_str().into();
+        let trees = parse(&definition.body)?;
+        if trees.len() > STATEMENTS_MAX {
+            return Err(SqlError::new(
+                code::PROGRAM_LIMIT,
+                format!("a procedure has at most {STATEMENTS_MAX} statements"),
+            ));
+        }
+        let mut statements = Vec::with_capacity(trees.len());
+        for tree in trees {
+            let statement = Prepared::of_body(text.clone(), tree, names.clone(), &types);
+            let is_data = matches!(
+                statement.statement(),
+                Some(
+                    Statement::Query(_)
+                        | Statement::Insert(_)
+                        | Statement::Update(_)
+                        | Statement::Delete(_)
+                )
+            );
+            if !is_data || !matches!(statement.class(), Class::Read | Class::Write) {
+                return Err(SqlError::unsupported(
+                    "a procedure has SELECT, INSERT, UPDATE and DELETE only",
+                ));
+            }
+            statements.push(Arc::new(statement));
+        }
+        Ok(Compiled {
+            parameters,
+            statements,
+        })
+    }
+}
+
+/// The procedure of a name as it is in a state of the tables.
+fn compiled(
+    database: &Database,
+    name: &str,
+    version: u64,
+    source: &Source<'_>,
+) -> Result<Option<Arc<Compiled>>, SqlError> {
+    if let Some(there) = database.compiled(name, version) {
+        return Ok(Some(there));
+    }
+    let Some(body) = object(source, kind::PROCEDURE, name)? else {
+        return Ok(None);
+    };
+    let definition: ProcedureDefinition = parsed(&body)?;
+    let compiled = Arc::new(Compiled::of(&definition)?);
+    database.keep_compiled(name, version, compiled.clone());
+    Ok(Some(compiled))
+}
+
+/// The arguments of a `CALL`, each of its parameter's type, if those are known.
+fn arguments(
+    function: &Function,
+    parameters: &mut Parameters,
+    wanted: Option<&[TypeSpec]>,
+) -> Result<Vec<Expr>, SqlError> {
+    let scope = Scope::default();
+    let mut compiler = Compiler::new(&scope, parameters);
+    let given = match &function.args {
+        FunctionArguments::List(list) => list.args.as_slice(),
+        _ => &[],
+    };
+    if let Some(wanted) = wanted
+        && wanted.len() != given.len()
+    {
+        return Err(SqlError::new(
+            code::UNKNOWN_FUNCTION,
+            format!(
+                "the procedure has {} parameters, and {} arguments are given",
+                wanted.len(),
+                given.len()
+            ),
+        ));
+    }
+    let mut compiled = Vec::with_capacity(given.len());
+    for (at, argument) in given.iter().enumerate() {
+        let FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) = argument else {
+            return Err(SqlError::unsupported(format!(
+                "the argument {argument} is not supported"
+            )));
+        };
+        compiled.push(match wanted {
+            Some(wanted) => {
+                let typed = compiler.compile(tree)?;
+                compiler.coerce(typed, wanted[at], Coercion::Assignment)?
+            }
+            None => compiler.decided(tree)?.expr,
+        });
+    }
+    Ok(compiled)
+}
+
+/// The types of the parameters of a `CALL`.
+///
+/// # Errors
+/// What is wrong with it; `42883` if there is no such procedure.
+pub(crate) fn parameters(
+    prepared: &Prepared,
+    function: &Function,
+    database: &Database,
+    version: u64,
+    source: &Source<'_>,
+) -> Result<Vec<SqlType>, SqlError> {
+    let name = of_public(&function.name)?;
+    let procedure = match database.registered(&name) {
+        Some(_) => None,
+        None => Some(compiled(database, &name, version, source)?.ok_or_else(|| unknown(&name))?),
+    };
+    let mut parameters = Parameters::given(&prepared.known_parameters());
+    let wanted = procedure
+        .as_ref()
+        .map(|procedure| procedure.parameters.as_slice());
+    arguments(function, &mut parameters, wanted)?;
+    Ok(parameters.decided())
+}
+
+fn unknown(name: &str) -> SqlError {
+    SqlError::new(
+        code::UNKNOWN_FUNCTION,
+        format!("procedure {name} does not exist"),
+    )
+}
+
+type Called = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
+
+/// Calls a procedure.
+///
+/// # Errors
+/// `42883` if there is none; what it returns.
+pub(crate) fn call(
+    tx: &mut Transaction<'_>,
+    prepared: &Prepared,
+    function: &Function,
+    version: u64,
+    with: &Environment<'_>,
+) -> Result<Called, SqlError> {
+    let database = &with.context.database;
+    let name = of_public(&function.name)?;
+    let registered = database.registered(&name);
+    let procedure = match registered {
+        Some(_) => None,
+        None => {
+            let source = Source::Live(tx.view());
+            Some(compiled(database, &name, version, &source)?.ok_or_else(|| unknown(&name))?)
+        }
+    };
+    let wanted = procedure
+        .as_ref()
+        .map(|procedure| procedure.parameters.as_slice());
+    // They are compiled again only if another procedure of the name came meanwhile.
+    let known = prepared.arguments().get();
+    let fresh;
+    let expressions =
+        match known.filter(|known| wanted.is_none_or(|wanted| wanted.len() == known.len())) {
+            Some(known) => known,
+            None => {
+                let mut parameters = Parameters::given(&prepared.known_parameters());
+                fresh = arguments(function, &mut parameters, wanted)?;
+                prepared.arguments().get_or_init(|| fresh.clone())
+            }
+        };
+    let mut values = Vec::with_capacity(expressions.len());
+    for expression in expressions {
+        values.push(expression.constant(with)?);
+    }
+    let complete = Complete::of(Tag::plain("CALL"));
+    if let Some(body) = registered {
+        return Ok((complete, row_of(body(tx, &values)?)));
+    }
+    let mut last = None;
+    let inside = Environment {
+        parameters: &values,
+        context: with.context,
+    };
+    for statement in procedure.iter().flat_map(|procedure| &procedure.statements) {
+        let planned = statement.planned(version, &Source::Live(tx.view()));
+        let planned = planned.map_err(|error| error.detail(format!("in procedure {name}")))?;
+        last = crate::session::run_plan(tx, &planned.plan, &inside)?.1;
+    }
+    Ok((complete, last))
+}
+
+/// Values that a program's procedure returned, as a row.
+fn row_of(returned: Vec<Value>) -> Option<(Table, Arc<[ResultColumn]>)> {
+    if returned.is_empty() {
+        return None;
+    }
+    let columns = returned.iter().enumerate().map(|(at, value)| ResultColumn {
+        name: format!("column{}", at + 1),
+        spec: TypeSpec::plain(SqlType::of_value(value)),
+        table: 0,
+        column: 0,
+    });
+    let columns = columns.collect();
+    let table = Table {
+        width: returned.len(),
+        values: returned,
+        rows: 1,
+    };
+    Some((table, columns))
+}

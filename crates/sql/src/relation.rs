@@ -1,0 +1,337 @@
+//! Tables as SQL sees them: the engine's schema, and what it cannot say, which stands in a table of SQL's own.
+//!
+//! The table is `sql.objects`: a kind, a name and a body each, which change with the transaction that changes what they
+//! speak of. Of tables they have what the engine's schema cannot say: lengths of `varchar`, whether a time has a zone,
+//! defaults that are computed, a key that nobody sees, columns that may not be null although they could.
+
+use crate::error::{SqlError, code};
+use crate::source::Source;
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::Transaction;
+use sardonyx::schema::{Schema, Type, Value, ValueRef};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The table of what the engine's schemas cannot say.
+pub(crate) const OBJECTS: &str = "sql.objects";
+/// What names of SQL's own tables begin with.
+pub(crate) const OWN: &str = "sql.";
+/// The column that numbers the rows of a table without a primary key.
+pub(crate) const ROW_NUMBER: &str = "sql.row";
+
+/// Kinds of objects.
+pub(crate) mod kind {
+    pub const TABLE: &str = "table";
+    pub const SEQUENCE: &str = "sequence";
+    pub const PROCEDURE: &str = "procedure";
+}
+
+/// What the engine's schema does not say of a table.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct TableNotes {
+    /// Its name when this was written: of another table of the number nothing is known.
+    pub table: String,
+    /// Whether rows are found by a number that nobody sees.
+    #[serde(default)]
+    pub hidden_key: bool,
+    /// The name of the primary key's constraint.
+    #[serde(default)]
+    pub primary_name: Option<String>,
+    /// The unique index that is the primary key, where the engine's is hidden.
+    #[serde(default)]
+    pub primary_index: Option<String>,
+    /// Unique indexes that are constraints.
+    #[serde(default)]
+    pub constraints: Vec<String>,
+    /// By the columns' numbers.
+    #[serde(default)]
+    pub columns: BTreeMap<usize, ColumnNotes>,
+}
+
+/// What the engine's schema does not say of a column.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ColumnNotes {
+    /// The type's number in PostgreSQL's catalogue.
+    pub kind: u32,
+    pub modifier: i32,
+    /// It may not be null, although the engine's column may.
+    #[serde(default)]
+    pub not_null: bool,
+    /// An expression.
+    #[serde(default)]
+    pub default: Option<String>,
+    /// `generated … as identity`: `a` always, `d` by default.
+    #[serde(default)]
+    pub identity: Option<char>,
+    /// The sequence that goes with the column.
+    #[serde(default)]
+    pub sequence: Option<String>,
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+pub(crate) struct Relation {
+    pub number: u16,
+    pub name: String,
+    pub schema: Arc<Schema>,
+    pub columns: Vec<RelationColumn>,
+    pub notes: TableNotes,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct RelationColumn {
+    pub name: String,
+    /// Its number in the engine's schema.
+    pub number: usize,
+    pub spec: TypeSpec,
+    pub stored: Type,
+    pub not_null: bool,
+    pub default: DefaultValue,
+    pub identity: Option<char>,
+    pub sequence: Option<String>,
+}
+
+/// What a column gets that is not given.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum DefaultValue {
+    Value(Value),
+    /// An expression of SQL.
+    Expression(String),
+}
+
+impl Relation {
+    /// The table of a name.
+    ///
+    /// # Errors
+    /// `42P01` if there is none.
+    pub fn named(source: &Source<'_>, name: &str) -> Result<Relation, SqlError> {
+        let number = source.table_named(name);
+        let number = number.filter(|_| !is_own(name));
+        match number {
+            Some(number) => Relation::numbered(source, number),
+            None => Err(SqlError::unknown_table(name)),
+        }
+    }
+
+    /// The table of a number.
+    ///
+    /// # Errors
+    /// `42P01` if there is none.
+    pub fn numbered(source: &Source<'_>, number: u16) -> Result<Relation, SqlError> {
+        let definition = source.definitions().get(usize::from(number));
+        let (Some(definition), Some(schema)) = (definition, source.schema(number)) else {
+            return Err(SqlError::unknown_table(&format!("number {number}")));
+        };
+        let notes = notes_of(source, number, &definition.name)?;
+        let columns = schema.live_columns();
+        let columns = columns.filter(|(_, column)| column.name != ROW_NUMBER);
+        let columns = columns.map(|(place, column)| {
+            let noted = notes.columns.get(&place);
+            let spec = noted.and_then(|noted| {
+                let kind = SqlType::from_oid(noted.kind)?;
+                let modifier = noted.modifier;
+                Some(TypeSpec { kind, modifier })
+            });
+            let default = noted.and_then(|noted| noted.default.clone());
+            RelationColumn {
+                name: column.name.clone(),
+                number: place,
+                spec: spec.unwrap_or_else(|| SqlType::of_stored(column.kind)),
+                stored: column.kind,
+                not_null: !column.is_nullable() || noted.is_some_and(|noted| noted.not_null),
+                default: match default {
+                    Some(text) => DefaultValue::Expression(text),
+                    None => DefaultValue::Value(column.default.clone()),
+                },
+                identity: noted.and_then(|noted| noted.identity),
+                sequence: noted.and_then(|noted| noted.sequence.clone()),
+            }
+        });
+        Ok(Relation {
+            number,
+            name: definition.name.clone(),
+            columns: columns.collect(),
+            notes,
+            schema,
+        })
+    }
+
+    /// The column of a name.
+    ///
+    /// # Errors
+    /// `42703` if there is none.
+    pub fn column(&self, name: &str) -> Result<&RelationColumn, SqlError> {
+        let found = self.columns.iter().find(|column| column.name == name);
+        found.ok_or_else(|| {
+            SqlError::new(
+                code::UNKNOWN_COLUMN,
+                format!(
+                    "column \"{name}\" of relation \"{}\" does not exist",
+                    self.name
+                ),
+            )
+            .of_table(&self.name)
+        })
+    }
+
+    /// The column of a number in the engine's schema.
+    pub fn numbered_column(&self, number: usize) -> Option<&RelationColumn> {
+        self.columns.iter().find(|column| column.number == number)
+    }
+
+    /// The name of the constraint that is the primary key, if it has one that is seen.
+    pub fn primary_constraint(&self) -> Option<String> {
+        match (&self.notes.primary_index, self.notes.hidden_key) {
+            (Some(index), _) => Some(index.clone()),
+            (None, true) => None,
+            (None, false) => Some(
+                self.notes
+                    .primary_name
+                    .clone()
+                    .unwrap_or_else(|| format!("{}_pkey", self.name)),
+            ),
+        }
+    }
+
+    /// The numbers of the primary key's columns, if it has one that is seen.
+    pub fn primary_columns(&self) -> Vec<usize> {
+        let of = |key: &[sardonyx::schema::KeyPart]| key.iter().map(|part| part.column).collect();
+        match (&self.notes.primary_index, self.notes.hidden_key) {
+            (Some(name), _) => {
+                let mut indexes = self.schema.indexes.iter();
+                let index = indexes.find(|index| index.name == *name);
+                index.map_or_else(Vec::new, |index| of(&index.key))
+            }
+            (None, true) => Vec::new(),
+            (None, false) => of(&self.schema.primary.key),
+        }
+    }
+}
+
+/// Whether a table is SQL's own or the engine's.
+pub(crate) fn is_own(name: &str) -> bool {
+    name.starts_with(OWN) || name.starts_with("sardonyx.") || name.starts_with('.')
+}
+
+/// The body of an object.
+///
+/// # Errors
+/// What the engine says.
+pub(crate) fn object(
+    source: &Source<'_>,
+    kind: &str,
+    name: &str,
+) -> Result<Option<String>, SqlError> {
+    let Some(number) = source.table_named(OBJECTS) else {
+        return Ok(None);
+    };
+    let mut found = None;
+    let key = [Value::from(kind), Value::from(name)];
+    source.point(number, &key, &mut |row| {
+        if let ValueRef::Text(body) = row.value(2)? {
+            found = Some(body.to_string());
+        }
+        Ok(false)
+    })?;
+    Ok(found)
+}
+
+/// All objects of a kind, by name.
+///
+/// # Errors
+/// What the engine says.
+pub(crate) fn objects(source: &Source<'_>, kind: &str) -> Result<Vec<(String, String)>, SqlError> {
+    let mut found = Vec::new();
+    let Some(number) = source.table_named(OBJECTS) else {
+        return Ok(found);
+    };
+    source.scan(number, &mut |row| {
+        if let (ValueRef::Text(of), ValueRef::Text(name), ValueRef::Text(body)) =
+            (row.value(0)?, row.value(1)?, row.value(2)?)
+            && of == kind
+        {
+            found.push((name.to_string(), body.to_string()));
+        }
+        Ok(true)
+    })?;
+    found.sort();
+    Ok(found)
+}
+
+/// Stores an object.
+///
+/// # Errors
+/// What the engine says.
+pub(crate) fn put_object(
+    tx: &mut Transaction<'_>,
+    kind: &str,
+    name: &str,
+    body: &str,
+) -> Result<(), SqlError> {
+    let values = [
+        ("kind", Value::from(kind)),
+        ("name", Value::from(name)),
+        ("body", Value::from(body)),
+    ];
+    tx.rows(OBJECTS)?.put(&values)?;
+    Ok(())
+}
+
+/// Removes an object. Returns whether there was one.
+///
+/// # Errors
+/// What the engine says.
+pub(crate) fn delete_object(
+    tx: &mut Transaction<'_>,
+    kind: &str,
+    name: &str,
+) -> Result<bool, SqlError> {
+    let key = [Value::from(kind), Value::from(name)];
+    Ok(tx.rows(OBJECTS)?.delete(&key)?)
+}
+
+fn notes_of(source: &Source<'_>, number: u16, table: &str) -> Result<TableNotes, SqlError> {
+    let body = object(source, kind::TABLE, &number.to_string())?;
+    let notes: Option<TableNotes> = match body {
+        Some(body) => Some(parsed(&body)?),
+        None => None,
+    };
+    Ok(notes
+        .filter(|notes| notes.table == table)
+        .unwrap_or_default())
+}
+
+/// Reads what stands in an object.
+///
+/// # Errors
+/// `XX001` if it cannot be read.
+pub(crate) fn parsed<T: for<'de> Deserialize<'de>>(body: &str) -> Result<T, SqlError> {
+    serde_json::from_str(body).map_err(|error| {
+        SqlError::new(
+            code::DATA_CORRUPTED,
+            format!("what stands in {OBJECTS} cannot be read: {error}"),
+        )
+    })
+}
+
+/// Writes what is to stand in an object.
+///
+/// # Errors
+/// `XX000`, if it cannot be written.
+pub(crate) fn printed<T: Serialize>(value: &T) -> Result<String, SqlError> {
+    serde_json::to_string(value).map_err(|error| SqlError::new(code::INTERNAL, error.to_string()))
+}
+
+/// Stores the notes of a table.
+///
+/// # Errors
+/// What the engine says.
+pub(crate) fn put_notes(
+    tx: &mut Transaction<'_>,
+    number: u16,
+    notes: &TableNotes,
+) -> Result<(), SqlError> {
+    put_object(tx, kind::TABLE, &number.to_string(), &printed(notes)?)
+}

@@ -1,0 +1,230 @@
+//! What sessions are told to do, and what they answer.
+
+use crate::error::SqlError;
+use crate::plan::ResultColumn;
+use crate::prepared::Prepared;
+use crate::stream::SnapshotStream;
+use sardonyx::schema::Value;
+use std::fmt;
+use std::sync::Arc;
+
+/// Where a session stands, as the wire says it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransactionStatus {
+    /// In no transaction: `I`.
+    Idle,
+    /// In one: `T`.
+    Open,
+    /// In one that failed: `E`.
+    Failed,
+}
+
+impl TransactionStatus {
+    /// The letter of PostgreSQL's protocol.
+    pub fn letter(self) -> u8 {
+        match self {
+            TransactionStatus::Idle => b'I',
+            TransactionStatus::Open => b'T',
+            TransactionStatus::Failed => b'E',
+        }
+    }
+}
+
+/// A step of a flight: what a client sent together.
+#[derive(Debug)]
+pub enum Step {
+    /// Run a statement.
+    Execute {
+        /// Which.
+        statement: Arc<Prepared>,
+        /// The values of its parameters, each of its parameter's type.
+        parameters: Vec<Value>,
+        /// The most rows that are told at once; 0 for all.
+        rows_max: u64,
+    },
+    /// Run `COPY … FROM STDIN` with what was sent.
+    Copy {
+        /// Which.
+        statement: Arc<Prepared>,
+        /// What was sent, all of it.
+        data: CopyData,
+    },
+    /// Nothing: whoever sends the flight found an error here, such as in a message. It is as if a statement had failed.
+    Fail(SqlError),
+    /// An end of what belongs together: errors skip until here, and an implicit transaction ends here.
+    Sync,
+}
+
+/// What a client sent for `COPY … FROM STDIN`.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CopyData(pub Vec<u8>);
+
+/// The answer to a step.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It was done.
+    Done(Complete),
+    /// It failed; all steps to the next [`Step::Sync`] are skipped. Of a [`Step::Sync`]: what belonged together and came in
+    /// several flights could not be committed.
+    Failed(SqlError),
+    /// It was not run, since one before it failed.
+    Skipped,
+    /// Of [`Step::Sync`]: where the session stands.
+    Synced(TransactionStatus),
+}
+
+/// What a statement did.
+#[derive(Debug)]
+pub struct Complete {
+    /// How the protocol names it: `INSERT 0 1`. Where rows follow in a stream it counts those that are here.
+    pub tag: Tag,
+    /// The rows that it gives, if it is one that gives rows.
+    pub rows: Option<Rows>,
+    /// What is to be told besides.
+    pub notices: Vec<Notice>,
+    /// Of `COPY … TO STDOUT`: what is to be sent.
+    pub copy_out: Option<CopyData>,
+}
+
+impl Complete {
+    pub(crate) fn of(tag: Tag) -> Complete {
+        Complete {
+            tag,
+            rows: None,
+            notices: Vec::new(),
+            copy_out: None,
+        }
+    }
+
+    pub(crate) fn with_notice(mut self, notice: Option<Notice>) -> Complete {
+        self.notices.extend(notice);
+        self
+    }
+}
+
+/// Rows of a result.
+#[derive(Debug)]
+pub struct Rows {
+    /// Row after row, `width` values each.
+    pub values: Vec<Value>,
+    /// How many values a row has. It may be 0.
+    pub width: usize,
+    /// How many rows these are.
+    pub count: u64,
+    /// What the values are.
+    pub columns: Arc<[ResultColumn]>,
+    /// What follows, if these are not all.
+    pub more: Option<RowStream>,
+}
+
+/// Rows that follow, to be taken in portions.
+///
+/// Rows of a snapshot are read as they are taken; the snapshot is kept meanwhile, up to the engine's bound on memory for
+/// snapshots.
+#[derive(Debug)]
+pub struct RowStream(Rest);
+
+#[derive(Debug)]
+enum Rest {
+    /// In memory.
+    Held {
+        rest: std::vec::IntoIter<Value>,
+        width: usize,
+        rows: u64,
+    },
+    Snapshot(Box<SnapshotStream>),
+}
+
+impl RowStream {
+    pub(crate) fn held(values: Vec<Value>, width: usize, rows: u64) -> RowStream {
+        RowStream(Rest::Held {
+            rest: values.into_iter(),
+            width,
+            rows,
+        })
+    }
+
+    pub(crate) fn of_snapshot(stream: SnapshotStream) -> RowStream {
+        RowStream(Rest::Snapshot(Box::new(stream)))
+    }
+
+    /// Adds the next rows, at most so many (0: all), to `out`. Returns how many, and whether there may be more.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn next(&mut self, most: u64, out: &mut Vec<Value>) -> Result<(u64, bool), SqlError> {
+        let most = if most == 0 { u64::MAX } else { most };
+        match &mut self.0 {
+            Rest::Held { rest, width, rows } => {
+                let taken = most.min(*rows);
+                let values = usize::try_from(taken).unwrap_or(usize::MAX);
+                out.extend(rest.by_ref().take(values.saturating_mul(*width)));
+                *rows -= taken;
+                Ok((taken, *rows > 0))
+            }
+            Rest::Snapshot(stream) => stream.next(most, out),
+        }
+    }
+}
+
+/// How the protocol names what was done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tag {
+    /// `INSERT`, `CREATE TABLE`, …
+    pub word: &'static str,
+    /// How many rows, of what counts them.
+    pub rows: Option<u64>,
+}
+
+impl Tag {
+    pub(crate) fn plain(word: &'static str) -> Tag {
+        Tag { word, rows: None }
+    }
+
+    pub(crate) fn rows(word: &'static str, rows: u64) -> Tag {
+        Tag {
+            word,
+            rows: Some(rows),
+        }
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.rows {
+            None => f.write_str(self.word),
+            // The number of a row, which none has.
+            Some(rows) if self.word == "INSERT" => write!(f, "INSERT 0 {rows}"),
+            Some(rows) => write!(f, "{} {rows}", self.word),
+        }
+    }
+}
+
+/// Something to be told besides a result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Notice {
+    /// `WARNING`, `NOTICE`, …
+    pub severity: &'static str,
+    /// SQLSTATE.
+    pub code: &'static str,
+    /// The sentence.
+    pub message: String,
+}
+
+impl Notice {
+    pub(crate) fn warning(code: &'static str, message: &str) -> Notice {
+        Notice {
+            severity: "WARNING",
+            code,
+            message: message.to_string(),
+        }
+    }
+
+    pub(crate) fn note(code: &'static str, message: String) -> Notice {
+        Notice {
+            severity: "NOTICE",
+            code,
+            message,
+        }
+    }
+}

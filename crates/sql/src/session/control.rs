@@ -1,0 +1,162 @@
+//! What begins and ends transactions, and parts of them.
+
+use super::state::{Reading, SessionState, TransactionState};
+use crate::error::{SqlError, code};
+use crate::names::name_of;
+use crate::prepared::Prepared;
+use crate::result::{Complete, Notice, Outcome, Tag};
+use sqlparser::ast::{
+    Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode,
+};
+
+/// Whether a statement may be run in a transaction that failed.
+pub(super) fn ends_failure(statement: &Prepared) -> bool {
+    matches!(
+        statement.statement(),
+        Some(Statement::Commit { .. } | Statement::Rollback { .. })
+    )
+}
+
+fn done(word: &'static str, notice: Option<Notice>) -> Outcome {
+    Outcome::Done(Complete::of(Tag::plain(word)).with_notice(notice))
+}
+
+fn no_transaction() -> Option<Notice> {
+    Some(Notice::warning(
+        code::NO_TRANSACTION,
+        "there is no transaction in progress",
+    ))
+}
+
+/// Whether the modes of `BEGIN` say that nothing is written.
+///
+/// # Errors
+/// None of the isolation levels is refused: all are serializable.
+pub(super) fn is_read_only(modes: &[TransactionMode], otherwise: bool) -> bool {
+    let mut read_only = otherwise;
+    for mode in modes {
+        match mode {
+            TransactionMode::AccessMode(TransactionAccessMode::ReadOnly) => read_only = true,
+            TransactionMode::AccessMode(TransactionAccessMode::ReadWrite) => read_only = false,
+            TransactionMode::IsolationLevel(
+                TransactionIsolationLevel::Serializable
+                | TransactionIsolationLevel::RepeatableRead
+                | TransactionIsolationLevel::ReadCommitted
+                | TransactionIsolationLevel::ReadUncommitted
+                | TransactionIsolationLevel::Snapshot,
+            ) => {}
+        }
+    }
+    read_only
+}
+
+/// Begins, ends, marks; `None` if that needs a serial call: the commit of what was written.
+pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Option<Outcome> {
+    let outcome = match statement.statement()? {
+        Statement::StartTransaction { modes, begin, .. } => {
+            let word = if *begin { "BEGIN" } else { "START TRANSACTION" };
+            match state.transaction {
+                TransactionState::Idle => {
+                    let usual = state.settings.get("default_transaction_read_only");
+                    let read_only = is_read_only(modes, usual.is_ok_and(|usual| usual == "on"));
+                    state.begin(read_only);
+                    done(word, None)
+                }
+                // The unit that goes on with it makes it one that was begun.
+                TransactionState::Open(ref open) if open.is_implicit => return None,
+                _ => done(word, Some(already_open())),
+            }
+        }
+        Statement::Commit { chain: true, .. } | Statement::Rollback { chain: true, .. } => {
+            Outcome::Failed(SqlError::unsupported("AND CHAIN is not supported"))
+        }
+        Statement::Commit { .. } => match &state.transaction {
+            TransactionState::Idle => done("COMMIT", no_transaction()),
+            TransactionState::Failed(_) => {
+                state.end(false);
+                done("ROLLBACK", None)
+            }
+            TransactionState::Open(open) => {
+                if matches!(open.reading, Reading::Live) && !open.remembered.is_empty() {
+                    return None;
+                }
+                state.end(true);
+                done("COMMIT", None)
+            }
+        },
+        Statement::Rollback {
+            savepoint: None, ..
+        } => match &state.transaction {
+            TransactionState::Idle => done("ROLLBACK", no_transaction()),
+            _ => {
+                state.end(false);
+                done("ROLLBACK", None)
+            }
+        },
+        Statement::Rollback {
+            savepoint: Some(name),
+            ..
+        } => to_savepoint(state, &name_of(name)),
+        Statement::Savepoint { name } => {
+            let name = name_of(name);
+            let settings = state.settings.clone();
+            in_open(state, "SAVEPOINT", |open| open.save(name, settings))
+        }
+        Statement::ReleaseSavepoint { name } => {
+            let name = name_of(name);
+            in_open(state, "RELEASE", |open| open.release(&name))
+        }
+        _ => return None,
+    };
+    if let Outcome::Failed(_) = outcome {
+        state.fail();
+    }
+    Some(outcome)
+}
+
+pub(super) fn already_open() -> Notice {
+    Notice::warning(
+        code::ACTIVE_TRANSACTION,
+        "there is already a transaction in progress",
+    )
+}
+
+fn in_open(
+    state: &mut SessionState,
+    word: &'static str,
+    act: impl FnOnce(&mut super::state::OpenTransaction) -> Result<(), SqlError>,
+) -> Outcome {
+    match &mut state.transaction {
+        TransactionState::Open(open) => match act(open) {
+            Ok(()) => done(word, None),
+            Err(error) => Outcome::Failed(error),
+        },
+        _ => Outcome::Failed(SqlError::new(
+            code::NO_TRANSACTION,
+            format!("{word} can only be used in transaction blocks"),
+        )),
+    }
+}
+
+/// Goes back to a savepoint: what was done since is not remembered any more.
+pub(super) fn to_savepoint(state: &mut SessionState, name: &str) -> Outcome {
+    match std::mem::take(&mut state.transaction) {
+        TransactionState::Idle => Outcome::Failed(SqlError::new(
+            code::NO_TRANSACTION,
+            "ROLLBACK TO SAVEPOINT can only be used in transaction blocks",
+        )),
+        TransactionState::Open(mut open) | TransactionState::Failed(mut open) => {
+            match open.return_to(name) {
+                Ok(settings) => {
+                    state.settings.return_to(settings);
+                    state.transaction = TransactionState::Open(open);
+                    done("ROLLBACK", None)
+                }
+                Err(error) => {
+                    state.transaction = TransactionState::Failed(open);
+                    Outcome::Failed(error)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,664 @@
+//! One statement on data, run over a state of the tables, or in a transaction.
+
+use super::parameters::{shown_columns, text_column};
+use super::state::{OpenTransaction, SessionState, Told, TransactionState};
+use crate::copy;
+use crate::database::Database;
+use crate::define;
+use crate::error::{SqlError, code};
+use crate::expression::cast::Coercion;
+use crate::expression::{Compiler, Environment, Parameters, Scope, StatementContext};
+use crate::plan::select::table_oid;
+use crate::plan::select_run::Table;
+use crate::plan::{Plan, ResultColumn};
+use crate::prepared::{Class, Prepared};
+use crate::procedures;
+use crate::result::{Complete, CopyData, RowStream, Rows, Step, Tag};
+use crate::sequences::Draws;
+use crate::settings::Settings;
+use crate::source::Source;
+use crate::stream::SnapshotStream;
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::Value;
+use sardonyx::{Snapshot, Transaction};
+use sqlparser::ast::Statement;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::{Arc, OnceLock};
+
+/// How many rows of a long result are told at first, if nobody says.
+const PORTION_ROWS: u64 = 10_000;
+
+type Described = (Vec<SqlType>, Option<Arc<[ResultColumn]>>);
+
+/// What is known of a statement that needs no plan; `None` if it is to be planned.
+///
+/// # Errors
+/// That there is no such prepared statement.
+pub(super) fn described(
+    prepared: &Prepared,
+    state: &SessionState,
+) -> Result<Option<Described>, SqlError> {
+    let nothing = Ok(Some((Vec::new(), None)));
+    match prepared.statement() {
+        None => nothing,
+        Some(statement) => match statement {
+            Statement::Query(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Explain { .. }
+            | Statement::Call(_)
+            | Statement::Copy { .. } => Ok(None),
+            Statement::ShowVariable { variable } => {
+                let words: Vec<String> = variable.iter().map(|word| word.value.clone()).collect();
+                Ok(Some((Vec::new(), Some(shown_columns(&words)))))
+            }
+            Statement::Execute { name, .. } => {
+                let name = name.as_ref().map(crate::names::of_public).transpose()?;
+                let inner = name.as_ref().and_then(|name| state.named.get(name));
+                match inner {
+                    Some(inner) => Ok(Some((Vec::new(), inner.columns().map(Arc::from)))),
+                    None => Err(super::parameters::unknown(&name.unwrap_or_default())),
+                }
+            }
+            _ => nothing,
+        },
+    }
+}
+
+/// Plans a statement, which says its parameters and columns.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn plan_for(
+    prepared: &Prepared,
+    database: &Database,
+    version: u64,
+    source: &Source<'_>,
+) -> Result<(), SqlError> {
+    match prepared.statement() {
+        Some(Statement::Copy { .. }) => {
+            prepared.describe_copy(copy::check(prepared, source)?);
+            Ok(())
+        }
+        Some(Statement::Call(function)) => {
+            let parameters = procedures::parameters(prepared, function, database, version, source)?;
+            prepared.describe(parameters, None);
+            Ok(())
+        }
+        Some(Statement::Explain { .. }) => {
+            crate::explain::describe(prepared, version, source, text_column("QUERY PLAN".into()))
+        }
+        _ => prepared.planned(version, source).map(drop),
+    }
+}
+
+/// Whether a statement may look at many rows.
+pub(super) fn is_long(prepared: &Prepared) -> bool {
+    if prepared.class() != Class::Read {
+        return false;
+    }
+    match prepared.last_plan() {
+        Some(planned) => match &planned.plan {
+            Plan::Select(plan) => !plan.is_short(),
+            _ => false,
+        },
+        None => true,
+    }
+}
+
+/// What a statement is run with.
+pub(super) struct Given<'g> {
+    pub statement: &'g Prepared,
+    pub parameters: &'g [Value],
+    pub data: Option<&'g CopyData>,
+    pub rows_max: u64,
+    pub transaction_started: i64,
+    pub statement_started: i64,
+    pub seed: [u64; 2],
+    /// What it drew from sequences when it ran before.
+    pub again: Vec<(String, i64)>,
+    /// Whether a digest is wanted of what it tells.
+    pub digests: bool,
+}
+
+/// What a statement did, and what is to be remembered of it.
+pub(super) struct Ran {
+    pub complete: Complete,
+    pub told: Told,
+    pub drawn: Vec<(String, i64)>,
+}
+
+/// A seed for a statement's random values.
+pub(super) fn seed() -> [u64; 2] {
+    let random = || RandomState::new().build_hasher().finish();
+    [random(), random()]
+}
+
+/// The context of a statement.
+fn context_of(
+    database: &Arc<Database>,
+    user: &Arc<str>,
+    settings: Settings,
+    given: &Given<'_>,
+    draws: Draws,
+) -> StatementContext {
+    StatementContext {
+        database: database.clone(),
+        transaction_started: given.transaction_started,
+        statement_started: given.statement_started,
+        user: user.clone(),
+        settings: RefCell::new(settings),
+        seed: given.seed,
+        made: Cell::new(0),
+        draws: RefCell::new(draws),
+    }
+}
+
+/// Runs something with a statement's context; what the session draws and sets comes back to it.
+fn with_context<R>(
+    database: &Arc<Database>,
+    state: &mut SessionState,
+    given: &Given<'_>,
+    tables: HashMap<String, u32>,
+    body: impl FnOnce(&Environment<'_>) -> Result<R, SqlError>,
+) -> (Result<R, SqlError>, Draws) {
+    let mut draws = Draws::again(given.again.clone());
+    draws.session = std::mem::take(&mut state.drawn);
+    draws.session_last = state.drawn_last;
+    draws.tables = tables;
+    let settings = std::mem::take(&mut state.settings);
+    let context = context_of(database, &state.user, settings, given, draws);
+    let with = Environment {
+        parameters: given.parameters,
+        context: &context,
+    };
+    let result = body(&with);
+    state.settings = context.settings.into_inner();
+    let mut draws = context.draws.into_inner();
+    state.drawn = std::mem::take(&mut draws.session);
+    state.drawn_last = draws.session_last;
+    (result, draws)
+}
+
+/// The numbers of the tables by name, if the statement asks for them.
+fn table_numbers(statement: &Prepared, source: &Source<'_>) -> HashMap<String, u32> {
+    let mut numbers = HashMap::new();
+    if !statement.names_tables() {
+        return numbers;
+    }
+    for table in crate::virtual_tables::all() {
+        numbers.insert(table.name.to_string(), table.oid);
+        numbers.insert(format!("{}.{}", table.schema, table.name), table.oid);
+    }
+    for (number, definition) in source.definitions().iter().enumerate() {
+        let is_table = source.table_named(&definition.name) == Some(number as u16);
+        if is_table && !crate::relation::is_own(&definition.name) {
+            numbers.insert(definition.name.clone(), table_oid(number as u16));
+        }
+    }
+    numbers
+}
+
+/// Checks that there is a value for each parameter.
+fn check_parameters(given: &Given<'_>) -> Result<(), SqlError> {
+    let wanted = given.statement.parameters().len();
+    if wanted == given.parameters.len() {
+        return Ok(());
+    }
+    Err(SqlError::new(
+        "08P01",
+        format!(
+            "the statement has {wanted} parameters, and {} values are given",
+            given.parameters.len()
+        ),
+    ))
+}
+
+/// Runs a statement that reads over a snapshot.
+///
+/// # Errors
+/// What is wrong with it, or cannot be computed.
+pub(super) fn read(
+    database: &Arc<Database>,
+    state: &mut SessionState,
+    step: &Step,
+    version: u64,
+    snapshot: &Snapshot,
+) -> Result<Complete, SqlError> {
+    let source = &Source::Frozen(snapshot.space());
+    let Step::Execute {
+        statement,
+        parameters,
+        rows_max,
+    } = step
+    else {
+        return Err(SqlError::syntax("COPY FROM is sent with data"));
+    };
+    let now = super::state::now();
+    let (started, digests) = match &state.transaction {
+        // What is read only need not be run again.
+        TransactionState::Open(open) => (open.started, !open.read_only),
+        _ => (now, false),
+    };
+    let given = Given {
+        statement,
+        parameters,
+        data: None,
+        rows_max: *rows_max,
+        transaction_started: started,
+        statement_started: now,
+        seed: seed(),
+        again: Vec::new(),
+        digests,
+    };
+    let tables = table_numbers(statement, source);
+    if !digests && matches!(statement.statement(), Some(Statement::Query(_))) {
+        let streamed = streamed(database, state, &given, version, snapshot, &tables);
+        if let Some(complete) = streamed.map_err(|error| statement.placed(error))? {
+            return Ok(complete);
+        }
+    }
+    let (result, _) = with_context(database, state, &given, tables, |with| {
+        reading(&given, version, source, with)
+    });
+    let (mut complete, table) = result.map_err(|error| statement.placed(error))?;
+    let told = match digests {
+        true => told_of(&complete, table.as_ref()),
+        false => Told::default(),
+    };
+    attach(&mut complete, table, *rows_max);
+    if digests && let TransactionState::Open(open) = &mut state.transaction {
+        open.remember(remembered(
+            statement,
+            parameters,
+            None,
+            &given,
+            told,
+            Vec::new(),
+        ))?;
+    }
+    Ok(complete)
+}
+
+/// The first rows of a statement whose rows are read in portions; `None` if they are not.
+fn streamed(
+    database: &Arc<Database>,
+    state: &SessionState,
+    given: &Given<'_>,
+    version: u64,
+    snapshot: &Snapshot,
+    tables: &HashMap<String, u32>,
+) -> Result<Option<Complete>, SqlError> {
+    let source = Source::Frozen(snapshot.space());
+    let planned = given.statement.planned(version, &source)?;
+    let Some(columns) = planned.plan.columns().cloned() else {
+        return Ok(None);
+    };
+    check_parameters(given)?;
+    let mut draws = Draws::default();
+    draws.session.clone_from(&state.drawn);
+    draws.session_last = state.drawn_last;
+    draws.tables.clone_from(tables);
+    let settings = state.settings.clone();
+    let context = context_of(database, &state.user, settings, given, draws);
+    let stream = SnapshotStream::of(snapshot.clone(), planned, given.parameters, context)?;
+    let Some(mut stream) = stream else {
+        return Ok(None);
+    };
+    let most = match given.rows_max {
+        0 => PORTION_ROWS,
+        most => most,
+    };
+    let mut values = Vec::new();
+    let (count, more) = stream.next(most, &mut values)?;
+    let mut complete = Complete::of(Tag::rows("SELECT", count));
+    complete.rows = Some(Rows {
+        values,
+        width: columns.len(),
+        count,
+        columns,
+        more: more.then(|| RowStream::of_snapshot(stream)),
+    });
+    Ok(Some(complete))
+}
+
+/// A statement as it is remembered.
+pub(super) fn remembered(
+    statement: &Arc<Prepared>,
+    parameters: &[Value],
+    data: Option<Arc<CopyData>>,
+    given: &Given<'_>,
+    told: Told,
+    drawn: Vec<(String, i64)>,
+) -> super::state::Remembered {
+    let outside = |value: &Value| match value {
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    };
+    let bytes = size_of_val(parameters)
+        + parameters.iter().map(outside).sum::<usize>()
+        + data.as_ref().map_or(0, |data| data.0.len())
+        + drawn.len() * 64;
+    super::state::Remembered {
+        statement: statement.clone(),
+        parameters: parameters.into(),
+        data,
+        statement_started: given.statement_started,
+        seed: given.seed,
+        drawn,
+        told,
+        bytes,
+    }
+}
+
+/// The rows of a statement that reads, and their columns.
+type Read = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
+
+fn reading(
+    given: &Given<'_>,
+    version: u64,
+    source: &Source<'_>,
+    with: &Environment<'_>,
+) -> Result<Read, SqlError> {
+    match given.statement.statement() {
+        Some(Statement::Copy { .. }) => {
+            let (rows, data) = copy::to_client(given.statement, version, source, with)?;
+            let mut complete = Complete::of(Tag::rows("COPY", rows));
+            complete.copy_out = Some(data);
+            Ok((complete, None))
+        }
+        Some(Statement::Explain { .. }) => {
+            let lines = crate::explain::explain(given.statement, version, source, with)?;
+            let table = Table {
+                rows: lines.len() as u64,
+                values: lines.into_iter().map(Value::Text).collect(),
+                width: 1,
+            };
+            let columns = Arc::from([text_column("QUERY PLAN".into())]);
+            Ok((Complete::of(Tag::plain("EXPLAIN")), Some((table, columns))))
+        }
+        _ => {
+            let planned = given.statement.planned(version, source)?;
+            check_parameters(given)?;
+            match &planned.plan {
+                Plan::Select(plan) => {
+                    let table = plan.run(source, with)?;
+                    let complete = Complete::of(Tag::rows("SELECT", table.rows));
+                    Ok((complete, Some((table, plan.output.columns.clone()))))
+                }
+                Plan::Elsewhere(why) => Err(why.clone()),
+                _ => Err(SqlError::syntax("the statement does not only read")),
+            }
+        }
+    }
+}
+
+/// Gives a statement's rows to its client: all, or the first ones and what follows.
+fn attach(complete: &mut Complete, table: Option<(Table, Arc<[ResultColumn]>)>, rows_max: u64) {
+    let Some((mut table, columns)) = table else {
+        return;
+    };
+    let count = match rows_max {
+        0 => table.rows,
+        most => table.rows.min(most),
+    };
+    let more = (count < table.rows).then(|| {
+        let at = usize::try_from(count)
+            .unwrap_or(usize::MAX)
+            .saturating_mul(table.width);
+        let rest = table.values.split_off(at);
+        RowStream::held(rest, table.width, table.rows - count)
+    });
+    complete.rows = Some(Rows {
+        values: table.values,
+        width: table.width,
+        count,
+        columns,
+        more,
+    });
+}
+
+fn hashers() -> &'static [RandomState; 2] {
+    static HASHERS: OnceLock<[RandomState; 2]> = OnceLock::new();
+    HASHERS.get_or_init(|| [RandomState::new(), RandomState::new()])
+}
+
+/// The digest of what is told: the sum over rows, so that their order does not matter.
+fn told_of(complete: &Complete, table: Option<&(Table, Arc<[ResultColumn]>)>) -> Told {
+    let mut told = Told {
+        rows: complete.tag.rows.unwrap_or(0),
+        digest: [0; 2],
+    };
+    let mut add = |bytes: &[u8]| {
+        for (digest, hasher) in told.digest.iter_mut().zip(hashers()) {
+            *digest = digest.wrapping_add(hasher.hash_one(bytes));
+        }
+    };
+    if let Some((table, _)) = table {
+        let mut key = Vec::new();
+        for row in table.values.chunks(table.width.max(1)) {
+            key.clear();
+            for value in row {
+                // Equal numbers may be told with different digits.
+                if let Value::Decimal(_, scale) = value {
+                    key.push(*scale);
+                }
+                crate::aggregate::key_of(value.as_ref(), &mut key);
+            }
+            add(&key);
+        }
+    }
+    if let Some(data) = &complete.copy_out {
+        add(&data.0);
+    }
+    told
+}
+
+/// What statements of one serial call share.
+pub(super) struct Call<'c, 'a> {
+    pub tx: &'c mut Transaction<'a>,
+    pub database: &'c Arc<Database>,
+    /// Up to where sequences may be used once it commits.
+    pub raised: &'c mut HashMap<String, i64>,
+}
+
+impl Call<'_, '_> {
+    /// Runs a statement.
+    ///
+    /// # Errors
+    /// What is wrong with it, or cannot be computed or stored.
+    pub fn run(&mut self, state: &mut SessionState, given: &Given<'_>) -> Result<Ran, SqlError> {
+        let database = self.database.clone();
+        let result = self.run_in(state, &database, given);
+        result.map_err(|error| given.statement.placed(error))
+    }
+
+    fn run_in(
+        &mut self,
+        state: &mut SessionState,
+        database: &Arc<Database>,
+        given: &Given<'_>,
+    ) -> Result<Ran, SqlError> {
+        let version = database.version();
+        let mut drawn = Vec::new();
+        let (mut complete, table) = match given.statement.class() {
+            Class::Define => {
+                database.catalogue_changed();
+                let complete = define::run(self.tx, database, given.statement)?;
+                database.catalogue_changed();
+                (complete, None)
+            }
+            Class::Read => {
+                let source = Source::Live(self.tx.view());
+                let tables = table_numbers(given.statement, &source);
+                let (result, _) = with_context(database, state, given, tables, |with| {
+                    reading(given, version, &source, with)
+                });
+                result?
+            }
+            _ => {
+                let tables = table_numbers(given.statement, &Source::Live(self.tx.view()));
+                let tx = &mut *self.tx;
+                let (result, draws) = with_context(database, state, given, tables, |with| {
+                    writing(tx, given, version, with)
+                });
+                let read = result?;
+                draws.make_usable(database, self.tx, self.raised)?;
+                drawn = draws.drawn().to_vec();
+                read
+            }
+        };
+        let told = match given.digests {
+            true => told_of(&complete, table.as_ref()),
+            false => Told::default(),
+        };
+        attach(&mut complete, table, given.rows_max);
+        Ok(Ran {
+            complete,
+            told,
+            drawn,
+        })
+    }
+}
+
+fn writing(
+    tx: &mut Transaction<'_>,
+    given: &Given<'_>,
+    version: u64,
+    with: &Environment<'_>,
+) -> Result<Read, SqlError> {
+    match given.statement.statement() {
+        Some(Statement::Copy { .. }) => {
+            let data = given
+                .data
+                .ok_or_else(|| SqlError::new("08P01", "COPY FROM STDIN needs data"))?;
+            let rows = copy::from_client(tx, given.statement, version, data, with)?;
+            Ok((Complete::of(Tag::rows("COPY", rows)), None))
+        }
+        Some(Statement::Call(function)) => {
+            check_parameters(given)?;
+            procedures::call(tx, given.statement, function, version, with)
+        }
+        Some(Statement::Explain { .. }) => {
+            let lines = crate::explain::analyze_write(tx, given.statement, version, with)?;
+            let table = Table {
+                rows: lines.len() as u64,
+                values: lines.into_iter().map(Value::Text).collect(),
+                width: 1,
+            };
+            let columns = Arc::from([text_column("QUERY PLAN".into())]);
+            Ok((Complete::of(Tag::plain("EXPLAIN")), Some((table, columns))))
+        }
+        _ => {
+            let planned = given.statement.planned(version, &Source::Live(tx.view()))?;
+            check_parameters(given)?;
+            run_plan(tx, &planned.plan, with)
+        }
+    }
+}
+
+/// Runs a plan in a transaction.
+///
+/// # Errors
+/// What cannot be computed or stored.
+pub(crate) fn run_plan(
+    tx: &mut Transaction<'_>,
+    plan: &Plan,
+    with: &Environment<'_>,
+) -> Result<Read, SqlError> {
+    let changed = |word, (rows, table): (u64, Table)| {
+        let columns = plan.columns().cloned();
+        let complete = Complete::of(Tag::rows(word, rows));
+        (complete, columns.map(|columns| (table, columns)))
+    };
+    Ok(match plan {
+        Plan::Select(plan) => {
+            let table = plan.run(&Source::Live(tx.view()), with)?;
+            let complete = Complete::of(Tag::rows("SELECT", table.rows));
+            (complete, Some((table, plan.output.columns.clone())))
+        }
+        Plan::Insert(plan) => changed("INSERT", plan.run(tx, with)?),
+        Plan::Update(plan) => changed("UPDATE", plan.run(tx, with)?),
+        Plan::Delete(plan) => changed("DELETE", plan.run(tx, with)?),
+        Plan::Elsewhere(why) => return Err(why.clone()),
+    })
+}
+
+/// That a statement writes in a transaction that only reads.
+pub(super) fn check_may_write(
+    open: &OpenTransaction,
+    statement: &Prepared,
+) -> Result<(), SqlError> {
+    let writes = matches!(statement.class(), Class::Write | Class::Define);
+    match open.read_only && writes {
+        false => Ok(()),
+        true => Err(SqlError::new(
+            code::READ_ONLY_TRANSACTION,
+            "cannot execute a statement that writes in a read-only transaction",
+        )),
+    }
+}
+
+/// The statement of `PREPARE` that `EXECUTE` names, with the values of its parameters.
+///
+/// # Errors
+/// `26000` if there is none; what is wrong with the values.
+pub(super) fn executed(
+    state: &mut SessionState,
+    database: &Arc<Database>,
+    statement: &Prepared,
+) -> Result<(Arc<Prepared>, Vec<Value>), SqlError> {
+    let Some(Statement::Execute {
+        name: Some(name),
+        parameters: trees,
+        ..
+    }) = statement.statement()
+    else {
+        return Err(SqlError::syntax(
+            "EXECUTE needs the name of a prepared statement",
+        ));
+    };
+    let name = crate::names::of_public(name)?;
+    let inner = state.named.get(&name).cloned();
+    let inner = inner.ok_or_else(|| super::parameters::unknown(&name))?;
+    let kinds = inner.parameters().to_vec();
+    if kinds.len() != trees.len() {
+        return Err(SqlError::syntax(format!(
+            "wrong number of parameters for prepared statement \"{name}\": {} are wanted",
+            kinds.len()
+        )));
+    }
+    let now = super::state::now();
+    let given = Given {
+        statement,
+        parameters: &[],
+        data: None,
+        rows_max: 0,
+        transaction_started: now,
+        statement_started: now,
+        seed: seed(),
+        again: Vec::new(),
+        digests: false,
+    };
+    let (values, _) = with_context(database, state, &given, HashMap::new(), |with| {
+        let scope = Scope::default();
+        let mut none = Parameters::default();
+        let mut compiler = Compiler::new(&scope, &mut none);
+        let mut values = Vec::with_capacity(trees.len());
+        for (tree, kind) in trees.iter().zip(&kinds) {
+            let typed = compiler.compile(tree)?;
+            let to = TypeSpec::plain(*kind);
+            values.push(
+                compiler
+                    .coerce(typed, to, Coercion::Assignment)?
+                    .constant(with)?,
+            );
+        }
+        Ok(values)
+    });
+    Ok((inner, values?))
+}

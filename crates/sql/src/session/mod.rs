@@ -1,0 +1,527 @@
+//! A session: what one client says, and the transaction that it is in.
+//!
+//! - [`state`]: where a session stands, and what it remembers of an open transaction;
+//! - [`unit`]: a part of a flight that runs in one serial call;
+//! - [`execute`]: one statement;
+//! - [`control`]: what begins and ends transactions; [`parameters`]: what a session sets and shows.
+//!
+//! Transactions run one at a time, so an open one must not hold the stage while its client thinks. It is run by replay:
+//! what arrived together runs in one serial call. If that ends the transaction, the call commits. If not, everything is
+//! undone, and the session remembers the statements with a digest of what the client was told. The next call runs them
+//! again first and compares: a difference is `40001`. So what a client was told is what a serial execution at the commit
+//! gives. As long as a transaction has only read, it reads one snapshot, and nothing is run again.
+
+mod control;
+mod execute;
+mod parameters;
+mod state;
+mod unit;
+
+pub(crate) use execute::run_plan;
+
+use crate::database::Database;
+use crate::error::{SqlError, code};
+use crate::parse::parse;
+use crate::prepared::{Class, Prepared, Special};
+use crate::procedures::{creates_procedure, parse_procedure};
+use crate::result::{Complete, Outcome, Step, Tag, TransactionStatus};
+use crate::source::Source;
+use crate::types::SqlType;
+use sardonyx::{Durability, Error, Ticket};
+use state::{OpenTransaction, Reading, SessionState, TransactionState};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use unit::{Unit, UnitDone, UnitEnd};
+
+/// What a session begins with.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SessionOptions {
+    /// Who it is.
+    pub user: String,
+    /// Parameters, such as `application_name`; what is not known is left out.
+    pub parameters: Vec<(String, String)>,
+    /// What it may do.
+    pub access: Access,
+}
+
+/// What a session may do.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Access {
+    /// Nothing with data.
+    Nothing,
+    /// Read.
+    Read,
+    /// Change rows, and call procedures, too.
+    Write,
+    /// Create, change and drop tables and procedures, too.
+    #[default]
+    Define,
+}
+
+/// One client's session. It is sent between threads; it does one thing at a time.
+#[derive(Debug)]
+pub struct Session {
+    database: Arc<Database>,
+    state: SessionState,
+    access: Access,
+}
+
+/// What was sent and is not answered yet: how many steps, without their end.
+#[derive(Default)]
+struct Sent(Vec<(usize, Ticket<UnitEnd>)>);
+
+/// What has to be done with a step that is no data.
+enum Handled {
+    Done(Outcome),
+    /// It, and what follows, is to run as a unit.
+    Unit,
+}
+
+impl Session {
+    /// Begins a session.
+    pub fn new(database: Arc<Database>, options: SessionOptions) -> Session {
+        let state = SessionState::new(&options);
+        Session {
+            database,
+            state,
+            access: options.access,
+        }
+    }
+
+    /// Where it stands.
+    pub fn status(&self) -> TransactionStatus {
+        self.state.transaction.status()
+    }
+
+    /// The database.
+    pub fn database(&self) -> &Arc<Database> {
+        &self.database
+    }
+
+    /// The value of a parameter, as `SHOW` has it.
+    pub fn parameter(&self, name: &str) -> Option<String> {
+        self.state.settings.get(name).ok()
+    }
+
+    /// The parameters of which clients are told, with their values: at the beginning all.
+    pub fn reported_parameters(&self) -> Vec<(String, String)> {
+        self.state.settings.reported()
+    }
+
+    /// The parameters that changed since they were asked for, of which clients are told.
+    pub fn take_changed_parameters(&mut self) -> Vec<(String, String)> {
+        self.state.settings.take_changed()
+    }
+
+    /// Prepares the statements of a text. Where there is one only, it is compiled, too; several are compiled when they
+    /// are run, since one may make what the next one uses. An empty text is one statement that does nothing.
+    ///
+    /// A statement on a table that is made by another, which was sent before in the same flight and has not been run
+    /// yet, is not prepared: run those first.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn prepare(
+        &mut self,
+        text: &str,
+        parameter_types: &[Option<SqlType>],
+    ) -> Result<Vec<Arc<Prepared>>, SqlError> {
+        let prepared = statements_of(text, parameter_types)?;
+        for statement in &prepared {
+            self.check_access(statement)?;
+        }
+        if let [one] = &prepared[..]
+            && one.is_to_be_compiled()
+        {
+            self.describe(one)?;
+        }
+        Ok(prepared)
+    }
+
+    /// Whether the session may run such a statement.
+    fn check_access(&self, statement: &Prepared) -> Result<(), SqlError> {
+        let (wanted, what) = match statement.class() {
+            Class::Empty | Class::Control | Class::Session => return Ok(()),
+            Class::Read | Class::Maintenance => (Access::Read, "read tables"),
+            Class::Write => (Access::Write, "change rows"),
+            Class::Define => (Access::Define, "create, change or drop tables"),
+        };
+        if self.access >= wanted {
+            return Ok(());
+        }
+        let user = &self.state.user;
+        let text = format!("permission denied: the user {user:?} may not {what}");
+        Err(SqlError::new(code::INSUFFICIENT_PRIVILEGE, text))
+    }
+
+    /// Compiles a statement, where that says its parameters and columns.
+    fn describe(&mut self, prepared: &Arc<Prepared>) -> Result<(), SqlError> {
+        if let Some(described) = execute::described(prepared, &self.state)? {
+            let (parameters, columns) = described;
+            prepared.describe(parameters, columns);
+            return Ok(());
+        }
+        let database = &self.database;
+        let defines = matches!(&self.state.transaction,
+            TransactionState::Open(open) if open.defines);
+        if !defines {
+            let plan = |view: &sardonyx::View<'_>| {
+                let version = database.version();
+                execute::plan_for(prepared, database, version, &Source::Live(*view))
+            };
+            return database.tables().read(plan)?;
+        }
+        // Tables are as the transaction makes them.
+        let mut unit = Unit::replaying(self.database.clone(), std::mem::take(&mut self.state));
+        let planned = database.tables().run_with(Durability::Deferred, |tx| {
+            let planned = unit.replay_and(tx, |tx, database| {
+                let source = Source::Live(tx.view());
+                execute::plan_for(prepared, database, database.version(), &source)
+            });
+            Err::<(), Error>(Error::other(Undone(planned)))
+        });
+        self.state = unit.into_state();
+        self.database.catalogue_changed();
+        match planned.map_err(Error::downcast::<Undone>) {
+            Err(Ok(Undone(planned))) => planned,
+            Err(Err(error)) => Err(error.into()),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Runs what a client sent together: one outcome for each step, when all of it is durable.
+    ///
+    /// A session whose future was dropped before it was ready has forgotten its transaction, and what was prepared in
+    /// it: drop it, too.
+    pub async fn run(&mut self, flight: Vec<Step>) -> Vec<Outcome> {
+        let mut outcomes: Vec<Outcome> = Vec::with_capacity(flight.len());
+        let mut steps = flight.into_iter().collect::<VecDeque<_>>();
+        let mut skipping = false;
+        let mut sent = Sent::default();
+        while !steps.is_empty() {
+            if !skipping && self.is_by_itself(&steps) {
+                self.send(&mut steps, &mut sent);
+                continue;
+            }
+            self.answer(&mut sent, &mut outcomes).await;
+            let Some(step) = steps.front() else {
+                break;
+            };
+            if let Step::Sync = step
+                && !self.state.transaction.is_implicit()
+            {
+                skipping = false;
+                steps.pop_front();
+                outcomes.push(Outcome::Synced(self.status()));
+                continue;
+            }
+            if skipping {
+                steps.pop_front();
+                outcomes.push(Outcome::Skipped);
+                continue;
+            }
+            if let Step::Execute { statement, .. } = step
+                && statement.is_execute()
+                && !matches!(self.state.transaction, TransactionState::Failed(_))
+            {
+                match steps
+                    .pop_front()
+                    .map(|step| resolve_execute(&mut self.state, &self.database, step))
+                {
+                    Some(Ok(step)) => steps.push_front(step),
+                    Some(Err(error)) => {
+                        self.state.fail();
+                        skipping = true;
+                        outcomes.push(Outcome::Failed(error));
+                    }
+                    None => {}
+                }
+                continue;
+            }
+            match self.handle(step, &steps).await {
+                Handled::Done(outcome) => {
+                    steps.pop_front();
+                    skipping = matches!(outcome, Outcome::Failed(_));
+                    outcomes.push(outcome);
+                }
+                Handled::Unit => {
+                    let done = self.run_unit(std::mem::take(&mut steps)).await;
+                    skipping = done.skips;
+                    outcomes.extend(done.outcomes);
+                    steps = done.rest;
+                }
+            }
+        }
+        self.answer(&mut sent, &mut outcomes).await;
+        outcomes
+    }
+
+    /// Whether what comes next, to its end, is a transaction by itself, which can be run before what was sent before it
+    /// is answered.
+    fn is_by_itself(&self, steps: &VecDeque<Step>) -> bool {
+        if !matches!(self.state.transaction, TransactionState::Idle) {
+            return false;
+        }
+        let mut any = false;
+        for step in steps {
+            match step {
+                Step::Execute { statement, .. }
+                    if statement.is_by_itself() && !execute::is_long(statement) =>
+                {
+                    any = true;
+                }
+                Step::Sync => return any,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// Sends what is by itself, to its end.
+    fn send(&mut self, steps: &mut VecDeque<Step>, sent: &mut Sent) {
+        let mut unit = VecDeque::new();
+        while let Some(step) = steps.pop_front() {
+            match step {
+                Step::Sync => break,
+                step => unit.push_back(step),
+            }
+        }
+        let count = unit.len();
+        unit.push_back(Step::Sync);
+        let state = self.state.by_itself();
+        let unit = Unit::new(self.database.clone(), state, unit);
+        let ticket = self.database.tables().try_submit(move |tx| unit.run(tx));
+        sent.0.push((count, ticket));
+    }
+
+    /// Waits for what was sent, and takes its answers.
+    async fn answer(&mut self, sent: &mut Sent, outcomes: &mut Vec<Outcome>) {
+        for (count, ticket) in sent.0.drain(..) {
+            let before = outcomes.len();
+            match ticket.await {
+                Ok(Ok(done) | Err(done)) => {
+                    self.state.take_drawn(done.state);
+                    outcomes.extend(done.outcomes);
+                }
+                Err(error) => outcomes.push(Outcome::Failed(error.into())),
+            }
+            while outcomes.len() < before + count {
+                outcomes.push(Outcome::Skipped);
+            }
+            outcomes.push(Outcome::Synced(TransactionStatus::Idle));
+        }
+    }
+
+    /// Does what needs no serial call.
+    async fn handle(&mut self, step: &Step, steps: &VecDeque<Step>) -> Handled {
+        if let Step::Fail(error) = step {
+            self.state.fail();
+            return Handled::Done(Outcome::Failed(error.clone()));
+        }
+        let (Step::Execute { statement, .. } | Step::Copy { statement, .. }) = step else {
+            return Handled::Unit;
+        };
+        if let TransactionState::Failed(_) = self.state.transaction
+            && !control::ends_failure(statement)
+        {
+            return Handled::Done(Outcome::Failed(SqlError::in_failed_transaction()));
+        }
+        match statement.class() {
+            Class::Control => match control::without_data(&mut self.state, statement) {
+                Some(outcome) => Handled::Done(outcome),
+                None => Handled::Unit,
+            },
+            Class::Empty => Handled::Done(Outcome::Done(Complete::of(Tag::plain("")))),
+            Class::Maintenance => Handled::Done(self.maintain(statement).await),
+            Class::Session => {
+                Handled::Done(parameters::run(&mut self.state, &self.database, statement))
+            }
+            Class::Read if self.reads_snapshot(steps) => {
+                let outcome = self.read_snapshot(step).await;
+                if let Outcome::Failed(_) = outcome {
+                    self.state.fail();
+                }
+                Handled::Done(outcome)
+            }
+            _ => Handled::Unit,
+        }
+    }
+
+    async fn maintain(&mut self, statement: &Prepared) -> Outcome {
+        let special = statement.as_special();
+        let word = special.map_or("", Special::word);
+        if special == Some(Special::Checkpoint) {
+            let tables = self.database.tables().clone();
+            let taken = crate::blocking::unblocked(move || tables.checkpoint()).await;
+            if let Err(error) = taken {
+                return Outcome::Failed(error.into());
+            }
+        }
+        Outcome::Done(Complete::of(Tag::plain(word)))
+    }
+
+    /// Whether the next statement, which reads, does so in a snapshot: in a transaction that has only read and whose
+    /// next statements do not write, or by itself if it looks at many rows.
+    fn reads_snapshot(&self, steps: &VecDeque<Step>) -> bool {
+        match &self.state.transaction {
+            TransactionState::Open(open) => match &open.reading {
+                Reading::Snapshot(_) => open.read_only || !unit::writes_ahead(steps),
+                Reading::Live => false,
+            },
+            TransactionState::Idle => {
+                // What belongs together is of one state.
+                let is_alone = matches!(steps.get(1), None | Some(Step::Sync));
+                let is_long = |step: &Step| match step {
+                    Step::Execute { statement, .. } => execute::is_long(statement),
+                    _ => false,
+                };
+                is_alone && steps.front().is_some_and(is_long)
+            }
+            TransactionState::Failed(_) => false,
+        }
+    }
+
+    async fn read_snapshot(&mut self, step: &Step) -> Outcome {
+        match self.try_read_snapshot(step).await {
+            Ok(complete) => Outcome::Done(complete),
+            Err(error) => Outcome::Failed(error),
+        }
+    }
+
+    async fn try_read_snapshot(&mut self, step: &Step) -> Result<Complete, SqlError> {
+        let there = match &self.state.transaction {
+            TransactionState::Open(OpenTransaction {
+                reading: Reading::Snapshot(Some(there)),
+                ..
+            }) => Some(there.clone()),
+            _ => None,
+        };
+        let (snapshot, version) = match there {
+            Some(there) => there,
+            None => {
+                let version = self.database.version();
+                let snapshot = self.database.tables().snapshot()?;
+                // What is told is durable: this waits for all that the snapshot has.
+                self.database.tables().submit(|_| Ok(())).await?;
+                let taken = (snapshot, version);
+                if let TransactionState::Open(open) = &mut self.state.transaction {
+                    open.reading = Reading::Snapshot(Some(taken.clone()));
+                }
+                taken
+            }
+        };
+        execute::read(&self.database, &mut self.state, step, version, &snapshot)
+    }
+
+    /// Runs a unit that leaves its transaction open. Nothing is waited for: what it reads counts only once the
+    /// transaction commits, which reads it again and is durable behind it.
+    fn run_undone(&self, unit: Unit) -> Result<Result<Box<UnitDone>, Box<UnitDone>>, Error> {
+        let tables = self.database.tables();
+        let body = |tx: &mut sardonyx::Transaction<'_>| {
+            let (Ok(done) | Err(done)) = unit.run(tx);
+            Err::<std::convert::Infallible, _>(UndoneUnit::Done(done))
+        };
+        match tables.try_run_with(Durability::Deferred, body) {
+            Err(UndoneUnit::Done(done)) => Ok(Err(done)),
+            Err(UndoneUnit::Engine(error)) => Err(error),
+            Ok(never) => match never {},
+        }
+    }
+
+    /// Runs a unit, and what it was given back.
+    async fn run_unit(&mut self, steps: VecDeque<Step>) -> UnitDone {
+        let was_open = !matches!(self.state.transaction, TransactionState::Idle);
+        let kept = self.state.kept();
+        let unit = Unit::new(
+            self.database.clone(),
+            std::mem::take(&mut self.state),
+            steps,
+        );
+        let count = unit.steps();
+        let ran = match unit.stays_open() {
+            true => self.run_undone(unit),
+            false => {
+                let ticket = self.database.tables().try_submit(move |tx| unit.run(tx));
+                ticket.await
+            }
+        };
+        match ran {
+            Ok(Ok(mut done) | Err(mut done)) => {
+                self.state = std::mem::take(&mut done.state);
+                *done
+            }
+            Err(error) => {
+                // What became of it is not known, or it did not run at all.
+                self.state = kept;
+                self.state.transaction = match was_open {
+                    true => TransactionState::Failed(OpenTransaction::default()),
+                    false => TransactionState::Idle,
+                };
+                UnitDone::refused(error.into(), count, self.status())
+            }
+        }
+    }
+}
+
+/// How a unit ends that is to be undone in any case.
+#[derive(Debug, thiserror::Error)]
+enum UndoneUnit {
+    /// As it should.
+    #[error("undone on purpose")]
+    Done(Box<UnitDone>),
+    /// The engine did not run it.
+    #[error(transparent)]
+    Engine(#[from] Error),
+}
+
+/// The statements of a text; one that does nothing if there are none.
+fn statements_of(
+    text: &str,
+    parameter_types: &[Option<SqlType>],
+) -> Result<Vec<Arc<Prepared>>, SqlError> {
+    let whole: Arc<str> = text.into();
+    if let Some(special) = Special::of_text(text) {
+        return Ok(vec![Arc::new(Prepared::special(whole, special))]);
+    }
+    if creates_procedure(text) {
+        let definition = parse_procedure(text)?;
+        return Ok(vec![Arc::new(Prepared::procedure(whole, definition))]);
+    }
+    let prepared = |statement| Arc::new(Prepared::new(whole.clone(), statement, parameter_types));
+    let statements = parse(text)?;
+    Ok(match statements.is_empty() {
+        true => vec![prepared(None)],
+        false => statements.into_iter().map(Some).map(prepared).collect(),
+    })
+}
+
+/// A step that runs a statement of `PREPARE`, as the step that runs that one.
+///
+/// # Errors
+/// That there is none, or with what it is run.
+fn resolve_execute(
+    state: &mut SessionState,
+    database: &Arc<Database>,
+    step: Step,
+) -> Result<Step, SqlError> {
+    match &step {
+        Step::Execute {
+            statement,
+            rows_max,
+            ..
+        } if statement.is_execute() => {
+            let (statement, parameters) = execute::executed(state, database, statement)?;
+            Ok(Step::Execute {
+                statement,
+                parameters,
+                rows_max: *rows_max,
+            })
+        }
+        _ => Ok(step),
+    }
+}
+
+/// What a serial call ends with whose changes are to be undone, and what it found.
+#[derive(Debug, thiserror::Error)]
+#[error("undone on purpose")]
+struct Undone(Result<(), SqlError>);

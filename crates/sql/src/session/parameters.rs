@@ -1,0 +1,303 @@
+//! What a session sets, shows and keeps: parameters, prepared statements.
+
+use super::control::is_read_only;
+use super::state::{NAMED_MAX, OpenTransaction, Reading, SessionState, TransactionState};
+use crate::database::Database;
+use crate::error::{SqlError, code};
+use crate::names::name_of;
+use crate::plan::ResultColumn;
+use crate::prepared::Prepared;
+use crate::result::{Complete, Outcome, Rows, Tag};
+use crate::settings::Settings;
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::Value;
+use sqlparser::ast::{
+    CloseCursor, ContextModifier, DiscardObject, Expr, Reset, ResetStatement, Set, Statement,
+};
+use std::sync::Arc;
+
+/// Runs a statement on the session itself.
+pub(super) fn run(
+    state: &mut SessionState,
+    database: &Arc<Database>,
+    statement: &Prepared,
+) -> Outcome {
+    let result = match statement.statement() {
+        Some(statement) => act(state, database, statement),
+        None => Err(SqlError::syntax("there is no statement")),
+    };
+    match result {
+        Ok(complete) => Outcome::Done(complete),
+        Err(error) => {
+            state.fail();
+            Outcome::Failed(statement.placed(error))
+        }
+    }
+}
+
+fn act(
+    state: &mut SessionState,
+    database: &Arc<Database>,
+    statement: &Statement,
+) -> Result<Complete, SqlError> {
+    match statement {
+        Statement::Set(set) => {
+            self::set(state, set)?;
+            Ok(Complete::of(Tag::plain("SET")))
+        }
+        Statement::ShowVariable { variable } => {
+            let words: Vec<String> = variable.iter().map(|word| word.value.clone()).collect();
+            show(state, &words)
+        }
+        Statement::ShowVariables { .. } => show(state, &["all".to_string()]),
+        Statement::Reset(ResetStatement { reset }) => {
+            match reset {
+                Reset::ALL => state.settings.reset_all(),
+                Reset::SessionAuthorization => {}
+                Reset::ConfigurationParameter(name) => {
+                    state.settings.reset(&plain_name(&name.to_string()))?;
+                }
+            }
+            Ok(Complete::of(Tag::plain("RESET")))
+        }
+        Statement::Discard { object_type } => {
+            if let TransactionState::Open(_) | TransactionState::Failed(_) = state.transaction
+                && matches!(object_type, DiscardObject::ALL)
+            {
+                return Err(SqlError::new(
+                    code::ACTIVE_TRANSACTION,
+                    "DISCARD ALL cannot run inside a transaction block",
+                ));
+            }
+            if matches!(object_type, DiscardObject::ALL) {
+                state.settings.reset_all();
+                state.named.clear();
+                state.drawn.clear();
+                state.drawn_last = None;
+            }
+            Ok(Complete::of(Tag::plain(match object_type {
+                DiscardObject::ALL => "DISCARD ALL",
+                DiscardObject::PLANS => "DISCARD PLANS",
+                DiscardObject::SEQUENCES => "DISCARD SEQUENCES",
+                DiscardObject::TEMP => "DISCARD TEMP",
+            })))
+        }
+        Statement::Deallocate { name, .. } => {
+            let is_all = name.quote_style.is_none() && name.value.eq_ignore_ascii_case("all");
+            let name = name_of(name);
+            match is_all {
+                true => state.named.clear(),
+                false => {
+                    state.named.remove(&name).ok_or_else(|| unknown(&name))?;
+                }
+            }
+            let word = if is_all {
+                "DEALLOCATE ALL"
+            } else {
+                "DEALLOCATE"
+            };
+            Ok(Complete::of(Tag::plain(word)))
+        }
+        Statement::Prepare {
+            name,
+            data_types,
+            statement,
+        } => {
+            let name = name_of(name);
+            if state.named.len() >= NAMED_MAX {
+                return Err(SqlError::new(
+                    code::PROGRAM_LIMIT,
+                    format!("a session has at most {NAMED_MAX} prepared statements"),
+                ));
+            }
+            if state.named.contains_key(&name) {
+                return Err(SqlError::new(
+                    code::DUPLICATE_PREPARED_STATEMENT,
+                    format!("prepared statement \"{name}\" already exists"),
+                ));
+            }
+            let mut types = Vec::with_capacity(data_types.len());
+            for data_type in data_types {
+                types.push(Some(TypeSpec::of_data_type(data_type)?.kind));
+            }
+            let text: Arc<str> = statement.to_string().into();
+            let inner = Prepared::new(text, Some((**statement).clone()), &types);
+            let inner = Arc::new(inner);
+            if let Some((parameters, columns)) = super::execute::described(&inner, state)? {
+                inner.describe(parameters, columns);
+            } else {
+                let plan = |view: &sardonyx::View<'_>| {
+                    let source = crate::source::Source::Live(*view);
+                    super::execute::plan_for(&inner, database, database.version(), &source)
+                };
+                // Inside of a serial call the tables are not to be asked: it is compiled when it is run.
+                match database.tables().read(plan) {
+                    Ok(planned) => planned?,
+                    Err(sardonyx::Error::Nested(_)) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            state.named.insert(name, inner);
+            Ok(Complete::of(Tag::plain("PREPARE")))
+        }
+        // Nobody can have opened or listened to anything.
+        Statement::UNLISTEN { .. } => Ok(Complete::of(Tag::plain("UNLISTEN"))),
+        Statement::Close {
+            cursor: CloseCursor::All,
+        } => Ok(Complete::of(Tag::plain("CLOSE CURSOR ALL"))),
+        Statement::Close { .. } => Err(SqlError::unsupported("cursors are not supported")),
+        Statement::LISTEN { .. } | Statement::NOTIFY { .. } => {
+            Err(SqlError::unsupported("LISTEN and NOTIFY are not supported"))
+        }
+        _ => Err(SqlError::unsupported("this statement is not supported")),
+    }
+}
+
+pub(super) fn unknown(name: &str) -> SqlError {
+    SqlError::new(
+        code::UNKNOWN_PREPARED_STATEMENT,
+        format!("prepared statement \"{name}\" does not exist"),
+    )
+}
+
+/// A name without quotes.
+fn plain_name(name: &str) -> String {
+    name.replace('"', "")
+}
+
+fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
+    match set {
+        Set::SingleAssignment {
+            scope,
+            variable,
+            values,
+            ..
+        } => {
+            let name = plain_name(&variable.to_string());
+            let local = matches!(scope, Some(ContextModifier::Local));
+            if let [Expr::Identifier(word)] = values.as_slice()
+                && word.quote_style.is_none()
+                && word.value.eq_ignore_ascii_case("default")
+            {
+                return state.settings.reset(&name);
+            }
+            let values: Vec<String> = values.iter().map(value_text).collect();
+            state.settings.set(&name, &values.join(", "), local)
+        }
+        Set::SetTimeZone { value, local } => {
+            let value = value_text(value);
+            state.settings.set("TimeZone", &value, *local)
+        }
+        Set::SetNames { charset_name, .. } => {
+            state
+                .settings
+                .set("client_encoding", &charset_name.value, false)
+        }
+        Set::SetNamesDefault {} => state.settings.reset("client_encoding"),
+        Set::SetTransaction { modes, session, .. } => {
+            if *session {
+                let read_only = is_read_only(modes, false);
+                let value = if read_only { "on" } else { "off" };
+                return state
+                    .settings
+                    .set("default_transaction_read_only", value, false);
+            }
+            if let TransactionState::Open(open) = &mut state.transaction {
+                set_modes(open, is_read_only(modes, open.read_only))?;
+            }
+            Ok(())
+        }
+        Set::SetSessionAuthorization(_) | Set::SetRole { .. } => {
+            Err(SqlError::unsupported("SET ROLE is not supported"))
+        }
+        other => Err(SqlError::unsupported(format!("{other} is not supported"))),
+    }
+}
+
+fn set_modes(open: &mut OpenTransaction, read_only: bool) -> Result<(), SqlError> {
+    let is_fresh = matches!(open.reading, Reading::Snapshot(None));
+    if !is_fresh && open.read_only && !read_only {
+        return Err(SqlError::new(
+            code::ACTIVE_TRANSACTION,
+            "transaction read-write mode must be set before any query",
+        ));
+    }
+    open.read_only = read_only;
+    Ok(())
+}
+
+fn value_text(value: &Expr) -> String {
+    match value {
+        Expr::Value(value) => match value.value.clone().into_string() {
+            Some(text) => text,
+            None => value.to_string(),
+        },
+        Expr::Identifier(word) => word.value.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The name of the parameter that `SHOW` asks for.
+pub(super) fn shown_name(words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|word| word.to_ascii_lowercase()).collect();
+    match words
+        .iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .as_slice()
+    {
+        ["time", "zone"] => "TimeZone".into(),
+        ["transaction", "isolation", "level"] | ["transaction_isolation"] => {
+            "transaction_isolation".into()
+        }
+        ["session", "authorization"] => "session_authorization".into(),
+        _ => words.join("."),
+    }
+}
+
+/// The columns of what `SHOW` gives.
+pub(super) fn shown_columns(words: &[String]) -> Arc<[ResultColumn]> {
+    let name = shown_name(words);
+    let names = match name.as_str() {
+        "all" => vec!["name".into(), "setting".into(), "description".into()],
+        _ => vec![Settings::name_of(&name)],
+    };
+    names.into_iter().map(text_column).collect()
+}
+
+/// A column of text.
+pub(super) fn text_column(name: String) -> ResultColumn {
+    ResultColumn {
+        name,
+        spec: TypeSpec::plain(SqlType::Text),
+        table: 0,
+        column: 0,
+    }
+}
+
+fn show(state: &SessionState, words: &[String]) -> Result<Complete, SqlError> {
+    let name = shown_name(words);
+    let columns = shown_columns(words);
+    let values = match name.as_str() {
+        "all" => {
+            let all = state.settings.all().into_iter();
+            all.flat_map(|(name, value)| [name, value, String::new()].map(Value::Text))
+                .collect()
+        }
+        "transaction_isolation" => vec![Value::from("serializable")],
+        "transaction_read_only" => vec![Value::from(match &state.transaction {
+            TransactionState::Open(open) if open.read_only => "on",
+            _ => "off",
+        })],
+        name => vec![Value::Text(state.settings.get(name)?)],
+    };
+    let mut complete = Complete::of(Tag::plain("SHOW"));
+    complete.rows = Some(Rows {
+        width: columns.len(),
+        count: (values.len() / columns.len()) as u64,
+        values,
+        columns,
+        more: None,
+    });
+    Ok(complete)
+}

@@ -1,0 +1,283 @@
+//! Where a session stands: its parameters, its prepared statements, and what it remembers of an open transaction.
+
+use super::SessionOptions;
+use crate::error::{SqlError, code};
+use crate::prepared::Prepared;
+use crate::result::{CopyData, TransactionStatus};
+use crate::settings::Settings;
+use sardonyx::Snapshot;
+use sardonyx::schema::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The most statements of an open transaction that are run again.
+pub const REPLAYED_STATEMENTS_MAX: usize = 10_000;
+/// The most bytes of their parameters, and of data for `COPY`.
+pub const REPLAYED_BYTES_MAX: usize = 256 << 20;
+/// The most prepared statements that `PREPARE` keeps.
+pub(super) const NAMED_MAX: usize = 1000;
+/// The most savepoints of a transaction.
+const SAVEPOINTS_MAX: usize = 1000;
+
+/// Where a session stands.
+#[derive(Debug, Default)]
+pub(crate) struct SessionState {
+    pub user: Arc<str>,
+    pub settings: Settings,
+    pub transaction: TransactionState,
+    /// Of `PREPARE`.
+    pub named: HashMap<String, Arc<Prepared>>,
+    /// What the session drew last, by sequence.
+    pub drawn: HashMap<String, i64>,
+    pub drawn_last: Option<i64>,
+}
+
+/// The transaction of a session.
+#[derive(Debug, Default)]
+pub(crate) enum TransactionState {
+    #[default]
+    Idle,
+    Open(OpenTransaction),
+    Failed(OpenTransaction),
+}
+
+/// What an open transaction reads.
+#[derive(Clone, Debug)]
+pub(crate) enum Reading {
+    /// It has only read: one snapshot, taken at its first statement, with the version of the catalogue.
+    Snapshot(Option<(Snapshot, u64)>),
+    /// It has written: what it did is run again at each flight.
+    Live,
+}
+
+/// An open transaction.
+#[derive(Debug)]
+pub(crate) struct OpenTransaction {
+    /// When it began, in microseconds since 1970.
+    pub started: i64,
+    pub read_only: bool,
+    /// Nobody said `BEGIN`: it ends with the next end of what belongs together.
+    pub is_implicit: bool,
+    pub settings_before: Settings,
+    pub reading: Reading,
+    pub remembered: Vec<Remembered>,
+    pub remembered_bytes: usize,
+    /// Names, with how many statements were remembered then, and the settings.
+    pub savepoints: Vec<(String, usize, Settings)>,
+    /// Whether it changed tables.
+    pub defines: bool,
+}
+
+impl Default for OpenTransaction {
+    fn default() -> Self {
+        OpenTransaction {
+            started: 0,
+            read_only: false,
+            is_implicit: false,
+            settings_before: Settings::default(),
+            reading: Reading::Snapshot(None),
+            remembered: Vec::new(),
+            remembered_bytes: 0,
+            savepoints: Vec::new(),
+            defines: false,
+        }
+    }
+}
+
+/// A statement of an open transaction, with what its client was told.
+#[derive(Clone, Debug)]
+pub(crate) struct Remembered {
+    pub statement: Arc<Prepared>,
+    pub parameters: Arc<[Value]>,
+    pub data: Option<Arc<CopyData>>,
+    pub statement_started: i64,
+    pub seed: [u64; 2],
+    pub drawn: Vec<(String, i64)>,
+    pub told: Told,
+    pub bytes: usize,
+}
+
+/// A digest of what a client was told: how many rows, and of all of them, in whatever order they came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Told {
+    pub rows: u64,
+    pub digest: [u64; 2],
+}
+
+impl SessionState {
+    pub fn new(options: &SessionOptions) -> SessionState {
+        SessionState {
+            user: options.user.as_str().into(),
+            settings: Settings::beginning_with(&options.parameters, &options.user),
+            ..SessionState::default()
+        }
+    }
+
+    /// What stays of a session if the engine does not give it back: all but its transaction.
+    pub fn kept(&self) -> SessionState {
+        SessionState {
+            user: self.user.clone(),
+            settings: self.settings.clone(),
+            transaction: TransactionState::Idle,
+            named: self.named.clone(),
+            drawn: self.drawn.clone(),
+            drawn_last: self.drawn_last,
+        }
+    }
+
+    /// What a transaction by itself needs of it, which asks nothing of the session.
+    pub fn by_itself(&self) -> SessionState {
+        SessionState {
+            user: self.user.clone(),
+            settings: self.settings.clone(),
+            ..SessionState::default()
+        }
+    }
+
+    /// Notes what such a transaction drew from sequences.
+    pub fn take_drawn(&mut self, of: SessionState) {
+        self.drawn.extend(of.drawn);
+        self.drawn_last = of.drawn_last.or(self.drawn_last);
+    }
+
+    /// The transaction, if one is open, has failed.
+    pub fn fail(&mut self) {
+        self.transaction = match std::mem::take(&mut self.transaction) {
+            // Nobody will say its end.
+            TransactionState::Open(open) if open.is_implicit => {
+                self.settings.return_to(open.settings_before);
+                self.settings.end_transaction();
+                TransactionState::Idle
+            }
+            TransactionState::Open(open) => TransactionState::Failed(open),
+            other => other,
+        };
+    }
+
+    /// Begins a transaction.
+    pub fn begin(&mut self, read_only: bool) {
+        self.transaction = TransactionState::Open(OpenTransaction {
+            started: now(),
+            read_only,
+            settings_before: self.settings.clone(),
+            ..OpenTransaction::default()
+        });
+    }
+
+    /// Ends a transaction: its settings stay, or are as before.
+    pub fn end(&mut self, keeps: bool) {
+        let transaction = std::mem::take(&mut self.transaction);
+        if let TransactionState::Open(open) | TransactionState::Failed(open) = transaction
+            && !keeps
+        {
+            self.settings.return_to(open.settings_before);
+        }
+        self.settings.end_transaction();
+    }
+}
+
+impl TransactionState {
+    pub fn status(&self) -> TransactionStatus {
+        match self {
+            TransactionState::Idle => TransactionStatus::Idle,
+            TransactionState::Open(open) if open.is_implicit => TransactionStatus::Idle,
+            TransactionState::Open(_) => TransactionStatus::Open,
+            TransactionState::Failed(_) => TransactionStatus::Failed,
+        }
+    }
+
+    /// Whether one is open that nobody began: part of what belongs together has run.
+    pub fn is_implicit(&self) -> bool {
+        matches!(self, TransactionState::Open(open) if open.is_implicit)
+    }
+}
+
+impl OpenTransaction {
+    /// Remembers a statement.
+    ///
+    /// # Errors
+    /// `54001` beyond the bounds.
+    pub fn remember(&mut self, one: Remembered) -> Result<(), SqlError> {
+        self.remembered_bytes += one.bytes;
+        self.remembered.push(one);
+        if self.remembered.len() > REPLAYED_STATEMENTS_MAX
+            || self.remembered_bytes > REPLAYED_BYTES_MAX
+        {
+            return Err(SqlError::new(
+                code::TOO_COMPLEX,
+                format!(
+                    "an open transaction has at most {REPLAYED_STATEMENTS_MAX} statements and \
+                     {REPLAYED_BYTES_MAX} bytes of parameters that arrive one by one"
+                ),
+            )
+            .hint("Send the statements of a transaction together, or use several transactions."));
+        }
+        Ok(())
+    }
+
+    /// Sets a savepoint.
+    ///
+    /// # Errors
+    /// `54001` if there are too many.
+    pub fn save(&mut self, name: String, settings: Settings) -> Result<(), SqlError> {
+        if self.savepoints.len() >= SAVEPOINTS_MAX {
+            return Err(SqlError::new(
+                code::TOO_COMPLEX,
+                format!("a transaction has at most {SAVEPOINTS_MAX} savepoints"),
+            ));
+        }
+        self.savepoints
+            .push((name, self.remembered.len(), settings));
+        Ok(())
+    }
+
+    /// Forgets a savepoint, and those behind it; the statements stay.
+    ///
+    /// # Errors
+    /// `3B001` if there is none of the name.
+    pub fn release(&mut self, name: &str) -> Result<(), SqlError> {
+        let at = self.savepoint(name)?;
+        self.savepoints.truncate(at);
+        Ok(())
+    }
+
+    /// Goes back to a savepoint: what was done since is forgotten. Returns the settings that were then.
+    ///
+    /// # Errors
+    /// `3B001` if there is none of the name.
+    pub fn return_to(&mut self, name: &str) -> Result<Settings, SqlError> {
+        let at = self.savepoint(name)?;
+        self.savepoints.truncate(at + 1);
+        let (_, statements, settings) = &self.savepoints[at];
+        let forgotten = self.remembered.drain(statements..);
+        self.remembered_bytes -= forgotten.map(|one| one.bytes).sum::<usize>();
+        let settings = settings.clone();
+        self.defines = self
+            .remembered
+            .iter()
+            .any(|one| one.statement.class() == crate::prepared::Class::Define);
+        Ok(settings)
+    }
+
+    fn savepoint(&self, name: &str) -> Result<usize, SqlError> {
+        let found = self
+            .savepoints
+            .iter()
+            .rposition(|(there, ..)| there == name);
+        found.ok_or_else(|| {
+            SqlError::new(
+                code::NO_SAVEPOINT,
+                format!("savepoint \"{name}\" does not exist"),
+            )
+        })
+    }
+}
+
+/// The system's clock, in microseconds since 1970.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+    })
+}

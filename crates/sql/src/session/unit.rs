@@ -1,0 +1,525 @@
+//! A unit: the steps of a flight that run in one serial call. It begins with what is to be run again of an open
+//! transaction, and ends where the transaction does, where a step fails, or with the flight.
+
+use super::control;
+use super::execute::{Call, Given, check_may_write, remembered, seed};
+use super::state::{Reading, Remembered, SessionState, TransactionState, now};
+use crate::database::Database;
+use crate::error::{SqlError, code};
+use crate::prepared::{Class, Prepared};
+use crate::result::{Complete, Outcome, Step, Tag, TransactionStatus};
+use crate::source::Source;
+use sardonyx::Transaction;
+use sqlparser::ast::Statement;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// Steps that run in one serial call.
+pub(super) struct Unit {
+    database: Arc<Database>,
+    state: SessionState,
+    steps: VecDeque<Step>,
+    outcomes: Vec<Outcome>,
+    /// Whether what is run is to be remembered: the transaction may be open at the end.
+    remembers: bool,
+    raised: HashMap<String, i64>,
+    defined: bool,
+}
+
+/// What became of a unit.
+#[derive(Debug)]
+pub(super) struct UnitDone {
+    pub state: SessionState,
+    pub outcomes: Vec<Outcome>,
+    /// Whether a step failed, so that those to the next [`Step::Sync`] are skipped.
+    pub skips: bool,
+    /// The steps behind it.
+    pub rest: VecDeque<Step>,
+}
+
+/// How the serial call of a unit ends: it commits, or what it did is undone.
+pub(super) type UnitEnd = Result<Box<UnitDone>, Box<UnitDone>>;
+
+impl UnitDone {
+    /// The engine did not run it, or does not know its fate: so it is told to the first step, and all that follow to
+    /// the next end are skipped.
+    pub fn refused(error: SqlError, steps: Vec<bool>, status: TransactionStatus) -> UnitDone {
+        let mut outcomes = Vec::with_capacity(steps.len());
+        let mut error = Some(error);
+        let mut skips = true;
+        for is_sync in steps {
+            outcomes.push(match (is_sync, error.take()) {
+                (true, kept) => {
+                    error = kept;
+                    skips = false;
+                    Outcome::Synced(status)
+                }
+                (false, Some(error)) => Outcome::Failed(error),
+                (false, None) => Outcome::Skipped,
+            });
+        }
+        UnitDone {
+            state: SessionState::default(),
+            outcomes,
+            skips,
+            rest: VecDeque::new(),
+        }
+    }
+}
+
+/// Whether a statement that is ahead writes, before the transaction ends.
+pub(super) fn writes_ahead(steps: &VecDeque<Step>) -> bool {
+    for step in steps {
+        let (Step::Execute { statement, .. } | Step::Copy { statement, .. }) = step else {
+            continue;
+        };
+        match (statement.class(), statement.statement()) {
+            (Class::Write | Class::Define, _) => return true,
+            (
+                _,
+                Some(
+                    Statement::Commit { .. }
+                    | Statement::Rollback {
+                        savepoint: None, ..
+                    },
+                ),
+            ) => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// How a serial call ends.
+enum End {
+    Commit,
+    Undo,
+}
+
+/// What goes on after a step.
+enum Next {
+    Go,
+    End(End, bool),
+}
+
+impl Unit {
+    pub fn new(database: Arc<Database>, state: SessionState, steps: VecDeque<Step>) -> Unit {
+        let is_open = matches!(state.transaction, TransactionState::Open(_));
+        let remembers = may_stay_open(is_open, &steps);
+        Unit {
+            database,
+            state,
+            steps,
+            outcomes: Vec::new(),
+            remembers,
+            raised: HashMap::new(),
+            defined: false,
+        }
+    }
+
+    /// A unit without steps, for what an open transaction did.
+    pub fn replaying(database: Arc<Database>, state: SessionState) -> Unit {
+        Unit::new(database, state, VecDeque::new())
+    }
+
+    pub fn into_state(self) -> SessionState {
+        self.state
+    }
+
+    /// Whether no step ends the transaction in which it begins, so that whatever it does is undone.
+    pub fn stays_open(&self) -> bool {
+        let ends = |step: &Step| match step {
+            Step::Execute { statement, .. } => matches!(
+                statement.statement(),
+                Some(
+                    Statement::Commit { .. }
+                        | Statement::Rollback {
+                            savepoint: None,
+                            ..
+                        }
+                )
+            ),
+            _ => false,
+        };
+        let has_sync = || self.steps.iter().any(|step| matches!(step, Step::Sync));
+        match &self.state.transaction {
+            TransactionState::Open(open) if !open.is_implicit => !self.steps.iter().any(ends),
+            TransactionState::Open(_) | TransactionState::Idle => {
+                !has_sync() && !self.steps.iter().any(ends)
+            }
+            TransactionState::Failed(_) => false,
+        }
+    }
+
+    /// Of each step whether it is an end.
+    pub fn steps(&self) -> Vec<bool> {
+        let steps = self.steps.iter();
+        steps.map(|step| matches!(step, Step::Sync)).collect()
+    }
+
+    /// Runs it: `Err` if what it did is to be undone.
+    pub fn run(mut self, tx: &mut Transaction<'_>) -> UnitEnd {
+        let (end, skips) = self.run_steps(tx);
+        if self.defined {
+            // Plans of what is undone do not hold, either.
+            self.database.catalogue_changed();
+        }
+        let commits = matches!(end, End::Commit);
+        if commits && self.defined {
+            // It can be read: it was written here.
+            let source = Source::Live(tx.view());
+            let _ = self.database.load_sequences(&source, true);
+        }
+        if commits {
+            self.database
+                .sequences_raised(std::mem::take(&mut self.raised));
+        }
+        let done = Box::new(UnitDone {
+            state: self.state,
+            outcomes: self.outcomes,
+            skips,
+            rest: self.steps,
+        });
+        if commits { Ok(done) } else { Err(done) }
+    }
+
+    /// Runs again what the open transaction did, and then something else.
+    ///
+    /// # Errors
+    /// `40001` if it now gives something else.
+    pub fn replay_and<R>(
+        &mut self,
+        tx: &mut Transaction<'_>,
+        then: impl FnOnce(&mut Transaction<'_>, &Arc<Database>) -> Result<R, SqlError>,
+    ) -> Result<R, SqlError> {
+        self.replay(tx)?;
+        then(tx, &self.database)
+    }
+
+    fn run_steps(&mut self, tx: &mut Transaction<'_>) -> (End, bool) {
+        if let Err(error) = self.replay(tx) {
+            let is_end = self.first_ends();
+            // The end of what belongs together is one all the same, and is told why it is none of a commit.
+            let is_sync = matches!(self.steps.pop_front(), Some(Step::Sync));
+            self.outcomes.push(Outcome::Failed(error));
+            match is_end {
+                true => self.state.end(false),
+                false => self.state.fail(),
+            }
+            return (End::Undo, !is_sync);
+        }
+        // What stands between two ends without `BEGIN` is a transaction, too.
+        let is_implicit = matches!(self.state.transaction, TransactionState::Idle);
+        if is_implicit {
+            self.state.begin(self.usually_reads());
+        }
+        if let TransactionState::Open(open) = &mut self.state.transaction {
+            open.reading = Reading::Live;
+        }
+        let mut implicit = is_implicit || self.state.transaction.is_implicit();
+        loop {
+            let Some(step) = self.steps.pop_front() else {
+                // What is left of it comes with the next flight.
+                if let TransactionState::Open(open) = &mut self.state.transaction {
+                    open.is_implicit = implicit;
+                }
+                return (End::Undo, false);
+            };
+            match self.step(tx, step, &mut implicit) {
+                Next::Go => {}
+                Next::End(end, skips) => return (end, skips),
+            }
+        }
+    }
+
+    fn usually_reads(&self) -> bool {
+        let usual = self.state.settings.get("default_transaction_read_only");
+        usual.is_ok_and(|usual| usual == "on")
+    }
+
+    /// Whether the first step ends the transaction in any case.
+    fn first_ends(&self) -> bool {
+        match self.steps.front() {
+            Some(Step::Execute { statement, .. }) => {
+                matches!(statement.statement(), Some(Statement::Commit { .. }))
+            }
+            _ => false,
+        }
+    }
+
+    /// Runs again what the open transaction did, and compares.
+    fn replay(&mut self, tx: &mut Transaction<'_>) -> Result<(), SqlError> {
+        let TransactionState::Open(open) = &mut self.state.transaction else {
+            return Ok(());
+        };
+        let started = open.started;
+        let before = std::mem::take(&mut open.remembered);
+        let mut result = Ok(());
+        // What it set then is not set again; what it drew last stays drawn.
+        let settings = self.state.settings.clone();
+        for one in &before {
+            result = self.replay_one(tx, one, started);
+            if result.is_err() {
+                break;
+            }
+        }
+        self.state.settings = settings;
+        if let TransactionState::Open(open) = &mut self.state.transaction {
+            open.remembered = before;
+        }
+        result
+    }
+
+    fn replay_one(
+        &mut self,
+        tx: &mut Transaction<'_>,
+        one: &Remembered,
+        started: i64,
+    ) -> Result<(), SqlError> {
+        self.defined |= one.statement.class() == Class::Define;
+        let given = Given {
+            statement: &one.statement,
+            parameters: &one.parameters,
+            data: one.data.as_deref(),
+            rows_max: 0,
+            transaction_started: started,
+            statement_started: one.statement_started,
+            seed: one.seed,
+            again: one.drawn.clone(),
+            digests: true,
+        };
+        let mut call = Call {
+            tx,
+            database: &self.database,
+            raised: &mut self.raised,
+        };
+        let ran = call.run(&mut self.state, &given);
+        match ran {
+            Ok(ran) if ran.told == one.told => Ok(()),
+            Err(error) if is_of_the_engine(&error) => Err(error),
+            _ => Err(SqlError::new(
+                code::SERIALIZATION_FAILURE,
+                "could not serialize access due to concurrent update",
+            )
+            .hint("The transaction might succeed if retried.")),
+        }
+    }
+
+    fn step(&mut self, tx: &mut Transaction<'_>, step: Step, implicit: &mut bool) -> Next {
+        let step = match super::resolve_execute(&mut self.state, &self.database, step) {
+            Ok(step) => step,
+            Err(error) => return self.failed(error, *implicit),
+        };
+        let (statement, parameters, data, rows_max) = match step {
+            Step::Sync => {
+                if *implicit {
+                    self.state.end(true);
+                    self.steps.push_front(Step::Sync);
+                    return Next::End(End::Commit, false);
+                }
+                let status = self.state.transaction.status();
+                self.outcomes.push(Outcome::Synced(status));
+                return Next::Go;
+            }
+            Step::Execute {
+                statement,
+                parameters,
+                rows_max,
+            } => (statement, parameters, None, rows_max),
+            Step::Copy { statement, data } => (statement, Vec::new(), Some(Arc::new(data)), 0),
+            Step::Fail(error) => return self.failed(error, *implicit),
+        };
+        match statement.class() {
+            Class::Control => self.control(&statement, implicit),
+            Class::Empty => self.done(Complete::of(Tag::plain(""))),
+            Class::Session => {
+                let outcome = super::parameters::run(&mut self.state, &self.database, &statement);
+                match outcome {
+                    Outcome::Failed(error) => self.failed(error, *implicit),
+                    outcome => {
+                        self.outcomes.push(outcome);
+                        Next::Go
+                    }
+                }
+            }
+            Class::Maintenance => {
+                let word = statement
+                    .as_special()
+                    .map_or("", crate::prepared::Special::word);
+                if word == "CHECKPOINT" {
+                    let error = SqlError::new(
+                        code::ACTIVE_TRANSACTION,
+                        "CHECKPOINT cannot run inside a transaction block",
+                    );
+                    return self.failed(error, *implicit);
+                }
+                self.done(Complete::of(Tag::plain(word)))
+            }
+            Class::Read | Class::Write | Class::Define => {
+                match self.data(tx, &statement, &parameters, data, rows_max) {
+                    Ok(complete) => self.done(complete),
+                    Err(error) => self.failed(error, *implicit),
+                }
+            }
+        }
+    }
+
+    fn done(&mut self, complete: Complete) -> Next {
+        self.outcomes.push(Outcome::Done(complete));
+        Next::Go
+    }
+
+    /// A step failed: an implicit transaction is over, another one waits for its end.
+    fn failed(&mut self, error: SqlError, implicit: bool) -> Next {
+        self.outcomes.push(Outcome::Failed(error));
+        match implicit {
+            true => self.state.end(false),
+            false => self.state.fail(),
+        }
+        Next::End(End::Undo, true)
+    }
+
+    fn control(&mut self, statement: &Prepared, implicit: &mut bool) -> Next {
+        match statement.statement() {
+            Some(Statement::StartTransaction { modes, begin, .. }) => {
+                let word = if *begin { "BEGIN" } else { "START TRANSACTION" };
+                let mut complete = Complete::of(Tag::plain(word));
+                if *implicit {
+                    *implicit = false;
+                    let usual = self.usually_reads();
+                    if let TransactionState::Open(open) = &mut self.state.transaction {
+                        open.is_implicit = false;
+                        open.read_only = control::is_read_only(modes, usual);
+                    }
+                } else {
+                    complete = complete.with_notice(Some(control::already_open()));
+                }
+                self.done(complete)
+            }
+            Some(Statement::Commit { chain: false, .. }) => {
+                self.state.end(true);
+                self.done(Complete::of(Tag::plain("COMMIT")));
+                Next::End(End::Commit, false)
+            }
+            Some(Statement::Rollback {
+                chain: false,
+                savepoint: None,
+            }) => {
+                self.state.end(false);
+                self.done(Complete::of(Tag::plain("ROLLBACK")));
+                Next::End(End::Undo, false)
+            }
+            Some(Statement::Rollback {
+                savepoint: Some(_), ..
+            }) if !*implicit => {
+                // What was done since is undone with all; what is left is run again by the next unit.
+                let outcome = control::without_data(&mut self.state, statement);
+                let failed = matches!(outcome, Some(Outcome::Failed(_)));
+                self.outcomes.extend(outcome);
+                Next::End(End::Undo, failed)
+            }
+            _ if *implicit => {
+                let error = SqlError::new(
+                    code::NO_TRANSACTION,
+                    "savepoints can only be used in transaction blocks",
+                );
+                self.failed(error, true)
+            }
+            _ => match control::without_data(&mut self.state, statement) {
+                Some(Outcome::Failed(error)) => self.failed(error, false),
+                Some(outcome) => {
+                    self.outcomes.push(outcome);
+                    Next::Go
+                }
+                None => Next::Go,
+            },
+        }
+    }
+
+    fn data(
+        &mut self,
+        tx: &mut Transaction<'_>,
+        statement: &Arc<Prepared>,
+        parameters: &[sardonyx::schema::Value],
+        data: Option<Arc<crate::result::CopyData>>,
+        rows_max: u64,
+    ) -> Result<Complete, SqlError> {
+        let started = match &self.state.transaction {
+            TransactionState::Open(open) => {
+                check_may_write(open, statement)?;
+                open.started
+            }
+            _ => now(),
+        };
+        self.defined |= statement.class() == Class::Define;
+        let given = Given {
+            statement,
+            parameters,
+            data: data.as_deref(),
+            rows_max,
+            transaction_started: started,
+            statement_started: now(),
+            seed: seed(),
+            again: Vec::new(),
+            digests: self.remembers,
+        };
+        let mut call = Call {
+            tx,
+            database: &self.database,
+            raised: &mut self.raised,
+        };
+        let ran = call.run(&mut self.state, &given)?;
+        if self.remembers
+            && let TransactionState::Open(open) = &mut self.state.transaction
+        {
+            open.defines |= statement.class() == Class::Define;
+            let one = remembered(
+                statement,
+                parameters,
+                data.clone(),
+                &given,
+                ran.told,
+                ran.drawn,
+            );
+            open.remember(one)?;
+        }
+        Ok(ran.complete)
+    }
+}
+
+/// Whether an error says something of the engine, and not of the statement.
+fn is_of_the_engine(error: &SqlError) -> bool {
+    error.code.starts_with("53")
+        || error.code.starts_with("54")
+        || error.code.starts_with("58")
+        || error.code.starts_with("XX")
+}
+
+/// Whether a transaction may be open when these steps have run, or be run again in part.
+fn may_stay_open(is_open: bool, steps: &VecDeque<Step>) -> bool {
+    let mut open = is_open;
+    let mut any = is_open;
+    // What has no end belongs together with what is still to come.
+    if !matches!(steps.back(), Some(Step::Sync)) {
+        return true;
+    }
+    for step in steps {
+        let Step::Execute { statement, .. } = step else {
+            continue;
+        };
+        match statement.statement() {
+            Some(Statement::StartTransaction { .. }) => {
+                open = true;
+                any = true;
+            }
+            Some(Statement::Commit { .. }) => open = false,
+            Some(Statement::Rollback {
+                savepoint: None, ..
+            }) => open = false,
+            // Parts of it may be run again.
+            Some(Statement::Savepoint { .. }) => return true,
+            _ => {}
+        }
+    }
+    any && open
+}

@@ -1,0 +1,317 @@
+//! A session's parameters, as `SET` and `SHOW` know them.
+
+use crate::error::{SqlError, code};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Parameters with the values that they have at the beginning. A value that may be anything is kept and not acted upon.
+const KNOWN: [(&str, &str); 33] = [
+    ("application_name", ""),
+    ("bytea_output", "hex"),
+    ("client_encoding", "UTF8"),
+    ("client_min_messages", "notice"),
+    ("DateStyle", "ISO, MDY"),
+    ("default_transaction_isolation", "serializable"),
+    ("default_transaction_read_only", "off"),
+    ("escape_string_warning", "on"),
+    ("extra_float_digits", "1"),
+    ("idle_in_transaction_session_timeout", "0"),
+    ("in_hot_standby", "off"),
+    ("integer_datetimes", "on"),
+    ("IntervalStyle", "postgres"),
+    ("is_superuser", "on"),
+    ("jit", "off"),
+    ("lc_collate", "C"),
+    ("lc_ctype", "C"),
+    ("lc_messages", "C"),
+    ("lc_monetary", "C"),
+    ("lc_numeric", "C"),
+    ("lc_time", "C"),
+    ("lock_timeout", "0"),
+    ("max_identifier_length", "63"),
+    ("row_security", "on"),
+    ("search_path", "\"$user\", public"),
+    ("server_encoding", "UTF8"),
+    ("server_version", "15.0"),
+    ("server_version_num", "150000"),
+    ("session_authorization", ""),
+    ("standard_conforming_strings", "on"),
+    ("statement_timeout", "0"),
+    ("synchronous_commit", "on"),
+    ("TimeZone", "UTC"),
+];
+
+/// Parameters that nobody sets.
+const FIXED: [&str; 9] = [
+    "in_hot_standby",
+    "integer_datetimes",
+    "is_superuser",
+    "lc_collate",
+    "lc_ctype",
+    "max_identifier_length",
+    "server_encoding",
+    "server_version",
+    "server_version_num",
+];
+
+/// Parameters of which clients are told when they change.
+const REPORTED: [&str; 13] = [
+    "application_name",
+    "client_encoding",
+    "DateStyle",
+    "default_transaction_read_only",
+    "in_hot_standby",
+    "integer_datetimes",
+    "IntervalStyle",
+    "is_superuser",
+    "server_encoding",
+    "server_version",
+    "session_authorization",
+    "standard_conforming_strings",
+    "TimeZone",
+];
+
+/// A session's parameters. A copy is cheap as long as neither changes.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Settings {
+    values: Arc<SettingValues>,
+    changed: Vec<&'static str>,
+}
+
+#[derive(Clone, PartialEq, Debug, Default)]
+struct SettingValues {
+    /// As `RESET` puts them, where it is not the usual value.
+    initial: BTreeMap<&'static str, String>,
+    set: BTreeMap<&'static str, String>,
+    /// What those had that are set until the transaction's end only.
+    before_local: BTreeMap<&'static str, Option<String>>,
+    /// Of names with a point, which belong to programs.
+    own: BTreeMap<String, String>,
+}
+
+fn known(name: &str) -> Option<&'static (&'static str, &'static str)> {
+    KNOWN
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(name))
+}
+
+fn unknown(name: &str) -> SqlError {
+    SqlError::new(
+        code::UNKNOWN_OBJECT,
+        format!("unrecognized configuration parameter \"{name}\""),
+    )
+}
+
+impl Settings {
+    /// With values that a client begins with. What is not known is left out.
+    pub fn beginning_with(parameters: &[(String, String)], user: &str) -> Settings {
+        let mut values = SettingValues::default();
+        values
+            .initial
+            .insert("session_authorization", user.to_string());
+        for (name, value) in parameters {
+            if let Some((name, _)) = known(name)
+                && !FIXED.contains(name)
+                && let Ok(value) = checked(name, value)
+            {
+                values.initial.insert(name, value);
+            }
+        }
+        Settings {
+            values: Arc::new(values),
+            changed: Vec::new(),
+        }
+    }
+
+    fn values_mut(&mut self) -> &mut SettingValues {
+        Arc::make_mut(&mut self.values)
+    }
+
+    /// The value of a parameter.
+    ///
+    /// # Errors
+    /// `42704` if there is none of this name.
+    pub fn get(&self, name: &str) -> Result<String, SqlError> {
+        if name.contains('.') {
+            let value = self.values.own.get(&name.to_lowercase());
+            return value.cloned().ok_or_else(|| unknown(name));
+        }
+        let (known, usual) = known(name).ok_or_else(|| unknown(name))?;
+        let value = self.values.set.get(known);
+        let value = value.or_else(|| self.values.initial.get(known));
+        Ok(value.cloned().unwrap_or_else(|| usual.to_string()))
+    }
+
+    /// Its name, as it is written.
+    pub fn name_of(name: &str) -> String {
+        known(name).map_or_else(|| name.to_string(), |(name, _)| name.to_string())
+    }
+
+    /// Sets a parameter.
+    ///
+    /// # Errors
+    /// `42704` if there is none of this name; `22023` if it cannot have the value; `55P02` if it cannot be set.
+    pub fn set(&mut self, name: &str, value: &str, local: bool) -> Result<(), SqlError> {
+        if name.contains('.') {
+            const OWN_MAX: usize = 100;
+            if self.values.own.len() >= OWN_MAX
+                && !self.values.own.contains_key(&name.to_lowercase())
+            {
+                return Err(SqlError::new(
+                    code::PROGRAM_LIMIT,
+                    format!("a session has at most {OWN_MAX} parameters of its own"),
+                ));
+            }
+            let own = &mut self.values_mut().own;
+            own.insert(name.to_lowercase(), value.to_string());
+            return Ok(());
+        }
+        let (name, _) = known(name).ok_or_else(|| unknown(name))?;
+        if FIXED.contains(name) {
+            return Err(SqlError::new(
+                "55P02",
+                format!("parameter \"{name}\" cannot be changed"),
+            ));
+        }
+        let value = checked(name, value)?;
+        let values = self.values_mut();
+        let before = values.set.insert(name, value);
+        if local {
+            values.before_local.entry(name).or_insert(before);
+        }
+        self.note(name);
+        Ok(())
+    }
+
+    /// Puts a parameter back to what it was at the beginning.
+    ///
+    /// # Errors
+    /// `42704` if there is none of this name.
+    pub fn reset(&mut self, name: &str) -> Result<(), SqlError> {
+        if self.values_mut().own.remove(&name.to_lowercase()).is_some() {
+            return Ok(());
+        }
+        let (name, _) = known(name).ok_or_else(|| unknown(name))?;
+        self.values_mut().set.remove(name);
+        self.note(name);
+        Ok(())
+    }
+
+    /// Puts all back.
+    pub fn reset_all(&mut self) {
+        let values = self.values_mut();
+        let names: Vec<_> = values.set.keys().copied().collect();
+        values.set.clear();
+        values.own.clear();
+        names.into_iter().for_each(|name| self.note(name));
+    }
+
+    /// The transaction's end: what was set until then only is as before.
+    pub fn end_transaction(&mut self) {
+        if self.values.before_local.is_empty() {
+            return;
+        }
+        for (name, before) in std::mem::take(&mut self.values_mut().before_local) {
+            let set = &mut self.values_mut().set;
+            match before {
+                Some(value) => set.insert(name, value),
+                None => set.remove(name),
+            };
+            self.note(name);
+        }
+    }
+
+    /// Takes the values of others, which were before: those that differ are told.
+    pub fn return_to(&mut self, before: Settings) {
+        let now = std::mem::replace(self, before);
+        let mut changed = now.changed;
+        for (name, _) in &KNOWN {
+            if self.values.set.get(name) != now.values.set.get(name) {
+                changed.push(name);
+            }
+        }
+        self.changed.clear();
+        changed.into_iter().for_each(|name| self.note(name));
+    }
+
+    /// All, by name.
+    pub fn all(&self) -> Vec<(String, String)> {
+        let names = KNOWN.iter().map(|(name, _)| *name);
+        names
+            .map(|name| (name.to_string(), self.get(name).unwrap_or_default()))
+            .collect()
+    }
+
+    /// Those of which clients are told.
+    pub fn reported(&self) -> Vec<(String, String)> {
+        let names = REPORTED.iter();
+        names
+            .map(|name| (name.to_string(), self.get(name).unwrap_or_default()))
+            .collect()
+    }
+
+    /// Those that changed, of which clients are told.
+    pub fn take_changed(&mut self) -> Vec<(String, String)> {
+        let changed = std::mem::take(&mut self.changed);
+        let changed = changed.into_iter();
+        changed
+            .map(|name| (name.to_string(), self.get(name).unwrap_or_default()))
+            .collect()
+    }
+
+    fn note(&mut self, name: &'static str) {
+        if REPORTED.contains(&name) && !self.changed.contains(&name) {
+            self.changed.push(name);
+        }
+    }
+}
+
+/// The value as it is kept, if the parameter can have it.
+fn checked(name: &str, value: &str) -> Result<String, SqlError> {
+    let bare = value.trim().trim_matches('\'');
+    let wrong = |what: &str| {
+        SqlError::new(
+            code::INVALID_PARAMETER_VALUE,
+            format!("invalid value for parameter \"{name}\": \"{value}\""),
+        )
+        .hint(what.to_string())
+    };
+    let upper = bare.to_ascii_uppercase();
+    let ok = |text: &str| Ok(text.to_string());
+    match name {
+        "client_encoding" => match upper.replace(['-', '_'], "").as_str() {
+            "UTF8" | "UNICODE" => ok("UTF8"),
+            _ => Err(wrong("texts are UTF-8")),
+        },
+        "TimeZone" => match upper.as_str() {
+            "UTC" | "GMT" | "Z" | "ZULU" | "ETC/UTC" | "DEFAULT" | "LOCAL" | "0" | "UCT" => {
+                ok("UTC")
+            }
+            _ => Err(wrong("all times are UTC")),
+        },
+        "DateStyle" => match upper.starts_with("ISO") || upper == "DEFAULT" {
+            true => ok("ISO, MDY"),
+            false => Err(wrong("dates are written as ISO has them")),
+        },
+        "IntervalStyle" if upper != "POSTGRES" => Err(wrong("postgres is the one style")),
+        "standard_conforming_strings" => match upper.as_str() {
+            "ON" | "TRUE" | "1" | "YES" => ok("on"),
+            _ => Err(wrong("a backslash is an ordinary character, but in E''")),
+        },
+        "bytea_output" if upper != "HEX" => Err(wrong("bytes are written as hexadecimal digits")),
+        "synchronous_commit" => match upper.as_str() {
+            "ON" | "TRUE" | "1" | "YES" | "LOCAL" | "REMOTE_WRITE" | "REMOTE_APPLY" => ok("on"),
+            _ => Err(wrong("what is answered is durable, always")),
+        },
+        "default_transaction_read_only" => match upper.as_str() {
+            "ON" | "TRUE" | "1" | "YES" => ok("on"),
+            "OFF" | "FALSE" | "0" | "NO" => ok("off"),
+            _ => Err(wrong("on or off")),
+        },
+        "default_transaction_isolation" => ok("serializable"),
+        _ => match value.len() {
+            0..=1000 => ok(value),
+            _ => Err(wrong("at most 1000 bytes")),
+        },
+    }
+}

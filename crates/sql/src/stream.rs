@@ -1,0 +1,209 @@
+//! A result that is read from its snapshot in portions, for as long as its client takes.
+//!
+//! Invariant: it reads one snapshot, so all its rows are of one state; at the bound on memory for snapshots that is ended,
+//! and the stream says so.
+
+use crate::error::SqlError;
+use crate::expression::{Environment, InputRow, StatementContext};
+use crate::plan::access::Path;
+use crate::plan::select::{Input, SelectPlan};
+use crate::plan::{Plan, Planned};
+use crate::source::{KeyRange, Source};
+use sardonyx::Snapshot;
+use sardonyx::schema::{IndexDefinition, Schema, Value};
+use sardonyx_table::ScanPlace;
+use std::fmt;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Rows that are still to be read.
+pub(crate) struct SnapshotStream {
+    snapshot: Snapshot,
+    planned: Arc<Planned>,
+    parameters: Vec<Value>,
+    context: StatementContext,
+    place: Place,
+    skip: u64,
+    left: u64,
+}
+
+/// How far it has come.
+#[derive(Debug)]
+enum Place {
+    Scan(ScanPlace),
+    Range(RangePlace),
+}
+
+/// How far it has come in an index: the last key, and how many rows of it were met.
+#[derive(Debug)]
+struct RangePlace {
+    range: KeyRange,
+    columns: Vec<usize>,
+    last: Vec<Value>,
+    met: u64,
+}
+
+impl fmt::Debug for SnapshotStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a stream at {:?}", self.place)
+    }
+}
+
+impl SnapshotStream {
+    /// The rows of a statement, if they can be read in portions: neither sorted nor grouped.
+    ///
+    /// # Errors
+    /// What cannot be computed.
+    pub fn of(
+        snapshot: Snapshot,
+        planned: Arc<Planned>,
+        parameters: &[Value],
+        context: StatementContext,
+    ) -> Result<Option<SnapshotStream>, SqlError> {
+        let Plan::Select(plan) = &planned.plan else {
+            return Ok(None);
+        };
+        let with = Environment {
+            parameters,
+            context: &context,
+        };
+        let Some(place) = place_of(plan, &snapshot, &with)? else {
+            return Ok(None);
+        };
+        let (skip, left) = plan.limits(&with)?;
+        Ok(Some(SnapshotStream {
+            place,
+            skip,
+            left,
+            snapshot,
+            parameters: parameters.to_vec(),
+            context,
+            planned,
+        }))
+    }
+
+    /// Adds the next rows, at most so many. Returns how many, and whether there may be more.
+    ///
+    /// # Errors
+    /// What cannot be computed; `54000` if the snapshot was ended.
+    pub fn next(&mut self, most: u64, out: &mut Vec<Value>) -> Result<(u64, bool), SqlError> {
+        let Plan::Select(plan) = &self.planned.plan else {
+            return Ok((0, false));
+        };
+        let with = Environment {
+            parameters: &self.parameters,
+            context: &self.context,
+        };
+        let source = Source::Frozen(self.snapshot.space());
+        let wanted = most.min(self.left);
+        let mut given = 0;
+        let skip = &mut self.skip;
+        let mut each = |row: &dyn InputRow| {
+            if let Some(filter) = &plan.filter
+                && !filter.holds(row, &with)?
+            {
+                return Ok(true);
+            }
+            if *skip > 0 {
+                *skip -= 1;
+                return Ok(true);
+            }
+            plan.output.push(row, &with, out)?;
+            given += 1;
+            Ok(given < wanted)
+        };
+        let Input::Table(access) = &plan.input else {
+            return Ok((0, false));
+        };
+        if wanted == 0 {
+            return Ok((0, false));
+        }
+        let ended = match (&mut self.place, &access.path) {
+            (Place::Scan(place), _) => source.scan_from(access.table, place, &mut each)?,
+            (Place::Range(place), Path::Range(path)) => {
+                place.walk(&source, access.table, &path.index, &mut each)?
+            }
+            _ => true,
+        };
+        self.left = if ended { 0 } else { self.left - given };
+        Ok((given, self.left > 0))
+    }
+}
+
+fn place_of(
+    plan: &SelectPlan,
+    snapshot: &Snapshot,
+    with: &Environment<'_>,
+) -> Result<Option<Place>, SqlError> {
+    if plan.grouping.is_some() || plan.is_distinct || !plan.sort.is_empty() {
+        return Ok(None);
+    }
+    let Input::Table(access) = &plan.input else {
+        return Ok(None);
+    };
+    Ok(match &access.path {
+        Path::Scan => Some(Place::Scan(ScanPlace::default())),
+        Path::Range(path) => {
+            let schema = Source::Frozen(snapshot.space()).schema(access.table);
+            let columns = schema.and_then(|schema| key_of(&schema, &path.index));
+            match (columns, path.range(with)?) {
+                (Some(columns), Some(range)) => Some(Place::Range(RangePlace {
+                    range,
+                    columns,
+                    last: Vec::new(),
+                    met: 0,
+                })),
+                _ => None,
+            }
+        }
+        Path::Key(_) | Path::Unique(..) => None,
+    })
+}
+
+/// The columns of an index.
+fn key_of(schema: &Schema, index: &str) -> Option<Vec<usize>> {
+    let mut indexes = [&schema.primary].into_iter().chain(&schema.indexes);
+    let index: &IndexDefinition = indexes.find(|there| there.name == index)?;
+    Some(index.key.iter().map(|part| part.column).collect())
+}
+
+impl RangePlace {
+    /// Goes on. Returns whether it came to the end.
+    fn walk(
+        &mut self,
+        source: &Source<'_>,
+        table: u16,
+        index: &str,
+        each: &mut dyn FnMut(&dyn InputRow) -> Result<bool, SqlError>,
+    ) -> Result<bool, SqlError> {
+        let mut range = self.range.clone();
+        if !self.last.is_empty() {
+            // From the last key on, whose rows that were met are met again first.
+            let from = Bound::Included(self.last.clone());
+            match range.backward {
+                true => range.upper = from,
+                false => range.lower = from,
+            }
+        }
+        let mut again = self.met;
+        let mut ended = true;
+        source.range(table, index, &range, &mut |row| {
+            if again > 0 {
+                again -= 1;
+                return Ok(true);
+            }
+            let mut key = Vec::with_capacity(self.columns.len());
+            for column in &self.columns {
+                key.push(row.value(*column)?.to_value());
+            }
+            match key == self.last {
+                true => self.met += 1,
+                false => (self.last, self.met) = (key, 1),
+            }
+            let goes_on = each(row)?;
+            ended = goes_on;
+            Ok(goes_on)
+        })?;
+        Ok(ended)
+    }
+}

@@ -1,0 +1,399 @@
+//! Values as PostgreSQL writes and reads them as text: ISO dates, `t` and `f`, `\x` for bytes. What [`encode_text`]
+//! writes, [`decode_text`] reads as the same value.
+
+use crate::error::{SqlError, code};
+use crate::types::SqlType;
+use sardonyx::schema::{Type, Value, ValueRef};
+use sardonyx_table::value_text::parse_value;
+use std::fmt::Write;
+
+/// Reads a value of a type from PostgreSQL's text format.
+///
+/// # Errors
+/// `22P02` if the text is none, `22003` if it is out of the type's range, `22008` for dates.
+pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
+    let trimmed = text.trim();
+    let wrong = || invalid(kind, text);
+    let stored = |stored| parse_value(trimmed, stored).map_err(|_| wrong());
+    match kind {
+        SqlType::Bool => decode_bool(trimmed).map(Value::Bool).ok_or_else(wrong),
+        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
+            let digits = trimmed.strip_prefix('+').unwrap_or(trimmed);
+            let value: i128 = digits.parse().map_err(|_| wrong())?;
+            match kind.integer_range() {
+                Some((low, high)) if !(low..=high).contains(&value) => {
+                    Err(out_of_range(kind, text))
+                }
+                _ => Ok(Value::Int(value)),
+            }
+        }
+        SqlType::Float4 => match trimmed.parse::<f32>() {
+            Ok(value) if value.is_infinite() && is_finite_text(trimmed) => {
+                Err(out_of_range(kind, text))
+            }
+            Ok(value) => Ok(Value::Float(value.into())),
+            Err(_) => Err(wrong()),
+        },
+        SqlType::Float8 => match trimmed.parse::<f64>() {
+            Ok(value) if value.is_infinite() && is_finite_text(trimmed) => {
+                Err(out_of_range(kind, text))
+            }
+            Ok(value) => Ok(Value::Float(value)),
+            Err(_) => Err(wrong()),
+        },
+        SqlType::Numeric => decode_numeric(trimmed).ok_or_else(wrong)?.map_err(|()| {
+            SqlError::new(
+                code::OUT_OF_RANGE,
+                format!("the number \"{text}\" has more than 38 digits"),
+            )
+        }),
+        SqlType::Bytea => decode_bytes(text).map(Value::Bytes).ok_or_else(wrong),
+        SqlType::Date => {
+            let day = trimmed.split([' ', 'T']).next().unwrap_or_default();
+            parse_value(day, Type::Date).map_err(|_| invalid_datetime(kind, text))
+        }
+        SqlType::Time => parse_value(trimmed, Type::Time).map_err(|_| invalid_datetime(kind, text)),
+        SqlType::Timestamp => parse_value(without_zone(trimmed), Type::Timestamp)
+            .map_err(|_| invalid_datetime(kind, text)),
+        SqlType::Timestamptz => {
+            let trimmed = trimmed.strip_suffix(" UTC").unwrap_or(trimmed);
+            parse_value(trimmed, Type::Timestamp).map_err(|_| invalid_datetime(kind, text))
+        }
+        SqlType::Uuid => {
+            let bare = trimmed.trim_start_matches('{').trim_end_matches('}');
+            parse_value(bare, Type::Uuid).map_err(|_| wrong())
+        }
+        SqlType::Void => Ok(Value::Null),
+        SqlType::Char => Ok(Value::Text(text.trim_end_matches(' ').to_string())),
+        SqlType::Text | SqlType::Varchar | SqlType::Name | SqlType::OneChar | SqlType::Unknown => {
+            if text.contains('\0') {
+                return Err(wrong().detail("a text cannot have the character 0"));
+            }
+            stored_text(text)
+        }
+    }
+    .or_else(|error| match kind {
+        // A number with an exponent.
+        SqlType::Numeric if error.code == code::INVALID_TEXT => {
+            stored(Type::F64).and_then(|value| match value {
+                Value::Float(value) if value.is_finite() => decode_numeric(&format!("{value}"))
+                    .and_then(Result::ok)
+                    .ok_or_else(|| error.clone()),
+                _ => Err(error.clone()),
+            })
+        }
+        _ => Err(error),
+    })
+}
+
+fn stored_text(text: &str) -> Result<Value, SqlError> {
+    Ok(Value::Text(text.to_string()))
+}
+
+fn is_finite_text(text: &str) -> bool {
+    text.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+fn decode_bool(text: &str) -> Option<bool> {
+    let text = text.to_ascii_lowercase();
+    match text.as_str() {
+        "t" | "tr" | "tru" | "true" | "y" | "ye" | "yes" | "on" | "1" => Some(true),
+        "f" | "fa" | "fal" | "fals" | "false" | "n" | "no" | "of" | "off" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// Digits with a point; an inner error if there are too many.
+pub(crate) fn decode_numeric(text: &str) -> Option<Result<Value, ()>> {
+    let (negative, digits) = match text.as_bytes().first()? {
+        b'-' => (true, text.get(1..)?),
+        b'+' => (false, text.get(1..)?),
+        _ => (false, text),
+    };
+    let (mut units, mut scale, mut point, mut any) = (0_i128, 0_u8, false, false);
+    for byte in digits.bytes() {
+        match byte {
+            b'0'..=b'9' => {
+                any = true;
+                let digit = i128::from(byte - b'0');
+                let more = units
+                    .checked_mul(10)
+                    .and_then(|units| units.checked_add(digit));
+                let Some(more) = more else {
+                    return Some(Err(()));
+                };
+                units = more;
+                scale += u8::from(point);
+            }
+            b'.' if !point => point = true,
+            _ => return None,
+        }
+    }
+    if !any {
+        return None;
+    }
+    let units = if negative { -units } else { units };
+    Some(match scale {
+        0..=38 => Ok(Value::Decimal(units, scale)),
+        _ => Err(()),
+    })
+}
+
+/// `\x` and hexadecimal digits; or characters, with `\\` and `\ooo`.
+fn decode_bytes(text: &str) -> Option<Vec<u8>> {
+    if let Some(digits) = text.strip_prefix("\\x") {
+        let digits: String = digits.chars().filter(|c| !c.is_whitespace()).collect();
+        return match parse_value(&digits, Type::Bytes) {
+            Ok(Value::Bytes(bytes)) => Some(bytes),
+            _ => None,
+        };
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, behind)) = rest.split_first() {
+        rest = behind;
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        match rest {
+            [b'\\', behind @ ..] => {
+                bytes.push(b'\\');
+                rest = behind;
+            }
+            [
+                a @ b'0'..=b'3',
+                b @ b'0'..=b'7',
+                c @ b'0'..=b'7',
+                behind @ ..,
+            ] => {
+                bytes.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                rest = behind;
+            }
+            _ => return None,
+        }
+    }
+    Some(bytes)
+}
+
+/// A timestamp's text without its zone, which the type without one ignores.
+fn without_zone(text: &str) -> &str {
+    let text = text.strip_suffix(" UTC").unwrap_or(text);
+    let text = text.trim_end_matches(['Z', 'z']);
+    let clock = text.find([' ', 'T', 't']).unwrap_or(text.len());
+    let zone = text
+        .char_indices()
+        .find(|&(at, sign)| at > clock && matches!(sign, '+' | '-'));
+    zone.and_then(|(at, _)| text.get(..at)).unwrap_or(text)
+}
+
+/// That a text is no value of a type.
+#[cold]
+pub(crate) fn invalid(kind: SqlType, text: &str) -> SqlError {
+    SqlError::new(
+        code::INVALID_TEXT,
+        format!(
+            "invalid input syntax for type {}: \"{}\"",
+            kind.name(),
+            shortened(text)
+        ),
+    )
+}
+
+fn invalid_datetime(kind: SqlType, text: &str) -> SqlError {
+    let mut error = invalid(kind, text);
+    let parts = text.split(['-', ':', ' ', 'T', '.', '+']);
+    // Digits in the right places, of no day that there is.
+    if parts.clone().count() > 2 && parts.into_iter().all(|part| part.parse::<u32>().is_ok()) {
+        error = SqlError::new(
+            code::DATETIME_OVERFLOW,
+            format!(
+                "date/time field value out of range: \"{}\"",
+                shortened(text)
+            ),
+        );
+    }
+    error
+}
+
+pub(crate) fn out_of_range(kind: SqlType, text: &str) -> SqlError {
+    SqlError::new(
+        code::OUT_OF_RANGE,
+        format!(
+            "value \"{}\" is out of range for type {}",
+            shortened(text),
+            kind.name()
+        ),
+    )
+}
+
+fn shortened(text: &str) -> String {
+    const CHARACTERS_MAX: usize = 100;
+    let mut short: String = text.chars().take(CHARACTERS_MAX).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+/// Writes a value of a type in PostgreSQL's text format. A null writes nothing: the format around says how it is told.
+pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
+    match (*value, kind) {
+        (ValueRef::Null, _) => {}
+        (ValueRef::Bool(value), _) => out.push(if value { 't' } else { 'f' }),
+        (ValueRef::Text(text), _) => out.push_str(text),
+        (ValueRef::Bytes(bytes), _) => {
+            out.push_str("\\x");
+            for byte in bytes {
+                let _ = write!(out, "{byte:02x}");
+            }
+        }
+        (ValueRef::Int(value), _) => encode_integer(value, out),
+        (ValueRef::Float(value), SqlType::Float4) => encode_float(value, true, out),
+        (ValueRef::Float(value), _) => encode_float(value, false, out),
+        (ValueRef::Time(_), _) => push_without_zeros(&value.to_string(), out),
+        (ValueRef::Timestamp(_), kind) => {
+            let text = value.to_string();
+            let text = text.trim_end_matches('Z');
+            match text.split_once('T') {
+                Some((day, time)) => {
+                    out.push_str(day);
+                    out.push(' ');
+                    push_without_zeros(time, out);
+                }
+                None => out.push_str(text),
+            }
+            if kind == SqlType::Timestamptz {
+                out.push_str("+00");
+            }
+        }
+        (other, _) => {
+            let _ = write!(out, "{other}");
+        }
+    }
+}
+
+fn encode_integer(value: i128, out: &mut String) {
+    let _ = match i64::try_from(value) {
+        Ok(value) => write!(out, "{value}"),
+        Err(_) => write!(out, "{value}"),
+    };
+}
+
+fn push_without_zeros(time: &str, out: &mut String) {
+    match time.contains('.') {
+        true => out.push_str(time.trim_end_matches('0')),
+        false => out.push_str(time),
+    }
+}
+
+/// The shortest digits that read as the same number, as PostgreSQL lays them out.
+fn encode_float(value: f64, is_single: bool, out: &mut String) {
+    if value.is_nan() {
+        out.push_str("NaN");
+        return;
+    }
+    if value.is_infinite() {
+        out.push_str(if value > 0.0 { "Infinity" } else { "-Infinity" });
+        return;
+    }
+    let (text, digits_max) = match is_single {
+        true => (format!("{:e}", value as f32), 6),
+        false => (format!("{value:e}"), 15),
+    };
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..digits_max).contains(&exponent) {
+        let _ = match is_single {
+            true => write!(out, "{}", value as f32),
+            false => write!(out, "{value}"),
+        };
+        return;
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    let _ = write!(out, "{digits}e{sign}{:02}", exponent.unsigned_abs());
+}
+
+/// A value of a type as a text of its own; `None` for a null.
+pub(crate) fn text_of(kind: SqlType, value: ValueRef<'_>) -> Option<String> {
+    if value == ValueRef::Null {
+        return None;
+    }
+    let mut text = String::new();
+    encode_text(kind, &value, &mut text);
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoded(kind: SqlType, value: Value) -> String {
+        let mut text = String::new();
+        encode_text(kind, &value.as_ref(), &mut text);
+        text
+    }
+
+    #[test]
+    fn floats_look_as_in_postgresql() {
+        for (value, text) in [
+            (1.0, "1"),
+            (0.1, "0.1"),
+            (1e15, "1e+15"),
+            (123_456_789_012_345_680.0, "1.2345678901234568e+17"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (-0.0, "-0"),
+            (f64::NAN, "NaN"),
+            (f64::INFINITY, "Infinity"),
+        ] {
+            assert_eq!(encoded(SqlType::Float8, Value::Float(value)), text);
+        }
+        assert_eq!(
+            encoded(SqlType::Float4, Value::Float(f64::from(0.1_f32))),
+            "0.1"
+        );
+        assert_eq!(encoded(SqlType::Float4, Value::Float(1e7)), "1e+07");
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for (kind, text) in [
+            (SqlType::Bool, "t"),
+            (SqlType::Int2, "-32768"),
+            (SqlType::Numeric, "-12.50"),
+            (SqlType::Bytea, "\\x00ff"),
+            (SqlType::Date, "2026-01-31"),
+            (SqlType::Time, "23:59:59.5"),
+            (SqlType::Timestamp, "2026-01-31 23:59:59.000001"),
+            (SqlType::Timestamptz, "2026-01-31 23:59:59+00"),
+            (SqlType::Uuid, "67e55044-10b1-426f-9247-bb680e5fe0c8"),
+            (SqlType::Text, " a b "),
+        ] {
+            let value = decode_text(kind, text).expect("it is one");
+            assert_eq!(encoded(kind, value), text);
+        }
+    }
+
+    #[test]
+    fn zones_shift_or_are_ignored() {
+        let read = |kind| decode_text(kind, "2026-01-31 12:00:00+02");
+        let at = |value: Result<Value, SqlError>, kind| encoded(kind, value.expect("it is one"));
+        let (with, without) = (SqlType::Timestamptz, SqlType::Timestamp);
+        assert_eq!(at(read(with), with), "2026-01-31 10:00:00+00");
+        assert_eq!(at(read(without), without), "2026-01-31 12:00:00");
+    }
+
+    #[test]
+    fn errors_have_codes() {
+        let code_of = |kind, text| decode_text(kind, text).expect_err("it is none").code;
+        assert_eq!(code_of(SqlType::Int4, "3000000000"), code::OUT_OF_RANGE);
+        assert_eq!(code_of(SqlType::Int4, "x"), code::INVALID_TEXT);
+        assert_eq!(
+            code_of(SqlType::Date, "2026-02-30"),
+            code::DATETIME_OVERFLOW
+        );
+        assert_eq!(code_of(SqlType::Bytea, "\\q"), code::INVALID_TEXT);
+        assert_eq!(code_of(SqlType::Text, "a\0"), code::INVALID_TEXT);
+    }
+}

@@ -1,0 +1,409 @@
+//! The types of SQL: their names and numbers in PostgreSQL's catalogue, and what the engine's tables store for them.
+
+use crate::error::{SqlError, code};
+use sardonyx::schema::{Type, Value};
+use sqlparser::ast::{
+    CharacterLength, DataType, ExactNumberInfo, ObjectNamePart, TimezoneInfo, TypeModifier,
+};
+
+/// A type of values, as PostgreSQL has it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum SqlType {
+    /// `boolean`
+    Bool,
+    /// `smallint`
+    Int2,
+    /// `integer`
+    Int4,
+    /// `bigint`
+    Int8,
+    /// `real`
+    Float4,
+    /// `double precision`
+    Float8,
+    /// `numeric`: up to 38 digits
+    Numeric,
+    /// `text`
+    Text,
+    /// `character varying`
+    Varchar,
+    /// `character`, padded with blanks
+    Char,
+    /// `bytea`
+    Bytea,
+    /// `date`
+    Date,
+    /// `time without time zone`
+    Time,
+    /// `timestamp without time zone`
+    Timestamp,
+    /// `timestamp with time zone`
+    Timestamptz,
+    /// `uuid`
+    Uuid,
+    /// `oid`
+    Oid,
+    /// `name`: of things in the catalogue
+    Name,
+    /// `"char"`: one byte, of the catalogue
+    OneChar,
+    /// `regclass`: a table's number
+    Regclass,
+    /// Of a literal in quotes, or a null, of which nothing is known yet.
+    Unknown,
+    /// `void`: of functions that return nothing
+    Void,
+}
+
+/// A type with its length, or precision and scale.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TypeSpec {
+    /// The type.
+    pub kind: SqlType,
+    /// PostgreSQL's type modifier: -1 without; the length plus 4; `(precision << 16 | scale) + 4`.
+    pub modifier: i32,
+}
+
+const ALL: [(SqlType, u32, &str, i16); 22] = [
+    (SqlType::Bool, 16, "boolean", 1),
+    (SqlType::Bytea, 17, "bytea", -1),
+    (SqlType::OneChar, 18, "\"char\"", 1),
+    (SqlType::Name, 19, "name", 64),
+    (SqlType::Int8, 20, "bigint", 8),
+    (SqlType::Int2, 21, "smallint", 2),
+    (SqlType::Int4, 23, "integer", 4),
+    (SqlType::Text, 25, "text", -1),
+    (SqlType::Oid, 26, "oid", 4),
+    (SqlType::Float4, 700, "real", 4),
+    (SqlType::Float8, 701, "double precision", 8),
+    (SqlType::Unknown, 705, "unknown", -2),
+    (SqlType::Char, 1042, "character", -1),
+    (SqlType::Varchar, 1043, "character varying", -1),
+    (SqlType::Date, 1082, "date", 4),
+    (SqlType::Time, 1083, "time without time zone", 8),
+    (SqlType::Timestamp, 1114, "timestamp without time zone", 8),
+    (SqlType::Timestamptz, 1184, "timestamp with time zone", 8),
+    (SqlType::Numeric, 1700, "numeric", -1),
+    (SqlType::Regclass, 2205, "regclass", 4),
+    (SqlType::Void, 2278, "void", 4),
+    (SqlType::Uuid, 2950, "uuid", 16),
+];
+
+/// Digits behind the point of a `numeric` without a scale.
+pub(crate) const FREE_SCALE: u8 = 18;
+
+impl SqlType {
+    fn row(self) -> &'static (SqlType, u32, &'static str, i16) {
+        let found = ALL.iter().find(|(kind, ..)| *kind == self);
+        found.unwrap_or(&ALL[7])
+    }
+
+    /// Its number in PostgreSQL's catalogue.
+    pub fn oid(self) -> u32 {
+        self.row().1
+    }
+
+    /// The type with this number.
+    pub fn from_oid(oid: u32) -> Option<SqlType> {
+        let found = ALL.iter().find(|(_, number, ..)| *number == oid);
+        found.map(|(kind, ..)| *kind)
+    }
+
+    /// The type with this name, as SQL or the catalogue has it.
+    pub fn named(name: &str) -> Option<SqlType> {
+        SqlType::all().find(|kind| kind.name() == name || kind.internal_name() == name)
+    }
+
+    /// Its name in SQL.
+    pub fn name(self) -> &'static str {
+        self.row().2
+    }
+
+    /// Its name in `pg_type`.
+    pub fn internal_name(self) -> &'static str {
+        match self {
+            SqlType::Bool => "bool",
+            SqlType::Int2 => "int2",
+            SqlType::Int4 => "int4",
+            SqlType::Int8 => "int8",
+            SqlType::Float4 => "float4",
+            SqlType::Float8 => "float8",
+            SqlType::Varchar => "varchar",
+            SqlType::Char => "bpchar",
+            SqlType::OneChar => "char",
+            SqlType::Time => "time",
+            SqlType::Timestamp => "timestamp",
+            SqlType::Timestamptz => "timestamptz",
+            other => other.name(),
+        }
+    }
+
+    /// Bytes of a value in PostgreSQL: -1 if they differ.
+    pub fn size(self) -> i16 {
+        self.row().3
+    }
+
+    /// All types.
+    pub fn all() -> impl Iterator<Item = SqlType> {
+        ALL.iter().map(|(kind, ..)| *kind)
+    }
+
+    /// Whether values are numbers.
+    pub fn is_number(self) -> bool {
+        self.is_integer() || matches!(self, SqlType::Float4 | SqlType::Float8 | SqlType::Numeric)
+    }
+
+    /// Whether values are whole numbers of a fixed width.
+    pub fn is_integer(self) -> bool {
+        matches!(
+            self,
+            SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass
+        )
+    }
+
+    /// Whether values are texts.
+    pub fn is_text(self) -> bool {
+        matches!(
+            self,
+            SqlType::Text
+                | SqlType::Varchar
+                | SqlType::Char
+                | SqlType::Name
+                | SqlType::OneChar
+                | SqlType::Unknown
+        )
+    }
+
+    /// The least and the greatest of a type of whole numbers.
+    pub(crate) fn integer_range(self) -> Option<(i128, i128)> {
+        Some(match self {
+            SqlType::Int2 => (i16::MIN.into(), i16::MAX.into()),
+            SqlType::Int4 => (i32::MIN.into(), i32::MAX.into()),
+            SqlType::Int8 => (i64::MIN.into(), i64::MAX.into()),
+            SqlType::Oid | SqlType::Regclass => (0, u32::MAX.into()),
+            _ => return None,
+        })
+    }
+
+    /// The type that a value has by itself.
+    pub(crate) fn of_value(value: &Value) -> SqlType {
+        match value {
+            Value::Bool(_) => SqlType::Bool,
+            Value::Int(value) if i64::try_from(*value).is_ok() => SqlType::Int8,
+            Value::Int(_) | Value::U128(_) | Value::Decimal(..) => SqlType::Numeric,
+            Value::Float(_) => SqlType::Float8,
+            Value::Bytes(_) => SqlType::Bytea,
+            Value::Date(_) => SqlType::Date,
+            Value::Time(_) => SqlType::Time,
+            Value::Timestamp(_) => SqlType::Timestamptz,
+            Value::Uuid(_) => SqlType::Uuid,
+            _ => SqlType::Text,
+        }
+    }
+
+    /// The type of what a column of the engine has.
+    pub fn of_stored(stored: Type) -> TypeSpec {
+        let numeric = |scale: u8| (38 << 16 | i32::from(scale)) + 4;
+        let (kind, modifier) = match stored {
+            Type::Bool => (SqlType::Bool, -1),
+            Type::I8 | Type::U8 | Type::I16 => (SqlType::Int2, -1),
+            Type::U16 | Type::I32 => (SqlType::Int4, -1),
+            Type::U32 | Type::I64 => (SqlType::Int8, -1),
+            Type::U64 | Type::I128 | Type::U128 => (SqlType::Numeric, numeric(0)),
+            Type::F32 => (SqlType::Float4, -1),
+            Type::F64 => (SqlType::Float8, -1),
+            Type::Decimal { scale } => (SqlType::Numeric, numeric(scale)),
+            Type::Text => (SqlType::Text, -1),
+            Type::Date => (SqlType::Date, -1),
+            Type::Time => (SqlType::Time, -1),
+            Type::Timestamp => (SqlType::Timestamptz, -1),
+            Type::Uuid => (SqlType::Uuid, -1),
+            _ => (SqlType::Bytea, -1),
+        };
+        TypeSpec { kind, modifier }
+    }
+}
+
+impl TypeSpec {
+    /// A type without a length.
+    pub fn plain(kind: SqlType) -> TypeSpec {
+        TypeSpec { kind, modifier: -1 }
+    }
+
+    /// The most characters of `varchar(n)` and `char(n)`.
+    pub fn length(self) -> Option<usize> {
+        let is_text = matches!(self.kind, SqlType::Varchar | SqlType::Char);
+        (is_text && self.modifier >= 4).then(|| (self.modifier - 4) as usize)
+    }
+
+    /// The digits of a `numeric(precision, scale)`, and those behind the point.
+    pub fn precision_and_scale(self) -> Option<(u8, u8)> {
+        let has = self.kind == SqlType::Numeric && self.modifier >= 4;
+        has.then(|| {
+            let packed = self.modifier - 4;
+            ((packed >> 16) as u8, (packed & 0xff) as u8)
+        })
+    }
+
+    /// What the engine stores for it.
+    pub fn stored(self) -> Type {
+        match self.kind {
+            SqlType::Bool => Type::Bool,
+            SqlType::Int2 => Type::I16,
+            SqlType::Int4 => Type::I32,
+            SqlType::Int8 | SqlType::Oid | SqlType::Regclass => Type::I64,
+            SqlType::Float4 => Type::F32,
+            SqlType::Float8 => Type::F64,
+            SqlType::Numeric => Type::Decimal {
+                scale: self
+                    .precision_and_scale()
+                    .map_or(FREE_SCALE, |(_, scale)| scale),
+            },
+            SqlType::Bytea => Type::Bytes,
+            SqlType::Date => Type::Date,
+            SqlType::Time => Type::Time,
+            SqlType::Timestamp | SqlType::Timestamptz => Type::Timestamp,
+            SqlType::Uuid => Type::Uuid,
+            _ => Type::Text,
+        }
+    }
+
+    /// How it is written in SQL: `numeric(10,2)`.
+    pub fn to_sql(self) -> String {
+        match (self.length(), self.precision_and_scale()) {
+            (Some(length), _) => format!("{}({length})", self.kind.name()),
+            (_, Some((precision, scale))) => format!("numeric({precision},{scale})"),
+            _ => self.kind.name().to_string(),
+        }
+    }
+
+    /// The type that a text of SQL names.
+    ///
+    /// # Errors
+    /// `0A000` if there is no such type here, `22023` if its length or precision cannot be.
+    pub fn of_data_type(data_type: &DataType) -> Result<TypeSpec, SqlError> {
+        let plain = |kind| Ok(TypeSpec::plain(kind));
+        match data_type {
+            DataType::Bool | DataType::Boolean => plain(SqlType::Bool),
+            DataType::SmallInt(_) | DataType::Int2(_) => plain(SqlType::Int2),
+            DataType::Int(_) | DataType::Integer(_) | DataType::Int4(_) => plain(SqlType::Int4),
+            DataType::BigInt(_) | DataType::Int8(_) => plain(SqlType::Int8),
+            DataType::Real | DataType::Float4 => plain(SqlType::Float4),
+            DataType::Float(ExactNumberInfo::Precision(digits)) if *digits <= 24 => {
+                plain(SqlType::Float4)
+            }
+            DataType::Float(_)
+            | DataType::Float8
+            | DataType::DoublePrecision
+            | DataType::Double(_) => plain(SqlType::Float8),
+            DataType::Numeric(info) | DataType::Decimal(info) | DataType::Dec(info) => {
+                numeric(info)
+            }
+            DataType::Text => plain(SqlType::Text),
+            DataType::Varchar(length)
+            | DataType::CharacterVarying(length)
+            | DataType::CharVarying(length) => text(SqlType::Varchar, length.as_ref(), None),
+            DataType::Char(length) | DataType::Character(length) => {
+                text(SqlType::Char, length.as_ref(), Some(1))
+            }
+            DataType::Bytea => plain(SqlType::Bytea),
+            DataType::Date => plain(SqlType::Date),
+            DataType::Time(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
+                plain(SqlType::Time)
+            }
+            DataType::Timestamp(_, zone) => plain(match zone {
+                TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => SqlType::Timestamptz,
+                TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => SqlType::Timestamp,
+            }),
+            DataType::Uuid => plain(SqlType::Uuid),
+            DataType::Regclass => plain(SqlType::Regclass),
+            DataType::Custom(name, modifiers) => named(&name.0, modifiers, data_type),
+            other => Err(SqlError::unsupported(format!(
+                "the type {other} is not supported"
+            ))),
+        }
+    }
+}
+
+fn named(
+    name: &[ObjectNamePart],
+    modifiers: &[TypeModifier],
+    whole: &DataType,
+) -> Result<TypeSpec, SqlError> {
+    let text = match name.last() {
+        Some(ObjectNamePart::Identifier(name)) => name.value.to_ascii_lowercase(),
+        _ => String::new(),
+    };
+    let number = modifiers.first().and_then(|modifier| match modifier {
+        TypeModifier::Number(digits, _) => digits.parse::<u64>().ok(),
+        _ => None,
+    });
+    let length = number.map(|length| CharacterLength::IntegerLength { length, unit: None });
+    let spec = match text.as_str() {
+        "bpchar" => self::text(SqlType::Char, length.as_ref(), None)?,
+        "varchar" => self::text(SqlType::Varchar, length.as_ref(), None)?,
+        "oid" => TypeSpec::plain(SqlType::Oid),
+        "name" => TypeSpec::plain(SqlType::Name),
+        "regtype" | "regproc" => TypeSpec::plain(SqlType::Oid),
+        "char" => TypeSpec::plain(SqlType::OneChar),
+        _ => {
+            let mut kinds = SqlType::all();
+            let found = kinds.find(|kind| kind.internal_name() == text || kind.name() == text);
+            match found {
+                Some(kind) => TypeSpec::plain(kind),
+                None => {
+                    return Err(SqlError::new(
+                        code::UNKNOWN_OBJECT,
+                        format!("type \"{whole}\" does not exist"),
+                    ));
+                }
+            }
+        }
+    };
+    Ok(spec)
+}
+
+fn text(
+    kind: SqlType,
+    length: Option<&CharacterLength>,
+    otherwise: Option<u64>,
+) -> Result<TypeSpec, SqlError> {
+    const LENGTH_MAX: u64 = 10_485_760;
+    let length = match length {
+        Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),
+        Some(CharacterLength::Max) => None,
+        None => otherwise,
+    };
+    match length {
+        None => Ok(TypeSpec::plain(kind)),
+        Some(length @ 1..=LENGTH_MAX) => Ok(TypeSpec {
+            kind,
+            modifier: length as i32 + 4,
+        }),
+        Some(_) => Err(SqlError::new(
+            code::INVALID_PARAMETER_VALUE,
+            format!("the length of {} must be 1 to {LENGTH_MAX}", kind.name()),
+        )),
+    }
+}
+
+fn numeric(info: &ExactNumberInfo) -> Result<TypeSpec, SqlError> {
+    let (precision, scale) = match *info {
+        ExactNumberInfo::None => return Ok(TypeSpec::plain(SqlType::Numeric)),
+        ExactNumberInfo::Precision(precision) => (precision, 0),
+        ExactNumberInfo::PrecisionAndScale(precision, scale) => (precision, scale),
+    };
+    if !(1..=38).contains(&precision) || scale < 0 || scale as u64 > precision {
+        return Err(SqlError::new(
+            code::INVALID_PARAMETER_VALUE,
+            format!(
+                "numeric({precision},{scale}) cannot be: the precision must be 1 to 38, the scale 0 to the precision"
+            ),
+        ));
+    }
+    Ok(TypeSpec {
+        kind: SqlType::Numeric,
+        modifier: ((precision as i32) << 16 | scale as i32) + 4,
+    })
+}

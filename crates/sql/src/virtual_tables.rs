@@ -1,0 +1,72 @@
+//! Tables of the catalogue, which are computed when they are read: `pg_catalog` and `information_schema`.
+
+mod information_schema;
+mod pg_catalog;
+
+use crate::error::SqlError;
+use crate::expression::{Environment, ScopeColumn, ScopeTable};
+use crate::source::Source;
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::Value;
+
+/// The rows of a virtual table: one vector of values each.
+pub(crate) type VirtualRows = Vec<Vec<Value>>;
+
+/// A table whose rows are computed of a state of the tables.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VirtualTable {
+    pub schema: &'static str,
+    pub name: &'static str,
+    pub oid: u32,
+    pub columns: &'static [(&'static str, SqlType)],
+    rows: fn(&Source<'_>, &Environment<'_>) -> Result<VirtualRows, SqlError>,
+}
+
+impl VirtualTable {
+    /// Its columns, for expressions.
+    pub fn scope(&self, alias: &str) -> ScopeTable {
+        let columns = self.columns.iter().enumerate();
+        let columns = columns.map(|(place, (name, kind))| ScopeColumn {
+            name: (*name).to_string(),
+            spec: TypeSpec::plain(*kind),
+            place,
+            origin: Some((self.oid, place as i16 + 1)),
+        });
+        ScopeTable {
+            alias: alias.to_string(),
+            columns: columns.collect(),
+            is_aside: false,
+        }
+    }
+
+    /// Its rows.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn rows(
+        &self,
+        source: &Source<'_>,
+        with: &Environment<'_>,
+    ) -> Result<VirtualRows, SqlError> {
+        (self.rows)(source, with)
+    }
+}
+
+/// The virtual table of a name, in a schema if it is said.
+pub(crate) fn virtual_table(schema: Option<&str>, name: &str) -> Option<VirtualTable> {
+    let tables = all();
+    tables.into_iter().find(|table| {
+        table.name == name
+            && match schema {
+                Some(schema) => table.schema == schema,
+                // As if it stood first in the search path.
+                None => table.schema == "pg_catalog",
+            }
+    })
+}
+
+/// All virtual tables.
+pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
+    let tables = pg_catalog::TABLES.iter().chain(information_schema::TABLES);
+    tables.copied().collect::<Vec<_>>()
+}

@@ -1,0 +1,169 @@
+//! `information_schema`: tables and columns, as the standard has them.
+
+use super::{VirtualRows, VirtualTable};
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::relation::{DefaultValue, Relation, is_own};
+use crate::source::Source;
+use crate::types::SqlType;
+use sardonyx::schema::Value;
+use sardonyx_storage::catalogue::Kind;
+
+const DATABASE: &str = "sardonyx";
+
+pub(super) const TABLES: &[VirtualTable] = &[
+    VirtualTable {
+        schema: "information_schema",
+        name: "tables",
+        oid: 13_001,
+        columns: &[
+            ("table_catalog", SqlType::Name),
+            ("table_schema", SqlType::Name),
+            ("table_name", SqlType::Name),
+            ("table_type", SqlType::Text),
+            ("is_insertable_into", SqlType::Text),
+        ],
+        rows: tables,
+    },
+    VirtualTable {
+        schema: "information_schema",
+        name: "columns",
+        oid: 13_002,
+        columns: &[
+            ("table_catalog", SqlType::Name),
+            ("table_schema", SqlType::Name),
+            ("table_name", SqlType::Name),
+            ("column_name", SqlType::Name),
+            ("ordinal_position", SqlType::Int4),
+            ("column_default", SqlType::Text),
+            ("is_nullable", SqlType::Text),
+            ("data_type", SqlType::Text),
+            ("character_maximum_length", SqlType::Int4),
+            ("numeric_precision", SqlType::Int4),
+            ("numeric_scale", SqlType::Int4),
+            ("udt_name", SqlType::Name),
+            ("is_identity", SqlType::Text),
+        ],
+        rows: columns,
+    },
+    VirtualTable {
+        schema: "information_schema",
+        name: "schemata",
+        oid: 13_003,
+        columns: &[
+            ("catalog_name", SqlType::Name),
+            ("schema_name", SqlType::Name),
+            ("schema_owner", SqlType::Name),
+        ],
+        rows: schemata,
+    },
+];
+
+/// The tables that users see.
+///
+/// # Errors
+/// What cannot be read.
+pub(super) fn relations(source: &Source<'_>) -> Result<Vec<Relation>, SqlError> {
+    let mut relations = Vec::new();
+    for (number, definition) in source.definitions().iter().enumerate() {
+        if matches!(definition.kind, Kind::Table { .. }) && !is_own(&definition.name) {
+            relations.push(Relation::numbered(source, number as u16)?);
+        }
+    }
+    Ok(relations)
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_string())
+}
+
+fn yes(is_so: bool) -> Value {
+    text(if is_so { "YES" } else { "NO" })
+}
+
+fn tables(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let relations = relations(source)?;
+    let rows = relations.iter().map(|relation| {
+        vec![
+            text(DATABASE),
+            text("public"),
+            text(&relation.name),
+            text("BASE TABLE"),
+            yes(true),
+        ]
+    });
+    let own = super::all().into_iter().map(|table| {
+        vec![
+            text(DATABASE),
+            text(table.schema),
+            text(table.name),
+            text("VIEW"),
+            yes(false),
+        ]
+    });
+    Ok(rows.chain(own).collect())
+}
+
+/// The default of a column, as SQL writes it.
+pub(super) fn default_text(column: &crate::relation::RelationColumn) -> Option<String> {
+    if let Some(sequence) = &column.sequence {
+        return Some(format!(
+            "nextval('{}'::regclass)",
+            sequence.replace('\'', "''")
+        ));
+    }
+    match &column.default {
+        DefaultValue::Expression(text) => Some(text.clone()),
+        DefaultValue::Value(value) => {
+            let text = crate::text::text_of(column.spec.kind, value.as_ref())?;
+            Some(match column.spec.kind.is_number() {
+                true => text,
+                false => format!(
+                    "'{}'::{}",
+                    text.replace('\'', "''"),
+                    column.spec.kind.name()
+                ),
+            })
+        }
+    }
+}
+
+fn columns(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let mut rows = Vec::new();
+    for relation in relations(source)? {
+        for (at, column) in relation.columns.iter().enumerate() {
+            let int = |value: Option<i128>| value.map_or(Value::Null, Value::Int);
+            let digits = column.spec.precision_and_scale();
+            let bits = match column.spec.kind {
+                SqlType::Int2 => Some(16),
+                SqlType::Int4 => Some(32),
+                SqlType::Int8 => Some(64),
+                _ => digits.map(|(precision, _)| precision.into()),
+            };
+            rows.push(vec![
+                text(DATABASE),
+                text("public"),
+                text(&relation.name),
+                text(&column.name),
+                Value::Int(at as i128 + 1),
+                default_text(column).map_or(Value::Null, Value::Text),
+                yes(!column.not_null),
+                text(column.spec.kind.name()),
+                int(column.spec.length().map(|length| length as i128)),
+                int(bits),
+                int(digits.map(|(_, scale)| scale.into()).or(bits.map(|_| 0))),
+                text(column.spec.kind.internal_name()),
+                yes(column.identity.is_some()),
+            ]);
+        }
+    }
+    Ok(rows)
+}
+
+fn schemata(_: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let schemas = ["public", "pg_catalog", "information_schema"];
+    let rows = schemas
+        .into_iter()
+        .map(|schema| vec![text(DATABASE), text(schema), text(&with.context.user)]);
+    Ok(rows.collect())
+}
