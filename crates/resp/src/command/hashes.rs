@@ -1,0 +1,325 @@
+//! Hashes: fields with values.
+
+use super::counters::float_sum;
+use super::line::Line;
+use super::pairs::{keep_field, random_elements};
+use super::words::Words;
+use super::{Command, FAST, MORE, ONE_KEY, READ, WRITE, on_data};
+use crate::data::{Data, Entry, Kind, Pair, check_key};
+use crate::failure::Failure;
+use crate::number::{INTEGER_BYTES_MAX, float, integer, integer_text, parse_integer};
+use crate::reply::Reply;
+
+pub(super) const COMMANDS: &[Command] = &[
+    on_data(
+        "hset",
+        -4,
+        WRITE | MORE | FAST,
+        ONE_KEY,
+        hset,
+        "Sets fields of a hash",
+    ),
+    on_data(
+        "hmset",
+        -4,
+        WRITE | MORE | FAST,
+        ONE_KEY,
+        hmset,
+        "Sets fields of a hash",
+    ),
+    on_data(
+        "hsetnx",
+        4,
+        WRITE | MORE | FAST,
+        ONE_KEY,
+        hsetnx,
+        "Sets a field of a hash if it is not there",
+    ),
+    on_data(
+        "hget",
+        3,
+        READ | FAST,
+        ONE_KEY,
+        hget,
+        "Returns the value of a field",
+    ),
+    on_data(
+        "hmget",
+        -3,
+        READ | FAST,
+        ONE_KEY,
+        hmget,
+        "Returns the values of fields",
+    ),
+    on_data(
+        "hgetall",
+        2,
+        READ,
+        ONE_KEY,
+        hgetall,
+        "Returns all fields and values of a hash",
+    ),
+    on_data(
+        "hkeys",
+        2,
+        READ,
+        ONE_KEY,
+        hkeys,
+        "Returns all fields of a hash",
+    ),
+    on_data(
+        "hvals",
+        2,
+        READ,
+        ONE_KEY,
+        hvals,
+        "Returns all values of a hash",
+    ),
+    on_data(
+        "hdel",
+        -3,
+        WRITE | FAST,
+        ONE_KEY,
+        hdel,
+        "Deletes fields of a hash",
+    ),
+    on_data(
+        "hexists",
+        3,
+        READ | FAST,
+        ONE_KEY,
+        hexists,
+        "Says whether a field is there",
+    ),
+    on_data(
+        "hlen",
+        2,
+        READ | FAST,
+        ONE_KEY,
+        hlen,
+        "Counts the fields of a hash",
+    ),
+    on_data(
+        "hstrlen",
+        3,
+        READ | FAST,
+        ONE_KEY,
+        hstrlen,
+        "Returns the length of a field's value",
+    ),
+    on_data(
+        "hincrby",
+        4,
+        WRITE | MORE | FAST,
+        ONE_KEY,
+        hincrby,
+        "Adds to the number of a field",
+    ),
+    on_data(
+        "hincrbyfloat",
+        4,
+        WRITE | MORE | FAST,
+        ONE_KEY,
+        hincrbyfloat,
+        "Adds to the float of a field",
+    ),
+    on_data(
+        "hrandfield",
+        -2,
+        READ,
+        ONE_KEY,
+        hrandfield,
+        "Returns some fields of a hash",
+    ),
+];
+
+/// The hash at a key, to be changed, or the beginning of one.
+fn open(data: &mut Data<'_, '_>, key: &[u8]) -> Result<(Option<Entry>, Entry), Failure> {
+    let before = data.entry_to_change_of(key, Kind::Hash)?;
+    let after = match before {
+        Some(entry) => entry,
+        None => data.create(key, Kind::Hash)?,
+    };
+    Ok((before, after))
+}
+
+fn set_fields(data: &mut Data<'_, '_>, line: &Line, name: &str) -> Result<i64, Failure> {
+    if !line.len().is_multiple_of(2) {
+        return Err(Failure::Arguments(name.to_string()));
+    }
+    (2..line.len())
+        .step_by(2)
+        .try_for_each(|number| check_key(line.part(number)))?;
+    let (before, mut after) = open(data, line.part(1))?;
+    let mut new = 0;
+    for number in (2..line.len()).step_by(2) {
+        new += u64::from(data.put_field(after.id, line.part(number), line.part(number + 1))?);
+    }
+    after.length += new;
+    data.resize(line.part(1), before.as_ref(), &after)?;
+    Ok(new as i64)
+}
+
+fn hset(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    set_fields(data, line, "hset").map(Reply::Int)
+}
+
+fn hmset(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    set_fields(data, line, "hmset").map(|_| Reply::Ok)
+}
+
+fn hsetnx(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    check_key(line.part(2))?;
+    let (before, mut after) = open(data, line.part(1))?;
+    if data.has(Kind::Hash, after.id, line.part(2))? {
+        return Ok(Reply::Int(0));
+    }
+    data.put_field(after.id, line.part(2), line.part(3))?;
+    after.length += 1;
+    data.resize(line.part(1), before.as_ref(), &after)?;
+    Ok(Reply::Int(1))
+}
+
+/// A field's value.
+fn value(data: &mut Data<'_, '_>, line: &Line) -> Result<Option<Vec<u8>>, Failure> {
+    match data.entry_of(line.part(1), Kind::Hash)? {
+        Some(hash) => data.field(hash.id, line.part(2)),
+        None => Ok(None),
+    }
+}
+
+fn hget(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    Ok(Reply::optional(value(data, line)?))
+}
+
+fn hmget(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let hash = data.entry_of(line.part(1), Kind::Hash)?;
+    let mut values = Vec::with_capacity(line.len() - 2);
+    for field in line.parts(2) {
+        values.push(match &hash {
+            Some(hash) => Reply::optional(data.field(hash.id, field)?),
+            None => Reply::Null,
+        });
+    }
+    Ok(Reply::Array(values))
+}
+
+fn fields(data: &mut Data<'_, '_>, line: &Line) -> Result<Vec<Pair>, Failure> {
+    match data.entry_of(line.part(1), Kind::Hash)? {
+        Some(hash) => data.fields(&hash),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn hgetall(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let fields = fields(data, line)?.into_iter();
+    Ok(Reply::Map(
+        fields
+            .map(|(field, value)| (Reply::Bulk(field), Reply::Bulk(value)))
+            .collect(),
+    ))
+}
+
+fn hkeys(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    Ok(Reply::bulks(
+        fields(data, line)?.into_iter().map(|(field, _)| field),
+    ))
+}
+
+fn hvals(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    Ok(Reply::bulks(
+        fields(data, line)?.into_iter().map(|(_, value)| value),
+    ))
+}
+
+fn hdel(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    line.parts(2).try_for_each(check_key)?;
+    let Some(before) = data.entry_to_change_of(line.part(1), Kind::Hash)? else {
+        return Ok(Reply::Int(0));
+    };
+    let mut after = before;
+    for field in line.parts(2) {
+        after.length -= u64::from(data.delete_element(Kind::Hash, before.id, field)?);
+    }
+    data.resize(line.part(1), Some(&before), &after)?;
+    Ok(Reply::count(before.length - after.length))
+}
+
+fn hexists(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    Ok(Reply::flag(value(data, line)?.is_some()))
+}
+
+fn hlen(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let hash = data.entry_of(line.part(1), Kind::Hash)?;
+    Ok(Reply::count(hash.map_or(0, |hash| hash.length)))
+}
+
+fn hstrlen(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    Ok(Reply::count(
+        value(data, line)?.map_or(0, |value| value.len()),
+    ))
+}
+
+/// Replaces a field's value by one that is made of it.
+fn change_field(
+    data: &mut Data<'_, '_>,
+    line: &Line,
+    change: impl FnOnce(Option<&[u8]>) -> Result<Vec<u8>, Failure>,
+) -> Result<Vec<u8>, Failure> {
+    check_key(line.part(2))?;
+    let (before, mut after) = open(data, line.part(1))?;
+    let value = data.field(after.id, line.part(2))?;
+    let new = change(value.as_deref())?;
+    data.put_field(after.id, line.part(2), &new)?;
+    after.length += u64::from(value.is_none());
+    data.resize(line.part(1), before.as_ref(), &after)?;
+    Ok(new)
+}
+
+fn hincrby(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let amount = integer(line.part(3))?;
+    let mut sum = 0;
+    change_field(data, line, |value| {
+        let number = value.map_or(Some(0), parse_integer);
+        let number = number.ok_or(Failure::Told("ERR hash value is not an integer"))?;
+        let more = number.checked_add(amount);
+        sum = more.ok_or(Failure::Told("ERR increment or decrement would overflow"))?;
+        Ok(integer_text(sum, &mut [0; INTEGER_BYTES_MAX]).to_vec())
+    })?;
+    Ok(Reply::Int(sum))
+}
+
+fn hincrbyfloat(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    float(line.part(3))?;
+    let wrong = Failure::Told("ERR hash value is not a float");
+    let sum = change_field(data, line, |value| float_sum(value, line.part(3), wrong))?;
+    Ok(Reply::Bulk(sum))
+}
+
+fn hrandfield(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let mut words = Words::from(line, 2);
+    let count = (words.left() > 0).then(|| words.integer()).transpose()?;
+    let with_values = words.take("withvalues");
+    if words.left() > 0 || (with_values && count.is_none()) {
+        return Err(Failure::Syntax);
+    }
+    let hash = data.entry_of(line.part(1), Kind::Hash)?;
+    let Some(count) = count else {
+        let Some(hash) = hash else {
+            return Ok(Reply::Null);
+        };
+        let number = data.below(hash.length);
+        return Ok(Reply::optional(data.nth(&hash, number)?));
+    };
+    let Some(hash) = hash else {
+        return Ok(Reply::Array(Vec::new()));
+    };
+    let chosen = random_elements(data, &hash, count, keep_field)?;
+    let pairs = chosen
+        .into_iter()
+        .map(|(field, value)| (Reply::Bulk(field), Reply::Bulk(value)));
+    Ok(match with_values {
+        true => Reply::Pairs(pairs.collect()),
+        false => Reply::Array(pairs.map(|(field, _)| field).collect()),
+    })
+}

@@ -1,0 +1,433 @@
+//! Keys of whatever kind: whether they are there, until when, under which name.
+
+use super::line::Line;
+use super::words::{Words, is, point_in_time};
+use super::{ALL_KEYS, Command, FAST, NO_KEYS, ONE_KEY, READ, TWO_KEYS, WRITE, on_data};
+use crate::data::{Data, Entry, Kind};
+use crate::failure::Failure;
+use crate::number::integer;
+use crate::reply::Reply;
+
+pub(super) const COMMANDS: &[Command] = &[
+    on_data("del", -2, WRITE, ALL_KEYS, del, "Deletes keys"),
+    on_data("unlink", -2, WRITE | FAST, ALL_KEYS, del, "Deletes keys"),
+    on_data(
+        "exists",
+        -2,
+        READ | FAST,
+        ALL_KEYS,
+        exists,
+        "Counts the keys that are there",
+    ),
+    on_data(
+        "touch",
+        -2,
+        READ | FAST,
+        ALL_KEYS,
+        exists,
+        "Counts the keys that are there",
+    ),
+    on_data("type", 2, READ | FAST, ONE_KEY, kind, "Says what a key has"),
+    on_data(
+        "expire",
+        -3,
+        WRITE | FAST,
+        ONE_KEY,
+        expire,
+        "Lets a key go after so many seconds",
+    ),
+    on_data(
+        "pexpire",
+        -3,
+        WRITE | FAST,
+        ONE_KEY,
+        pexpire,
+        "Lets a key go after so many milliseconds",
+    ),
+    on_data(
+        "expireat",
+        -3,
+        WRITE | FAST,
+        ONE_KEY,
+        expireat,
+        "Lets a key go at a time in seconds",
+    ),
+    on_data(
+        "pexpireat",
+        -3,
+        WRITE | FAST,
+        ONE_KEY,
+        pexpireat,
+        "Lets a key go at a time in milliseconds",
+    ),
+    on_data(
+        "ttl",
+        2,
+        READ | FAST,
+        ONE_KEY,
+        ttl,
+        "Returns the seconds that a key has left",
+    ),
+    on_data(
+        "pttl",
+        2,
+        READ | FAST,
+        ONE_KEY,
+        pttl,
+        "Returns the milliseconds that a key has left",
+    ),
+    on_data(
+        "expiretime",
+        2,
+        READ | FAST,
+        ONE_KEY,
+        expiretime,
+        "Returns until when a key is there, in seconds",
+    ),
+    on_data(
+        "pexpiretime",
+        2,
+        READ | FAST,
+        ONE_KEY,
+        pexpiretime,
+        "Returns until when a key is there, in milliseconds",
+    ),
+    on_data(
+        "persist",
+        2,
+        WRITE | FAST,
+        ONE_KEY,
+        persist,
+        "Lets a key stay",
+    ),
+    on_data(
+        "rename",
+        3,
+        WRITE,
+        TWO_KEYS,
+        rename,
+        "Gives a key another name",
+    ),
+    on_data(
+        "renamenx",
+        3,
+        WRITE | FAST,
+        TWO_KEYS,
+        renamenx,
+        "Gives a key another name that is free",
+    ),
+    on_data("copy", -3, WRITE, TWO_KEYS, copy, "Copies what a key has"),
+    on_data("randomkey", 1, READ, NO_KEYS, randomkey, "Returns some key"),
+    on_data("dbsize", 1, READ | FAST, NO_KEYS, dbsize, "Counts the keys"),
+    on_data("flushdb", -1, WRITE, NO_KEYS, flush, "Deletes all keys"),
+    on_data("flushall", -1, WRITE, NO_KEYS, flush, "Deletes all keys"),
+    on_data(
+        "object",
+        -2,
+        READ,
+        (2, 2, 1),
+        object,
+        "Says how a key's value is kept",
+    ),
+    on_data(
+        "memory",
+        -2,
+        READ,
+        (2, 2, 1),
+        memory,
+        "Says about how many bytes a key takes",
+    ),
+];
+
+fn del(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let mut deleted = 0;
+    line.parts(1).try_for_each(crate::data::check_key)?;
+    for key in line.parts(1) {
+        if let Some(entry) = data.entry_to_change(key)? {
+            data.remove(key, &entry)?;
+            deleted += 1;
+        }
+    }
+    Ok(Reply::Int(deleted))
+}
+
+fn exists(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let mut there = 0;
+    for key in line.parts(1) {
+        there += i64::from(data.entry(key)?.is_some());
+    }
+    Ok(Reply::Int(there))
+}
+
+fn kind(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let entry = data.entry(line.part(1))?;
+    Ok(Reply::Simple(
+        entry.map_or("none", |entry| entry.kind.name()),
+    ))
+}
+
+fn expire_at(
+    data: &mut Data<'_, '_>,
+    line: &Line,
+    seconds: bool,
+    absolute: bool,
+    name: &str,
+) -> Result<Reply, Failure> {
+    let at = point_in_time(integer(line.part(2))?, seconds, absolute, data.now, name)?;
+    let (mut nx, mut xx, mut gt, mut lt) = (false, false, false, false);
+    for word in line.parts(3) {
+        match word {
+            word if is(word, "nx") => nx = true,
+            word if is(word, "xx") => xx = true,
+            word if is(word, "gt") => gt = true,
+            word if is(word, "lt") => lt = true,
+            other => {
+                let other = String::from_utf8_lossy(other);
+                return Err(Failure::Said(format!("ERR Unsupported option {other}")));
+            }
+        }
+    }
+    if nx && (xx || gt || lt) {
+        return Err(Failure::Told(
+            "ERR NX and XX, GT or LT options at the same time are not compatible",
+        ));
+    }
+    if gt && lt {
+        return Err(Failure::Told(
+            "ERR GT and LT options at the same time are not compatible",
+        ));
+    }
+    let Some(entry) = data.entry_to_change(line.part(1))? else {
+        return Ok(Reply::Int(0));
+    };
+    // A key that stays expires later than any time.
+    let refused = match entry.expires {
+        None => xx || gt,
+        Some(now) => nx || (gt && at <= now) || (lt && at >= now),
+    };
+    if refused {
+        return Ok(Reply::Int(0));
+    }
+    match at <= data.now {
+        true => data.remove(line.part(1), &entry)?,
+        false => data.set_expiry(line.part(1), &entry, Some(at))?,
+    }
+    Ok(Reply::Int(1))
+}
+
+fn expire(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    expire_at(data, line, true, false, "expire")
+}
+
+fn pexpire(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    expire_at(data, line, false, false, "pexpire")
+}
+
+fn expireat(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    expire_at(data, line, true, true, "expireat")
+}
+
+fn pexpireat(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    expire_at(data, line, false, true, "pexpireat")
+}
+
+/// A key's time: -2 if it is not there, -1 if it stays.
+fn time(
+    data: &mut Data<'_, '_>,
+    line: &Line,
+    say: impl FnOnce(i64, i64) -> i64,
+) -> Result<Reply, Failure> {
+    let now = data.now;
+    Ok(Reply::Int(match data.entry(line.part(1))? {
+        None => -2,
+        Some(Entry { expires: None, .. }) => -1,
+        Some(Entry {
+            expires: Some(at), ..
+        }) => say(at, now),
+    }))
+}
+
+fn ttl(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    time(data, line, |at, now| (at - now + 500) / 1000)
+}
+
+fn pttl(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    time(data, line, |at, now| at - now)
+}
+
+fn expiretime(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    time(data, line, |at, _| (at + 500) / 1000)
+}
+
+fn pexpiretime(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    time(data, line, |at, _| at)
+}
+
+fn persist(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    match data.entry_to_change(line.part(1))? {
+        Some(entry) if entry.expires.is_some() => {
+            data.set_expiry(line.part(1), &entry, None)?;
+            Ok(Reply::Int(1))
+        }
+        _ => Ok(Reply::Int(0)),
+    }
+}
+
+/// Renames; false if the new name is taken and may not be.
+fn rename_to(data: &mut Data<'_, '_>, line: &Line, only_free: bool) -> Result<bool, Failure> {
+    let (key, to) = (line.part(1), line.part(2));
+    crate::data::check_key(to)?;
+    let entry = data
+        .entry_to_change(key)?
+        .ok_or(Failure::Told("ERR no such key"))?;
+    let taken = data.entry_to_change(to)?;
+    if only_free && taken.is_some() {
+        return Ok(false);
+    }
+    if key != to {
+        if let Some(taken) = taken {
+            data.remove(to, &taken)?;
+        }
+        data.rename(key, &entry, to)?;
+    }
+    Ok(true)
+}
+
+fn rename(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    rename_to(data, line, false)?;
+    Ok(Reply::Ok)
+}
+
+fn renamenx(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    Ok(Reply::flag(rename_to(data, line, true)?))
+}
+
+fn copy(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let mut replace = false;
+    let mut words = Words::from(line, 3);
+    while let Some(word) = words.next() {
+        if is(word, "replace") {
+            replace = true;
+        } else if is(word, "db") {
+            if words.integer()? != 0 {
+                return Err(Failure::Told("ERR DB index is out of range"));
+            }
+        } else {
+            return Err(Failure::Syntax);
+        }
+    }
+    let (key, to) = (line.part(1), line.part(2));
+    if key == to {
+        return Err(Failure::Told(
+            "ERR source and destination objects are the same",
+        ));
+    }
+    crate::data::check_key(to)?;
+    let Some(entry) = data.entry_to_change(key)? else {
+        return Ok(Reply::Int(0));
+    };
+    if let Some(taken) = data.entry_to_change(to)? {
+        if !replace {
+            return Ok(Reply::Int(0));
+        }
+        data.remove(to, &taken)?;
+    }
+    let value = match entry.kind {
+        Kind::String => data.string(key)?.unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let new = data.create(to, entry.kind)?;
+    let new = Entry {
+        id: new.id,
+        ..entry
+    };
+    data.insert_key(to, &new, &value)?;
+    data.copy_elements(&entry, new.id)?;
+    Ok(Reply::Int(1))
+}
+
+fn randomkey(data: &mut Data<'_, '_>, _: &Line) -> Result<Reply, Failure> {
+    Ok(Reply::optional(data.random_key()?))
+}
+
+fn dbsize(data: &mut Data<'_, '_>, _: &Line) -> Result<Reply, Failure> {
+    Ok(Reply::count(data.count()?))
+}
+
+fn flush(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let known = |word: &[u8]| is(word, "sync") || is(word, "async");
+    if line.len() > 2 || !line.parts(1).all(known) {
+        return Err(Failure::Syntax);
+    }
+    data.clear()?;
+    Ok(Reply::Ok)
+}
+
+/// About how a Redis of the usual settings would keep it: programs ask to learn whether a value is large.
+fn object(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let word = line.part(1);
+    if is(word, "help") {
+        return Ok(Reply::Array(vec![
+            Reply::Text("OBJECT ENCODING <key>"),
+            Reply::Text("OBJECT REFCOUNT <key>"),
+        ]));
+    }
+    let told = ["encoding", "refcount", "idletime"];
+    if line.len() != 3 || !told.iter().any(|known| is(word, known)) {
+        let word = String::from_utf8_lossy(word);
+        return Err(Failure::Said(format!(
+            "ERR unknown subcommand or wrong number of arguments for '{word}'. Try OBJECT HELP."
+        )));
+    }
+    let Some(entry) = data.entry(line.part(2))? else {
+        return Ok(Reply::Null);
+    };
+    if !is(word, "encoding") {
+        return Ok(Reply::Int(i64::from(is(word, "refcount"))));
+    }
+    let small = entry.length <= 128;
+    Ok(Reply::Text(match entry.kind {
+        Kind::String => {
+            let encoding = data.with_string(line.part(2), |_, value| match value {
+                value if crate::number::parse_integer(value).is_some() => "int",
+                value if value.len() <= 44 => "embstr",
+                _ => "raw",
+            })?;
+            encoding.unwrap_or("raw")
+        }
+        Kind::Hash | Kind::Set if small => "listpack",
+        Kind::Hash | Kind::Set => "hashtable",
+        Kind::SortedSet if small => "listpack",
+        Kind::SortedSet => "skiplist",
+        Kind::List if small => "listpack",
+        Kind::List => "quicklist",
+    }))
+}
+
+/// Bytes of a row beside what it says: its fixed part, and its entries in indexes.
+const ROW_BYTES: i64 = 112;
+
+fn memory(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let word = line.part(1);
+    if is(word, "doctor") {
+        return Ok(Reply::Text(
+            "Values stand in tables; SQL and the server's statistics say how large those are.",
+        ));
+    }
+    if !is(word, "usage") || line.len() < 3 {
+        let word = String::from_utf8_lossy(word);
+        return Err(Failure::Said(format!(
+            "ERR unknown subcommand or wrong number of arguments for '{word}'. Try MEMORY HELP."
+        )));
+    }
+    let Some(entry) = data.entry(line.part(2))? else {
+        return Ok(Reply::Null);
+    };
+    let value = match entry.kind {
+        Kind::String => data
+            .with_string(line.part(2), |_, value| value.len() as i64)?
+            .unwrap_or(0),
+        _ => entry.length as i64 * ROW_BYTES,
+    };
+    Ok(Reply::Int(ROW_BYTES + line.part(2).len() as i64 + value))
+}

@@ -1,0 +1,454 @@
+//! What a client sends, taken from the front of the bytes received: arrays of bulk strings, and inline
+//! commands, which people type.
+//!
+//! Clients send nothing else, in either version of the protocol. A command stays in one piece of the buffer it was
+//! received into, shared and not copied; its parts are places in it. What has been seen of a command that is not there
+//! yet is kept, so that one which arrives byte by byte is looked at once.
+//!
+//! Invariants: no byte is taken before its command is whole; memory grows with what has arrived, never with what a
+//! length promises.
+//!
+//! Source: the Redis serialization protocol specification; limits and texts of errors as Redis 7 has them.
+
+use bytes::{Bytes, BytesMut};
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// The most parts of a command, its name included.
+pub const PARTS_MAX: usize = 1 << 20;
+
+/// The longest part of a command, in bytes: the longest value of a table.
+pub const PART_BYTES_MAX: usize = sardonyx::schema::VALUE_BYTES_MAX;
+
+/// The longest line: an inline command, or a length.
+const LINE_BYTES_MAX: usize = 64 << 10;
+
+/// Digits of a length that are read at once, and a byte behind them.
+const SHORT_DIGITS: usize = 9;
+
+/// Why what was received is no command. The connection cannot go on: answer it, and close.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// The number of parts is none, or more than [`PARTS_MAX`].
+    #[error("Protocol error: invalid multibulk length")]
+    Parts,
+    /// The length of a part is none, or more than [`PART_BYTES_MAX`].
+    #[error("Protocol error: invalid bulk length")]
+    PartBytes,
+    /// Something else where a part should begin.
+    #[error("Protocol error: expected '$', got '{}'", .0.escape_ascii())]
+    NoPart(u8),
+    /// A part is not followed by the end of a line.
+    #[error("Protocol error: expected the end of a bulk string")]
+    PartEnd,
+    /// A line without an end.
+    #[error("Protocol error: too big inline request")]
+    Line,
+    /// An inline command with a quote that does not end.
+    #[error("Protocol error: unbalanced quotes in request")]
+    Quotes,
+    /// A command that is longer than the session's bound.
+    #[error("Protocol error: a command of more than {limit} bytes")]
+    Command {
+        /// The bound.
+        limit: usize,
+    },
+}
+
+/// A command's parts: its name, and its arguments.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Line {
+    bytes: Bytes,
+    parts: SmallVec<[Range<u32>; 6]>,
+}
+
+impl Line {
+    /// Of these parts.
+    pub fn of(parts: &[&[u8]]) -> Line {
+        let mut bytes = BytesMut::new();
+        let mut places = SmallVec::new();
+        for part in parts {
+            let start = bytes.len() as u32;
+            bytes.extend_from_slice(part);
+            places.push(start..bytes.len() as u32);
+        }
+        Line {
+            bytes: bytes.freeze(),
+            parts: places,
+        }
+    }
+
+    /// How many parts there are; at least one.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Whether there is no part, which no command is.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// A part; empty if there is none of this number.
+    #[inline]
+    pub fn part(&self, number: usize) -> &[u8] {
+        match self.parts.get(number) {
+            Some(place) => &self.bytes[place.start as usize..place.end as usize],
+            None => &[],
+        }
+    }
+
+    /// The parts from one on.
+    #[inline]
+    pub fn parts(&self, from: usize) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
+        (from.min(self.len())..self.len()).map(|number| self.part(number))
+    }
+
+    /// Bytes that it keeps in memory.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+impl std::fmt::Debug for Line {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list()
+            .entries(self.parts(0).map(|part| part.escape_ascii().to_string()))
+            .finish()
+    }
+}
+
+/// Takes commands from what was received, and remembers what it has seen of the next one.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    parts: SmallVec<[Range<u32>; 6]>,
+    /// Parts that are still to come, once their number is known.
+    missing: Option<usize>,
+    /// Length of the part that is coming, once it is known.
+    part_bytes: Option<usize>,
+    /// Where to go on.
+    at: usize,
+    /// Up to where there is no end of the line that begins at `at`.
+    searched: usize,
+    command_bytes_max: usize,
+}
+
+impl Decoder {
+    /// For commands of at most so many bytes.
+    pub fn new(command_bytes_max: usize) -> Self {
+        Decoder {
+            parts: SmallVec::new(),
+            missing: None,
+            part_bytes: None,
+            at: 0,
+            searched: 0,
+            command_bytes_max: command_bytes_max.min(u32::MAX as usize / 2),
+        }
+    }
+
+    /// The next command, if it is whole. Empty ones are skipped.
+    pub fn next(&mut self, input: &mut BytesMut) -> Result<Option<Line>, ProtocolError> {
+        loop {
+            let missing = match self.missing {
+                Some(missing) => missing,
+                None => match input.first() {
+                    None => return Ok(None),
+                    Some(b'*') => {
+                        let Some(parts) = self.length(input)? else {
+                            return Ok(None);
+                        };
+                        let parts = parts.ok_or(ProtocolError::Parts)?;
+                        let parts = usize::try_from(parts.max(0)).unwrap_or(usize::MAX);
+                        if parts > PARTS_MAX {
+                            return Err(ProtocolError::Parts);
+                        }
+                        *self.missing.insert(parts)
+                    }
+                    Some(_) => {
+                        let Some(line) = self.inline(input)? else {
+                            return Ok(None);
+                        };
+                        if line.is_empty() {
+                            continue;
+                        }
+                        return Ok(Some(line));
+                    }
+                },
+            };
+            if !self.take_parts(missing, input)? {
+                return match self.at.max(input.len()) > self.command_bytes_max {
+                    true => Err(self.too_long()),
+                    false => Ok(None),
+                };
+            }
+            let bytes = input.split_to(self.at).freeze();
+            let parts = std::mem::take(&mut self.parts);
+            *self = Decoder::new(self.command_bytes_max);
+            if !parts.is_empty() {
+                return Ok(Some(Line { bytes, parts }));
+            }
+        }
+    }
+
+    /// Goes on with the parts of a command. Returns whether it has all.
+    fn take_parts(&mut self, mut missing: usize, input: &BytesMut) -> Result<bool, ProtocolError> {
+        while missing > 0 {
+            let bytes = match self.part_bytes {
+                Some(bytes) => bytes,
+                None => {
+                    match input.get(self.at) {
+                        None => return Ok(false),
+                        Some(b'$') => {}
+                        Some(other) => return Err(ProtocolError::NoPart(*other)),
+                    }
+                    let Some(bytes) = self.length(input)? else {
+                        return Ok(false);
+                    };
+                    let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
+                    let bytes = bytes.filter(|bytes| *bytes <= PART_BYTES_MAX);
+                    let bytes = bytes.ok_or(ProtocolError::PartBytes)?;
+                    if self.at + bytes > self.command_bytes_max {
+                        return Err(self.too_long());
+                    }
+                    *self.part_bytes.insert(bytes)
+                }
+            };
+            let end = self.at + bytes;
+            match input.get(end..end + 2) {
+                None => return Ok(false),
+                Some(b"\r\n") => {}
+                Some(_) => return Err(ProtocolError::PartEnd),
+            }
+            self.parts.push(self.at as u32..end as u32);
+            self.at = end + 2;
+            self.searched = self.at;
+            self.part_bytes = None;
+            missing -= 1;
+            self.missing = Some(missing);
+        }
+        Ok(true)
+    }
+
+    /// The number of the line that begins here, if it is one, and moves behind the line; `None` if it has not all arrived.
+    #[inline]
+    fn length(&mut self, input: &[u8]) -> Result<Option<Option<i64>>, ProtocolError> {
+        // The common one: a few digits and the line's end.
+        let mut length = 0;
+        let digits = input[self.at + 1..].iter().take(SHORT_DIGITS);
+        for (count, byte) in digits.enumerate() {
+            match byte {
+                b'0'..=b'9' => length = length * 10 + i64::from(byte - b'0'),
+                b'\r' if count > 0 && input.get(self.at + count + 2) == Some(&b'\n') => {
+                    self.at += count + 3;
+                    self.searched = self.at;
+                    return Ok(Some(Some(length)));
+                }
+                _ => break,
+            }
+        }
+        let start = self.at + 1;
+        let Some(end) = self.line_end(input)? else {
+            return Ok(None);
+        };
+        self.at = end + 1;
+        self.searched = self.at;
+        let line = input.get(start..end).unwrap_or_default();
+        Ok(Some(number(line.strip_suffix(b"\r").unwrap_or(line))))
+    }
+
+    #[inline]
+    fn line_end(&mut self, input: &[u8]) -> Result<Option<usize>, ProtocolError> {
+        let from = self.searched.max(self.at);
+        let found = input[from..].iter().position(|byte| *byte == b'\n');
+        let end = found.map(|found| from + found);
+        self.searched = end.unwrap_or(input.len());
+        match self.searched - self.at > LINE_BYTES_MAX {
+            true => Err(ProtocolError::Line),
+            false => Ok(end),
+        }
+    }
+
+    /// An inline command, which may be empty; `None` if it is not there yet.
+    fn inline(&mut self, input: &mut BytesMut) -> Result<Option<Line>, ProtocolError> {
+        let Some(end) = self.line_end(input)? else {
+            return Ok(None);
+        };
+        let line = input.split_to(end + 1).freeze();
+        *self = Decoder::new(self.command_bytes_max);
+        let parts = split_inline(&line).ok_or(ProtocolError::Quotes)?;
+        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        Ok(Some(Line::of(&parts)))
+    }
+
+    fn too_long(&self) -> ProtocolError {
+        let limit = self.command_bytes_max;
+        ProtocolError::Command { limit }
+    }
+}
+
+/// A number as it stands in a length.
+#[inline]
+fn number(text: &[u8]) -> Option<i64> {
+    let (digits, negative) = match text {
+        [b'-', digits @ ..] => (digits, true),
+        digits => (digits, false),
+    };
+    if digits.is_empty() || digits.len() > 18 {
+        return None;
+    }
+    let mut number = 0;
+    for digit in digits {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        number = number * 10 + i64::from(digit - b'0');
+    }
+    Some(if negative { -number } else { number })
+}
+
+/// The parts of an inline command: words, or quoted strings with the usual escapes. `None` if a quote does not end, or
+/// is not followed by a space.
+fn split_inline(line: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut parts = Vec::new();
+    let mut rest = line;
+    loop {
+        rest = rest.trim_ascii_start();
+        let Some(first) = rest.first() else {
+            return Some(parts);
+        };
+        let quoted = matches!(first, b'"' | b'\'').then_some(*first);
+        if quoted.is_some() {
+            rest = &rest[1..];
+        }
+        let mut part = Vec::new();
+        loop {
+            match (quoted, rest) {
+                (None, []) => break,
+                (None, [byte, ..]) if byte.is_ascii_whitespace() || *byte == 0 => break,
+                (Some(_), []) => return None,
+                (Some(quote), [byte, behind @ ..]) if *byte == quote => {
+                    if behind
+                        .first()
+                        .is_some_and(|byte| !byte.is_ascii_whitespace())
+                    {
+                        return None;
+                    }
+                    rest = behind;
+                    break;
+                }
+                (Some(b'"'), [b'\\', b'x', high, low, behind @ ..])
+                    if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+                {
+                    let digit = |byte: u8| (byte as char).to_digit(16).unwrap_or(0) as u8;
+                    part.push(digit(*high) << 4 | digit(*low));
+                    rest = behind;
+                }
+                (Some(b'"'), [b'\\', escaped, behind @ ..]) => {
+                    part.push(match escaped {
+                        b'n' => b'\n',
+                        b'r' => b'\r',
+                        b't' => b'\t',
+                        b'b' => 8,
+                        b'a' => 7,
+                        other => *other,
+                    });
+                    rest = behind;
+                }
+                (Some(b'\''), [b'\\', b'\'', behind @ ..]) => {
+                    part.push(b'\'');
+                    rest = behind;
+                }
+                (_, [byte, behind @ ..]) => {
+                    part.push(*byte);
+                    rest = behind;
+                }
+            }
+        }
+        parts.push(part);
+        if rest.first() == Some(&0) {
+            return Some(parts);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(input: &[u8]) -> Result<Vec<Line>, ProtocolError> {
+        let mut input = BytesMut::from(input);
+        let mut decoder = Decoder::new(1 << 20);
+        let mut lines = Vec::new();
+        while let Some(line) = decoder.next(&mut input)? {
+            lines.push(line);
+        }
+        Ok(lines)
+    }
+
+    #[test]
+    fn arrays_and_inline_commands_are_taken_in_order() {
+        let lines =
+            all(b"*2\r\n$3\r\nGET\r\n$1\r\na\r\n\r\nPING\r\n*0\r\nset a \"b\\x41 c\" 'd'\r\n");
+        let expected = [
+            Line::of(&[b"GET", b"a"]),
+            Line::of(&[b"PING"]),
+            Line::of(&[b"set", b"a", b"bA c", b"d"]),
+        ];
+        let texts = |lines: &[Line]| lines.iter().map(|l| format!("{l:?}")).collect::<Vec<_>>();
+        assert_eq!(texts(&lines.expect("commands")), texts(&expected));
+    }
+
+    #[test]
+    fn a_command_that_arrives_byte_by_byte_is_the_same() {
+        let sent = b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\n\r\n$1\r\nPING\r\n*1\r\n$4\r\nPING\r\n";
+        let (mut decoder, mut input) = (Decoder::new(1 << 20), BytesMut::new());
+        let mut lines = Vec::new();
+        for byte in sent {
+            input.extend_from_slice(&[*byte]);
+            lines.extend(decoder.next(&mut input).expect("no error"));
+        }
+        assert!(input.is_empty());
+        let texts: Vec<_> = lines.iter().map(|l| format!("{l:?}")).collect();
+        let whole: Vec<_> = all(sent).expect("no error");
+        assert_eq!(
+            texts,
+            whole.iter().map(|l| format!("{l:?}")).collect::<Vec<_>>()
+        );
+        assert_eq!(lines[0].part(2), b"\r\n$1");
+    }
+
+    #[test]
+    fn what_is_no_command_is_told_as_redis_tells_it() {
+        let error = |input: &[u8]| all(input).expect_err("no command").to_string();
+        assert_eq!(error(b"*x\r\n"), "Protocol error: invalid multibulk length");
+        assert_eq!(
+            error(b"*1048577\r\n"),
+            "Protocol error: invalid multibulk length"
+        );
+        assert_eq!(
+            error(b"*1\r\nGET\r\n"),
+            "Protocol error: expected '$', got 'G'"
+        );
+        assert_eq!(
+            error(b"*1\r\n$-1\r\n"),
+            "Protocol error: invalid bulk length"
+        );
+        assert_eq!(
+            error(b"*1\r\n$16777217\r\n"),
+            "Protocol error: invalid bulk length"
+        );
+        assert_eq!(
+            error(b"set a \"b\r\n"),
+            "Protocol error: unbalanced quotes in request"
+        );
+        assert_eq!(
+            error(&[b'a'; LINE_BYTES_MAX + 2]),
+            "Protocol error: too big inline request"
+        );
+        assert_eq!(
+            error(b"*1\r\n$1048570\r\n"),
+            "Protocol error: a command of more than 1048576 bytes"
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! Commands: what there is, by name, with what `COMMAND` says of each, and what runs it.
+//!
+//! Each family has a room, with a table of its commands at the top; [`find`] looks in all. A command on data is a
+//! function of the transaction's [`Data`] and the [`Line`] that was sent; what concerns the connection is run by the
+//! session, in `session`.
+
+mod counters;
+mod functions;
+mod hashes;
+mod keys;
+pub(crate) mod line;
+mod lists;
+mod pairs;
+mod range;
+mod scan;
+mod set_operations;
+mod sets;
+mod sorted_reads;
+mod sorted_sets;
+mod sorted_stores;
+mod strings;
+pub(crate) mod words;
+
+use crate::data::Data;
+use crate::failure::Failure;
+use crate::reply::Reply;
+use line::Line;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// Runs a command on data.
+pub(crate) type Run = fn(&mut Data<'_, '_>, &Line) -> Result<Reply, Failure>;
+
+/// The longest name of a command, in bytes.
+const NAME_BYTES_MAX: usize = 24;
+
+/// It changes data.
+pub(crate) const WRITE: u8 = 1;
+/// It reads data only.
+pub(crate) const READ: u8 = 2;
+/// It takes a short time, however much data there is.
+pub(crate) const FAST: u8 = 4;
+/// It may add data.
+pub(crate) const MORE: u8 = 8;
+/// It is answered before the client has said who it is.
+pub(crate) const OPEN: u8 = 16;
+/// It is for who looks after the server.
+pub(crate) const ADMIN: u8 = 32;
+/// It cannot be in a transaction.
+pub(crate) const ALONE: u8 = 64;
+
+/// A command.
+pub(crate) struct Command {
+    pub name: &'static str,
+    /// How many parts it has, its name included; at least so many, if negative.
+    pub arity: i32,
+    pub flags: u8,
+    /// The numbers of the first and the last part that is a key, and the step; the last counts from the end, if negative.
+    pub keys: (i32, i32, i32),
+    pub summary: &'static str,
+    /// What runs it on data; `None` if the session does.
+    pub run: Option<Run>,
+}
+
+/// A command on data.
+pub(crate) const fn on_data(
+    name: &'static str,
+    arity: i32,
+    flags: u8,
+    keys: (i32, i32, i32),
+    run: Run,
+    summary: &'static str,
+) -> Command {
+    Command {
+        name,
+        arity,
+        flags,
+        keys,
+        summary,
+        run: Some(run),
+    }
+}
+
+/// The first part is the key.
+pub(crate) const ONE_KEY: (i32, i32, i32) = (1, 1, 1);
+/// All parts are keys.
+pub(crate) const ALL_KEYS: (i32, i32, i32) = (1, -1, 1);
+/// The first two parts are keys.
+pub(crate) const TWO_KEYS: (i32, i32, i32) = (1, 2, 1);
+/// No part is a key, or not one of a fixed place.
+pub(crate) const NO_KEYS: (i32, i32, i32) = (0, 0, 0);
+
+/// The families.
+const FAMILIES: &[(&str, &[Command])] = &[
+    ("string", strings::COMMANDS),
+    ("string", counters::COMMANDS),
+    ("generic", keys::COMMANDS),
+    ("generic", scan::COMMANDS),
+    ("hash", hashes::COMMANDS),
+    ("list", lists::COMMANDS),
+    ("set", sets::COMMANDS),
+    ("set", set_operations::COMMANDS),
+    ("sorted-set", sorted_sets::COMMANDS),
+    ("sorted-set", sorted_reads::COMMANDS),
+    ("sorted-set", sorted_stores::COMMANDS),
+    ("scripting", functions::COMMANDS),
+    ("connection", crate::session::COMMANDS),
+];
+
+/// All commands, with the name of their family.
+pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static Command)> {
+    let families = FAMILIES.iter();
+    families.flat_map(|(group, commands)| commands.iter().map(|command| (*group, command)))
+}
+
+/// The command with this name, in whatever case.
+pub(crate) fn find(name: &[u8]) -> Option<&'static Command> {
+    static BY_NAME: OnceLock<HashMap<&'static [u8], &'static Command>> = OnceLock::new();
+    let by_name = BY_NAME.get_or_init(|| {
+        all()
+            .map(|(_, command)| (command.name.as_bytes(), command))
+            .collect()
+    });
+    let mut lower = [0; NAME_BYTES_MAX];
+    let lower = lower.get_mut(..name.len())?;
+    lower.copy_from_slice(name);
+    lower.make_ascii_lowercase();
+    by_name.get(&*lower).copied()
+}
+
+impl Command {
+    /// Whether so many parts are right.
+    pub fn takes(&self, parts: usize) -> bool {
+        let parts = i32::try_from(parts).unwrap_or(i32::MAX);
+        match self.arity < 0 {
+            true => parts >= -self.arity,
+            false => parts == self.arity,
+        }
+    }
+
+    /// Whether it has one of these flags.
+    pub fn is(&self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+
+    /// What is said of another number of parts.
+    pub fn wrong_arguments(&self) -> Failure {
+        Failure::Arguments(self.name.to_string())
+    }
+}
+
+impl std::fmt::Debug for Command {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Command")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_command_is_there_once_and_found_in_any_case() {
+        let mut names: Vec<_> = all().map(|(_, command)| command.name).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        for name in names {
+            assert_eq!(name, name.to_ascii_lowercase());
+            assert!(name.len() <= NAME_BYTES_MAX, "{name}");
+            let found = find(name.to_ascii_uppercase().as_bytes());
+            assert_eq!(found.map(|command| command.name), Some(name));
+        }
+        assert!(find(b"no such command").is_none() && find(&[b'a'; 100]).is_none());
+    }
+}

@@ -1,0 +1,236 @@
+//! Walking over keys and elements a part at a time: `SCAN` and its family; and `KEYS`, which takes all.
+//!
+//! `SCAN`'s cursor is an id, so that it holds across restarts and needs no memory: keys that are there from the
+//! beginning of a scan to its end are returned once, renamed ones included. A scan of a value returns a small one whole;
+//! for a large one see [`Cursors`](crate::cursors::Cursors).
+
+use super::line::Line;
+use super::words::{Words, is};
+use super::{Command, NO_KEYS, ONE_KEY, READ, on_data};
+use crate::data::{Data, Elements, Entry, Kind};
+use crate::failure::Failure;
+use crate::number::float_text;
+use crate::pattern::{beginning, matches};
+use crate::reply::Reply;
+use std::sync::PoisonError;
+
+pub(super) const COMMANDS: &[Command] = &[
+    on_data(
+        "scan",
+        -2,
+        READ,
+        NO_KEYS,
+        scan,
+        "Returns some keys and where to go on",
+    ),
+    on_data(
+        "keys",
+        2,
+        READ,
+        NO_KEYS,
+        keys,
+        "Returns all keys that match a pattern",
+    ),
+    on_data(
+        "hscan",
+        -3,
+        READ,
+        ONE_KEY,
+        hscan,
+        "Returns some fields of a hash and where to go on",
+    ),
+    on_data(
+        "sscan",
+        -3,
+        READ,
+        ONE_KEY,
+        sscan,
+        "Returns some members of a set and where to go on",
+    ),
+    on_data(
+        "zscan",
+        -3,
+        READ,
+        ONE_KEY,
+        zscan,
+        "Returns some members of a sorted set and where to go on",
+    ),
+];
+
+/// The most elements of a value that are returned whole.
+const WHOLE_MAX: u64 = 512;
+
+/// The most that one call looks at.
+const COUNT_MAX: i64 = 1 << 20;
+
+/// What is asked of a scan.
+struct Wanted<'l> {
+    pattern: Option<&'l [u8]>,
+    count: usize,
+    kind: Option<&'l [u8]>,
+    only_names: bool,
+}
+
+impl<'l> Wanted<'l> {
+    fn of(line: &'l Line, from: usize) -> Result<Self, Failure> {
+        let mut wanted = Wanted {
+            pattern: None,
+            count: 10,
+            kind: None,
+            only_names: false,
+        };
+        let mut words = Words::from(line, from);
+        while let Some(word) = words.next() {
+            if is(word, "match") {
+                wanted.pattern = Some(words.wanted()?);
+            } else if is(word, "count") {
+                let count = words.integer()?;
+                if count < 1 {
+                    return Err(Failure::Syntax);
+                }
+                wanted.count = count.min(COUNT_MAX) as usize;
+            } else if is(word, "type") && from == 2 {
+                wanted.kind = Some(words.wanted()?);
+            } else if is(word, "novalues")
+                && from == 3
+                && line.part(0).eq_ignore_ascii_case(b"hscan")
+            {
+                wanted.only_names = true;
+            } else {
+                return Err(Failure::Syntax);
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn has(&self, name: &[u8]) -> bool {
+        self.pattern.is_none_or(|pattern| matches(pattern, name))
+    }
+}
+
+fn cursor(text: &[u8]) -> Result<u64, Failure> {
+    let text = std::str::from_utf8(text).ok();
+    text.and_then(|text| text.parse().ok())
+        .ok_or(Failure::Told("ERR invalid cursor"))
+}
+
+fn found(cursor: u64, items: Vec<Reply>) -> Reply {
+    Reply::Array(vec![
+        Reply::Bulk(cursor.to_string().into_bytes()),
+        Reply::Array(items),
+    ])
+}
+
+fn scan(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let after = cursor(line.part(1))?;
+    let wanted = Wanted::of(line, 2)?;
+    let mut keys = Vec::new();
+    let next = data.walk_ids(after, wanted.count, |key, entry| {
+        let is_kind = wanted.kind.is_none_or(|kind| is(kind, entry.kind.name()));
+        if is_kind && wanted.has(key) {
+            keys.push(Reply::Bulk(key.to_vec()));
+        }
+        true
+    })?;
+    Ok(found(next.unwrap_or(0), keys))
+}
+
+fn keys(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let pattern = line.part(1);
+    let mut keys = Vec::new();
+    data.keys_from(beginning(pattern), |key| {
+        if matches(pattern, key) {
+            keys.push(Reply::Bulk(key.to_vec()));
+        }
+    })?;
+    Ok(Reply::Array(keys))
+}
+
+/// Scans the elements of a value.
+fn scan_value(
+    data: &mut Data<'_, '_>,
+    line: &Line,
+    kind: Kind,
+    push: fn(&mut Vec<Reply>, &sardonyx::RowRef<'_>, bool) -> Result<(), Failure>,
+) -> Result<Reply, Failure> {
+    let number = cursor(line.part(2))?;
+    let wanted = Wanted::of(line, 3)?;
+    let Some(entry) = data.entry_of(line.part(1), kind)? else {
+        return Ok(found(0, Vec::new()));
+    };
+    let after = place(data, number, &entry)?;
+    let most = match entry.length <= WHOLE_MAX {
+        true => usize::MAX,
+        false => wanted.count,
+    };
+    let (mut items, mut seen, mut last) = (Vec::new(), 0, None);
+    data.walk(&entry, after.as_deref(), |row| {
+        let name = Elements::name(row)?;
+        if seen == most {
+            return Ok(false);
+        }
+        seen += 1;
+        if wanted.has(name) {
+            push(&mut items, row, wanted.only_names)?;
+        }
+        if seen == most {
+            last = Some(name.to_vec());
+        }
+        Ok(true)
+    })?;
+    let next = match last {
+        Some(last) => {
+            let cursors = data.shared.cursors.lock();
+            cursors
+                .unwrap_or_else(PoisonError::into_inner)
+                .keep(entry.id, last)
+        }
+        None => 0,
+    };
+    Ok(found(next, items))
+}
+
+/// Behind which element a scan goes on.
+fn place(data: &Data<'_, '_>, number: u64, entry: &Entry) -> Result<Option<Vec<u8>>, Failure> {
+    if number == 0 {
+        return Ok(None);
+    }
+    let cursors = data
+        .shared
+        .cursors
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    match cursors.place(number, entry.id) {
+        Some(name) => Ok(Some(name.to_vec())),
+        None => Err(Failure::Told(
+            "ERR the cursor is none of this value, or too old: scan from 0",
+        )),
+    }
+}
+
+fn hscan(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    scan_value(data, line, Kind::Hash, |items, row, only_names| {
+        let (field, value) = Elements::field(row)?;
+        items.push(Reply::Bulk(field.to_vec()));
+        if !only_names {
+            items.push(Reply::Bulk(value.to_vec()));
+        }
+        Ok(())
+    })
+}
+
+fn sscan(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    scan_value(data, line, Kind::Set, |items, row, _| {
+        items.push(Reply::Bulk(Elements::name(row)?.to_vec()));
+        Ok(())
+    })
+}
+
+fn zscan(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    scan_value(data, line, Kind::SortedSet, |items, row, _| {
+        let (member, score) = Elements::scored(row)?;
+        items.push(Reply::Bulk(member.to_vec()));
+        items.push(Reply::Bulk(float_text(score)));
+        Ok(())
+    })
+}

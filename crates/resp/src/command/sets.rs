@@ -1,0 +1,236 @@
+//! Sets: members without an order.
+
+use super::line::Line;
+use super::pairs::{keep_name, random_elements};
+use super::words::count as count_of;
+use super::{Command, FAST, MORE, ONE_KEY, READ, TWO_KEYS, WRITE, on_data};
+use crate::data::{Data, Kind, check_key};
+use crate::failure::Failure;
+use crate::number::integer;
+use crate::reply::Reply;
+
+pub(super) const COMMANDS: &[Command] = &[
+    on_data(
+        "sadd",
+        -3,
+        WRITE | MORE | FAST,
+        ONE_KEY,
+        sadd,
+        "Adds members to a set",
+    ),
+    on_data(
+        "srem",
+        -3,
+        WRITE | FAST,
+        ONE_KEY,
+        srem,
+        "Deletes members of a set",
+    ),
+    on_data(
+        "smembers",
+        2,
+        READ,
+        ONE_KEY,
+        smembers,
+        "Returns all members of a set",
+    ),
+    on_data(
+        "sismember",
+        3,
+        READ | FAST,
+        ONE_KEY,
+        sismember,
+        "Says whether a member is there",
+    ),
+    on_data(
+        "smismember",
+        -3,
+        READ | FAST,
+        ONE_KEY,
+        smismember,
+        "Says which members are there",
+    ),
+    on_data(
+        "scard",
+        2,
+        READ | FAST,
+        ONE_KEY,
+        scard,
+        "Counts the members of a set",
+    ),
+    on_data(
+        "spop",
+        -2,
+        WRITE | FAST,
+        ONE_KEY,
+        spop,
+        "Takes some members of a set",
+    ),
+    on_data(
+        "srandmember",
+        -2,
+        READ,
+        ONE_KEY,
+        srandmember,
+        "Returns some members of a set",
+    ),
+    on_data(
+        "smove",
+        4,
+        WRITE | FAST,
+        TWO_KEYS,
+        smove,
+        "Takes a member of a set and puts it into another",
+    ),
+];
+
+/// Adds members to the set at a key. Returns how many are new.
+pub(super) fn add<'v>(
+    data: &mut Data<'_, '_>,
+    key: &[u8],
+    members: impl Iterator<Item = &'v [u8]>,
+) -> Result<u64, Failure> {
+    let before = data.entry_to_change_of(key, Kind::Set)?;
+    let mut set = match before {
+        Some(set) => set,
+        None => data.create(key, Kind::Set)?,
+    };
+    let length = set.length;
+    for member in members {
+        set.length += u64::from(data.add_member(set.id, member)?);
+    }
+    data.resize(key, before.as_ref(), &set)?;
+    Ok(set.length - length)
+}
+
+/// Deletes members of the set, or sorted set, at a key. Returns how many there were.
+pub(super) fn delete<'v>(
+    data: &mut Data<'_, '_>,
+    key: &[u8],
+    kind: Kind,
+    members: impl Iterator<Item = &'v [u8]>,
+) -> Result<u64, Failure> {
+    let Some(before) = data.entry_to_change_of(key, kind)? else {
+        return Ok(0);
+    };
+    let mut set = before;
+    for member in members {
+        set.length -= u64::from(data.delete_element(kind, set.id, member)?);
+    }
+    data.resize(key, Some(&before), &set)?;
+    Ok(before.length - set.length)
+}
+
+fn sadd(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    line.parts(2).try_for_each(check_key)?;
+    add(data, line.part(1), line.parts(2)).map(Reply::count)
+}
+
+fn srem(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    line.parts(2).try_for_each(check_key)?;
+    delete(data, line.part(1), Kind::Set, line.parts(2)).map(Reply::count)
+}
+
+fn smembers(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let members = match data.entry_of(line.part(1), Kind::Set)? {
+        Some(set) => data.names(&set)?,
+        None => Vec::new(),
+    };
+    Ok(Reply::Set(members.into_iter().map(Reply::Bulk).collect()))
+}
+
+fn sismember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let there = match data.entry_of(line.part(1), Kind::Set)? {
+        Some(set) => data.has(Kind::Set, set.id, line.part(2))?,
+        None => false,
+    };
+    Ok(Reply::flag(there))
+}
+
+fn smismember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let set = data.entry_of(line.part(1), Kind::Set)?;
+    let mut there = Vec::with_capacity(line.len() - 2);
+    for member in line.parts(2) {
+        there.push(Reply::flag(match &set {
+            Some(set) => data.has(Kind::Set, set.id, member)?,
+            None => false,
+        }));
+    }
+    Ok(Reply::Array(there))
+}
+
+fn scard(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let set = data.entry_of(line.part(1), Kind::Set)?;
+    Ok(Reply::count(set.map_or(0, |set| set.length)))
+}
+
+fn spop(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let count = match line.len() {
+        2 => None,
+        3 => Some(count_of(line.part(2))? as i64),
+        _ => return Err(Failure::Syntax),
+    };
+    let Some(set) = data.entry_to_change_of(line.part(1), Kind::Set)? else {
+        return Ok(if count.is_some() {
+            Reply::Set(Vec::new())
+        } else {
+            Reply::Null
+        });
+    };
+    let mut chosen = match count {
+        Some(count) => random_elements(data, &set, count, keep_name)?,
+        None => {
+            let number = data.below(set.length);
+            data.nth(&set, number)?.into_iter().collect()
+        }
+    };
+    delete(
+        data,
+        line.part(1),
+        Kind::Set,
+        chosen.iter().map(Vec::as_slice),
+    )?;
+    Ok(match count {
+        Some(_) => Reply::Set(chosen.into_iter().map(Reply::Bulk).collect()),
+        None => Reply::optional(chosen.pop()),
+    })
+}
+
+fn srandmember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let count = match line.len() {
+        2 => None,
+        3 => Some(integer(line.part(2))?),
+        _ => return Err(Failure::Syntax),
+    };
+    let set = data.entry_of(line.part(1), Kind::Set)?;
+    match (set, count) {
+        (None, None) => Ok(Reply::Null),
+        (None, Some(_)) => Ok(Reply::Array(Vec::new())),
+        (Some(set), None) => {
+            let number = data.below(set.length);
+            Ok(Reply::optional(data.nth(&set, number)?))
+        }
+        (Some(set), Some(count)) => {
+            Ok(Reply::bulks(random_elements(data, &set, count, keep_name)?))
+        }
+    }
+}
+
+fn smove(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let (from, to, member) = (line.part(1), line.part(2), line.part(3));
+    check_key(to)?;
+    check_key(member)?;
+    let source = data.entry_to_change_of(from, Kind::Set)?;
+    data.entry_to_change_of(to, Kind::Set)?;
+    let Some(source) = source else {
+        return Ok(Reply::Int(0));
+    };
+    if !data.has(Kind::Set, source.id, member)? {
+        return Ok(Reply::Int(0));
+    }
+    if from != to {
+        delete(data, from, Kind::Set, std::iter::once(member))?;
+        add(data, to, std::iter::once(member))?;
+    }
+    Ok(Reply::Int(1))
+}

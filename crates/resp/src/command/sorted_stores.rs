@@ -1,0 +1,329 @@
+//! Unions, intersections and differences of sorted sets and sets; ranges that are stored.
+
+use super::line::Line;
+use super::range::{Scored, select};
+use super::sorted_reads::{Grammar, Selection, answer};
+use super::words::Words;
+use super::{Command, MORE, NO_KEYS, ONE_KEY, READ, TWO_KEYS, WRITE, on_data};
+use crate::data::{Data, Elements, Entry, Kind, check_key};
+use crate::failure::Failure;
+use crate::number::integer;
+use crate::reply::Reply;
+use std::collections::BTreeMap;
+
+pub(super) const COMMANDS: &[Command] = &[
+    on_data(
+        "zunion",
+        -3,
+        READ,
+        NO_KEYS,
+        zunion,
+        "Returns the members that any sorted set has",
+    ),
+    on_data(
+        "zinter",
+        -3,
+        READ,
+        NO_KEYS,
+        zinter,
+        "Returns the members that all sorted sets have",
+    ),
+    on_data(
+        "zdiff",
+        -3,
+        READ,
+        NO_KEYS,
+        zdiff,
+        "Returns the members of a sorted set that no other has",
+    ),
+    on_data(
+        "zintercard",
+        -3,
+        READ,
+        NO_KEYS,
+        zintercard,
+        "Counts the members that all sorted sets have",
+    ),
+    on_data(
+        "zunionstore",
+        -4,
+        WRITE | MORE,
+        ONE_KEY,
+        zunionstore,
+        "Stores the members that any sorted set has",
+    ),
+    on_data(
+        "zinterstore",
+        -4,
+        WRITE | MORE,
+        ONE_KEY,
+        zinterstore,
+        "Stores the members that all sorted sets have",
+    ),
+    on_data(
+        "zdiffstore",
+        -4,
+        WRITE | MORE,
+        ONE_KEY,
+        zdiffstore,
+        "Stores the members of a sorted set that no other has",
+    ),
+    on_data(
+        "zrangestore",
+        -5,
+        WRITE | MORE,
+        TWO_KEYS,
+        zrangestore,
+        "Stores the members in a range",
+    ),
+];
+
+/// What is done with several sorted sets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    Union,
+    Intersection,
+    Difference,
+}
+
+/// How scores of one member are put together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Aggregate {
+    Sum,
+    Least,
+    Greatest,
+}
+
+impl Aggregate {
+    fn of(self, one: f64, other: f64) -> f64 {
+        let score = match self {
+            Aggregate::Sum => one + other,
+            Aggregate::Least => one.min(other),
+            Aggregate::Greatest => one.max(other),
+        };
+        // The infinities together are nothing.
+        if score.is_nan() { 0.0 } else { score }
+    }
+}
+
+/// What is asked for.
+struct Asked<'l> {
+    keys: Vec<&'l [u8]>,
+    weights: Vec<f64>,
+    aggregate: Aggregate,
+    with_scores: bool,
+    most: usize,
+}
+
+/// Reads a command whose number of keys stands at a part.
+fn read<'l>(
+    line: &'l Line,
+    at: usize,
+    operation: Operation,
+    stores: bool,
+    counts: bool,
+) -> Result<Asked<'l>, Failure> {
+    let name = || String::from_utf8_lossy(line.part(0)).to_ascii_lowercase();
+    let count = integer(line.part(at))?;
+    if count < 1 {
+        return Err(match counts {
+            true => Failure::Told("ERR numkeys should be greater than 0"),
+            false => Failure::Said(format!(
+                "ERR at least 1 input key is needed for '{}' command",
+                name()
+            )),
+        });
+    }
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    if count > line.len() - at - 1 {
+        return Err(match counts {
+            true => Failure::Told("ERR Number of keys can't be greater than number of args"),
+            false => Failure::Syntax,
+        });
+    }
+    let mut words = Words::from(line, at + 1 + count);
+    let mut asked = Asked {
+        keys: line.parts(at + 1).take(count).collect(),
+        weights: vec![1.0; count],
+        aggregate: Aggregate::Sum,
+        with_scores: false,
+        most: usize::MAX,
+    };
+    let aggregates = operation != Operation::Difference && !counts;
+    while words.left() > 0 {
+        if aggregates && words.left() > count && words.take("weights") {
+            for weight in &mut asked.weights {
+                *weight = words
+                    .float()
+                    .map_err(|_| Failure::Told("ERR weight value is not a float"))?;
+            }
+        } else if aggregates && words.left() > 1 && words.take("aggregate") {
+            asked.aggregate = match () {
+                () if words.take("sum") => Aggregate::Sum,
+                () if words.take("min") => Aggregate::Least,
+                () if words.take("max") => Aggregate::Greatest,
+                () => return Err(Failure::Syntax),
+            };
+        } else if counts && words.left() > 1 && words.take("limit") {
+            let limit = usize::try_from(words.integer()?);
+            asked.most = match limit.map_err(|_| Failure::Told("ERR LIMIT can't be negative"))? {
+                0 => usize::MAX,
+                limit => limit,
+            };
+        } else if !stores && !counts && words.take("withscores") {
+            asked.with_scores = true;
+        } else {
+            return Err(Failure::Syntax);
+        }
+    }
+    Ok(asked)
+}
+
+/// A sorted set, or a set, whose members have the score 1.
+fn source(data: &mut Data<'_, '_>, key: &[u8]) -> Result<Option<Entry>, Failure> {
+    match data.entry(key)? {
+        Some(entry) if !matches!(entry.kind, Kind::Set | Kind::SortedSet) => {
+            Err(Failure::WrongType)
+        }
+        entry => Ok(entry),
+    }
+}
+
+fn members(
+    data: &mut Data<'_, '_>,
+    source: &Option<Entry>,
+    weight: f64,
+) -> Result<Vec<Scored>, Failure> {
+    let mut all = Vec::new();
+    if let Some(entry) = source {
+        data.walk(entry, None, |row| {
+            let (member, score) = match entry.kind {
+                Kind::SortedSet => Elements::scored(row)?,
+                _ => (Elements::name(row)?, 1.0),
+            };
+            let score = score * weight;
+            all.push((member.to_vec(), if score.is_nan() { 0.0 } else { score }));
+            Ok(true)
+        })?;
+    }
+    Ok(all)
+}
+
+/// The members that an operation gives, in order of score, then of name.
+fn run(
+    data: &mut Data<'_, '_>,
+    asked: &Asked<'_>,
+    operation: Operation,
+) -> Result<Vec<Scored>, Failure> {
+    let mut sources = Vec::with_capacity(asked.keys.len());
+    for key in &asked.keys {
+        sources.push(source(data, key)?);
+    }
+    let mut found: BTreeMap<Vec<u8>, f64> = BTreeMap::new();
+    for (number, (source, weight)) in sources.iter().zip(&asked.weights).enumerate() {
+        let members = members(data, source, *weight)?;
+        match operation {
+            _ if number == 0 => found = members.into_iter().collect(),
+            Operation::Union => {
+                for (member, score) in members {
+                    let entry = found.entry(member);
+                    entry
+                        .and_modify(|there| *there = asked.aggregate.of(*there, score))
+                        .or_insert(score);
+                }
+            }
+            Operation::Intersection => {
+                let mut both = BTreeMap::new();
+                for (member, score) in members {
+                    if let Some(there) = found.get(&member) {
+                        let score = asked.aggregate.of(*there, score);
+                        both.insert(member, score);
+                    }
+                }
+                found = both;
+            }
+            Operation::Difference => members.iter().for_each(|(member, _)| {
+                found.remove(member);
+            }),
+        }
+    }
+    let mut found: Vec<Scored> = found.into_iter().collect();
+    found.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+    Ok(found)
+}
+
+fn show(data: &mut Data<'_, '_>, line: &Line, operation: Operation) -> Result<Reply, Failure> {
+    let asked = read(line, 1, operation, false, false)?;
+    let found = run(data, &asked, operation)?;
+    Ok(answer(found, asked.with_scores))
+}
+
+fn zunion(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    show(data, line, Operation::Union)
+}
+
+fn zinter(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    show(data, line, Operation::Intersection)
+}
+
+fn zdiff(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    show(data, line, Operation::Difference)
+}
+
+fn zintercard(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let asked = read(line, 1, Operation::Intersection, false, true)?;
+    let found = run(data, &asked, Operation::Intersection)?;
+    Ok(Reply::count(found.len().min(asked.most)))
+}
+
+/// Puts a sorted set in the place of whatever a key has.
+fn store_members(
+    data: &mut Data<'_, '_>,
+    key: &[u8],
+    members: &[Scored],
+) -> Result<Reply, Failure> {
+    if let Some(before) = data.entry_to_change(key)? {
+        data.remove(key, &before)?;
+    }
+    let mut entry = data.create(key, Kind::SortedSet)?;
+    for (member, score) in members {
+        data.insert_score(entry.id, member, *score)?;
+    }
+    entry.length = members.len() as u64;
+    data.resize(key, None, &entry)?;
+    Ok(Reply::count(members.len()))
+}
+
+fn store(data: &mut Data<'_, '_>, line: &Line, operation: Operation) -> Result<Reply, Failure> {
+    check_key(line.part(1))?;
+    let asked = read(line, 2, operation, true, false)?;
+    let found = run(data, &asked, operation)?;
+    store_members(data, line.part(1), &found)
+}
+
+fn zunionstore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    store(data, line, Operation::Union)
+}
+
+fn zinterstore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    store(data, line, Operation::Intersection)
+}
+
+fn zdiffstore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    store(data, line, Operation::Difference)
+}
+
+fn zrangestore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    check_key(line.part(1))?;
+    let Selection {
+        range,
+        reverse,
+        limit,
+        ..
+    } = Grammar::STORED.read(line, 3)?;
+    let members = match data.entry_of(line.part(2), Kind::SortedSet)? {
+        Some(entry) => select(data, &entry, &range, reverse, limit)?,
+        None => Vec::new(),
+    };
+    store_members(data, line.part(1), &members)
+}

@@ -1,0 +1,409 @@
+//! Strings and counters: one row each.
+
+use super::line::{Line, PART_BYTES_MAX};
+use super::words::{Words, is, point_in_time};
+use super::{ALL_KEYS, Command, FAST, MORE, ONE_KEY, READ, WRITE, on_data};
+use crate::data::{Data, Expiry, Kind};
+use crate::failure::Failure;
+use crate::number::integer;
+use crate::reply::Reply;
+
+const PAIRS: (i32, i32, i32) = (1, -1, 2);
+
+pub(super) const COMMANDS: &[Command] = &[
+    on_data(
+        "get",
+        2,
+        READ | FAST,
+        ONE_KEY,
+        get,
+        "Returns the string of a key",
+    ),
+    on_data(
+        "set",
+        -3,
+        WRITE | MORE,
+        ONE_KEY,
+        set,
+        "Gives a key a string, whatever it had",
+    ),
+    on_data(
+        "setnx",
+        3,
+        WRITE | MORE | FAST,
+        ONE_KEY,
+        setnx,
+        "Gives a key a string if it is not there",
+    ),
+    on_data(
+        "setex",
+        4,
+        WRITE | MORE,
+        ONE_KEY,
+        setex,
+        "Gives a key a string for so many seconds",
+    ),
+    on_data(
+        "psetex",
+        4,
+        WRITE | MORE,
+        ONE_KEY,
+        psetex,
+        "Gives a key a string for so many milliseconds",
+    ),
+    on_data(
+        "getset",
+        3,
+        WRITE | MORE | FAST,
+        ONE_KEY,
+        getset,
+        "Gives a key a string and returns the one before",
+    ),
+    on_data(
+        "getdel",
+        2,
+        WRITE | FAST,
+        ONE_KEY,
+        getdel,
+        "Returns the string of a key and deletes the key",
+    ),
+    on_data(
+        "getex",
+        -2,
+        WRITE | FAST,
+        ONE_KEY,
+        getex,
+        "Returns the string of a key and gives it another time",
+    ),
+    on_data(
+        "mget",
+        -2,
+        READ | FAST,
+        ALL_KEYS,
+        mget,
+        "Returns the strings of keys",
+    ),
+    on_data("mset", -3, WRITE | MORE, PAIRS, mset, "Gives keys strings"),
+    on_data(
+        "msetnx",
+        -3,
+        WRITE | MORE,
+        PAIRS,
+        msetnx,
+        "Gives keys strings if none of them is there",
+    ),
+    on_data(
+        "append",
+        3,
+        WRITE | MORE | FAST,
+        ONE_KEY,
+        append,
+        "Appends to the string of a key",
+    ),
+    on_data(
+        "strlen",
+        2,
+        READ | FAST,
+        ONE_KEY,
+        strlen,
+        "Returns the length of a string",
+    ),
+    on_data(
+        "getrange",
+        4,
+        READ,
+        ONE_KEY,
+        getrange,
+        "Returns a part of a string",
+    ),
+    on_data(
+        "substr",
+        4,
+        READ,
+        ONE_KEY,
+        getrange,
+        "Returns a part of a string",
+    ),
+    on_data(
+        "setrange",
+        4,
+        WRITE | MORE,
+        ONE_KEY,
+        setrange,
+        "Overwrites a part of a string",
+    ),
+];
+
+fn get(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    Ok(Reply::optional(data.string(line.part(1))?))
+}
+
+/// What `SET` and `GETEX` may say about time; `None` if the words are others.
+fn expiry(
+    data: &Data<'_, '_>,
+    word: &[u8],
+    words: &mut Words<'_>,
+    name: &str,
+) -> Result<Option<Expiry>, Failure> {
+    let (seconds, absolute) = match word {
+        word if is(word, "ex") => (true, false),
+        word if is(word, "px") => (false, false),
+        word if is(word, "exat") => (true, true),
+        word if is(word, "pxat") => (false, true),
+        _ => return Ok(None),
+    };
+    let amount = words.integer()?;
+    if amount <= 0 {
+        return Err(Failure::Said(format!(
+            "ERR invalid expire time in '{name}' command"
+        )));
+    }
+    point_in_time(amount, seconds, absolute, data.now, name).map(|at| Some(Expiry::At(at)))
+}
+
+fn set(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let (key, value) = (line.part(1), line.part(2));
+    let (mut only_new, mut only_there, mut returns) = (false, false, false);
+    let mut time = None;
+    let mut words = Words::from(line, 3);
+    while let Some(word) = words.next() {
+        if is(word, "nx") && !only_there {
+            only_new = true;
+        } else if is(word, "xx") && !only_new {
+            only_there = true;
+        } else if is(word, "get") {
+            returns = true;
+        } else if time.is_some() {
+            return Err(Failure::Syntax);
+        } else if is(word, "keepttl") {
+            time = Some(Expiry::Keep);
+        } else {
+            time = expiry(data, word, &mut words, "set")?;
+            if time.is_none() {
+                return Err(Failure::Syntax);
+            }
+        }
+    }
+    let before = data.entry_to_change(key)?;
+    let mut old = Reply::Null;
+    if returns && let Some(entry) = before {
+        if entry.kind != Kind::String {
+            return Err(Failure::WrongType);
+        }
+        old = Reply::optional(data.string(key)?);
+    }
+    if (only_new && before.is_some()) || (only_there && before.is_none()) {
+        return Ok(old);
+    }
+    data.set_string(key, before, value, time.unwrap_or(Expiry::Never))?;
+    Ok(if returns { old } else { Reply::Ok })
+}
+
+fn setnx(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    if data.entry_to_change(line.part(1))?.is_some() {
+        return Ok(Reply::Int(0));
+    }
+    data.set_string(line.part(1), None, line.part(2), Expiry::Never)?;
+    Ok(Reply::Int(1))
+}
+
+fn set_for(
+    data: &mut Data<'_, '_>,
+    line: &Line,
+    seconds: bool,
+    name: &str,
+) -> Result<Reply, Failure> {
+    let amount = integer(line.part(2))?;
+    if amount <= 0 {
+        return Err(Failure::Said(format!(
+            "ERR invalid expire time in '{name}' command"
+        )));
+    }
+    let at = point_in_time(amount, seconds, false, data.now, name)?;
+    let before = data.entry_to_change(line.part(1))?;
+    data.set_string(line.part(1), before, line.part(3), Expiry::At(at))?;
+    Ok(Reply::Ok)
+}
+
+fn setex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    set_for(data, line, true, "setex")
+}
+
+fn psetex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    set_for(data, line, false, "psetex")
+}
+
+fn getset(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let before = data.entry_to_change_of(line.part(1), Kind::String)?;
+    let old = data.string(line.part(1))?;
+    data.set_string(line.part(1), before, line.part(2), Expiry::Never)?;
+    Ok(Reply::optional(old))
+}
+
+fn getdel(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let Some(entry) = data.entry_to_change_of(line.part(1), Kind::String)? else {
+        return Ok(Reply::Null);
+    };
+    let old = data.string(line.part(1))?;
+    data.remove(line.part(1), &entry)?;
+    Ok(Reply::optional(old))
+}
+
+fn getex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let mut words = Words::from(line, 2);
+    let mut time = None;
+    if let Some(word) = words.next() {
+        time = match is(word, "persist") {
+            true => Some(Expiry::Never),
+            false => expiry(data, word, &mut words, "getex")?,
+        };
+        if time.is_none() || words.left() > 0 {
+            return Err(Failure::Syntax);
+        }
+    }
+    let Some(entry) = data.entry_to_change_of(line.part(1), Kind::String)? else {
+        return Ok(Reply::Null);
+    };
+    let value = data.string(line.part(1))?;
+    match time {
+        Some(Expiry::At(at)) if at <= data.now => data.remove(line.part(1), &entry)?,
+        Some(Expiry::At(at)) => data.set_expiry(line.part(1), &entry, Some(at))?,
+        Some(Expiry::Never) => data.set_expiry(line.part(1), &entry, None)?,
+        Some(Expiry::Keep) | None => {}
+    }
+    Ok(Reply::optional(value))
+}
+
+fn mget(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let value = |key| match data.string(key) {
+        Err(Failure::WrongType) => Ok(Reply::Null),
+        value => Ok(Reply::optional(value?)),
+    };
+    Ok(Reply::Array(
+        line.parts(1).map(value).collect::<Result<_, Failure>>()?,
+    ))
+}
+
+fn check_pairs(line: &Line, name: &str) -> Result<(), Failure> {
+    match line.len() % 2 {
+        1 => Ok(()),
+        _ => Err(Failure::Arguments(name.to_string())),
+    }
+}
+
+fn set_pairs(data: &mut Data<'_, '_>, line: &Line) -> Result<(), Failure> {
+    for number in (1..line.len()).step_by(2) {
+        let before = data.entry_to_change(line.part(number))?;
+        data.set_string(
+            line.part(number),
+            before,
+            line.part(number + 1),
+            Expiry::Never,
+        )?;
+    }
+    Ok(())
+}
+
+fn check_keys(line: &Line) -> Result<(), Failure> {
+    (1..line.len())
+        .step_by(2)
+        .try_for_each(|number| crate::data::check_key(line.part(number)))
+}
+
+fn mset(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    check_pairs(line, "mset")?;
+    check_keys(line)?;
+    set_pairs(data, line)?;
+    Ok(Reply::Ok)
+}
+
+fn msetnx(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    check_pairs(line, "msetnx")?;
+    check_keys(line)?;
+    for number in (1..line.len()).step_by(2) {
+        if data.entry(line.part(number))?.is_some() {
+            return Ok(Reply::Int(0));
+        }
+    }
+    set_pairs(data, line)?;
+    Ok(Reply::Int(1))
+}
+
+fn too_long() -> Failure {
+    Failure::Told("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
+}
+
+fn append(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let before = data.entry_to_change_of(line.part(1), Kind::String)?;
+    let mut value = data.string(line.part(1))?.unwrap_or_default();
+    if value.len() + line.part(2).len() > PART_BYTES_MAX {
+        return Err(too_long());
+    }
+    value.extend_from_slice(line.part(2));
+    data.set_string(line.part(1), before, &value, Expiry::Keep)?;
+    Ok(Reply::count(value.len()))
+}
+
+fn strlen(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let length = data.with_string(line.part(1), |_, value| value.len())?;
+    Ok(Reply::count(length.unwrap_or(0)))
+}
+
+/// The places of a range whose ends may count from the end, among so many; empty if there are none.
+pub(super) fn places(start: i64, end: i64, count: u64) -> std::ops::Range<u64> {
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    let place = |number: i64| {
+        if number < 0 {
+            number.saturating_add(count).max(0)
+        } else {
+            number
+        }
+    };
+    // An end before the first is none, not the first.
+    if end < 0 && end.saturating_add(count) < 0 {
+        return 0..0;
+    }
+    let (start, end) = (place(start), place(end).min(count - 1));
+    match start > end || start >= count {
+        true => 0..0,
+        false => start as u64..end as u64 + 1,
+    }
+}
+
+fn getrange(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let (start, end) = (integer(line.part(2))?, integer(line.part(3))?);
+    if start < 0 && end < start {
+        return Ok(Reply::Bulk(Vec::new()));
+    }
+    let part = data.with_string(line.part(1), |_, value| {
+        // An end before the first byte is the first byte here.
+        let place = |at: i64| match at < 0 {
+            true => at.saturating_add(value.len() as i64).max(0),
+            false => at,
+        };
+        let (start, end) = (place(start), place(end));
+        let range = places(start, end, value.len() as u64);
+        value[range.start as usize..range.end as usize].to_vec()
+    })?;
+    Ok(Reply::Bulk(part.unwrap_or_default()))
+}
+
+fn setrange(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let offset = integer(line.part(2))?;
+    let offset =
+        usize::try_from(offset).map_err(|_| Failure::Told("ERR offset is out of range"))?;
+    let before = data.entry_to_change_of(line.part(1), Kind::String)?;
+    let mut value = data.string(line.part(1))?.unwrap_or_default();
+    let new = line.part(3);
+    if new.is_empty() {
+        return Ok(Reply::count(value.len()));
+    }
+    let end = offset
+        .checked_add(new.len())
+        .filter(|end| *end <= PART_BYTES_MAX);
+    let end = end.ok_or_else(too_long)?;
+    value.resize(value.len().max(end), 0);
+    value[offset..end].copy_from_slice(new);
+    data.set_string(line.part(1), before, &value, Expiry::Keep)?;
+    Ok(Reply::count(value.len()))
+}

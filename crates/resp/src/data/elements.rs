@@ -1,0 +1,327 @@
+//! The elements of hashes, sets and sorted sets: rows under a key's id.
+
+use super::tables::{BY_SCORE, PRIMARY};
+use super::{Data, Entry, Kind, bytes, check_key, engine};
+use crate::failure::Failure;
+use sardonyx::schema::{Value, ValueRef};
+use sardonyx::{Address, RowRef, RowWriter};
+use std::ops::Bound;
+
+/// Numbers of the columns of elements' tables.
+const NAME: usize = 1;
+const VALUE: usize = 2;
+
+/// A field, or a member with its score, and what else its row has.
+pub(crate) struct Elements;
+
+/// A field and its value.
+pub(crate) type Pair = (Vec<u8>, Vec<u8>);
+
+/// The beginning of a key of an index.
+type Key<'v> = Vec<ValueRef<'v>>;
+
+impl Elements {
+    /// A hash's field and value.
+    pub fn field<'r>(row: &'r RowRef<'_>) -> Result<(&'r [u8], &'r [u8]), Failure> {
+        Ok((
+            bytes(engine(row.get_at(NAME))?),
+            bytes(engine(row.get_at(VALUE))?),
+        ))
+    }
+
+    /// A member's name.
+    pub fn name<'r>(row: &'r RowRef<'_>) -> Result<&'r [u8], Failure> {
+        Ok(bytes(engine(row.get_at(NAME))?))
+    }
+
+    /// A sorted set's member and its score.
+    pub fn scored<'r>(row: &'r RowRef<'_>) -> Result<(&'r [u8], f64), Failure> {
+        Ok((bytes(engine(row.get_at(NAME))?), score(row)?))
+    }
+}
+
+fn score(row: &RowRef<'_>) -> Result<f64, Failure> {
+    match engine(row.get_at(VALUE))? {
+        ValueRef::Float(score) => Ok(score),
+        _ => Err(Failure::Told("ERR table kv_zset has a row without a score")),
+    }
+}
+
+impl Data<'_, '_> {
+    fn elements_table(&self, kind: Kind) -> u16 {
+        self.table_of(kind).unwrap_or(self.shared.numbers.hash)
+    }
+
+    /// Looks at an element.
+    fn element<T>(
+        &mut self,
+        kind: Kind,
+        id: u64,
+        name: &[u8],
+        read: impl FnOnce(&RowRef<'_>) -> Result<T, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        check_key(name)?;
+        let rows = self.tx.rows_of(self.elements_table(kind))?;
+        let row = rows.index(PRIMARY)?.get_by((id, name))?;
+        row.map(|row| read(&row)).transpose()
+    }
+
+    /// A field's value.
+    pub fn field(&mut self, id: u64, field: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+        let read = |row: &RowRef<'_>| Ok(bytes(engine(row.get_at(VALUE))?).to_vec());
+        self.element(Kind::Hash, id, field, read)
+    }
+
+    /// Whether there is such a field or member.
+    pub fn has(&mut self, kind: Kind, id: u64, name: &[u8]) -> Result<bool, Failure> {
+        Ok(self.element(kind, id, name, |_| Ok(()))?.is_some())
+    }
+
+    /// A member's score.
+    pub fn score(&mut self, id: u64, member: &[u8]) -> Result<Option<f64>, Failure> {
+        self.element(Kind::SortedSet, id, member, score)
+    }
+
+    /// A member's score, and where its row stands.
+    pub fn score_at(&mut self, id: u64, member: &[u8]) -> Result<Option<(f64, Address)>, Failure> {
+        let read = |row: &RowRef<'_>| Ok((score(row)?, row.address()));
+        self.element(Kind::SortedSet, id, member, read)
+    }
+
+    fn element_at(&mut self, kind: Kind, id: u64, name: &[u8]) -> Result<Option<Address>, Failure> {
+        self.element(kind, id, name, |row| Ok(row.address()))
+    }
+
+    /// Sets a field. Returns whether it is new.
+    pub fn put_field(&mut self, id: u64, field: &[u8], value: &[u8]) -> Result<bool, Failure> {
+        let there = self.element_at(Kind::Hash, id, field)?;
+        let mut rows = self.tx.rows_of(self.shared.numbers.hash)?;
+        let value = ValueRef::Bytes(value);
+        match there {
+            Some(at) => {
+                let mut row = RowWriter::new(VALUE + 1);
+                row.set(VALUE, value);
+                rows.update_at(at, &row)?;
+            }
+            None => rows.insert_row(&element_row(id, field, Some(value)))?,
+        }
+        Ok(there.is_none())
+    }
+
+    /// Adds a member, which is not there.
+    pub fn insert_member(&mut self, id: u64, member: &[u8]) -> Result<(), Failure> {
+        check_key(member)?;
+        let row = element_row(id, member, None);
+        Ok(self.tx.rows_of(self.shared.numbers.set)?.insert_row(&row)?)
+    }
+
+    /// Adds a member to a set. Returns whether it is new.
+    pub fn add_member(&mut self, id: u64, member: &[u8]) -> Result<bool, Failure> {
+        if self.has(Kind::Set, id, member)? {
+            return Ok(false);
+        }
+        self.insert_member(id, member)?;
+        Ok(true)
+    }
+
+    /// Adds a member with a score, which is not there.
+    pub fn insert_score(&mut self, id: u64, member: &[u8], score: f64) -> Result<(), Failure> {
+        check_key(member)?;
+        let row = element_row(id, member, Some(ValueRef::Float(score)));
+        Ok(self
+            .tx
+            .rows_of(self.shared.numbers.zset)?
+            .insert_row(&row)?)
+    }
+
+    /// Gives the member at an address another score.
+    pub fn change_score(&mut self, at: Address, score: f64) -> Result<(), Failure> {
+        let mut row = RowWriter::new(VALUE + 1);
+        row.set(VALUE, ValueRef::Float(score));
+        Ok(self
+            .tx
+            .rows_of(self.shared.numbers.zset)?
+            .update_at(at, &row)?)
+    }
+
+    /// Deletes a field or member. Returns whether it was there.
+    pub fn delete_element(&mut self, kind: Kind, id: u64, name: &[u8]) -> Result<bool, Failure> {
+        let Some(at) = self.element_at(kind, id, name)? else {
+            return Ok(false);
+        };
+        let table = self.elements_table(kind);
+        self.tx.rows_of(table)?.delete_at(at)?;
+        Ok(true)
+    }
+
+    /// Calls `each` with the elements of a key in the order of their names, behind one if it is given, until it returns
+    /// false.
+    pub fn walk(
+        &mut self,
+        entry: &Entry,
+        after: Option<&[u8]>,
+        mut each: impl FnMut(&RowRef<'_>) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        let rows = self.tx.rows_of(self.elements_table(entry.kind))?;
+        let id = ValueRef::Int(entry.id.into());
+        let from: Bound<Key<'_>> = match after {
+            None => Bound::Included(vec![id]),
+            Some(name) => Bound::Excluded(vec![id, ValueRef::Bytes(name)]),
+        };
+        for row in rows
+            .index(PRIMARY)?
+            .range((from, Bound::Included(vec![id])))?
+        {
+            if !each(&row?)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of all elements of a key, in their order.
+    pub fn names(&mut self, entry: &Entry) -> Result<Vec<Vec<u8>>, Failure> {
+        let mut names = Vec::new();
+        self.walk(entry, None, |row| {
+            names.push(Elements::name(row)?.to_vec());
+            Ok(true)
+        })?;
+        Ok(names)
+    }
+
+    /// The fields and values of a hash, in the fields' order.
+    pub fn fields(&mut self, entry: &Entry) -> Result<Vec<Pair>, Failure> {
+        let mut fields = Vec::new();
+        self.walk(entry, None, |row| {
+            let (field, value) = Elements::field(row)?;
+            fields.push((field.to_vec(), value.to_vec()));
+            Ok(true)
+        })?;
+        Ok(fields)
+    }
+
+    /// The element with this number in the order of names.
+    pub fn nth(&mut self, entry: &Entry, number: u64) -> Result<Option<Vec<u8>>, Failure> {
+        let rows = self.tx.rows_of(self.elements_table(entry.kind))?;
+        let index = rows.index(PRIMARY)?;
+        let mut range = index.prefix(entry.id)?;
+        let row = match number <= entry.length / 2 {
+            true => range.nth(number as usize),
+            false => range.nth_back((entry.length - 1 - number) as usize),
+        };
+        let Some(row) = row else { return Ok(None) };
+        Ok(Some(Elements::name(&row?)?.to_vec()))
+    }
+
+    /// Calls `each` with the members of a sorted set between two bounds in the order of scores, or against it, until it
+    /// returns false. A bound is a score, or a score and a member; without one, the sorted set's end.
+    pub fn walk_scores(
+        &mut self,
+        id: u64,
+        bounds: (Bound<Key<'_>>, Bound<Key<'_>>),
+        reverse: bool,
+        each: &mut dyn FnMut(&[u8], f64) -> bool,
+    ) -> Result<(), Failure> {
+        self.walk_index(BY_SCORE, id, bounds, reverse, each)
+    }
+
+    /// The same in the order of members; a bound is a member.
+    pub fn walk_members(
+        &mut self,
+        id: u64,
+        bounds: (Bound<Key<'_>>, Bound<Key<'_>>),
+        reverse: bool,
+        each: &mut dyn FnMut(&[u8], f64) -> bool,
+    ) -> Result<(), Failure> {
+        self.walk_index(PRIMARY, id, bounds, reverse, each)
+    }
+
+    fn walk_index(
+        &mut self,
+        index: &str,
+        id: u64,
+        (from, to): (Bound<Key<'_>>, Bound<Key<'_>>),
+        reverse: bool,
+        each: &mut dyn FnMut(&[u8], f64) -> bool,
+    ) -> Result<(), Failure> {
+        let rows = self.tx.rows_of(self.shared.numbers.zset)?;
+        let mut range = rows.index(index)?.range((of_id(id, from), of_id(id, to)))?;
+        loop {
+            let row = if reverse {
+                range.next_back()
+            } else {
+                range.next()
+            };
+            let Some(row) = row else { return Ok(()) };
+            let row = row?;
+            let (member, score) = Elements::scored(&row)?;
+            if !each(member, score) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// How many members of a sorted set are between two bounds in the order of scores.
+    pub fn count_scores(
+        &mut self,
+        id: u64,
+        (from, to): (Bound<Key<'_>>, Bound<Key<'_>>),
+    ) -> Result<u64, Failure> {
+        let rows = self.tx.rows_of(self.shared.numbers.zset)?;
+        let range = (of_id(id, from), of_id(id, to));
+        Ok(rows.index(BY_SCORE)?.count_range(range)?)
+    }
+
+    /// The same in the order of members.
+    pub fn count_members(
+        &mut self,
+        id: u64,
+        (from, to): (Bound<Key<'_>>, Bound<Key<'_>>),
+    ) -> Result<u64, Failure> {
+        let rows = self.tx.rows_of(self.shared.numbers.zset)?;
+        let range = (of_id(id, from), of_id(id, to));
+        Ok(rows.index(PRIMARY)?.count_range(range)?)
+    }
+}
+
+impl Data<'_, '_> {
+    /// Gives another id elements like those of a key.
+    pub fn copy_elements(&mut self, entry: &Entry, to: u64) -> Result<(), Failure> {
+        let Some(table) = self.table_of(entry.kind) else {
+            return Ok(());
+        };
+        let mut rows = self.tx.rows_of(table)?;
+        let mut copies = Vec::new();
+        for row in rows.index(PRIMARY)?.prefix(entry.id)? {
+            let mut values = row?.to_values()?;
+            values[0] = Value::Int(to.into());
+            copies.push(values);
+        }
+        copies
+            .iter()
+            .try_for_each(|values| rows.insert_values(values))?;
+        Ok(())
+    }
+}
+
+/// A bound among the keys that begin with an id.
+fn of_id(id: u64, bound: Bound<Key<'_>>) -> Bound<Key<'_>> {
+    let with_id = |mut key: Vec<_>| {
+        key.insert(0, ValueRef::Int(id.into()));
+        key
+    };
+    match bound {
+        Bound::Unbounded => Bound::Included(with_id(Vec::new())),
+        bound => bound.map(with_id),
+    }
+}
+
+fn element_row<'v>(id: u64, name: &'v [u8], value: Option<ValueRef<'v>>) -> RowWriter<'v> {
+    let mut row = RowWriter::new(VALUE + 1);
+    row.set(0, ValueRef::Int(id.into()));
+    row.set(NAME, ValueRef::Bytes(name));
+    if let Some(value) = value {
+        row.set(VALUE, value);
+    }
+    row
+}

@@ -1,0 +1,388 @@
+//! The rows of `kv`: which keys there are, of which kind, until when, and the values of strings.
+
+use super::tables::{BY_ID, PRIMARY, kv};
+use super::{Data, Kind, bytes, check_key, engine, whole};
+use crate::failure::Failure;
+use sardonyx::schema::{Value, ValueRef};
+use sardonyx::{Address, RowRef, RowWriter};
+
+/// What a key's row says, but for a string's value.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Entry {
+    /// Where its row stands; without a meaning before it has one.
+    pub at: Address,
+    pub id: u64,
+    pub kind: Kind,
+    /// Elements; 0 of a string.
+    pub length: u64,
+    /// The position of a list's first element.
+    pub first: i64,
+    /// Milliseconds since 1970, if it expires.
+    pub expires: Option<i64>,
+}
+
+/// What becomes of a key's time when it is set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Expiry {
+    /// It has none.
+    Never,
+    /// What it was.
+    Keep,
+    /// Then, in milliseconds since 1970.
+    At(i64),
+}
+
+impl Entry {
+    fn of(row: &RowRef<'_>) -> Result<Entry, Failure> {
+        let kind = match engine(row.get_at(kv::KIND))? {
+            ValueRef::Text(name) => Kind::named(name),
+            _ => None,
+        };
+        let kind = kind.ok_or(Failure::Told("ERR table kv has a row of an unknown kind"))?;
+        let expires = match engine(row.get_at(kv::EXPIRES))? {
+            ValueRef::Timestamp(micros) => Some(micros.div_euclid(1000)),
+            _ => None,
+        };
+        let mut entry = Entry {
+            at: row.address(),
+            id: whole(engine(row.get_at(kv::ID))?) as u64,
+            kind,
+            length: 0,
+            first: 0,
+            expires,
+        };
+        if kind != Kind::String {
+            entry.length = whole(engine(row.get_at(kv::LENGTH))?) as u64;
+            entry.first = whole(engine(row.get_at(kv::FIRST))?) as i64;
+        }
+        Ok(entry)
+    }
+
+    /// Whether its time has come.
+    pub fn is_expired(&self, now: i64) -> bool {
+        self.expires.is_some_and(|at| at <= now)
+    }
+}
+
+impl Data<'_, '_> {
+    /// Reads a key's row, whether its time has come or not.
+    fn row_of<T>(
+        &mut self,
+        key: &[u8],
+        read: impl FnOnce(&RowRef<'_>) -> Result<T, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        check_key(key)?;
+        let rows = self.tx.rows_of(self.shared.numbers.kv)?;
+        let row = rows.index(PRIMARY)?.get_by(key)?;
+        row.map(|row| read(&row)).transpose()
+    }
+
+    /// What a key has, if it is there.
+    pub fn entry(&mut self, key: &[u8]) -> Result<Option<Entry>, Failure> {
+        let now = self.now;
+        let entry = self.row_of(key, Entry::of)?;
+        Ok(entry.filter(|entry| !entry.is_expired(now)))
+    }
+
+    /// The same, of a kind.
+    pub fn entry_of(&mut self, key: &[u8], kind: Kind) -> Result<Option<Entry>, Failure> {
+        match self.entry(key)? {
+            Some(entry) if entry.kind != kind => Err(Failure::WrongType),
+            entry => Ok(entry),
+        }
+    }
+
+    /// What a key has, for a command that will change it: one whose time has come is deleted.
+    pub fn entry_to_change(&mut self, key: &[u8]) -> Result<Option<Entry>, Failure> {
+        match self.row_of(key, Entry::of)? {
+            Some(entry) if entry.is_expired(self.now) => {
+                self.remove(key, &entry)?;
+                Ok(None)
+            }
+            entry => Ok(entry),
+        }
+    }
+
+    /// The same, of a kind.
+    pub fn entry_to_change_of(&mut self, key: &[u8], kind: Kind) -> Result<Option<Entry>, Failure> {
+        match self.entry_to_change(key)? {
+            Some(entry) if entry.kind != kind => Err(Failure::WrongType),
+            entry => Ok(entry),
+        }
+    }
+
+    /// Looks at a string, if there is one.
+    pub fn with_string<T>(
+        &mut self,
+        key: &[u8],
+        read: impl FnOnce(&Entry, &[u8]) -> T,
+    ) -> Result<Option<T>, Failure> {
+        let now = self.now;
+        let found = self.row_of(key, |row| {
+            let entry = Entry::of(row)?;
+            if entry.is_expired(now) {
+                return Ok(None);
+            }
+            if entry.kind != Kind::String {
+                return Err(Failure::WrongType);
+            }
+            Ok(Some(read(&entry, bytes(engine(row.get_at(kv::VALUE))?))))
+        })?;
+        Ok(found.flatten())
+    }
+
+    /// A string, if there is one.
+    pub fn string(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+        self.with_string(key, |_, value| value.to_vec())
+    }
+
+    /// Gives a key a string, whatever it had. `before` is what [`Data::entry_to_change`] said.
+    pub fn set_string(
+        &mut self,
+        key: &[u8],
+        before: Option<Entry>,
+        value: &[u8],
+        expiry: Expiry,
+    ) -> Result<(), Failure> {
+        let expires = match (expiry, before) {
+            (Expiry::Keep, Some(before)) => before.expires,
+            (Expiry::At(at), _) => Some(at),
+            _ => None,
+        };
+        match before {
+            Some(before) if before.kind == Kind::String => {
+                let mut row = RowWriter::new(kv::EXPIRES + 1);
+                row.set(kv::VALUE, ValueRef::Bytes(value));
+                if before.expires != expires {
+                    row.set(kv::EXPIRES, timestamp(expires));
+                    self.move_expiry(key, before.expires, expires)?;
+                }
+                self.update_key(&before, &row)
+            }
+            before => {
+                if let Some(before) = before {
+                    self.remove(key, &before)?;
+                }
+                let entry = Entry {
+                    expires,
+                    ..self.new_entry(Kind::String)
+                };
+                self.insert_key(key, &entry, value)
+            }
+        }
+    }
+
+    fn new_entry(&self, kind: Kind) -> Entry {
+        let id = self.shared.next_id();
+        Entry {
+            at: Address(0),
+            id,
+            kind,
+            length: 0,
+            first: 0,
+            expires: None,
+        }
+    }
+
+    /// A new key without elements yet, which gets its row by [`Data::insert_key`].
+    pub fn create(&mut self, key: &[u8], kind: Kind) -> Result<Entry, Failure> {
+        check_key(key)?;
+        Ok(self.new_entry(kind))
+    }
+
+    /// Puts a row for a key that has none.
+    pub fn insert_key(&mut self, key: &[u8], entry: &Entry, value: &[u8]) -> Result<(), Failure> {
+        check_key(key)?;
+        if let Some(at) = entry.expires {
+            self.insert_expiry(at, key)?;
+        }
+        let mut row = RowWriter::new(kv::EXPIRES + 1);
+        row.set(kv::KEY, ValueRef::Bytes(key));
+        row.set(kv::ID, ValueRef::Int(entry.id.into()));
+        row.set(kv::KIND, ValueRef::Text(entry.kind.name()));
+        row.set(kv::VALUE, ValueRef::Bytes(value));
+        row.set(kv::LENGTH, ValueRef::Int(entry.length.into()));
+        row.set(kv::FIRST, ValueRef::Int(entry.first.into()));
+        row.set(kv::EXPIRES, timestamp(entry.expires));
+        Ok(self.tx.rows_of(self.shared.numbers.kv)?.insert_row(&row)?)
+    }
+
+    fn update_key(&mut self, entry: &Entry, row: &RowWriter<'_>) -> Result<(), Failure> {
+        let mut rows = self.tx.rows_of(self.shared.numbers.kv)?;
+        Ok(rows.update_at(entry.at, row)?)
+    }
+
+    /// Says how many elements a key has after they changed: with none it goes, with the first it comes. `before` is what
+    /// its row says, if it has one.
+    pub fn resize(
+        &mut self,
+        key: &[u8],
+        before: Option<&Entry>,
+        after: &Entry,
+    ) -> Result<(), Failure> {
+        match before {
+            None if after.length == 0 => Ok(()),
+            None => self.insert_key(key, after, &[]),
+            Some(before) if after.length == 0 => self.remove_row(key, before),
+            Some(before) => {
+                let mut row = RowWriter::new(kv::EXPIRES + 1);
+                if before.length != after.length {
+                    row.set(kv::LENGTH, ValueRef::Int(after.length.into()));
+                }
+                if before.first != after.first {
+                    row.set(kv::FIRST, ValueRef::Int(after.first.into()));
+                }
+                match before == after {
+                    true => Ok(()),
+                    false => self.update_key(before, &row),
+                }
+            }
+        }
+    }
+
+    /// Gives a key another time, or none.
+    pub fn set_expiry(
+        &mut self,
+        key: &[u8],
+        entry: &Entry,
+        expires: Option<i64>,
+    ) -> Result<(), Failure> {
+        if entry.expires == expires {
+            return Ok(());
+        }
+        self.move_expiry(key, entry.expires, expires)?;
+        let mut row = RowWriter::new(kv::EXPIRES + 1);
+        row.set(kv::EXPIRES, timestamp(expires));
+        self.update_key(entry, &row)
+    }
+
+    fn move_expiry(
+        &mut self,
+        key: &[u8],
+        before: Option<i64>,
+        after: Option<i64>,
+    ) -> Result<(), Failure> {
+        if let Some(at) = before {
+            self.delete_expiry(at, key)?;
+        }
+        match after {
+            Some(at) => self.insert_expiry(at, key),
+            None => Ok(()),
+        }
+    }
+
+    fn insert_expiry(&mut self, at: i64, key: &[u8]) -> Result<(), Failure> {
+        let mut row = RowWriter::new(2);
+        row.set(0, timestamp(Some(at)));
+        row.set(1, ValueRef::Bytes(key));
+        Ok(self
+            .tx
+            .rows_of(self.shared.numbers.expiry)?
+            .insert_row(&row)?)
+    }
+
+    fn delete_expiry(&mut self, at: i64, key: &[u8]) -> Result<(), Failure> {
+        let key = [Value::Timestamp(micros(at)), Value::Bytes(key.to_vec())];
+        self.tx.rows_of(self.shared.numbers.expiry)?.delete(&key)?;
+        Ok(())
+    }
+
+    /// Deletes a key's row and its time; its elements are another's business.
+    pub fn remove_row(&mut self, key: &[u8], entry: &Entry) -> Result<(), Failure> {
+        if let Some(at) = entry.expires {
+            self.delete_expiry(at, key)?;
+        }
+        let mut rows = self.tx.rows_of(self.shared.numbers.kv)?;
+        Ok(rows.delete_at(entry.at)?)
+    }
+
+    /// Gives what a key has another name, in whose place nothing is any more.
+    pub fn rename(&mut self, key: &[u8], entry: &Entry, to: &[u8]) -> Result<(), Failure> {
+        check_key(to)?;
+        let value = self.row_of(
+            key,
+            |row| Ok(bytes(engine(row.get_at(kv::VALUE))?).to_vec()),
+        )?;
+        self.remove_row(key, entry)?;
+        self.insert_key(to, entry, &value.unwrap_or_default())
+    }
+
+    /// How many keys there are, those included whose time has come and that nobody met since.
+    pub fn count(&mut self) -> Result<u64, Failure> {
+        Ok(self.tx.rows_of(self.shared.numbers.kv)?.count())
+    }
+
+    /// Calls `each` with the keys whose ids are greater, in the order of ids, until it returns false; at most `most`.
+    /// Returns the last id, or `None` if there are no more.
+    pub fn walk_ids(
+        &mut self,
+        after: u64,
+        most: usize,
+        mut each: impl FnMut(&[u8], &Entry) -> bool,
+    ) -> Result<Option<u64>, Failure> {
+        let now = self.now;
+        let rows = self.tx.rows_of(self.shared.numbers.kv)?;
+        let index = rows.index(BY_ID)?;
+        let Some(from) = after.checked_add(1) else {
+            return Ok(None);
+        };
+        for (seen, row) in index.range(from..)?.enumerate() {
+            let row = row?;
+            let entry = Entry::of(&row)?;
+            let wanted = entry.is_expired(now) || each(bytes(engine(row.get_at(kv::KEY))?), &entry);
+            if !wanted || seen + 1 == most {
+                return Ok(Some(entry.id));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The keys that begin with these bytes, in their order.
+    pub fn keys_from(
+        &mut self,
+        beginning: &[u8],
+        mut each: impl FnMut(&[u8]),
+    ) -> Result<(), Failure> {
+        let now = self.now;
+        let rows = self.tx.rows_of(self.shared.numbers.kv)?;
+        let index = rows.index(PRIMARY)?;
+        let found = match beginning.len() > super::KEY_BYTES_MAX {
+            true => return Ok(()),
+            false => index.starts_with(beginning)?,
+        };
+        for row in found {
+            let row = row?;
+            if !Entry::of(&row)?.is_expired(now) {
+                each(bytes(engine(row.get_at(kv::KEY))?));
+            }
+        }
+        Ok(())
+    }
+
+    /// Some key, all about as likely if ids are about as dense.
+    pub fn random_key(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        let newest = self.shared.newest_id();
+        let oldest = self.walk_ids(0, 1, |_, _| true)?.unwrap_or(newest);
+        let width = newest.saturating_sub(oldest).saturating_add(1);
+        let start = oldest.saturating_sub(1) + self.below(width);
+        for after in [start, 0] {
+            let mut found = None;
+            self.walk_ids(after, usize::MAX, |key, _| {
+                found = Some(key.to_vec());
+                false
+            })?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn micros(at: i64) -> i64 {
+    at.saturating_mul(1000)
+}
+
+fn timestamp<'v>(at: Option<i64>) -> ValueRef<'v> {
+    at.map_or(ValueRef::Null, |at| ValueRef::Timestamp(micros(at)))
+}

@@ -1,0 +1,113 @@
+//! Keys and their values inside a transaction: what commands are made of.
+//!
+//! [`Data`] is a transaction with the tables of [`tables`], the time and the random numbers of a request. Its methods
+//! know which rows belong to a key; commands know what Redis answers.
+//!
+//! Invariants: those of [`tables`]; a key whose time has come is not seen, and deleted by whoever changes its place.
+
+mod elements;
+mod keys;
+mod lists;
+mod removal;
+pub(crate) mod tables;
+mod watching;
+
+pub(crate) use elements::{Elements, Pair};
+pub(crate) use keys::{Entry, Expiry};
+pub(crate) use tables::Numbers;
+pub(crate) use watching::Seen;
+
+use crate::failure::Failure;
+use crate::keyspace::Shared;
+use sardonyx::{Error, Transaction};
+use sardonyx_base::random::Random;
+
+/// The longest key of a row of `kv`, and the longest field or member, in bytes; shorter if they have zero bytes, each of
+/// which counts twice.
+pub const KEY_BYTES_MAX: usize = 4000;
+
+/// What a key has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    String,
+    Hash,
+    Set,
+    SortedSet,
+    List,
+}
+
+impl Kind {
+    /// As `TYPE` says it, and as it stands in `kv`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::String => "string",
+            Kind::Hash => "hash",
+            Kind::Set => "set",
+            Kind::SortedSet => "zset",
+            Kind::List => "list",
+        }
+    }
+
+    /// The kind with this name.
+    pub fn named(name: &str) -> Option<Kind> {
+        let all = [
+            Kind::String,
+            Kind::Hash,
+            Kind::Set,
+            Kind::SortedSet,
+            Kind::List,
+        ];
+        all.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// A transaction on keys.
+pub(crate) struct Data<'t, 'a> {
+    pub tx: &'t mut Transaction<'a>,
+    pub shared: &'t Shared,
+    /// Milliseconds since 1970.
+    pub now: i64,
+    pub random: Random,
+}
+
+impl Data<'_, '_> {
+    /// A number below a bound, which is not 0.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        // Multiplied instead of divided: without the bias of a remainder.
+        let wide = u128::from(self.random.next()) * u128::from(bound);
+        (wide >> 64) as u64
+    }
+}
+
+/// Bytes of a column that has bytes.
+pub(crate) fn bytes(value: sardonyx::schema::ValueRef<'_>) -> &[u8] {
+    match value {
+        sardonyx::schema::ValueRef::Bytes(bytes) => bytes,
+        _ => &[],
+    }
+}
+
+/// A number of a column of whole numbers.
+pub(crate) fn whole(value: sardonyx::schema::ValueRef<'_>) -> i128 {
+    match value {
+        sardonyx::schema::ValueRef::Int(number) => number,
+        _ => 0,
+    }
+}
+
+/// What the engine says, with Redis' words for keys that are too long.
+pub(crate) fn check_key(key: &[u8]) -> Result<(), Failure> {
+    let zeroes = || key.iter().filter(|byte| **byte == 0).count();
+    match key.len() > KEY_BYTES_MAX / 2 && key.len() + zeroes() > KEY_BYTES_MAX {
+        true => Err(Failure::Said(format!(
+            "ERR a key, field or member has at most {KEY_BYTES_MAX} bytes, zero bytes counted twice; this one has {}",
+            key.len()
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// A table's error as the engine's.
+pub(crate) fn engine<T, E: Into<Error>>(result: Result<T, E>) -> Result<T, Failure> {
+    result.map_err(|error| Failure::Engine(error.into()))
+}

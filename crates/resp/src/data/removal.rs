@@ -1,0 +1,109 @@
+//! Keys that go: what is deleted at once, and what is deleted a bounded number at a time afterwards.
+
+use super::tables::{NAMES, PRIMARY};
+use super::{Data, Entry, Kind, bytes, whole};
+use crate::failure::Failure;
+use sardonyx::RowWriter;
+use sardonyx::schema::{Value, ValueRef};
+
+/// The most elements that are deleted together with their key.
+const AT_ONCE_MAX: u64 = 64;
+
+impl Data<'_, '_> {
+    /// The table of a kind's elements.
+    pub(super) fn table_of(&self, kind: Kind) -> Option<u16> {
+        let numbers = self.shared.numbers;
+        match kind {
+            Kind::String => None,
+            Kind::Hash => Some(numbers.hash),
+            Kind::Set => Some(numbers.set),
+            Kind::SortedSet => Some(numbers.zset),
+            Kind::List => Some(numbers.list),
+        }
+    }
+
+    /// Deletes a key with what it has.
+    pub fn remove(&mut self, key: &[u8], entry: &Entry) -> Result<(), Failure> {
+        self.remove_row(key, entry)?;
+        if entry.kind == Kind::String {
+            return Ok(());
+        }
+        if entry.length <= AT_ONCE_MAX {
+            self.delete_elements(entry.kind, entry.id, usize::MAX)?;
+            return Ok(());
+        }
+        let mut row = RowWriter::new(2);
+        row.set(0, ValueRef::Int(entry.id.into()));
+        row.set(1, ValueRef::Text(entry.kind.name()));
+        Ok(self
+            .tx
+            .rows_of(self.shared.numbers.removed)?
+            .insert_row(&row)?)
+    }
+
+    /// Deletes elements of an id that has no key any more, as many at most. Returns how many.
+    fn delete_elements(&mut self, kind: Kind, id: u64, most: usize) -> Result<usize, Failure> {
+        let Some(table) = self.table_of(kind) else {
+            return Ok(0);
+        };
+        let mut rows = self.tx.rows_of(table)?;
+        let mut keys: Vec<[Value; 2]> = Vec::new();
+        for row in rows.index(PRIMARY)?.prefix(id)?.take(most) {
+            let row = row?;
+            let second = super::engine(row.get_at(1))?.to_value();
+            keys.push([Value::Int(id.into()), second]);
+        }
+        for key in &keys {
+            rows.delete(key)?;
+        }
+        Ok(keys.len())
+    }
+
+    /// Deletes keys whose time has come, and elements of keys that are gone, as many at most. Returns how many.
+    pub fn sweep(&mut self, most: usize) -> Result<usize, Failure> {
+        let mut done = 0;
+        let mut keys = Vec::new();
+        let rows = self.tx.rows_of(self.shared.numbers.expiry)?;
+        let now = ValueRef::Timestamp(self.now.saturating_mul(1000));
+        for row in rows.index(PRIMARY)?.range(..=now)?.take(most) {
+            keys.push(bytes(super::engine(row?.get_at(1))?).to_vec());
+        }
+        for key in &keys {
+            self.entry_to_change(key)?;
+            done += 1;
+        }
+        while done < most {
+            let rows = self.tx.rows_of(self.shared.numbers.removed)?;
+            let Some(row) = rows.index(PRIMARY)?.all()?.next() else {
+                break;
+            };
+            let row = row?;
+            let id = whole(super::engine(row.get_at(0))?) as u64;
+            let kind = match super::engine(row.get_at(1))? {
+                ValueRef::Text(name) => Kind::named(name),
+                _ => None,
+            };
+            drop(row);
+            let deleted = match kind {
+                Some(kind) => self.delete_elements(kind, id, most - done)?,
+                None => 0,
+            };
+            done += deleted;
+            if deleted == 0 || done < most {
+                let mut rows = self.tx.rows_of(self.shared.numbers.removed)?;
+                rows.delete(&[Value::Int(id.into())])?;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Deletes everything.
+    pub fn clear(&mut self) -> Result<(), Failure> {
+        for name in NAMES {
+            if self.tx.rows(name)?.count() > 0 {
+                self.tx.truncate(name)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,139 @@
+//! The tables that keys and their values stand in. SQL shows them like all others.
+//!
+//! ```text
+//! kv          key | id | kind | value | length | first | expires     by key; by id
+//! kv_hash     id, field  | value
+//! kv_set      id, member
+//! kv_zset     id, member | score                                     by (id, member); by (id, score, member)
+//! kv_list     id, position | value
+//! kv_expiry   expires, key
+//! kv_removed  id | kind
+//! ```
+//!
+//! A string is one row of `kv`, so that the common commands touch one row of one table. The elements of everything else
+//! are rows of a table of their kind, under the key's `id`: renaming a key moves none of them, and removing a key with
+//! many only notes its id in `kv_removed`, from which they are deleted a bounded number at a time. An id is never used
+//! again. Ids grow with time, which makes them the cursor of `SCAN`.
+//!
+//! Invariants: a key whose `length` is not 0 has so many elements, and a kind other than string; none is empty; the
+//! elements of a list have consecutive positions from `first` on; `kv_expiry` has a row for each key that expires.
+
+use sardonyx::schema::{Schema, SchemaBuilder, Type};
+use sardonyx::{Error, Tables};
+
+/// The columns of `kv`, by number.
+pub(crate) mod kv {
+    pub const KEY: usize = 0;
+    pub const ID: usize = 1;
+    pub const KIND: usize = 2;
+    pub const VALUE: usize = 3;
+    pub const LENGTH: usize = 4;
+    pub const FIRST: usize = 5;
+    pub const EXPIRES: usize = 6;
+}
+
+/// The name of the index of ids.
+pub(crate) const BY_ID: &str = "by_id";
+/// The name of the index of scores.
+pub(crate) const BY_SCORE: &str = "by_score";
+/// The name of each table's index of its primary key.
+pub(crate) const PRIMARY: &str = sardonyx::schema::PRIMARY;
+
+/// The names of all tables.
+pub(crate) const NAMES: [&str; 7] = [
+    "kv",
+    "kv_hash",
+    "kv_set",
+    "kv_zset",
+    "kv_list",
+    "kv_expiry",
+    "kv_removed",
+];
+
+/// The tables' numbers in the catalogue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbers {
+    pub kv: u16,
+    pub hash: u16,
+    pub set: u16,
+    pub zset: u16,
+    pub list: u16,
+    pub expiry: u16,
+    pub removed: u16,
+}
+
+impl Numbers {
+    /// Creates the tables where they are absent.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is a table of such a name with other columns.
+    pub fn open(tables: &Tables) -> Result<Numbers, Error> {
+        let [kv, hash, set, zset, list, expiry, removed] = NAMES;
+        Ok(Numbers {
+            kv: tables.create_table(kv, keys())?,
+            hash: tables.create_table(hash, elements("field").column("value", Type::Bytes))?,
+            set: tables.create_table(set, elements("member"))?,
+            zset: tables.create_table(zset, scored())?,
+            list: tables.create_table(list, positioned())?,
+            expiry: tables.create_table(expiry, expiring())?,
+            removed: tables.create_table(removed, removed_keys())?,
+        })
+    }
+}
+
+fn keys() -> SchemaBuilder {
+    Schema::new()
+        .column("key", Type::Bytes)
+        .column("id", Type::U64)
+        .column("kind", Type::Text)
+        .column("value", Type::Bytes)
+        .column("length", Type::U64)
+        .column("first", Type::I64)
+        .column("expires", Type::Timestamp)
+        .nullable()
+        .primary_key(["key"])
+        .ordered()
+        .index(BY_ID, ["id"])
+        .ordered()
+        .unique()
+}
+
+fn elements(name: &str) -> SchemaBuilder {
+    Schema::new()
+        .column("id", Type::U64)
+        .column(name, Type::Bytes)
+        .primary_key(["id", name])
+        .ordered()
+}
+
+fn scored() -> SchemaBuilder {
+    elements("member")
+        .column("score", Type::F64)
+        .index(BY_SCORE, ["id", "score", "member"])
+        .ordered()
+}
+
+fn positioned() -> SchemaBuilder {
+    Schema::new()
+        .column("id", Type::U64)
+        .column("position", Type::I64)
+        .column("value", Type::Bytes)
+        .primary_key(["id", "position"])
+        .ordered()
+}
+
+fn expiring() -> SchemaBuilder {
+    Schema::new()
+        .column("expires", Type::Timestamp)
+        .column("key", Type::Bytes)
+        .primary_key(["expires", "key"])
+        .ordered()
+}
+
+fn removed_keys() -> SchemaBuilder {
+    Schema::new()
+        .column("id", Type::U64)
+        .column("kind", Type::Text)
+        .primary_key(["id"])
+        .ordered()
+}

@@ -1,0 +1,73 @@
+//! What `WATCH` saw of a key, to be compared at `EXEC`.
+//!
+//! A digest of the key's rows, so that nothing is written or kept for keys that nobody watches, and a change by SQL is
+//! seen like any other. A key that was changed and changed back is the same again: the transaction could as well have
+//! run after both.
+
+use super::{Data, Elements, Kind};
+use crate::failure::Failure;
+use std::hash::{BuildHasher, Hasher};
+
+/// What was seen of a key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Seen {
+    pub key: Vec<u8>,
+    /// `None` if it was not there.
+    digest: Option<u64>,
+}
+
+impl Data<'_, '_> {
+    /// What a key has, to be compared later.
+    pub fn seen(&mut self, key: &[u8]) -> Result<Seen, Failure> {
+        let digest = self.digest(key)?;
+        let key = key.to_vec();
+        Ok(Seen { key, digest })
+    }
+
+    /// Whether a key has what was seen.
+    pub fn is_as_seen(&mut self, seen: &Seen) -> Result<bool, Failure> {
+        Ok(self.digest(&seen.key)? == seen.digest)
+    }
+
+    fn digest(&mut self, key: &[u8]) -> Result<Option<u64>, Failure> {
+        let Some(entry) = self.entry(key)? else {
+            return Ok(None);
+        };
+        let mut hasher = self.shared.hashes.build_hasher();
+        let mut add = |bytes: &[u8]| {
+            hasher.write_usize(bytes.len());
+            hasher.write(bytes);
+        };
+        add(entry.kind.name().as_bytes());
+        match entry.kind {
+            Kind::String => {
+                self.with_string(key, |_, value| add(value))?;
+            }
+            Kind::Hash => self.walk(&entry, None, |row| {
+                let (field, value) = Elements::field(row)?;
+                add(field);
+                add(value);
+                Ok(true)
+            })?,
+            Kind::Set => self.walk(&entry, None, |row| {
+                add(Elements::name(row)?);
+                Ok(true)
+            })?,
+            Kind::SortedSet => self.walk(&entry, None, |row| {
+                let (member, score) = Elements::scored(row)?;
+                add(member);
+                add(&score.to_bits().to_le_bytes());
+                Ok(true)
+            })?,
+            Kind::List => {
+                let (from, to) = (entry.first, entry.end());
+                self.walk_list(entry.id, from, to, false, |_, value| {
+                    add(value);
+                    true
+                })?;
+            }
+        }
+        hasher.write_i64(entry.expires.unwrap_or(-1));
+        Ok(Some(hasher.finish()))
+    }
+}

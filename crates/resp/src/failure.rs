@@ -1,0 +1,53 @@
+//! Why a command is not done, in Redis' words.
+//!
+//! Programs act on these texts, so they are Redis' to the letter. A command that fails with one has changed nothing,
+//! except where [`Failure::undoes`] says that its transaction must be given up.
+
+use sardonyx::Error;
+
+/// Why a command is not done. Its text is what is answered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The key has a value of another kind.
+    #[error("WRONGTYPE Operation against a key holding the wrong kind of value")]
+    WrongType,
+    /// Words that the command does not have.
+    #[error("ERR syntax error")]
+    Syntax,
+    /// No integer of 64 bits.
+    #[error("ERR value is not an integer or out of range")]
+    NotInteger,
+    /// No float.
+    #[error("ERR value is not a valid float")]
+    NotFloat,
+    /// Anything else, as it is answered.
+    #[error("{0}")]
+    Told(&'static str),
+    /// The same, with what it is about.
+    #[error("{0}")]
+    Said(String),
+    /// The command has another number of arguments.
+    #[error("ERR wrong number of arguments for '{0}' command")]
+    Arguments(String),
+    /// What a registered function says.
+    #[error("ERR {0}")]
+    Function(String),
+    /// The engine's.
+    #[error("ERR {0}")]
+    Engine(#[from] Error),
+}
+
+impl Failure {
+    /// Whether something may be half done, so that the whole transaction must be undone: what the engine refuses is
+    /// found on the way, what Redis refuses before.
+    pub fn undoes(&self) -> bool {
+        matches!(self, Failure::Engine(_) | Failure::Function(_))
+    }
+}
+
+impl From<String> for Failure {
+    fn from(text: String) -> Self {
+        Failure::Function(text)
+    }
+}

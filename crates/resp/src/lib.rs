@@ -1,0 +1,56 @@
+//! Redis' protocol, data types and commands on Sardonyx's tables, without sockets.
+//!
+//! [`Keyspace`] is a database as Redis' clients see it; [`Session`] is one connection's side of the protocol. A listener
+//! reads bytes, hands them to its session, and sends what the session wrote:
+//!
+//! ```
+//! use bytes::BytesMut;
+//! use sardonyx::Tables;
+//! use sardonyx_resp::{Keyspace, Session, SessionOptions};
+//! use std::sync::Arc;
+//!
+//! # async fn talk() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! let tables = Arc::new(Tables::open(directory.path().join("cache.sdx"))?);
+//! let mut session = Session::new(Keyspace::open(tables)?, SessionOptions::default());
+//! let mut received = BytesMut::from(&b"SET greeting hello\r\nAPPEND greeting !\r\nGET greeting\r\n"[..]);
+//! let mut answers = BytesMut::new();
+//! let flight = session.take(&mut received)?;
+//! session.run(flight, &mut answers).await; // on stable storage when this returns
+//! assert_eq!(&answers[..], b"+OK\r\n:6\r\n$6\r\nhello!\r\n");
+//! # Ok(())
+//! # }
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(talk()).unwrap();
+//! ```
+//!
+//! **A reply means durable.** Each command is a transaction of its own, `MULTI … EXEC` one; the commands of a flight are
+//! requests of one batch, so that a pipeline shares a commit group, and connections share groups. A command that reads
+//! is answered when all that it can have read is durable, which costs no sync when nothing is pending.
+//!
+//! Values stand in tables that SQL shows: `data::tables` says how. `docs/redis.md` in the repository has a quick start
+//! and what differs from Redis.
+//!
+//! Rooms: `command::line` takes commands from bytes; [`Reply`] writes answers; `session` plans a flight; `request` runs
+//! it in the database; `command` has the commands, `data` the rows that they are made of.
+
+#![forbid(unsafe_code)]
+
+mod command;
+mod cursors;
+mod data;
+mod failure;
+mod keyspace;
+mod number;
+mod pattern;
+mod reply;
+mod request;
+mod session;
+
+pub use command::line::{Line, PART_BYTES_MAX, PARTS_MAX, ProtocolError};
+pub use data::KEY_BYTES_MAX;
+pub use failure::Failure;
+pub use keyspace::{Body, Keyspace};
+pub use reply::{Reply, Version};
+pub use session::{
+    Authenticate, Clock, Continue, Flight, Permission, Session, SessionOptions, SystemClock,
+};

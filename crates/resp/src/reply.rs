@@ -1,0 +1,236 @@
+//! Answers, and how they are sent in either version of the protocol.
+//!
+//! A command says what it answers with one value; whether a map is sent as one or as a list of pairs is decided when
+//! it is written, since the client may have changed versions in between.
+//!
+//! Source: the Redis serialization protocol specification, RESP2 and RESP3.
+
+use crate::number::push_float;
+use bytes::{BufMut, Bytes, BytesMut};
+
+/// The version of the protocol that a client asked for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Version {
+    /// The one with which each connection begins.
+    #[default]
+    Resp2,
+    /// With maps, sets, floats and one null: after `HELLO 3`.
+    Resp3,
+}
+
+/// What a command answers.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Reply {
+    /// `OK`.
+    Ok,
+    /// A short text without line ends.
+    Simple(&'static str),
+    /// What is wrong: a code, a space, a sentence.
+    Error(String),
+    /// An integer.
+    Int(i64),
+    /// Bytes.
+    Bulk(Vec<u8>),
+    /// Bytes that are shared.
+    Shared(Bytes),
+    /// Bytes of the program's.
+    Text(&'static str),
+    /// A float; bytes in RESP2.
+    Double(f64),
+    /// A truth value; an integer in RESP2.
+    Bool(bool),
+    /// Nothing.
+    Null,
+    /// Nothing where there might be a list; in RESP2 another nothing than [`Reply::Null`].
+    NullArray,
+    /// A list.
+    Array(Vec<Reply>),
+    /// Pairs; a list twice as long in RESP2.
+    Map(Vec<(Reply, Reply)>),
+    /// Pairs; a list of pairs in RESP3, a list twice as long in RESP2.
+    Pairs(Vec<(Reply, Reply)>),
+    /// Members without an order; a list in RESP2.
+    Set(Vec<Reply>),
+    /// A text for people.
+    Verbatim(String),
+}
+
+impl Reply {
+    /// A list of bytes.
+    pub fn bulks(items: impl IntoIterator<Item = Vec<u8>>) -> Reply {
+        Reply::Array(items.into_iter().map(Reply::Bulk).collect())
+    }
+
+    /// Bytes, or nothing.
+    pub fn optional(bytes: Option<Vec<u8>>) -> Reply {
+        bytes.map_or(Reply::Null, Reply::Bulk)
+    }
+
+    /// 1 or 0.
+    pub fn flag(flag: bool) -> Reply {
+        Reply::Int(i64::from(flag))
+    }
+
+    /// A count.
+    pub fn count(count: impl TryInto<i64>) -> Reply {
+        Reply::Int(count.try_into().unwrap_or(i64::MAX))
+    }
+
+    /// Whether it says that something is wrong.
+    pub fn is_error(&self) -> bool {
+        matches!(self, Reply::Error(_))
+    }
+
+    /// Appends it as it is sent.
+    pub fn write(&self, version: Version, output: &mut BytesMut) {
+        let new = version == Version::Resp3;
+        match self {
+            Reply::Ok => output.put_slice(b"+OK\r\n"),
+            Reply::Simple(text) => {
+                output.put_u8(b'+');
+                output.put_slice(text.as_bytes());
+                output.put_slice(b"\r\n");
+            }
+            Reply::Error(text) => {
+                output.put_u8(b'-');
+                let plain = |byte: u8| {
+                    if matches!(byte, b'\r' | b'\n') {
+                        b' '
+                    } else {
+                        byte
+                    }
+                };
+                output.extend(text.bytes().map(plain));
+                output.put_slice(b"\r\n");
+            }
+            Reply::Int(number) => head(output, b':', *number),
+            Reply::Bulk(bytes) => bulk(output, bytes),
+            Reply::Shared(bytes) => bulk(output, bytes),
+            Reply::Text(text) => bulk(output, text.as_bytes()),
+            Reply::Double(number) => {
+                let mut text = Vec::new();
+                push_float(&mut text, *number);
+                match new {
+                    true => {
+                        output.put_u8(b',');
+                        output.put_slice(&text);
+                        output.put_slice(b"\r\n");
+                    }
+                    false => bulk(output, &text),
+                }
+            }
+            Reply::Bool(value) => match new {
+                true => output.put_slice(if *value { b"#t\r\n" } else { b"#f\r\n" }),
+                false => head(output, b':', i64::from(*value)),
+            },
+            Reply::Null => output.put_slice(if new { b"_\r\n" } else { b"$-1\r\n" }),
+            Reply::NullArray => output.put_slice(if new { b"_\r\n" } else { b"*-1\r\n" }),
+            Reply::Array(items) => list(output, b'*', items, version),
+            Reply::Set(items) => list(output, if new { b'~' } else { b'*' }, items, version),
+            Reply::Map(pairs) => {
+                match new {
+                    true => head(output, b'%', pairs.len() as i64),
+                    false => head(output, b'*', 2 * pairs.len() as i64),
+                }
+                for (key, value) in pairs {
+                    key.write(version, output);
+                    value.write(version, output);
+                }
+            }
+            Reply::Pairs(pairs) => {
+                let each = if new { 1 } else { 2 };
+                head(output, b'*', each * pairs.len() as i64);
+                for (key, value) in pairs {
+                    if new {
+                        output.put_slice(b"*2\r\n");
+                    }
+                    key.write(version, output);
+                    value.write(version, output);
+                }
+            }
+            Reply::Verbatim(text) => match new {
+                true => {
+                    head(output, b'=', text.len() as i64 + 4);
+                    output.put_slice(b"txt:");
+                    output.put_slice(text.as_bytes());
+                    output.put_slice(b"\r\n");
+                }
+                false => bulk(output, text.as_bytes()),
+            },
+        }
+    }
+}
+
+fn list(output: &mut BytesMut, kind: u8, items: &[Reply], version: Version) {
+    head(output, kind, items.len() as i64);
+    items.iter().for_each(|item| item.write(version, output));
+}
+
+#[inline]
+fn bulk(output: &mut BytesMut, bytes: &[u8]) {
+    head(output, b'$', bytes.len() as i64);
+    output.put_slice(bytes);
+    output.put_slice(b"\r\n");
+}
+
+#[inline]
+fn head(output: &mut BytesMut, kind: u8, number: i64) {
+    output.put_u8(kind);
+    let mut text = [0; crate::number::INTEGER_BYTES_MAX];
+    output.put_slice(crate::number::integer_text(number, &mut text));
+    output.put_slice(b"\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_version_has_its_own_spelling() {
+        let pair = || vec![(Reply::Text("a"), Reply::Double(1.5))];
+        let cases: [(Reply, &str, &str); 10] = [
+            (Reply::Ok, "+OK\r\n", "+OK\r\n"),
+            (
+                Reply::Int(i64::MIN),
+                ":-9223372036854775808\r\n",
+                ":-9223372036854775808\r\n",
+            ),
+            (Reply::Null, "$-1\r\n", "_\r\n"),
+            (Reply::NullArray, "*-1\r\n", "_\r\n"),
+            (Reply::Bool(true), ":1\r\n", "#t\r\n"),
+            (
+                Reply::Map(pair()),
+                "*2\r\n$1\r\na\r\n$3\r\n1.5\r\n",
+                "%1\r\n$1\r\na\r\n,1.5\r\n",
+            ),
+            (
+                Reply::Pairs(pair()),
+                "*2\r\n$1\r\na\r\n$3\r\n1.5\r\n",
+                "*1\r\n*2\r\n$1\r\na\r\n,1.5\r\n",
+            ),
+            (
+                Reply::Set(vec![Reply::Int(0)]),
+                "*1\r\n:0\r\n",
+                "~1\r\n:0\r\n",
+            ),
+            (
+                Reply::Verbatim("x".into()),
+                "$1\r\nx\r\n",
+                "=5\r\ntxt:x\r\n",
+            ),
+            (
+                Reply::Error("ERR a\r\nb".into()),
+                "-ERR a  b\r\n",
+                "-ERR a  b\r\n",
+            ),
+        ];
+        for (reply, old, new) in cases {
+            for (version, expected) in [(Version::Resp2, old), (Version::Resp3, new)] {
+                let mut output = BytesMut::new();
+                reply.write(version, &mut output);
+                assert_eq!(String::from_utf8_lossy(&output), expected, "{reply:?}");
+            }
+        }
+    }
+}

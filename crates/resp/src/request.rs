@@ -1,0 +1,157 @@
+//! What runs commands in the database: a registered procedure, each of whose requests is a transaction of its own.
+//!
+//! A flight's commands are requests of one batch, so that they share a commit group; `MULTI … EXEC` is one request. What
+//! `WATCH` saw is filled in while the batch runs, so that `WATCH`, `MULTI` and `EXEC` may come in one flight.
+//!
+//! Invariants: a command that is refused leaves nothing behind: alone it is undone; among others of an `EXEC` it has
+//! changed nothing when Redis' rules refuse it, and the whole `EXEC` is undone when the engine does.
+
+use crate::command::Command;
+use crate::command::line::Line;
+use crate::data::{Data, Seen};
+use crate::failure::Failure;
+use crate::keyspace::Shared;
+use crate::reply::Reply;
+use sardonyx::{Procedure, TableSpace, Transaction};
+use sardonyx_base::random::Random;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A command on data with what runs it.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub command: &'static Command,
+    pub line: Line,
+}
+
+/// What a session's `WATCH` saw.
+pub(crate) type Watched = Arc<Mutex<Vec<Seen>>>;
+
+/// A transaction that a session asks for.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub what: What,
+    /// Milliseconds since 1970.
+    pub now: i64,
+    pub seed: u64,
+}
+
+#[derive(Debug)]
+pub(crate) enum What {
+    /// One command.
+    One(Call),
+    /// Several, if what is watched is as it was.
+    All(Vec<Step>, Option<Watched>),
+    /// Looks at keys.
+    Watch(Line, Watched),
+}
+
+/// A command among several.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// On data.
+    Call(Call),
+    /// Of the connection, which has its answer.
+    Answered(Reply),
+}
+
+/// The procedure.
+#[derive(Debug)]
+pub(crate) struct Commands {
+    shared: Arc<Shared>,
+}
+
+impl Commands {
+    pub fn new(shared: Arc<Shared>) -> Self {
+        Commands { shared }
+    }
+}
+
+impl Procedure for Commands {
+    type Arguments = Request;
+    type Output = Reply;
+    type Error = Failure;
+    type Located = ();
+
+    fn name(&self) -> &str {
+        "redis"
+    }
+
+    fn locate(&self, _: &Request, _: &TableSpace) {}
+
+    fn execute(
+        &self,
+        request: &Request,
+        (): (),
+        transaction: &mut Transaction<'_>,
+    ) -> Result<Reply, Failure> {
+        let mut data = Data {
+            tx: transaction,
+            shared: &self.shared,
+            now: request.now,
+            random: Random::new(request.seed),
+        };
+        match &request.what {
+            What::One(call) => call.run(&mut data),
+            What::All(steps, watched) => run_all(&mut data, steps, watched.as_ref()),
+            What::Watch(line, watched) => watch(&mut data, line, watched),
+        }
+    }
+}
+
+impl Call {
+    #[inline]
+    fn run(&self, data: &mut Data<'_, '_>) -> Result<Reply, Failure> {
+        match self.command.run {
+            Some(run) => run(data, &self.line),
+            None => Err(Failure::Told("ERR the command is not one on data")),
+        }
+    }
+}
+
+fn run_all(
+    data: &mut Data<'_, '_>,
+    steps: &[Step],
+    watched: Option<&Watched>,
+) -> Result<Reply, Failure> {
+    if let Some(watched) = watched {
+        let watched = std::mem::take(&mut *watched.lock().unwrap_or_else(PoisonError::into_inner));
+        for seen in &watched {
+            if !data.is_as_seen(seen)? {
+                return Ok(Reply::NullArray);
+            }
+        }
+    }
+    let mut replies = Vec::with_capacity(steps.len());
+    for step in steps {
+        let call = match step {
+            Step::Call(call) => call,
+            Step::Answered(reply) => {
+                replies.push(reply.clone());
+                continue;
+            }
+        };
+        replies.push(match call.run(data) {
+            Ok(reply) => reply,
+            Err(failure) if failure.undoes() => {
+                return Err(Failure::Said(format!(
+                    "EXECABORT Transaction discarded: {failure} (in '{}')",
+                    call.command.name
+                )));
+            }
+            Err(failure) => Reply::Error(failure.to_string()),
+        });
+    }
+    Ok(Reply::Array(replies))
+}
+
+fn watch(data: &mut Data<'_, '_>, line: &Line, watched: &Watched) -> Result<Reply, Failure> {
+    let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
+    for key in line.parts(1) {
+        // What was seen first counts.
+        if !watched.iter().any(|seen| seen.key == key) {
+            let seen = data.seen(key)?;
+            watched.push(seen);
+        }
+    }
+    Ok(Reply::Ok)
+}

@@ -1,0 +1,321 @@
+//! Commands of the connection: who is there, in which version, and transactions' beginnings and ends.
+
+use super::{Planned, Queue, Session};
+use crate::command::line::Line;
+use crate::command::words::{Words, is};
+use crate::command::{ADMIN, ALL_KEYS, ALONE, Command, FAST, NO_KEYS, OPEN};
+use crate::failure::Failure;
+use crate::reply::{Reply, Version};
+use crate::request::{Call, Request, Step, What};
+
+const fn of_session(name: &'static str, arity: i32, flags: u8, summary: &'static str) -> Command {
+    Command {
+        name,
+        arity,
+        flags,
+        keys: NO_KEYS,
+        summary,
+        run: None,
+    }
+}
+
+const fn watch() -> Command {
+    let command = of_session(
+        "watch",
+        -2,
+        FAST,
+        "Has EXEC done only if keys have not changed",
+    );
+    Command {
+        keys: ALL_KEYS,
+        ..command
+    }
+}
+
+pub(crate) const COMMANDS: &[Command] = &[
+    of_session("ping", -1, FAST, "Answers"),
+    of_session("echo", 2, FAST, "Returns what was sent"),
+    of_session("quit", -1, FAST | OPEN, "Ends the connection"),
+    of_session("reset", 1, FAST | OPEN, "Makes the connection a new one"),
+    of_session(
+        "hello",
+        -1,
+        FAST | OPEN,
+        "Says which version of the protocol the client speaks",
+    ),
+    of_session("auth", -2, FAST | OPEN, "Says who the client is"),
+    of_session("select", 2, FAST, "Chooses a database: 0"),
+    of_session("client", -2, 0, "Says something of the connection"),
+    of_session("multi", 1, FAST, "Begins a transaction"),
+    of_session(
+        "exec",
+        1,
+        0,
+        "Runs the commands since MULTI as a transaction",
+    ),
+    of_session("discard", 1, FAST, "Forgets the commands since MULTI"),
+    watch(),
+    of_session("unwatch", 1, FAST, "Has EXEC done whatever changed"),
+    of_session("command", -1, 0, "Says what commands there are"),
+    of_session("info", -1, 0, "Says how the server is"),
+    of_session("config", -2, ADMIN, "Says how the server is set"),
+    of_session("time", 1, FAST, "Returns the time"),
+    of_session(
+        "lastsave",
+        1,
+        FAST,
+        "Returns when a checkpoint was taken last",
+    ),
+    of_session(
+        "save",
+        1,
+        ADMIN | ALONE,
+        "Begins a checkpoint; everything is durable anyway",
+    ),
+    of_session("bgsave", -1, ADMIN | ALONE, "Begins a checkpoint"),
+    of_session(
+        "wait",
+        3,
+        0,
+        "Returns how many replicas have what was written: 0",
+    ),
+    of_session(
+        "waitaof",
+        4,
+        0,
+        "Returns how many disks have what was written: 1 here, 0 elsewhere",
+    ),
+    of_session("function", -2, 0, "Says what functions there are"),
+    of_session("debug", -2, ADMIN, "Refused"),
+];
+
+impl Session {
+    /// Plans a command of the connection.
+    pub(super) fn of_connection(
+        &mut self,
+        command: &'static Command,
+        line: &Line,
+        now: i64,
+        requests: &mut Vec<Request>,
+    ) -> Planned {
+        let answer = match command.name {
+            "exec" => return self.exec(now, requests),
+            "watch" if self.queue.is_some() => {
+                Err(Failure::Told("ERR WATCH inside MULTI is not allowed"))
+            }
+            "multi" if self.queue.is_some() => {
+                Err(Failure::Told("ERR MULTI calls can not be nested"))
+            }
+            "watch" => {
+                let watched = self.watched.get_or_insert_default().clone();
+                let request = self.request(What::Watch(line.clone(), watched), now);
+                requests.push(request);
+                return Planned::Asked;
+            }
+            "multi" => {
+                self.queue = Some(Queue::default());
+                Ok(Reply::Ok)
+            }
+            "discard" => match self.queue.take() {
+                Some(_) => {
+                    self.watched = None;
+                    Ok(Reply::Ok)
+                }
+                None => Err(Failure::Told("ERR DISCARD without MULTI")),
+            },
+            _ => return Planned::Answered(self.answer(command, line, now)),
+        };
+        Planned::Answered(answer.unwrap_or_else(|failure| Reply::Error(failure.to_string())))
+    }
+
+    /// Answers a command of the connection that may be among others of an `EXEC`, too.
+    fn answer(&mut self, command: &'static Command, line: &Line, now: i64) -> Reply {
+        let answer = match command.name {
+            "unwatch" => {
+                self.watched = None;
+                Ok(Reply::Ok)
+            }
+            "ping" => match line.len() {
+                1 => Ok(Reply::Simple("PONG")),
+                2 => Ok(Reply::Bulk(line.part(1).to_vec())),
+                _ => Err(command.wrong_arguments()),
+            },
+            "echo" => Ok(Reply::Bulk(line.part(1).to_vec())),
+            "quit" => Ok(Reply::Ok),
+            "reset" => {
+                self.reset();
+                Ok(Reply::Simple("RESET"))
+            }
+            "hello" => self.hello(line),
+            "auth" => self.auth(line),
+            "select" => match crate::number::integer(line.part(1)) {
+                Ok(0) => Ok(Reply::Ok),
+                Ok(_) => Err(Failure::Told("ERR DB index is out of range")),
+                Err(failure) => Err(failure),
+            },
+            "client" => self.client(line),
+            _ => self.information(command, line, now),
+        };
+        answer.unwrap_or_else(|failure| Reply::Error(failure.to_string()))
+    }
+
+    fn exec(&mut self, now: i64, requests: &mut Vec<Request>) -> Planned {
+        let Some(queue) = self.queue.take() else {
+            return error("ERR EXEC without MULTI".to_string());
+        };
+        let watched = self.watched.take();
+        if queue.refused {
+            let text = "EXECABORT Transaction discarded because of previous errors.";
+            return error(text.to_string());
+        }
+        let step = |this: &mut Self, call: Call| match call.command.run {
+            Some(_) => Step::Call(call),
+            None => Step::Answered(this.answer(call.command, &call.line, now)),
+        };
+        let steps = queue
+            .calls
+            .into_iter()
+            .map(|call| step(self, call))
+            .collect();
+        let request = self.request(What::All(steps, watched), now);
+        requests.push(request);
+        Planned::Asked
+    }
+
+    fn reset(&mut self) {
+        self.version = Version::default();
+        self.name.clear();
+        self.queue = None;
+        self.watched = None;
+        self.permission = self.options.permission_without_password();
+    }
+
+    fn hello(&mut self, line: &Line) -> Result<Reply, Failure> {
+        let mut words = Words::from(line, 1);
+        let version = match words.next() {
+            None => self.version,
+            Some(b"2") => Version::Resp2,
+            Some(b"3") => Version::Resp3,
+            Some(other) if crate::number::parse_integer(other).is_none() => {
+                return Err(Failure::Told(
+                    "ERR Protocol version is not an integer or out of range",
+                ));
+            }
+            Some(_) => return Err(Failure::Told("NOPROTO unsupported protocol version")),
+        };
+        let mut name = None;
+        while let Some(word) = words.next() {
+            if is(word, "auth") && words.left() >= 2 {
+                let (user, password) = (words.wanted()?, words.wanted()?);
+                self.authenticate(user, password)?;
+            } else if is(word, "setname") && words.left() >= 1 {
+                name = Some(check_name(words.wanted()?)?);
+            } else {
+                let word = String::from_utf8_lossy(word);
+                return Err(Failure::Said(format!(
+                    "ERR Syntax error in HELLO option '{word}'"
+                )));
+            }
+        }
+        if self.permission.is_none() {
+            return Err(Failure::Told(
+                "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH \
+                 <user> <pass> option can be used to authenticate the client and select the RESP protocol version at \
+                 the same time",
+            ));
+        }
+        if let Some(name) = name {
+            self.name = name;
+        }
+        self.version = version;
+        let number = if version == Version::Resp3 { 3 } else { 2 };
+        let facts = [
+            ("server", Reply::Text("redis")),
+            ("version", Reply::Text(super::information::REDIS_VERSION)),
+            ("proto", Reply::Int(number)),
+            ("id", Reply::Int(self.id as i64)),
+            ("mode", Reply::Text("standalone")),
+            ("role", Reply::Text("master")),
+            ("modules", Reply::Array(Vec::new())),
+        ];
+        Ok(Reply::Map(
+            facts
+                .into_iter()
+                .map(|(name, value)| (Reply::Text(name), value))
+                .collect(),
+        ))
+    }
+
+    fn auth(&mut self, line: &Line) -> Result<Reply, Failure> {
+        if self.options.authentication.is_none() {
+            return Err(Failure::Told(
+                "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
+                 configuration is correct?",
+            ));
+        }
+        match line.len() {
+            2 => self.authenticate(b"default", line.part(1))?,
+            3 => self.authenticate(line.part(1), line.part(2))?,
+            _ => return Err(Failure::Syntax),
+        }
+        Ok(Reply::Ok)
+    }
+
+    fn authenticate(&mut self, user: &[u8], password: &[u8]) -> Result<(), Failure> {
+        let Some(authentication) = &self.options.authentication else {
+            return Ok(());
+        };
+        let permission = authentication.authenticate(user, password);
+        let wrong = Failure::Told("WRONGPASS invalid username-password pair or user is disabled.");
+        self.permission = Some(permission.ok_or(wrong)?);
+        Ok(())
+    }
+
+    fn client(&mut self, line: &Line) -> Result<Reply, Failure> {
+        let word = line.part(1);
+        match (line.len(), word) {
+            (3, word) if is(word, "setname") => {
+                self.name = check_name(line.part(2))?;
+                Ok(Reply::Ok)
+            }
+            (2, word) if is(word, "getname") => match self.name.is_empty() {
+                true => Ok(Reply::Null),
+                false => Ok(Reply::Bulk(self.name.clone())),
+            },
+            (2, word) if is(word, "id") => Ok(Reply::Int(self.id as i64)),
+            (2, word) if is(word, "info") => Ok(Reply::Verbatim(self.client_line())),
+            (2.., word) if is(word, "list") => Ok(Reply::Verbatim(self.client_line())),
+            (4, word) if is(word, "setinfo") => Ok(Reply::Ok),
+            (3, word) if is(word, "no-evict") || is(word, "no-touch") => Ok(Reply::Ok),
+            _ => {
+                let word = String::from_utf8_lossy(word);
+                Err(Failure::Said(format!(
+                    "ERR unknown subcommand or wrong number of arguments for '{word}'. Try CLIENT HELP."
+                )))
+            }
+        }
+    }
+
+    /// What is said of this connection; others are the listener's to know.
+    fn client_line(&self) -> String {
+        let name = String::from_utf8_lossy(&self.name);
+        let version = if self.version == Version::Resp3 { 3 } else { 2 };
+        format!(
+            "id={} name={name} db=0 user=default resp={version}\n",
+            self.id
+        )
+    }
+}
+
+fn error(text: String) -> Planned {
+    Planned::Answered(Reply::Error(text))
+}
+
+fn check_name(name: &[u8]) -> Result<Vec<u8>, Failure> {
+    match name.iter().all(|byte| byte.is_ascii_graphic()) && name.len() <= 1024 {
+        true => Ok(name.to_vec()),
+        false => Err(Failure::Told(
+            "ERR Client names cannot contain spaces, newlines or special characters.",
+        )),
+    }
+}

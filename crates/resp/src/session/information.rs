@@ -1,0 +1,217 @@
+//! What the server says of itself: `COMMAND`, `INFO`, `CONFIG`, `TIME`, and the like.
+
+use super::Session;
+use crate::command::line::Line;
+use crate::command::words::is;
+use crate::command::{self, ADMIN, ALONE, Command, FAST, MORE, OPEN, READ, WRITE};
+use crate::failure::Failure;
+use crate::reply::Reply;
+
+/// The version of Redis whose commands these are.
+pub(super) const REDIS_VERSION: &str = "7.2.0";
+
+impl Session {
+    pub(super) fn information(
+        &mut self,
+        command: &'static Command,
+        line: &Line,
+        now: i64,
+    ) -> Result<Reply, Failure> {
+        match command.name {
+            "command" => command_about(line),
+            "info" => Ok(Reply::Verbatim(self.info())),
+            "config" => config(line),
+            "time" => {
+                let (seconds, millis) = (now.div_euclid(1000), now.rem_euclid(1000));
+                let text = |number: i64| number.to_string().into_bytes();
+                Ok(Reply::bulks([text(seconds), text(millis * 1000)]))
+            }
+            "lastsave" => Ok(Reply::Int(self.keyspace.last_checkpoint() / 1000)),
+            "save" => {
+                self.keyspace.begin_checkpoint()?;
+                Ok(Reply::Ok)
+            }
+            "bgsave" => match self.keyspace.begin_checkpoint()? {
+                true => Ok(Reply::Simple("Background saving started")),
+                false => Err(Failure::Told("ERR Background save already in progress")),
+            },
+            "wait" => {
+                crate::number::integer(line.part(1))?;
+                crate::number::integer(line.part(2))?;
+                Ok(Reply::Int(0))
+            }
+            "waitaof" => Ok(Reply::Array(vec![Reply::Int(1), Reply::Int(0)])),
+            "function" => match line.part(1) {
+                word if is(word, "list") => Ok(Reply::Array(Vec::new())),
+                _ => Err(Failure::Told(
+                    "ERR functions are registered by the program that embeds the server",
+                )),
+            },
+            "debug" => Err(Failure::Told("ERR DEBUG command not allowed.")),
+            _ => Err(command.wrong_arguments()),
+        }
+    }
+
+    fn info(&self) -> String {
+        let tables = self.keyspace.tables();
+        let statistics = tables.statistics();
+        let keys = tables.read(|view| view.rows("kv").map(|rows| rows.count()));
+        let keys = keys.and_then(|keys| keys).unwrap_or(0);
+        format!(
+            "# Server\r\nredis_version:{REDIS_VERSION}\r\nredis_mode:standalone\r\nos:Linux\r\narch_bits:64\r\n\
+             server_name:sardonyx\r\nsardonyx_version:{}\r\nprocess_id:{}\r\n\r\n\
+             # Persistence\r\nloading:0\r\naof_enabled:1\r\naof_last_write_status:ok\r\nrdb_bgsave_in_progress:{}\r\n\
+             rdb_last_save_time:{}\r\n\r\n# Stats\r\ntransactions_committed:{}\r\n\r\n# Replication\r\nrole:master\r\n\
+             connected_slaves:0\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n# Keyspace\r\n{}",
+            env!("CARGO_PKG_VERSION"),
+            std::process::id(),
+            u8::from(tables.is_checkpointing()),
+            self.keyspace.last_checkpoint() / 1000,
+            statistics.committed,
+            match keys {
+                0 => String::new(),
+                keys => format!("db0:keys={keys},expires=0,avg_ttl=0\r\n"),
+            },
+        )
+    }
+}
+
+/// The settings that clients ask for. They cannot be changed.
+const SETTINGS: [(&str, &str); 7] = [
+    ("save", ""),
+    ("appendonly", "yes"),
+    ("appendfsync", "always"),
+    ("databases", "1"),
+    ("maxmemory", "0"),
+    ("maxmemory-policy", "noeviction"),
+    ("proto-max-bulk-len", "16777216"),
+];
+
+fn config(line: &Line) -> Result<Reply, Failure> {
+    let word = line.part(1);
+    if is(word, "get") && line.len() > 2 {
+        let wanted = |name: &str| {
+            let matches = |pattern: &[u8]| {
+                crate::pattern::matches(&pattern.to_ascii_lowercase(), name.as_bytes())
+            };
+            line.parts(2).any(matches)
+        };
+        let found = SETTINGS.iter().filter(|(name, _)| wanted(name));
+        let found = found.map(|(name, value)| (Reply::Text(name), Reply::Text(value)));
+        return Ok(Reply::Map(found.collect()));
+    }
+    if is(word, "resetstat") || is(word, "rewrite") {
+        return Ok(Reply::Ok);
+    }
+    if is(word, "set") {
+        let name = String::from_utf8_lossy(line.part(2));
+        return Err(Failure::Said(format!(
+            "ERR CONFIG SET failed (possibly related to argument '{name}') - can't set immutable config"
+        )));
+    }
+    let word = String::from_utf8_lossy(word);
+    Err(Failure::Said(format!(
+        "ERR unknown subcommand or wrong number of arguments for '{word}'. Try CONFIG HELP."
+    )))
+}
+
+/// `COMMAND` and what is behind it.
+fn command_about(line: &Line) -> Result<Reply, Failure> {
+    let word = line.part(1);
+    let named = || {
+        let all = command::all().filter(|(_, command)| {
+            line.len() == 2 || line.parts(2).any(|name| is(name, command.name))
+        });
+        all.collect::<Vec<_>>()
+    };
+    match word {
+        _ if line.len() == 1 => Ok(Reply::Array(
+            command::all()
+                .map(|(_, command)| described(command))
+                .collect(),
+        )),
+        word if is(word, "count") => Ok(Reply::count(command::all().count())),
+        word if is(word, "list") => Ok(Reply::Array(
+            command::all()
+                .map(|(_, command)| Reply::Text(command.name))
+                .collect(),
+        )),
+        word if is(word, "info") && line.len() > 2 => {
+            let one = |name: &[u8]| command::find(name).map_or(Reply::Null, described);
+            Ok(Reply::Array(line.parts(2).map(one).collect()))
+        }
+        word if is(word, "info") => Ok(Reply::Array(
+            command::all()
+                .map(|(_, command)| described(command))
+                .collect(),
+        )),
+        word if is(word, "docs") => {
+            let docs = named().into_iter().map(|(group, command)| {
+                let facts = [
+                    ("summary", command.summary),
+                    ("since", "1.0.0"),
+                    ("group", group),
+                ];
+                let facts = facts.map(|(name, text)| (Reply::Text(name), Reply::Text(text)));
+                (Reply::Text(command.name), Reply::Map(facts.to_vec()))
+            });
+            Ok(Reply::Map(docs.collect()))
+        }
+        word if is(word, "getkeys") && line.len() > 2 => keys_of(line),
+        word => {
+            let word = String::from_utf8_lossy(word);
+            Err(Failure::Said(format!(
+                "ERR unknown subcommand or wrong number of arguments for '{word}'. Try COMMAND HELP."
+            )))
+        }
+    }
+}
+
+fn keys_of(line: &Line) -> Result<Reply, Failure> {
+    let command =
+        command::find(line.part(2)).ok_or(Failure::Told("ERR Invalid command specified"))?;
+    let parts = line.len() - 2;
+    if !command.takes(parts) {
+        return Err(Failure::Told(
+            "ERR Invalid number of arguments specified for command",
+        ));
+    }
+    let (first, last, step) = command.keys;
+    if first == 0 {
+        return Err(Failure::Told("ERR The command has no key arguments"));
+    }
+    let last = if last < 0 { parts as i32 + last } else { last };
+    let keys = (first..=last).step_by(step.max(1) as usize);
+    Ok(Reply::bulks(
+        keys.map(|key| line.part(key as usize + 2).to_vec()),
+    ))
+}
+
+fn described(command: &Command) -> Reply {
+    let words = [
+        (WRITE, "write"),
+        (READ, "readonly"),
+        (MORE, "denyoom"),
+        (FAST, "fast"),
+        (OPEN, "no_auth"),
+        (ADMIN, "admin"),
+        (ALONE, "no_multi"),
+    ];
+    let flags = words.iter().filter(|(flag, _)| command.is(*flag));
+    let flags = flags.map(|(_, word)| Reply::Simple(word)).collect();
+    let (first, last, step) = command.keys;
+    let places = [first, last, step].map(|place| Reply::Int(place.into()));
+    let [first, last, step] = places;
+    Reply::Array(vec![
+        Reply::Text(command.name),
+        Reply::Int(command.arity.into()),
+        Reply::Set(flags),
+        first,
+        last,
+        step,
+        Reply::Set(Vec::new()),
+        Reply::Array(Vec::new()),
+        Reply::Array(Vec::new()),
+        Reply::Array(Vec::new()),
+    ])
+}

@@ -1,0 +1,298 @@
+//! A session: one connection's side of the protocol, without the connection.
+//!
+//! ```text
+//!   received ──▶ take ──▶ Flight ──▶ run ──▶ ┬ of the connection: answered here     ┐
+//!                                            └ on data: requests of ONE batch ──▶ … ┴──▶ answers, in order
+//! ```
+//!
+//! Whoever owns the socket reads into a buffer, takes what commands are there, runs them, and sends what was written.
+//! Nothing is written before the whole flight is on stable storage.
+//!
+//! Invariants: an answer for each command, in their order; a command on data is answered when it, and all it can have
+//! read, is durable (I1); between `MULTI` and `EXEC` commands are kept up to a bound.
+
+mod answers;
+mod connection;
+mod information;
+mod options;
+
+pub(crate) use connection::COMMANDS;
+pub(crate) use options::system_time;
+pub use options::{Authenticate, Clock, Permission, SessionOptions, SystemClock};
+
+use crate::command::line::{Decoder, Line, ProtocolError};
+use crate::command::{self, ALONE, Command, OPEN, WRITE};
+use crate::failure::Failure;
+use crate::keyspace::Keyspace;
+use crate::reply::{Reply, Version};
+use crate::request::{Call, Request, Watched, What};
+use bytes::BytesMut;
+use sardonyx_base::random::{Random, system_random};
+use std::sync::Arc;
+
+/// Whether a connection goes on after a flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Continue {
+    /// It does.
+    More,
+    /// Send what was written, then close it.
+    Close,
+}
+
+/// Commands that were received together.
+#[derive(Debug, Default)]
+pub struct Flight {
+    lines: Vec<Line>,
+}
+
+impl Flight {
+    /// How many commands there are.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The commands, in their order.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+}
+
+/// One connection's session.
+#[derive(Debug)]
+pub struct Session {
+    keyspace: Arc<Keyspace>,
+    options: SessionOptions,
+    id: u64,
+    decoder: Decoder,
+    /// What was wrong behind the commands that were taken last.
+    failed: Option<ProtocolError>,
+    version: Version,
+    name: Vec<u8>,
+    permission: Option<Permission>,
+    /// Between `MULTI` and `EXEC`.
+    queue: Option<Queue>,
+    watched: Option<Watched>,
+    random: Random,
+}
+
+/// Commands that wait for `EXEC`.
+#[derive(Debug, Default)]
+struct Queue {
+    calls: Vec<Call>,
+    bytes: usize,
+    /// One of them was refused, so `EXEC` will be.
+    refused: bool,
+}
+
+impl Queue {
+    /// Keeps a command. Returns false if that would be more than so many bytes: `EXEC` will be refused.
+    fn push(&mut self, call: Call, bytes_max: usize) -> bool {
+        self.bytes += call.line.bytes() + size_of::<Call>();
+        if self.bytes > bytes_max {
+            self.refused = true;
+            self.calls.clear();
+            return false;
+        }
+        self.calls.push(call);
+        true
+    }
+}
+
+/// What becomes of a command.
+enum Planned {
+    Answered(Reply),
+    /// By the next outcome of the batch.
+    Asked,
+}
+
+impl Session {
+    /// A session of a new connection.
+    pub fn new(keyspace: Arc<Keyspace>, options: SessionOptions) -> Session {
+        let seed = options.seed.unwrap_or_else(system_random);
+        Session {
+            id: keyspace.next_session(),
+            decoder: Decoder::new(options.command_bytes_max),
+            failed: None,
+            version: Version::default(),
+            name: Vec::new(),
+            permission: options.permission_without_password(),
+            queue: None,
+            watched: None,
+            random: Random::new(seed),
+            keyspace,
+            options,
+        }
+    }
+
+    /// A number that no other session of the keyspace has.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Takes the whole commands from the front of what was received: as many as are there, up to the bounds of
+    /// [`SessionOptions`]. An empty flight asks for more bytes. If the flight is full there may be more commands; run it
+    /// and take again.
+    ///
+    /// # Errors
+    /// What is no command. Those before it were taken by the call before. Send
+    /// [`ProtocolError`]'s text behind `-ERR `, as [`Session::refuse`] writes it, and close the connection.
+    pub fn take(&mut self, input: &mut BytesMut) -> Result<Flight, ProtocolError> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        let mut flight = Flight::default();
+        let mut bytes = 0;
+        while flight.lines.len() < self.options.flight_commands_max
+            && bytes < self.options.flight_bytes_max
+        {
+            match self.decoder.next(input) {
+                Ok(Some(line)) => {
+                    bytes += line.bytes();
+                    flight.lines.push(line);
+                }
+                Ok(None) => break,
+                Err(error) if flight.is_empty() => return Err(error),
+                Err(error) => {
+                    self.failed = Some(error);
+                    break;
+                }
+            }
+        }
+        Ok(flight)
+    }
+
+    /// Writes the answer to what was no command.
+    pub fn refuse(&self, error: &ProtocolError, output: &mut BytesMut) {
+        Reply::Error(format!("ERR {error}")).write(self.version, output);
+    }
+
+    /// Whether what is received cannot be a command, now that the ones before are answered: [`Session::take`] will say
+    /// so, also without more bytes.
+    pub fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// Runs a flight and appends the answers, in order, when all of it is durable.
+    pub async fn run(&mut self, flight: Flight, output: &mut BytesMut) -> Continue {
+        let now = self.options.clock.now();
+        let mut requests = Vec::with_capacity(flight.lines.len());
+        let mut planned = Vec::with_capacity(flight.lines.len());
+        let mut end = Continue::More;
+        for line in flight.lines {
+            let (plan, close) = self.plan(line, now, &mut requests);
+            planned.push((plan, self.version));
+            if close {
+                end = Continue::Close;
+                break;
+            }
+        }
+        let mut outcomes = match requests.is_empty() {
+            true => Ok(Vec::new()),
+            false => self.keyspace.submit(requests, self.id).await,
+        }
+        .map(Vec::into_iter);
+        for (plan, version) in planned {
+            let reply = match plan {
+                Planned::Answered(reply) => reply,
+                Planned::Asked => match &mut outcomes {
+                    Ok(outcomes) => answers::of_outcome(outcomes.next()),
+                    Err(error) => {
+                        end = Continue::Close;
+                        answers::of_unknown_fate(error)
+                    }
+                },
+            };
+            reply.write(version, output);
+        }
+        end
+    }
+
+    /// What becomes of a command, and whether the connection ends with it.
+    fn plan(&mut self, line: Line, now: i64, requests: &mut Vec<Request>) -> (Planned, bool) {
+        let answered = |reply| (Planned::Answered(reply), false);
+        let command = match self.admit(&line) {
+            Ok(command) => command,
+            Err(failure) => {
+                if let Some(queue) = &mut self.queue {
+                    queue.refused = true;
+                }
+                return answered(Reply::Error(failure.to_string()));
+            }
+        };
+        let is_at_once = matches!(
+            command.name,
+            "multi" | "exec" | "discard" | "watch" | "quit" | "reset"
+        );
+        if let (Some(queue), false) = (&mut self.queue, is_at_once) {
+            let limit = self.options.transaction_bytes_max;
+            let reply = match queue.push(Call { command, line }, limit) {
+                true => Reply::Simple("QUEUED"),
+                false => Reply::Error(format!(
+                    "ERR more than {limit} bytes between MULTI and EXEC"
+                )),
+            };
+            return answered(reply);
+        }
+        if command.run.is_none() {
+            let planned = self.of_connection(command, &line, now, requests);
+            return (planned, command.name == "quit");
+        }
+        requests.push(self.request(What::One(Call { command, line }), now));
+        (Planned::Asked, false)
+    }
+
+    fn request(&mut self, what: What, now: i64) -> Request {
+        let seed = self.random.next();
+        Request { what, now, seed }
+    }
+
+    /// The command of a line, if it may be run.
+    fn admit(&self, line: &Line) -> Result<&'static Command, Failure> {
+        let Some(command) = command::find(line.part(0)) else {
+            return Err(unknown(line));
+        };
+        if self.permission.is_none() && !command.is(OPEN) {
+            return Err(Failure::Told("NOAUTH Authentication required."));
+        }
+        if !command.takes(line.len()) {
+            return Err(command.wrong_arguments());
+        }
+        if command.is(WRITE) && self.permission == Some(Permission::Read) {
+            let name = command.name;
+            return Err(Failure::Said(format!(
+                "NOPERM User has no permissions to run the '{name}' command"
+            )));
+        }
+        if self.queue.is_some() && command.is(ALONE) {
+            return Err(Failure::Told(
+                "ERR Command not allowed inside a transaction",
+            ));
+        }
+        Ok(command)
+    }
+}
+
+/// What Redis says of a command that it does not have.
+fn unknown(line: &Line) -> Failure {
+    const SHOWN_MAX: usize = 128;
+    let shown = |part: &[u8]| {
+        let part = &part[..part.len().min(SHOWN_MAX)];
+        String::from_utf8_lossy(part).into_owned()
+    };
+    let mut text = format!(
+        "ERR unknown command '{}', with args beginning with: ",
+        shown(line.part(0))
+    );
+    for part in line.parts(1) {
+        if text.len() > SHOWN_MAX * 2 {
+            break;
+        }
+        text.push_str(&format!("'{}' ", shown(part)));
+    }
+    Failure::Said(text)
+}

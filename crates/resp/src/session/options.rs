@@ -1,0 +1,98 @@
+//! What a session is given: bounds, the time, who may do what.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What a client may do once it has said who it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Permission {
+    /// Commands that change nothing.
+    Read,
+    /// All commands.
+    Write,
+}
+
+/// Tells who may do what by name and password.
+pub trait Authenticate: Send + Sync {
+    /// What this user may do; `None` if there is no such user, or the password is wrong. A client that gives no name is
+    /// `default`. It is called on the session's task and should not take long.
+    fn authenticate(&self, user: &[u8], password: &[u8]) -> Option<Permission>;
+}
+
+/// Tells the time.
+pub trait Clock: Send + Sync {
+    /// Milliseconds since 1970-01-01 00:00 UTC.
+    fn now(&self) -> i64;
+}
+
+/// The system's time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> i64 {
+        system_time()
+    }
+}
+
+/// The system's time, in milliseconds since 1970.
+pub(crate) fn system_time() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as i64)
+}
+
+/// What a session is given.
+#[derive(Clone)]
+pub struct SessionOptions {
+    /// The most bytes of one command (default 32 MiB).
+    pub command_bytes_max: usize,
+    /// The most commands of a flight (default 1,024): while they run, other sessions' wait.
+    pub flight_commands_max: usize,
+    /// After so many bytes of commands (default 16 MiB) a flight is full.
+    pub flight_bytes_max: usize,
+    /// The most bytes of commands between `MULTI` and `EXEC` (default 64 MiB).
+    pub transaction_bytes_max: usize,
+    /// The time (default: the system's).
+    pub clock: Arc<dyn Clock>,
+    /// Who may do what. Without one, everybody may do everything.
+    pub authentication: Option<Arc<dyn Authenticate>>,
+    /// Where random numbers begin, for tests (default: anywhere).
+    pub seed: Option<u64>,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        SessionOptions {
+            command_bytes_max: 32 << 20,
+            flight_commands_max: 1024,
+            flight_bytes_max: 16 << 20,
+            transaction_bytes_max: 64 << 20,
+            clock: Arc::new(SystemClock),
+            authentication: None,
+            seed: None,
+        }
+    }
+}
+
+impl SessionOptions {
+    /// What a client may do that has not said who it is.
+    pub(super) fn permission_without_password(&self) -> Option<Permission> {
+        match self.authentication {
+            Some(_) => None,
+            None => Some(Permission::Write),
+        }
+    }
+}
+
+impl fmt::Debug for SessionOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionOptions")
+            .field("command_bytes_max", &self.command_bytes_max)
+            .field("flight_commands_max", &self.flight_commands_max)
+            .field("flight_bytes_max", &self.flight_bytes_max)
+            .field("transaction_bytes_max", &self.transaction_bytes_max)
+            .field("authentication", &self.authentication.is_some())
+            .finish_non_exhaustive()
+    }
+}

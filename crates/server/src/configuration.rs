@@ -1,0 +1,280 @@
+//! A server's configuration as a file: TOML, with comments, every line of which may be left out.
+//!
+//! ```toml
+//! postgres = "127.0.0.1:5433"            # or a list; "off" for not at all; unix:PATH for a socket
+//! redis = "off"
+//! http = "127.0.0.1:8080"
+//!
+//! [tls]                                  # beside the file, if they are not absolute
+//! certificate = "cert.pem"
+//! key = "key.pem"
+//!
+//! [limits]
+//! connections = 20000
+//! greeting_seconds = 10
+//! unread_seconds = 60
+//! drain_seconds = 10
+//! slow_statement_milliseconds = 100
+//!
+//! [users.shop]
+//! password = "SCRAM-SHA-256$4096:…"      # as `sardonyx password` prints it
+//! tables = "read"                        # none, read, write or own
+//! keys = "none"                          # of Redis' clients: none, read or write; as tables, if it is not said
+//! ```
+//!
+//! What the command line and the environment say goes before it.
+
+use crate::options::{Endpoint, Limits, Options, OptionsError, Right, TlsFiles, User};
+use crate::scram::{ScramError, Verifier};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The longest configuration, in bytes.
+pub const CONFIGURATION_BYTES_MAX: u64 = 1 << 20;
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigurationError {
+    /// The file cannot be read.
+    #[error("{} cannot be read: {source}", file.display())]
+    Read {
+        /// Which.
+        file: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// It is too long.
+    #[error("{} has more than {CONFIGURATION_BYTES_MAX} bytes: it is no configuration", file.display())]
+    TooLong {
+        /// Which.
+        file: PathBuf,
+    },
+    /// It is no TOML, or has what is not known.
+    #[error("{}: {reason}", file.display())]
+    Parse {
+        /// Which.
+        file: PathBuf,
+        /// What is wrong, with its line.
+        reason: String,
+    },
+    /// A value in it cannot be.
+    #[error("{}: {name}: {source}", file.display())]
+    Value {
+        /// Which file.
+        file: PathBuf,
+        /// The value's name.
+        name: String,
+        /// What is wrong with it.
+        source: OptionsError,
+    },
+    /// A user's password is no verifier.
+    #[error("{}: the password of the user {user:?}: {source}; make one with `sardonyx password`", file.display())]
+    Password {
+        /// Which file.
+        file: PathBuf,
+        /// Whose.
+        user: String,
+        /// What is wrong with it.
+        source: ScramError,
+    },
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    postgres: Option<Endpoints>,
+    redis: Option<Endpoints>,
+    http: Option<Endpoints>,
+    tls: Option<TlsSection>,
+    limits: LimitsSection,
+    users: BTreeMap<String, UserSection>,
+}
+
+/// One, or a list.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Endpoints {
+    One(String),
+    Several(Vec<String>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TlsSection {
+    certificate: PathBuf,
+    key: PathBuf,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct LimitsSection {
+    connections: Option<usize>,
+    greeting_seconds: Option<u64>,
+    unread_seconds: Option<u64>,
+    drain_seconds: Option<u64>,
+    slow_statement_milliseconds: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UserSection {
+    password: String,
+    #[serde(default)]
+    tables: Option<String>,
+    #[serde(default)]
+    keys: Option<String>,
+}
+
+/// Reads a configuration.
+///
+/// # Errors
+/// What is wrong, and where. No error has a password.
+pub fn read(file: &Path) -> Result<Options, ConfigurationError> {
+    let failed = |source| ConfigurationError::Read {
+        file: file.into(),
+        source,
+    };
+    if std::fs::metadata(file).map_err(failed)?.len() > CONFIGURATION_BYTES_MAX {
+        return Err(ConfigurationError::TooLong { file: file.into() });
+    }
+    parse(&std::fs::read_to_string(file).map_err(failed)?, file)
+}
+
+/// Reads a configuration's text, as that of a file.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(text: &str, file: &Path) -> Result<Options, ConfigurationError> {
+    let read: File = toml::from_str(text).map_err(|error| ConfigurationError::Parse {
+        file: file.into(),
+        // Not the error's text, which shows the line, and with it what may be a password.
+        reason: match error.span() {
+            Some(span) => {
+                let line = text[..span.start.min(text.len())].matches('\n').count() + 1;
+                format!("line {line}: {}", error.message())
+            }
+            None => error.message().to_string(),
+        },
+    })?;
+    let value = |name: &str| {
+        let name = name.to_string();
+        move |source| ConfigurationError::Value {
+            file: file.into(),
+            name: name.clone(),
+            source,
+        }
+    };
+    let mut options = Options::default();
+    let places = [
+        ("postgres", read.postgres, &mut options.postgres),
+        ("redis", read.redis, &mut options.redis),
+        ("http", read.http, &mut options.http),
+    ];
+    for (name, given, place) in places {
+        let texts = match given {
+            None => continue,
+            Some(Endpoints::One(text)) => vec![text],
+            Some(Endpoints::Several(texts)) => texts,
+        };
+        *place = endpoints(&texts).map_err(value(name))?;
+    }
+    let beside = |path: PathBuf| file.parent().unwrap_or(Path::new("")).join(path);
+    options.tls = read.tls.map(|tls| TlsFiles {
+        certificate: beside(tls.certificate),
+        key: beside(tls.key),
+    });
+    let (limits, said) = (&mut options.limits, read.limits);
+    *limits = Limits {
+        connections_max: said.connections.unwrap_or(limits.connections_max),
+        greeting: seconds(said.greeting_seconds, limits.greeting),
+        unread: seconds(said.unread_seconds, limits.unread),
+        drain: seconds(said.drain_seconds, limits.drain),
+        slow_statement: said
+            .slow_statement_milliseconds
+            .map_or(limits.slow_statement, Duration::from_millis),
+    };
+    for (name, section) in read.users {
+        let verifier: Result<Verifier, _> = section.password.parse();
+        let verifier = verifier.map_err(|source| ConfigurationError::Password {
+            file: file.into(),
+            user: name.clone(),
+            source,
+        })?;
+        let right = |text: &str| {
+            text.parse::<Right>()
+                .map_err(value(&format!("users.{name}")))
+        };
+        let tables = section.tables.as_deref().map_or(Ok(Right::Own), &right)?;
+        let user = User {
+            verifier,
+            tables,
+            keys: section.keys.as_deref().map_or(Ok(tables), right)?,
+        };
+        options.users.insert(name, user);
+    }
+    Ok(options)
+}
+
+/// Endpoints as they are written: `off` alone is none.
+///
+/// # Errors
+/// [`OptionsError::Endpoint`].
+pub fn endpoints(texts: &[String]) -> Result<Vec<Endpoint>, OptionsError> {
+    match texts {
+        [text] if text == "off" => Ok(Vec::new()),
+        _ => texts.iter().map(|text| text.parse()).collect(),
+    }
+}
+
+fn seconds(said: Option<u64>, usual: Duration) -> Duration {
+    said.map_or(usual, Duration::from_secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Options, String> {
+        parse(text, Path::new("/etc/sardonyx/server.toml")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_whole_configuration() {
+        let verifier = Verifier::of_password("pencil").unwrap();
+        let text = format!(
+            "# comment\npostgres = [\"127.0.0.1:1\", \"unix:/run/sdx\"]\nredis = \"off\"\n\
+             [tls]\ncertificate = \"cert.pem\"\nkey = \"/k/key.pem\"\n[limits]\nconnections = 7\n\
+             [users.shop]\npassword = \"{verifier}\"\ntables = \"read\"\nkeys = \"write\"\n"
+        );
+        let options = parsed(&text).unwrap();
+        assert_eq!(options.postgres.len(), 2);
+        assert!(options.redis.is_empty() && !options.http.is_empty());
+        let tls = options.tls.unwrap();
+        assert_eq!(tls.certificate, Path::new("/etc/sardonyx/cert.pem"));
+        assert_eq!(tls.key, Path::new("/k/key.pem"));
+        assert_eq!(options.limits.connections_max, 7);
+        let shop = &options.users["shop"];
+        assert_eq!((shop.tables, shop.keys), (Right::Read, Right::Write));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place_and_without_passwords() {
+        let said = parsed("postgres = \"x\"").unwrap_err();
+        assert!(
+            said.contains("server.toml: postgres: \"x\" is no address"),
+            "{said}"
+        );
+        let said = parsed("\nports = 1").unwrap_err();
+        assert!(said.contains("line 2") && said.contains("ports"), "{said}");
+        let said = parsed("[users.ada]\npassword = \"hunter2\"").unwrap_err();
+        assert!(
+            said.contains("sardonyx password") && !said.contains("hunter2"),
+            "{said}"
+        );
+        let said = parsed("[users.ada]\npassword = \"hunter2\nx").unwrap_err();
+        assert!(!said.contains("hunter2"), "{said}");
+    }
+}

@@ -1,0 +1,335 @@
+//! The metrics: a [`State`] by the names that Prometheus, the dashboard and the alert rules know
+//! (`observability/`).
+//!
+//! Names by Prometheus' rules: the prefix `sardonyx_`, base units, `_total` for what goes up only. A name never changes
+//! its meaning: dashboards of others stand on it.
+
+use super::exposition::{Exposition, Format, Kind};
+use crate::metrics::ERROR_CLASSES;
+use crate::state::State;
+
+/// All metrics of a state.
+pub fn write(state: &State, format: Format) -> String {
+    let mut out = Exposition::new(format);
+    server(state, &mut out);
+    log(state, &mut out);
+    checkpoint(state, &mut out);
+    tables(state, &mut out);
+    clients(state, &mut out);
+    out.finish()
+}
+
+fn server(state: &State, out: &mut Exposition) {
+    out.family(Kind::Info, "sardonyx_build", "The program.");
+    out.sample(&[("version", state.version.as_str())], 1_u64);
+    out.gauge(
+        "sardonyx_uptime_seconds",
+        "For how long the server has run.",
+        state.uptime_seconds,
+    );
+    out.gauge(
+        "sardonyx_ready",
+        "Whether clients can be served, as /readyz says.",
+        state.readiness.ready,
+    );
+    out.gauge(
+        "sardonyx_recovery_seconds",
+        "How long recovery took when the database was opened.",
+        state.recovery.seconds,
+    );
+    out.gauge(
+        "sardonyx_index_rebuild_seconds",
+        "How long rebuilding the indexes took when the database was opened.",
+        state.recovery.index_seconds,
+    );
+    out.family(
+        Kind::Counter,
+        "sardonyx_stage_busy_seconds",
+        "For how long a stage was busy, summed over its threads; logging includes waiting for the disk.",
+    );
+    for (stage, seconds) in state.stages.named() {
+        out.sample(&[("stage", stage)], seconds);
+    }
+}
+
+fn log(state: &State, out: &mut Exposition) {
+    let log = &state.log;
+    let counters = [
+        (
+            "sardonyx_transactions",
+            "Transactions committed that changed something.",
+            state.transactions,
+        ),
+        (
+            "sardonyx_log_groups",
+            "Groups of transactions written to the log, each by one write and one sync.",
+            log.groups,
+        ),
+        (
+            "sardonyx_log_payload_bytes",
+            "Bytes of redo records.",
+            log.payload_bytes,
+        ),
+        (
+            "sardonyx_log_written_bytes",
+            "Bytes written to the log, headers and padding included.",
+            log.written_bytes,
+        ),
+    ];
+    for (name, help, value) in counters {
+        out.counter(name, help, value);
+    }
+    out.family(
+        Kind::Histogram,
+        "sardonyx_log_write_seconds",
+        "How long it took to write a group to the log, sync included.",
+    );
+    out.histogram(&[], &log.write);
+    out.gauge(
+        "sardonyx_log_largest_group_transactions",
+        "The most transactions in one group since the opening.",
+        log.largest_group,
+    );
+    out.gauge(
+        "sardonyx_log_outstanding_groups",
+        "Groups that are sealed and not durable yet.",
+        log.outstanding_groups,
+    );
+    out.gauge(
+        "sardonyx_log_poisoned",
+        "Whether an error closed the log, so that nothing is committed any more.",
+        log.poisoned,
+    );
+}
+
+fn checkpoint(state: &State, out: &mut Exposition) {
+    let checkpoint = &state.checkpoint;
+    let counters = [
+        (
+            "sardonyx_checkpoints",
+            "Checkpoints completed.",
+            checkpoint.completed,
+        ),
+        (
+            "sardonyx_checkpoint_blocks",
+            "Blocks written to the backup.",
+            checkpoint.blocks,
+        ),
+        (
+            "sardonyx_checkpoint_written_bytes",
+            "Bytes written to the backup.",
+            checkpoint.written_bytes,
+        ),
+    ];
+    for (name, help, value) in counters {
+        out.counter(name, help, value);
+    }
+    out.counter(
+        "sardonyx_checkpoint_writeout_seconds",
+        "Time from the beginning to the end of checkpoints.",
+        checkpoint.writeout_seconds,
+    );
+    out.gauge(
+        "sardonyx_checkpoint_running",
+        "Whether a checkpoint is being written.",
+        checkpoint.running,
+    );
+    out.gauge(
+        "sardonyx_checkpoint_stopped",
+        "Whether checkpointing stopped for good, or the standby that has it is away.",
+        checkpoint.stopped,
+    );
+    out.gauge(
+        "sardonyx_checkpoint_waiting_seconds",
+        "For how long a checkpoint has been waiting for room on the disk; 0 if none is.",
+        checkpoint.waiting_seconds.unwrap_or(0.0),
+    );
+    out.gauge(
+        "sardonyx_checkpoint_lag_bytes",
+        "The log that a recovery would have to read now.",
+        checkpoint.lag_bytes,
+    );
+    out.gauge(
+        "sardonyx_checkpoint_lag_transactions",
+        "Transactions in the log that a recovery would have to read now.",
+        checkpoint.lag_transactions,
+    );
+    if let Some(standby) = &state.standby {
+        out.gauge(
+            "sardonyx_standby_connected",
+            "Whether the standby is there.",
+            standby.connected,
+        );
+        out.gauge(
+            "sardonyx_standby_lag_bytes",
+            "The log that the standby has not applied yet.",
+            standby.lag_bytes,
+        );
+    }
+}
+
+fn tables(state: &State, out: &mut Exposition) {
+    out.family(
+        Kind::Gauge,
+        "sardonyx_memory_bytes",
+        "Memory by what it is used for.",
+    );
+    out.sample(&[("used_for", "pages")], state.memory.pages);
+    out.sample(&[("used_for", "indexes")], state.memory.indexes);
+    out.gauge(
+        "sardonyx_tables",
+        "How many tables there are.",
+        state.tables_total,
+    );
+    out.family(
+        Kind::Gauge,
+        "sardonyx_table_rows",
+        "Rows of a table; of the largest tables.",
+    );
+    for table in &state.tables {
+        out.sample(&[("table", table.name.as_str())], table.rows);
+    }
+    out.family(
+        Kind::Gauge,
+        "sardonyx_table_bytes",
+        "Bytes of the pages that a table uses; of the largest tables.",
+    );
+    for table in &state.tables {
+        out.sample(&[("table", table.name.as_str())], table.bytes);
+    }
+}
+
+fn clients(state: &State, out: &mut Exposition) {
+    let clients = &state.clients;
+    out.family(
+        Kind::Gauge,
+        "sardonyx_connections",
+        "Connections that are open.",
+    );
+    for of in clients {
+        out.sample(&[("protocol", of.protocol.as_str())], of.open);
+    }
+    out.family(
+        Kind::Counter,
+        "sardonyx_connections_opened",
+        "Connections that were opened.",
+    );
+    for of in clients {
+        out.sample(&[("protocol", of.protocol.as_str())], of.opened);
+    }
+    out.counter(
+        "sardonyx_connections_refused",
+        "Clients that were not let in: too many, or not known.",
+        state.refused,
+    );
+    out.family(
+        Kind::Counter,
+        "sardonyx_statements",
+        "Statements and commands of clients.",
+    );
+    for of in clients {
+        out.sample(&[("protocol", of.protocol.as_str())], of.statements);
+    }
+    out.family(
+        Kind::Histogram,
+        "sardonyx_flight_seconds",
+        "How long flights took: what a client sent together, until its last answer was written.",
+    );
+    for of in clients {
+        out.histogram(&[("protocol", of.protocol.as_str())], &of.flights);
+    }
+    out.family(
+        Kind::Counter,
+        "sardonyx_errors",
+        "Errors that clients were told, by the class of their SQLSTATE.",
+    );
+    for class in ERROR_CLASSES {
+        // Those without any, too: a rate needs to see the first.
+        let told = state.errors.iter().find(|errors| errors.class == class);
+        out.sample(&[("class", class)], told.map_or(0, |errors| errors.count));
+    }
+    out.counter(
+        "sardonyx_slow_statements",
+        "Statements that took longer than the configured time.",
+        state.slow_total,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::{Histogram, Standby, Table};
+    use std::collections::BTreeSet;
+
+    fn full() -> State {
+        let mut state = State {
+            standby: Some(Standby::default()),
+            ..State::default()
+        };
+        state.log.write = Histogram {
+            bounds: vec![0.1],
+            classes: vec![1, 2],
+            sum: 3.5,
+        };
+        state.tables.push(Table {
+            name: "x\"\n".into(),
+            rows: 3,
+            bytes: 4096,
+        });
+        state.clients.push(crate::state::Clients {
+            protocol: "postgres".into(),
+            flights: state.log.write.clone(),
+            ..Default::default()
+        });
+        state
+    }
+
+    /// The names of the series of a text.
+    fn names(text: &str) -> BTreeSet<&str> {
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        lines
+            .filter_map(|line| line.split(['{', ' ']).next())
+            .collect()
+    }
+
+    /// What looks like a metric's name in a text.
+    fn named(text: &str) -> BTreeSet<&str> {
+        let is_of_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        let words = text.split(|character| !is_of_name(character));
+        words.filter(|word| word.starts_with("sardonyx_")).collect()
+    }
+
+    #[test]
+    fn the_dashboard_and_the_rules_name_what_is_there() {
+        let written = write(&full(), Format::OpenMetrics);
+        let there = names(&written);
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../observability/");
+        for file in ["grafana-dashboard.json", "prometheus-rules.yml"] {
+            let text = std::fs::read_to_string(format!("{folder}{file}")).unwrap();
+            let wanted = named(&text);
+            assert!(wanted.len() > 5, "{file} names hardly anything");
+            let missing: Vec<_> = wanted.difference(&there).collect();
+            assert!(
+                missing.is_empty(),
+                "{file} names {missing:?}, which is not there"
+            );
+        }
+    }
+
+    #[test]
+    fn every_series_is_told_once_and_what_tables_are_called_breaks_nothing() {
+        let written = write(&full(), Format::OpenMetrics);
+        assert!(
+            written.contains("sardonyx_table_rows{table=\"x\\\"\\n\"} 3\n"),
+            "{written}"
+        );
+        let series = written.lines().filter(|line| !line.starts_with('#'));
+        let series: Vec<&str> = series
+            .filter_map(|line| line.rsplit_once(' '))
+            .map(|(one, _)| one)
+            .collect();
+        assert_eq!(series.iter().collect::<BTreeSet<_>>().len(), series.len());
+        let helped = written.matches("# HELP ").count();
+        assert_eq!(helped, written.matches("# TYPE ").count());
+    }
+}

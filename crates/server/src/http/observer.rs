@@ -1,0 +1,135 @@
+//! The state, read once for all who ask for it at the same time.
+//!
+//! Reading takes a turn of the serial stage. However many ask, and however often, that is done by one thread at a time
+//! and at most once in [`FRESH`]. Who would have to wait for a long transaction gives up after [`PATIENCE`]; the
+//! reading goes on, and the next who asks gets it.
+
+use crate::metrics::Metrics;
+use crate::state::State;
+use sardonyx::Tables;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{Mutex, watch};
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::timeout;
+
+/// For so long a state is given to all who ask.
+pub const FRESH: Duration = Duration::from_millis(100);
+/// For so long a client waits for one.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Reads states.
+#[derive(Debug)]
+pub struct Observer {
+    tables: Arc<Tables>,
+    metrics: Arc<Metrics>,
+    started: Instant,
+    stop: watch::Receiver<bool>,
+    latest: Mutex<Latest>,
+}
+
+#[derive(Debug, Default)]
+struct Latest {
+    state: Option<(Instant, Arc<State>)>,
+    /// One that is being read, whoever waits for it.
+    reading: Option<JoinHandle<State>>,
+}
+
+impl Observer {
+    /// Of a server that starts now, and stops when `stop` says so.
+    pub fn new(tables: Arc<Tables>, metrics: Arc<Metrics>, stop: watch::Receiver<bool>) -> Self {
+        Observer {
+            tables,
+            metrics,
+            started: Instant::now(),
+            stop,
+            latest: Mutex::default(),
+        }
+    }
+
+    /// The database.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// What the server counts.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Whether the server is being stopped.
+    pub fn is_stopping(&self) -> bool {
+        *self.stop.borrow()
+    }
+
+    /// Tells when the server is to stop.
+    pub fn stop(&self) -> watch::Receiver<bool> {
+        self.stop.clone()
+    }
+
+    /// The state, at most [`FRESH`] old; `None` if it could not be had in time.
+    pub async fn state(&self) -> Option<Arc<State>> {
+        timeout(PATIENCE, self.read()).await.ok().flatten()
+    }
+
+    async fn read(&self) -> Option<Arc<State>> {
+        let mut latest = self.latest.lock().await;
+        if let Some((read_at, state)) = &latest.state
+            && read_at.elapsed() < FRESH
+        {
+            return Some(state.clone());
+        }
+        let reading = latest.reading.get_or_insert_with(|| self.begin());
+        let state = reading.await;
+        latest.reading = None;
+        let state = Arc::new(state.ok()?);
+        latest.state = Some((Instant::now(), state.clone()));
+        Some(state)
+    }
+
+    fn begin(&self) -> JoinHandle<State> {
+        let (tables, metrics) = (self.tables.clone(), self.metrics.clone());
+        let (started, is_stopping) = (self.started, self.is_stopping());
+        spawn_blocking(move || State::read(&tables, &metrics, started, is_stopping))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_while_a_transaction_runs_gives_up_and_the_next_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let tables = Arc::new(Tables::open(directory.path().join("x.sdx")).unwrap());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let (_stop, stopped) = watch::channel(false);
+        let observer = Observer::new(tables.clone(), Arc::default(), stopped);
+        let (began, wait_for_begin) = std::sync::mpsc::channel();
+        let (end, wait_for_end) = std::sync::mpsc::channel::<()>();
+        let long = std::thread::spawn(move || {
+            tables.run(|_| {
+                began.send(()).unwrap();
+                let _ = wait_for_end.recv();
+                Ok(())
+            })
+        });
+        wait_for_begin.recv().unwrap();
+        // One look, and it is given up.
+        let nothing = runtime.block_on(async {
+            tokio::select! {
+                biased;
+                state = observer.read() => state,
+                () = std::future::ready(()) => None,
+            }
+        });
+        assert_eq!(nothing, None);
+        end.send(()).unwrap();
+        long.join().unwrap().unwrap();
+        let state = runtime.block_on(observer.read()).unwrap();
+        let same = runtime.block_on(observer.read()).unwrap();
+        assert!(Arc::ptr_eq(&state, &same));
+    }
+}

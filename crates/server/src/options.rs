@@ -1,0 +1,308 @@
+//! How a server is started, and what is refused before it is.
+//!
+//! Invariant: an address that others can reach is served only to users with a password ([`Options::check`]); by default
+//! there is none, and nothing but this host can connect.
+
+use crate::scram::Verifier;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// How a server is started.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where PostgreSQL's clients are served.
+    pub postgres: Vec<Endpoint>,
+    /// Where Redis' clients are served.
+    pub redis: Vec<Endpoint>,
+    /// Where metrics and the page are.
+    pub http: Vec<Endpoint>,
+    /// Certificate and key, with which TLS is offered.
+    pub tls: Option<TlsFiles>,
+    /// Who may connect. Without any, everybody of this host.
+    pub users: BTreeMap<String, User>,
+    /// The bounds.
+    pub limits: Limits,
+}
+
+/// PEM files of a server.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TlsFiles {
+    /// Its certificate, and those between it and the CA.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+}
+
+/// A user.
+#[derive(Clone, Debug)]
+pub struct User {
+    /// What is known of the password.
+    pub verifier: Verifier,
+    /// What the user may do with tables.
+    pub tables: Right,
+    /// What the user may do with the keys of Redis' clients.
+    pub keys: Right,
+}
+
+/// What a user may do.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Right {
+    /// Nothing.
+    None,
+    /// Read.
+    Read,
+    /// Change what is there, too.
+    Write,
+    /// Create, change and drop tables, too.
+    #[default]
+    Own,
+}
+
+/// The bounds of a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Connections at once, of all protocols.
+    pub connections_max: usize,
+    /// For how long a client may take to show who it is.
+    pub greeting: Duration,
+    /// For how long it may not take what was sent to it.
+    pub unread: Duration,
+    /// For how long those that work may go on when the server is to stop.
+    pub drain: Duration,
+    /// A statement that takes longer is told of.
+    pub slow_statement: Duration,
+}
+
+impl Default for Limits {
+    /// 20,000 connections; 10 s, 60 s, 10 s; 100 ms.
+    fn default() -> Self {
+        Limits {
+            connections_max: 20_000,
+            greeting: Duration::from_secs(10),
+            unread: Duration::from_secs(60),
+            drain: Duration::from_secs(10),
+            slow_statement: Duration::from_millis(100),
+        }
+    }
+}
+
+impl Default for Options {
+    /// On this host alone: PostgreSQL's clients at port 5433, Redis' at 6380, HTTP at 8080.
+    fn default() -> Self {
+        let here = |port| vec![Endpoint::Tcp(SocketAddr::from(([127, 0, 0, 1], port)))];
+        Options {
+            postgres: here(5433),
+            redis: here(6380),
+            http: here(8080),
+            tls: None,
+            users: BTreeMap::new(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl User {
+    /// Whether the user may read everything.
+    pub fn may_read_all(&self) -> bool {
+        self.tables.min(self.keys) >= Right::Read
+    }
+}
+
+/// Where clients are served.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Endpoint {
+    /// An address of TCP.
+    Tcp(SocketAddr),
+    /// A socket in the file system.
+    Unix(PathBuf),
+}
+
+impl Endpoint {
+    /// Whether only this host reaches it.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Endpoint::Tcp(address) => match address.ip() {
+                IpAddr::V6(ip) => ip.to_canonical().is_loopback(),
+                IpAddr::V4(ip) => ip.is_loopback(),
+            },
+            Endpoint::Unix(_) => true,
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Endpoint::Tcp(address) => address.fmt(f),
+            Endpoint::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// Why an option cannot be.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OptionsError {
+    /// A text names no endpoint.
+    #[error("{text:?} is no address: write HOST:PORT with an IP address, or unix:PATH")]
+    Endpoint {
+        /// What was given.
+        text: String,
+    },
+    /// Others could connect, and nobody would be asked for a password.
+    #[error(
+        "{endpoint} can be reached from other hosts, and no users are configured: configure some, or listen at 127.0.0.1"
+    )]
+    Unprotected {
+        /// Where.
+        endpoint: Endpoint,
+    },
+    /// Redis' and HTTP's clients send their password as it is.
+    #[error(
+        "{endpoint} can be reached from other hosts, where passwords would go unencrypted: configure TLS"
+    )]
+    Unencrypted {
+        /// Where.
+        endpoint: Endpoint,
+    },
+    /// Nothing is served.
+    #[error("nothing is served: give at least one of the protocols an address")]
+    Nothing,
+    /// A right is unknown.
+    #[error("{text:?} is no right: write none, read, write or own")]
+    Right {
+        /// What was given.
+        text: String,
+    },
+}
+
+impl FromStr for Endpoint {
+    type Err = OptionsError;
+
+    fn from_str(text: &str) -> Result<Self, OptionsError> {
+        if let Some(path) = text.strip_prefix("unix:") {
+            return Ok(Endpoint::Unix(path.into()));
+        }
+        // A port alone, or localhost, is of this host.
+        let numeric = match text.strip_prefix("localhost:").or(text.strip_prefix(':')) {
+            Some(port) => format!("127.0.0.1:{port}"),
+            None => text.to_string(),
+        };
+        let address = numeric.parse().map_err(|_| OptionsError::Endpoint {
+            text: text.to_string(),
+        })?;
+        Ok(Endpoint::Tcp(address))
+    }
+}
+
+impl FromStr for Right {
+    type Err = OptionsError;
+
+    fn from_str(text: &str) -> Result<Self, OptionsError> {
+        match text {
+            "none" => Ok(Right::None),
+            "read" => Ok(Right::Read),
+            "write" => Ok(Right::Write),
+            "own" => Ok(Right::Own),
+            _ => Err(OptionsError::Right {
+                text: text.to_string(),
+            }),
+        }
+    }
+}
+
+impl Options {
+    /// Whether a server may be started with these.
+    ///
+    /// # Errors
+    /// [`OptionsError::Unprotected`], [`OptionsError::Unencrypted`], [`OptionsError::Nothing`].
+    pub fn check(&self) -> Result<(), OptionsError> {
+        let plain = self.redis.iter().chain(&self.http);
+        let all = self.postgres.iter().chain(plain.clone());
+        if all.clone().next().is_none() {
+            return Err(OptionsError::Nothing);
+        }
+        let reached = |endpoint: &&Endpoint| !endpoint.is_local();
+        if let Some(endpoint) = all.clone().find(reached).filter(|_| self.users.is_empty()) {
+            return Err(OptionsError::Unprotected {
+                endpoint: endpoint.clone(),
+            });
+        }
+        if let Some(endpoint) = plain.clone().find(reached).filter(|_| self.tls.is_none()) {
+            return Err(OptionsError::Unencrypted {
+                endpoint: endpoint.clone(),
+            });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listening_at(endpoint: &str) -> Options {
+        Options {
+            postgres: vec![endpoint.parse().unwrap()],
+            ..Options::default()
+        }
+    }
+
+    #[test]
+    fn others_are_served_only_with_a_password() {
+        assert_eq!(Options::default().check(), Ok(()));
+        for local in [
+            "127.0.0.1:1",
+            "[::1]:1",
+            "unix:/run/x",
+            ":5433",
+            "localhost:1",
+        ] {
+            assert_eq!(listening_at(local).check(), Ok(()), "{local}");
+        }
+        for reached in ["0.0.0.0:1", "[::]:1", "192.0.2.1:1", "[::ffff:192.0.2.1]:1"] {
+            let mut options = listening_at(reached);
+            let error = options.check().unwrap_err();
+            assert!(matches!(error, OptionsError::Unprotected { .. }), "{error}");
+            let user = User {
+                verifier: Verifier::of_nobody("ada", &[0; 32]),
+                tables: Right::Own,
+                keys: Right::Own,
+            };
+            options.users.insert("ada".into(), user);
+            assert_eq!(options.check(), Ok(()));
+            options.redis = options.postgres.clone();
+            let error = options.check().unwrap_err();
+            assert!(matches!(error, OptionsError::Unencrypted { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn who_may_not_read_all_is_not_told_of_all() {
+        let user = |tables, keys| User {
+            verifier: Verifier::of_nobody("ada", &[0; 32]),
+            tables,
+            keys,
+        };
+        assert!(user(Right::Read, Right::Own).may_read_all());
+        assert!(!user(Right::Own, Right::None).may_read_all());
+        assert!(!user(Right::None, Right::Read).may_read_all());
+    }
+
+    #[test]
+    fn what_is_no_endpoint_is_refused() {
+        for text in [
+            "",
+            "db.example",
+            "1.2.3.4",
+            "1.2.3.4:99999",
+            "example.org:1",
+        ] {
+            assert!(text.parse::<Endpoint>().is_err(), "{text}");
+        }
+    }
+}

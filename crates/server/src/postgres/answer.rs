@@ -1,0 +1,281 @@
+//! Messages to PostgreSQL's clients, written into the bytes that are to be sent.
+//!
+//! "Message Formats" in PostgreSQL's documentation. Each is a byte of kind and its length, which is filled in when its
+//! end is known; a row is written value by value, so that nothing stands between a table and the socket.
+
+use super::format;
+use super::message::{Codes, Format};
+use bytes::{BufMut, BytesMut};
+use sardonyx::schema::Value;
+use sardonyx_sql::{Notice, ResultColumn, SqlError, SqlType, TransactionStatus};
+
+/// The bytes that are to be sent.
+#[derive(Debug)]
+pub struct Answers<'a>(pub &'a mut BytesMut);
+
+/// Memory for a value's text, kept from row to row.
+#[derive(Debug, Default)]
+pub struct Scratch(String);
+
+/// How grave an error is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Severity {
+    /// The statement failed.
+    Error,
+    /// The connection ends.
+    Fatal,
+}
+
+impl Answers<'_> {
+    /// A message of a kind, whose body is written by a function.
+    fn message(&mut self, kind: u8, body: impl FnOnce(&mut BytesMut)) {
+        self.0.put_u8(kind);
+        let start = self.0.len();
+        self.0.put_u32(0);
+        body(self.0);
+        let length = (self.0.len() - start) as u32;
+        self.0[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    }
+
+    /// The client is who it says.
+    pub fn authenticated(&mut self) {
+        self.message(b'R', |body| body.put_u32(0));
+    }
+
+    /// The client is to show who it is, by one of these mechanisms of SASL.
+    pub fn sasl(&mut self, mechanisms: &[&str]) {
+        self.message(b'R', |body| {
+            body.put_u32(10);
+            mechanisms
+                .iter()
+                .for_each(|mechanism| text(body, mechanism));
+            body.put_u8(0);
+        });
+    }
+
+    /// A step of SASL.
+    pub fn sasl_continue(&mut self, data: &[u8]) {
+        self.message(b'R', |body| {
+            body.put_u32(11);
+            body.put_slice(data);
+        });
+    }
+
+    /// The last step of SASL.
+    pub fn sasl_final(&mut self, data: &[u8]) {
+        self.message(b'R', |body| {
+            body.put_u32(12);
+            body.put_slice(data);
+        });
+    }
+
+    /// A parameter of the session, as it is now.
+    pub fn parameter(&mut self, name: &str, value: &str) {
+        self.message(b'S', |body| {
+            text(body, name);
+            text(body, value);
+        });
+    }
+
+    /// What cancels this session's statements.
+    pub fn cancel_key(&mut self, process: u32, secret: &[u8]) {
+        self.message(b'K', |body| {
+            body.put_u32(process);
+            body.put_slice(secret);
+        });
+    }
+
+    /// The newest minor version of the protocol that is spoken here, and what of the startup is unknown.
+    pub fn negotiate(&mut self, minor: u32, unknown: &[&str]) {
+        self.message(b'v', |body| {
+            body.put_u32(minor);
+            body.put_u32(unknown.len() as u32);
+            unknown.iter().for_each(|name| text(body, name));
+        });
+    }
+
+    /// The next statement may come.
+    pub fn ready(&mut self, status: TransactionStatus) {
+        let status = match status {
+            TransactionStatus::Idle => b'I',
+            TransactionStatus::Open => b'T',
+            TransactionStatus::Failed => b'E',
+        };
+        self.message(b'Z', |body| body.put_u8(status));
+    }
+
+    /// A statement was prepared.
+    pub fn parsed(&mut self) {
+        self.message(b'1', |_| ());
+    }
+
+    /// A portal was made.
+    pub fn bound(&mut self) {
+        self.message(b'2', |_| ());
+    }
+
+    /// A statement or portal is gone.
+    pub fn closed(&mut self) {
+        self.message(b'3', |_| ());
+    }
+
+    /// There are no rows to describe.
+    pub fn no_data(&mut self) {
+        self.message(b'n', |_| ());
+    }
+
+    /// A text without a statement was run.
+    pub fn empty(&mut self) {
+        self.message(b'I', |_| ());
+    }
+
+    /// The portal has more rows.
+    pub fn suspended(&mut self) {
+        self.message(b's', |_| ());
+    }
+
+    /// The types of a statement's parameters.
+    pub fn parameters(&mut self, types: &[SqlType]) {
+        self.message(b't', |body| {
+            body.put_u16(types.len() as u16);
+            types.iter().for_each(|kind| body.put_u32(kind.oid()));
+        });
+    }
+
+    /// The columns of a result, in the formats that were asked for.
+    pub fn columns(&mut self, columns: &[ResultColumn], formats: Codes<'_, 2>) {
+        self.message(b'T', |body| {
+            body.put_u16(columns.len() as u16);
+            for (place, column) in columns.iter().enumerate() {
+                text(body, &column.name);
+                body.put_u32(column.table);
+                body.put_i16(column.column);
+                body.put_u32(column.spec.kind.oid());
+                body.put_i16(column.spec.kind.size());
+                body.put_i32(column.spec.modifier);
+                body.put_i16(formats.format_at(place) as i16);
+            }
+        });
+    }
+
+    /// A row of a result.
+    pub fn row(
+        &mut self,
+        columns: &[ResultColumn],
+        formats: Codes<'_, 2>,
+        values: &[Value],
+        scratch: &mut Scratch,
+    ) {
+        self.message(b'D', |body| {
+            body.put_u16(columns.len() as u16);
+            for (place, (column, value)) in columns.iter().zip(values).enumerate() {
+                if *value == Value::Null {
+                    body.put_i32(-1);
+                    continue;
+                }
+                let start = body.len();
+                body.put_u32(0);
+                match formats.format_at(place) {
+                    Format::Text => {
+                        format::write_text(column.spec.kind, value, &mut scratch.0, body)
+                    }
+                    Format::Binary => {
+                        format::write_binary(column.spec.kind, value, &mut scratch.0, body);
+                    }
+                }
+                let length = (body.len() - start - 4) as u32;
+                body[start..start + 4].copy_from_slice(&length.to_be_bytes());
+            }
+        });
+    }
+
+    /// A statement is done.
+    pub fn complete(&mut self, tag: &impl std::fmt::Display) {
+        self.message(b'C', |body| {
+            use std::fmt::Write;
+            // Writing to memory does not fail.
+            let _ = write!(body, "{tag}");
+            body.put_u8(0);
+        });
+    }
+
+    /// Data is to be copied in: so many columns, in this format.
+    pub fn copy_in(&mut self, columns: usize, format: Format) {
+        self.copy(b'G', columns, format);
+    }
+
+    /// Data is copied out: so many columns, in this format.
+    pub fn copy_out(&mut self, columns: usize, format: Format) {
+        self.copy(b'H', columns, format);
+    }
+
+    fn copy(&mut self, kind: u8, columns: usize, format: Format) {
+        self.message(kind, |body| {
+            body.put_u8(format as u8);
+            body.put_u16(columns as u16);
+            (0..columns).for_each(|_| body.put_i16(format as i16));
+        });
+    }
+
+    /// A piece of what is copied out.
+    pub fn copy_data(&mut self, data: &[u8]) {
+        self.message(b'd', |body| body.put_slice(data));
+    }
+
+    /// The end of what is copied out.
+    pub fn copy_done(&mut self) {
+        self.message(b'c', |_| ());
+    }
+
+    /// An error.
+    pub fn error(&mut self, severity: Severity, error: &SqlError) {
+        let severity = match severity {
+            Severity::Error => "ERROR",
+            Severity::Fatal => "FATAL",
+        };
+        self.message(b'E', |body| {
+            field(body, b'S', severity);
+            field(body, b'V', severity);
+            field(body, b'C', error.code);
+            field(body, b'M', &error.message);
+            let others = [
+                (b'D', &error.detail),
+                (b'H', &error.hint),
+                (b't', &error.table),
+                (b'c', &error.column),
+                (b'n', &error.constraint),
+            ];
+            for (code, value) in others {
+                if let Some(value) = value {
+                    field(body, code, value);
+                }
+            }
+            if let Some(position) = error.position {
+                field(body, b'P', &position.to_string());
+            }
+            body.put_u8(0);
+        });
+    }
+
+    /// What a client may want to know.
+    pub fn notice(&mut self, notice: &Notice) {
+        self.message(b'N', |body| {
+            field(body, b'S', notice.severity);
+            field(body, b'V', notice.severity);
+            field(body, b'C', notice.code);
+            field(body, b'M', &notice.message);
+            body.put_u8(0);
+        });
+    }
+}
+
+/// A text that ends with a zero, and has none before.
+fn text(body: &mut BytesMut, text: &str) {
+    body.put_slice(text.split('\0').next().unwrap_or_default().as_bytes());
+    body.put_u8(0);
+}
+
+fn field(body: &mut BytesMut, code: u8, value: &str) {
+    body.put_u8(code);
+    text(body, value);
+}

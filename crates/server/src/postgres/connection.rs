@@ -1,0 +1,142 @@
+//! A connection of one of PostgreSQL's clients: a socket and a [`Session`].
+
+use super::answer::{Answers, Severity};
+use super::session::{Send, Session, Wants};
+use super::startup::{self, Client};
+use crate::connection::{Connection, Received};
+use crate::metrics::Protocol;
+use crate::server::Shared;
+use crate::slow_statements::TEXT_BYTES_MAX;
+use bytes::BytesMut;
+use sardonyx_sql::{SessionOptions, SqlError};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+
+/// A client that is answered: what it is told is counted.
+struct Answered<'a> {
+    connection: &'a mut Connection,
+    shared: &'a Shared,
+    user: &'a str,
+}
+
+impl Send for Answered<'_> {
+    async fn send(&mut self, output: &mut BytesMut) -> io::Result<()> {
+        self.connection.send(output).await
+    }
+
+    fn ran<'a>(&mut self, statements: impl Iterator<Item = &'a str>, took: Duration) {
+        if took <= self.shared.options.limits.slow_statement {
+            return;
+        }
+        let mut text = String::new();
+        for statement in statements {
+            // More of it is not kept.
+            if text.len() > TEXT_BYTES_MAX {
+                break;
+            }
+            if !text.is_empty() {
+                text.push_str("; ");
+            }
+            let end = statement.floor_char_boundary(TEXT_BYTES_MAX + 1);
+            text.push_str(&statement[..end]);
+        }
+        if !text.is_empty() {
+            self.shared.metrics.slow(self.user, &text, took);
+        }
+    }
+
+    fn told(&mut self, error: &SqlError) {
+        self.shared.metrics.error(error.code);
+    }
+}
+
+/// Serves a client until it, or the server, ends the connection.
+///
+/// # Errors
+/// The connection's.
+pub async fn serve(connection: Connection, shared: &Shared) -> io::Result<()> {
+    let limit = shared.options.limits.greeting;
+    let begun = timeout(limit, startup::begin(connection, shared)).await;
+    // Who does not say who it is in time is sent away without a word.
+    let Ok(Some(mut client)) = begun.unwrap_or(Ok(None)) else {
+        return Ok(());
+    };
+    let secret = startup::cancel_secret();
+    let entry = shared.cancelling.enter(secret);
+    client.process = entry.process();
+    run(client, shared, secret, entry.flag()).await
+}
+
+async fn run(
+    client: Client,
+    shared: &Shared,
+    secret: [u8; 4],
+    cancelled: Arc<AtomicBool>,
+) -> io::Result<()> {
+    let Client {
+        mut connection,
+        user,
+        parameters,
+        process,
+    } = client;
+    let access = shared.access_of(&user);
+    let options = SessionOptions {
+        access,
+        user: user.clone(),
+        parameters,
+    };
+    let mut session = Session::new(
+        sardonyx_sql::Session::new(shared.database.clone(), options),
+        cancelled,
+    );
+    let mut output = BytesMut::new();
+    let mut answers = Answers(&mut output);
+    for (name, value) in session.sql().reported_parameters() {
+        answers.parameter(&name, &value);
+    }
+    answers.cancel_key(process, &secret);
+    answers.ready(session.sql().status());
+    connection.send(&mut output).await?;
+    loop {
+        let wants = match session.receive(&mut connection.input) {
+            Ok(wants) => wants,
+            Err(error) => {
+                let error = SqlError::new("08P01", error.to_string());
+                shared.metrics.error(error.code);
+                Answers(&mut output).error(Severity::Fatal, &error);
+                return connection.send(&mut output).await;
+            }
+        };
+        if wants != Wants::Bytes {
+            let (started, steps) = (Instant::now(), session.steps());
+            let mut client = Answered {
+                connection: &mut connection,
+                shared,
+                user: &user,
+            };
+            session.run(&mut output, &mut client).await?;
+            connection.send(&mut output).await?;
+            shared
+                .metrics
+                .flight(Protocol::Postgres, steps, started.elapsed());
+            match wants {
+                Wants::End => return Ok(()),
+                _ => continue,
+            }
+        }
+        match connection.receive().await? {
+            Received::Bytes => {}
+            Received::Closed => return Ok(()),
+            Received::Stop => {
+                let text = "the server is stopped: connect again when it is back";
+                let error = SqlError::new("57P01", text.to_string());
+                shared.metrics.error(error.code);
+                Answers(&mut output).error(Severity::Fatal, &error);
+                return connection.send(&mut output).await;
+            }
+        }
+    }
+}

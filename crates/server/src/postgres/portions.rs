@@ -1,0 +1,87 @@
+//! The rows of a result, given to the client in portions: those that the SQL layer has given, then those of its stream.
+
+use sardonyx::schema::Value;
+use sardonyx_sql::{RowStream, Rows, SqlError};
+
+/// The most rows of a portion.
+const ROWS_AT_ONCE: usize = 1000;
+
+/// Rows of a result that were not given yet.
+#[derive(Debug)]
+pub struct Portions {
+    values: Vec<Value>,
+    width: usize,
+    /// Rows in `values`, and how many of them were given.
+    rows: usize,
+    given: usize,
+    more: Option<RowStream>,
+}
+
+/// Some rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Portion<'a> {
+    values: &'a [Value],
+    width: usize,
+    rows: usize,
+}
+
+impl Portions {
+    /// Of a result.
+    pub fn of(rows: Rows) -> Self {
+        Portions {
+            rows: usize::try_from(rows.count).unwrap_or(usize::MAX),
+            values: rows.values,
+            width: rows.width,
+            given: 0,
+            more: rows.more,
+        }
+    }
+
+    /// The next rows, at most so many; none at the end.
+    ///
+    /// # Errors
+    /// They cannot be read: the snapshot was ended, or the database is damaged.
+    pub fn next(&mut self, most: usize) -> Result<Option<Portion<'_>>, SqlError> {
+        if self.given == self.rows {
+            let Some(more) = &mut self.more else {
+                return Ok(None);
+            };
+            self.values.clear();
+            let (rows, goes_on) = more.next(most.min(ROWS_AT_ONCE) as u64, &mut self.values)?;
+            if !goes_on {
+                self.more = None;
+            }
+            self.rows = usize::try_from(rows).unwrap_or(usize::MAX);
+            self.given = 0;
+            if self.rows == 0 {
+                return Ok(None);
+            }
+        }
+        let rows = most.min(ROWS_AT_ONCE).min(self.rows - self.given);
+        let start = self.given * self.width;
+        self.given += rows;
+        Ok(Some(Portion {
+            values: &self.values[start..start + rows * self.width],
+            width: self.width,
+            rows,
+        }))
+    }
+
+    /// Whether all were given.
+    pub fn is_done(&self) -> bool {
+        self.given == self.rows && self.more.is_none()
+    }
+}
+
+impl<'a> Portion<'a> {
+    /// The rows; one may have no values.
+    pub fn rows(&self) -> impl Iterator<Item = &'a [Value]> + use<'a> {
+        let (values, width) = (self.values, self.width);
+        (0..self.rows).map(move |row| &values[row * width..(row + 1) * width])
+    }
+
+    /// How many.
+    pub fn count(&self) -> usize {
+        self.rows
+    }
+}

@@ -1,0 +1,226 @@
+//! The beginning of a session: TLS, what the client wants, who it is.
+//!
+//! "Start-up" and "SASL Authentication" in PostgreSQL's documentation. Where users are configured everybody shows a
+//! password by SCRAM-SHA-256; where none are, whoever reaches the server is let in (which is this host alone,
+//! [`Options::check`](crate::Options::check)).
+
+use super::answer::{Answers, Severity};
+use super::message::{GREETING_BYTES_MAX, Greeting, Message, split, split_greeting};
+use crate::connection::{Connection, Received};
+use crate::scram::{Exchange, MECHANISM, Verifier, random};
+use crate::server::Shared;
+use bytes::{Buf, BytesMut};
+use sardonyx_sql::SqlError;
+use std::io;
+
+/// The protocol's newest minor version that is spoken here.
+const MINOR: u16 = 2;
+
+/// A client that was let in.
+#[derive(Debug)]
+pub struct Client {
+    /// The connection.
+    pub connection: Connection,
+    /// The user's name.
+    pub user: String,
+    /// What it said beside that, in order.
+    pub parameters: Vec<(String, String)>,
+    /// The number under which its statements can be cancelled.
+    pub process: u32,
+}
+
+/// Lets a client in, or ends its connection: then there is none.
+///
+/// # Errors
+/// The connection's.
+pub async fn begin(mut connection: Connection, shared: &Shared) -> io::Result<Option<Client>> {
+    loop {
+        let end = loop {
+            match split_greeting(&connection.input) {
+                Ok(Some(end)) => break end,
+                Ok(None) => {}
+                // Whatever this is, it is no client of PostgreSQL's.
+                Err(_) => return Ok(None),
+            }
+            if connection.receive().await? != Received::Bytes {
+                return Ok(None);
+            }
+        };
+        let greeting = connection.input.split_to(end);
+        match Greeting::read(&greeting) {
+            Ok(Greeting::Tls) => match offer_tls(connection, shared).await? {
+                Some(other) => connection = other,
+                None => return Ok(None),
+            },
+            Ok(Greeting::Gss) => send(&mut connection, b"N").await?,
+            Ok(Greeting::Cancel { process, secret }) => {
+                shared.cancelling.cancel(process, secret);
+                return Ok(None);
+            }
+            Ok(Greeting::Startup {
+                version,
+                parameters,
+            }) => {
+                let parameters: Vec<(String, String)> = parameters
+                    .into_iter()
+                    .map(|(name, value)| (name.to_string(), value.to_string()))
+                    .collect();
+                return start(connection, shared, version, parameters).await;
+            }
+            Err(error) => {
+                let error = SqlError::new("08P01", error.to_string());
+                refuse(&mut connection, &error).await?;
+                return Ok(None);
+            }
+        }
+    }
+}
+
+async fn offer_tls(mut connection: Connection, shared: &Shared) -> io::Result<Option<Connection>> {
+    let Some(tls) = shared.tls.clone() else {
+        send(&mut connection, b"N").await?;
+        return Ok(Some(connection));
+    };
+    if connection.is_encrypted() || !connection.input.is_empty() {
+        // What came unencrypted behind the request would be taken for what is encrypted.
+        return Ok(None);
+    }
+    send(&mut connection, b"S").await?;
+    let stream = connection.into_stream().encrypted(&tls).await?;
+    Ok(Some(shared.connection(stream)))
+}
+
+async fn start(
+    mut connection: Connection,
+    shared: &Shared,
+    (major, minor): (u16, u16),
+    parameters: Vec<(String, String)>,
+) -> io::Result<Option<Client>> {
+    if major != 3 {
+        let text = format!("protocol {major}.{minor} is not spoken here: use 3.0 to 3.{MINOR}");
+        refuse(&mut connection, &SqlError::new("08P01", text)).await?;
+        return Ok(None);
+    }
+    let mut output = BytesMut::new();
+    let unknown = parameters.iter().map(|(name, _)| name.as_str());
+    let unknown: Vec<&str> = unknown.filter(|name| name.starts_with("_pq_.")).collect();
+    if minor > MINOR || !unknown.is_empty() {
+        Answers(&mut output).negotiate(minor.min(MINOR).into(), &unknown);
+    }
+    let find = |wanted: &str| {
+        let mut found = parameters.iter().filter(|(name, _)| name == wanted);
+        found.next().map(|(_, value)| value.clone())
+    };
+    let Some(user) = find("user").filter(|user| !user.is_empty()) else {
+        let error = SqlError::new("28000", "no user is named in the startup message");
+        refuse(&mut connection, &error).await?;
+        return Ok(None);
+    };
+    let mut client = Client {
+        connection,
+        user,
+        parameters,
+        process: 0,
+    };
+    if !shared.options.users.is_empty()
+        && let Err(error) = authenticate(&mut client, shared, &mut output).await?
+    {
+        tracing::info!(user = client.user, reason = %error.message, "a client was refused");
+        shared.metrics.refused();
+        shared.metrics.error(error.code);
+        refuse(&mut client.connection, &error).await?;
+        return Ok(None);
+    }
+    Answers(&mut output).authenticated();
+    client.connection.send(&mut output).await?;
+    Ok(Some(client))
+}
+
+/// Asks for the password. The inner error is why the client is not let in.
+async fn authenticate(
+    client: &mut Client,
+    shared: &Shared,
+    output: &mut BytesMut,
+) -> io::Result<Result<(), SqlError>> {
+    // The same for a name that is unknown and a password that is wrong.
+    let wrong = |user: &str| {
+        let text = format!("password authentication failed for user {user:?}");
+        SqlError::new("28P01", text)
+    };
+    let verifier = match shared.options.users.get(&client.user) {
+        Some(user) => user.verifier.clone(),
+        None => Verifier::of_nobody(&client.user, &shared.secret),
+    };
+    Answers(output).sasl(&[MECHANISM]);
+    client.connection.send(output).await?;
+    let first = match password_message(&mut client.connection).await? {
+        Ok(first) => first,
+        Err(error) => return Ok(Err(error)),
+    };
+    // The mechanism's name, and a length that says what is there anyway.
+    let response = first.iter().position(|&byte| byte == 0).and_then(|end| {
+        let (name, rest) = first.split_at(end);
+        (name == MECHANISM.as_bytes()).then_some(rest.get(5..)?)
+    });
+    let Some(response) = response else {
+        let text = format!("the only way to show who you are is {MECHANISM}");
+        return Ok(Err(SqlError::new("28000", text)));
+    };
+    let (exchange, answer) = match Exchange::begin(verifier, response) {
+        Ok(begun) => begun,
+        Err(error) => return Ok(Err(SqlError::new("28000", error.to_string()))),
+    };
+    Answers(output).sasl_continue(answer.as_bytes());
+    client.connection.send(output).await?;
+    let last = match password_message(&mut client.connection).await? {
+        Ok(last) => last,
+        Err(error) => return Ok(Err(error)),
+    };
+    match exchange.prove(&last) {
+        Ok(answer) => {
+            Answers(output).sasl_final(answer.as_bytes());
+            Ok(Ok(()))
+        }
+        Err(_) => Ok(Err(wrong(&client.user))),
+    }
+}
+
+/// The next message of one who shows who it is.
+async fn password_message(connection: &mut Connection) -> io::Result<Result<BytesMut, SqlError>> {
+    let violation = |text: String| Ok(Err(SqlError::new("08P01", text)));
+    loop {
+        match split(&connection.input, GREETING_BYTES_MAX) {
+            Ok(Some((_, end))) => {
+                let mut message = connection.input.split_to(end);
+                match Message::read(&message) {
+                    Ok(Message::Password(_)) => {
+                        message.advance(5);
+                        return Ok(Ok(message));
+                    }
+                    Ok(_) => return violation("a password was asked for".into()),
+                    Err(error) => return violation(error.to_string()),
+                }
+            }
+            Ok(None) => {}
+            Err(error) => return violation(error.to_string()),
+        }
+        if connection.receive().await? != Received::Bytes {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+}
+
+async fn refuse(connection: &mut Connection, error: &SqlError) -> io::Result<()> {
+    let mut output = BytesMut::new();
+    Answers(&mut output).error(Severity::Fatal, error);
+    connection.send(&mut output).await
+}
+
+async fn send(connection: &mut Connection, bytes: &[u8]) -> io::Result<()> {
+    connection.send(&mut BytesMut::from(bytes)).await
+}
+
+/// A secret that others do not guess.
+pub fn cancel_secret() -> [u8; 4] {
+    random().unwrap_or_default()
+}

@@ -1,0 +1,114 @@
+//! Redis' clients: a socket and a session of [`sardonyx_resp`], which knows the protocol and the commands.
+//!
+//! Where users are configured a client says `AUTH user password`, and may do what the user may with keys. Keys whose time has come are deleted now and then ([`sweep`]), besides by whoever meets them.
+
+use crate::connection::{Connection, Received};
+use crate::metrics::Protocol;
+use crate::options::{Right, User};
+use crate::server::Shared;
+use bytes::BytesMut;
+use sardonyx_resp::{
+    Authenticate, Clock, Continue, Keyspace, Permission, Session, SessionOptions, SystemClock,
+};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// The user that a client means who gives a password alone.
+const DEFAULT_USER: &str = "default";
+/// Between two looks for keys whose time has come.
+const SWEEP_PAUSE: Duration = Duration::from_millis(100);
+/// The most keys that one look deletes: others wait for so many.
+const SWEEP_KEYS_MAX: usize = 200;
+
+/// The users of a configuration, as sessions ask for them.
+struct Users(BTreeMap<String, User>);
+
+impl Authenticate for Users {
+    fn authenticate(&self, user: &[u8], password: &[u8]) -> Option<Permission> {
+        let user = match user {
+            [] => DEFAULT_USER,
+            name => std::str::from_utf8(name).ok()?,
+        };
+        let password = std::str::from_utf8(password).ok()?;
+        let user = self.0.get(user)?;
+        if !user.verifier.matches(password) {
+            return None;
+        }
+        match user.keys {
+            Right::None => None,
+            Right::Read => Some(Permission::Read),
+            Right::Write | Right::Own => Some(Permission::Write),
+        }
+    }
+}
+
+/// What sessions are given.
+pub fn session_options(users: &BTreeMap<String, User>) -> SessionOptions {
+    let authentication = (!users.is_empty()).then(|| {
+        let users: Arc<dyn Authenticate> = Arc::new(Users(users.clone()));
+        users
+    });
+    SessionOptions {
+        authentication,
+        ..SessionOptions::default()
+    }
+}
+
+/// Serves a client until it, or the server, ends the connection.
+///
+/// # Errors
+/// The connection's.
+pub async fn serve(
+    mut connection: Connection,
+    shared: &Shared,
+    keyspace: Arc<Keyspace>,
+) -> io::Result<()> {
+    let mut session = Session::new(keyspace, shared.redis.clone());
+    let mut output = BytesMut::new();
+    loop {
+        let flight = match session.take(&mut connection.input) {
+            Ok(flight) => flight,
+            Err(error) => {
+                session.refuse(&error, &mut output);
+                return connection.send(&mut output).await;
+            }
+        };
+        if !flight.is_empty() {
+            let (started, commands) = (Instant::now(), flight.len());
+            let goes_on = session.run(flight, &mut output).await;
+            connection.send(&mut output).await?;
+            shared
+                .metrics
+                .flight(Protocol::Redis, commands, started.elapsed());
+            match goes_on {
+                Continue::More => continue,
+                Continue::Close => return Ok(()),
+            }
+        }
+        match connection.receive().await? {
+            Received::Bytes => {}
+            Received::Closed => return Ok(()),
+            Received::Stop => {
+                output.extend_from_slice(b"-ERR the server is stopped\r\n");
+                return connection.send(&mut output).await;
+            }
+        }
+    }
+}
+
+/// Deletes keys whose time has come, a few at a time, until the server is to stop.
+pub async fn sweep(keyspace: Arc<Keyspace>, mut stop: watch::Receiver<bool>) {
+    loop {
+        let stopped = timeout(SWEEP_PAUSE, stop.wait_for(|stop| *stop)).await;
+        if stopped.is_ok() {
+            return;
+        }
+        if let Err(error) = keyspace.sweep(SystemClock.now(), SWEEP_KEYS_MAX) {
+            tracing::warn!(%error, "keys whose time has come were not deleted");
+        }
+    }
+}

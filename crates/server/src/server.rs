@@ -1,0 +1,349 @@
+//! The server: endpoints, the clients that connect to them, and its orderly end.
+//!
+//! *One runtime* has all sockets. A task for each connection; what a client sent is run on the task's thread, in its turn,
+//! and the task waits for the group to be durable without a thread of its own. So ten thousand clients that are idle cost
+//! memory, and a thousand that are busy share a sync.
+//!
+//! *The end*: nobody new is let in; those that work get their answer, and all are told that the server stops; who is
+//! not done within [`Limits::drain`](crate::Limits::drain) is cut off.
+
+use crate::cancelling::Cancelling;
+use crate::connection::Connection;
+use crate::error::ServerError;
+use crate::http::access::Gate;
+use crate::http::connection::{Http, Place};
+use crate::http::observer::Observer;
+use crate::metrics::{Metrics, Protocol};
+use crate::options::{Endpoint, Options, Right};
+use crate::scram::random;
+use crate::stream::Stream;
+use crate::{postgres, redis, tls};
+use sardonyx_resp::{Keyspace, SessionOptions};
+use sardonyx_sql::{Access, Database};
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+/// Pending connections of an endpoint that the system keeps.
+const BACKLOG: u32 = 1024;
+/// After an error of accepting, such as too many open files, so long is waited.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// A server that is running. Dropping it stops it, too.
+#[derive(Debug)]
+pub struct Server {
+    shared: Arc<Shared>,
+    runtime: Option<Runtime>,
+    tasks: JoinSet<()>,
+    addresses: Vec<(Protocol, Endpoint)>,
+    sockets: Vec<PathBuf>,
+    stop: watch::Sender<bool>,
+}
+
+/// What all connections share.
+pub struct Shared {
+    /// The database.
+    pub database: Arc<Database>,
+    /// How the server was started.
+    pub options: Options,
+    /// Who can be cancelled.
+    pub cancelling: Cancelling,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+    /// With what TLS is spoken.
+    pub tls: Option<TlsAcceptor>,
+    /// What sessions of Redis' clients are given.
+    pub redis: SessionOptions,
+    /// Of names that are no user's.
+    pub secret: [u8; 32],
+    places: Arc<Semaphore>,
+    stop: watch::Receiver<bool>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// What a user who was let in may do with tables.
+    pub fn access_of(&self, user: &str) -> Access {
+        match self.options.users.get(user).map(|user| user.tables) {
+            // Without users everybody may do everything.
+            None | Some(Right::Own) => Access::Define,
+            Some(Right::Write) => Access::Write,
+            Some(Right::Read) => Access::Read,
+            Some(Right::None) => Access::Nothing,
+        }
+    }
+
+    /// A connection over a socket.
+    pub fn connection(&self, stream: Stream) -> Connection {
+        Connection::new(stream, self.options.limits.unread, self.stop.clone())
+    }
+
+    /// What clients of HTTP see.
+    fn http(&self) -> Arc<Http> {
+        let (tables, metrics) = (self.database.tables().clone(), self.metrics.clone());
+        let observer = Observer::new(tables, metrics, self.stop.clone());
+        let gate = Gate::new(self.options.users.clone(), self.secret);
+        Arc::new(Http::new(observer, gate, self.options.limits))
+    }
+}
+
+/// What the clients of an endpoint speak.
+#[derive(Clone)]
+enum Service {
+    Postgres,
+    Redis(Arc<Keyspace>),
+    Http(Arc<Http>, Place),
+}
+
+/// A socket that clients connect to.
+enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Server {
+    /// Starts a server on a database.
+    ///
+    /// # Errors
+    /// What of the options cannot be; an address that cannot be had; a certificate or key that cannot be used.
+    pub fn start(database: Arc<Database>, options: Options) -> Result<Server, ServerError> {
+        options.check()?;
+        let (stop, stopped) = watch::channel(false);
+        let runtime = Builder::new_multi_thread()
+            .enable_all()
+            .thread_name("sardonyx-server")
+            .build()
+            .map_err(ServerError::Threads)?;
+        let shared = Arc::new(Shared {
+            tls: options.tls.as_ref().map(tls::acceptor).transpose()?,
+            places: Arc::new(Semaphore::new(options.limits.connections_max)),
+            cancelling: Cancelling::default(),
+            metrics: Arc::default(),
+            redis: redis::session_options(&options.users),
+            secret: random().map_err(|_| ServerError::Random)?,
+            stop: stopped,
+            database,
+            options,
+        });
+        let mut server = Server {
+            shared: shared.clone(),
+            tasks: JoinSet::new(),
+            addresses: Vec::new(),
+            sockets: Vec::new(),
+            runtime: None,
+            stop,
+        };
+        {
+            let _inside = runtime.enter();
+            for endpoint in &shared.options.postgres {
+                server.listen(Service::Postgres, endpoint)?;
+            }
+            // A database that serves no client of Redis gets no tables for them.
+            if !shared.options.redis.is_empty() {
+                let keyspace = Keyspace::open(shared.database.tables().clone())?;
+                for endpoint in &shared.options.redis {
+                    server.listen(Service::Redis(keyspace.clone()), endpoint)?;
+                }
+                let sweeping = redis::sweep(keyspace, shared.stop.clone());
+                server.tasks.spawn(sweeping);
+            }
+            let http = shared.http();
+            for endpoint in &shared.options.http {
+                let place = Place {
+                    is_local: endpoint.is_local(),
+                    is_tcp: matches!(endpoint, Endpoint::Tcp(_)),
+                };
+                server.listen(Service::Http(http.clone(), place), endpoint)?;
+            }
+        }
+        server.runtime = Some(runtime);
+        Ok(server)
+    }
+
+    fn listen(&mut self, service: Service, endpoint: &Endpoint) -> Result<(), ServerError> {
+        let failed = |source| ServerError::Listen {
+            endpoint: endpoint.clone(),
+            source,
+        };
+        let (listener, at) = match endpoint {
+            Endpoint::Tcp(address) => {
+                let listener = bind(*address).map_err(failed)?;
+                let at = listener.local_addr().map_err(failed)?;
+                (Listener::Tcp(listener), Endpoint::Tcp(at))
+            }
+            Endpoint::Unix(path) => {
+                remove_stale(path).map_err(failed)?;
+                let listener = UnixListener::bind(path).map_err(failed)?;
+                self.sockets.push(path.clone());
+                (Listener::Unix(listener), endpoint.clone())
+            }
+        };
+        self.addresses.push((service.protocol(), at));
+        // PostgreSQL's clients ask for TLS themselves; others begin with it where it can be seen by others.
+        let begins_with_tls = match service {
+            Service::Postgres => false,
+            Service::Redis(_) | Service::Http(..) => !endpoint.is_local(),
+        };
+        let shared = self.shared.clone();
+        let tasks = &mut self.tasks;
+        tasks.spawn(accept(listener, service, begins_with_tls, shared));
+        Ok(())
+    }
+
+    /// Where it is served: with the ports that the system chose, where 0 was asked for.
+    pub fn addresses(&self) -> &[(Protocol, Endpoint)] {
+        &self.addresses
+    }
+
+    /// What is counted.
+    pub fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
+    }
+
+    /// Stops it: returns when all connections have ended, or were cut off. The database stays open.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        let Some(runtime) = self.runtime.take() else {
+            return;
+        };
+        // Whoever listens may have ended already.
+        let _ = self.stop.send(true);
+        let drain = self.shared.options.limits.drain;
+        let tasks = &mut self.tasks;
+        let drained = runtime.block_on(async {
+            let all = async { while tasks.join_next().await.is_some() {} };
+            tokio::time::timeout(drain, all).await
+        });
+        if drained.is_err() {
+            tracing::warn!("connections that did not end in time are cut off");
+        }
+        runtime.shutdown_timeout(drain);
+        for path in &self.sockets {
+            // Somebody else may have removed it.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn bind(address: std::net::SocketAddr) -> io::Result<TcpListener> {
+    use tokio::net::TcpSocket;
+    let socket = match address.is_ipv4() {
+        true => TcpSocket::new_v4()?,
+        false => TcpSocket::new_v6()?,
+    };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// Removes a socket at which nobody listens: of a server that was killed.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    let is_socket =
+        std::fs::symlink_metadata(path).is_ok_and(|there| there.file_type().is_socket());
+    if is_socket && std::os::unix::net::UnixStream::connect(path).is_err() {
+        std::fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
+/// Lets clients in until the server is to stop, and waits for those that are there.
+async fn accept(listener: Listener, service: Service, begins_with_tls: bool, shared: Arc<Shared>) {
+    let mut stop = shared.stop.clone();
+    let mut clients = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            // What has ended is forgotten.
+            Some(_) = clients.join_next() => continue,
+            _ = stop.wait_for(|stop| *stop) => break,
+        };
+        let stream = match accepted {
+            Ok(stream) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let Ok(place) = shared.places.clone().try_acquire_owned() else {
+            shared.metrics.refused();
+            tracing::warn!("there are as many connections as are allowed: one more was refused");
+            continue;
+        };
+        let (shared, service) = (shared.clone(), service.clone());
+        clients.spawn(async move {
+            let protocol = service.protocol();
+            let _open = shared.metrics.opened(protocol);
+            if let Err(error) = serve(stream, service, begins_with_tls, &shared).await {
+                tracing::debug!(%error, ?protocol, "a connection ended");
+            }
+            drop(place);
+        });
+    }
+    while clients.join_next().await.is_some() {}
+}
+
+async fn serve(
+    mut stream: Stream,
+    service: Service,
+    begins_with_tls: bool,
+    shared: &Shared,
+) -> io::Result<()> {
+    if let (true, Some(tls)) = (begins_with_tls, &shared.tls) {
+        let limit = shared.options.limits.greeting;
+        stream = tokio::time::timeout(limit, stream.encrypted(tls)).await??;
+    }
+    match service {
+        Service::Postgres => {
+            let connection = shared.connection(stream);
+            postgres::connection::serve(connection, shared).await
+        }
+        Service::Redis(keyspace) => redis::serve(shared.connection(stream), shared, keyspace).await,
+        Service::Http(http, place) => http.serve(stream, place).await,
+    }
+}
+
+impl Service {
+    fn protocol(&self) -> Protocol {
+        match self {
+            Service::Postgres => Protocol::Postgres,
+            Service::Redis(_) => Protocol::Redis,
+            Service::Http(..) => Protocol::Http,
+        }
+    }
+}
+
+impl Listener {
+    async fn accept(&self) -> io::Result<Stream> {
+        match self {
+            Listener::Tcp(listener) => {
+                let (stream, _) = listener.accept().await?;
+                // Answers are written whole: nothing is gained by waiting for more.
+                stream.set_nodelay(true)?;
+                Ok(Stream::Tcp(stream))
+            }
+            Listener::Unix(listener) => Ok(Stream::Unix(listener.accept().await?.0)),
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Reading a [`State`]: of the engine what it counts anyway, of the tables how large they are.
+//!
+//! Looking at the tables takes a turn of the serial stage, for some microseconds, and so may wait for a transaction
+//! that runs. So it is done by one reader at a time, and not on a thread that serves clients ([`crate::http`]).
+
+use super::{
+    Checkpoint, Clients, Errors, Histogram, Log, Memory, Readiness, Recovery, Stages, Standby,
+    State, Statement, Table,
+};
+use crate::metrics::{FLIGHT_MICROSECONDS, Metrics, Protocol, ProtocolCounts};
+use crate::slow_statements::SlowStatement;
+use sardonyx::{Statistics, Tables};
+use sardonyx_storage::engine_view::EngineView;
+use sardonyx_storage::log::statistics::{LogStatistics, WRITE_MICROSECONDS};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// The most tables in a state: those that use the most pages.
+pub const TABLES_MAX: usize = 100;
+
+/// Names that begin so are the engine's own, and the SQL layer's.
+const OWN_NAMES: [&str; 2] = ["sardonyx.", "sql."];
+
+impl State {
+    /// The state now, of a server that was started then. Waits for a transaction that runs.
+    pub fn read(tables: &Tables, metrics: &Metrics, started: Instant, is_stopping: bool) -> State {
+        let (largest, tables_total, memory) = sizes(tables);
+        let statistics = tables.statistics();
+        let engine = tables.engine();
+        let (slow, slow_total) = metrics.slow_statements();
+        // When the counts are read, not when it was begun: it may have waited.
+        let uptime = started.elapsed();
+        let errors = metrics.errors().into_iter().filter(|(_, count)| *count > 0);
+        let errors = errors.map(|(class, count)| Errors {
+            class: class.into(),
+            count,
+        });
+        State {
+            version: env!("CARGO_PKG_VERSION").into(),
+            unix_seconds: since_1970(SystemTime::now()),
+            uptime_seconds: uptime.as_secs_f64(),
+            readiness: readiness(tables, is_stopping),
+            transactions: statistics.committed,
+            log: log(&statistics.log, engine),
+            stages: stages(&statistics),
+            checkpoint: checkpoint(&statistics, engine),
+            standby: standby(engine),
+            memory,
+            recovery: Recovery {
+                seconds: tables.recovery().total_time().as_secs_f64(),
+                index_seconds: tables.rebuild().time.as_secs_f64(),
+                transactions: tables.recovery().transactions,
+            },
+            tables: largest,
+            tables_total,
+            clients: Protocol::ALL
+                .map(|protocol| clients(protocol, metrics.counts(protocol)))
+                .into(),
+            refused: metrics.refusals(),
+            errors: errors.collect(),
+            slow_statements: Some(slow.into_iter().map(statement).collect()),
+            slow_total,
+        }
+    }
+}
+
+/// Whether clients can be served. Waits for nothing.
+pub fn readiness(tables: &Tables, is_stopping: bool) -> Readiness {
+    let engine = tables.engine();
+    let mut obstacles = Vec::new();
+    let mut note = |is_so: bool, sentence: &str| {
+        if is_so {
+            obstacles.push(sentence.to_string());
+        }
+    };
+    note(is_stopping, "the server is being stopped");
+    note(
+        engine.commit().is_poisoned(),
+        "the log is closed by an error: nothing is committed until the database is opened again",
+    );
+    let at_standby = engine.checkpoint().is_at_standby();
+    let failed = engine.checkpoint().failure().is_some();
+    note(
+        failed && at_standby,
+        "the standby is away: transactions go on until the log is full",
+    );
+    note(
+        failed && !at_standby,
+        "checkpointing has stopped: transactions go on until the log is full",
+    );
+    note(
+        engine.checkpoint().waiting().is_some(),
+        "checkpoints wait for room on the disk: transactions go on until the log is full",
+    );
+    Readiness {
+        ready: obstacles.is_empty(),
+        obstacles,
+    }
+}
+
+fn log(counted: &LogStatistics, engine: &EngineView) -> Log {
+    Log {
+        groups: counted.groups,
+        payload_bytes: counted.payload_bytes,
+        written_bytes: counted.disk_bytes,
+        write: Histogram {
+            bounds: seconds_of(&WRITE_MICROSECONDS),
+            classes: counted.write_classes.to_vec(),
+            sum: counted.write_time.as_secs_f64(),
+        },
+        largest_group: counted.largest_group,
+        outstanding_groups: engine.commit().outstanding() as u64,
+        has_remote_copy: engine.commit().has_remote_copy(),
+        poisoned: engine.commit().is_poisoned(),
+    }
+}
+
+fn stages(statistics: &Statistics) -> Stages {
+    let times = &statistics.stages;
+    Stages {
+        input: times.input.as_secs_f64(),
+        execution: times.execution.as_secs_f64(),
+        logging: times.logging.as_secs_f64(),
+        output: times.output.as_secs_f64(),
+        checkpoint: times.checkpoint.as_secs_f64(),
+    }
+}
+
+fn checkpoint(statistics: &Statistics, engine: &EngineView) -> Checkpoint {
+    let totals = &statistics.checkpoint;
+    let (lag_bytes, lag_transactions) = lag(engine);
+    Checkpoint {
+        completed: totals.checkpoints,
+        blocks: totals.blocks,
+        written_bytes: totals.bytes,
+        writeout_seconds: totals.writeout_time.as_secs_f64(),
+        running: engine.checkpoint().is_writing(),
+        waiting_seconds: totals.waiting_for_room.map(|waited| waited.as_secs_f64()),
+        stopped: totals.stopped,
+        lag_bytes,
+        lag_transactions,
+    }
+}
+
+/// How much log is needed, in bytes and transactions.
+fn lag(engine: &EngineView) -> (u64, u64) {
+    // What is needed is read first: it moves, too, and is not to be behind the end.
+    let from = engine.checkpoint().log_needed_from();
+    let end = engine.commit().durable();
+    let transactions = end.transactions.saturating_sub(from.transactions);
+    (end.lsn.0.saturating_sub(from.lsn.0), transactions)
+}
+
+fn standby(engine: &EngineView) -> Option<Standby> {
+    let stage = engine.checkpoint();
+    stage.is_at_standby().then(|| {
+        let (lag_bytes, lag_transactions) = lag(engine);
+        Standby {
+            connected: stage.failure().is_none(),
+            lag_bytes,
+            lag_transactions,
+        }
+    })
+}
+
+/// The largest tables, how many there are, and the memory. Nothing of a database that is closed.
+fn sizes(tables: &Tables) -> (Vec<Table>, u64, Memory) {
+    let read = tables.read(|view| {
+        let definitions = view.definitions().iter().enumerate();
+        let is_own = |name: &str| OWN_NAMES.iter().any(|own| name.starts_with(own));
+        let users = definitions.filter(|(_, one)| !is_own(&one.name));
+        let found = users.filter_map(|(number, definition)| {
+            let rows = view.rows_of(u16::try_from(number).ok()?).ok()?;
+            Some((&definition.name, rows.count(), rows.bytes()))
+        });
+        let mut found: Vec<_> = found.collect();
+        let total = found.len() as u64;
+        found.sort_by(|a, b| (b.2, b.1, a.0).cmp(&(a.2, a.1, b.0)));
+        let largest = found.into_iter().take(TABLES_MAX);
+        let largest = largest.map(|(name, rows, bytes)| Table {
+            name: name.clone(),
+            rows,
+            bytes,
+        });
+        let memory = Memory {
+            pages: view.bytes(),
+            indexes: view.index_bytes() as u64,
+        };
+        (largest.collect(), total, memory)
+    });
+    read.unwrap_or_default()
+}
+
+fn clients(protocol: Protocol, counts: ProtocolCounts) -> Clients {
+    Clients {
+        protocol: protocol.name().into(),
+        open: counts.open,
+        opened: counts.opened,
+        statements: counts.statements,
+        flights: Histogram {
+            bounds: seconds_of(&FLIGHT_MICROSECONDS),
+            classes: counts.classes,
+            sum: Duration::from_micros(counts.microseconds).as_secs_f64(),
+        },
+    }
+}
+
+fn statement(slow: SlowStatement) -> Statement {
+    Statement {
+        text: slow.text,
+        user: slow.user,
+        times: slow.times,
+        slowest_seconds: slow.slowest.as_secs_f64(),
+        total_seconds: slow.total.as_secs_f64(),
+        last_unix_seconds: since_1970(slow.last),
+    }
+}
+
+fn seconds_of(microseconds: &[u64]) -> Vec<f64> {
+    // By the division that yields the nearest number: 0.0001 and not 0.00009999…
+    microseconds
+        .iter()
+        .map(|&bound| bound as f64 / 1e6)
+        .collect()
+}
+
+fn since_1970(time: SystemTime) -> f64 {
+    let since = time.duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sardonyx::schema::{Schema, Type, Value};
+
+    fn insert(tables: &Tables, table: &str, keys: std::ops::Range<u64>) {
+        let inserted = tables.run(|tx| {
+            for key in keys {
+                tx.rows(table)?.insert(&[("id", Value::from(key))])?;
+            }
+            Ok(())
+        });
+        inserted.unwrap();
+    }
+
+    #[test]
+    fn a_state_has_what_the_engine_did() {
+        let directory = tempfile::tempdir().unwrap();
+        let tables = Tables::open(directory.path().join("x.sdx")).unwrap();
+        for name in ["few", "many"] {
+            let schema = Schema::new().column("id", Type::U64).primary_key(["id"]);
+            tables.create_table(name, schema).unwrap();
+        }
+        insert(&tables, "few", 0..1);
+        insert(&tables, "many", 0..5000);
+        let metrics = Metrics::default();
+        metrics.error("40001");
+        metrics.slow("ada", "select 1", Duration::from_secs(2));
+        let read = || State::read(&tables, &metrics, Instant::now(), false);
+        let state = read();
+        assert_eq!(
+            state.readiness,
+            Readiness {
+                ready: true,
+                obstacles: vec![]
+            }
+        );
+        let named: Vec<_> = state
+            .tables
+            .iter()
+            .map(|one| (one.name.as_str(), one.rows))
+            .collect();
+        assert_eq!(
+            (named, state.tables_total),
+            (vec![("many", 5000), ("few", 1)], 2)
+        );
+        assert!(state.tables[0].bytes > state.tables[1].bytes);
+        assert_eq!(state.transactions, 4);
+        assert_eq!(state.log.write.count(), state.log.groups);
+        assert_eq!(
+            state.log.write.classes.len(),
+            state.log.write.bounds.len() + 1
+        );
+        assert_eq!(
+            state.errors,
+            [Errors {
+                class: "40".into(),
+                count: 1
+            }]
+        );
+        let slow = state.slow_statements.as_ref().unwrap();
+        assert_eq!((state.slow_total, slow[0].slowest_seconds), (1, 2.0));
+        assert!(state.checkpoint.lag_bytes > 0 && state.checkpoint.lag_transactions >= 4);
+        tables.checkpoint().unwrap();
+        let after = read();
+        assert!(after.checkpoint.lag_bytes < state.checkpoint.lag_bytes);
+        assert_eq!(after.checkpoint.lag_transactions, 0);
+        let text = serde_json::to_string(&after).unwrap();
+        // Times may differ in their last digit.
+        let read: State = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (&read.tables, &read.readiness),
+            (&after.tables, &after.readiness)
+        );
+        assert_eq!(
+            (&read.log.write.classes, &read.errors),
+            (&after.log.write.classes, &after.errors)
+        );
+        assert_eq!(read.slow_statements.map(|slow| slow.len()), Some(1));
+    }
+
+    #[test]
+    fn a_server_that_stops_and_a_closed_database_are_told_of() {
+        let directory = tempfile::tempdir().unwrap();
+        let tables = Tables::open(directory.path().join("x.sdx")).unwrap();
+        assert!(readiness(&tables, false).ready);
+        let stopping = readiness(&tables, true);
+        assert_eq!(stopping.obstacles, ["the server is being stopped"]);
+        tables.close().unwrap();
+        let state = State::read(&tables, &Metrics::default(), Instant::now(), true);
+        assert!(!state.readiness.ready && state.tables.is_empty());
+    }
+}

@@ -1,0 +1,76 @@
+//! A client's connection: over TCP or a socket in the file system, with TLS or without.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// A client's connection.
+#[derive(Debug)]
+pub enum Stream {
+    /// Over TCP.
+    Tcp(TcpStream),
+    /// A socket in the file system.
+    Unix(UnixStream),
+    /// Over TCP, with TLS.
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Stream {
+    /// The same with TLS, after its greeting. Only what goes over TCP without TLS gets it.
+    ///
+    /// # Errors
+    /// The greeting failed.
+    pub async fn encrypted(self, tls: &TlsAcceptor) -> io::Result<Stream> {
+        match self {
+            Stream::Tcp(stream) => Ok(Stream::Tls(Box::new(tls.accept(stream).await?))),
+            other => Ok(other),
+        }
+    }
+
+    /// Whether what goes over it is encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        matches!(self, Stream::Tls(_))
+    }
+}
+
+macro_rules! each {
+    ($stream:expr, $inner:ident => $call:expr) => {
+        match $stream.get_mut() {
+            Stream::Tcp($inner) => $call,
+            Stream::Unix($inner) => $call,
+            Stream::Tls($inner) => $call,
+        }
+    };
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        each!(self, inner => Pin::new(inner).poll_read(context, buffer))
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        each!(self, inner => Pin::new(inner).poll_write(context, bytes))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        each!(self, inner => Pin::new(inner).poll_flush(context))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        each!(self, inner => Pin::new(inner).poll_shutdown(context))
+    }
+}

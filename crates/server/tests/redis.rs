@@ -1,0 +1,100 @@
+//! Redis' protocol over sockets: commands in pieces and together, passwords, the end of the server.
+
+mod common;
+
+use common::Running;
+use sardonyx_server::scram::Verifier;
+use sardonyx_server::{Options, Right, User};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+
+fn redis_alone() -> Options {
+    Options {
+        postgres: Vec::new(),
+        redis: vec!["127.0.0.1:0".parse().unwrap()],
+        http: Vec::new(),
+        ..Options::default()
+    }
+}
+
+struct Client(BufReader<TcpStream>);
+
+impl Client {
+    fn of(running: &Running) -> Client {
+        Client(BufReader::new(running.socket().0))
+    }
+
+    fn send(&mut self, text: &str) {
+        self.0.get_mut().write_all(text.as_bytes()).unwrap();
+    }
+
+    /// The next line of an answer.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.0.read_line(&mut line).unwrap();
+        line.trim_end().to_string()
+    }
+
+    fn ask(&mut self, command: &str) -> String {
+        self.send(&format!("{command}\r\n"));
+        self.line()
+    }
+}
+
+#[test]
+fn commands_are_answered_in_order_however_they_arrive() {
+    let mut running = Running::start(redis_alone());
+    let mut client = Client::of(&running);
+    assert_eq!(client.ask("SET a 1"), "+OK");
+    client.send("INCR a\r\nINCR a\r\n*2\r\n$3\r\nGET\r\n");
+    assert_eq!((client.line(), client.line()), (":2".into(), ":3".into()));
+    client.send("$1\r\na\r\n");
+    assert_eq!((client.line(), client.line()), ("$1".into(), "3".into()));
+    assert_eq!(
+        client.ask("LPUSH a x"),
+        "-WRONGTYPE Operation against a key holding the wrong kind of value"
+    );
+    client.send("*1\r\n$99999999999\r\n");
+    assert!(client.line().starts_with("-ERR Protocol error"));
+    let mut rest = Vec::new();
+    client.0.read_to_end(&mut rest).unwrap();
+    let mut idle = Client::of(&running);
+    assert_eq!(idle.ask("PING"), "+PONG");
+    running.server.take().unwrap().stop();
+    assert_eq!(idle.line(), "-ERR the server is stopped");
+    running.tables.close().unwrap();
+    // It is there again.
+    let directory = std::mem::replace(&mut running.directory, tempfile::tempdir().unwrap());
+    drop(running);
+    let running = Running::start_in(directory, redis_alone());
+    assert_eq!(Client::of(&running).ask("INCR a"), ":4");
+}
+
+#[test]
+fn a_password_is_asked_for_and_rights_hold() {
+    let mut options = redis_alone();
+    for (name, right) in [
+        ("ada", Right::Write),
+        ("eve", Right::Read),
+        ("bob", Right::None),
+    ] {
+        let user = User {
+            verifier: Verifier::of_password(name).unwrap(),
+            tables: Right::Own,
+            keys: right,
+        };
+        options.users.insert(name.into(), user);
+    }
+    let running = Running::start(options);
+    let mut client = Client::of(&running);
+    assert_eq!(client.ask("SET a 1"), "-NOAUTH Authentication required.");
+    for wrong in ["AUTH ada eve", "AUTH bob bob", "AUTH ada", "AUTH nobody x"] {
+        assert!(client.ask(wrong).starts_with("-WRONGPASS"), "{wrong}");
+    }
+    assert_eq!(client.ask("AUTH ada ada"), "+OK");
+    assert_eq!(client.ask("SET a 1"), "+OK");
+    let mut reader = Client::of(&running);
+    assert_eq!(reader.ask("AUTH eve eve"), "+OK");
+    assert_eq!(reader.ask("EXISTS a"), ":1");
+    assert!(reader.ask("SET a 2").starts_with("-NOPERM"));
+}
