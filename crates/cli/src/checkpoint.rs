@@ -3,6 +3,7 @@
 
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::store::StoreOption;
 use crate::target::Target;
 use sardonyx_lab::directories::Directories;
 use sardonyx_results::recovery::RecoveryFigures;
@@ -20,6 +21,8 @@ use std::time::Instant;
 pub struct Arguments {
     #[command(flatten)]
     target: Target,
+    #[command(flatten)]
+    store: StoreOption,
 }
 
 #[derive(Debug, Serialize)]
@@ -36,7 +39,7 @@ struct Report {
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let database = self.target.database(&Directories::default())?;
+        let database = self.target.database(&Directories::default(), &self.store)?;
         let recovery = RecoveryFigures::from(database.recovery());
         let before = database.statistics().checkpoint;
         let started = Instant::now();

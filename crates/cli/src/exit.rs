@@ -8,6 +8,8 @@ use sardonyx_lab::complex_objects::workload::ComplexObjectError;
 use sardonyx_lab::debit_credit::requests::DebitCreditError;
 use sardonyx_lab::floor::FloorError;
 use sardonyx_mapped::SegmentError;
+use sardonyx_server::OptionsError;
+use sardonyx_server::configuration::ConfigurationError;
 use sardonyx_sharing::node::NodeError;
 use sardonyx_simulation::experiment::SimulationError;
 use sardonyx_simulation::figures::UnknownFigure;
@@ -24,7 +26,11 @@ use sardonyx_storage::log::LogError;
 use sardonyx_storage::manifest::ManifestError;
 use sardonyx_storage::places::PlacesError;
 use sardonyx_storage::recovery::RecoveryError;
+use sardonyx_storage::remote_log::RemoteLogError;
+use sardonyx_storage::remote_log::known::KnownError;
+use sardonyx_storage::remote_log::store::StoreError;
 use sardonyx_table::TableError;
+use sardonyx_tls::TlsError;
 use sardonyx_workload::trace::{Fault, TraceError};
 use serde::Serialize;
 use std::io;
@@ -132,13 +138,17 @@ macro_rules! of_crate {
             .or_else(|| $error.downcast_ref().map(of_log))
             .or_else(|| $error.downcast_ref().map(of_table))
             .or_else(|| $error.downcast_ref().map(of_catalogue))
+            .or_else(|| $error.downcast_ref().map(of_remote_log))
+            .or_else(|| $error.downcast_ref().map(of_store))
     };
 }
 
 fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     let is_usage = cause.is::<UsageError>()
         || cause.is::<DebitCreditError>()
-        || cause.is::<ComplexObjectError>();
+        || cause.is::<ComplexObjectError>()
+        || cause.is::<ConfigurationError>()
+        || cause.is::<OptionsError>();
     if is_usage {
         return Some(Exit::Usage);
     }
@@ -163,7 +173,7 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if let Some(error) = cause.downcast_ref::<StandbyError>() {
         return Some(of_standby(error));
     }
-    if cause.is::<TokenError>() {
+    if cause.is::<TokenError>() || cause.is::<TlsError>() {
         return Some(Exit::Usage);
     }
     if let Some(SegmentError::Open(error)) = cause.downcast_ref::<SegmentError>() {
@@ -243,7 +253,35 @@ fn of_open(error: &OpenError) -> Exit {
         OpenError::Places(error) => of_places(error),
         OpenError::Locked { .. } => Exit::Locked,
         OpenError::ManifestLost { .. } => Exit::Found,
-        OpenError::Option { .. } | OpenError::Absent { .. } => Exit::Usage,
+        OpenError::Option { .. }
+        | OpenError::Absent { .. }
+        | OpenError::StoreImpossible { .. }
+        | OpenError::StoreMissing { .. } => Exit::Usage,
+        OpenError::Known(KnownError::Damaged(_)) => Exit::Found,
+        OpenError::Store(error) => of_remote_log(error),
+        _ => Exit::Failed,
+    }
+}
+
+fn of_remote_log(error: &RemoteLogError) -> Exit {
+    match error {
+        RemoteLogError::Store(error) => of_store(error),
+        RemoteLogError::Identity { .. } => Exit::Usage,
+        RemoteLogError::Entry { .. }
+        | RemoteLogError::Chain { .. }
+        | RemoteLogError::Groups { .. }
+        | RemoteLogError::Hole { .. }
+        | RemoteLogError::Base { .. }
+        | RemoteLogError::Primary { .. }
+        | RemoteLogError::Boundary { .. } => Exit::Found,
+        _ => Exit::Failed,
+    }
+}
+
+fn of_store(error: &StoreError) -> Exit {
+    match error {
+        StoreError::Place { .. } => Exit::Usage,
+        StoreError::Encryption { .. } => Exit::Found,
         _ => Exit::Failed,
     }
 }

@@ -6,7 +6,7 @@ use sardonyx_lab::registry::ABOUT;
 use std::fmt::Write;
 
 /// The groups of verbs that are not experiments.
-const GROUPS: [(&str, &[&str]); 3] = [
+const GROUPS: [(&str, &[&str]); 4] = [
     (
         "The database",
         &[
@@ -17,6 +17,7 @@ const GROUPS: [(&str, &[&str]); 3] = [
             "backup",
             "compact",
             "standby",
+            "store",
             "leftovers",
             "rows",
             "schema",
@@ -24,6 +25,7 @@ const GROUPS: [(&str, &[&str]); 3] = [
             "export",
         ],
     ),
+    ("A server", &["serve", "password", "top"]),
     ("Several nodes", &["cluster", "node"]),
     ("The simulation", &["simulate", "trace"]),
 ];

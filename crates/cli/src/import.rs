@@ -3,6 +3,7 @@
 use crate::exit::Exit;
 use crate::export::{format_of, is_standard, parse_format, progress};
 use crate::output::Output;
+use crate::store::StoreOption;
 use crate::target::Target;
 use anyhow::Context;
 use clap::ValueEnum;
@@ -61,6 +62,8 @@ pub struct Arguments {
     /// Where its parts were moved to
     #[command(flatten)]
     moved: Directories,
+    #[command(flatten)]
+    store: StoreOption,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -80,11 +83,11 @@ impl Arguments {
         let tables = match self.create {
             true => {
                 let schema = infer(format, &mut source, &self.key).with_context(told)?;
-                let tables = self.target.database_or_new(&self.moved)?;
+                let tables = self.target.database_or_new(&self.moved, &self.store)?;
                 tables.run(|tx| tx.create_table(&self.table, schema))?;
                 tables
             }
-            false => self.target.database(&self.moved)?,
+            false => self.target.database(&self.moved, &self.store)?,
         };
         let schema =
             tables.read(|view| Ok::<_, Error>(view.rows(&self.table)?.schema().clone()))??;

@@ -10,6 +10,7 @@ mod catalogue_figures;
 mod checkpoint;
 mod cluster;
 mod compact;
+mod end_request;
 mod exit;
 mod export;
 mod help;
@@ -19,13 +20,17 @@ mod inspect;
 mod leftovers;
 mod node;
 mod output;
+mod password;
 mod recover;
 mod rows;
 mod schema;
+mod serve;
 mod simulate;
 mod space;
 mod standby;
+mod store;
 mod target;
+mod top;
 mod trace;
 mod verify;
 
@@ -57,8 +62,12 @@ enum Command {
     Checkpoint(checkpoint::Arguments),
     Backup(backup::Arguments),
     Compact(compact::Arguments),
+    Serve(Box<serve::Arguments>),
+    Password(password::Arguments),
+    Top(top::Arguments),
     #[command(alias = "checkpointer")]
     Standby(standby::Arguments),
+    Store(store::Arguments),
     Rows(rows::Arguments),
     Schema(schema::Arguments),
     Import(import::Arguments),
@@ -96,7 +105,11 @@ fn main() -> ExitCode {
         Command::Checkpoint(verb) => verb.run(&mut output),
         Command::Backup(verb) => verb.run(&mut output),
         Command::Compact(verb) => verb.run(&mut output),
+        Command::Serve(verb) => verb.run(&mut output),
+        Command::Password(verb) => verb.run(&mut output),
+        Command::Top(verb) => verb.run(&mut output),
         Command::Standby(verb) => verb.run(&mut output),
+        Command::Store(verb) => verb.run(&mut output),
         Command::Rows(verb) => verb.run(&mut output),
         Command::Schema(verb) => verb.run(&mut output),
         Command::Import(verb) => verb.run(&mut output),

@@ -3,6 +3,7 @@
 use crate::catalogue_figures::CatalogueFigures;
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::store::StoreOption;
 use crate::target::Target;
 use sardonyx_lab::directories::Directories;
 use sardonyx_results::recovery::RecoveryFigures;
@@ -34,6 +35,8 @@ pub struct Arguments {
     /// Where its parts were moved to
     #[command(flatten)]
     moved: Directories,
+    #[command(flatten)]
+    store: StoreOption,
 }
 
 #[derive(Debug, Serialize)]
@@ -57,7 +60,7 @@ impl Arguments {
             };
             files.read(recover, |_| None)?
         } else {
-            let database = self.target.database(&self.moved)?;
+            let database = self.target.database(&self.moved, &self.store)?;
             let recovery = RecoveryFigures::from(database.recovery());
             let catalogue =
                 database.read(|view| CatalogueFigures::of(view.pages(), view.catalogue()))?;

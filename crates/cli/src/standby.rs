@@ -2,20 +2,22 @@
 //!
 //! Source: TPK paper (Li & Naughton), section 3, configuration C.
 
+use crate::end_request::end_requested;
 use crate::exit::Exit;
 use crate::output::Output;
 use indicatif::{ProgressBar, ProgressStyle};
-use sardonyx_base::signals::Ending;
 use sardonyx_lab::directories::Directories;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units::{self, parse_bytes, parse_time};
 use sardonyx_standby::{ListeningStandby, StandbyError, StandbyOptions, StandbyReport};
 use sardonyx_standby::{StandbyServer, Token};
+use sardonyx_tls::{Tls, TlsFiles};
 use serde::Serialize;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 /// Be the standby of a database elsewhere: keep its copy, and write its checkpoints.
@@ -26,10 +28,11 @@ use std::time::Duration;
 /// acknowledged in the last moments may be missing. An empty directory becomes the standby of the
 /// first database that comes. Ends at an interrupt (Ctrl-C) or a termination signal.
 ///
-/// With --token-file only a primary that was given the same token is served. The connection is not
-/// encrypted: use it in a network that you trust.
+/// With --tls only a primary whose certificate the same CA has signed is served, and nobody on the way can
+/// read or change anything. Without it the connection is as TCP is: for one host, or a network that you
+/// trust. With --token-file only a primary that was given the same token is served.
 ///
-/// Example: sardonyx standby --listen 0.0.0.0:7070 standby.sdx
+/// Example: sardonyx standby --listen 0.0.0.0:7070 --tls /etc/sardonyx standby.sdx
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
@@ -47,6 +50,9 @@ pub struct Arguments {
     /// Serve only a primary that has the token in this file: a secret text of 1 to 1024 bytes
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// Talk by TLS, with the files ca.pem, cert.pem and key.pem of this directory
+    #[arg(long, value_name = "DIR")]
+    tls: Option<PathBuf>,
     #[command(flatten)]
     directories: Directories,
     /// If somebody has the directory open, wait so long for it, such as 30s [default: not at all]
@@ -90,7 +96,7 @@ impl From<Option<StandbyReport>> for Report {
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let end = self.end_requested()?;
+        let end = end_requested(self.until_input_ends);
         let mut options = StandbyOptions::new();
         if let Some(bytes) = self.log_bytes {
             options = options.log_bytes_max(bytes);
@@ -100,6 +106,10 @@ impl Arguments {
         }
         if let Some(file) = &self.token_file {
             options = options.token(Token::of_file(file)?);
+        }
+        if let Some(directory) = &self.tls {
+            let tls = Tls::new(&TlsFiles::in_directory(directory))?;
+            options = options.transport(Arc::new(tls));
         }
         options = options
             .wait_for_lock(self.wait.unwrap_or_default())
@@ -138,30 +148,6 @@ impl Arguments {
             write!(output, "{sheet}")?;
         }
         Ok(Exit::Done)
-    }
-
-    /// Tells when to end.
-    fn end_requested(&self) -> anyhow::Result<Receiver<()>> {
-        let (sender, receiver) = mpsc::channel();
-        // Before there are threads that could take them.
-        let (ending, at_signal) = (Ending::block(), sender.clone());
-        std::thread::spawn(move || {
-            ending.wait();
-            // An error means that we are ending already.
-            let _ = at_signal.send(());
-            // Whoever asks twice does not want to wait.
-            let signal = ending.wait();
-            ending.end(signal)
-        });
-        if self.until_input_ends {
-            std::thread::spawn(move || {
-                let mut input = std::io::stdin().lock();
-                let mut bytes = [0; 64];
-                while matches!(input.read(&mut bytes), Ok(read) if read > 0) {}
-                let _ = sender.send(());
-            });
-        }
-        Ok(receiver)
     }
 }
 

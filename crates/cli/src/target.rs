@@ -12,6 +12,7 @@
 
 use crate::exit::{self, UsageError};
 use crate::output::Output;
+use crate::store::StoreOption;
 use anyhow::Context;
 use sardonyx::{GroupLimits, Options, Tables};
 use sardonyx_lab::directories::Directories;
@@ -95,9 +96,9 @@ impl Target {
     }
 
     /// Opens the database, whose parts were moved to these directories.
-    pub fn database(&self, moved: &Directories) -> anyhow::Result<Tables> {
+    pub fn database(&self, moved: &Directories, store: &StoreOption) -> anyhow::Result<Tables> {
         let options = self.options()?.directories(moved.places());
-        Ok(options.open_tables(&self.path)?)
+        Ok(store.add(options)?.open_tables(&self.path)?)
     }
 
     /// How the database, which is there, is opened.
@@ -114,17 +115,20 @@ impl Target {
     }
 
     /// The same, of a new one if nothing is there, or a directory without files.
-    pub fn database_or_new(&self, moved: &Directories) -> anyhow::Result<Tables> {
+    pub fn database_or_new(
+        &self,
+        moved: &Directories,
+        store: &StoreOption,
+    ) -> anyhow::Result<Tables> {
         let is_new = match self.path.read_dir() {
             Ok(mut files) => files.next().is_none(),
             Err(error) => error.kind() == ErrorKind::NotFound,
         };
         if !is_new {
-            return self.database(moved);
+            return self.database(moved, store);
         }
-        Ok(Options::new()
-            .directories(moved.places())
-            .open_tables(&self.path)?)
+        let options = Options::new().directories(moved.places());
+        Ok(store.add(options)?.open_tables(&self.path)?)
     }
 
     fn check_there(&self) -> Result<(), UsageError> {

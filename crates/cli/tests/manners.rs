@@ -311,6 +311,11 @@ fn a_standby_that_cannot_be_leaves_no_directory() {
             ["--listen", "127.0.0.1:0", "--token-file", "/nonexistent"],
             "/nonexistent",
         ),
+        (
+            2,
+            ["--listen", "127.0.0.1:0", "--tls", "/nonexistent"],
+            "TLS needs the CA's certificate",
+        ),
     ] {
         for verb in ["standby", "checkpointer"] {
             let arguments = [&[verb, place], &arguments[..]].concat();

@@ -88,6 +88,11 @@
 //! database for all, and what is called afterwards says [`Error::Closed`]. Inside a transaction use the
 //! transaction: calling the database there would wait for itself, so it says [`Error::Nested`].
 //!
+//! # Several hosts
+//!
+//! With its log in a store that others keep ([`Options::store`]) a database outlives its host: [`hosts`] follow that log,
+//! and one takes over when the one that served is gone.
+//!
 //! # Features
 //!
 //! `memory`, `operations` and `nodes` add the other ways; `harness` tests operations of your own; `standby` takes the
@@ -102,6 +107,8 @@ compile_error!("sardonyx needs Linux");
 pub mod backup;
 mod compact;
 mod error;
+#[cfg(not(shuttle))]
+pub mod hosts;
 #[cfg(feature = "memory")]
 pub mod memory;
 #[cfg(all(feature = "nodes", not(shuttle)))]
@@ -138,6 +145,7 @@ pub use sardonyx_serial::{
 pub use sardonyx_storage::checkpoint::Waiting as CheckpointWaiting;
 pub use sardonyx_storage::journal::{InvalidPosition, JournalPosition, Retention};
 pub use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
+pub use sardonyx_storage::page::Address;
 pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
 pub use sardonyx_storage::store::SnapshotEnded;

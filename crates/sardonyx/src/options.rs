@@ -4,7 +4,7 @@ use crate::{Error, Tables};
 use sardonyx_serial::Shape;
 use sardonyx_storage::checkpoint::{CheckpointPlace, RemoteCheckpointer};
 use sardonyx_storage::disk::{Disk, RealDisk};
-use sardonyx_storage::engine::{self, OpenError, StorageOptions};
+use sardonyx_storage::engine::{self, OpenError, RemoteLog, StorageOptions};
 use sardonyx_storage::journal::Retention;
 use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::manifest::MANIFEST_FILE;
@@ -175,6 +175,29 @@ impl Options {
         self
     }
 
+    /// Puts the log into a store, too, from which other hosts follow and take over ([`hosts`](crate::hosts)): one of
+    /// the crate `sardonyx-remote`, for example. The store is named at every opening, and the database is made from it
+    /// where the directory has none. It needs a shape with threads; memory and nodes have none.
+    ///
+    /// ```
+    /// # #[cfg(not(shuttle))] {
+    /// use sardonyx::hosts::{MemoryStore, RemoteLog};
+    /// use std::sync::Arc;
+    ///
+    /// # let machine = tempfile::tempdir().unwrap();
+    /// let store = RemoteLog::new(Arc::new(MemoryStore::new()));
+    /// let options = sardonyx::Options::new().store(store);
+    /// options.clone().open_tables(machine.path().join("here.sdx"))?.close()?;
+    /// // Another directory, which gets everything from the store.
+    /// options.open_tables(machine.path().join("elsewhere.sdx"))?.close()?;
+    /// # }
+    /// # Ok::<_, sardonyx::Error>(())
+    /// ```
+    pub fn store(mut self, store: RemoteLog) -> Self {
+        self.storage.remote = Some(store);
+        self
+    }
+
     /// Stripes of the backup, each with a file and a checkpointing thread. Fixed at creation.
     pub fn stripes(mut self, stripes: u32) -> Self {
         self.storage.stripes = stripes;
@@ -263,7 +286,7 @@ impl Options {
 
     /// Whether there is a database to open, or one may and can be made. Said before the directory is made.
     pub(crate) fn check_there(&self, path: &Path) -> Result<(), Error> {
-        if path.join(MANIFEST_FILE).exists() {
+        if path.join(MANIFEST_FILE).exists() || self.storage.remote.is_some() {
             return Ok(());
         }
         if !self.create {
@@ -275,7 +298,7 @@ impl Options {
     }
 
     pub(crate) fn check_on(&self, disk: &dyn Disk) -> Result<(), Error> {
-        if !self.create && !engine::exists(disk)? {
+        if !self.create && self.storage.remote.is_none() && !engine::exists(disk)? {
             let file = disk.display_name(MANIFEST_FILE);
             return Err(OpenError::Absent { file }.into());
         }

@@ -5,7 +5,7 @@ mod common;
 
 use common::{in_every_shape, options};
 use sardonyx::disk::{Faults, SimulatedDisk};
-use sardonyx::{Error, Options, Shape, Tables, Transaction};
+use sardonyx::{Address, Error, Options, RowWriter, Shape, Tables, Transaction};
 use sardonyx_table::schema::{
     Column, IndexDefinition, KeyPart, Schema, Type, VALUE_BYTES_MAX, Value, ValueRef,
 };
@@ -193,4 +193,58 @@ fn the_longest_text_is_stored_replaced_and_read_again() {
             })
     });
     assert!(is_there.expect("reads"));
+}
+
+#[test]
+fn a_row_is_changed_and_deleted_where_it_was_found_and_only_while_it_is_there() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let tables = options(Shape::Threadless)
+        .open_tables_on(Arc::new(disk))
+        .expect("opens");
+    tables.create_table("texts", schema()).expect("created");
+    let other = tables.create_table("others", schema()).expect("created");
+    let texts = tables
+        .read(|view| view.rows("texts").expect("a table").number())
+        .expect("read");
+    let outcome = tables.run(|tx| {
+        let mut rows = tx.rows_of(texts)?;
+        rows.insert(&[("id", 1_u64.into()), ("text", "one".into())])?;
+        let at = rows.get(&[1_u64.into()])?.expect("inserted").address();
+        let mut change = RowWriter::new(2);
+        change.set(1, ValueRef::Text("another"));
+        rows.update_at(at, &change)?;
+        assert_eq!(
+            rows.get(&[1_u64.into()])?.expect("there").get("text")?,
+            ValueRef::Text("another")
+        );
+        // The place behind has no row, the one inside of a row is none, nor is the place another table's.
+        for wrong in [
+            Address(at.0 + 24),
+            Address(at.0 + 8),
+            Address(u64::MAX - 64),
+        ] {
+            assert!(
+                matches!(rows.update_at(wrong, &change), Err(Error::Refused(_))),
+                "{wrong}"
+            );
+            assert!(
+                matches!(rows.delete_at(wrong), Err(Error::Refused(_))),
+                "{wrong}"
+            );
+        }
+        assert!(matches!(
+            tx.rows_of(other)?.delete_at(at),
+            Err(Error::Refused(_))
+        ));
+        let mut rows = tx.rows_of(texts)?;
+        rows.delete_at(at)?;
+        assert_eq!(rows.count(), 0);
+        assert!(matches!(rows.delete_at(at), Err(Error::Refused(_))));
+        assert!(matches!(
+            rows.update_at(at, &change),
+            Err(Error::Refused(_))
+        ));
+        Ok(())
+    });
+    outcome.expect("runs");
 }

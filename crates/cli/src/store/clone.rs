@@ -1,0 +1,115 @@
+//! `store clone`: a copy of a database as it is, or was.
+
+use super::{Place, copy_options, parse_time_of_day, shown_time};
+use crate::exit::Exit;
+use crate::output::Output;
+use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx_results::table::Sheet;
+use sardonyx_results::units;
+use sardonyx_storage::disk::{Disk, RealDisk};
+use sardonyx_storage::engine::{CloneUntil, clone_at};
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Make a copy of a database from its store, as it is now or was at a time.
+///
+/// It begins with the newest base before that and applies the log from there; the host that serves has no work with it.
+/// The copy is a database of its own: it can be looked at, opened and changed, and does not follow the store. How far back
+/// one can go is what `store trim` and --keep-bases, --keep-time have left.
+///
+/// Examples:
+///   sardonyx store clone s3://ledger/bank copy.sdx
+///   sardonyx store clone s3://ledger/bank yesterday.sdx --at 2026-11-22T10:15:00Z
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    /// The copy's directory: absent or empty
+    path: PathBuf,
+    /// With everything that was in the store at this time
+    #[arg(long, value_name = "TIME", value_parser = parse_time_of_day, group = "until")]
+    at: Option<u64>,
+    /// With this entry and all before
+    #[arg(long, value_name = "N", group = "until")]
+    at_entry: Option<u64>,
+    /// With this commit group and all before
+    #[arg(long, value_name = "N", group = "until")]
+    at_group: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    transactions: u64,
+    /// The last entry that is in it.
+    entry: u64,
+    /// When that was made.
+    time: String,
+    /// Up to which entry the base went; 0: there was none.
+    base_entry: u64,
+    entries_applied: u64,
+    bytes: u64,
+    seconds: f64,
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let started = Instant::now();
+        let until = match (self.at, self.at_entry, self.at_group) {
+            (Some(time), ..) => CloneUntil::Time(time),
+            (_, Some(entry), _) => CloneUntil::Entry(entry),
+            (_, _, Some(group)) => CloneUntil::Group(group),
+            _ => CloneUntil::End,
+        };
+        let (remote, manifest) = self.place.database()?;
+        let options = copy_options(remote, &manifest);
+        std::fs::create_dir_all(&self.path)?;
+        let home: Arc<dyn Disk> = Arc::new(RealDisk::open(&self.path)?);
+        let style = ProgressStyle::with_template("{spinner} {decimal_bytes} from the store");
+        let bar = ProgressBar::new_spinner().with_style(style.expect("a valid template"));
+        let mut bytes = 0;
+        let cloned = clone_at(&home, &options, until, |read| {
+            bytes += read;
+            bar.inc(read);
+        })?;
+        bar.finish_and_clear();
+        let report = Report {
+            transactions: cloned.known.log.transactions,
+            entry: cloned.known.entry.next - 1,
+            time: shown_time(cloned.known.entry.time),
+            base_entry: cloned.base.entry.next - 1,
+            entries_applied: cloned.entries,
+            bytes,
+            seconds: started.elapsed().as_secs_f64(),
+        };
+        if output.is_json() {
+            output.value(&report)?;
+        } else {
+            let mut sheet = Sheet::default();
+            sheet.heading("Copy");
+            sheet.figure("transactions", units::count(report.transactions));
+            let entry = format!("made {}", report.time);
+            sheet.remarked("last entry", report.entry.to_string(), entry);
+            let base = match report.base_entry {
+                0 => "from the log's beginning".to_string(),
+                entry => format!("from the base up to entry {entry}"),
+            };
+            sheet.remarked(
+                "entries applied",
+                units::count(report.entries_applied),
+                base,
+            );
+            sheet.remarked(
+                "bytes from the store",
+                units::bytes(report.bytes),
+                format!("in {}", units::time(report.seconds)),
+            );
+            write!(output, "{sheet}")?;
+        }
+        Ok(Exit::Done)
+    }
+}

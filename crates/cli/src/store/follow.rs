@@ -1,0 +1,209 @@
+//! `store follow`: keeps a copy of a database by its log in a store, and makes bases of it.
+
+use super::retention::Kept;
+use super::{Place, copy_options, shown_time};
+use crate::end_request::end_requested;
+use crate::exit::Exit;
+use crate::output::Output;
+use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx_results::table::Sheet;
+use sardonyx_results::units::{self, parse_bytes, parse_time};
+use sardonyx_storage::disk::{Disk, RealDisk};
+use sardonyx_storage::engine::{
+    Replica, StorageOptions, delete_past, follow_store, newest_base, take_lock,
+};
+use sardonyx_storage::remote_log::RemoteLogError;
+use sardonyx_storage::remote_log::known::Known;
+use sardonyx_storage::remote_log::shell::Follower;
+use serde::Serialize;
+use serde_json::json;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+/// Keep a copy of a database by its log in a store, until an interrupt or a termination signal.
+///
+/// The directory gets everything that is acknowledged, a moment later; the host that serves has no work with it. With
+/// --base-every it puts a base into the store whenever so much log has come since the last one, so that new copies begin
+/// there, and with --keep-bases or --keep-time deletes what of the past is not wanted then. The directory can be opened
+/// by a program with this store, as one of its hosts.
+///
+/// Examples:
+///   sardonyx store follow s3://ledger/bank copy.sdx
+///   sardonyx store follow s3://ledger/bank copy.sdx --base-every 4GiB --keep-bases 3 --keep-time 720h
+///   sardonyx store follow s3://ledger/bank copy.sdx --once --base-every 0
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    /// The copy's directory, made where absent
+    path: PathBuf,
+    /// End when everything is here that the store has now
+    #[arg(long)]
+    once: bool,
+    /// Put a base into the store when so much log has come since the last one; 0: each time the end is reached and
+    /// something has come
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    base_every: Option<u64>,
+    #[command(flatten)]
+    kept: Kept,
+    /// Between two looks for new entries
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "250ms")]
+    poll: Duration,
+    /// If somebody has the directory open, wait so long for it, such as 30s [default: not at all]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    wait: Option<Duration>,
+    /// End when standard input ends, too: for programs that start this
+    #[arg(long)]
+    until_input_ends: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    identity: String,
+    next_entry: u64,
+    transactions: u64,
+    time: String,
+    bases: u64,
+}
+
+/// A copy that follows.
+struct Following<'a> {
+    home: Arc<dyn Disk>,
+    options: &'a StorageOptions,
+    wait: Duration,
+    replica: Replica,
+    follower: Follower,
+}
+
+impl<'a> Following<'a> {
+    fn open(
+        home: Arc<dyn Disk>,
+        options: &'a StorageOptions,
+        wait: Duration,
+    ) -> anyhow::Result<Following<'a>> {
+        let lock = take_lock(&home, wait)?;
+        let (replica, follower) = follow_store(&home, options, lock)?;
+        Ok(Following {
+            home,
+            options,
+            wait,
+            replica,
+            follower,
+        })
+    }
+
+    /// Applies what there is, until it is to end. Returns whether it reached the end of the log.
+    fn catch_up(&mut self, end: &Receiver<()>, bar: &ProgressBar) -> anyhow::Result<bool> {
+        while matches!(end.try_recv(), Err(std::sync::mpsc::TryRecvError::Empty)) {
+            match self.follower.next_entry() {
+                Ok(Some(entry)) => self.replica.apply(&entry)?,
+                Ok(None) => return Ok(true),
+                // It is asked again soon.
+                Err(RemoteLogError::Store(error)) if error.is_unclear() => {
+                    bar.suspend(|| eprintln!("sardonyx: {error}"));
+                    return Ok(true);
+                }
+                Err(error) => return Err(error.into()),
+            }
+            let known = self.replica.known();
+            bar.set_message(format!(
+                "entry {}, {} transactions, made {}",
+                known.entry.next - 1,
+                units::count(known.log.transactions),
+                shown_time(known.entry.time)
+            ));
+            bar.tick();
+        }
+        Ok(false)
+    }
+
+    /// Puts a base into the store. It is opened again afterwards.
+    fn put_base(self) -> anyhow::Result<(Following<'a>, u64)> {
+        let (home, options, wait) = (self.home, self.options, self.wait);
+        let Some(remote) = &options.remote else {
+            anyhow::bail!("no store is named");
+        };
+        let (_, head) = self.replica.put_base(options, remote)?;
+        Ok((Following::open(home, options, wait)?, head.bytes()))
+    }
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let end = end_requested(self.until_input_ends);
+        let (remote, manifest) = self.place.database()?;
+        let options = copy_options(remote.clone(), &manifest);
+        std::fs::create_dir_all(&self.path)?;
+        let home: Arc<dyn Disk> = Arc::new(RealDisk::open(&self.path)?);
+        let style = ProgressStyle::with_template("{spinner} {msg}").expect("a valid template");
+        let bar = ProgressBar::new_spinner().with_style(style);
+        let mut following = Following::open(home, &options, self.wait.unwrap_or_default())?;
+        let newest = newest_base(&remote, manifest.identity, |_| true)?;
+        let mut based = newest.map(|(_, head)| head.known);
+        let mut bases = 0;
+        loop {
+            let at_end = following.catch_up(&end, &bar)?;
+            let known = *following.replica.known();
+            if at_end && self.wants_base(&known, based.as_ref()) {
+                bar.set_message("putting a base into the store");
+                bar.tick();
+                let (again, bytes) = following.put_base()?;
+                following = again;
+                based = Some(known);
+                bases += 1;
+                if let Some(keep) = self.kept.keep(1) {
+                    delete_past(&remote, keep)?;
+                }
+                if output.is_json() {
+                    output
+                        .line(&json!({ "base_up_to_entry": known.entry.next, "bytes": bytes }))?;
+                    output.finish()?;
+                }
+            }
+            let again = at_end && !self.once;
+            if !again || end.recv_timeout(self.poll) != Err(RecvTimeoutError::Timeout) {
+                break;
+            }
+        }
+        bar.finish_and_clear();
+        let known = following.replica.close();
+        let report = Report {
+            identity: format!("{:016x}", known.identity),
+            next_entry: known.entry.next,
+            transactions: known.log.transactions,
+            time: shown_time(known.entry.time),
+            bases,
+        };
+        if output.is_json() {
+            output.line(&report)?;
+        } else {
+            let mut sheet = Sheet::default();
+            sheet.heading("Copy");
+            sheet.figure("database", report.identity);
+            sheet.figure("transactions", units::count(report.transactions));
+            sheet.remarked(
+                "entries",
+                units::count(report.next_entry - 1),
+                format!("the last one made {}", report.time),
+            );
+            sheet.figure("bases put into the store", units::count(report.bases));
+            write!(output, "{sheet}")?;
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Whether enough has come since the last base.
+    fn wants_base(&self, known: &Known, based: Option<&Known>) -> bool {
+        let Some(every) = self.base_every else {
+            return false;
+        };
+        let from = based.map_or(0, |based| based.log.lsn.0);
+        let come = known.log.lsn.0.saturating_sub(from);
+        come > 0 && come >= every
+    }
+}

@@ -1,0 +1,57 @@
+//! `store promote`, `store drain`: which host is to serve.
+
+use super::Place;
+use crate::exit::Exit;
+use crate::output::Output;
+use sardonyx::hosts::{ANY_OTHER, promote};
+use serde_json::json;
+use std::io::Write;
+
+/// Have another host serve: the one that does closes the database, and the other one takes over.
+///
+/// If that one does not come within the time after which a host counts as gone, any does.
+///
+/// Example: sardonyx store promote s3://ledger/bank --to host-2
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Promote {
+    #[command(flatten)]
+    place: Place,
+    /// The host that is to serve
+    #[arg(long, value_name = "HOST")]
+    to: String,
+}
+
+/// Have any other host serve than the one that does, so that it can be stopped.
+///
+/// Example: sardonyx store drain s3://ledger/bank
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Drain {
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Promote {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        ask(&self.place, &self.to, output)
+    }
+}
+
+impl Drain {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        ask(&self.place, ANY_OTHER, output)
+    }
+}
+
+fn ask(place: &Place, to: &str, output: &mut Output) -> anyhow::Result<Exit> {
+    promote(&place.open()?, to)?;
+    match output.is_json() {
+        true => output.value(&json!({ "wanted": to }))?,
+        false if to == ANY_OTHER => writeln!(output, "asked the serving host to hand over")?,
+        false => writeln!(output, "asked the serving host to hand over to {to}")?,
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,174 @@
+//! `store`: a database whose log is in a store that others keep: what is there, who serves, copies of it.
+
+mod clone;
+mod follow;
+mod hand_over;
+mod retention;
+mod status;
+mod verify;
+
+use crate::exit::{Exit, UsageError};
+use crate::output::Output;
+use clap::Subcommand;
+use sardonyx::hosts::{DurableAt, RemoteLog};
+use sardonyx::{GroupLimits, Options};
+use sardonyx_lab::remote_store::DurableAtChoice;
+use sardonyx_remote::{RemoteOptions, open};
+use sardonyx_storage::engine::{StorageOptions, stored_manifest};
+use sardonyx_storage::manifest::Manifest;
+use sardonyx_table::schema::{Type, Value};
+use sardonyx_table::value_text::parse_value;
+use std::path::Path;
+
+/// Look at a database whose log is in a store, copy it, and say which host serves it.
+///
+/// A place is s3://BUCKET/PREFIX (an object store; endpoint, region and credentials as AWS's tools have them:
+/// AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX]
+/// or the same with tls:// (NATS JetStream; credentials as NATS's tools have them: NATS_CREDS, NATS_NKEY, NATS_USER and
+/// NATS_PASSWORD, NATS_TOKEN; NATS_CA, NATS_CERT and NATS_KEY for TLS), or file:DIRECTORY. Where everything in it is
+/// encrypted, SARDONYX_STORE_KEYS names the file of keys: a line of 64 hexadecimal digits for each, the first one encrypts,
+/// all decrypt. Programs put their log
+/// there by `Options::store`, and serve in turn by `sardonyx::hosts`. Times are UTC, such as 2026-11-22T10:15:00Z.
+///
+/// Examples:
+///   sardonyx store status s3://ledger/bank
+///   sardonyx store promote s3://ledger/bank --to host-2
+///   sardonyx store follow s3://ledger/bank copy.sdx --base-every 4GiB --keep-bases 3
+///   sardonyx store clone s3://ledger/bank yesterday.sdx --at 2026-11-22T10:15:00Z
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Status(status::Arguments),
+    Verify(verify::Arguments),
+    Promote(hand_over::Promote),
+    Drain(hand_over::Drain),
+    Follow(follow::Arguments),
+    Clone(clone::Arguments),
+    Trim(retention::Arguments),
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        match &self.action {
+            Action::Status(verb) => verb.run(output),
+            Action::Verify(verb) => verb.run(output),
+            Action::Promote(verb) => verb.run(output),
+            Action::Drain(verb) => verb.run(output),
+            Action::Follow(verb) => verb.run(output),
+            Action::Clone(verb) => verb.run(output),
+            Action::Trim(verb) => verb.run(output),
+        }
+    }
+}
+
+/// A store, as an argument.
+#[derive(Debug, clap::Args)]
+struct Place {
+    /// Where the log is: s3://BUCKET/PREFIX, nats://HOST/STREAM or file:DIRECTORY
+    place: String,
+}
+
+impl Place {
+    /// The store. Whether it can keep a log was found out by who writes there.
+    fn open(&self) -> anyhow::Result<RemoteLog> {
+        // Opening it would make the directory.
+        if let Some(directory) = self.place.strip_prefix("file:")
+            && !directory.is_empty()
+            && !Path::new(directory).is_dir()
+        {
+            let place = &self.place;
+            return Err(UsageError::NotThere(format!(
+                "{place} has no database: there is no such directory"
+            ))
+            .into());
+        }
+        let options = RemoteOptions {
+            probe: false,
+            ..RemoteOptions::from_environment()?
+        };
+        Ok(RemoteLog::new(open(&self.place, &options)?))
+    }
+
+    /// The store with its database's manifest.
+    fn database(&self) -> anyhow::Result<(RemoteLog, Manifest)> {
+        let remote = self.open()?;
+        let manifest = stored_manifest(&remote)?;
+        let manifest = manifest.ok_or_else(|| {
+            UsageError::NotThere(format!("{} has no database", remote.store.place()))
+        })?;
+        Ok((remote, manifest))
+    }
+}
+
+/// The store of a verb that opens a database to change it.
+#[derive(Debug, clap::Args)]
+pub struct StoreOption {
+    /// The store that has the log, too: a database whose log is in one is opened with it
+    #[arg(long, value_name = "PLACE")]
+    store: Option<String>,
+    /// Where a transaction is durable when it is acknowledged [default: both]
+    #[arg(long, value_enum, requires = "store")]
+    durable_at: Option<DurableAtChoice>,
+}
+
+impl StoreOption {
+    /// These options, with the store, if one was named.
+    pub fn add(&self, options: Options) -> anyhow::Result<Options> {
+        let Some(place) = &self.store else {
+            return Ok(options);
+        };
+        let store = open(place, &RemoteOptions::from_environment()?)?;
+        Ok(options.store(RemoteLog {
+            durable_at: self.durable_at.map_or(DurableAt::Both, Into::into),
+            ..RemoteLog::new(store)
+        }))
+    }
+}
+
+/// How a copy of a database is opened that follows a store.
+fn copy_options(remote: RemoteLog, manifest: &Manifest) -> StorageOptions {
+    StorageOptions {
+        limits: GroupLimits::for_segments(manifest.segment_bytes),
+        log_bytes_max: manifest.segment_bytes.saturating_mul(8).max(2 << 30),
+        remote: Some(remote),
+        ..StorageOptions::default()
+    }
+}
+
+/// A time, as people write it, in microseconds since 1970, UTC.
+fn parse_time_of_day(text: &str) -> Result<u64, String> {
+    match parse_value(text, Type::Timestamp) {
+        Ok(Value::Timestamp(time)) => {
+            u64::try_from(time).map_err(|_| "no entry is older than 1970".to_string())
+        }
+        Ok(_) => Err("a time is expected".to_string()),
+        Err(error) => Err(error.reason.to_string()),
+    }
+}
+
+/// A time of an entry, for people.
+fn shown_time(time: u64) -> String {
+    Value::Timestamp(i64::try_from(time).unwrap_or(i64::MAX)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_read_back() {
+        let time = parse_time_of_day("2026-11-22T10:15:00Z").unwrap();
+        assert_eq!(time, 1_795_342_500_000_000);
+        assert_eq!(shown_time(time), "2026-11-22T10:15:00Z");
+        for wrong in ["", "yesterday", "1969-12-31T00:00:00Z"] {
+            assert!(parse_time_of_day(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! `store trim`: what of a database's past a store keeps.
+
+use super::{Place, shown_time};
+use crate::exit::Exit;
+use crate::output::Output;
+use sardonyx_results::table::Sheet;
+use sardonyx_results::units::{self, parse_time};
+use sardonyx_storage::engine::{KeepInStore, delete_past};
+use sardonyx_storage::remote_log::shell::now;
+use serde::Serialize;
+use std::io::Write;
+use std::time::Duration;
+
+/// What is to be kept, as arguments.
+#[derive(Debug, clap::Args)]
+pub struct Kept {
+    /// Keep so many of the newest bases, and the log from the oldest of them on
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    keep_bases: Option<u32>,
+    /// Keep what is needed to go back so far, such as 720h, if a base is as old
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    keep_time: Option<Duration>,
+}
+
+impl Kept {
+    /// What was chosen, with at least so many bases; nothing, if nothing was.
+    pub fn keep(&self, bases: usize) -> Option<KeepInStore> {
+        let chosen = self.keep_bases.is_some() || self.keep_time.is_some();
+        let back = |time: Duration| {
+            now().saturating_sub(u64::try_from(time.as_micros()).unwrap_or(u64::MAX))
+        };
+        chosen.then(|| KeepInStore {
+            bases: self.keep_bases.map_or(bases, |bases| bases as usize),
+            since: self.keep_time.map(back),
+        })
+    }
+}
+
+/// Delete what of a database's past is not wanted any more: old bases, and the log before the oldest that is kept.
+///
+/// Without a base nothing is deleted. A copy that is further behind is told so, and begins anew from a base.
+///
+/// Examples:
+///   sardonyx store trim s3://ledger/bank --keep-bases 3
+///   sardonyx store trim s3://ledger/bank --keep-time 720h
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    kept: Kept,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    bases_deleted: u64,
+    entries_deleted: u64,
+    bytes_deleted: u64,
+    /// From where on the database can be had; nothing: from its beginning.
+    from_entry: Option<u64>,
+    from_time: Option<String>,
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let (remote, _) = self.place.database()?;
+        let keep = self.kept.keep(1).unwrap_or(KeepInStore {
+            bases: 1,
+            since: None,
+        });
+        let deleted = delete_past(&remote, keep)?;
+        let report = Report {
+            bases_deleted: deleted.bases,
+            entries_deleted: deleted.log.entries,
+            bytes_deleted: deleted.log.bytes,
+            from_entry: deleted.from.map(|known| known.entry.next),
+            from_time: deleted.from.map(|known| shown_time(known.entry.time)),
+        };
+        if output.is_json() {
+            output.value(&report)?;
+            return Ok(Exit::Done);
+        }
+        let mut sheet = Sheet::default();
+        sheet.heading("Deleted");
+        sheet.figure("bases", units::count(report.bases_deleted));
+        sheet.remarked(
+            "entries",
+            units::count(report.entries_deleted),
+            units::bytes(report.bytes_deleted),
+        );
+        match &report.from_time {
+            Some(time) => sheet.figure("the past begins", time),
+            None => sheet.remarked("the past begins", "at its beginning", "there is no base"),
+        }
+        write!(output, "{sheet}")?;
+        Ok(Exit::Done)
+    }
+}

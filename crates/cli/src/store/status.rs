@@ -1,0 +1,154 @@
+//! `store status`: the database, who serves it, its log and its bases.
+
+use super::{Place, shown_time};
+use crate::exit::Exit;
+use crate::output::Output;
+use sardonyx::hosts::primary;
+use sardonyx_results::table::{Sheet, Table};
+use sardonyx_results::units;
+use sardonyx_storage::engine::read_base;
+use sardonyx_storage::remote_log::RemoteLogError;
+use sardonyx_storage::remote_log::base::list_bases;
+use sardonyx_storage::remote_log::boundary::Boundary;
+use sardonyx_storage::remote_log::entry::decode_head;
+use sardonyx_storage::remote_log::shell::ask;
+use sardonyx_storage::remote_log::store::Register;
+use serde::Serialize;
+use std::io::Write;
+
+/// Say what is in a store: the database, which host serves it, its log and its bases.
+///
+/// Example: sardonyx store status s3://ledger/bank
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, Serialize)]
+struct Status {
+    place: String,
+    identity: String,
+    /// The host that serves, or did last.
+    host: Option<String>,
+    /// Whether it has handed over or ended in order.
+    released: bool,
+    /// The host that is to serve instead.
+    wanted: Option<String>,
+    /// The first entry that there is, fences before it apart.
+    first_entry: u64,
+    /// As the store's list has it, which may be old.
+    last_entry: u64,
+    last_epoch: u64,
+    last_time: Option<String>,
+    entries: u64,
+    entry_bytes: u64,
+    bases: Vec<Base>,
+}
+
+#[derive(Debug, Serialize)]
+struct Base {
+    name: String,
+    next_entry: u64,
+    transactions: u64,
+    time: String,
+    bytes: u64,
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let (remote, manifest) = self.place.database()?;
+        let (store, patience) = (&remote.store, &remote.patience);
+        let host = primary(&remote)?;
+        let boundary = ask(patience, || store.read_register(Register::Boundary))?;
+        let boundary = boundary.map(|stored| Boundary::decode(&stored.bytes));
+        let boundary = boundary
+            .transpose()
+            .map_err(|source| RemoteLogError::Boundary { source })?;
+        let first_entry = boundary.map_or(1, |boundary| boundary.position.next);
+        let mut status = Status {
+            place: store.place(),
+            identity: format!("{:016x}", manifest.identity),
+            released: host.as_ref().is_some_and(|host| host.released),
+            wanted: host.as_ref().and_then(|host| host.wanted.clone()),
+            host: host.map(|host| host.host),
+            first_entry,
+            last_entry: 0,
+            last_epoch: 0,
+            last_time: None,
+            entries: 0,
+            entry_bytes: 0,
+            bases: Vec::new(),
+        };
+        let mut from = first_entry;
+        loop {
+            let listed = ask(patience, || store.list(from))?;
+            let Some(last) = listed.last() else { break };
+            status.entries += listed.len() as u64;
+            status.entry_bytes += listed.iter().map(|entry| entry.bytes).sum::<u64>();
+            status.last_entry = last.number;
+            from = last.number.saturating_add(1);
+        }
+        if let Some(bytes) = ask(patience, || store.read(status.last_entry))?
+            && let Ok(head) = decode_head(&bytes)
+        {
+            status.last_epoch = head.epoch.0;
+            status.last_time = Some(shown_time(head.time));
+        }
+        for (name, bytes) in ask(patience, || list_bases(&**store))?.whole {
+            let head = read_base(&remote, manifest.identity, &name)?;
+            status.bases.push(Base {
+                name: name.folder(),
+                next_entry: name.next_entry,
+                transactions: head.known.log.transactions,
+                time: shown_time(head.known.entry.time),
+                bytes,
+            });
+        }
+        match output.is_json() {
+            true => output.value(&status)?,
+            false => show(&status, output)?,
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn show(status: &Status, output: &mut Output) -> anyhow::Result<()> {
+    let mut sheet = Sheet::default();
+    sheet.heading(format!("Database {} in {}", status.identity, status.place));
+    let host = status.host.as_deref().unwrap_or("none ever served");
+    let remark = match (status.released, &status.wanted) {
+        (true, _) => "has ended in order".to_string(),
+        (false, Some(wanted)) => format!("is to hand over to {wanted}"),
+        (false, None) => String::new(),
+    };
+    sheet.remarked("host", host, remark);
+    sheet.remarked(
+        "entries",
+        units::count(status.entries),
+        format!("{} to {}", status.first_entry, status.last_entry),
+    );
+    sheet.figure("bytes of entries", units::bytes(status.entry_bytes));
+    if let Some(time) = &status.last_time {
+        sheet.remarked("last entry", time, format!("epoch {}", status.last_epoch));
+    }
+    writeln!(output, "{sheet}")?;
+    if status.bases.is_empty() {
+        return Ok(writeln!(
+            output,
+            "No bases: a new copy reads the whole log (`store follow --base-every` makes some)."
+        )?);
+    }
+    let mut table = Table::new(["base up to entry", "time", "transactions", "bytes"]);
+    for base in &status.bases {
+        table.row([
+            base.next_entry.to_string(),
+            base.time.clone(),
+            units::count(base.transactions),
+            units::bytes(base.bytes),
+        ]);
+    }
+    Ok(write!(output, "{table}")?)
+}

@@ -1,0 +1,161 @@
+//! `store verify`: reads everything that a store has of a database, and checks it.
+
+use super::Place;
+use crate::exit::Exit;
+use crate::output::Output;
+use anyhow::bail;
+use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx_results::table::Sheet;
+use sardonyx_results::units;
+use sardonyx_storage::disk::AlignedBuffer;
+use sardonyx_storage::engine::{OpenError, check_base};
+use sardonyx_storage::log::seal::SealedGroup;
+use sardonyx_storage::remote_log::RemoteLogError;
+use sardonyx_storage::remote_log::base::list_bases;
+use sardonyx_storage::remote_log::boundary::Boundary;
+use sardonyx_storage::remote_log::position::EntryPosition;
+use sardonyx_storage::remote_log::shell::{Follower, ask};
+use sardonyx_storage::remote_log::store::Register;
+use serde::Serialize;
+use std::io::Write;
+
+/// Read the whole log and all bases in a store, and check that they are whole and follow each other.
+///
+/// Exit code 1 if something is damaged or missing; what, and where, is said.
+///
+/// Example: sardonyx store verify s3://ledger/bank
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Report {
+    entries: u64,
+    epochs: u64,
+    groups: u64,
+    transactions: u64,
+    entry_bytes: u64,
+    bases: u64,
+    base_bytes: u64,
+    damage: Vec<String>,
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let (remote, manifest) = self.place.database()?;
+        let style = ProgressStyle::with_template("{spinner} {decimal_bytes} read, {msg}");
+        let bar = ProgressBar::new_spinner().with_style(style.expect("a valid template"));
+        let mut report = Report::default();
+        if let Err(error) = self.read_log(&remote, manifest.identity, &bar, &mut report) {
+            report.damage.push(damage(error)?);
+        }
+        for (name, _) in ask(&remote.patience, || list_bases(&*remote.store))?.whole {
+            bar.set_message(format!("base up to entry {}", name.next_entry));
+            match check_base(&remote, manifest.identity, &name, |bytes| bar.inc(bytes)) {
+                Ok(bytes) => {
+                    report.bases += 1;
+                    report.base_bytes += bytes;
+                }
+                Err(error) => report.damage.push(damage(error.into())?),
+            }
+        }
+        bar.finish_and_clear();
+        if output.is_json() {
+            output.value(&report)?;
+        } else {
+            let mut sheet = Sheet::default();
+            sheet.heading("Store");
+            sheet.remarked(
+                "entries",
+                units::count(report.entries),
+                format!("{} epochs", report.epochs),
+            );
+            sheet.figure("commit groups", units::count(report.groups));
+            sheet.figure("transactions", units::count(report.transactions));
+            sheet.figure("bytes of entries", units::bytes(report.entry_bytes));
+            sheet.remarked(
+                "bases",
+                units::count(report.bases),
+                units::bytes(report.base_bytes),
+            );
+            writeln!(output, "{sheet}")?;
+            for damage in &report.damage {
+                writeln!(output, "damaged: {damage}")?;
+            }
+            if report.damage.is_empty() {
+                writeln!(output, "Sound: nothing is damaged or missing.")?;
+            }
+        }
+        Ok(match report.damage.is_empty() {
+            true => Exit::Done,
+            false => Exit::Found,
+        })
+    }
+
+    fn read_log(
+        &self,
+        remote: &sardonyx::hosts::RemoteLog,
+        identity: u64,
+        bar: &ProgressBar,
+        report: &mut Report,
+    ) -> anyhow::Result<()> {
+        let store = &remote.store;
+        let boundary = ask(&remote.patience, || store.read_register(Register::Boundary))?;
+        let boundary = boundary.map(|stored| Boundary::decode(&stored.bytes));
+        let boundary = boundary
+            .transpose()
+            .map_err(|source| RemoteLogError::Boundary { source })?;
+        let from = boundary.map_or(EntryPosition::START, |boundary| boundary.position);
+        let mut follower = Follower::new(store.clone(), identity, from, remote.patience);
+        let mut next_group = None;
+        loop {
+            let next = match follower.next_entry()? {
+                None => follower.check_end()?,
+                entry => entry,
+            };
+            let Some(entry) = next else { return Ok(()) };
+            let number = entry.head().number;
+            report.entries += 1;
+            report.epochs += u64::from(entry.head().is_fence());
+            report.entry_bytes += entry.bytes().len() as u64;
+            for group in entry.groups() {
+                let (header, bytes) = group?;
+                let mut buffer = AlignedBuffer::with_capacity(bytes.len());
+                buffer.extend_from_slice(bytes);
+                if SealedGroup::from_bytes(buffer).is_err() {
+                    bail!("group {} of entry {number} is not whole", header.number);
+                }
+                if next_group.is_some_and(|next| header.number != next) {
+                    bail!(
+                        "entry {number} has group {} where group {} should be",
+                        header.number,
+                        next_group.unwrap_or_default()
+                    );
+                }
+                next_group = Some(header.number + 1);
+                report.groups += 1;
+                report.transactions += u64::from(header.transactions);
+            }
+            bar.inc(entry.bytes().len() as u64);
+            bar.set_message(format!("entry {number}"));
+        }
+    }
+}
+
+/// What is damaged; or the error, if it is that the store does not answer.
+fn damage(error: anyhow::Error) -> anyhow::Result<String> {
+    let is_of_store = match (error.downcast_ref(), error.downcast_ref()) {
+        (Some(OpenError::Store(error)), _) | (_, Some(error)) => {
+            matches!(error, RemoteLogError::Store(_))
+        }
+        _ => false,
+    };
+    match is_of_store {
+        true => Err(error),
+        false => Ok(format!("{error:#}")),
+    }
+}

@@ -1,0 +1,203 @@
+//! Asking a server for its state: one small request over HTTP, again and again on one connection.
+
+use sardonyx_server::state::State;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+
+/// For so long an answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why there is no state.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// The server does not answer.
+    #[error("the server does not answer at {url}: {source}")]
+    Unreachable {
+        /// Where.
+        url: String,
+        /// What became of it.
+        #[source]
+        source: Box<ureq::Error>,
+    },
+    /// It wants a password, or the one that was given is wrong.
+    #[error(
+        "the server at {url} wants the name and password of a user: --user NAME, with SARDONYX_PASSWORD in the environment"
+    )]
+    Password {
+        /// Where.
+        url: String,
+    },
+    /// It refuses.
+    #[error("the server at {url} refuses with {status}: {text}")]
+    Refused {
+        /// Where.
+        url: String,
+        /// The status.
+        status: u16,
+        /// What it says.
+        text: String,
+    },
+    /// What answers is no server of ours.
+    #[error("what answers at {url} is no server of Sardonyx: {source}")]
+    Answer {
+        /// Where.
+        url: String,
+        /// What is wrong with the answer.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// The certificate is none.
+    #[error("{file} has no certificate in PEM")]
+    Certificate {
+        /// Which file.
+        file: String,
+    },
+}
+
+/// A client of a server's state.
+#[derive(Debug)]
+pub struct Client {
+    agent: ureq::Agent,
+    url: String,
+    authorization: Option<String>,
+}
+
+impl Client {
+    /// Of a server; `user` is name and password, `ca` the certificate that vouches for the server's.
+    ///
+    /// # Errors
+    /// [`StateError::Certificate`].
+    pub fn new(
+        server: &str,
+        user: Option<(&str, &str)>,
+        ca: Option<&Path>,
+    ) -> Result<Client, StateError> {
+        let mut tls = TlsConfig::builder()
+            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()));
+        // Without one no server is believed: there is no list of them here.
+        tls = tls.root_certs(RootCerts::Specific(Arc::new(match ca {
+            Some(file) => certificates(file)?,
+            None => Vec::new(),
+        })));
+        let config = ureq::Agent::config_builder()
+            .timeout_global(Some(PATIENCE))
+            .http_status_as_error(false)
+            .tls_config(tls.build())
+            .build();
+        let has_scheme = server.contains("://");
+        let scheme = if has_scheme { "" } else { "http://" };
+        Ok(Client {
+            agent: config.into(),
+            url: format!("{scheme}{}/api/state", server.trim_end_matches('/')),
+            authorization: user.map(|(name, password)| {
+                use base64::Engine;
+                let both = format!("{name}:{password}");
+                format!("Basic {}", base64::prelude::BASE64_STANDARD.encode(both))
+            }),
+        })
+    }
+
+    /// The state now.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn state(&self) -> Result<State, StateError> {
+        let url = || self.url.clone();
+        let unreachable = |source| StateError::Unreachable {
+            url: url(),
+            source: Box::new(source),
+        };
+        let mut request = self.agent.get(&self.url);
+        if let Some(authorization) = &self.authorization {
+            request = request.header("authorization", authorization);
+        }
+        let mut answer = request.call().map_err(unreachable)?;
+        let status = answer.status().as_u16();
+        let text = answer.body_mut().read_to_string().map_err(unreachable)?;
+        match status {
+            200 => serde_json::from_str(&text)
+                .map_err(|source| StateError::Answer { url: url(), source }),
+            401 => Err(StateError::Password { url: url() }),
+            _ => Err(StateError::Refused {
+                url: url(),
+                status,
+                text: text.trim().chars().take(200).collect(),
+            }),
+        }
+    }
+}
+
+fn certificates(file: &Path) -> Result<Vec<Certificate<'static>>, StateError> {
+    let none = || StateError::Certificate {
+        file: file.display().to_string(),
+    };
+    let text = std::fs::read(file).map_err(|_| none())?;
+    let items = parse_pem(&text).filter_map(|item| match item {
+        Ok(PemItem::Certificate(certificate)) => Some(certificate),
+        _ => None,
+    });
+    let certificates: Vec<_> = items.collect();
+    match certificates.is_empty() {
+        true => Err(none()),
+        false => Ok(certificates),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    /// What becomes of an answer.
+    fn asked(answer: &'static str) -> (Result<State, StateError>, String) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = listener.local_addr().unwrap().to_string();
+        let answering = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = Vec::new();
+            let mut byte = [0];
+            while !request.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() > 0 {
+                request.push(byte[0]);
+            }
+            stream.write_all(answer.as_bytes()).unwrap();
+            String::from_utf8(request).unwrap()
+        });
+        let client = Client::new(&server, Some(("ada", "pen:cil")), None).unwrap();
+        (client.state(), answering.join().unwrap())
+    }
+
+    #[test]
+    fn an_answer_is_understood_and_others_are_told_of() {
+        let state = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\nnull";
+        let (outcome, request) = asked(state);
+        assert!(matches!(outcome, Err(StateError::Answer { .. })));
+        assert!(
+            request.starts_with("GET /api/state HTTP/1.1\r\n"),
+            "{request}"
+        );
+        assert!(
+            request.contains("authorization: Basic YWRhOnBlbjpjaWw=\r\n"),
+            "{request}"
+        );
+        let (outcome, _) = asked("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+        assert!(matches!(outcome, Err(StateError::Password { .. })));
+        let (outcome, _) = asked("HTTP/1.1 503 X\r\nContent-Length: 5\r\n\r\nlater");
+        let error = outcome.unwrap_err().to_string();
+        assert!(error.ends_with("refuses with 503: later"), "{error}");
+        let (outcome, _) = asked("");
+        assert!(matches!(outcome, Err(StateError::Unreachable { .. })));
+    }
+
+    #[test]
+    fn a_file_without_a_certificate_is_named() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = Client::new("x", None, Some(file.path())).unwrap_err();
+        assert!(
+            error.to_string().contains(file.path().to_str().unwrap()),
+            "{error}"
+        );
+    }
+}
