@@ -18,14 +18,14 @@ pub fn file(bytes: &mut [u8]) {
 
 /// A commit group: 64 bytes of head, then its records.
 pub fn group(bytes: &mut [u8]) {
-    content(bytes, 64, 48, 60);
-    head(bytes, 64);
+    content(bytes, 72, 48, 60);
+    head(bytes, 72);
 }
 
-/// An entry of a log in a store: 64 bytes of head, then groups.
+/// An entry of a log in a store: 72 bytes of head, then groups.
 pub fn entry(bytes: &mut [u8]) {
-    content(bytes, 64, 48, 60);
-    head(bytes, 64);
+    content(bytes, 72, 48, 60);
+    head(bytes, 72);
 }
 
 /// A backup slot: 4096 bytes of head, then the block.

@@ -4,6 +4,7 @@ mod conditions;
 mod directory;
 mod log;
 mod pages;
+mod redis;
 mod rows;
 mod storage;
 mod streams;
@@ -16,6 +17,7 @@ pub(crate) const ALL: &[Target] = &[
     log::SEGMENT,
     log::ENTRY,
     log::BOUNDARY,
+    log::PRIMARY,
     storage::MANIFEST,
     storage::SLOT,
     storage::CHUNK,
@@ -27,6 +29,7 @@ pub(crate) const ALL: &[Target] = &[
     streams::STANDBY,
     streams::TRACE,
     streams::TERMINAL,
+    redis::COMMANDS,
     directory::TABLES,
     directory::OPERATIONS,
 ];

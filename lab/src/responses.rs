@@ -14,17 +14,6 @@ use hdrhistogram::Histogram;
 pub const MAX_RESPONSE: Duration = Duration::from_secs(3_600);
 
 /// A histogram of response times.
-///
-/// ```
-/// use sardonyx_lab::responses::Responses;
-/// use std::time::Duration;
-///
-/// let mut responses = Responses::new();
-/// responses.record_n(Duration::from_millis(2), 99);
-/// responses.record_n(Duration::from_millis(900), 1);
-/// assert_eq!(responses.share_within(Duration::from_millis(10)), Some(0.99));
-/// assert_eq!(responses.max(), Some(Duration::from_millis(900)));
-/// ```
 #[derive(Clone, Debug)]
 pub struct Responses {
     histogram: Histogram<u64>,

@@ -1,6 +1,6 @@
 //! Long runs: `torture` kills a real process again and again, with an outside witness of what was
 //! acknowledged; `torture-mapped` does so with several processes on one mapped segment,
-//! `torture-nodes` with the processes of several nodes;
+//! `torture-nodes` with the processes of several nodes, `torture-takeover` with hosts of a log in a store;
 //! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy;
 //! `torture-power` cuts the power below the file system under all of these; `torture-damage` damages
 //! files; `explore` crashes the simulated disk for as many seeds as you give; `fuzz` and `miri`. And checks that CI
@@ -13,6 +13,7 @@ mod connections;
 mod damage_torture;
 mod explore;
 mod fuzz;
+mod host_victim;
 mod judge;
 mod mapped_torture;
 mod multilevel_operations;
@@ -24,6 +25,10 @@ mod node_faults;
 mod node_torture;
 mod node_victim;
 mod power;
+mod store_figures;
+mod store_servers;
+mod takeover_events;
+mod takeover_torture;
 mod tools;
 mod torture;
 mod victim;
@@ -49,6 +54,9 @@ enum Command {
     /// Kills and stops nodes of either coupling that share a database with debit-credit, one, several or all, also
     /// while others are recovered, and their page server; checks every acknowledged transaction from outside.
     TortureNodes(node_torture::NodeTorture),
+    /// Kills and stops hosts of a database whose log is in a store, and tells them to hand over; checks from outside that
+    /// nothing acknowledged is lost and nothing is acknowledged twice.
+    TortureTakeover(takeover_torture::TakeoverTorture),
     /// Kills a process that runs the complex-object benchmark under one strategy after the other, and
     /// its recovery, too, and compares every value with what was acknowledged.
     TortureComplex(complex_torture::ComplexTorture),
@@ -85,12 +93,18 @@ enum Command {
     /// The process that torture-nodes kills.
     #[command(hide = true)]
     NodeVictim(node_victim::NodeVictim),
+    /// The process that torture-takeover kills.
+    #[command(hide = true)]
+    HostVictim(host_victim::HostVictim),
     /// The process that torture-complex kills.
     #[command(hide = true)]
     ComplexVictim(complex_torture::ComplexVictim),
     /// The process that torture-multilevel kills.
     #[command(hide = true)]
     MultilevelVictim(multilevel_victim::MultilevelVictim),
+    /// Measures what a log costs in several places, in one run: a put, a transaction that waits for it, and how many a
+    /// second when many wait together.
+    StoreFigures(store_figures::StoreFigures),
     /// Looks at what a victim left.
     #[command(hide = true)]
     Judge(judge::Judge),
@@ -112,11 +126,14 @@ fn main() -> anyhow::Result<()> {
         Command::Fuzz(fuzz) => fuzz.run(),
         Command::Miri(miri) => miri.run(),
         Command::PublicApi(api) => api.run(),
+        Command::StoreFigures(figures) => figures.run(),
         Command::Victim(victim) => victim.run(),
         Command::TortureMapped(torture) => torture.run(),
         Command::MappedVictim(victim) => victim.run(),
         Command::TortureNodes(torture) => torture.run(),
         Command::NodeVictim(victim) => victim.run(),
+        Command::TortureTakeover(torture) => torture.run(),
+        Command::HostVictim(victim) => victim.run(),
         Command::TortureComplex(torture) => torture.run(),
         Command::ComplexVictim(victim) => victim.run(),
         Command::TortureMultilevel(torture) => torture.run(),

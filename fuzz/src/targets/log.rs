@@ -1,6 +1,7 @@
 //! The log: redo records, commit groups, a scan of whole segments; entries of a log in a store, and its boundary.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::log::group::{GROUP_HEADER_BYTES, GroupHeader};
@@ -12,6 +13,8 @@ use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::remote_log::boundary::{BOUNDARY_BYTES, Boundary};
 use sardonyx_storage::remote_log::entry::{Entry, EntryBuilder, decode_head};
 use sardonyx_storage::remote_log::position::{EntryPosition, Epoch};
+use sardonyx_storage::remote_log::primary::{ANY_OTHER, Candidate, Primary};
+use sardonyx_storage::remote_log::store::{RegisterVersion, StoredRegister};
 
 use crate::{Target, reseal, seeds};
 
@@ -67,10 +70,10 @@ pub(super) const ENTRY: Target = Target {
     what: "an entry of a log in a store",
     seeds: || {
         let at = EntryPosition::START;
-        let fence = Entry::fence(seeds::IDENTITY, at, Epoch(1), 7);
+        let fence = Entry::fence(seeds::IDENTITY, at, Epoch(1), 7, 11);
         let mut entry = EntryBuilder::new();
         groups().iter().take(2).for_each(|group| entry.push(group));
-        let entry = entry.seal(seeds::IDENTITY, fence.head().position_after());
+        let entry = entry.seal(seeds::IDENTITY, fence.head().position_after(), 12);
         let all = [Some(fence), entry].into_iter().flatten();
         all.map(|entry| entry.bytes().to_vec()).collect()
     },
@@ -79,6 +82,33 @@ pub(super) const ENTRY: Target = Target {
         let mut bytes = input.to_vec();
         reseal::entry(&mut bytes);
         entry(&bytes);
+    },
+    runs: 20_000,
+};
+
+pub(super) const PRIMARY: Target = Target {
+    name: "primary",
+    what: "the record of the host that serves a database in a store",
+    seeds: || {
+        let record = |host: &str, wanted: Option<&str>| Primary {
+            identity: seeds::IDENTITY,
+            host: host.into(),
+            process: 5,
+            count: 7,
+            wait: Duration::from_secs(2),
+            released: wanted.is_some(),
+            wanted: wanted.map(Into::into),
+        };
+        let records = [
+            record("a", None),
+            record("b", Some("a")),
+            record("c", Some(ANY_OTHER)),
+        ];
+        records.map(|record| record.encode().into_bytes()).to_vec()
+    },
+    run: |input| {
+        primary(input);
+        primary(&reseal::manifest(input));
     },
     runs: 20_000,
 };
@@ -92,6 +122,7 @@ pub(super) const BOUNDARY: Target = Target {
             epoch: Epoch(3),
             writer: 7,
             checksum: 9,
+            time: 13,
         };
         let boundary = Boundary {
             counter: 2,
@@ -162,18 +193,44 @@ fn entry(bytes: &[u8]) {
         epoch: head.epoch,
         writer: head.writer,
         checksum: head.checksum_before,
+        time: head.time,
     };
+    let groups = entry.groups().map_while(Result::ok);
+    let bytes: usize = groups.map(|(_, bytes)| bytes.len()).sum();
+    assert!(bytes <= entry.payload().len());
     let again = match head.is_fence() {
-        true => Some(Entry::fence(head.identity, before, head.epoch, head.writer)),
+        true => Some(Entry::fence(
+            head.identity,
+            before,
+            head.epoch,
+            head.writer,
+            head.time,
+        )),
         false => {
             let mut builder = EntryBuilder::new();
             builder.push(entry.payload());
-            builder.seal(head.identity, before)
+            builder.seal(head.identity, before, head.time)
         }
     };
     assert_eq!(again.as_ref(), Some(&entry));
     let follows = before.after(head.identity, &entry).is_ok();
     assert_eq!(follows, !head.is_fence(), "a fence begins a later epoch");
+}
+
+/// The record of the host that serves, if it is read, is written the same; and what a host is to do is said without a
+/// panic.
+fn primary(bytes: &[u8]) {
+    let stored = StoredRegister {
+        bytes: bytes.to_vec(),
+        version: RegisterVersion("1".into()),
+    };
+    if let Ok(Some(found)) = Primary::decode(seeds::IDENTITY, Some(&stored)) {
+        assert_eq!(found.encode().as_bytes(), bytes);
+    }
+    let mut candidate = Candidate::new(seeds::IDENTITY, "a", 1, Duration::from_secs(2));
+    let now = Instant::now();
+    // Damage is an error, which is not what this is about.
+    let _ = candidate.look(Some(&stored), [now, now]);
 }
 
 /// A boundary that is read is written the same.

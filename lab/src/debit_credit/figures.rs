@@ -60,6 +60,12 @@ pub struct Settings {
     pub time_per_group: Option<f64>,
     /// The share of accounts of another branch.
     pub other_branch_percent: u32,
+    /// The store that had the log, too, if one had.
+    pub store: Option<String>,
+    /// Where a transaction was durable when it was acknowledged: `local` or `both`.
+    pub durable_at: Option<&'static str>,
+    /// The least time of a put into it, in seconds, if imposed.
+    pub put_seconds: Option<f64>,
     /// The seed of the requests.
     pub seed: u64,
 }
@@ -306,6 +312,9 @@ impl Settings {
             transactions_per_group,
             time_per_group,
             other_branch_percent: load.other_branch_percent,
+            store: plan.store.store.clone(),
+            put_seconds: plan.store.put_time.map(|time| time.as_secs_f64()),
+            durable_at: (plan.store.store.as_ref()).map(|_| plan.store.durable_at()),
             seed: load.seed,
         }
     }

@@ -100,11 +100,15 @@ fn measure_run(
         Configuration::C => Some(StandbyProcess::start(plan)?),
         _ => None,
     };
+    let store = plan.store.open()?;
     let options = || match &standby {
         Some(process) => plan
             .options(configuration)
             .checkpoint_at(process.standby.clone()),
-        None => plan.options(configuration),
+        None => match &store {
+            Some(store) => plan.options(configuration).store(store.clone()),
+            None => plan.options(configuration),
+        },
     };
     let database = options().open_tables(place.path())?;
     if let Some(process) = &standby {

@@ -7,6 +7,7 @@ use super::wire::Address;
 use super::{measurement, show, terminals};
 use crate::directories::Directories;
 use crate::experiment::{About, Conditions, Experiment, Paper};
+use crate::remote_store::StoreOptions;
 use clap::ValueEnum;
 use sardonyx_results::Findings;
 use sardonyx_results::units::{parse_bytes, parse_rate, parse_time};
@@ -31,6 +32,7 @@ use std::time::Duration;
 ///   sardonyx debit-credit --preset paper
 ///   sardonyx debit-credit --log-directory /fast/bank --stripe-directory /a/bank --stripe-directory /b/bank
 ///   sardonyx debit-credit --arrival-rate 100k,500k,1M
+///   sardonyx debit-credit --store s3://bank/log --batches-in-flight 64
 ///   sardonyx debit-credit --curve --seconds 3 --output figures
 ///   sardonyx debit-credit --listen bank.sock --configuration b --input-threads 2
 ///   sardonyx debit-credit --connect bank.sock --clients 4
@@ -161,7 +163,7 @@ pub struct Options {
     #[arg(conflicts_with_all = [
         "preset", "accounts", "tellers", "branches", "configuration", "transactions_per_group", "time_per_group",
         "input_threads", "output_threads", "checkpoint_interval", "log_bytes", "stripes", "one_at_a_time",
-        "durability", "directory", "keep", "floor",
+        "durability", "directory", "keep", "floor", "store",
     ])]
     pub(super) connect: Option<Address>,
 
@@ -172,6 +174,9 @@ pub struct Options {
     /// the backup's are the standby's.
     #[command(flatten)]
     pub(super) directories: Directories,
+    /// Its log in a store, too.
+    #[command(flatten)]
+    pub(super) store: StoreOptions,
     /// Keep the database at the end
     #[arg(long, help_heading = "Place")]
     pub(super) keep: bool,

@@ -8,6 +8,7 @@ use super::run::{Load, Mode, Outcome, Until};
 use super::wire::Address;
 use crate::ExperimentError;
 use crate::engine_options::{self, LOG_BYTES, LOG_BYTES_MIN};
+use crate::remote_store::StoreOptions;
 use sardonyx::{Durability, GroupPolicy, Options as EngineOptions, Shape};
 use sardonyx_storage::places::Directories;
 use std::path::{Path, PathBuf};
@@ -109,6 +110,8 @@ pub struct Plan {
     pub directory: PathBuf,
     /// Where its log and its backup are, if elsewhere.
     pub places: Directories,
+    /// The store that has its log, too.
+    pub store: StoreOptions,
     /// Whether it is kept.
     pub keep: bool,
     /// Whether the bare pipeline is measured.
@@ -153,6 +156,9 @@ impl Plan {
             return refuse("--listen serves one database: choose one --configuration");
         }
         let open_loop = OpenLoop::of(options);
+        if options.store.store.is_some() && configurations.contains(&Configuration::C) {
+            return refuse("--store goes with configurations a and b: c has a standby instead");
+        }
         let load = load(options, scale, paper, open_loop.is_some())?;
         let runs = open_loop.as_ref().map_or(1, OpenLoop::runs);
         if load.clients * runs > CLIENTS_MAX {
@@ -187,6 +193,7 @@ impl Plan {
                 .directory
                 .clone()
                 .unwrap_or_else(|| PathBuf::from("sardonyx-debit-credit.sdx")),
+            store: options.store.clone(),
             keep: options.keep,
             floor: options.floor,
             spinner: options.conditions.busy,

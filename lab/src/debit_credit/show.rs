@@ -164,10 +164,19 @@ fn title(settings: &Settings, run: &Run) -> String {
         ),
         (Some(_), None) => format!("an open loop, {work}"),
     };
+    let store = match (&settings.store, settings.durable_at) {
+        (Some(store), Some(durable_at)) => {
+            let put = settings.put_seconds.map_or_else(String::new, |seconds| {
+                format!(", puts of at least {}", time(seconds))
+            });
+            format!("\nlog in {store}, durable {durable_at}{put}")
+        }
+        _ => String::new(),
+    };
     let scale = &settings.scale;
     format!(
         "Debit-credit: {} accounts, {} tellers, {} branches, {}% at other branches\n\
-         {engine}, {} processors{}; {clients}, {work}",
+         {engine}, {} processors{}; {clients}, {work}{store}",
         count(scale.accounts()),
         count(scale.tellers()),
         count(scale.branches()),

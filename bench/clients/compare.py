@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""pgbench against Sardonyx and PostgreSQL, in turn, in one run: the same work, each with durable replies.
+
+    bench/clients/compare.py [--scale N] [--seconds N] [--rounds N] [--only NAME,NAME] [--json]
+
+PostgreSQL runs with synchronous_commit on and its data beside Sardonyx's, with shared_buffers of a gigabyte. Each pair of
+runs is made so many rounds, in turn; the medians are shown, with the least and the most, and the median of the ratios. The four
+sums are compared after all runs of an engine. A low-priority process keeps the processors from idling, so that both see
+the disk with the same face.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from run import Server
+
+HERE = pathlib.Path(__file__).resolve().parent
+WORK = [
+    # name, clients, pgbench's arguments, what a reported transaction stands for
+    ("simple, 1 client", 1, ["-M", "simple"]),
+    ("simple", 32, ["-M", "simple"]),
+    ("extended", 32, ["-M", "extended"]),
+    ("prepared, 1 client", 1, ["-M", "prepared"]),
+    ("prepared", 32, ["-M", "prepared"]),
+    ("pipelined", 32, ["-M", "prepared", "-f", str(HERE / "tpcb_pipelined.sql")]),
+    ("call", 32, ["-M", "prepared", "-f", str(HERE / "tpcb_call.sql")]),
+    ("select", 32, ["-M", "prepared", "-S"]),
+]
+
+
+class PostgreSQL:
+    """A server of PostgreSQL 15 in a directory of its own."""
+
+    BIN = pathlib.Path("/usr/lib/postgresql/15/bin")
+
+    def __init__(self, directory):
+        self.directory = directory
+        directory.mkdir()
+        if os.getuid() == 0:
+            shutil.chown(directory, "postgres", "postgres")
+        self.run("initdb", "-D", str(directory / "data"), "-A", "trust", "-U", "tester", "--no-sync")
+        settings = "synchronous_commit=on shared_buffers=1GB max_wal_size=8GB fsync=on max_connections=200"
+        options = " ".join(f"-c {one}" for one in settings.split())
+        options += f" -c listen_addresses=127.0.0.1 -c unix_socket_directories={directory} -p 54329"
+        self.run("pg_ctl", "-D", str(directory / "data"), "-w", "-o", options, "-l", str(directory / "log"), "start")
+        self.environment = dict(
+            os.environ, PGHOST="127.0.0.1", PGPORT="54329", PGUSER="tester", PGDATABASE="postgres"
+        )
+
+    def run(self, program, *arguments):
+        command = [str(self.BIN / program), *arguments]
+        if os.getuid() == 0:
+            command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=self.directory)
+
+    def end(self):
+        self.run("pg_ctl", "-D", str(self.directory / "data"), "-w", "-m", "fast", "stop")
+
+
+class Sardonyx:
+    """Sardonyx' server."""
+
+    def __init__(self, directory):
+        self.server = Server(directory)
+        host, port = self.server.address("postgres")
+        self.environment = dict(os.environ, PGHOST=host, PGPORT=port, PGUSER="tester", PGDATABASE="bank")
+
+    def end(self):
+        self.server.end()
+
+
+def pgbench(engine, arguments):
+    command = ["pgbench", "-n", "--max-tries=1000", *map(str, arguments)]
+    ran = subprocess.run(command, env=engine.environment, capture_output=True, text=True)
+    rate = re.search(r"tps = ([0-9.]+)", ran.stdout)
+    failed = re.search(r"number of failed transactions: (\d+)", ran.stdout)
+    if ran.returncode or not rate or (failed and failed[1] != "0"):
+        sys.exit(f"{' '.join(command)}\n{ran.stdout}{ran.stderr}")
+    return float(rate[1])
+
+
+def sums(engine):
+    of = {"abalance": "accounts", "tbalance": "tellers", "bbalance": "branches", "delta": "history"}
+    told = []
+    for column, table in of.items():
+        query = f"SELECT sum({column}) FROM pgbench_{table}"
+        ran = subprocess.run(["psql", "-XAt", "-c", query], env=engine.environment, capture_output=True, text=True)
+        told.append(ran.stdout.strip() or ran.stderr.strip())
+    return told
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--scale", type=int, default=1)
+    parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--directory", default=None, help="on the disk that is to be measured")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    only = [name.strip() for name in arguments.only.split(",") if name.strip()]
+    spinner = subprocess.Popen(["nice", "-n", "19", sys.executable, "-c", "while True: pass"])
+    results, good = [], True
+    with tempfile.TemporaryDirectory(dir=arguments.directory) as place:
+        os.chmod(place, 0o755)
+        place = pathlib.Path(place)
+        engines = {}
+        try:
+            engines["Sardonyx"] = Sardonyx(place / "bank.sdx")
+            engines["PostgreSQL"] = PostgreSQL(place / "postgresql")
+            for name, engine in engines.items():
+                started = time.monotonic()
+                subprocess.run(
+                    ["pgbench", "-i", "-q", "-s", str(arguments.scale)],
+                    env=engine.environment, check=True, capture_output=True,
+                )
+                print(f"{name}: pgbench -i -s {arguments.scale} took {time.monotonic() - started:.1f} s", file=sys.stderr)
+                with open(HERE / "tpcb_procedure.sql") as procedure:
+                    subprocess.run(["psql", "-Xq", "-v", "ON_ERROR_STOP=1"], env=engine.environment, stdin=procedure, check=True)
+            for name, clients, options in WORK:
+                if only and name not in only:
+                    continue
+                rates = {engine: [] for engine in engines}
+                for _ in range(arguments.rounds):
+                    for engine in engines:
+                        threads = min(clients, 2)
+                        told = ["-c", clients, "-j", threads, "-T", arguments.seconds, "-D", f"scale={arguments.scale}", *options]
+                        rates[engine].append(pgbench(engines[engine], told))
+                ratios = [ours / theirs for ours, theirs in zip(rates["Sardonyx"], rates["PostgreSQL"])]
+                results.append({"work": name, "clients": clients, "rates": rates, "ratio": statistics.median(ratios)})
+                print(f"{name}: {statistics.median(ratios):.2f} x", file=sys.stderr)
+            for name, engine in engines.items():
+                told = sums(engine)
+                if len(set(told)) != 1:
+                    good = False
+                    print(f"{name}: the four sums differ: {told}", file=sys.stderr)
+        finally:
+            spinner.kill()
+            for engine in engines.values():
+                engine.end()
+    if arguments.json:
+        print(json.dumps({"scale": arguments.scale, "seconds": arguments.seconds, "results": results, "sums": good}))
+    else:
+        print(f"{'pgbench, transactions/s':<24}{'Sardonyx':>26}{'PostgreSQL':>26}{'ratio':>8}")
+        for result in results:
+            shown = []
+            for rates in result["rates"].values():
+                shown.append(f"{statistics.median(rates):,.0f} ({min(rates):,.0f} to {max(rates):,.0f})")
+            print(f"{result['work']:<24}{shown[0]:>26}{shown[1]:>26}{result['ratio']:>8.2f}")
+        print(f"the four sums of each engine are {'equal' if good else 'NOT EQUAL'}")
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()

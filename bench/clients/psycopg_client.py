@@ -1,0 +1,97 @@
+"""psycopg 3: everyday calls, pipelines, copies, types in both formats, a conflict of two transactions."""
+
+import datetime
+import decimal
+import sys
+import uuid
+
+import psycopg
+
+
+def main(dsn):
+    with psycopg.connect(dsn, autocommit=True) as db:
+        db.execute("DROP TABLE IF EXISTS psy")
+        db.execute(
+            "CREATE TABLE psy (id bigint PRIMARY KEY, name text NOT NULL, price numeric(12, 2), made timestamptz,"
+            " day date, code uuid, data bytea, ok boolean, ratio double precision)"
+        )
+        row = (
+            7,
+            "Ada Lovelace: \u00e9\u4e16",
+            decimal.Decimal("1234567.89"),
+            datetime.datetime(2026, 11, 24, 6, 30, 0, 123456, tzinfo=datetime.timezone.utc),
+            datetime.date(1815, 12, 10),
+            uuid.UUID("12345678-1234-5678-1234-567812345678"),
+            b"\x00\xff\\",
+            True,
+            0.1,
+        )
+        insert = "INSERT INTO psy VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
+        assert db.execute(insert, row).rowcount == 1
+        for binary in (False, True):
+            found = db.cursor(binary=binary).execute("SELECT * FROM psy WHERE id = %s", (7,)).fetchone()
+            assert found == row, (binary, found)
+        try:
+            db.execute(insert, row)
+            raise AssertionError("a second row with one key")
+        except psycopg.errors.UniqueViolation as error:
+            assert error.sqlstate == "23505", error
+
+    with psycopg.connect(dsn) as db:
+        db.cursor().executemany(
+            "INSERT INTO psy (id, name) VALUES (%s, %s)", [(n, f"name {n}") for n in range(100, 400)]
+        )
+        db.commit()
+        db.execute("UPDATE psy SET name = 'changed' WHERE id >= 100 AND id < 110")
+        db.rollback()
+        assert db.execute("SELECT count(*) FROM psy WHERE name = 'changed'").fetchone() == (0,)
+        db.commit()
+        with db.transaction():
+            db.execute("UPDATE psy SET ok = true WHERE id = 100")
+            try:
+                with db.transaction():
+                    db.execute("UPDATE psy SET ok = false WHERE id = 100")
+                    raise psycopg.Rollback()
+            except psycopg.Rollback:
+                pass
+        assert db.execute("SELECT ok FROM psy WHERE id = 100").fetchone() == (True,)
+        db.commit()
+        with db.pipeline():
+            cursors = [db.execute("SELECT name FROM psy WHERE id = %s", (n,)) for n in range(100, 150)]
+        assert [c.fetchone()[0] for c in cursors] == [f"name {n}" for n in range(100, 150)]
+        db.commit()
+        with db.cursor() as cursor:
+            with cursor.copy("COPY psy (id, name) FROM STDIN") as copy:
+                for n in range(1000, 3000):
+                    copy.write_row((n, f"copied\t{n}\\ \n" if n % 7 == 0 else f"copied {n}"))
+        db.commit()
+        with db.cursor().copy("COPY psy (id, name) TO STDOUT") as copy:
+            rows = dict((int(n), name) for n, name in copy.rows())
+        assert len(rows) == 2301 and rows[1001] == "copied\t1001\\ \n", len(rows)
+        db.commit()
+
+    # Two that read what the other writes: one of them is told to try again.
+    with psycopg.connect(dsn) as one, psycopg.connect(dsn) as other:
+        conflicts = 0
+        one.execute("SELECT ratio FROM psy WHERE id = 101").fetchone()
+        other.execute("SELECT ratio FROM psy WHERE id = 102").fetchone()
+        one.execute("UPDATE psy SET ratio = 1 WHERE id = 102")
+        other.execute("UPDATE psy SET ratio = 1 WHERE id = 101")
+        for db in (one, other):
+            try:
+                db.commit()
+            except psycopg.errors.SerializationFailure:
+                conflicts += 1
+        assert conflicts == 1, conflicts
+
+    # Who adds does not conflict.
+    with psycopg.connect(dsn) as one, psycopg.connect(dsn) as other:
+        for db in (one, other):
+            db.execute("UPDATE psy SET price = coalesce(price, 0) + 1 WHERE id = 103")
+        one.commit()
+        other.commit()
+        assert one.execute("SELECT price FROM psy WHERE id = 103").fetchone() == (2,)
+    print("psycopg", psycopg.__version__, "ok")
+
+
+main(sys.argv[1])

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Runs real clients of PostgreSQL and Redis against a server of its own, each in a process.
+
+    bench/clients/run.py [--only NAME,NAME] [--require NAME,NAME]
+
+SARDONYX is the command (default: target/release/sardonyx, then target/debug/sardonyx). A client that is not installed is
+left out, with a sentence that says what installs it; with --require that is a failure. Ends with 0 if every client that
+ran was content. Only loopback addresses are used, and everything is in a temporary directory.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+SECONDS = 120
+
+
+def sardonyx():
+    named = os.environ.get("SARDONYX")
+    if named:
+        return named
+    for profile in ("release", "debug"):
+        path = ROOT / "target" / profile / "sardonyx"
+        if path.exists():
+            return str(path)
+    sys.exit("build the command first: cargo build --release")
+
+
+class Server:
+    """A server on ports that the system chooses; killed, or ended in order."""
+
+    def __init__(self, directory, *arguments):
+        command = [sardonyx(), "--json", "serve", str(directory), "--until-input-ends"]
+        for protocol in ("postgres", "redis", "http"):
+            command += [f"--{protocol}", "127.0.0.1:0"]
+        self.process = subprocess.Popen(
+            command + list(arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit("the server did not start")
+        self.at = json.loads(line)
+
+    def address(self, protocol):
+        host, _, port = self.at[protocol][0].rpartition(":")
+        return host, port
+
+    @property
+    def dsn(self):
+        host, port = self.address("postgres")
+        return f"postgresql://tester@{host}:{port}/bank"
+
+    def end(self):
+        self.process.stdin.close()
+        return self.process.wait(timeout=60)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def environment(server):
+    host, port = server.address("postgres")
+    return dict(os.environ, PGHOST=host, PGPORT=port, PGUSER="tester", PGDATABASE="bank", PGCONNECT_TIMEOUT="10")
+
+
+def python_module(module):
+    return None if importlib.util.find_spec(module) else f"{module} is not installed: pip install {module}"
+
+
+def program(name, package):
+    return None if shutil.which(name) else f"{name} is not installed: apt-get install {package}"
+
+
+def node_module(name):
+    if not shutil.which("node"):
+        return "node is not installed"
+    found = subprocess.run(["node", "-e", f"require('{name}')"], capture_output=True, cwd=HERE)
+    return None if found.returncode == 0 else f"the package {name} is not installed: npm install {name} (NODE_PATH names where)"
+
+
+def jdbc_driver():
+    if not shutil.which("java"):
+        return "java is not installed"
+    jar = os.environ.get("JDBC_JAR", "")
+    return None if os.path.exists(jar) else "JDBC_JAR names no driver: org.postgresql:postgresql of Maven Central"
+
+
+def python_client(file, module):
+    return lambda: python_module(module), lambda server: [sys.executable, HERE / file, server.dsn]
+
+
+def node_client(file, module):
+    return lambda: node_module(module), lambda server: ["node", HERE / file, server.dsn]
+
+
+def redis_arguments(server):
+    host, port = server.address("redis")
+    return ["-h", host, "-p", port]
+
+
+def redis_shell(server):
+    return ["bash", "-euo", "pipefail", HERE / "redis_cli_client.sh", *redis_arguments(server)]
+
+
+def redis_python(server):
+    return [sys.executable, HERE / "redis_py.py", *server.address("redis")]
+
+
+def redis_node(server):
+    return ["node", HERE / "ioredis_client.js", *server.address("redis")]
+
+
+def jdbc(server):
+    host, port = server.address("postgres")
+    url = f"jdbc:postgresql://{host}:{port}/bank?user=tester"
+    return ["java", "-cp", os.environ["JDBC_JAR"], HERE / "JdbcClient.java", url]
+
+
+def page(server):
+    http, postgres = (":".join(server.address(protocol)) for protocol in ("http", "postgres"))
+    return [sys.executable, HERE / "page_client.py", f"http://{http}", "--load", postgres]
+
+
+def prometheus(server):
+    return [sys.executable, ROOT / "observability" / "check.py", "http://" + ":".join(server.address("http"))]
+
+
+def shell(script):
+    return lambda server: ["bash", "-euo", "pipefail", HERE / script]
+
+
+CLIENTS = {
+    "psql": (lambda: program("psql", "postgresql-client"), shell("psql_client.sh")),
+    "pgbench": (lambda: program("pgbench", "postgresql-contrib"), shell("pgbench_client.sh")),
+    "psycopg": python_client("psycopg_client.py", "psycopg"),
+    "psycopg2": python_client("psycopg2_client.py", "psycopg2"),
+    "asyncpg": python_client("asyncpg_client.py", "asyncpg"),
+    "pg8000": python_client("pg8000_client.py", "pg8000"),
+    "sqlalchemy": python_client("sqlalchemy_client.py", "sqlalchemy"),
+    "node-pg": node_client("node_client.js", "pg"),
+    "jdbc": (jdbc_driver, jdbc),
+    "page": (lambda: program("chromium", "chromium"), page),
+    "prometheus": (lambda: program("prometheus", "prometheus"), prometheus),
+    "redis-cli": (lambda: program("redis-cli", "redis-tools"), redis_shell),
+    "redis-py": (lambda: python_module("redis"), redis_python),
+    "ioredis": (lambda: node_module("ioredis"), redis_node),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", default="", metavar="NAMES")
+    parser.add_argument("--require", default="", metavar="NAMES")
+    arguments = parser.parse_args()
+    only = [name for name in arguments.only.split(",") if name] or list(CLIENTS)
+    required = [name for name in arguments.require.split(",") if name]
+    unknown = set(only + required) - set(CLIENTS)
+    if unknown:
+        parser.error(f"no such client: {', '.join(sorted(unknown))}")
+    failed = []
+    with tempfile.TemporaryDirectory() as directory:
+        server = Server(pathlib.Path(directory) / "bank.sdx")
+        for name in only:
+            installed, command = CLIENTS[name]
+            absent = installed()
+            if absent:
+                print(f"{name:<12}left out  {absent}", flush=True)
+                failed += [name] * (name in required)
+                continue
+            try:
+                ran = subprocess.run(
+                    list(map(str, command(server))),
+                    env=environment(server),
+                    capture_output=True,
+                    text=True,
+                    timeout=SECONDS,
+                )
+                said, good = ran.stdout + ran.stderr, ran.returncode == 0
+            except subprocess.TimeoutExpired as error:
+                said, good = f"did not end within {SECONDS} s\n{error.stdout}", False
+            last = (said.strip().splitlines() or [""])[-1]
+            print(f"{name:<12}{'ok' if good else 'FAILED':<10}{last}", flush=True)
+            if not good:
+                print("".join(f"    {line}\n" for line in said.strip().splitlines()[-30:]), end="")
+                failed.append(name)
+        if server.process.poll() is not None:
+            print("FAILED: the server ended")
+            failed.append("server")
+        elif server.end() != 0:
+            print("FAILED: the server did not end in order")
+            failed.append("server")
+    count = len(only)
+    print(f"{count - len(failed)} passed, {len(failed)} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+//! `store-figures`: what a log costs in each of several places, in one run: how long a put takes, a transaction that waits for
+//! it, and how many transactions a second there are when many wait together.
+//!
+//! Real stores are started here (`--with`), on the same machine, whose cores and disk they take their part of.
+
+use crate::store_servers::{StoreKind, StoreServers, run_with_endpoint};
+use crate::torture::remove;
+use anyhow::{Context, ensure};
+use clap::{Args, Parser};
+use sardonyx_lab::{debit_credit, registry};
+use sardonyx_remote::{RemoteOptions, open};
+use sardonyx_storage::remote_log::RemoteLogError;
+use sardonyx_storage::remote_log::entry::EntryBuilder;
+use sardonyx_storage::remote_log::position::EntryPosition;
+use sardonyx_storage::remote_log::shell::{Patience, RemoteWriter, trim};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// The sizes of what is put, in bytes.
+const PUT_BYTES: [usize; 2] = [4 << 10, 1 << 20];
+
+/// Options of `store-figures`.
+#[derive(Args)]
+pub struct StoreFigures {
+    /// Starts this store here; may be given more than once.
+    #[arg(long)]
+    with: Vec<StoreKind>,
+    /// A store that is there: s3://BUCKET/PREFIX, nats://HOST/STREAM or file:DIRECTORY; may be given more than once.
+    #[arg(long)]
+    store: Vec<String>,
+    /// Puts of each size.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
+    puts: u64,
+    /// How long transactions are run, twice for each place.
+    #[arg(long, default_value_t = 4.0)]
+    seconds: f64,
+    /// Where databases and started stores are; removed before and after. On a real disk.
+    #[arg(long, default_value = "target/store-figures")]
+    directory: PathBuf,
+}
+
+/// The benchmark, as a command line has it.
+#[derive(Parser)]
+struct Benchmark {
+    #[command(flatten)]
+    options: debit_credit::Options,
+}
+
+/// A line of the table.
+struct Line {
+    place: String,
+    puts: Vec<String>,
+    one_at_a_time: [String; 2],
+    together: [String; 3],
+}
+
+impl StoreFigures {
+    /// Measures, place by place, and prints a table.
+    pub fn run(&self) -> anyhow::Result<()> {
+        for kind in &self.with {
+            if let Some(()) = run_with_endpoint(*kind)? {
+                return Ok(());
+            }
+        }
+        remove(&self.directory)?;
+        std::fs::create_dir_all(&self.directory)?;
+        let mut lines = vec![self.measure("the directory alone", None)?];
+        let file = format!("file:{}", self.directory.join("file-store").display());
+        for place in self.store.iter().chain([&file]) {
+            lines.push(self.measure(place, Some(place))?);
+        }
+        for kind in &self.with {
+            // One after the other, so that none takes of another's processor time.
+            let beside = self.directory.join(format!("{kind:?}"));
+            let servers = StoreServers::start(*kind, None, &beside)?;
+            let name = match kind {
+                StoreKind::Nats => "JetStream, three servers, sync always",
+                StoreKind::Versitygw => "versitygw (does not sync)",
+            };
+            lines.push(self.measure(name, Some(&servers.place()))?);
+        }
+        print(&lines);
+        remove(&self.directory)
+    }
+
+    fn measure(&self, name: &str, place: Option<&str>) -> anyhow::Result<Line> {
+        eprintln!("{name}, load {}", load()?);
+        let puts = match place {
+            None => vec!["".into(); 2 * PUT_BYTES.len()],
+            Some(place) => self.puts(place)?,
+        };
+        let one = self.benchmark(place, &["--one-at-a-time", "--clients", "1"])?;
+        let many = self.benchmark(place, &["--batches-in-flight", "64"])?;
+        let sync = |face: &str| one["sync_latency"][face]["median_microseconds"].as_f64();
+        eprintln!(
+            "a bare durable write of 4 KiB in the directory, median: {:.0} us with the cores as they are, {:.0} us with a core kept busy",
+            sync("idle").context("a latency")?,
+            sync("busy").context("a latency")?,
+        );
+        let response = |figures: &serde_json::Value, part: &str| {
+            let microseconds = figures["runs"][0]["responses"][part].as_f64();
+            microseconds.map_or("none".into(), |time| format!("{:.2}", time / 1000.0))
+        };
+        let rate = many["runs"][0]["transactions_per_second"].as_f64();
+        Ok(Line {
+            place: name.into(),
+            puts,
+            one_at_a_time: ["p50_microseconds", "p99_microseconds"]
+                .map(|part| response(&one, part)),
+            together: [
+                format!("{:.2}", rate.context("a rate")? / 1e6),
+                response(&many, "p50_microseconds"),
+                response(&many, "p99_microseconds"),
+            ],
+        })
+    }
+
+    /// The median and the 99th percentile of each size, in milliseconds.
+    fn puts(&self, place: &str) -> anyhow::Result<Vec<String>> {
+        let store = open(
+            &format!("{place}/puts"),
+            &RemoteOptions::from_environment()?,
+        )?;
+        let (mut at, mut figures) = (EntryPosition::START, Vec::new());
+        for bytes in PUT_BYTES {
+            let apply = |_: &_| Ok::<_, RemoteLogError>(());
+            let mut log = RemoteWriter::claim(store.clone(), 1, at, Patience::default(), apply)?;
+            let block = vec![0x5A; bytes];
+            let mut times = Vec::new();
+            for _ in 0..self.puts {
+                let mut entry = EntryBuilder::new();
+                entry.push(&block);
+                let started = Instant::now();
+                at = log.append(entry)?;
+                times.push(started.elapsed());
+            }
+            times.sort();
+            for part in [0.5, 0.99] {
+                let rank = (times.len() as f64 * part).ceil() as usize;
+                let time = times[rank.max(1) - 1];
+                figures.push(format!("{:.2}", time.as_secs_f64() * 1000.0));
+            }
+        }
+        trim(&*store, 1, at, &Patience::default())?;
+        Ok(figures)
+    }
+
+    /// Debit-credit with its log there; its proof holds, or this fails.
+    fn benchmark(&self, place: Option<&str>, how: &[&str]) -> anyhow::Result<serde_json::Value> {
+        let directory = self.directory.join("bank").display().to_string();
+        let seconds = self.seconds.to_string();
+        let mut arguments = vec!["debit-credit", "--seconds", &seconds];
+        arguments.extend(["--directory", &directory]);
+        arguments.extend(how);
+        if let Some(place) = place {
+            arguments.extend(["--store", place]);
+        }
+        let benchmark = Benchmark::try_parse_from(arguments)?;
+        let mut found = Vec::new();
+        let holds = registry::run(&benchmark.options, true, &mut found)?;
+        ensure!(holds, "the benchmark's proof does not hold");
+        Ok(serde_json::from_slice(&found)?)
+    }
+}
+
+/// How many threads have wanted a processor in the last minute, on average.
+fn load() -> anyhow::Result<String> {
+    let load = std::fs::read_to_string("/proc/loadavg")?;
+    Ok(load.split(' ').next().unwrap_or_default().into())
+}
+
+fn print(lines: &[Line]) {
+    println!(
+        "{:<40} {:>16} {:>16} {:>16} {:>26}",
+        "", "put of 4 KiB, ms", "put of 1 MiB, ms", "one at a time, ms", "together"
+    );
+    println!(
+        "{:<40} {:>8}{:>8} {:>8}{:>8} {:>8}{:>8} {:>10}{:>8}{:>8}",
+        "log", "p50", "p99", "p50", "p99", "p50", "p99", "million/s", "p50 ms", "p99 ms"
+    );
+    for line in lines {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|at| line.puts[at].as_str());
+        let ([e, f], [g, h, i]) = (&line.one_at_a_time, &line.together);
+        println!(
+            "{:<40} {a:>8}{b:>8} {c:>8}{d:>8} {e:>8}{f:>8} {g:>10}{h:>8}{i:>8}",
+            line.place
+        );
+    }
+}

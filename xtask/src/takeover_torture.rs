@@ -1,0 +1,479 @@
+//! Hosts of one database whose log is in a store, killed, stopped and told to hand over: `torture-takeover`. If it has
+//! started the store's servers itself, those are killed, too.
+//!
+//! An outside witness hears every number that any of them acknowledges. None may be heard twice: then two hosts would
+//! have served at once, or one would have lost what another acknowledged. After each event somebody has to go on. At the
+//! end every host's directory is opened in turn, and has each number that was heard, by the host that told it.
+
+use crate::host_victim::{name_of, numbers_in};
+use crate::store_servers::{StoreKind, StoreServers, run_with_endpoint};
+use crate::takeover_events::{EVENTS, Event, draw};
+use crate::torture::remove;
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use rustix::process::{Pid, Signal, kill_process};
+use sardonyx::hosts::{ANY_OTHER, RemoteLog, primary, promote};
+use sardonyx_remote::{RemoteOptions, open};
+use sardonyx_workload::random::Random;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Somebody has to go on within this time, whatever happened.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// So often a host is told to take over; each time it has its part of [`PATIENCE`].
+const PROMOTIONS: u32 = 4;
+
+/// Options of `torture-takeover`.
+#[derive(Args)]
+pub struct TakeoverTorture {
+    /// How many events: a kill of the host that serves, of another, of all; a stop; a hand-over; with `--with` also a kill
+    /// or a stop of one of the store's servers, and a kill of all of them.
+    #[arg(long, default_value_t = 40)]
+    kills: u64,
+    /// Only the serving host is killed: how long until another one acknowledges?
+    #[arg(long)]
+    takeovers_only: bool,
+    /// Decides what happens to whom and when, and everything else but the system's timing.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Hosts.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(2..=8))]
+    hosts: u64,
+    /// Clients of the host that serves.
+    #[arg(long, default_value_t = 4)]
+    clients: usize,
+    /// Milliseconds after which a host counts as gone.
+    #[arg(long, default_value_t = 2000)]
+    wait: u64,
+    /// The store: s3://BUCKET/PREFIX, nats://HOST/STREAM, or file:DIRECTORY [default: a directory beside the hosts']
+    #[arg(long)]
+    store: Option<String>,
+    /// Starts this store here, on loopback addresses and with its data beside the hosts' directories, and kills its
+    /// servers, too.
+    #[arg(long, conflicts_with = "store")]
+    with: Option<StoreKind>,
+    /// The program of the store's servers [default: nats-server or versitygw]
+    #[arg(long, requires = "with")]
+    store_program: Option<PathBuf>,
+    /// Where the hosts' directories are; removed before and after. On a real disk.
+    #[arg(long, default_value = "target/torture-takeover")]
+    directory: PathBuf,
+    /// How many events one database bears before a new one is begun.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    lives: u64,
+}
+
+/// Which host told each number.
+#[derive(Default)]
+struct Heard {
+    state: Mutex<HeardState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct HeardState {
+    numbers: BTreeMap<u64, u64>,
+    /// The host that told the last one, and how many each did.
+    last: Option<u64>,
+    told: BTreeMap<u64, u64>,
+    twice: Option<String>,
+}
+
+impl Heard {
+    fn listen(self: &Arc<Self>, mut told: ChildStdout) {
+        let heard = self.clone();
+        std::thread::spawn(move || {
+            let mut line = [0; 16];
+            // After a kill, what stands in the pipe was still said by the living.
+            while told.read_exact(&mut line).is_ok() {
+                let word = |at: usize| u64::from_le_bytes(line[at..at + 8].try_into().expect("8"));
+                heard.hear(word(0), word(8));
+            }
+        });
+    }
+
+    fn hear(&self, host: u64, number: u64) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = state.numbers.insert(number, host) {
+            let what = format!("number {number} was acknowledged by hosts {before} and {host}");
+            state.twice.get_or_insert(what);
+        }
+        state.last = Some(host);
+        *state.told.entry(host).or_default() += 1;
+        self.changed.notify_all();
+    }
+
+    /// Waits until a host of these tells a number that it had not told at `before`; which one.
+    fn wait_for(
+        &self,
+        before: &BTreeMap<u64, u64>,
+        is_wanted: impl Fn(u64) -> bool,
+    ) -> anyhow::Result<u64> {
+        let found = self.wait_until(Instant::now() + PATIENCE, before, is_wanted)?;
+        found.with_context(|| {
+            let told = self.told();
+            format!("nobody of those went on within {PATIENCE:?}; hosts had told {before:?} numbers, and now {told:?}")
+        })
+    }
+
+    /// As [`Heard::wait_for`]; `None`: none did before this moment.
+    fn wait_until(
+        &self,
+        until: Instant,
+        before: &BTreeMap<u64, u64>,
+        is_wanted: impl Fn(u64) -> bool,
+    ) -> anyhow::Result<Option<u64>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(what) = &state.twice {
+                bail!("{what}");
+            }
+            let new = state.told.iter().find(|(host, told)| {
+                is_wanted(**host) && **told > before.get(host).copied().unwrap_or(0)
+            });
+            if let Some((host, _)) = new {
+                return Ok(Some(*host));
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn told(&self) -> BTreeMap<u64, u64> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.told.clone()
+    }
+}
+
+/// The hosts of one database.
+struct Arena<'a> {
+    torture: &'a TakeoverTorture,
+    servers: Option<&'a mut StoreServers>,
+    store: String,
+    remote: RemoteLog,
+    hosts: Vec<Child>,
+    heard: Arc<Heard>,
+}
+
+impl Drop for Arena<'_> {
+    fn drop(&mut self) {
+        for host in &mut self.hosts {
+            // It may have ended.
+            let _ = host.kill();
+            let _ = host.wait();
+        }
+    }
+}
+
+impl<'a> Arena<'a> {
+    fn start(
+        torture: &'a TakeoverTorture,
+        servers: Option<&'a mut StoreServers>,
+        life: u64,
+    ) -> anyhow::Result<Arena<'a>> {
+        remove(&torture.directory)?;
+        std::fs::create_dir_all(&torture.directory)?;
+        let place = match (&torture.store, &servers) {
+            (Some(place), _) => place.clone(),
+            (None, Some(servers)) => servers.place(),
+            (None, None) => format!("file:{}/store", torture.directory.display()),
+        };
+        let store = format!("{place}/{}-{life}-{}", torture.seed, std::process::id());
+        // Probed once.
+        let remote = RemoteLog::new(open(&store, &RemoteOptions::from_environment()?)?);
+        let mut arena = Arena {
+            torture,
+            servers,
+            store,
+            remote,
+            hosts: Vec::new(),
+            heard: Arc::default(),
+        };
+        for host in 0..torture.hosts {
+            let child = arena.spawn(host)?;
+            arena.hosts.push(child);
+        }
+        arena.heard.wait_for(&BTreeMap::new(), |_| true)?;
+        Ok(arena)
+    }
+
+    fn directory(&self, host: u64) -> PathBuf {
+        self.torture
+            .directory
+            .join(format!("{}.sdx", name_of(host)))
+    }
+
+    fn spawn(&self, host: u64) -> anyhow::Result<Child> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("host-victim").arg(self.directory(host));
+        command.args(["--store", &self.store]);
+        command.args(["--host", &host.to_string()]);
+        command.args(["--wait", &self.torture.wait.to_string()]);
+        command.args(["--clients", &self.torture.clients.to_string()]);
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(
+            self.torture
+                .directory
+                .join(format!("{}.err", name_of(host))),
+        )?;
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn()?;
+        self.heard.listen(child.stdout.take().context("a pipe")?);
+        Ok(child)
+    }
+
+    fn serving(&self) -> anyhow::Result<u64> {
+        let record = primary(&self.remote)?.context("a host serves")?;
+        let number = record.host.strip_prefix("host-");
+        number
+            .and_then(|number| number.parse().ok())
+            .context("a host's name")
+    }
+
+    fn signal(&self, host: u64, signal: Signal) -> anyhow::Result<()> {
+        let pid = self.hosts[host as usize].id();
+        let pid = Pid::from_raw(i32::try_from(pid)?).context("a process")?;
+        Ok(kill_process(pid, signal)?)
+    }
+
+    fn kill(&mut self, host: u64) -> anyhow::Result<()> {
+        let child = &mut self.hosts[host as usize];
+        ensure!(child.try_wait()?.is_none(), "host {host} ended by itself");
+        child.kill()?;
+        child.wait()?;
+        Ok(())
+    }
+
+    fn start_again(&mut self, host: u64) -> anyhow::Result<()> {
+        self.hosts[host as usize] = self.spawn(host)?;
+        Ok(())
+    }
+
+    /// Does it, and waits until somebody has gone on. Returns how long nobody had, where that counts.
+    fn suffer(&mut self, event: Event, random: &mut Random) -> anyhow::Result<Option<Duration>> {
+        std::thread::sleep(Duration::from_millis(random.below(1500)));
+        let serving = self.serving()?;
+        let other = (serving + 1 + random.below(self.torture.hosts - 1)) % self.torture.hosts;
+        let mut time = None;
+        match event {
+            Event::KillServing => {
+                self.kill(serving)?;
+                let (killed, before) = (Instant::now(), self.heard.told());
+                self.heard.wait_for(&before, |host| host != serving)?;
+                time = Some(killed.elapsed());
+                self.start_again(serving)?;
+            }
+            Event::KillOther => {
+                self.kill(other)?;
+                let before = self.heard.told();
+                self.heard.wait_for(&before, |_| true)?;
+                self.start_again(other)?;
+            }
+            Event::KillAll => {
+                (0..self.torture.hosts).try_for_each(|host| self.kill(host))?;
+                let before = self.heard.told();
+                (0..self.torture.hosts).try_for_each(|host| self.start_again(host))?;
+                self.heard.wait_for(&before, |_| true)?;
+            }
+            Event::StopServing => {
+                self.signal(serving, Signal::STOP)?;
+                let before = self.heard.told();
+                let outcome = self.heard.wait_for(&before, |host| host != serving);
+                // It wakes up in the middle of whatever it did, and finds itself superseded.
+                self.signal(serving, Signal::CONT)?;
+                outcome?;
+                std::thread::sleep(Duration::from_millis(random.below(1000)));
+                let before = self.heard.told();
+                self.heard.wait_for(&before, |_| true)?;
+            }
+            Event::Promote => {
+                let mut asked = Instant::now();
+                let before = self.heard.told();
+                for attempt in 0..PROMOTIONS {
+                    // Who is wanted and does not come within the wait is passed over, and has to be asked for again.
+                    promote(&self.remote, &name_of(other))?;
+                    asked = Instant::now();
+                    let until = asked + PATIENCE / PROMOTIONS;
+                    let came = self
+                        .heard
+                        .wait_until(until, &before, |host| host == other)?;
+                    if came.is_some() {
+                        break;
+                    }
+                    ensure!(
+                        attempt + 1 < PROMOTIONS,
+                        "host {other} did not take over, as often as it was told to"
+                    );
+                }
+                handed_over(asked);
+            }
+            Event::Drain => {
+                promote(&self.remote, ANY_OTHER)?;
+                let before = self.heard.told();
+                self.heard.wait_for(&before, |host| host != serving)?;
+            }
+            Event::KillStoreServer | Event::KillStore => self.kill_store(event, random)?,
+            Event::StopStoreServer => self.stop_store_server(random)?,
+        }
+        Ok(time)
+    }
+
+    /// Stops one of the store's servers for a while; when it wakes up it may still think that it leads the others.
+    fn stop_store_server(&mut self, random: &mut Random) -> anyhow::Result<()> {
+        let servers = self.servers.as_ref().context("servers of a store")?;
+        let server = random.below(servers.count() as u64) as usize;
+        servers.signal(server, Signal::STOP)?;
+        std::thread::sleep(Duration::from_millis(100 + random.below(6000)));
+        let before = self.heard.told();
+        let outcome = match servers.bears_a_loss() {
+            true => self.heard.wait_for(&before, |_| true).map(drop),
+            false => Ok(()),
+        };
+        servers.signal(server, Signal::CONT)?;
+        outcome?;
+        let before = self.heard.told();
+        self.heard.wait_for(&before, |_| true)?;
+        Ok(())
+    }
+
+    /// Kills one or all of the store's servers, and starts them again a moment later. Where others have what one had,
+    /// somebody has to go on without it.
+    fn kill_store(&mut self, event: Event, random: &mut Random) -> anyhow::Result<()> {
+        let servers = self.servers.as_mut().context("servers of a store")?;
+        let killed = match event {
+            Event::KillStore => 0..servers.count(),
+            _ => {
+                let one = random.below(servers.count() as u64) as usize;
+                one..one + 1
+            }
+        };
+        killed.clone().for_each(|server| servers.kill(server));
+        // What was answered before is heard now.
+        std::thread::sleep(Duration::from_millis(100 + random.below(3000)));
+        if killed.len() < servers.count() && servers.bears_a_loss() {
+            let before = self.heard.told();
+            self.heard.wait_for(&before, |_| true)?;
+        }
+        for server in killed {
+            servers.start_server(server)?;
+        }
+        let before = self.heard.told();
+        self.heard.wait_for(&before, |_| true)?;
+        Ok(())
+    }
+
+    /// Ends all, and looks for every number in every directory. Returns how many were acknowledged.
+    fn prove(mut self) -> anyhow::Result<u64> {
+        (0..self.torture.hosts).try_for_each(|host| self.kill(host))?;
+        // What stands in the pipes is heard.
+        std::thread::sleep(Duration::from_millis(300));
+        let heard = self.heard.clone();
+        let state = heard.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(what) = &state.twice {
+            bail!("{what}");
+        }
+        for host in 0..self.torture.hosts {
+            let found = numbers_in(&self.directory(host), &self.store)
+                .with_context(|| format!("opening {} at the end", name_of(host)))?;
+            for (number, by) in &state.numbers {
+                let there = usize::try_from(*number - 1)
+                    .ok()
+                    .and_then(|at| *found.get(at)?);
+                ensure!(
+                    there == Some(*by),
+                    "number {number} was acknowledged by host {by}; {} has {there:?}",
+                    name_of(host)
+                );
+            }
+            let hole = found.iter().position(Option::is_none);
+            ensure!(
+                hole.is_none(),
+                "{} lacks number {hole:?} + 1",
+                name_of(host)
+            );
+        }
+        Ok(state.numbers.len() as u64)
+    }
+}
+
+/// Hand-overs are told as they come: there are few.
+fn handed_over(since: Instant) {
+    eprintln!("handed over in {:.2} s", since.elapsed().as_secs_f64());
+}
+
+impl TakeoverTorture {
+    /// Runs the loop; ends with an error at the first number that is missing, or acknowledged twice.
+    pub fn run(&self) -> anyhow::Result<()> {
+        if let Some(kind) = self.with
+            && let Some(()) = run_with_endpoint(kind)?
+        {
+            return Ok(());
+        }
+        let mut beside = self.directory.clone().into_os_string();
+        beside.push("-store");
+        let start =
+            |kind| StoreServers::start(kind, self.store_program.as_deref(), beside.as_ref());
+        let mut servers = self.with.map(start).transpose()?;
+        let mut random = Random::new(self.seed);
+        let style = "{bar:30} {pos}/{len} events, {msg} acknowledged, {eta} left";
+        let progress =
+            ProgressBar::new(self.kills).with_style(ProgressStyle::with_template(style)?);
+        let (mut counts, mut times) = ([0u64; EVENTS.len()], Vec::new());
+        let (mut event, mut life, mut acknowledged) = (0, 0, 0);
+        let began = Instant::now();
+        while event < self.kills {
+            let mut arena = Arena::start(self, servers.as_mut(), life)?;
+            life += 1;
+            let last = (event + self.lives).min(self.kills);
+            while event < last {
+                let kind = match self.takeovers_only {
+                    true => 0,
+                    false => draw(&mut random, self.with.is_some()),
+                };
+                counts[kind] += 1;
+                let (_, what, name) = EVENTS[kind];
+                let suffered = arena.suffer(what, &mut random);
+                times.extend(suffered.with_context(|| {
+                    format!("event {} of seed {} ({name})", event + 1, self.seed)
+                })?);
+                event += 1;
+                progress.inc(1);
+            }
+            acknowledged += arena
+                .prove()
+                .with_context(|| format!("the proof after event {event} of seed {}", self.seed))?;
+            progress.set_message(acknowledged.to_string());
+        }
+        progress.finish_and_clear();
+        remove(&self.directory)?;
+        for ((_, event, what), count) in EVENTS.iter().zip(counts) {
+            if self.with.is_some() || !event.is_of_store() {
+                println!("{what:<34} {count:>8}");
+            }
+        }
+        println!("{:<34} {acknowledged:>8}", "numbers acknowledged");
+        println!("{:<34} {life:>8}", "databases proved");
+        println!("{:<34} {:>8}", "seconds", began.elapsed().as_secs());
+        times.sort();
+        if let (Some(least), Some(most)) = (times.first(), times.last()) {
+            let median = times[times.len() / 2];
+            println!(
+                "from a kill to the next acknowledged number, seconds: {:.2} least, {:.2} median, {:.2} most of {}",
+                least.as_secs_f64(),
+                median.as_secs_f64(),
+                most.as_secs_f64(),
+                times.len()
+            );
+        }
+        println!("verdict: each acknowledged number is on every host, and was acknowledged by one");
+        Ok(())
+    }
+}
