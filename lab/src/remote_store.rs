@@ -26,6 +26,9 @@ pub struct StoreOptions {
     /// Have each put take at least so long, such as 10ms
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store", help_heading = "Store")]
     pub put_time: Option<Duration>,
+    /// The part of the store that a run has, for programs that look at it; one that no other run has, if it is not said
+    #[arg(skip)]
+    pub part: Option<String>,
 }
 
 /// Where a transaction is durable.
@@ -67,11 +70,9 @@ impl StoreOptions {
         let Some(place) = &self.store else {
             return Ok(None);
         };
-        let place = format!(
-            "{}/run-{:016x}",
-            place.trim_end_matches('/'),
-            system_random()
-        );
+        let part = self.part.clone();
+        let part = part.unwrap_or_else(|| format!("run-{:016x}", system_random()));
+        let place = format!("{}/{part}", place.trim_end_matches('/'));
         let mut store = open(&place, &RemoteOptions::from_environment()?)?;
         if let Some(time) = self.put_time {
             store = Arc::new(Slowed { store, time });

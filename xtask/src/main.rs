@@ -26,6 +26,7 @@ mod node_torture;
 mod node_victim;
 mod power;
 mod store_figures;
+mod store_lag;
 mod store_servers;
 mod takeover_events;
 mod takeover_torture;

@@ -1,12 +1,14 @@
 //! `store-figures`: what a log costs in each of several places, in one run: how long a put takes, a transaction that waits for
-//! it, and how many transactions a second there are when many wait together.
+//! it, how many transactions a second there are when many wait together, and how far a copy is behind that follows then.
 //!
 //! Real stores are started here (`--with`), on the same machine, whose cores and disk they take their part of.
 
+use crate::store_lag;
 use crate::store_servers::{StoreKind, StoreServers, run_with_endpoint};
 use crate::torture::remove;
 use anyhow::{Context, ensure};
 use clap::{Args, Parser};
+use sardonyx_base::random::system_random;
 use sardonyx_lab::{debit_credit, registry};
 use sardonyx_remote::{RemoteOptions, open};
 use sardonyx_storage::remote_log::RemoteLogError;
@@ -52,6 +54,8 @@ struct Line {
     puts: Vec<String>,
     one_at_a_time: [String; 2],
     together: [String; 3],
+    /// Transactions a second beside a copy, and the copy's lag.
+    followed: [String; 4],
 }
 
 impl StoreFigures {
@@ -89,8 +93,12 @@ impl StoreFigures {
             None => vec!["".into(); 2 * PUT_BYTES.len()],
             Some(place) => self.puts(place)?,
         };
-        let one = self.benchmark(place, &["--one-at-a-time", "--clients", "1"])?;
-        let many = self.benchmark(place, &["--batches-in-flight", "64"])?;
+        let one = self.benchmark(place, None, &["--one-at-a-time", "--clients", "1"])?;
+        let many = self.benchmark(place, None, &["--batches-in-flight", "64"])?;
+        let followed = match place {
+            None => ["", "", "", ""].map(String::from),
+            Some(place) => self.followed(place)?,
+        };
         let sync = |face: &str| one["sync_latency"][face]["median_microseconds"].as_f64();
         eprintln!(
             "a bare durable write of 4 KiB in the directory, median: {:.0} us with the cores as they are, {:.0} us with a core kept busy",
@@ -112,7 +120,24 @@ impl StoreFigures {
                 response(&many, "p50_microseconds"),
                 response(&many, "p99_microseconds"),
             ],
+            followed,
         })
+    }
+
+    /// Debit-credit as fast as it goes, and a copy that follows: millions of transactions a second, and the copy's lag in
+    /// milliseconds.
+    fn followed(&self, place: &str) -> anyhow::Result<[String; 4]> {
+        let copy = self.directory.join("copy");
+        remove(&copy)?;
+        let part = format!("followed-{:016x}", system_random());
+        let at = format!("{place}/{part}");
+        let work = || self.benchmark(Some(place), Some(&part), &["--batches-in-flight", "64"]);
+        let (figures, lag) = store_lag::beside(&at, &copy, work)?;
+        let rate = figures["runs"][0]["transactions_per_second"].as_f64();
+        let [p50, p99, most] =
+            [0.5, 0.99, 1.0].map(|part| format!("{:.0}", lag.milliseconds(part)));
+        let rate = format!("{:.2}", rate.context("a rate")? / 1e6);
+        Ok([rate, p50, p99, most])
     }
 
     /// The median and the 99th percentile of each size, in milliseconds.
@@ -146,7 +171,12 @@ impl StoreFigures {
     }
 
     /// Debit-credit with its log there; its proof holds, or this fails.
-    fn benchmark(&self, place: Option<&str>, how: &[&str]) -> anyhow::Result<serde_json::Value> {
+    fn benchmark(
+        &self,
+        place: Option<&str>,
+        part: Option<&str>,
+        how: &[&str],
+    ) -> anyhow::Result<serde_json::Value> {
         let directory = self.directory.join("bank").display().to_string();
         let seconds = self.seconds.to_string();
         let mut arguments = vec!["debit-credit", "--seconds", &seconds];
@@ -155,7 +185,8 @@ impl StoreFigures {
         if let Some(place) = place {
             arguments.extend(["--store", place]);
         }
-        let benchmark = Benchmark::try_parse_from(arguments)?;
+        let mut benchmark = Benchmark::try_parse_from(arguments)?;
+        benchmark.options.store.part = part.map(str::to_string);
         let mut found = Vec::new();
         let holds = registry::run(&benchmark.options, true, &mut found)?;
         ensure!(holds, "the benchmark's proof does not hold");
@@ -171,18 +202,20 @@ fn load() -> anyhow::Result<String> {
 
 fn print(lines: &[Line]) {
     println!(
-        "{:<40} {:>16} {:>16} {:>16} {:>26}",
-        "", "put of 4 KiB, ms", "put of 1 MiB, ms", "one at a time, ms", "together"
+        "{:<40} {:>16} {:>16} {:>16} {:>26} {:>34}",
+        "", "put of 4 KiB, ms", "put of 1 MiB, ms", "one at a time, ms", "together", "a copy that follows"
     );
     println!(
-        "{:<40} {:>8}{:>8} {:>8}{:>8} {:>8}{:>8} {:>10}{:>8}{:>8}",
-        "log", "p50", "p99", "p50", "p99", "p50", "p99", "million/s", "p50 ms", "p99 ms"
+        "{:<40} {:>8}{:>8} {:>8}{:>8} {:>8}{:>8} {:>10}{:>8}{:>8} {:>10}{:>8}{:>8}{:>8}",
+        "log", "p50", "p99", "p50", "p99", "p50", "p99", "million/s", "p50 ms", "p99 ms", "million/s", "p50 ms",
+        "p99 ms", "most"
     );
     for line in lines {
         let [a, b, c, d] = [0, 1, 2, 3].map(|at| line.puts[at].as_str());
         let ([e, f], [g, h, i]) = (&line.one_at_a_time, &line.together);
+        let [j, k, l, m] = &line.followed;
         println!(
-            "{:<40} {a:>8}{b:>8} {c:>8}{d:>8} {e:>8}{f:>8} {g:>10}{h:>8}{i:>8}",
+            "{:<40} {a:>8}{b:>8} {c:>8}{d:>8} {e:>8}{f:>8} {g:>10}{h:>8}{i:>8} {j:>10}{k:>8}{l:>8}{m:>8}",
             line.place
         );
     }

@@ -19,6 +19,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "standby",
             "store",
             "leftovers",
+            "sql",
             "rows",
             "schema",
             "import",

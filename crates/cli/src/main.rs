@@ -27,6 +27,7 @@ mod schema;
 mod serve;
 mod simulate;
 mod space;
+mod sql;
 mod standby;
 mod store;
 mod target;
@@ -65,6 +66,7 @@ enum Command {
     Serve(Box<serve::Arguments>),
     Password(password::Arguments),
     Top(top::Arguments),
+    Sql(Box<sql::Arguments>),
     #[command(alias = "checkpointer")]
     Standby(standby::Arguments),
     Store(store::Arguments),
@@ -108,6 +110,7 @@ fn main() -> ExitCode {
         Command::Serve(verb) => verb.run(&mut output),
         Command::Password(verb) => verb.run(&mut output),
         Command::Top(verb) => verb.run(&mut output),
+        Command::Sql(verb) => verb.run(&mut output),
         Command::Standby(verb) => verb.run(&mut output),
         Command::Store(verb) => verb.run(&mut output),
         Command::Rows(verb) => verb.run(&mut output),

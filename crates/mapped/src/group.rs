@@ -16,7 +16,7 @@ use crate::shared::control::{Control, SLOTS};
 use crate::shared::region::Region;
 use crate::shared::ring::Frames;
 use crate::shared::spill;
-use crate::shared::stopped::{ASK_EVERY, StoppedProcess, Waiting};
+use crate::shared::stopped::{ASK_EVERY, Waiting};
 use rustix::thread::futex;
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_storage::log::{LogLayout, LogLeader, LogPosition, SharedLogError};
@@ -127,8 +127,7 @@ impl SharedLog {
         let control = region.control();
         control
             .writer
-            .lock(region.patience(), WRITER_LOCK)
-            .map_err(StoppedProcess::error)?;
+            .lock(region.patience(), WRITER_LOCK)?;
         let marked = self.leader.lock().write_end_mark(&control.log);
         self.tell(control);
         marked.map_err(log_error)
@@ -197,8 +196,7 @@ impl RingLog for SharedLog {
             );
             control.waiting.fetch_sub(1, Ordering::SeqCst);
             stopped
-                .look(|| control.writer.holder())
-                .map_err(StoppedProcess::error)?;
+                .look(|| control.writer.holder())?;
         }
     }
 
@@ -251,8 +249,7 @@ impl RingLog for SharedLog {
             }
             log.wait(seen + 1, LOOK_AFTER);
             stopped
-                .look(|| control.log.driver())
-                .map_err(StoppedProcess::error)?;
+                .look(|| control.log.driver())?;
         }
     }
 
@@ -268,8 +265,7 @@ impl RingLog for SharedLog {
         while !log.checkpoint(request).map_err(log_error)? {
             seen = log.wait(seen, ASK_EVERY);
             stopped
-                .look(|| log.driver())
-                .map_err(StoppedProcess::error)?;
+                .look(|| log.driver())?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::planted::{self, Step};
 use crate::shared::region::Region;
 use crate::shared::ring;
 use crate::shared::robust::Got;
-use crate::shared::stopped::{StoppedCallback, StoppedProcess};
+use crate::shared::stopped::StoppedCallback;
 use crate::shared::versions::{self, SlowReader};
 use crate::version_keeper::VersionKeeper;
 use sardonyx_storage::recovery::RecoveryReport;
@@ -148,21 +148,20 @@ impl ProcessState {
         }
     }
 
-    /// Takes the commit lock. If that takes long, calls `waiting` first.
-    pub(crate) fn lock_commit(&self, waiting: impl FnOnce()) -> Result<(), SegmentError> {
+    /// Takes the commit lock. If that takes long, calls `waiting` again and again meanwhile.
+    ///
+    /// # Errors
+    /// The holder is a process that is stopped; what `waiting` returns. The lock is not taken then.
+    pub(crate) fn lock_commit(
+        &self,
+        waiting: impl FnMut() -> Result<(), SegmentError>,
+    ) -> Result<(), SegmentError> {
         let this: *const ProcessState = self;
         if HOLDS.with_borrow(|holds| holds.contains(&this)) {
             return Err(SegmentError::InsideTransaction);
         }
         let lock = &self.region.control().commit;
-        let got = match lock.lock_soon() {
-            Some(got) => got,
-            None => {
-                waiting();
-                lock.lock(self.region.patience(), "the commit lock")
-                    .map_err(StoppedProcess::error)?
-            }
-        };
+        let got = lock.lock_waiting(self.region.patience(), "the commit lock", waiting)?;
         if got == Got::FromTheDead {
             tracing::warn!("a process died while it was committing; nothing is to be repaired");
             self.region.bury_the_dead();

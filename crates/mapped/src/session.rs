@@ -201,7 +201,7 @@ impl Session {
             return Err(SegmentError::InsideTransaction);
         }
         if begin.exclusive {
-            self.shared.lock_commit(|| ())?;
+            self.shared.lock_commit(|| Ok(()))?;
         }
         self.lent = false;
         let begun = self.steadily(|session| session.try_begin(begin));

@@ -176,7 +176,7 @@ pub struct Options {
     pub(super) directories: Directories,
     /// Its log in a store, too.
     #[command(flatten)]
-    pub(super) store: StoreOptions,
+    pub store: StoreOptions,
     /// Keep the database at the end
     #[arg(long, help_heading = "Place")]
     pub(super) keep: bool,

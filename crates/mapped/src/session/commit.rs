@@ -51,11 +51,12 @@ impl Session {
         let control = self.shared.region.control();
         let snapshot = self.view.unfolded().1;
         // What was committed until now is judged before the lock is taken.
-        let until = control.tail.load(Ordering::SeqCst);
+        let mut until = control.tail.load(Ordering::SeqCst);
         self.validate(snapshot, until)?;
         if !begin.exclusive {
             self.shared.wait_for_log(self.redo.len())?;
-            self.shared.lock_commit(|| self.let_go(until))?;
+            let shared = &self.shared;
+            shared.lock_commit(|| self.validate_more(&mut until))?;
         }
         let published = self.publish(begin, snapshot, until);
         if !begin.exclusive {
@@ -91,7 +92,7 @@ impl Session {
             }
             shared.unlock_commit();
             let waited = shared.wait_for_readers(&mut waiting, self.slot);
-            shared.lock_commit(|| ())?;
+            shared.lock_commit(|| self.validate_more(&mut validated))?;
             waited?;
         }
         if self.logs_length {
@@ -122,6 +123,16 @@ impl Session {
         ring::tidy(&shared.region);
         self.asked_the_old = versions::ask_the_old(&shared.region, self.slot, published);
         Ok(end)
+    }
+
+    /// Judges what was committed meanwhile, and lets go of it. To be called again and again while the
+    /// commit lock is waited for: its holder may itself wait for room, which this session's pin keeps.
+    fn validate_more(&self, validated: &mut u64) -> Result<(), SegmentError> {
+        let until = self.shared.region.control().tail.load(Ordering::SeqCst);
+        self.validate(*validated, until)?;
+        *validated = until;
+        self.let_go(until);
+        Ok(())
     }
 
     /// What this transaction used was found unchanged up to `validated`: before that it needs no old
@@ -242,5 +253,55 @@ impl Session {
             mark_end(&mut self.redo, last);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MechanismKind, Memory, Options, SegmentError};
+
+    /// Its pin follows what is committed meanwhile. Before, a session that had priority could wait with the
+    /// lock for room in the ring, which one that waited for the lock kept.
+    #[test]
+    fn who_waits_for_the_commit_lock_keeps_nothing_that_its_holder_publishes() {
+        let options = Options::new().mechanism(MechanismKind::Explicit);
+        let segment = options.open_private().unwrap();
+        let grown = segment.run(|tx| tx.grow_to(16 * PAGE_SIZE as u64));
+        grown.unwrap();
+        let mut session = segment.session().unwrap();
+        let (state, slot) = (session.state().clone(), session.slot);
+        let region = &*state.region;
+        let slot = &region.control().slots[slot];
+        let waits = |done: &dyn Fn() -> bool| {
+            let began = std::time::Instant::now();
+            while !done() {
+                assert!(began.elapsed().as_secs() < 60, "it does not let go");
+                std::thread::yield_now();
+            }
+        };
+        std::thread::scope(|scope| {
+            state.lock_commit(|| Ok(())).unwrap();
+            let committing = scope.spawn(move || -> Result<_, SegmentError> {
+                session.begin(Begin::default())?;
+                session.note_write(0, 8);
+                let place = session.address().cast::<u64>();
+                // SAFETY: within the view, which is this thread's and writable.
+                unsafe { place.write(7) };
+                session.commit()
+            });
+            waits(&|| slot.immune.load(Ordering::SeqCst) == IDLE);
+            let mut records = Vec::new();
+            append_write(&mut records, Address(8 * PAGE_SIZE as u64), &[1; 8]);
+            mark_end(&mut records, 0);
+            region.back([8]).unwrap();
+            let end = ring::publish(region, (u32::MAX, 0), &records);
+            waits(&|| slot.pin.load(Ordering::SeqCst) == end);
+            state.unlock_commit();
+            committing.join().unwrap().unwrap();
+        });
+        let snapshot = segment.snapshot().unwrap();
+        let bytes = snapshot.bytes();
+        assert_eq!((bytes[0], bytes[8 * PAGE_SIZE]), (7, 1));
     }
 }

@@ -173,10 +173,8 @@ impl Region {
 
     fn lock_growth(&self) -> Result<(), SegmentError> {
         let growth = &self.control().growth;
-        match growth.lock(&self.patience, "the lock on the segment's growth") {
-            Ok(_) => Ok(()),
-            Err(stopped) => Err(stopped.error()),
-        }
+        growth.lock(&self.patience, "the lock on the segment's growth")?;
+        Ok(())
     }
 
     /// How this process waits for others that are stopped.

@@ -91,15 +91,33 @@ impl RobustLock {
     /// # Panics
     /// If this thread holds it already.
     pub fn lock(&self, patience: &Patience, holds: &'static str) -> Result<Got, StoppedProcess> {
+        self.lock_waiting(patience, holds, || Ok(()))
+    }
+
+    /// As [`lock`](Self::lock); while it waits, calls `waiting` every [`ASK_EVERY`], and at first as soon
+    /// as it parks.
+    ///
+    /// # Errors
+    /// Those of `lock`, and of `waiting`; the lock is not taken then.
+    ///
+    /// # Panics
+    /// As `lock`.
+    pub fn lock_waiting<E: From<StoppedProcess>>(
+        &self,
+        patience: &Patience,
+        holds: &'static str,
+        mut waiting: impl FnMut() -> Result<(), E>,
+    ) -> Result<Got, E> {
         if let Some(got) = self.lock_soon() {
             return Ok(got);
         }
-        let mut waiting = Waiting::new(patience, holds);
+        let mut stopped = Waiting::new(patience, holds);
         loop {
+            waiting()?;
             if let Some(got) = self.lock_within(ASK_EVERY) {
                 return Ok(got);
             }
-            waiting.look(|| self.holder())?;
+            stopped.look(|| self.holder())?;
         }
     }
 

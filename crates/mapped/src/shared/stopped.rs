@@ -34,13 +34,13 @@ pub struct StoppedProcess {
     pub milliseconds: u64,
 }
 
-impl StoppedProcess {
-    pub(crate) fn error(self) -> SegmentError {
+impl From<StoppedProcess> for SegmentError {
+    fn from(stopped: StoppedProcess) -> Self {
         SegmentError::ProcessStopped {
-            process: self.process,
-            state: self.state,
-            holds: self.holds,
-            seconds: self.milliseconds / 1000,
+            process: stopped.process,
+            state: stopped.state,
+            holds: stopped.holds,
+            seconds: stopped.milliseconds / 1000,
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::shared::backing::{
     REMOVING, allocate, backing, give_name, holder, must_be_memory, nameless, place,
 };
 use crate::shared::control::{IDLE, MAGIC, layout_mark};
-use crate::shared::stopped::{StoppedProcess, Waiting};
+use crate::shared::stopped::Waiting;
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::Path;
@@ -183,7 +183,7 @@ impl Region {
     fn wait_for_removers(&self) -> Result<(), SegmentError> {
         let mut stopped = Waiting::new(self.patience(), "the right to remove a shared memory");
         while let Some(process) = holder(&self.file, place(REMOVING)) {
-            stopped.look(|| process).map_err(StoppedProcess::error)?;
+            stopped.look(|| process)?;
             std::thread::sleep(LOOK_AGAIN);
         }
         Ok(())

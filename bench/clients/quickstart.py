@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Runs the programs of docs/quickstart.md, as they stand there, against a server.
+
+    bench/clients/quickstart.py HOST PORT [--only LANGUAGE,LANGUAGE]
+
+A program whose language or client library cannot be had is left out, with a sentence. Go's and Rust's libraries are
+fetched; Java's driver is named by JDBC_JAR; Node's is found by NODE_PATH. Ends with 0 if every program that ran printed
+what the page says.
+"""
+
+import argparse
+import importlib.util
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+PAGE = HERE.parent.parent / "docs" / "quickstart.md"
+ADDRESS = "127.0.0.1:5433"
+EXPECTED = "ada has 90, bob has 60"
+SECONDS = 600
+
+
+def programs():
+    """The programs by language, and nothing is said twice."""
+    found = re.findall(r"<!-- run: (\w+) -->\n```\w+\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert len(found) == len(dict(found)), "a language has two programs"
+    return dict(found)
+
+
+def left_out(language):
+    """Why a language cannot be had; None if it can."""
+    needed = {"node": "node", "java": "java", "go": "go", "rust": "cargo"}.get(language)
+    if needed and not shutil.which(needed):
+        return f"{needed} is not installed"
+    if language == "python" and not importlib.util.find_spec("psycopg"):
+        return "psycopg is not installed: pip install 'psycopg[binary]'"
+    if language == "java" and not os.path.exists(os.environ.get("JDBC_JAR", "")):
+        return "JDBC_JAR names no driver: org.postgresql:postgresql of Maven Central"
+    if language == "node" and subprocess.run(["node", "-e", "require('pg')"], capture_output=True, cwd=HERE).returncode:
+        return "the package pg is not installed: npm install pg (NODE_PATH names where)"
+    return None
+
+
+def run(command, directory):
+    return subprocess.run(
+        list(map(str, command)), cwd=directory, capture_output=True, text=True, timeout=SECONDS
+    )
+
+
+def started(language, text, directory):
+    """Runs a program. Returns what became of it."""
+    if language == "shell":
+        named = os.environ.get("SARDONYX")
+        if named:
+            text = f'sardonyx() {{ "{pathlib.Path(named).resolve()}" "$@"; }}\n{text}'
+        return run(["bash", "-euo", "pipefail", "-c", text], directory)
+    if language == "python":
+        return run([sys.executable, "-c", text], directory)
+    if language == "node":
+        return run(["node", "-e", text], HERE)
+    if language == "java":
+        (directory / "Transfer.java").write_text(text)
+        return run(["java", "-cp", os.environ["JDBC_JAR"], "Transfer.java"], directory)
+    if language == "go":
+        (directory / "main.go").write_text(text)
+        for step in (["go", "mod", "init", "transfer"], ["go", "mod", "tidy"]):
+            done = run(step, directory)
+            if done.returncode:
+                return done
+        return run(["go", "run", "."], directory)
+    assert language == "rust", language
+    (directory / "src").mkdir()
+    (directory / "src" / "main.rs").write_text(text)
+    (directory / "Cargo.toml").write_text(
+        '[package]\nname = "transfer"\nversion = "0.1.0"\nedition = "2024"\n[dependencies]\npostgres = "0.19"\n'
+    )
+    return run(["cargo", "run", "--quiet"], directory)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("host")
+    parser.add_argument("port")
+    parser.add_argument("--only", default="", metavar="LANGUAGES")
+    arguments = parser.parse_args()
+    all_programs = programs()
+    only = [name for name in arguments.only.split(",") if name] or list(all_programs)
+    failed, ran = [], []
+    for language in only:
+        absent = left_out(language)
+        if absent:
+            print(f"{language:<8}left out  {absent}", flush=True)
+            continue
+        text = all_programs[language]
+        assert ADDRESS in text, f"{language}: the page's address"
+        text = text.replace(ADDRESS, f"{arguments.host}:{arguments.port}")
+        with tempfile.TemporaryDirectory() as directory:
+            done = started(language, text, pathlib.Path(directory))
+        lines = done.stdout.strip().splitlines()
+        if done.returncode == 0 and lines and lines[-1].strip('"') == EXPECTED:
+            ran.append(language)
+            print(f"{language:<8}ok        {lines[-1]}", flush=True)
+        else:
+            failed.append(language)
+            print(f"{language:<8}FAILED    exit {done.returncode}\n{done.stdout}{done.stderr}", flush=True)
+    print(f"{len(ran)} programs of the quick start ran: {', '.join(ran)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+//! Who runs a shell's statements: a database that is opened here, or a server of PostgreSQL's protocol.
+
+use super::answer::Answer;
+use super::local::Local;
+use super::remote::Remote;
+use std::path::Path;
+
+/// Where statements go.
+#[derive(Debug)]
+pub enum Connection {
+    Local(Box<Local>),
+    Remote(Box<Remote>),
+}
+
+/// Where a connection stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// In no transaction.
+    Idle,
+    /// In one.
+    Open,
+    /// In one that failed.
+    Failed,
+}
+
+/// Why a statement failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StatementError {
+    /// The statement is wrong, or could not be done: its message, as a shell shows it.
+    #[error("{0}")]
+    Refused(String),
+    /// The connection is gone.
+    #[error("the connection is gone: {0}")]
+    Gone(#[source] tokio_postgres::Error),
+}
+
+/// Whether a text is the URL of a server and not a path.
+pub fn is_url(text: &str) -> bool {
+    ["postgres://", "postgresql://"]
+        .iter()
+        .any(|scheme| text.starts_with(scheme))
+}
+
+impl Connection {
+    /// Connects to the server of a URL, believed by the certificate in a file if that is said.
+    ///
+    /// # Errors
+    /// It cannot be reached, or refuses; the file has no certificate.
+    pub fn to_server(url: &str, ca: Option<&Path>) -> anyhow::Result<Connection> {
+        Ok(Connection::Remote(Box::new(Remote::connect(url, ca)?)))
+    }
+
+    /// Runs one statement, with what `COPY … FROM STDIN` is to read.
+    ///
+    /// # Errors
+    /// [`StatementError`].
+    pub fn run(
+        &mut self,
+        statement: &str,
+        copied: Option<Vec<u8>>,
+    ) -> Result<Vec<Answer>, StatementError> {
+        match self {
+            Connection::Local(local) => local.run(statement, copied),
+            Connection::Remote(remote) => remote.run(statement, copied),
+        }
+    }
+
+    /// Where it stands.
+    pub fn standing(&self) -> Standing {
+        match self {
+            Connection::Local(local) => local.standing(),
+            Connection::Remote(remote) => remote.standing(),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! A database that this process has opened, for a shell: the SQL layer without a server.
+
+use super::answer::{Answer, Column, ColumnKind, Rows};
+use super::connection::{Standing, StatementError};
+use super::message::{Parts, message};
+use sardonyx::Tables;
+use sardonyx_sql::{
+    Access, Complete, CopyData, Database, Outcome, Session, SessionOptions, SqlError, SqlType, Step,
+    TransactionStatus, Value, encode_text,
+};
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+
+/// A session of a database.
+#[derive(Debug)]
+pub struct Local {
+    session: Session,
+    runtime: Runtime,
+}
+
+impl Local {
+    /// A session of these tables.
+    ///
+    /// # Errors
+    /// The tables cannot be spoken to by SQL.
+    pub fn open(tables: Arc<Tables>) -> anyhow::Result<Local> {
+        let options = SessionOptions {
+            user: "sardonyx".into(),
+            parameters: vec![("application_name".into(), "sardonyx sql".into())],
+            access: Access::Define,
+        };
+        Ok(Local {
+            session: Session::new(Database::new(tables)?, options),
+            runtime: tokio::runtime::Builder::new_current_thread().build()?,
+        })
+    }
+
+    pub fn standing(&self) -> Standing {
+        match self.session.status() {
+            TransactionStatus::Idle => Standing::Idle,
+            TransactionStatus::Open => Standing::Open,
+            TransactionStatus::Failed => Standing::Failed,
+        }
+    }
+
+    pub fn run(
+        &mut self,
+        text: &str,
+        copied: Option<Vec<u8>>,
+    ) -> Result<Vec<Answer>, StatementError> {
+        let refused = |error: SqlError| StatementError::Refused(told(text, &error));
+        let statements = match self.session.prepare(text, &[]) {
+            Ok(statements) => statements,
+            Err(error) => {
+                // As a failed statement fails the transaction.
+                let _ = self.go([Step::Fail(error.clone()), Step::Sync].into());
+                return Err(refused(error));
+            }
+        };
+        let mut copied = copied.map(CopyData);
+        let steps = statements.into_iter().map(|statement| {
+            match copied.take_if(|_| statement.is_copy_in()) {
+                Some(data) => Step::Copy { statement, data },
+                None => Step::Execute {
+                    statement,
+                    parameters: Vec::new(),
+                    rows_max: 0,
+                },
+            }
+        });
+        let steps = steps.chain([Step::Sync]).collect();
+        let mut answers = Vec::new();
+        for outcome in self.go(steps) {
+            match outcome {
+                Outcome::Done(complete) => answers_of(complete, &mut answers).map_err(refused)?,
+                Outcome::Failed(error) => return Err(refused(error)),
+                Outcome::Skipped | Outcome::Synced(_) => {}
+            }
+        }
+        Ok(answers)
+    }
+
+    fn go(&mut self, steps: Vec<Step>) -> Vec<Outcome> {
+        self.runtime.block_on(self.session.run(steps))
+    }
+}
+
+fn answers_of(complete: Complete, answers: &mut Vec<Answer>) -> Result<(), SqlError> {
+    for notice in complete.notices {
+        answers.push(Answer::Notice(format!(
+            "{}: {}",
+            notice.severity, notice.message
+        )));
+    }
+    if let Some(data) = complete.copy_out {
+        answers.push(Answer::Copied(data.0));
+    }
+    let Some(mut rows) = complete.rows else {
+        answers.push(Answer::Done(complete.tag.to_string()));
+        return Ok(());
+    };
+    while let Some(more) = &mut rows.more {
+        let (count, goes_on) = more.next(10_000, &mut rows.values)?;
+        rows.count += count;
+        if !goes_on {
+            rows.more = None;
+        }
+    }
+    let columns = rows.columns.iter().map(|column| Column {
+        name: column.name.clone(),
+        kind: kind_of(column.spec.kind),
+    });
+    let row = |values: &[Value]| {
+        let columns = values.iter().zip(rows.columns.iter());
+        let texts = columns.map(|(value, column)| {
+            (*value != Value::Null).then(|| {
+                let mut text = String::new();
+                encode_text(column.spec.kind, &value.as_ref(), &mut text);
+                text
+            })
+        });
+        texts.collect()
+    };
+    let texts = match rows.width {
+        0 => (0..rows.count).map(|_| Vec::new()).collect(),
+        width => rows.values.chunks(width).map(row).collect(),
+    };
+    answers.push(Answer::Rows(Rows {
+        columns: columns.collect(),
+        rows: texts,
+    }));
+    Ok(())
+}
+
+fn kind_of(kind: SqlType) -> ColumnKind {
+    match kind {
+        SqlType::Bool => ColumnKind::Truth,
+        kind if kind.is_number() => ColumnKind::Number,
+        _ => ColumnKind::Other,
+    }
+}
+
+fn told(text: &str, error: &SqlError) -> String {
+    message(&Parts {
+        text,
+        code: error.code,
+        message: &error.message,
+        detail: error.detail.as_deref(),
+        hint: error.hint.as_deref(),
+        position: error.position,
+    })
+}

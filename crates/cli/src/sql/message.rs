@@ -1,0 +1,68 @@
+//! An error of a statement as a shell shows it: what is wrong, the line with the place, and what may help.
+
+use std::fmt::Write;
+
+/// What an error says.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// The statement.
+    pub text: &'a str,
+    /// SQLSTATE.
+    pub code: &'a str,
+    pub message: &'a str,
+    pub detail: Option<&'a str>,
+    pub hint: Option<&'a str>,
+    /// The character in the statement, from 1.
+    pub position: Option<usize>,
+}
+
+/// The error over several lines.
+pub fn message(parts: &Parts<'_>) -> String {
+    let mut shown = format!("{}: {}", parts.code, parts.message);
+    if let Some((number, line, column)) = parts.position.and_then(|at| line_of(parts.text, at)) {
+        let head = format!("line {number}: ");
+        let blanks = " ".repeat(head.chars().count() + column);
+        let _ = write!(shown, "\n{head}{line}\n{blanks}^");
+    }
+    for (what, text) in [("detail", parts.detail), ("hint", parts.hint)] {
+        if let Some(text) = text {
+            let _ = write!(shown, "\n{what}: {text}");
+        }
+    }
+    shown
+}
+
+/// The line with a character, its number from 1, and how many characters of it are before.
+fn line_of(text: &str, position: usize) -> Option<(usize, &str, usize)> {
+    let mut before = position.checked_sub(1)?;
+    for (number, line) in text.split('\n').enumerate() {
+        let length = line.chars().count();
+        if before <= length {
+            return Some((number + 1, line, before));
+        }
+        before -= length + 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_is_pointed_at() {
+        let parts = Parts {
+            text: "select\n ä, b from t",
+            code: "42703",
+            message: "column \"b\" does not exist",
+            detail: None,
+            hint: Some("Look at \\d t."),
+            position: Some(12),
+        };
+        let expected = "42703: column \"b\" does not exist\n\
+                        line 2:  ä, b from t\n\
+                        \x20           ^\n\
+                        hint: Look at \\d t.";
+        assert_eq!(message(&parts), expected);
+    }
+}

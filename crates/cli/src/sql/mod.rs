@@ -1,0 +1,316 @@
+//! `sql`: a shell for a database's tables, with a server or without.
+//!
+//! - [`connection`]: who runs statements: [`local`], the SQL layer in this process; [`remote`], a server;
+//! - [`text`]: where a statement ends; [`command`]: orders that begin with a backslash; [`describe`]: what `\d` asks;
+//! - [`show`]: how rows are printed; [`message`]: how errors are; [`editor`]: lines of a terminal.
+
+mod answer;
+mod command;
+mod connection;
+mod describe;
+mod editor;
+mod local;
+mod message;
+mod remote;
+mod show;
+mod text;
+
+use crate::exit::{Exit, UsageError};
+use crate::output::Output;
+use crate::store::StoreOption;
+use crate::target::Target;
+use anyhow::Context;
+use answer::Answer;
+use command::{Command, HELP};
+use connection::{Connection, Standing, StatementError, is_url};
+use editor::{Lines, Typed};
+use local::Local;
+use rustix::termios::isatty;
+use sardonyx::Tables;
+use sardonyx_lab::directories::Directories;
+use show::{Format, show};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Speak SQL to a database, or to a server of it, from a terminal or a script.
+///
+/// A directory is opened here, without a server; a URL, such as postgres://127.0.0.1:5433, is connected to. In a
+/// terminal statements have a history, and Tab completes words and names; \? tells what else there is. Otherwise
+/// standard input, a file (-f) or the arguments (-c) are run, up to the first statement that fails. COPY … FROM STDIN
+/// reads the lines that follow, to one that is \. alone. With --json a row is an object in a line.
+///
+/// A password comes from the environment (PGPASSWORD), so that it is in no list of processes.
+///
+/// Examples:
+///   sardonyx sql bank.sdx
+///   sardonyx sql bank.sdx -c "select * from accounts where balance < 0" --format csv
+///   sardonyx sql postgres://ada@db.example:5433 --ca ca.pem < report.sql
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    #[command(flatten)]
+    target: Target,
+    /// Run these statements and end; may be given several times
+    #[arg(short, long = "command", value_name = "SQL")]
+    commands: Vec<String>,
+    /// Run a file's statements and end; may be given several times
+    #[arg(short, long = "file", value_name = "FILE", conflicts_with = "commands")]
+    files: Vec<PathBuf>,
+    /// How rows are shown
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "aligned")]
+    format: Format,
+    /// Show the time that each statement takes
+    #[arg(long)]
+    timing: bool,
+    /// Print rows only: not how many they are, nor what was done
+    #[arg(short, long)]
+    quiet: bool,
+    /// Make the database if it is not there
+    #[arg(long)]
+    create: bool,
+    /// The certificate (PEM) that vouches for the server's: TLS is spoken then
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreOption,
+    #[command(flatten)]
+    moved: Directories,
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let url = self.target.path.to_str().filter(|path| is_url(path));
+        let (connection, tables) = match url {
+            Some(url) => (Connection::to_server(url, self.ca.as_deref())?, None),
+            None => {
+                let tables = Arc::new(self.open()?);
+                let local = Local::open(tables.clone())?;
+                (Connection::Local(Box::new(local)), Some(tables))
+            }
+        };
+        let mut shell = Shell {
+            connection,
+            output,
+            format: self.format,
+            timing: self.timing,
+            quiet: self.quiet,
+        };
+        if shell.output.is_json() {
+            shell.format = Format::Json;
+        }
+        let outcome = self.go(&mut shell);
+        drop(shell);
+        let closed = tables.map_or(Ok(()), |tables| tables.close());
+        outcome?;
+        closed?;
+        Ok(Exit::Done)
+    }
+
+    fn open(&self) -> anyhow::Result<Tables> {
+        match self.create {
+            true => self.target.database_or_new(&self.moved, &self.store),
+            false => self.target.database(&self.moved, &self.store),
+        }
+    }
+
+    fn go(&self, shell: &mut Shell<'_>) -> anyhow::Result<()> {
+        for text in &self.commands {
+            shell.script(&mut text.as_bytes())?;
+        }
+        for file in &self.files {
+            shell.file(file)?;
+        }
+        if !self.commands.is_empty() || !self.files.is_empty() {
+            return Ok(());
+        }
+        match isatty(std::io::stdin()) && isatty(std::io::stdout()) {
+            true => shell.converse(),
+            false => shell.script(&mut std::io::stdin().lock()),
+        }
+    }
+}
+
+/// Whether a shell goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Next {
+    Statement,
+    End,
+}
+
+/// What a shell works with.
+struct Shell<'o> {
+    connection: Connection,
+    output: &'o mut Output,
+    format: Format,
+    timing: bool,
+    quiet: bool,
+}
+
+impl Shell<'_> {
+    /// Runs what a person types, until they end it.
+    fn converse(&mut self) -> anyhow::Result<()> {
+        let mut lines = Lines::new()?;
+        let mut text = String::new();
+        self.learn(&mut lines);
+        loop {
+            match lines.next(self.connection.standing(), &text)? {
+                Typed::End => break,
+                Typed::Forget => text.clear(),
+                Typed::Line(line) => {
+                    if text::is_blank(&text)
+                        && let Some(command) = command::parse(&line)
+                    {
+                        text.clear();
+                        lines.remember(&line);
+                        let done = command.map_err(|error| UsageError::Arguments(error).into());
+                        match done.and_then(|command| self.order(command)) {
+                            Ok(Next::End) => break,
+                            Ok(Next::Statement) => {}
+                            Err(error) => self.tell(&error)?,
+                        }
+                        continue;
+                    }
+                    text.push_str(&line);
+                    text.push('\n');
+                    while let Some(statement) = text::take_statement(&mut text) {
+                        lines.remember(&statement);
+                        let ran = self.statement(&statement, &mut std::io::empty());
+                        if let Err(error) = ran {
+                            self.tell(&error)?;
+                        }
+                    }
+                    if text::is_blank(&text) {
+                        text.clear();
+                        self.learn(&mut lines);
+                    }
+                }
+            }
+            self.output.finish()?;
+        }
+        self.output.finish()?;
+        Ok(())
+    }
+
+    /// Shows an error, unless nothing more can be done.
+    fn tell(&mut self, error: &anyhow::Error) -> anyhow::Result<()> {
+        if let Some(StatementError::Gone(_)) = error.downcast_ref() {
+            anyhow::bail!("{error:#}");
+        }
+        writeln!(self.output, "{error:#}")?;
+        Ok(())
+    }
+
+    /// Has the names of tables and columns completed, where they can be asked for.
+    fn learn(&mut self, lines: &mut Lines) {
+        if self.connection.standing() == Standing::Idle
+            && let Ok(names) = describe::names(&mut self.connection)
+        {
+            lines.know(names);
+        }
+    }
+
+    fn file(&mut self, file: &Path) -> anyhow::Result<()> {
+        let told = || file.display().to_string();
+        let opened = std::fs::File::open(file).with_context(told)?;
+        self.script(&mut BufReader::new(opened)).with_context(told)
+    }
+
+    /// Runs statements up to the first that fails. The last one needs no semicolon.
+    fn script(&mut self, input: &mut dyn BufRead) -> anyhow::Result<()> {
+        let mut text = String::new();
+        let mut line = String::new();
+        loop {
+            line.clear();
+            let ended = input.read_line(&mut line)? == 0;
+            if text::is_blank(&text)
+                && let Some(command) = command::parse(&line)
+            {
+                let command = command.map_err(UsageError::Arguments)?;
+                if self.order(command)? == Next::End {
+                    return Ok(());
+                }
+                continue;
+            }
+            text.push_str(&line);
+            while let Some(statement) = text::take_statement(&mut text) {
+                self.statement(&statement, input)?;
+            }
+            if ended {
+                if !text::is_blank(&text) {
+                    self.statement(&text, input)?;
+                }
+                return Ok(());
+            }
+        }
+    }
+
+    fn order(&mut self, command: Command) -> anyhow::Result<Next> {
+        match command {
+            Command::Quit => return Ok(Next::End),
+            Command::Help => write!(self.output, "{HELP}")?,
+            Command::Tables => {
+                let answers = describe::tables(&mut self.connection)?;
+                self.show(&answers)?;
+            }
+            Command::Describe(name) => match describe::table(&mut self.connection, &name)? {
+                Some(answers) => self.show(&answers)?,
+                None => {
+                    let text = format!("there is no table {name:?}: \\d tells which there are");
+                    return Err(UsageError::NotThere(text).into());
+                }
+            },
+            Command::Timing(wanted) => {
+                self.timing = wanted.unwrap_or(!self.timing);
+                let is = if self.timing { "are" } else { "are not" };
+                writeln!(self.output, "times {is} shown")?;
+            }
+            Command::Format(format) => self.format = format,
+            Command::Include(file) => self.file(Path::new(&file))?,
+        }
+        Ok(Next::Statement)
+    }
+
+    /// Runs a statement; what `COPY … FROM STDIN` reads comes from `input`.
+    fn statement(&mut self, statement: &str, input: &mut dyn BufRead) -> anyhow::Result<()> {
+        if text::is_blank(statement.trim_end().trim_end_matches(';')) {
+            return Ok(());
+        }
+        let copied = match text::copies_in(statement) {
+            true => Some(copied_of(input)?),
+            false => None,
+        };
+        let began = Instant::now();
+        let answers = self.connection.run(statement, copied)?;
+        let took = began.elapsed();
+        self.show(&answers)?;
+        if self.timing {
+            self.output
+                .note(&format!("{:.3} ms", took.as_secs_f64() * 1e3));
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, answers: &[Answer]) -> anyhow::Result<()> {
+        for answer in answers {
+            show(self.output, answer, self.format, self.quiet)?;
+        }
+        Ok(())
+    }
+}
+
+/// The lines up to one that is `\.` alone, or to the end.
+fn copied_of(input: &mut dyn BufRead) -> anyhow::Result<Vec<u8>> {
+    let mut copied = Vec::new();
+    loop {
+        let start = copied.len();
+        let read = input.read_until(b'\n', &mut copied)?;
+        let line = &copied[start..];
+        if read == 0 || line == b"\\.\n" || line == b"\\.\r\n" || line == b"\\." {
+            copied.truncate(start);
+            return Ok(copied);
+        }
+    }
+}
