@@ -6,6 +6,7 @@ use crate::expression::{Environment, Expr, InputRow, Typed};
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_table::condition::compare;
+use sqlparser::ast::Expr as Tree;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
@@ -94,6 +95,10 @@ impl Aggregate {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Grouping {
     pub keys: Vec<Typed>,
+    /// As they stand in the statement.
+    pub trees: Vec<Tree>,
+    /// How many of the keys tell groups apart; the others are the same in all rows of a group.
+    pub identifying: usize,
     pub aggregates: Vec<Aggregate>,
 }
 
@@ -107,6 +112,15 @@ impl Grouping {
         Some(Typed {
             expr: Expr::Column(place),
             spec: expression.spec,
+        })
+    }
+
+    /// The place of a key, as it stands in the statement.
+    pub fn key_of_tree(&self, tree: &Tree) -> Option<Typed> {
+        let place = self.trees.iter().position(|key| key == tree)?;
+        Some(Typed {
+            expr: Expr::Column(place),
+            spec: self.keys.get(place)?.spec,
         })
     }
 
@@ -238,6 +252,17 @@ impl Accumulator {
             }
             _ => Ok(self.value.clone()),
         }
+    }
+}
+
+/// Bytes that are the same for values that `=` has as equal, numbers of different types, too.
+pub(crate) fn equality_key(value: ValueRef<'_>, key: &mut Vec<u8>) {
+    match value {
+        ValueRef::Float(float) => match crate::expression::arithmetic::decimal_of_float(float) {
+            Some(decimal) => key_of(decimal.as_ref(), key),
+            None => key_of(value, key),
+        },
+        other => key_of(other, key),
     }
 }
 

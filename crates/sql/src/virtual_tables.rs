@@ -27,15 +27,14 @@ impl VirtualTable {
     pub fn scope(&self, alias: &str) -> ScopeTable {
         let columns = self.columns.iter().enumerate();
         let columns = columns.map(|(place, (name, kind))| ScopeColumn {
-            name: (*name).to_string(),
-            spec: TypeSpec::plain(*kind),
-            place,
             origin: Some((self.oid, place as i16 + 1)),
+            ..ScopeColumn::new(name, TypeSpec::plain(*kind), place)
         });
         ScopeTable {
             alias: alias.to_string(),
             columns: columns.collect(),
             is_aside: false,
+            key: Vec::new(),
         }
     }
 

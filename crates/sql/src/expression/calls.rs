@@ -182,7 +182,11 @@ impl Compiler<'_> {
         }
     }
 
-    pub(super) fn as_decided(&mut self, typed: Typed) -> Result<Typed, SqlError> {
+    /// With the type text, if nothing else says.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn as_decided(&mut self, typed: Typed) -> Result<Typed, SqlError> {
         match typed.kind() {
             SqlType::Unknown => self.as_type(typed, SqlType::Text),
             _ => Ok(typed),

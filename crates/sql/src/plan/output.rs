@@ -27,7 +27,7 @@ pub(crate) struct Item {
     pub origin: Option<(u32, i16)>,
 }
 
-/// Compiles the items of a list.
+/// Compiles the items of a list. A literal or a parameter among them may have no type yet: see [`decide`].
 ///
 /// # Errors
 /// Those of [`Compiler::compile`]; `54000` if there are too many.
@@ -77,22 +77,35 @@ pub(crate) fn compile_items(
     Ok(compiled)
 }
 
+/// Gives items types that have none yet: text.
+///
+/// # Errors
+/// None that is known.
+pub(crate) fn decide(compiler: &mut Compiler<'_>, items: &mut [Item]) -> Result<(), SqlError> {
+    for item in items {
+        if item.typed.kind() == SqlType::Unknown {
+            item.typed = compiler.as_decided(item.typed.clone())?;
+        }
+    }
+    Ok(())
+}
+
 fn compile_item(
     compiler: &mut Compiler<'_>,
     scope: &Scope,
     tree: &Tree,
     name: String,
 ) -> Result<Item, SqlError> {
-    let typed = compiler.decided(tree)?;
-    let origin = match (tree, &typed.expr) {
-        (Tree::Identifier(_) | Tree::CompoundIdentifier(_), Expr::Column(place)) => {
-            let mut columns = scope.tables.iter().flat_map(|table| &table.columns);
-            columns
-                .find(|column| column.place == *place && column.spec == typed.spec)
-                .and_then(|column| column.origin)
-        }
+    let typed = compiler.compile(tree)?;
+    let found = match tree {
+        Tree::Identifier(name) => scope.find(None, &name_of(name)).ok(),
+        Tree::CompoundIdentifier(names) => match names.as_slice() {
+            [.., table, name] => scope.find(Some(&name_of(table)), &name_of(name)).ok(),
+            _ => None,
+        },
         _ => None,
     };
+    let origin = found.and_then(|column| column.origin);
     Ok(Item {
         typed,
         name,
@@ -102,7 +115,7 @@ fn compile_item(
 
 fn compile_column(compiler: &mut Compiler<'_>, column: &ScopeColumn) -> Result<Item, SqlError> {
     let plain = Typed {
-        expr: Expr::Column(column.place),
+        expr: column.expr(),
         spec: column.spec,
     };
     let typed = match &compiler.grouping {
@@ -156,7 +169,26 @@ fn name_of_tree(tree: &Tree) -> String {
         Tree::Ceil { .. } => "ceil".into(),
         Tree::Floor { .. } => "floor".into(),
         Tree::Collate { expr, .. } => name_of_tree(expr),
+        Tree::Exists { .. } => "exists".into(),
+        Tree::Subquery(query) => name_of_query(query),
         Tree::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => "bool".into(),
+        _ => "?column?".into(),
+    }
+}
+
+/// The name of the only column of a query.
+fn name_of_query(query: &ast::Query) -> String {
+    let mut body = &*query.body;
+    while let ast::SetExpr::SetOperation { left, .. } = body {
+        body = left;
+    }
+    match body {
+        ast::SetExpr::Select(select) => match select.projection.first() {
+            Some(SelectItem::UnnamedExpr(tree)) => name_of_tree(tree),
+            Some(SelectItem::ExprWithAlias { alias, .. }) => name_of(alias),
+            _ => "?column?".into(),
+        },
+        ast::SetExpr::Values(_) => "column1".into(),
         _ => "?column?".into(),
     }
 }

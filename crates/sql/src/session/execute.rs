@@ -171,10 +171,7 @@ fn with_context<R>(
     draws.tables = tables;
     let settings = std::mem::take(&mut state.settings);
     let context = context_of(database, &state.user, settings, given, draws);
-    let with = Environment {
-        parameters: given.parameters,
-        context: &context,
-    };
+    let with = Environment::new(given.parameters, &context);
     let result = body(&with);
     state.settings = context.settings.into_inner();
     let mut draws = context.draws.into_inner();
