@@ -200,6 +200,9 @@ fn input_lines(input: &Input, alias: &str, is_filtered: bool, source: &Source<'_
             format!("CTE Scan on {}", shared.name),
             select_lines(&shared.plan, source),
         ),
+        Input::Expanded(expansion) => {
+            scan("ProjectSet".into(), select_lines(&expansion.plan, source))
+        }
         Input::Sets(sets) => {
             let what = match sets.is_append() {
                 true => "Append",

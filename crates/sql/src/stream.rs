@@ -102,7 +102,7 @@ impl SnapshotStream {
                 *skip -= 1;
                 return Ok(true);
             }
-            plan.output.push(row, &with, out)?;
+            plan.output.push_shown(row, &with, out)?;
             given += 1;
             Ok(given < wanted)
         };

@@ -1,7 +1,13 @@
 //! Tables of the catalogue, which are computed when they are read: `pg_catalog` and `information_schema`.
 
+mod constraints;
+mod empty;
 mod information_schema;
 mod pg_catalog;
+
+pub(crate) use constraints::{
+    constraint_definition, index_definition, sequence_names, serial_sequence,
+};
 
 use crate::error::SqlError;
 use crate::expression::{Environment, ScopeColumn, ScopeTable};
@@ -66,6 +72,10 @@ pub(crate) fn virtual_table(schema: Option<&str>, name: &str) -> Option<VirtualT
 
 /// All virtual tables.
 pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
-    let tables = pg_catalog::TABLES.iter().chain(information_schema::TABLES);
+    let tables = pg_catalog::TABLES
+        .iter()
+        .chain(constraints::TABLES)
+        .chain(empty::TABLES)
+        .chain(information_schema::TABLES);
     tables.copied().collect::<Vec<_>>()
 }

@@ -115,6 +115,9 @@ impl Compiler<'_> {
         }
         let trees = match &function.args {
             FunctionArguments::None => Vec::new(),
+            FunctionArguments::Subquery(query) if name == "array" => {
+                return self.array_of(query);
+            }
             FunctionArguments::Subquery(_) => {
                 return Err(SqlError::unsupported("subqueries are not supported"));
             }

@@ -4,10 +4,11 @@
 use super::calls::function_name;
 use super::cast::Coercion;
 use super::{Expr, Parameters, Scope, Typed, literal_value};
-use crate::aggregate::{Aggregate, Grouping};
+use crate::aggregate::{Aggregate, AggregateKind, Grouping};
 use crate::error::{SqlError, code};
 use crate::names::name_of;
 use crate::plan::planning::{Queries, is_missing};
+use crate::plan::tail::sort_key;
 use crate::position::position_of;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
@@ -173,9 +174,17 @@ impl<'a> Compiler<'a> {
             ));
         };
         let is_distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
+        let mut separator = None;
         let argument = match list.args.as_slice() {
             [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] => None,
             [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] => {
+                Some(self.decided(argument)?)
+            }
+            [
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)),
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(between)),
+            ] if kind == AggregateKind::Texts => {
+                separator = Some(self.text(between, "string_agg")?);
                 Some(self.decided(argument)?)
             }
             _ => {
@@ -184,7 +193,15 @@ impl<'a> Compiler<'a> {
                 )));
             }
         };
-        if !list.clauses.is_empty() {
+        let mut order = Vec::new();
+        for clause in &list.clauses {
+            if let ast::FunctionArgumentClause::OrderBy(keys) = clause {
+                for by in keys {
+                    let expression = self.decided(&by.expr)?.expr;
+                    order.push(sort_key(expression, by)?);
+                }
+                continue;
+            }
             return Err(SqlError::unsupported(format!(
                 "clauses inside of aggregates are not supported: {function}"
             )));
@@ -202,7 +219,14 @@ impl<'a> Compiler<'a> {
                 "an aggregate of columns of a query around this one is not supported",
             ));
         }
-        let aggregate = Aggregate::new(kind, argument, is_distinct, filter)?;
+        if kind == AggregateKind::Texts && separator.is_none() {
+            return Err(SqlError::new(
+                code::UNKNOWN_FUNCTION,
+                "string_agg needs a text, and what stands between two",
+            ));
+        }
+        let mut aggregate = Aggregate::new(kind, argument, is_distinct, filter)?;
+        (aggregate.separator, aggregate.order) = (separator, order);
         Ok(Some(grouping.add(aggregate)))
     }
 
@@ -331,6 +355,8 @@ impl<'a> Compiler<'a> {
                 "an interval is supported only where it is added to or subtracted from a time",
             )),
             Tree::Subquery(query) => self.scalar(query),
+            Tree::Array(array) => self.array(&array.elem),
+            Tree::CompoundFieldAccess { root, access_chain } => self.element(root, access_chain),
             Tree::Exists { subquery, negated } => self.exists(subquery, *negated),
             Tree::AnyOp {
                 left,

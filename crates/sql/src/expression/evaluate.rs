@@ -3,6 +3,7 @@
 use super::arithmetic::{calculate, negate, shift};
 use super::cast::cast;
 use super::function_calls::call;
+use super::patterns::Patterns;
 use super::{Case, Expr, Like};
 use crate::database::Database;
 use crate::error::SqlError;
@@ -59,6 +60,8 @@ pub(crate) struct StatementContext {
     /// Random values that were made.
     pub made: std::cell::Cell<u64>,
     pub draws: RefCell<Draws>,
+    /// Regular expressions that were compiled.
+    pub patterns: Patterns,
 }
 
 /// What an expression is evaluated with, besides a row.

@@ -10,6 +10,7 @@
 //! long as nothing is computed of them.
 
 pub(crate) mod arithmetic;
+pub(crate) mod arrays;
 mod calls;
 pub(crate) mod cast;
 mod coercion;
@@ -23,6 +24,7 @@ pub(crate) mod functions;
 mod literal;
 mod operators;
 mod parameters;
+pub(crate) mod patterns;
 mod predicates;
 mod scope;
 mod subqueries;

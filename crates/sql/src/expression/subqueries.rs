@@ -1,15 +1,18 @@
 //! Subqueries in expressions, compiled: each is planned with the scope in which it stands, and says what it asks for of
 //! that.
 
+use super::cast::Coercion;
 use super::compile::Compiler;
 use super::predicates::boolean;
-use super::{Comparison, Expr, Typed};
+use super::{Comparison, Expr, Function, Typed};
 use crate::error::{SqlError, code};
 use crate::plan::planning::{OuterColumn, Planning};
 use crate::plan::query::draft_query;
 use crate::plan::select::Draft;
 use crate::plan::subquery::{Compared, Question, Subquery};
-use sqlparser::ast::{BinaryOperator, Expr as Tree, Query};
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::Value;
+use sqlparser::ast::{AccessExpr, BinaryOperator, Expr as Tree, Query, Subscript};
 use std::sync::Arc;
 
 /// A query that is planned, with what it asks for and its number.
@@ -72,9 +75,16 @@ impl Compiler<'_> {
             }
         };
         let Tree::Subquery(query) = right else {
-            return Err(SqlError::unsupported(
-                "ANY and ALL are supported with a query, and = ANY and <> ALL with ARRAY[…]",
-            ));
+            let negated = match (comparison, is_all) {
+                (Comparison::Equal, false) => false,
+                (Comparison::Unequal, true) => true,
+                _ => {
+                    return Err(SqlError::unsupported(
+                        "of an array = ANY and <> ALL are supported only",
+                    ));
+                }
+            };
+            return self.in_array(left, right, negated);
         };
         match (comparison, is_all) {
             // Different from all is equal to none.
@@ -84,6 +94,69 @@ impl Compiler<'_> {
                 false,
             )),
         }
+    }
+
+    /// Whether a value is an element of an array.
+    fn in_array(&mut self, left: &Tree, array: &Tree, negated: bool) -> Result<Typed, SqlError> {
+        let value = self.compile(left)?;
+        let mut array = self.compile(array)?;
+        if array.kind() == SqlType::Unknown {
+            let spec = TypeSpec::plain(value.kind().array());
+            let expr = self.coerce(array, spec, Coercion::Implicit)?;
+            array = Typed { expr, spec };
+        }
+        let Some(element) = array.kind().element() else {
+            return Err(SqlError::new(
+                code::DATATYPE_MISMATCH,
+                "op ANY/ALL (array) requires array on right side",
+            ));
+        };
+        let of_array = Typed::new(Expr::Literal(Value::Null), element);
+        let (value, _) = self.comparable(value, of_array, "=")?;
+        let kind = Expr::Literal(Value::Int(element.oid().into()));
+        let call = Expr::Call(Function::InArray, vec![value, array.expr, kind]);
+        Ok(boolean(call, negated))
+    }
+
+    /// `ARRAY[…]`.
+    pub(super) fn array(&mut self, trees: &[Tree]) -> Result<Typed, SqlError> {
+        let mut parts = Vec::with_capacity(trees.len());
+        for tree in trees {
+            parts.push(self.compile(tree)?);
+        }
+        let (mut parts, spec) = self.unified(parts, "ARRAY")?;
+        let kind = Expr::Literal(Value::Int(spec.kind.oid().into()));
+        parts.insert(0, kind);
+        let array = spec.kind.array();
+        Ok(Typed::new(Expr::Call(Function::ArrayMake, parts), array))
+    }
+
+    /// `ARRAY(SELECT …)`.
+    pub(super) fn array_of(&mut self, query: &Query) -> Result<Typed, SqlError> {
+        let asked = self.planned(query)?;
+        let [item] = asked.draft.items.as_slice() else {
+            return Err(SqlError::syntax("subquery must return only one column"));
+        };
+        let kind = item.typed.kind();
+        Ok(Typed::new(asked.expr(Question::Array(kind)), kind.array()))
+    }
+
+    /// An element of an array.
+    pub(super) fn element(&mut self, root: &Tree, chain: &[AccessExpr]) -> Result<Typed, SqlError> {
+        let array = self.compile(root)?;
+        let (Some(element), [AccessExpr::Subscript(Subscript::Index { index })]) =
+            (array.kind().element(), chain)
+        else {
+            return Err(SqlError::unsupported(
+                "subscripts are supported of arrays only, with one number",
+            ));
+        };
+        let number = self.compile(index)?;
+        let spec = TypeSpec::plain(SqlType::Int4);
+        let number = self.coerce(number, spec, Coercion::Assignment)?;
+        let kind = Expr::Literal(Value::Int(element.oid().into()));
+        let parts = vec![array.expr, number, kind];
+        Ok(Typed::new(Expr::Call(Function::ElementAt, parts), element))
     }
 
     fn compared(

@@ -1,6 +1,7 @@
 //! `FROM`, compiled: tables, queries, series, and how they are joined, with the scope of their columns. The places of
 //! columns are those in the row of all that `FROM` has.
 
+use super::expansion::Expansion;
 use super::join::{FromJoin, FromNode, JoinKind};
 use super::planning::{NamedKind, NamedQuery, Planning, SharedQuery};
 use super::query::draft_query;
@@ -35,6 +36,7 @@ pub(crate) enum FromTable {
     Series(Series),
     Rows(Vec<Vec<Expr>>),
     Sets(Box<SetOperations>),
+    Expanded(Box<Expansion>),
 }
 
 /// `generate_series`: whole numbers from one to another, by steps.

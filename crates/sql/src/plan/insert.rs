@@ -593,7 +593,7 @@ impl Inserting<'_, '_> {
         self.count += 1;
         if let Some(output) = &self.plan.returning {
             let from = self.table.values.len();
-            output.push(&Values(row), self.with, &mut self.table.values)?;
+            output.push_shown(&Values(row), self.with, &mut self.table.values)?;
             self.memory.take(&self.table.values[from..])?;
             self.table.rows += 1;
         }

@@ -4,6 +4,7 @@
 //! tables are those that it was made under; afterwards it is made again.
 
 pub(crate) mod access;
+pub(crate) mod expansion;
 pub(crate) mod from;
 mod grouping;
 pub(crate) mod insert;

@@ -137,6 +137,14 @@ fn compile_column(compiler: &mut Compiler<'_>, column: &ScopeColumn) -> Result<I
     })
 }
 
+/// The name of the function that an expression calls.
+pub(crate) fn name_of_function(tree: &Tree) -> Option<String> {
+    match tree {
+        Tree::Function(function) => parts_of(&function.name).ok()?.pop(),
+        _ => None,
+    }
+}
+
 /// The name that a column has which is given none.
 fn name_of_tree(tree: &Tree) -> String {
     match tree {
@@ -216,7 +224,7 @@ impl Output {
         self.expressions.len()
     }
 
-    /// Adds what a row gives to values.
+    /// Adds what a row gives to values, as other queries and statements read it.
     ///
     /// # Errors
     /// What cannot be computed.
@@ -226,14 +234,47 @@ impl Output {
         with: &Environment<'_>,
         values: &mut Vec<Value>,
     ) -> Result<(), SqlError> {
-        for (expression, column) in self.expressions.iter().zip(self.columns.iter()) {
-            let value = expression.evaluate(row, with)?;
-            values.push(match (value.as_ref(), column.spec.kind) {
-                (ValueRef::Text(text), SqlType::Char) => padded(text, column.spec),
-                _ => shown(value.into_value(), column.spec),
-            });
+        for expression in &self.expressions {
+            values.push(expression.evaluate(row, with)?.into_value());
         }
         Ok(())
+    }
+
+    /// Adds what a row gives to values, as clients are shown it.
+    ///
+    /// # Errors
+    /// What cannot be computed.
+    pub fn push_shown(
+        &self,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+        values: &mut Vec<Value>,
+    ) -> Result<(), SqlError> {
+        let from = values.len();
+        self.push(row, with, values)?;
+        self.show(values.get_mut(from..).unwrap_or_default(), with);
+        Ok(())
+    }
+
+    /// Makes of the values of a row what clients are shown.
+    pub fn show(&self, values: &mut [Value], with: &Environment<'_>) {
+        for (value, column) in values.iter_mut().zip(self.columns.iter()) {
+            match (value.as_ref(), column.spec.kind) {
+                (ValueRef::Text(text), SqlType::Char) => *value = padded(text, column.spec),
+                (ValueRef::Int(number), SqlType::Regclass) => {
+                    let names = with.context.draws.borrow();
+                    let number = u32::try_from(number).ok();
+                    if let Some(name) = number.and_then(|number| names.table_name(number)) {
+                        *value = Value::Text(name);
+                    }
+                }
+                (ValueRef::Decimal(..), SqlType::Numeric) if column.spec.modifier < 0 => {
+                    let taken = std::mem::replace(value, Value::Null);
+                    *value = shown(taken, column.spec);
+                }
+                _ => {}
+            }
+        }
     }
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn around(draft: Draft) -> Draft {
 }
 
 /// Adds what stands behind a query to rows that are ordered by their columns only.
-fn with_tail(
+pub(crate) fn with_tail(
     planning: &mut Planning<'_>,
     mut draft: Draft,
     tail: &Tail<'_>,

@@ -2,6 +2,7 @@
 //! query around it; then to a plan, for which the ways to the rows are chosen.
 
 use super::access::{Access, WantedOrder, choose};
+use super::expansion::Expansion;
 use super::from::{FromTable, Series, plan_from};
 use super::grouping::{group_keys, grouped};
 use super::join::{FromNode, JoinPlan, plan_join};
@@ -36,6 +37,7 @@ pub(crate) enum Input {
     Shared(Arc<SharedQuery>),
     Series(Series),
     Sets(Box<SetOperations>),
+    Expanded(Box<Expansion>),
 }
 
 /// How rows are sorted: by expressions over the input or the output.
@@ -134,6 +136,21 @@ pub(crate) fn draft_select(
     tail: &Tail<'_>,
 ) -> Result<Draft, SqlError> {
     check_select(select)?;
+    if super::expansion::has_rows(select) {
+        return super::expansion::draft_expanded(planning, select, tail);
+    }
+    draft_plain(planning, select, tail)
+}
+
+/// Drafts a `SELECT` that gives one row for each of its input, or of its groups.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn draft_plain(
+    planning: &mut Planning<'_>,
+    select: &Select,
+    tail: &Tail<'_>,
+) -> Result<Draft, SqlError> {
     let before = planning.queries.subqueries;
     let (from, scope) = plan_from(planning, &select.from)?;
     let table = scope.tables.iter().find(|table| !table.alias.is_empty());
@@ -340,6 +357,7 @@ impl FromTable {
             FromTable::Series(series) => (Input::Series(series), condition),
             FromTable::Rows(rows) => (Input::Rows(rows), condition),
             FromTable::Sets(sets) => (Input::Sets(sets), condition),
+            FromTable::Expanded(expansion) => (Input::Expanded(expansion), condition),
         };
         ChosenInput {
             input,

@@ -191,6 +191,7 @@ impl Input {
             }
             Input::Series(series) => series.walk(before, with, each),
             Input::Sets(sets) => sets.walk(source, with, each),
+            Input::Expanded(expansion) => expansion.walk(source, with, each),
         }
     }
 }
@@ -308,6 +309,7 @@ impl SelectPlan {
             if !is_counted {
                 memory.take(row)?;
             }
+            self.output.show(row, with);
             table.values.append(row);
             table.rows += 1;
             Ok(true)
@@ -583,7 +585,7 @@ impl Collector<'_, '_> {
 }
 
 /// The order of two rows by their keys.
-fn in_order(keys: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {
+pub(crate) fn in_order(keys: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {
     for ((key, a), b) in keys.iter().zip(a).zip(b) {
         let order = match (a.as_ref(), b.as_ref()) {
             (ValueRef::Null, ValueRef::Null) => Ordering::Equal,

@@ -12,8 +12,10 @@ use super::select::SelectPlan;
 use super::select_run::{Memory, Table};
 use crate::aggregate::equality_key;
 use crate::error::{SqlError, code};
+use crate::expression::arrays::array_of;
 use crate::expression::{Comparison, Environment, Expr, InputRow, Values, are_same};
 use crate::source::Source;
+use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_table::condition::compare;
 use std::cell::{Cell, RefCell};
@@ -39,6 +41,8 @@ pub(crate) enum Question {
     Value,
     /// Whether there are any.
     Exists,
+    /// An array of the values of all rows, of this type.
+    Array(SqlType),
     Compared(Box<Compared>),
 }
 
@@ -179,6 +183,17 @@ impl Subquery {
                     Ok(false)
                 })?;
                 Ok(Answer::Value(Value::Bool(any)))
+            }
+            Question::Array(kind) => {
+                let mut values = Vec::new();
+                let mut memory = Memory::of(with);
+                self.plan.rows(source, with, u64::MAX, &mut |row| {
+                    memory.take(row)?;
+                    values.append(row);
+                    Ok(true)
+                })?;
+                let array = array_of(*kind, values.iter().map(Value::as_ref));
+                Ok(Answer::Value(array))
             }
             Question::Compared(compared) => {
                 let mut found = Found::default();

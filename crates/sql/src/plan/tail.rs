@@ -123,7 +123,11 @@ pub(crate) fn is_descending(by: &ast::OrderByExpr) -> Result<bool, SqlError> {
     }
 }
 
-fn sort_key(expression: Expr, by: &ast::OrderByExpr) -> Result<SortKey, SqlError> {
+/// A key of an order.
+///
+/// # Errors
+/// `0A000` for an operator.
+pub(crate) fn sort_key(expression: Expr, by: &ast::OrderByExpr) -> Result<SortKey, SqlError> {
     let descending = is_descending(by)?;
     Ok(SortKey {
         expression,

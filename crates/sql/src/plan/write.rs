@@ -469,7 +469,7 @@ impl UpdatePlan {
         if let Some(output) = &self.returning {
             table.width = output.width();
             for change in &changes {
-                output.push(&Values(&change.row), with, &mut table.values)?;
+                output.push_shown(&Values(&change.row), with, &mut table.values)?;
                 table.rows += 1;
             }
         }
@@ -504,7 +504,7 @@ impl DeletePlan {
             keys.push(key);
             if let Some(output) = &self.returning {
                 let from = table.values.len();
-                output.push(row, with, &mut table.values)?;
+                output.push_shown(row, with, &mut table.values)?;
                 memory.take(&table.values[from..])?;
                 table.rows += 1;
             }

@@ -398,7 +398,11 @@ fn truth(of: &Truth) -> String {
         }
         Truth::Quantified(operator, is_all, left, query) => {
             let word = if *is_all { "all" } else { "any" };
-            format!("({} {operator} {word} ({}))", number(left), compared_with(query))
+            format!(
+                "({} {operator} {word} ({}))",
+                number(left),
+                compared_with(query)
+            )
         }
     }
 }
