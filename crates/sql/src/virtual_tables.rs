@@ -15,6 +15,9 @@ use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 
+/// The numbers of the tables of `information_schema`.
+pub(crate) const ASIDE: std::ops::Range<u32> = 13_000..14_000;
+
 /// The rows of a virtual table: one vector of values each.
 pub(crate) type VirtualRows = Vec<Vec<Value>>;
 

@@ -43,6 +43,14 @@ pub(super) fn call(
             let elements = values.iter().skip(1).map(Datum::as_ref);
             return Ok(arrays::array_of(kind, elements));
         }
+        F::ArrayConcat => {
+            let arrays = (0..2).filter_map(|at| text_at(values, at));
+            let elements: Vec<_> = arrays.map(arrays::elements).collect();
+            return Ok(match elements.is_empty() {
+                true => Value::Null,
+                false => Value::Text(arrays::written(elements.into_iter().flatten())),
+            });
+        }
         F::JsonObject => return Ok(arrays::json_object(values, with)),
         _ => {}
     }
@@ -286,6 +294,19 @@ pub(super) fn call(
             let column = text_at(values, 1).unwrap_or_default();
             serial_sequence(&reading.source, first(), column)
         }
+        F::SizePretty => {
+            let mut size = int_at(values, 0).unwrap_or(0);
+            let mut units = ["bytes", "kB", "MB", "GB"].into_iter();
+            let mut unit = units.next().unwrap_or_default();
+            for next in units {
+                if size.unsigned_abs() < 10 * 1024 {
+                    break;
+                }
+                size /= 1024;
+                unit = next;
+            }
+            text(format!("{size} {unit}"))
+        }
         F::TableName => {
             let oid = int_at(values, 0).and_then(|oid| u32::try_from(oid).ok());
             let name = oid.and_then(|oid| context.draws.borrow().table_name(oid));
@@ -297,6 +318,7 @@ pub(super) fn call(
         | F::Least
         | F::FormatType
         | F::ArrayMake
+        | F::ArrayConcat
         | F::JsonObject => Ok(Value::Null),
     }
 }

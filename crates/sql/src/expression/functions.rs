@@ -86,10 +86,12 @@ functions!(
     ArrayCount,
     ElementAt,
     ArrayMake,
+    ArrayConcat,
     JsonObject,
     IndexDefinition,
     ConstraintDefinition,
     SerialSequence,
+    SizePretty,
     TableName,
 );
 
@@ -274,8 +276,7 @@ pub(super) fn resolve(
         ("txid_current" | "pg_current_xact_id", 0) => return constant(Value::Int(0), Int8),
         ("pg_encoding_to_char", 1) => return constant(Value::Text("UTF8".into()), SqlType::Name),
         (
-            "pg_table_is_visible"
-            | "pg_type_is_visible"
+            "pg_type_is_visible"
             | "pg_function_is_visible"
             | "pg_collation_is_visible"
             | "pg_opclass_is_visible"
@@ -303,6 +304,24 @@ pub(super) fn resolve(
             | "pg_get_statisticsobjdef",
             1..,
         ) => return constant(Value::Null, Text),
+        ("pg_table_is_visible", 1) => {
+            // Only information_schema stands beside what is found without a schema.
+            let mut arguments = arguments;
+            let number = arguments.remove(0);
+            let number =
+                compiler.coerce(number, TypeSpec::plain(SqlType::Oid), Coercion::Explicit)?;
+            let bound = |comparison, bound: u32| {
+                let bound = Expr::Literal(Value::Int(bound.into()));
+                Expr::Compare(comparison, Box::new((number.clone(), bound)))
+            };
+            let range = crate::virtual_tables::ASIDE;
+            let beside = vec![
+                bound(super::Comparison::GreaterOrEqual, range.start),
+                bound(super::Comparison::Less, range.end),
+            ];
+            return Ok(Typed::new(Expr::Not(Box::new(Expr::And(beside))), Bool));
+        }
+        ("pg_size_pretty", 1) => (F::SizePretty, &[Int8], Text),
         ("pg_get_expr", 2 | 3) => {
             // Expressions stand in the catalogue as they are written.
             let mut arguments = arguments;

@@ -120,6 +120,17 @@ impl Compiler<'_> {
 
     pub(super) fn concatenate(&mut self, left: &Tree, right: &Tree) -> Result<Typed, SqlError> {
         let (left, right) = (self.compile(left)?, self.compile(right)?);
+        if let (Some(element), Some(other)) = (left.kind().element(), right.kind().element()) {
+            if element != other {
+                return Err(no_operator("||", left.kind(), right.kind()));
+            }
+            let kind = left.kind();
+            let sides = vec![left.expr, right.expr];
+            return Ok(Typed::new(
+                Expr::Call(super::Function::ArrayConcat, sides),
+                kind,
+            ));
+        }
         if !left.kind().is_text() && !right.kind().is_text() {
             return Err(no_operator("||", left.kind(), right.kind()));
         }

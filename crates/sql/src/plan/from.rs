@@ -16,8 +16,8 @@ use crate::types::{SqlType, TypeSpec};
 use crate::virtual_tables::{VirtualTable, virtual_table};
 use sardonyx::schema::Value;
 use sqlparser::ast::{
-    self, FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, Query, TableAlias,
-    TableFactor, TableWithJoins,
+    self, Expr as Tree, FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, Query,
+    TableAlias, TableFactor, TableWithJoins,
 };
 use std::sync::Arc;
 
@@ -39,12 +39,23 @@ pub(crate) enum FromTable {
     Expanded(Box<Expansion>),
 }
 
-/// `generate_series`: whole numbers from one to another, by steps.
+/// Rows of one value each that a function gives.
 #[derive(Clone, Debug)]
-pub(crate) struct Series {
-    pub from: Expr,
-    pub to: Expr,
-    pub step: Expr,
+pub(crate) enum Series {
+    /// `generate_series`: whole numbers from one to another, by steps.
+    Numbers { from: Expr, to: Expr, step: Expr },
+    /// `unnest`: the elements of an array, and their type.
+    Elements(Expr, SqlType),
+}
+
+impl Series {
+    /// The expressions over the rows before it.
+    pub fn parts(&self) -> Vec<&Expr> {
+        match self {
+            Series::Numbers { from, to, step } => vec![from, to, step],
+            Series::Elements(array, _) => vec![array],
+        }
+    }
 }
 
 /// Compiles `FROM`.
@@ -276,6 +287,15 @@ fn factor(
         TableFactor::Table {
             name,
             alias,
+            args: Some(_),
+            with_ordinality,
+            ..
+        } if qualified(name)?.1 == "pg_partition_ancestors" => {
+            no_ancestors(alias.as_ref(), *with_ordinality, start)
+        }
+        TableFactor::Table {
+            name,
+            alias,
             args: Some(arguments),
             with_ordinality: false,
             ..
@@ -476,7 +496,7 @@ fn together(around: &[&Scope]) -> Scope {
     }
 }
 
-/// `generate_series`, the only function that gives rows.
+/// `generate_series` and `unnest`, the only functions that give rows.
 fn function(
     planning: &mut Planning<'_>,
     around: &[&Scope],
@@ -486,6 +506,9 @@ fn function(
     start: usize,
 ) -> Result<Planned, SqlError> {
     let (_, plain) = qualified(name)?;
+    if let ("unnest", [FunctionArg::Unnamed(FunctionArgExpr::Expr(tree))]) = (&*plain, arguments) {
+        return unnest(planning, around, tree, alias, start);
+    }
     if plain != "generate_series" || !(2..=3).contains(&arguments.len()) {
         return Err(SqlError::unsupported(format!(
             "the function {plain} is not supported in FROM"
@@ -520,13 +543,62 @@ fn function(
     let mut parts = parts.into_iter();
     let one = || Expr::Literal(Value::Int(1));
     let mut next = || parts.next().unwrap_or_else(one);
-    let series = Series {
+    let series = Series::Numbers {
         from: next(),
         to: next(),
         step: next(),
     };
-    // The column of a function has its table's name.
     let table = alias.map_or(plain, |alias| name_of(&alias.name));
+    series_node(series, kind, table, alias, start)
+}
+
+/// `pg_partition_ancestors`: no table has any.
+fn no_ancestors(
+    alias: Option<&TableAlias>,
+    with_ordinality: bool,
+    start: usize,
+) -> Result<Planned, SqlError> {
+    let mut columns = vec![("relid".to_string(), TypeSpec::plain(SqlType::Regclass))];
+    if with_ordinality {
+        columns.push(("ordinality".to_string(), TypeSpec::plain(SqlType::Int8)));
+    }
+    let name = alias.map_or("pg_partition_ancestors".into(), |alias| {
+        name_of(&alias.name)
+    });
+    let of = scope_of_columns(&name, columns);
+    let places = start..start + of.columns.len();
+    let node = FromNode::Leaf(FromTable::Rows(Vec::new()), places);
+    Ok((node, placed(of, alias, start)?))
+}
+
+fn unnest(
+    planning: &mut Planning<'_>,
+    around: &[&Scope],
+    tree: &Tree,
+    alias: Option<&TableAlias>,
+    start: usize,
+) -> Result<Planned, SqlError> {
+    let visible = together(around);
+    let array = planning.compiler(&visible).compile(tree)?;
+    let Some(element) = array.kind().element() else {
+        return Err(SqlError::new(
+            code::UNKNOWN_FUNCTION,
+            format!("function unnest({}) does not exist", array.kind().name()),
+        ));
+    };
+    let table = alias.map_or_else(|| "unnest".to_string(), |alias| name_of(&alias.name));
+    let series = Series::Elements(array.expr, element);
+    series_node(series, element, table, alias, start)
+}
+
+fn series_node(
+    series: Series,
+    kind: SqlType,
+    table: String,
+    alias: Option<&TableAlias>,
+    start: usize,
+) -> Result<Planned, SqlError> {
+    // The column of a function has its table's name.
     let of = scope_of_columns(&table, vec![(table.clone(), TypeSpec::plain(kind))]);
     let node = FromNode::Leaf(FromTable::Series(series), start..start + 1);
     Ok((node, placed(of, alias, start)?))

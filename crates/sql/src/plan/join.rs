@@ -87,9 +87,7 @@ impl FromNode {
         let asks = |expr: &Expr| !expr.is_constant();
         match self {
             FromNode::Leaf(FromTable::Lateral(_, arguments), _) => arguments.iter().any(asks),
-            FromNode::Leaf(FromTable::Series(series), _) => {
-                asks(&series.from) || asks(&series.to) || asks(&series.step)
-            }
+            FromNode::Leaf(FromTable::Series(series), _) => series.parts().into_iter().any(asks),
             FromNode::Leaf(..) => false,
             // Its sides may ask for each other; that it asks for what is before it is not known, and assumed.
             FromNode::Join(join) => join.left.is_lateral() || join.right.is_lateral(),

@@ -212,15 +212,24 @@ impl Series {
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
+        let (from, to, step) = match self {
+            Series::Numbers { from, to, step } => (from, to, step),
+            Series::Elements(array, kind) => {
+                let array = array.evaluate(before, with)?.into_value();
+                let Value::Text(array) = array else {
+                    return Ok(());
+                };
+                let values = crate::expression::arrays::values(&array, *kind)?;
+                return each_of(values.chunks(1), each);
+            }
+        };
         let whole = |expr: &Expr| {
             Ok::<_, SqlError>(match expr.evaluate(before, with)?.as_ref() {
                 ValueRef::Int(value) => Some(value),
                 _ => None,
             })
         };
-        let (Some(from), Some(to), Some(step)) =
-            (whole(&self.from)?, whole(&self.to)?, whole(&self.step)?)
-        else {
+        let (Some(from), Some(to), Some(step)) = (whole(from)?, whole(to)?, whole(step)?) else {
             return Ok(());
         };
         if step == 0 {

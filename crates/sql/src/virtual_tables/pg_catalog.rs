@@ -83,6 +83,9 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("attislocal", Bool),
             ("attstorage", OneChar),
             ("attstattarget", Int4),
+            ("attcompression", OneChar),
+            ("attacl", TextArray),
+            ("attoptions", TextArray),
         ],
         rows: attributes,
     },
@@ -272,6 +275,8 @@ struct Class<'a> {
     columns: usize,
     checks: usize,
     has_indexes: bool,
+    /// Whether it refers to others, or others to it: those are kept by triggers there.
+    refers: bool,
 }
 
 fn class(of: &Class<'_>) -> Vec<Value> {
@@ -293,7 +298,7 @@ fn class(of: &Class<'_>) -> Vec<Value> {
         Value::Int(of.columns as i128),
         Value::Int(of.checks as i128),
         no.clone(),
-        no.clone(),
+        Value::Bool(of.refers),
         no.clone(),
         no.clone(),
         no,
@@ -310,8 +315,14 @@ fn class(of: &Class<'_>) -> Vec<Value> {
 
 fn classes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
-    for relation in relations(source)? {
-        let indexes = seen_indexes(&relation);
+    let relations = relations(source)?;
+    let keys = relations.iter().flat_map(|relation| {
+        let keys = relation.schema.foreign_keys.iter();
+        keys.flat_map(|key| [relation.number, key.table])
+    });
+    let referring: Vec<u16> = keys.collect();
+    for relation in &relations {
+        let indexes = seen_indexes(relation);
         rows.push(class(&Class {
             oid: table_oid(relation.number),
             name: &relation.name,
@@ -321,6 +332,7 @@ fn classes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlE
             columns: relation.columns.len(),
             checks: relation.schema.checks.len(),
             has_indexes: !indexes.is_empty(),
+            refers: referring.contains(&relation.number),
         }));
         for index in indexes {
             rows.push(class(&Class {
@@ -332,6 +344,7 @@ fn classes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlE
                 columns: index.columns.len(),
                 checks: 0,
                 has_indexes: false,
+                refers: false,
             }));
         }
     }
@@ -345,6 +358,7 @@ fn classes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlE
             columns: 3,
             checks: 0,
             has_indexes: false,
+            refers: false,
         }));
     }
     for table in super::all() {
@@ -362,6 +376,7 @@ fn classes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlE
             columns: table.columns.len(),
             checks: 0,
             has_indexes: false,
+            refers: false,
         }));
     }
     Ok(rows)
@@ -379,7 +394,7 @@ fn attributes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, S
                 Value::Int(at as i128 + 1),
                 Value::Int(column.spec.modifier.into()),
                 Value::Bool(column.not_null),
-                Value::Bool(default_text(column).is_some()),
+                Value::Bool(column.identity.is_none() && default_text(column).is_some()),
                 text(column.identity.map_or(String::new(), String::from).as_str()),
                 text(""),
                 Value::Bool(false),
@@ -389,17 +404,53 @@ fn attributes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, S
                 Value::Bool(true),
                 text("p"),
                 Value::Int(-1),
+                text(""),
+                Value::Null,
+                Value::Null,
             ]);
+        }
+        for index in seen_indexes(&relation) {
+            for (at, (column, _)) in index.columns.iter().enumerate() {
+                if let Some(column) = relation.numbered_column(*column) {
+                    rows.push(index_attribute(index.oid, at, column));
+                }
+            }
         }
     }
     Ok(rows)
+}
+
+/// A column of an index, as one of a table's.
+fn index_attribute(index: u32, at: usize, column: &crate::relation::RelationColumn) -> Vec<Value> {
+    vec![
+        oid(index),
+        text(&column.name),
+        oid(column.spec.kind.oid()),
+        Value::Int(column.spec.kind.size().into()),
+        Value::Int(at as i128 + 1),
+        Value::Int(column.spec.modifier.into()),
+        Value::Bool(false),
+        Value::Bool(false),
+        text(""),
+        text(""),
+        Value::Bool(false),
+        oid(0),
+        Value::Int(0),
+        Value::Int(0),
+        Value::Bool(true),
+        text("p"),
+        Value::Int(-1),
+        text(""),
+        Value::Null,
+        Value::Null,
+    ]
 }
 
 fn defaults(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     for relation in relations(source)? {
         for (at, column) in relation.columns.iter().enumerate() {
-            if let Some(default) = default_text(column) {
+            if let (Some(default), None) = (default_text(column), column.identity) {
                 let table = table_oid(relation.number);
                 rows.push(vec![
                     oid(table * 1024 + at as u32),
