@@ -3,9 +3,12 @@
 use crate::error::{SqlError, code};
 use crate::expression::arithmetic::{Arithmetic, calculate, float_of};
 use crate::expression::{Environment, Expr, InputRow, Typed};
+use crate::plan::select::SortKey;
+use crate::plan::select_run::in_order;
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_table::condition::compare;
+use sqlparser::ast::Expr as Tree;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
@@ -22,6 +25,10 @@ pub(crate) enum AggregateKind {
     Maximum,
     BoolAnd,
     BoolOr,
+    /// `string_agg`: texts with a separator between them.
+    Texts,
+    /// `array_agg`
+    Array,
 }
 
 /// An aggregate of a statement.
@@ -35,6 +42,10 @@ pub(crate) struct Aggregate {
     pub result: SqlType,
     pub is_distinct: bool,
     pub filter: Option<Expr>,
+    /// Of [`AggregateKind::Texts`].
+    pub separator: Option<Expr>,
+    /// The order in which values are put together.
+    pub order: Vec<SortKey>,
 }
 
 impl Aggregate {
@@ -48,6 +59,8 @@ impl Aggregate {
             "max" => AggregateKind::Maximum,
             "bool_and" | "every" => AggregateKind::BoolAnd,
             "bool_or" => AggregateKind::BoolOr,
+            "string_agg" => AggregateKind::Texts,
+            "array_agg" => AggregateKind::Array,
             _ => return None,
         })
     }
@@ -72,6 +85,10 @@ impl Aggregate {
             (AggregateKind::Sum, SqlType::Float4 | SqlType::Float8) => of,
             (AggregateKind::Minimum | AggregateKind::Maximum, of) if of != SqlType::Void => of,
             (AggregateKind::BoolAnd | AggregateKind::BoolOr, SqlType::Bool) => of,
+            (AggregateKind::Texts, of) if of.is_text() => SqlType::Text,
+            (AggregateKind::Array, of) if of != SqlType::Void && of.element().is_none() => {
+                of.array()
+            }
             _ => {
                 return Err(SqlError::new(
                     code::UNKNOWN_FUNCTION,
@@ -86,7 +103,14 @@ impl Aggregate {
             result,
             is_distinct,
             filter,
+            separator: None,
+            order: Vec::new(),
         })
+    }
+
+    /// Whether values are put together, so that nulls and their order matter.
+    fn collects(&self) -> bool {
+        matches!(self.kind, AggregateKind::Texts | AggregateKind::Array)
     }
 }
 
@@ -94,6 +118,10 @@ impl Aggregate {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Grouping {
     pub keys: Vec<Typed>,
+    /// As they stand in the statement.
+    pub trees: Vec<Tree>,
+    /// How many of the keys tell groups apart; the others are the same in all rows of a group.
+    pub identifying: usize,
     pub aggregates: Vec<Aggregate>,
 }
 
@@ -107,6 +135,15 @@ impl Grouping {
         Some(Typed {
             expr: Expr::Column(place),
             spec: expression.spec,
+        })
+    }
+
+    /// The place of a key, as it stands in the statement.
+    pub fn key_of_tree(&self, tree: &Tree) -> Option<Typed> {
+        let place = self.trees.iter().position(|key| key == tree)?;
+        Some(Typed {
+            expr: Expr::Column(place),
+            spec: self.keys.get(place)?.spec,
         })
     }
 
@@ -129,6 +166,15 @@ pub(crate) struct Accumulator {
     value: Value,
     seen: Option<HashSet<Vec<u8>>>,
     seen_bytes: usize,
+    collected: Vec<Collected>,
+}
+
+/// A value that is put together with others: its place in the order, and what stands before it.
+#[derive(Clone, Debug)]
+struct Collected {
+    keys: Vec<Value>,
+    value: Value,
+    separator: Value,
 }
 
 impl Accumulator {
@@ -138,6 +184,7 @@ impl Accumulator {
             value: Value::Null,
             seen: of.is_distinct.then(HashSet::new),
             seen_bytes: 0,
+            collected: Vec::new(),
         }
     }
 
@@ -162,7 +209,7 @@ impl Accumulator {
         };
         let value = argument.evaluate(row, with)?;
         let value = value.as_ref();
-        if value == ValueRef::Null {
+        if value == ValueRef::Null && of.kind != AggregateKind::Array {
             return Ok(());
         }
         if let Some(seen) = &mut self.seen {
@@ -182,7 +229,71 @@ impl Accumulator {
             }
         }
         self.count += 1;
-        self.take(of, value)
+        match of.collects() {
+            true => self.collect(of, value, row, with),
+            false => self.take(of, value),
+        }
+    }
+
+    fn collect(
+        &mut self,
+        of: &Aggregate,
+        value: ValueRef<'_>,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
+        let mut keys = Vec::with_capacity(of.order.len());
+        for key in &of.order {
+            keys.push(key.expression.evaluate(row, with)?.into_value());
+        }
+        let separator = match &of.separator {
+            Some(separator) => separator.evaluate(row, with)?.into_value(),
+            None => Value::Null,
+        };
+        let outside = |value: &Value| match value {
+            Value::Text(text) => text.len(),
+            Value::Bytes(bytes) => bytes.len(),
+            _ => 0,
+        };
+        let value = value.to_value();
+        let bytes = [&value, &separator].map(outside).iter().sum::<usize>();
+        self.seen_bytes += bytes + keys.iter().map(outside).sum::<usize>();
+        self.seen_bytes += size_of::<Collected>() + size_of_val(keys.as_slice());
+        if self.seen_bytes > STATE_BYTES_MAX {
+            return Err(SqlError::new(
+                code::OUT_OF_MEMORY,
+                format!("what an aggregate puts together takes more than {STATE_BYTES_MAX} bytes"),
+            ));
+        }
+        self.collected.push(Collected {
+            keys,
+            value,
+            separator,
+        });
+        Ok(())
+    }
+
+    /// What was collected, put together.
+    fn together(&self, of: &Aggregate) -> Value {
+        let mut parts: Vec<&Collected> = self.collected.iter().collect();
+        parts.sort_by(|a, b| in_order(&of.order, &a.keys, &b.keys));
+        if parts.is_empty() {
+            return Value::Null;
+        }
+        if of.kind == AggregateKind::Array {
+            let values = parts.iter().map(|part| part.value.as_ref());
+            return crate::expression::arrays::array_of(of.of, values);
+        }
+        let mut text = String::new();
+        for (at, part) in parts.iter().enumerate() {
+            if let (Value::Text(separator), true) = (&part.separator, at > 0) {
+                text.push_str(separator);
+            }
+            if let Value::Text(more) = &part.value {
+                text.push_str(more);
+            }
+        }
+        Value::Text(text)
     }
 
     fn take(&mut self, of: &Aggregate, value: ValueRef<'_>) -> Result<(), SqlError> {
@@ -191,7 +302,7 @@ impl Accumulator {
             order.is_none_or(|order: Ordering| order == wanted)
         };
         match of.kind {
-            AggregateKind::Count => {}
+            AggregateKind::Count | AggregateKind::Texts | AggregateKind::Array => {}
             AggregateKind::Minimum if replaces(Ordering::Less) => self.value = value.to_value(),
             AggregateKind::Maximum if replaces(Ordering::Greater) => self.value = value.to_value(),
             AggregateKind::Minimum | AggregateKind::Maximum => {}
@@ -227,6 +338,7 @@ impl Accumulator {
     pub fn finish(&self, of: &Aggregate) -> Result<Value, SqlError> {
         match of.kind {
             AggregateKind::Count => Ok(Value::Int(self.count.into())),
+            AggregateKind::Texts | AggregateKind::Array => Ok(self.together(of)),
             AggregateKind::Average if self.value != Value::Null => {
                 let count = Value::Int(self.count.into());
                 calculate(
@@ -238,6 +350,17 @@ impl Accumulator {
             }
             _ => Ok(self.value.clone()),
         }
+    }
+}
+
+/// Bytes that are the same for values that `=` has as equal, numbers of different types, too.
+pub(crate) fn equality_key(value: ValueRef<'_>, key: &mut Vec<u8>) {
+    match value {
+        ValueRef::Float(float) => match crate::expression::arithmetic::decimal_of_float(float) {
+            Some(decimal) => key_of(decimal.as_ref(), key),
+            None => key_of(value, key),
+        },
+        other => key_of(other, key),
     }
 }
 

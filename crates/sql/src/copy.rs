@@ -7,7 +7,8 @@ use crate::error::{SqlError, code};
 use crate::expression::{Environment, Parameters};
 use crate::names::name_of;
 use crate::plan::insert::{InsertPlan, plan_insert};
-use crate::plan::select::{Planning, plan_query};
+use crate::plan::planning::Planning;
+use crate::plan::query::plan_query;
 use crate::prepared::Prepared;
 use crate::result::CopyData;
 use crate::source::Source;
@@ -60,11 +61,7 @@ fn parts(prepared: &Prepared) -> Result<(Of<'_>, bool, Options), SqlError> {
 pub(crate) fn check(prepared: &Prepared, source: &Source<'_>) -> Result<usize, SqlError> {
     let (of, to, _) = parts(prepared)?;
     let mut parameters = Parameters::default();
-    let mut planning = Planning {
-        source: *source,
-        parameters: &mut parameters,
-        tables: Vec::new(),
-    };
+    let mut planning = Planning::new(*source, &mut parameters);
     match (of, to) {
         (Of::Table(name, columns), _) => {
             let relation = planning.relation(name)?;
@@ -133,11 +130,7 @@ fn insert_plan(
     columns: &[Ident],
 ) -> Result<(InsertPlan, Vec<(usize, TypeSpec)>), SqlError> {
     let mut parameters = Parameters::default();
-    let mut planning = Planning {
-        source: Source::Live(tx.view()),
-        parameters: &mut parameters,
-        tables: Vec::new(),
-    };
+    let mut planning = Planning::new(Source::Live(tx.view()), &mut parameters);
     // As `insert into t default values` is planned: what is not given has its default.
     let text = format!("insert into {name} default values");
     let statement = crate::parse::parse(&text)?.pop();
@@ -205,11 +198,7 @@ pub(crate) fn to_client(
 ) -> Result<(u64, CopyData), SqlError> {
     let (of, _, options) = parts(prepared)?;
     let mut parameters = Parameters::default();
-    let mut planning = Planning {
-        source: *source,
-        parameters: &mut parameters,
-        tables: Vec::new(),
-    };
+    let mut planning = Planning::new(*source, &mut parameters);
     let select = match of {
         Of::Query(query) => plan_query(&mut planning, query)?,
         Of::Table(name, columns) => {

@@ -3,8 +3,9 @@
 use crate::error::SqlError;
 use crate::expression::{Environment, Parameters};
 use crate::plan::access::{Access, Path};
-use crate::plan::join::JoinPlan;
-use crate::plan::select::{Input, Planning, SelectPlan};
+use crate::plan::join::{JoinKind, JoinNode};
+use crate::plan::planning::Planning;
+use crate::plan::select::{Input, SelectPlan};
 use crate::plan::{Plan, ResultColumn};
 use crate::prepared::{Prepared, plan_statement};
 use crate::source::Source;
@@ -31,11 +32,7 @@ fn explained(prepared: &Prepared) -> Result<(&Statement, bool), SqlError> {
 fn planned(prepared: &Prepared, source: &Source<'_>) -> Result<(Plan, Parameters), SqlError> {
     let (statement, _) = explained(prepared)?;
     let mut parameters = Parameters::given(&prepared.known_parameters());
-    let mut planning = Planning {
-        source: *source,
-        parameters: &mut parameters,
-        tables: Vec::new(),
-    };
+    let mut planning = Planning::new(*source, &mut parameters);
     let plan = plan_statement(&mut planning, statement)?;
     Ok((plan, parameters))
 }
@@ -101,16 +98,18 @@ fn finish(lines: &mut Vec<String>, rows: u64, started: Instant) {
     lines.push(format!("Execution Time: {time:.3} ms"));
 }
 
+/// Lines as they stand below another one.
+fn indented(inner: Vec<String>) -> Vec<String> {
+    let inner = inner.into_iter().enumerate();
+    inner
+        .map(|(at, line)| match at {
+            0 => format!("  ->  {line}"),
+            _ => format!("      {line}"),
+        })
+        .collect()
+}
+
 fn lines(plan: &Plan, source: &Source<'_>) -> Vec<String> {
-    let indented = |inner: Vec<String>| -> Vec<String> {
-        let inner = inner.into_iter().enumerate();
-        inner
-            .map(|(at, line)| match at {
-                0 => format!("  ->  {line}"),
-                _ => format!("      {line}"),
-            })
-            .collect()
-    };
     match plan {
         Plan::Select(select) => select_lines(select, source),
         Plan::Update(update) => {
@@ -149,24 +148,16 @@ fn lines(plan: &Plan, source: &Source<'_>) -> Vec<String> {
 }
 
 fn select_lines(select: &SelectPlan, source: &Source<'_>) -> Vec<String> {
-    let mut lines = match &select.input {
-        Input::Nothing => vec!["Result".to_string()],
-        Input::Rows(_) => vec!["Values Scan".to_string()],
-        Input::Virtual(table) => vec![format!("Function Scan on {}", table.name)],
-        Input::Join(join) => join_lines(join, source),
-        Input::Table(access) => {
-            access_lines(access, &select.table, select.filter.is_some(), source)
-        }
-    };
+    let mut lines = input_lines(
+        &select.input,
+        &select.table,
+        select.filter.is_some(),
+        source,
+    );
     let mut above = |what: String| {
         let inner = std::mem::take(&mut lines);
         lines.push(what);
-        for (at, line) in inner.into_iter().enumerate() {
-            lines.push(match at {
-                0 => format!("  ->  {line}"),
-                _ => format!("      {line}"),
-            });
-        }
+        lines.extend(indented(inner));
     };
     if let Some(grouping) = &select.grouping {
         above(match grouping.keys.is_empty() {
@@ -174,7 +165,7 @@ fn select_lines(select: &SelectPlan, source: &Source<'_>) -> Vec<String> {
             false => "HashAggregate".into(),
         });
     }
-    if select.is_distinct {
+    if select.is_distinct || !select.distinct_on.is_empty() {
         above("Unique".into());
     }
     if !select.sort.is_empty() {
@@ -186,22 +177,65 @@ fn select_lines(select: &SelectPlan, source: &Source<'_>) -> Vec<String> {
     lines
 }
 
-fn join_lines(join: &JoinPlan, source: &Source<'_>) -> Vec<String> {
-    let mut lines = vec!["Hash Join".to_string()];
-    for (access, is_filtered, is_left) in join.sides() {
-        if is_left {
-            lines[0] = "Hash Left Join".to_string();
+fn input_lines(input: &Input, alias: &str, is_filtered: bool, source: &Source<'_>) -> Vec<String> {
+    let scan = |what: String, inner: Vec<String>| {
+        let mut lines = vec![what];
+        if is_filtered {
+            lines.push("  Filter".into());
         }
-        let inner = match access {
-            Some(access) => access_lines(access, "", is_filtered, source),
-            None => vec!["Function Scan".to_string()],
-        };
-        for (at, line) in inner.into_iter().enumerate() {
-            let before = if at == 0 { "  ->  " } else { "      " };
-            lines.push(format!("{before}{line}"));
+        lines.extend(indented(inner));
+        lines
+    };
+    match input {
+        Input::Table(access) => access_lines(access, alias, is_filtered, source),
+        Input::Join(join) => node_lines(&join.root, source),
+        Input::Nothing => vec!["Result".into()],
+        Input::Rows(_) => scan("Values Scan".into(), Vec::new()),
+        Input::Virtual(table) => scan(format!("Function Scan on {}", table.name), Vec::new()),
+        Input::Series(_) => scan("Function Scan on generate_series".into(), Vec::new()),
+        Input::Derived(plan) | Input::Lateral(plan, _) => {
+            scan("Subquery Scan".into(), select_lines(plan, source))
+        }
+        Input::Shared(shared) => scan(
+            format!("CTE Scan on {}", shared.name),
+            select_lines(&shared.plan, source),
+        ),
+        Input::Expanded(expansion) => {
+            scan("ProjectSet".into(), select_lines(&expansion.plan, source))
+        }
+        Input::Sets(sets) => {
+            let what = match sets.is_append() {
+                true => "Append",
+                false => "HashSetOp",
+            };
+            let mut lines = scan(what.into(), select_lines(&sets.first, source));
+            for (_, plan) in &sets.rest {
+                lines.extend(indented(select_lines(plan, source)));
+            }
+            lines
         }
     }
-    lines
+}
+
+fn node_lines(node: &JoinNode, source: &Source<'_>) -> Vec<String> {
+    match node {
+        JoinNode::Side(side) => input_lines(&side.input, "", side.filter.is_some(), source),
+        JoinNode::Join(step) => {
+            let word = match step.kind {
+                JoinKind::Inner => "",
+                JoinKind::Left => " Left",
+                JoinKind::Right => " Right",
+                JoinKind::Full => " Full",
+            };
+            let mut lines = vec![match step.is_lateral {
+                true => format!("Nested Loop{word}"),
+                false => format!("Hash{word} Join"),
+            }];
+            lines.extend(indented(node_lines(&step.left, source)));
+            lines.extend(indented(node_lines(&step.right, source)));
+            lines
+        }
+    }
 }
 
 fn access_lines(

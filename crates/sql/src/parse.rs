@@ -68,7 +68,35 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
         at_location(text, SqlError::syntax(message), location)
     })?;
     check_depth(text, &tokens)?;
-    Ok(with_truths(tokens))
+    Ok(with_truths(with_tables(tokens)))
+}
+
+/// `TABLE t`, where a query begins, as `SELECT * FROM t`.
+fn with_tables(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is_table = |token: &TokenWithSpan| {
+        matches!(&token.token, Token::Word(word)
+            if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("table"))
+    };
+    let mut begins = true;
+    let mut written = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        if begins && is_table(&token) {
+            let words = [
+                Token::make_keyword("SELECT"),
+                Token::Mul,
+                Token::make_keyword("FROM"),
+            ];
+            written.extend(words.map(|word| TokenWithSpan::new(word, token.span)));
+            begins = false;
+            continue;
+        }
+        match &token.token {
+            Token::Whitespace(_) => {}
+            other => begins = matches!(other, Token::LParen | Token::SemiColon),
+        }
+        written.push(token);
+    }
+    written
 }
 
 /// The options of `COPY` with `on` and `off` as the parser knows them.

@@ -3,13 +3,14 @@
 use crate::error::SqlError;
 use crate::expression::{Expr, Parameters};
 use crate::plan::insert::plan_insert;
-use crate::plan::select::{Planning, plan_query};
+use crate::plan::planning::Planning;
+use crate::plan::query::plan_query;
 use crate::plan::write::{plan_delete, plan_update};
 use crate::plan::{Plan, Planned, ResultColumn};
 use crate::procedures::ProcedureDefinition;
 use crate::source::Source;
 use crate::types::SqlType;
-use sqlparser::ast::{CopySource, CopyTarget, Statement};
+use sqlparser::ast::{CopySource, CopyTarget, Query, SetExpr, Statement};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What a statement is, as far as transactions go.
@@ -107,6 +108,7 @@ impl Prepared {
         declared: &[Option<SqlType>],
     ) -> Prepared {
         let lower = text.to_ascii_lowercase();
+        let statement = statement.map(with_before_insert);
         let class = match &statement {
             None => Class::Empty,
             Some(statement) => class_of(statement, &lower),
@@ -316,16 +318,12 @@ impl Prepared {
     fn plan_now(&self, version: u64, source: &Source<'_>) -> Result<Planned, SqlError> {
         let parameters = Parameters::given(&self.known_parameters());
         let mut parameters = parameters.named(self.names.clone());
-        let mut planning = Planning {
-            source: *source,
-            parameters: &mut parameters,
-            tables: Vec::new(),
-        };
+        let mut planning = Planning::new(*source, &mut parameters);
         let plan = match &self.statement {
             Some(statement) => plan_statement(&mut planning, statement)?,
             None => return Err(SqlError::syntax("there is no statement")),
         };
-        let tables = planning.tables;
+        let tables = planning.queries.tables;
         let _ = self.parameters.set(parameters.decided());
         let _ = self.columns.set(plan.columns().cloned());
         Ok(Planned::new(plan, version, tables))
@@ -335,6 +333,34 @@ impl Prepared {
     pub(crate) fn describe(&self, parameters: Vec<SqlType>, columns: Option<Arc<[ResultColumn]>>) {
         let _ = self.parameters.set(parameters);
         let _ = self.columns.set(columns);
+    }
+}
+
+/// `WITH … INSERT … SELECT` as `INSERT … WITH … SELECT`, which is the same and is known to write.
+fn with_before_insert(statement: Statement) -> Statement {
+    let is_it = |query: &Query| {
+        query.with.is_some()
+            && matches!(&*query.body, SetExpr::Insert(Statement::Insert(insert))
+                if insert.source.as_ref().is_some_and(|source| source.with.is_none()))
+    };
+    match statement {
+        Statement::Query(mut query) if is_it(&query) => {
+            let with = query.with.take();
+            match *query.body {
+                SetExpr::Insert(Statement::Insert(mut insert)) => {
+                    if let Some(source) = &mut insert.source {
+                        source.with = with;
+                    }
+                    Statement::Insert(insert)
+                }
+                body => {
+                    query.body = Box::new(body);
+                    query.with = with;
+                    Statement::Query(query)
+                }
+            }
+        }
+        other => other,
     }
 }
 

@@ -327,10 +327,7 @@ pub(crate) fn call(
         return Ok((complete, row_of(body(tx, &values)?)));
     }
     let mut last = None;
-    let inside = Environment {
-        parameters: &values,
-        context: with.context,
-    };
+    let inside = Environment::new(&values, with.context);
     for statement in procedure.iter().flat_map(|procedure| &procedure.statements) {
         let planned = statement.planned(version, &Source::Live(tx.view()));
         let planned = planned.map_err(|error| error.detail(format!("in procedure {name}")))?;

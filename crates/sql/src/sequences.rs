@@ -99,6 +99,13 @@ impl Draws {
         self.tables.get(&name_in(name)).copied()
     }
 
+    /// The name of a table, by number: the shortest that there is for it.
+    pub fn table_name(&self, number: u32) -> Option<String> {
+        let tables = self.tables.iter().filter(|(_, there)| **there == number);
+        let name = tables.map(|(name, _)| name).min_by_key(|name| name.len())?;
+        Some(crate::names::quoted(name))
+    }
+
     /// The next number.
     ///
     /// # Errors

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Parameters with the values that they have at the beginning. A value that may be anything is kept and not acted upon.
-const KNOWN: [(&str, &str); 33] = [
+const KNOWN: [(&str, &str); 34] = [
     ("application_name", ""),
     ("bytea_output", "hex"),
     ("client_encoding", "UTF8"),
     ("client_min_messages", "notice"),
     ("DateStyle", "ISO, MDY"),
+    ("default_table_access_method", "heap"),
     ("default_transaction_isolation", "serializable"),
     ("default_transaction_read_only", "off"),
     ("escape_string_warning", "on"),

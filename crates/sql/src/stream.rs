@@ -63,10 +63,7 @@ impl SnapshotStream {
         let Plan::Select(plan) = &planned.plan else {
             return Ok(None);
         };
-        let with = Environment {
-            parameters,
-            context: &context,
-        };
+        let with = Environment::new(parameters, &context);
         let Some(place) = place_of(plan, &snapshot, &with)? else {
             return Ok(None);
         };
@@ -90,10 +87,7 @@ impl SnapshotStream {
         let Plan::Select(plan) = &self.planned.plan else {
             return Ok((0, false));
         };
-        let with = Environment {
-            parameters: &self.parameters,
-            context: &self.context,
-        };
+        let with = Environment::new(&self.parameters, &self.context);
         let source = Source::Frozen(self.snapshot.space());
         let wanted = most.min(self.left);
         let mut given = 0;
@@ -108,7 +102,7 @@ impl SnapshotStream {
                 *skip -= 1;
                 return Ok(true);
             }
-            plan.output.push(row, &with, out)?;
+            plan.output.push_shown(row, &with, out)?;
             given += 1;
             Ok(given < wanted)
         };
@@ -135,7 +129,12 @@ fn place_of(
     snapshot: &Snapshot,
     with: &Environment<'_>,
 ) -> Result<Option<Place>, SqlError> {
-    if plan.grouping.is_some() || plan.is_distinct || !plan.sort.is_empty() {
+    let is_whole = plan.grouping.is_some()
+        || plan.is_distinct
+        || !plan.distinct_on.is_empty()
+        || !plan.sort.is_empty()
+        || plan.has_subqueries;
+    if is_whole {
         return Ok(None);
     }
     let Input::Table(access) = &plan.input else {

@@ -65,7 +65,22 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
         }
         SqlType::Void => Ok(Value::Null),
         SqlType::Char => Ok(Value::Text(text.trim_end_matches(' ').to_string())),
-        SqlType::Text | SqlType::Varchar | SqlType::Name | SqlType::OneChar | SqlType::Unknown => {
+        SqlType::Text
+        | SqlType::Varchar
+        | SqlType::Name
+        | SqlType::OneChar
+        | SqlType::Unknown
+        | SqlType::Json
+        | SqlType::Int2Vector
+        | SqlType::OidVector
+        | SqlType::BoolArray
+        | SqlType::OneCharArray
+        | SqlType::NameArray
+        | SqlType::Int2Array
+        | SqlType::Int4Array
+        | SqlType::TextArray
+        | SqlType::Int8Array
+        | SqlType::OidArray => {
             if text.contains('\0') {
                 return Err(wrong().detail("a text cannot have the character 0"));
             }

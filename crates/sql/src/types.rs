@@ -3,7 +3,8 @@
 use crate::error::{SqlError, code};
 use sardonyx::schema::{Type, Value};
 use sqlparser::ast::{
-    CharacterLength, DataType, ExactNumberInfo, ObjectNamePart, TimezoneInfo, TypeModifier,
+    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectNamePart, TimezoneInfo,
+    TypeModifier,
 };
 
 /// A type of values, as PostgreSQL has it.
@@ -50,6 +51,28 @@ pub enum SqlType {
     OneChar,
     /// `regclass`: a table's number
     Regclass,
+    /// `json`: of what the catalogue tells
+    Json,
+    /// `int2vector`: numbers of columns, in the catalogue
+    Int2Vector,
+    /// `oidvector`, in the catalogue
+    OidVector,
+    /// `boolean[]`. Arrays are values of what the catalogue is asked, not of columns.
+    BoolArray,
+    /// `"char"[]`
+    OneCharArray,
+    /// `name[]`
+    NameArray,
+    /// `smallint[]`
+    Int2Array,
+    /// `integer[]`
+    Int4Array,
+    /// `text[]`
+    TextArray,
+    /// `bigint[]`
+    Int8Array,
+    /// `oid[]`
+    OidArray,
     /// Of a literal in quotes, or a null, of which nothing is known yet.
     Unknown,
     /// `void`: of functions that return nothing
@@ -65,7 +88,7 @@ pub struct TypeSpec {
     pub modifier: i32,
 }
 
-const ALL: [(SqlType, u32, &str, i16); 22] = [
+const ALL: [(SqlType, u32, &str, i16); 33] = [
     (SqlType::Bool, 16, "boolean", 1),
     (SqlType::Bytea, 17, "bytea", -1),
     (SqlType::OneChar, 18, "\"char\"", 1),
@@ -88,6 +111,17 @@ const ALL: [(SqlType, u32, &str, i16); 22] = [
     (SqlType::Regclass, 2205, "regclass", 4),
     (SqlType::Void, 2278, "void", 4),
     (SqlType::Uuid, 2950, "uuid", 16),
+    (SqlType::Json, 114, "json", -1),
+    (SqlType::Int2Vector, 22, "int2vector", -1),
+    (SqlType::OidVector, 30, "oidvector", -1),
+    (SqlType::BoolArray, 1000, "boolean[]", -1),
+    (SqlType::OneCharArray, 1002, "\"char\"[]", -1),
+    (SqlType::NameArray, 1003, "name[]", -1),
+    (SqlType::Int2Array, 1005, "smallint[]", -1),
+    (SqlType::Int4Array, 1007, "integer[]", -1),
+    (SqlType::TextArray, 1009, "text[]", -1),
+    (SqlType::Int8Array, 1016, "bigint[]", -1),
+    (SqlType::OidArray, 1028, "oid[]", -1),
 ];
 
 /// Digits behind the point of a `numeric` without a scale.
@@ -135,6 +169,14 @@ impl SqlType {
             SqlType::Time => "time",
             SqlType::Timestamp => "timestamp",
             SqlType::Timestamptz => "timestamptz",
+            SqlType::BoolArray => "_bool",
+            SqlType::OneCharArray => "_char",
+            SqlType::NameArray => "_name",
+            SqlType::Int2Array => "_int2",
+            SqlType::Int4Array => "_int4",
+            SqlType::TextArray => "_text",
+            SqlType::Int8Array => "_int8",
+            SqlType::OidArray => "_oid",
             other => other.name(),
         }
     }
@@ -147,6 +189,40 @@ impl SqlType {
     /// All types.
     pub fn all() -> impl Iterator<Item = SqlType> {
         ALL.iter().map(|(kind, ..)| *kind)
+    }
+
+    /// The type of an array's elements; `None` if it is no array.
+    pub(crate) fn element(self) -> Option<SqlType> {
+        Some(match self {
+            SqlType::Int2Vector | SqlType::Int2Array => SqlType::Int2,
+            SqlType::OidVector | SqlType::OidArray => SqlType::Oid,
+            SqlType::BoolArray => SqlType::Bool,
+            SqlType::OneCharArray => SqlType::OneChar,
+            SqlType::NameArray => SqlType::Name,
+            SqlType::Int4Array => SqlType::Int4,
+            SqlType::TextArray => SqlType::Text,
+            SqlType::Int8Array => SqlType::Int8,
+            _ => return None,
+        })
+    }
+
+    /// The type of arrays of values of this one: of those that have none, of their texts.
+    pub(crate) fn array(self) -> SqlType {
+        match self {
+            SqlType::Bool => SqlType::BoolArray,
+            SqlType::OneChar => SqlType::OneCharArray,
+            SqlType::Name => SqlType::NameArray,
+            SqlType::Int2 => SqlType::Int2Array,
+            SqlType::Int4 => SqlType::Int4Array,
+            SqlType::Int8 => SqlType::Int8Array,
+            SqlType::Oid | SqlType::Regclass => SqlType::OidArray,
+            _ => SqlType::TextArray,
+        }
+    }
+
+    /// Whether a column of a table may have the type.
+    pub(crate) fn is_storable(self) -> bool {
+        self.element().is_none() && self != SqlType::Json
     }
 
     /// Whether values are numbers.
@@ -318,6 +394,10 @@ impl TypeSpec {
             }),
             DataType::Uuid => plain(SqlType::Uuid),
             DataType::Regclass => plain(SqlType::Regclass),
+            DataType::JSON => plain(SqlType::Json),
+            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
+                plain(TypeSpec::of_data_type(element)?.kind.array())
+            }
             DataType::Custom(name, modifiers) => named(&name.0, modifiers, data_type),
             other => Err(SqlError::unsupported(format!(
                 "the type {other} is not supported"
@@ -345,7 +425,7 @@ fn named(
         "varchar" => self::text(SqlType::Varchar, length.as_ref(), None)?,
         "oid" => TypeSpec::plain(SqlType::Oid),
         "name" => TypeSpec::plain(SqlType::Name),
-        "regtype" | "regproc" => TypeSpec::plain(SqlType::Oid),
+        "regtype" | "regproc" | "regnamespace" => TypeSpec::plain(SqlType::Oid),
         "char" => TypeSpec::plain(SqlType::OneChar),
         _ => {
             let mut kinds = SqlType::all();

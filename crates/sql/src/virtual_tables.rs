@@ -1,13 +1,22 @@
 //! Tables of the catalogue, which are computed when they are read: `pg_catalog` and `information_schema`.
 
+mod constraints;
+mod empty;
 mod information_schema;
 mod pg_catalog;
+
+pub(crate) use constraints::{
+    constraint_definition, index_definition, sequence_names, serial_sequence,
+};
 
 use crate::error::SqlError;
 use crate::expression::{Environment, ScopeColumn, ScopeTable};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
+
+/// The numbers of the tables of `information_schema`.
+pub(crate) const ASIDE: std::ops::Range<u32> = 13_000..14_000;
 
 /// The rows of a virtual table: one vector of values each.
 pub(crate) type VirtualRows = Vec<Vec<Value>>;
@@ -27,15 +36,14 @@ impl VirtualTable {
     pub fn scope(&self, alias: &str) -> ScopeTable {
         let columns = self.columns.iter().enumerate();
         let columns = columns.map(|(place, (name, kind))| ScopeColumn {
-            name: (*name).to_string(),
-            spec: TypeSpec::plain(*kind),
-            place,
             origin: Some((self.oid, place as i16 + 1)),
+            ..ScopeColumn::new(name, TypeSpec::plain(*kind), place)
         });
         ScopeTable {
             alias: alias.to_string(),
             columns: columns.collect(),
             is_aside: false,
+            key: Vec::new(),
         }
     }
 
@@ -67,6 +75,10 @@ pub(crate) fn virtual_table(schema: Option<&str>, name: &str) -> Option<VirtualT
 
 /// All virtual tables.
 pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
-    let tables = pg_catalog::TABLES.iter().chain(information_schema::TABLES);
+    let tables = pg_catalog::TABLES
+        .iter()
+        .chain(constraints::TABLES)
+        .chain(empty::TABLES)
+        .chain(information_schema::TABLES);
     tables.copied().collect::<Vec<_>>()
 }

@@ -149,4 +149,5 @@ scripts! {
     access_paths: "access_paths.sql",
     procedures: "procedures.sql",
     joins: "joins.sql",
+    subqueries: "subqueries.sql",
 }

@@ -92,7 +92,14 @@ fn type_of(data_type: &DataType) -> Result<(TypeSpec, bool), SqlError> {
             return Ok((TypeSpec::plain(kind), true));
         }
     }
-    Ok((TypeSpec::of_data_type(data_type)?, false))
+    let spec = TypeSpec::of_data_type(data_type)?;
+    match spec.kind.is_storable() {
+        true => Ok((spec, false)),
+        false => Err(SqlError::unsupported(format!(
+            "a column of type {} is not supported",
+            spec.kind.name()
+        ))),
+    }
 }
 
 /// The default of a column: a value, or an expression's text that is computed for each row.
@@ -179,7 +186,7 @@ pub(super) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<(String, bool)>
                 "indexes are of columns, not of expressions",
             ));
         };
-        let descending = crate::plan::select::is_descending(by)?;
+        let descending = crate::plan::tail::is_descending(by)?;
         if by
             .options
             .nulls_first

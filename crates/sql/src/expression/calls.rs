@@ -115,6 +115,9 @@ impl Compiler<'_> {
         }
         let trees = match &function.args {
             FunctionArguments::None => Vec::new(),
+            FunctionArguments::Subquery(query) if name == "array" => {
+                return self.array_of(query);
+            }
             FunctionArguments::Subquery(_) => {
                 return Err(SqlError::unsupported("subqueries are not supported"));
             }
@@ -182,7 +185,11 @@ impl Compiler<'_> {
         }
     }
 
-    pub(super) fn as_decided(&mut self, typed: Typed) -> Result<Typed, SqlError> {
+    /// With the type text, if nothing else says.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn as_decided(&mut self, typed: Typed) -> Result<Typed, SqlError> {
         match typed.kind() {
             SqlType::Unknown => self.as_type(typed, SqlType::Text),
             _ => Ok(typed),

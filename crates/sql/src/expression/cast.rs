@@ -40,6 +40,9 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
     if from.is_text() && to.is_text() {
         return true;
     }
+    if let (Some(_), Some(_)) = (from.element(), to.element()) {
+        return how == Coercion::Explicit || from.element() == to.element();
+    }
     match (from, to) {
         (Date, Timestamp | Timestamptz) | (Timestamp, Timestamptz) | (Timestamptz, Timestamp) => {
             true
@@ -73,6 +76,11 @@ pub(crate) fn cast(
     };
     if to.kind.is_text() {
         return to_text(value, from, to, explicit);
+    }
+    if let (Some(_), Some(_), ValueRef::Text(text)) = (from.element(), to.kind.element(), value) {
+        return Ok(Value::Text(super::arrays::written(
+            super::arrays::elements(text).into_iter(),
+        )));
     }
     if let ValueRef::Text(text) = value {
         let value = decode_text(to.kind, text)?;

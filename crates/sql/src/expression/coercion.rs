@@ -34,6 +34,12 @@ impl Compiler<'_> {
         let from = typed.spec;
         if from.kind == SqlType::Unknown {
             match typed.expr {
+                Expr::Parameter(number) if to.kind == SqlType::Regclass => {
+                    // A table's name, too.
+                    self.parameters.set(number, SqlType::Text);
+                    let text = Expr::Parameter(number);
+                    return Ok(Expr::Call(super::Function::ToRegclass, vec![text]));
+                }
                 Expr::Parameter(number) => {
                     self.parameters.set(number, to.kind);
                     return Ok(shaped(Expr::Parameter(number), to.kind, to, how));
@@ -68,6 +74,9 @@ impl Compiler<'_> {
         }
         if to.kind == SqlType::Regclass && from.kind.is_text() {
             return Ok(Expr::Call(super::Function::ToRegclass, vec![typed.expr]));
+        }
+        if from.kind == SqlType::Regclass && to.kind.is_text() {
+            return Ok(Expr::Call(super::Function::TableName, vec![typed.expr]));
         }
         if from.kind == to.kind {
             return match to.modifier < 0 || from.modifier == to.modifier {

@@ -4,10 +4,13 @@
 use super::calls::function_name;
 use super::cast::Coercion;
 use super::{Expr, Parameters, Scope, Typed, literal_value};
-use crate::aggregate::{Aggregate, Grouping};
+use crate::aggregate::{Aggregate, AggregateKind, Grouping};
 use crate::error::{SqlError, code};
 use crate::names::name_of;
+use crate::plan::planning::{Queries, is_missing};
+use crate::plan::tail::sort_key;
 use crate::position::position_of;
+use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{
@@ -25,7 +28,18 @@ pub(crate) struct Compiler<'a> {
     pub parameters: &'a mut Parameters,
     /// Where rows are grouped: what stands for them.
     pub grouping: Option<&'a mut Grouping>,
+    /// Where subqueries may stand: the queries around them.
+    pub(super) nested: Option<Nested<'a>>,
+    /// Whether it is only tried what an expression is, so that no subquery is planned.
+    pub(super) is_trying: bool,
     depth: usize,
+}
+
+/// What subqueries are planned with.
+#[derive(Debug)]
+pub(super) struct Nested<'a> {
+    pub source: Source<'a>,
+    pub queries: &'a mut Queries,
 }
 
 impl<'a> Compiler<'a> {
@@ -34,8 +48,15 @@ impl<'a> Compiler<'a> {
             scope,
             parameters,
             grouping: None,
+            nested: None,
+            is_trying: false,
             depth: 0,
         }
+    }
+
+    pub fn nested(mut self, source: Source<'a>, queries: &'a mut Queries) -> Self {
+        self.nested = Some(Nested { source, queries });
+        self
     }
 
     pub fn grouped(mut self, grouping: &'a mut Grouping) -> Self {
@@ -97,25 +118,30 @@ impl<'a> Compiler<'a> {
             return self.compile_tree(tree);
         };
         // One of the keys, as it stands.
-        let key = match matches!(tree, Tree::Value(_)) {
-            true => None,
-            false => match self.compile_tree(tree) {
-                Ok(plain) => grouping.key(&plain),
-                Err(_) => None,
-            },
+        let key = match (grouping.key_of_tree(tree), tree) {
+            (Some(key), _) => Some(key),
+            (None, Tree::Value(_)) => None,
+            (None, _) => {
+                let was_trying = std::mem::replace(&mut self.is_trying, true);
+                let plain = self.compile_tree(tree);
+                self.is_trying = was_trying;
+                plain.ok().and_then(|plain| grouping.key(&plain))
+            }
         };
         let found = match (key, tree) {
             (Some(key), _) => Ok(Some(key)),
             (None, Tree::Function(function)) => self.aggregate(function, grouping),
             (None, Tree::Identifier(_) | Tree::CompoundIdentifier(_)) => {
                 // What is wrong with the name goes first.
-                self.compile_tree(tree).and_then(|_| {
-                    Err(SqlError::new(
+                self.compile_tree(tree).and_then(|plain| match plain.expr.is_constant() {
+                    // Of a query around this one, or a parameter.
+                    true => Ok(Some(plain)),
+                    false => Err(SqlError::new(
                         code::GROUPING,
                         format!(
                             "column \"{tree}\" must appear in the GROUP BY clause or be used in an aggregate function"
                         ),
-                    ))
+                    )),
                 })
             }
             _ => Ok(None),
@@ -148,9 +174,17 @@ impl<'a> Compiler<'a> {
             ));
         };
         let is_distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
+        let mut separator = None;
         let argument = match list.args.as_slice() {
             [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] => None,
             [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] => {
+                Some(self.decided(argument)?)
+            }
+            [
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)),
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(between)),
+            ] if kind == AggregateKind::Texts => {
+                separator = Some(self.text(between, "string_agg")?);
                 Some(self.decided(argument)?)
             }
             _ => {
@@ -159,7 +193,15 @@ impl<'a> Compiler<'a> {
                 )));
             }
         };
-        if !list.clauses.is_empty() {
+        let mut order = Vec::new();
+        for clause in &list.clauses {
+            if let ast::FunctionArgumentClause::OrderBy(keys) = clause {
+                for by in keys {
+                    let expression = self.decided(&by.expr)?.expr;
+                    order.push(sort_key(expression, by)?);
+                }
+                continue;
+            }
             return Err(SqlError::unsupported(format!(
                 "clauses inside of aggregates are not supported: {function}"
             )));
@@ -168,7 +210,23 @@ impl<'a> Compiler<'a> {
             Some(filter) => Some(self.condition(filter, "FILTER")?),
             None => None,
         };
-        let aggregate = Aggregate::new(kind, argument, is_distinct, filter)?;
+        let is_outer = |expr: &Expr| {
+            expr.any(&|part| matches!(part, Expr::Outer(_)))
+                && !expr.any(&|part| matches!(part, Expr::Column(_)))
+        };
+        if argument.as_ref().is_some_and(|typed| is_outer(&typed.expr)) {
+            return Err(SqlError::unsupported(
+                "an aggregate of columns of a query around this one is not supported",
+            ));
+        }
+        if kind == AggregateKind::Texts && separator.is_none() {
+            return Err(SqlError::new(
+                code::UNKNOWN_FUNCTION,
+                "string_agg needs a text, and what stands between two",
+            ));
+        }
+        let mut aggregate = Aggregate::new(kind, argument, is_distinct, filter)?;
+        (aggregate.separator, aggregate.order) = (separator, order);
         Ok(Some(grouping.add(aggregate)))
     }
 
@@ -296,9 +354,21 @@ impl<'a> Compiler<'a> {
             Tree::Interval(_) => Err(SqlError::unsupported(
                 "an interval is supported only where it is added to or subtracted from a time",
             )),
-            Tree::Subquery(_) | Tree::Exists { .. } => {
-                Err(SqlError::unsupported("subqueries are not supported"))
-            }
+            Tree::Subquery(query) => self.scalar(query),
+            Tree::Array(array) => self.array(&array.elem),
+            Tree::CompoundFieldAccess { root, access_chain } => self.element(root, access_chain),
+            Tree::Exists { subquery, negated } => self.exists(subquery, *negated),
+            Tree::AnyOp {
+                left,
+                compare_op,
+                right,
+                ..
+            } => self.quantified(left, compare_op, right, false),
+            Tree::AllOp {
+                left,
+                compare_op,
+                right,
+            } => self.quantified(left, compare_op, right, true),
             other => Err(SqlError::unsupported(format!(
                 "the expression {} is not supported",
                 crate::position::excerpt(&other.to_string())
@@ -315,24 +385,39 @@ impl<'a> Compiler<'a> {
         }
         let parameter = self.parameters.of_name(name).filter(|_| table.is_none());
         match self.scope.find(table, name) {
-            Err(error) if error.code == code::UNKNOWN_COLUMN && parameter.is_some() => {
-                let (number, kind) = parameter.unwrap_or((0, SqlType::Unknown));
-                Ok(Typed::new(Expr::Parameter(number), kind))
-            }
             Ok(column) => Ok(Typed {
-                expr: Expr::Column(column.place),
+                expr: column.expr(),
                 spec: column.spec,
             }),
-            // Words that are functions without parentheses.
-            Err(error) => match table {
-                None => match name {
-                    "current_date" | "current_timestamp" | "current_user" | "session_user"
-                    | "user" | "localtimestamp" | "current_role" | "current_catalog"
-                    | "current_schema" => self.call(name, Vec::new()),
-                    _ => Err(error),
-                },
-                Some(_) => Err(error),
-            },
+            Err(error) if is_missing(&error, table) => {
+                if let Some(nested) = &mut self.nested
+                    && let Some((expr, spec)) = nested.queries.outer_column(table, name)?
+                {
+                    return Ok(Typed { expr, spec });
+                }
+                match parameter {
+                    Some((number, kind)) => Ok(Typed::new(Expr::Parameter(number), kind)),
+                    None => self.word(table, name, error),
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A word that is a function without parentheses.
+    fn word(
+        &mut self,
+        table: Option<&str>,
+        name: &str,
+        error: SqlError,
+    ) -> Result<Typed, SqlError> {
+        match (table, name) {
+            (
+                None,
+                "current_date" | "current_timestamp" | "current_user" | "session_user" | "user"
+                | "localtimestamp" | "current_role" | "current_catalog" | "current_schema",
+            ) => self.call(name, Vec::new()),
+            _ => Err(error),
         }
     }
 

@@ -3,11 +3,14 @@
 use super::arithmetic::{calculate, negate, shift};
 use super::cast::cast;
 use super::function_calls::call;
+use super::patterns::Patterns;
 use super::{Case, Expr, Like};
 use crate::database::Database;
 use crate::error::SqlError;
+use crate::plan::subquery::{Kept, Reading};
 use crate::sequences::Draws;
 use crate::settings::Settings;
+use crate::source::Source;
 use sardonyx::RowRef;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_storage::store::PageRead;
@@ -57,6 +60,8 @@ pub(crate) struct StatementContext {
     /// Random values that were made.
     pub made: std::cell::Cell<u64>,
     pub draws: RefCell<Draws>,
+    /// Regular expressions that were compiled.
+    pub patterns: Patterns,
 }
 
 /// What an expression is evaluated with, besides a row.
@@ -64,6 +69,30 @@ pub(crate) struct StatementContext {
 pub(crate) struct Environment<'a> {
     pub parameters: &'a [Value],
     pub context: &'a StatementContext,
+    /// What subqueries are run over.
+    pub reading: Option<Reading<'a>>,
+    /// The values that the query asks for of the rows around it.
+    pub outer: &'a [Value],
+}
+
+impl<'a> Environment<'a> {
+    /// What a statement is run with that asks for no tables yet.
+    pub fn new(parameters: &'a [Value], context: &'a StatementContext) -> Self {
+        Environment {
+            parameters,
+            context,
+            reading: None,
+            outer: &[],
+        }
+    }
+
+    /// The same for a statement that reads a state of the tables.
+    pub fn over(&self, source: Source<'a>, kept: &'a Kept) -> Environment<'a> {
+        Environment {
+            reading: Some(Reading { source, kept }),
+            ..*self
+        }
+    }
 }
 
 /// A value: borrowed from a row or an expression, or computed.
@@ -116,6 +145,11 @@ impl Expr {
                 Datum::Borrowed(value.map_or(ValueRef::Null, Value::as_ref))
             }
             Expr::Column(place) => Datum::Borrowed(row.value(*place)?),
+            Expr::Outer(number) => {
+                let value = with.outer.get(*number);
+                Datum::Borrowed(value.map_or(ValueRef::Null, Value::as_ref))
+            }
+            Expr::Subquery(subquery) => Datum::Owned(subquery.value(row, with)?),
             Expr::Compare(comparison, sides) => {
                 let (left, right) = (sides.0.evaluate(row, with)?, sides.1.evaluate(row, with)?);
                 let order = compare(left.as_ref(), right.as_ref());

@@ -1,6 +1,7 @@
 //! Functions, called with values.
 
 use super::arithmetic::{DAY, float_of};
+use super::arrays;
 use super::function_numbers::{floats, numbers};
 use super::function_texts::{check_length, init_cap, padded, split_part, substring, texts};
 use super::function_times::{date_part, date_trunc};
@@ -8,6 +9,7 @@ use super::functions::Function;
 use super::{Datum, Environment};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
+use crate::virtual_tables::{constraint_definition, index_definition, serial_sequence};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_table::condition::compare;
 use sardonyx_table::value_text::days_of;
@@ -36,6 +38,20 @@ pub(super) fn call(
         F::Greatest => return Ok(extreme(values, Ordering::Greater)),
         F::Least => return Ok(extreme(values, Ordering::Less)),
         F::FormatType => return Ok(format_type(values)),
+        F::ArrayMake => {
+            let kind = kind_at(values, 0);
+            let elements = values.iter().skip(1).map(Datum::as_ref);
+            return Ok(arrays::array_of(kind, elements));
+        }
+        F::ArrayConcat => {
+            let arrays = (0..2).filter_map(|at| text_at(values, at));
+            let elements: Vec<_> = arrays.map(arrays::elements).collect();
+            return Ok(match elements.is_empty() {
+                true => Value::Null,
+                false => Value::Text(arrays::written(elements.into_iter().flatten())),
+            });
+        }
+        F::JsonObject => return Ok(arrays::json_object(values, with)),
         _ => {}
     }
     // All others are null if an argument is.
@@ -200,6 +216,9 @@ pub(super) fn call(
             Some(kind) => Ok(Value::Int(kind.oid().into())),
             None => Ok(Value::Null),
         },
+        F::ToRegclass if first().parse::<u32>().is_ok() => {
+            Ok(Value::Int(first().parse::<u32>().unwrap_or(0).into()))
+        }
         F::ToRegclass => match context.draws.borrow().table_number(first()) {
             Some(number) => Ok(Value::Int(number.into())),
             None => Err(SqlError::unknown_table(first())),
@@ -231,8 +250,83 @@ pub(super) fn call(
             draws.set(&context.database, &name, value, is_called)?;
             Ok(Value::Int(value.into()))
         }
-        F::Concat | F::ConcatWs | F::Greatest | F::Least | F::FormatType => Ok(Value::Null),
+        F::Matches | F::MatchesAnyCase => {
+            let pattern = text_at(values, 1).unwrap_or_default();
+            let ignores_case = function == F::MatchesAnyCase;
+            let matches = context.patterns.matches(first(), pattern, ignores_case)?;
+            Ok(Value::Bool(matches))
+        }
+        F::ArrayToString => Ok(arrays::joined(
+            first(),
+            text_at(values, 1).unwrap_or_default(),
+            text_at(values, 2),
+        )),
+        F::InArray => {
+            let array = text_at(values, 1).unwrap_or_default();
+            arrays::is_element(values[0].as_ref(), array, kind_at(values, 2))
+        }
+        // Its elements become rows where it stands.
+        F::Unnest => text(first().to_string()),
+        F::Subscripts => Ok(arrays::subscripts(first())),
+        F::ArrayLast => Ok(arrays::last_number(first())),
+        F::ArrayCount => int(arrays::elements(first()).len()),
+        F::ElementAt => {
+            let number = int_at(values, 1).unwrap_or(-1);
+            arrays::element_at(first(), number, kind_at(values, 2))
+        }
+        F::IndexDefinition | F::ConstraintDefinition => {
+            let oid = int_at(values, 0).and_then(|oid| u32::try_from(oid).ok());
+            let (Some(oid), Some(reading)) = (oid, with.reading) else {
+                return Ok(Value::Null);
+            };
+            match function {
+                F::IndexDefinition => {
+                    let column = int_at(values, 1).and_then(|at| usize::try_from(at).ok());
+                    index_definition(&reading.source, oid, column.unwrap_or(0))
+                }
+                _ => constraint_definition(&reading.source, oid),
+            }
+        }
+        F::SerialSequence => {
+            let Some(reading) = with.reading else {
+                return Ok(Value::Null);
+            };
+            let column = text_at(values, 1).unwrap_or_default();
+            serial_sequence(&reading.source, first(), column)
+        }
+        F::SizePretty => {
+            let mut size = int_at(values, 0).unwrap_or(0);
+            let mut units = ["bytes", "kB", "MB", "GB"].into_iter();
+            let mut unit = units.next().unwrap_or_default();
+            for next in units {
+                if size.unsigned_abs() < 10 * 1024 {
+                    break;
+                }
+                size /= 1024;
+                unit = next;
+            }
+            text(format!("{size} {unit}"))
+        }
+        F::TableName => {
+            let oid = int_at(values, 0).and_then(|oid| u32::try_from(oid).ok());
+            let name = oid.and_then(|oid| context.draws.borrow().table_name(oid));
+            text(name.unwrap_or_else(|| oid.unwrap_or(0).to_string()))
+        }
+        F::Concat
+        | F::ConcatWs
+        | F::Greatest
+        | F::Least
+        | F::FormatType
+        | F::ArrayMake
+        | F::ArrayConcat
+        | F::JsonObject => Ok(Value::Null),
     }
+}
+
+/// The type whose number is an argument: it was put there when the call was compiled.
+fn kind_at(values: &[Datum<'_>], at: usize) -> SqlType {
+    let oid = int_at(values, at).and_then(|oid| u32::try_from(oid).ok());
+    oid.and_then(SqlType::from_oid).unwrap_or(SqlType::Text)
 }
 
 pub(super) fn text_at<'v>(values: &'v [Datum<'_>], at: usize) -> Option<&'v str> {

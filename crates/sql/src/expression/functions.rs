@@ -76,9 +76,31 @@ functions!(
     MakeDate,
     Ascii,
     Chr,
+    Matches,
+    MatchesAnyCase,
+    ArrayToString,
+    InArray,
+    Unnest,
+    Subscripts,
+    ArrayLast,
+    ArrayCount,
+    ElementAt,
+    ArrayMake,
+    ArrayConcat,
+    JsonObject,
+    IndexDefinition,
+    ConstraintDefinition,
+    SerialSequence,
+    SizePretty,
+    TableName,
 );
 
 impl Function {
+    /// Whether it gives a row for each element of the array that it returns.
+    pub fn gives_rows(self) -> bool {
+        matches!(self, Function::Unnest | Function::Subscripts)
+    }
+
     /// Whether it may give another value each time.
     pub fn is_volatile(self) -> bool {
         matches!(
@@ -254,9 +276,13 @@ pub(super) fn resolve(
         ("txid_current" | "pg_current_xact_id", 0) => return constant(Value::Int(0), Int8),
         ("pg_encoding_to_char", 1) => return constant(Value::Text("UTF8".into()), SqlType::Name),
         (
-            "pg_table_is_visible"
-            | "pg_type_is_visible"
+            "pg_type_is_visible"
             | "pg_function_is_visible"
+            | "pg_collation_is_visible"
+            | "pg_opclass_is_visible"
+            | "pg_opfamily_is_visible"
+            | "pg_operator_is_visible"
+            | "pg_statistics_obj_is_visible"
             | "has_table_privilege"
             | "has_schema_privilege"
             | "has_database_privilege"
@@ -267,11 +293,87 @@ pub(super) fn resolve(
             "obj_description"
             | "col_description"
             | "shobj_description"
-            | "pg_get_expr"
             | "pg_get_partkeydef"
+            | "pg_get_statisticsobjdef_columns"
+            | "pg_get_function_result"
+            | "pg_get_function_arguments"
+            | "pg_get_functiondef"
+            | "pg_get_viewdef"
+            | "pg_get_triggerdef"
+            | "pg_get_ruledef"
             | "pg_get_statisticsobjdef",
             1..,
         ) => return constant(Value::Null, Text),
+        ("pg_table_is_visible", 1) => {
+            // Only information_schema stands beside what is found without a schema.
+            let mut arguments = arguments;
+            let number = arguments.remove(0);
+            let number =
+                compiler.coerce(number, TypeSpec::plain(SqlType::Oid), Coercion::Explicit)?;
+            let bound = |comparison, bound: u32| {
+                let bound = Expr::Literal(Value::Int(bound.into()));
+                Expr::Compare(comparison, Box::new((number.clone(), bound)))
+            };
+            let range = crate::virtual_tables::ASIDE;
+            let beside = vec![
+                bound(super::Comparison::GreaterOrEqual, range.start),
+                bound(super::Comparison::Less, range.end),
+            ];
+            return Ok(Typed::new(Expr::Not(Box::new(Expr::And(beside))), Bool));
+        }
+        ("pg_size_pretty", 1) => (F::SizePretty, &[Int8], Text),
+        ("pg_get_expr", 2 | 3) => {
+            // Expressions stand in the catalogue as they are written.
+            let mut arguments = arguments;
+            arguments.truncate(1);
+            return Ok(arguments.remove(0));
+        }
+        // Nothing is partitioned.
+        ("pg_partition_ancestors", 1) => return constant(Value::Null, SqlType::Regclass),
+        ("pg_relation_is_publishable", 1) => return constant(Value::Bool(false), Bool),
+        (
+            "pg_total_relation_size" | "pg_relation_size" | "pg_table_size" | "pg_indexes_size",
+            1..,
+        ) => {
+            return constant(Value::Int(0), Int8);
+        }
+        ("pg_get_indexdef", 1) => (F::IndexDefinition, &[SqlType::Oid], Text),
+        ("pg_get_indexdef", 3) => (F::IndexDefinition, &[SqlType::Oid, Int4, Bool], Text),
+        ("pg_get_constraintdef", 1..) => (F::ConstraintDefinition, &[SqlType::Oid], Text),
+        ("pg_get_serial_sequence", 2) => (F::SerialSequence, &[Text, Text], Text),
+        ("array_to_string", 2 | 3) if first.element().is_some() || first == SqlType::Unknown => {
+            let mut parts = Vec::with_capacity(3);
+            for (at, argument) in arguments.into_iter().enumerate() {
+                parts.push(match at {
+                    0 => argument.expr,
+                    _ => compiler.coerce(argument, TypeSpec::plain(Text), Coercion::Implicit)?,
+                });
+            }
+            return Ok(Typed::new(Expr::Call(F::ArrayToString, parts), Text));
+        }
+        ("unnest", 1) if first.element().is_some() => {
+            let element = first.element().unwrap_or(Text);
+            let parts = arguments.into_iter().map(|argument| argument.expr);
+            return Ok(Typed::new(Expr::Call(F::Unnest, parts.collect()), element));
+        }
+        ("generate_subscripts" | "array_upper" | "array_length" | "cardinality", 1 | 2)
+            if first.element().is_some() =>
+        {
+            let function = match name {
+                "generate_subscripts" => F::Subscripts,
+                "array_upper" => F::ArrayLast,
+                _ => F::ArrayCount,
+            };
+            let parts = arguments.into_iter().take(1).map(|argument| argument.expr);
+            return Ok(Typed::new(Expr::Call(function, parts.collect()), Int4));
+        }
+        ("json_build_object" | "jsonb_build_object", _) if count.is_multiple_of(2) => {
+            let mut parts = Vec::with_capacity(count);
+            for argument in arguments {
+                parts.push(compiler.as_decided(argument)?.expr);
+            }
+            return Ok(Typed::new(Expr::Call(F::JsonObject, parts), SqlType::Json));
+        }
         ("format_type", 2) => (F::FormatType, &[Int8, Int4], Text),
         // Nobody can hold one, so none is given up.
         ("pg_advisory_unlock_all", 0) => return constant(Value::Null, SqlType::Void),

@@ -1,7 +1,7 @@
 //! Expressions: compiled once, with columns and parameters by number and every type known, then evaluated over rows.
 //!
 //! - [`compile`](self::compile): from a text's tree to an [`Expr`], by SQL's rules of types; its parts are
-//!   [`predicates`], [`operators`], [`calls`] and [`coercion`];
+//!   [`predicates`], [`operators`], [`calls`], [`coercion`] and [`subqueries`];
 //! - [`evaluate`]: an [`Expr`] over a row;
 //! - [`cast`]: values from one type to another; [`arithmetic`]: numbers and dates;
 //! - [`functions`]: which there are, and what they do.
@@ -10,6 +10,7 @@
 //! long as nothing is computed of them.
 
 pub(crate) mod arithmetic;
+pub(crate) mod arrays;
 mod calls;
 pub(crate) mod cast;
 mod coercion;
@@ -23,16 +24,19 @@ pub(crate) mod functions;
 mod literal;
 mod operators;
 mod parameters;
+pub(crate) mod patterns;
 mod predicates;
 mod scope;
+mod subqueries;
 
 pub(crate) use compile::Compiler;
-pub(crate) use evaluate::{Datum, Environment, InputRow, StatementContext, Values};
+pub(crate) use evaluate::{Datum, Environment, InputRow, StatementContext, Values, are_same};
 pub(crate) use functions::Function;
 pub(crate) use literal::literal_value;
 pub(crate) use parameters::Parameters;
 pub(crate) use scope::{Scope, ScopeColumn, ScopeTable};
 
+use crate::plan::subquery::Subquery;
 use crate::types::{SqlType, TypeSpec};
 use arithmetic::{Arithmetic, Interval};
 use sardonyx::schema::Value;
@@ -46,6 +50,8 @@ pub(crate) enum Expr {
     Parameter(usize),
     /// A column of the row, by its place there.
     Column(usize),
+    /// A value of the rows of the queries around this one, by its number among those that the query asks for.
+    Outer(usize),
     And(Vec<Expr>),
     Or(Vec<Expr>),
     Not(Box<Expr>),
@@ -65,6 +71,7 @@ pub(crate) enum Expr {
     Shift(Box<Expr>, Interval, SqlType),
     Cast(Box<Expr>, SqlType, TypeSpec, bool),
     Call(Function, Vec<Expr>),
+    Subquery(Box<Subquery>),
 }
 
 /// `case`: conditions with what they give.
@@ -150,11 +157,12 @@ impl Typed {
 }
 
 impl Expr {
-    /// Calls `each` with every part, itself first.
+    /// Calls `each` with every part, itself first. Of a subquery the parts are what it is asked with: the columns in it
+    /// are of its own rows.
     pub fn walk(&self, each: &mut dyn FnMut(&Expr)) {
         each(self);
         match self {
-            Expr::Literal(_) | Expr::Parameter(_) | Expr::Column(_) => {}
+            Expr::Literal(_) | Expr::Parameter(_) | Expr::Column(_) | Expr::Outer(_) => {}
             Expr::And(parts) | Expr::Or(parts) | Expr::Coalesce(parts) | Expr::Call(_, parts) => {
                 parts.iter().for_each(|part| part.walk(each));
             }
@@ -183,53 +191,77 @@ impl Expr {
                 }
                 case.otherwise.walk(each);
             }
+            Expr::Subquery(subquery) => subquery.parts().for_each(|part| part.walk(each)),
         }
     }
 
-    /// Columns by their places in a row that begins so many later.
-    pub fn shift_columns(&mut self, by: usize) {
+    /// Puts something else in the place of every column.
+    pub fn replace_columns(&mut self, with: &dyn Fn(usize) -> Expr) {
         match self {
-            Expr::Column(place) => *place -= by,
-            Expr::Literal(_) | Expr::Parameter(_) => {}
+            Expr::Column(place) => *self = with(*place),
+            Expr::Literal(_) | Expr::Parameter(_) | Expr::Outer(_) => {}
             Expr::And(parts) | Expr::Or(parts) | Expr::Coalesce(parts) | Expr::Call(_, parts) => {
-                parts.iter_mut().for_each(|part| part.shift_columns(by));
+                parts.iter_mut().for_each(|part| part.replace_columns(with));
             }
             Expr::Not(part)
             | Expr::IsNull(part)
             | Expr::IsBool(part, _)
             | Expr::Negate(_, part)
             | Expr::Shift(part, ..)
-            | Expr::Cast(part, ..) => part.shift_columns(by),
+            | Expr::Cast(part, ..) => part.replace_columns(with),
             Expr::Compare(_, sides) | Expr::Distinct(sides, _) | Expr::Arithmetic(_, _, sides) => {
-                sides.0.shift_columns(by);
-                sides.1.shift_columns(by);
+                sides.0.replace_columns(with);
+                sides.1.replace_columns(with);
             }
             Expr::In(part, list) => {
-                part.shift_columns(by);
-                list.iter_mut().for_each(|part| part.shift_columns(by));
+                part.replace_columns(with);
+                list.iter_mut().for_each(|part| part.replace_columns(with));
             }
             Expr::Like(like) => {
-                like.text.shift_columns(by);
-                like.pattern.shift_columns(by);
+                like.text.replace_columns(with);
+                like.pattern.replace_columns(with);
             }
             Expr::Case(case) => {
                 for (condition, result) in &mut case.arms {
-                    condition.shift_columns(by);
-                    result.shift_columns(by);
+                    condition.replace_columns(with);
+                    result.replace_columns(with);
                 }
-                case.otherwise.shift_columns(by);
+                case.otherwise.replace_columns(with);
+            }
+            Expr::Subquery(subquery) => {
+                let parts = subquery.parts_mut();
+                parts.for_each(|part| part.replace_columns(with));
             }
         }
     }
 
+    /// Columns by their places in a row that begins so many later.
+    pub fn shift_columns(&mut self, by: usize) {
+        self.replace_columns(&|place| Expr::Column(place - by));
+    }
+
     /// Whether it reads no column, so that it has one value for all rows.
     pub fn is_constant(&self) -> bool {
-        let mut constant = true;
-        self.walk(&mut |part| match part {
-            Expr::Column(_) => constant = false,
-            Expr::Call(function, _) if function.is_volatile() => constant = false,
-            _ => {}
-        });
-        constant
+        !self.any(&|part| match part {
+            Expr::Column(_) => true,
+            Expr::Call(function, _) => function.is_volatile(),
+            _ => false,
+        })
+    }
+
+    /// Whether some part of it is so.
+    pub fn any(&self, is_so: &dyn Fn(&Expr) -> bool) -> bool {
+        let mut any = false;
+        self.walk(&mut |part| any |= is_so(part));
+        any
+    }
+
+    /// Whether it is a value of each row only: neither volatile, nor a subquery.
+    pub fn is_plain(&self) -> bool {
+        !self.any(&|part| match part {
+            Expr::Call(function, _) => function.is_volatile(),
+            Expr::Subquery(_) => true,
+            _ => false,
+        })
     }
 }

@@ -70,6 +70,9 @@ impl Compiler<'_> {
             BinaryOperator::GtEq => Some(Comparison::GreaterOrEqual),
             _ => None,
         };
+        if let Some((ignores_case, negated)) = pattern_operator(operator) {
+            return self.matches(left, right, ignores_case, negated);
+        }
         if let Some(comparison) = comparison {
             return self.compare_trees(left, comparison, right);
         }
@@ -99,8 +102,35 @@ impl Compiler<'_> {
         self.arithmetic(arithmetic, operator, left, right)
     }
 
+    /// Whether a text matches a regular expression.
+    fn matches(
+        &mut self,
+        text: &Tree,
+        pattern: &Tree,
+        ignores_case: bool,
+        negated: bool,
+    ) -> Result<Typed, SqlError> {
+        let function = match ignores_case {
+            true => super::Function::MatchesAnyCase,
+            false => super::Function::Matches,
+        };
+        let sides = vec![self.text(text, "~")?, self.text(pattern, "~")?];
+        Ok(boolean(Expr::Call(function, sides), negated))
+    }
+
     pub(super) fn concatenate(&mut self, left: &Tree, right: &Tree) -> Result<Typed, SqlError> {
         let (left, right) = (self.compile(left)?, self.compile(right)?);
+        if let (Some(element), Some(other)) = (left.kind().element(), right.kind().element()) {
+            if element != other {
+                return Err(no_operator("||", left.kind(), right.kind()));
+            }
+            let kind = left.kind();
+            let sides = vec![left.expr, right.expr];
+            return Ok(Typed::new(
+                Expr::Call(super::Function::ArrayConcat, sides),
+                kind,
+            ));
+        }
         if !left.kind().is_text() && !right.kind().is_text() {
             return Err(no_operator("||", left.kind(), right.kind()));
         }
@@ -242,6 +272,25 @@ impl Compiler<'_> {
         let spec = TypeSpec::plain(kind);
         let expr = self.coerce(typed, spec, Coercion::Implicit)?;
         Ok(Typed { expr, spec })
+    }
+}
+
+/// Of an operator of regular expressions: whether it ignores case, and whether it is negated.
+fn pattern_operator(operator: &BinaryOperator) -> Option<(bool, bool)> {
+    let word = match operator {
+        BinaryOperator::PGRegexMatch => "~",
+        BinaryOperator::PGRegexIMatch => "~*",
+        BinaryOperator::PGRegexNotMatch => "!~",
+        BinaryOperator::PGRegexNotIMatch => "!~*",
+        BinaryOperator::PGCustomBinaryOperator(words) => words.last()?.as_str(),
+        _ => return None,
+    };
+    match word {
+        "~" => Some((false, false)),
+        "~*" => Some((true, false)),
+        "!~" => Some((false, true)),
+        "!~*" => Some((true, true)),
+        _ => None,
     }
 }
 

@@ -53,10 +53,17 @@ impl Compiler<'_> {
         target: &InTarget,
         negated: bool,
     ) -> Result<Typed, SqlError> {
-        let InTarget::List(list) = target else {
-            return Err(SqlError::unsupported("IN is supported with a list only"));
-        };
-        self.one_of(tree, list, negated)
+        match target {
+            InTarget::List(list) => match list.as_slice() {
+                // In two pairs of parentheses it is a query all the same.
+                [Tree::Subquery(query)] => self.in_query(tree, query, negated),
+                list => self.one_of(tree, list, negated),
+            },
+            InTarget::Subquery(query) => self.in_query(tree, query, negated),
+            _ => Err(SqlError::unsupported(
+                "IN is supported with a list, or a query",
+            )),
+        }
     }
 
     /// Whether a value is one of a list, as `IN` and `= ANY (ARRAY[…])` ask.

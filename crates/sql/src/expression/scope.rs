@@ -1,5 +1,6 @@
 //! What names in an expression stand for: the columns of the tables that are read.
 
+use super::Expr;
 use crate::error::{SqlError, code};
 use crate::types::TypeSpec;
 
@@ -12,6 +13,32 @@ pub(crate) struct ScopeColumn {
     pub place: usize,
     /// The table's and the column's number, if it is a column of a table, as results name it.
     pub origin: Option<(u32, i16)>,
+    /// What it stands for, if that is not just the place: of two columns that `USING` made one.
+    pub merged: Option<Expr>,
+    /// Whether it is named with its table's name only, and is no part of `*`: it went into a merged one.
+    pub is_hidden: bool,
+}
+
+impl ScopeColumn {
+    /// A column at a place.
+    pub fn new(name: &str, spec: TypeSpec, place: usize) -> ScopeColumn {
+        ScopeColumn {
+            name: name.to_string(),
+            spec,
+            place,
+            origin: None,
+            merged: None,
+            is_hidden: false,
+        }
+    }
+
+    /// What stands for it in expressions.
+    pub fn expr(&self) -> Expr {
+        match &self.merged {
+            Some(expr) => expr.clone(),
+            None => Expr::Column(self.place),
+        }
+    }
 }
 
 /// A table that an expression may name, with its columns.
@@ -21,6 +48,8 @@ pub(crate) struct ScopeTable {
     pub columns: Vec<ScopeColumn>,
     /// Its columns are named with the table's name only, and are no part of `*`.
     pub is_aside: bool,
+    /// The places of its primary key, if it has one.
+    pub key: Vec<usize>,
 }
 
 /// The tables that an expression may name.
@@ -43,7 +72,10 @@ impl Scope {
         let mut found = None;
         for of in tables {
             any_table = true;
-            for column in of.columns.iter().filter(|column| column.name == name) {
+            let is_it = |column: &&ScopeColumn| {
+                column.name == name && (table.is_some() || !column.is_hidden)
+            };
+            for column in of.columns.iter().filter(is_it) {
                 if found.replace(column).is_some() {
                     return Err(SqlError::new(
                         code::AMBIGUOUS_COLUMN,
@@ -66,6 +98,7 @@ impl Scope {
     /// The columns that `*` stands for.
     pub fn all(&self) -> impl Iterator<Item = &ScopeColumn> {
         let tables = self.tables.iter().filter(|table| !table.is_aside);
-        tables.flat_map(|table| &table.columns)
+        let columns = tables.flat_map(|table| &table.columns);
+        columns.filter(|column| !column.is_hidden)
     }
 }

@@ -1,15 +1,18 @@
 //! `INSERT`: rows of values, of a query, or of defaults; what becomes of those whose key is there.
 
 use super::output::Output;
-use super::select::{Planning, SelectPlan, plan_query, scope_of};
+use super::planning::Planning;
+use super::query::draft_query;
+use super::select::{SelectPlan, scope_of};
 use super::select_run::{Memory, Table};
+use super::subquery::Kept;
 use super::write::{
     Changes, StoredColumn, compile_assigned, compile_changes, compile_returning, insert_whole,
     is_default, whole_row,
 };
 use crate::error::{SqlError, code};
 use crate::expression::cast::{Coercion, can_cast, cast};
-use crate::expression::{Compiler, Environment, Expr, Function, Scope, Values};
+use crate::expression::{Environment, Expr, Function, Scope, Values};
 use crate::names::{name_of, parts_of};
 use crate::relation::{DefaultValue, Relation, RelationColumn};
 use crate::source::Source;
@@ -32,6 +35,8 @@ pub(crate) struct InsertPlan {
     pub rows: InsertRows,
     pub conflict: Option<Conflict>,
     pub returning: Option<Output>,
+    /// Whether subqueries stand in its rows.
+    pub has_subqueries: bool,
 }
 
 /// Where the rows come from.
@@ -125,7 +130,11 @@ pub(crate) fn plan_insert(
     let rows = match &insert.source {
         None => InsertRows::Values(vec![vec![None; columns.len()]]),
         Some(query) => match &*query.body {
-            SetExpr::Values(values) if query.limit_clause.is_none() && query.order_by.is_none() => {
+            SetExpr::Values(values)
+                if query.limit_clause.is_none()
+                    && query.order_by.is_none()
+                    && query.with.is_none() =>
+            {
                 InsertRows::Values(value_rows(
                     planning,
                     &relation,
@@ -149,7 +158,11 @@ pub(crate) fn plan_insert(
     };
     let conflict = match &insert.on {
         None => None,
-        Some(OnInsert::OnConflict(on)) => Some(conflict(planning, &relation, &scope, on)?),
+        Some(OnInsert::OnConflict(on)) => {
+            Some(planning.without_subqueries("in ON CONFLICT", |planning| {
+                conflict(planning, &relation, &scope, on)
+            })?)
+        }
         Some(_) => return Err(SqlError::unsupported("this form of ON is not supported")),
     };
     let returning = compile_returning(planning, &scope, insert.returning.as_deref())?;
@@ -165,6 +178,7 @@ pub(crate) fn plan_insert(
         rows,
         conflict,
         returning,
+        has_subqueries: planning.queries.subqueries > 0,
     })
 }
 
@@ -251,8 +265,19 @@ fn query_rows(
     query: &ast::Query,
     named: bool,
 ) -> Result<InsertRows, SqlError> {
-    let select = plan_query(planning, query)?;
-    check_count(select.output.width(), targets, named)?;
+    let mut draft = draft_query(planning, query)?;
+    check_count(draft.items.len(), targets, named)?;
+    let scope = Scope::default();
+    for (item, target) in draft.items.iter_mut().zip(targets) {
+        // What has no type yet is read as a value of the column.
+        if item.typed.kind() == SqlType::Unknown {
+            let spec = TypeSpec::plain(relation.columns[*target].spec.kind);
+            let mut compiler = planning.compiler(&scope);
+            let expr = compiler.coerce(item.typed.clone(), spec, Coercion::Assignment)?;
+            item.typed = crate::expression::Typed { expr, spec };
+        }
+    }
+    let select = draft.finish();
     let mut places = Vec::with_capacity(targets.len());
     for (column, target) in select.output.columns.iter().zip(targets) {
         let into = &relation.columns[*target];
@@ -335,7 +360,7 @@ fn conflict(
             let mut scope = scope.clone();
             scope.tables.push(excluded);
             let changes = compile_changes(planning, relation, &scope, &update.assignments)?;
-            let mut compiler = Compiler::new(&scope, planning.parameters);
+            let mut compiler = planning.compiler(&scope);
             let condition = update.selection.as_ref();
             let condition = condition.map(|tree| compiler.condition(tree, "WHERE"));
             Some((changes, condition.transpose()?))
@@ -389,13 +414,23 @@ impl InsertPlan {
             },
         };
         match &self.rows {
+            InsertRows::Values(rows) if self.has_subqueries => {
+                // They see none of the rows that are inserted.
+                let mut made = Vec::with_capacity(rows.len());
+                {
+                    let kept = Kept::default();
+                    let reading = &with.over(Source::Live(tx.view()), &kept);
+                    for given in rows {
+                        made.push(self.values_of(given, reading)?);
+                    }
+                }
+                for row in made {
+                    inserting.insert(tx, row)?;
+                }
+            }
             InsertRows::Values(rows) => {
                 for given in rows {
-                    let mut row = vec![Value::Null; self.width];
-                    for ((column, default), given) in self.columns.iter().zip(given) {
-                        let value = given.as_ref().unwrap_or(default).constant(with)?;
-                        row[column.number] = column.fit(value, &self.table)?;
-                    }
+                    let row = self.values_of(given, with)?;
                     inserting.insert(tx, row)?;
                 }
             }
@@ -409,6 +444,19 @@ impl InsertPlan {
             }
         }
         Ok((inserting.count, inserting.table))
+    }
+
+    fn values_of(
+        &self,
+        given: &[Option<Expr>],
+        with: &Environment<'_>,
+    ) -> Result<Vec<Value>, SqlError> {
+        let mut row = vec![Value::Null; self.width];
+        for ((column, default), given) in self.columns.iter().zip(given) {
+            let value = given.as_ref().unwrap_or(default).constant(with)?;
+            row[column.number] = column.fit(value, &self.table)?;
+        }
+        Ok(row)
     }
 
     fn row_of(
@@ -491,7 +539,7 @@ struct Inserting<'p, 'e> {
     /// The number of the next row, where nobody sees the key.
     next_row: Option<i128>,
     count: u64,
-    memory: Memory,
+    memory: Memory<'static>,
     table: Table,
 }
 
@@ -545,7 +593,7 @@ impl Inserting<'_, '_> {
         self.count += 1;
         if let Some(output) = &self.plan.returning {
             let from = self.table.values.len();
-            output.push(&Values(row), self.with, &mut self.table.values)?;
+            output.push_shown(&Values(row), self.with, &mut self.table.values)?;
             self.memory.take(&self.table.values[from..])?;
             self.table.rows += 1;
         }

@@ -1,68 +1,98 @@
-//! Joins: the rows of one table, each with those of others that go with it. The others are read once, and found by a hash
-//! of what they are joined by.
+//! Joins, compiled: the rows of one side, each with those of the other side that go with it. What holds of one side alone
+//! is tested where that is read; equal values of both sides become keys of a hash; what else is to hold is tested of the
+//! rows together.
 //!
-//! Source: hash join, as in every textbook; left joins keep a row of the left side that has no other.
+//! All sides write into one row, each at its own places, so that expressions need not be changed.
+//!
+//! Source: outer joins: SQL:2016, part 2, 7.10. A condition that stands above an outer join goes only into the side whose
+//! rows are all kept; one of its `ON` only into the side whose rows may be missing.
 
-use super::access::{Access, choose};
-use super::select_run::Memory;
-use crate::aggregate::key_of;
-use crate::error::SqlError;
-use crate::expression::{Comparison, Environment, Expr, InputRow, Values};
-use crate::relation::Relation;
-use crate::source::{EachRow, Source};
-use crate::virtual_tables::VirtualTable;
-use sardonyx::schema::{Value, ValueRef};
-use std::collections::HashMap;
+use super::from::FromTable;
+use super::select::Input;
+use crate::expression::{Comparison, Expr};
 use std::ops::Range;
 
-/// A table of a join, before the ways to its rows are chosen.
-#[derive(Debug)]
-pub(crate) struct Joined {
-    pub table: JoinedTable,
-    /// Its columns' places in the whole row.
-    pub places: Range<usize>,
-    /// How it is joined to those before it: the condition, and whether their rows are kept without it.
-    pub on: Option<Expr>,
-    pub is_left: bool,
+/// How two sides are joined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum JoinKind {
+    Inner,
+    /// Rows of the left side are kept that have no other.
+    Left,
+    Right,
+    Full,
 }
 
-/// What is joined.
+/// What `FROM` says, before the ways to the rows are chosen.
 #[derive(Debug)]
-pub(crate) enum JoinedTable {
-    Relation(Box<Relation>),
-    Virtual(VirtualTable),
+pub(crate) enum FromNode {
+    /// One thing, with its columns' places in the whole row.
+    Leaf(FromTable, Range<usize>),
+    Join(Box<FromJoin>),
+}
+
+/// A join, before the ways to its rows are chosen.
+#[derive(Debug)]
+pub(crate) struct FromJoin {
+    pub left: FromNode,
+    pub right: FromNode,
+    pub kind: JoinKind,
+    pub on: Option<Expr>,
 }
 
 /// A join, compiled.
 #[derive(Debug)]
 pub(crate) struct JoinPlan {
-    first: Side,
-    steps: Vec<Step>,
-    width: usize,
+    pub root: JoinNode,
+    pub width: usize,
 }
 
 #[derive(Debug)]
-struct Side {
-    way: Way,
-    places: Range<usize>,
-    /// Over the row of this table alone.
-    filter: Option<Expr>,
+pub(crate) enum JoinNode {
+    Side(Side),
+    Join(Box<JoinStep>),
+}
+
+/// One thing of `FROM`, with what is tested of its rows alone.
+#[derive(Debug)]
+pub(crate) struct Side {
+    pub input: Input,
+    pub filter: Option<Expr>,
+    pub places: Range<usize>,
 }
 
 #[derive(Debug)]
-enum Way {
-    Table(Access),
-    Virtual(VirtualTable),
+pub(crate) struct JoinStep {
+    pub left: JoinNode,
+    pub right: JoinNode,
+    pub kind: JoinKind,
+    /// Equal values: of the left side, and of the right one.
+    pub keys: Vec<(Expr, Expr)>,
+    /// What else is to hold of both.
+    pub condition: Option<Expr>,
+    /// Whether the right side is read for each row of the left one.
+    pub is_lateral: bool,
 }
 
-#[derive(Debug)]
-struct Step {
-    side: Side,
-    is_left: bool,
-    /// Equal values: of the row so far, and of this table's row.
-    keys: Vec<(Expr, Expr)>,
-    /// What else is to hold of the row with this table's.
-    condition: Option<Expr>,
+impl FromNode {
+    /// The places of its columns in the whole row.
+    pub fn places(&self) -> Range<usize> {
+        match self {
+            FromNode::Leaf(_, places) => places.clone(),
+            FromNode::Join(join) => join.left.places().start..join.right.places().end,
+        }
+    }
+
+    /// Whether it asks for values of rows before it.
+    pub fn is_lateral(&self) -> bool {
+        let asks = |expr: &Expr| !expr.is_constant();
+        match self {
+            FromNode::Leaf(FromTable::Lateral(_, arguments), _) => arguments.iter().any(asks),
+            FromNode::Leaf(FromTable::Series(series), _) => series.parts().into_iter().any(asks),
+            FromNode::Leaf(..) => false,
+            // Its sides may ask for each other; that it asks for what is before it is not known, and assumed.
+            FromNode::Join(join) => join.left.is_lateral() || join.right.is_lateral(),
+        }
+    }
 }
 
 /// The parts of conditions that all are to hold.
@@ -83,13 +113,11 @@ fn all_of(mut parts: Vec<Expr>) -> Option<Expr> {
 
 /// Whether an expression reads columns at these places only.
 fn is_within(expr: &Expr, places: &Range<usize>) -> bool {
-    let mut within = true;
-    expr.walk(&mut |part| match part {
-        Expr::Column(place) => within &= places.contains(place),
-        Expr::Call(function, _) if function.is_volatile() => within = false,
-        _ => {}
-    });
-    within
+    !expr.any(&|part| match part {
+        Expr::Column(place) => !places.contains(place),
+        Expr::Call(function, _) => function.is_volatile(),
+        _ => false,
+    })
 }
 
 /// Takes the parts out that read columns at these places only.
@@ -102,234 +130,98 @@ fn take_within(parts: &mut Vec<Expr>, places: &Range<usize>) -> Vec<Expr> {
 }
 
 /// Compiles a join. Returns what is still to be tested of whole rows.
-pub(crate) fn plan_join(
-    tables: Vec<Joined>,
-    condition: Option<Expr>,
-) -> Option<(JoinPlan, Option<Expr>)> {
-    let mut rest = Vec::new();
-    parts_of(condition, &mut rest);
-    let width = tables.last().map_or(0, |last| last.places.end);
-    let mut tables = tables.into_iter();
-    let first = tables.next()?;
-    let local = take_within(&mut rest, &first.places);
-    let first = side_of(first.table, first.places, local);
-    let mut steps = Vec::new();
-    for joined in tables {
-        let before = 0..joined.places.start;
-        let mut on = Vec::new();
-        parts_of(joined.on, &mut on);
-        if !joined.is_left {
-            // What holds of inner rows holds where they are joined.
-            let reach = 0..joined.places.end;
-            on.append(&mut take_within(&mut rest, &reach));
-        }
-        let local = take_within(&mut on, &joined.places);
-        let mut keys = Vec::new();
-        let mut others = Vec::new();
-        for part in on {
-            match equal_sides(part, &before, &joined.places) {
-                Ok(key) => keys.push(key),
-                Err(part) => others.push(part),
-            }
-        }
-        let shift = joined.places.start;
-        keys.iter_mut()
-            .for_each(|(_, own)| own.shift_columns(shift));
-        steps.push(Step {
-            side: side_of(joined.table, joined.places, local),
-            is_left: joined.is_left,
-            keys,
-            condition: all_of(others),
-        });
-    }
-    let plan = JoinPlan {
-        first,
-        steps,
-        width,
-    };
-    Some((plan, all_of(rest)))
+pub(crate) fn plan_join(node: FromNode, condition: Option<Expr>) -> (JoinPlan, Option<Expr>) {
+    let mut parts = Vec::new();
+    parts_of(condition, &mut parts);
+    let width = node.places().end;
+    let root = plan_node(node, &mut parts);
+    (JoinPlan { root, width }, all_of(parts))
 }
 
-/// The sides of an equation between the rows before and those of a table, in this order.
+/// Compiles a part of `FROM`, and takes those conditions that it tests.
+fn plan_node(node: FromNode, parts: &mut Vec<Expr>) -> JoinNode {
+    match node {
+        FromNode::Leaf(table, places) => {
+            let local = take_within(parts, &places);
+            JoinNode::Side(side_of(table, places, local))
+        }
+        FromNode::Join(join) => JoinNode::Join(Box::new(plan_step(*join, parts))),
+    }
+}
+
+fn plan_step(join: FromJoin, parts: &mut Vec<Expr>) -> JoinStep {
+    let (left_places, right_places) = (join.left.places(), join.right.places());
+    let is_lateral = join.right.is_lateral();
+    let mut on = Vec::new();
+    parts_of(join.on, &mut on);
+    let (left, right) = match join.kind {
+        JoinKind::Inner => {
+            // What holds of inner rows holds where they are joined.
+            parts.append(&mut on);
+            let left = plan_node(join.left, parts);
+            let right = plan_node(join.right, parts);
+            on = take_within(parts, &(left_places.start..right_places.end));
+            (left, right)
+        }
+        JoinKind::Left => (plan_node(join.left, parts), plan_node(join.right, &mut on)),
+        JoinKind::Right => {
+            let left = plan_node(join.left, &mut on);
+            (left, plan_node(join.right, parts))
+        }
+        JoinKind::Full => (
+            plan_node(join.left, &mut Vec::new()),
+            plan_node(join.right, &mut Vec::new()),
+        ),
+    };
+    let mut keys = Vec::new();
+    let mut others = Vec::new();
+    for part in on {
+        // What is read for each row needs no hash.
+        match is_lateral {
+            true => others.push(part),
+            false => match equal_sides(part, &left_places, &right_places) {
+                Ok(key) => keys.push(key),
+                Err(part) => others.push(part),
+            },
+        }
+    }
+    JoinStep {
+        left,
+        right,
+        kind: join.kind,
+        keys,
+        condition: all_of(others),
+        is_lateral,
+    }
+}
+
+/// The sides of an equation between the rows of two sides, in their order.
 fn equal_sides(
     part: Expr,
-    before: &Range<usize>,
-    own: &Range<usize>,
+    left_places: &Range<usize>,
+    right_places: &Range<usize>,
 ) -> Result<(Expr, Expr), Expr> {
     let Expr::Compare(Comparison::Equal, sides) = part else {
         return Err(part);
     };
     let (left, right) = *sides;
-    if is_within(&left, before) && is_within(&right, own) {
+    if is_within(&left, left_places) && is_within(&right, right_places) {
         return Ok((left, right));
     }
-    if is_within(&right, before) && is_within(&left, own) {
+    if is_within(&right, left_places) && is_within(&left, right_places) {
         return Ok((right, left));
     }
     Err(Expr::Compare(Comparison::Equal, Box::new((left, right))))
 }
 
-fn side_of(table: JoinedTable, places: Range<usize>, mut local: Vec<Expr>) -> Side {
+fn side_of(table: FromTable, places: Range<usize>, mut local: Vec<Expr>) -> Side {
     local
         .iter_mut()
         .for_each(|part| part.shift_columns(places.start));
-    let condition = all_of(local);
-    let (way, filter) = match table {
-        JoinedTable::Relation(relation) => {
-            let choice = choose(&relation, condition, None, false);
-            (Way::Table(choice.access), choice.filter)
-        }
-        JoinedTable::Virtual(table) => (Way::Virtual(table), condition),
-    };
+    let chosen = table.input(all_of(local), None, false);
     Side {
-        way,
+        input: chosen.input,
+        filter: chosen.filter,
         places,
-        filter,
-    }
-}
-
-/// Rows of a table by the hash of what they are joined by.
-type Hashed = HashMap<Vec<u8>, Vec<Vec<Value>>>;
-
-impl Side {
-    fn walk(
-        &self,
-        source: &Source<'_>,
-        with: &Environment<'_>,
-        each: EachRow<'_>,
-    ) -> Result<(), SqlError> {
-        let mut filtered = |row: &dyn InputRow| match &self.filter {
-            Some(filter) if !filter.holds(row, with)? => Ok(true),
-            _ => each(row),
-        };
-        match &self.way {
-            Way::Table(access) => access.walk(source, with, &mut filtered),
-            Way::Virtual(table) => {
-                for row in table.rows(source, with)? {
-                    if !filtered(&Values(&row))? {
-                        break;
-                    }
-                }
-                Ok(())
-            }
-        }
-    }
-
-    fn values(&self, row: &dyn InputRow) -> Result<Vec<Value>, SqlError> {
-        super::write::whole_row(row, self.places.len())
-    }
-}
-
-/// The key of a row; `None` if a part of it is null, which equals nothing.
-fn key<'k>(
-    parts: impl Iterator<Item = &'k Expr>,
-    row: &dyn InputRow,
-    with: &Environment<'_>,
-) -> Result<Option<Vec<u8>>, SqlError> {
-    let mut key = Vec::new();
-    for part in parts {
-        let value = part.evaluate(row, with)?;
-        match value.as_ref() {
-            ValueRef::Null => return Ok(None),
-            // Equal numbers of different types have one key.
-            ValueRef::Float(float) => {
-                match crate::expression::arithmetic::decimal_of_float(float) {
-                    Some(decimal) => key_of(decimal.as_ref(), &mut key),
-                    None => key_of(value.as_ref(), &mut key),
-                }
-            }
-            other => key_of(other, &mut key),
-        }
-    }
-    Ok(Some(key))
-}
-
-impl JoinPlan {
-    /// Calls `each` with the joined rows.
-    ///
-    /// # Errors
-    /// What `each` returns; what cannot be read or computed; `53200` if the tables take too much memory.
-    pub fn walk(
-        &self,
-        source: &Source<'_>,
-        with: &Environment<'_>,
-        each: EachRow<'_>,
-    ) -> Result<(), SqlError> {
-        let mut memory = Memory::default();
-        let mut tables: Vec<Hashed> = Vec::with_capacity(self.steps.len());
-        for step in &self.steps {
-            let mut hashed = Hashed::new();
-            step.side.walk(source, with, &mut |row| {
-                if let Some(key) = key(step.keys.iter().map(|(_, own)| own), row, with)? {
-                    let values = step.side.values(row)?;
-                    memory.take(&values)?;
-                    hashed.entry(key).or_default().push(values);
-                }
-                Ok(true)
-            })?;
-            tables.push(hashed);
-        }
-        self.first.walk(source, with, &mut |row| {
-            let mut whole = self.first.values(row)?;
-            whole.resize(self.width, Value::Null);
-            self.join(0, &tables, &mut whole, with, each)
-        })
-    }
-
-    /// Joins the tables from a step on to a row. Returns whether more rows are wanted.
-    fn join(
-        &self,
-        at: usize,
-        tables: &[Hashed],
-        row: &mut Vec<Value>,
-        with: &Environment<'_>,
-        each: EachRow<'_>,
-    ) -> Result<bool, SqlError> {
-        let Some(step) = self.steps.get(at) else {
-            return each(&Values(row));
-        };
-        let places = step.side.places.clone();
-        let key = key(
-            step.keys.iter().map(|(before, _)| before),
-            &Values(row),
-            with,
-        )?;
-        let found = key.and_then(|key| tables[at].get(&key));
-        let mut any = false;
-        for values in found.into_iter().flatten() {
-            row[places.clone()].clone_from_slice(values);
-            if let Some(condition) = &step.condition
-                && !condition.holds(&Values(row), with)?
-            {
-                continue;
-            }
-            any = true;
-            if !self.join(at + 1, tables, row, with, each)? {
-                return Ok(false);
-            }
-        }
-        if any || !step.is_left {
-            return Ok(true);
-        }
-        row[places].fill(Value::Null);
-        self.join(at + 1, tables, row, with, each)
-    }
-
-    /// How it is run, for people: what is read, outermost first.
-    pub fn sides(&self) -> Vec<(Option<&Access>, bool, bool)> {
-        let is_filtered = |side: &Side| side.filter.is_some();
-        let first = (self.first.access(), is_filtered(&self.first), false);
-        let steps = self.steps.iter();
-        let steps = steps.map(|step| (step.side.access(), is_filtered(&step.side), step.is_left));
-        [first].into_iter().chain(steps).collect()
-    }
-}
-
-impl Side {
-    fn access(&self) -> Option<&Access> {
-        match &self.way {
-            Way::Table(access) => Some(access),
-            Way::Virtual(_) => None,
-        }
     }
 }

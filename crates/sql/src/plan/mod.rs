@@ -4,12 +4,21 @@
 //! tables are those that it was made under; afterwards it is made again.
 
 pub(crate) mod access;
+pub(crate) mod expansion;
+pub(crate) mod from;
+mod grouping;
 pub(crate) mod insert;
 pub(crate) mod join;
+mod join_run;
 pub(crate) mod key;
 pub(crate) mod output;
+pub(crate) mod planning;
+pub(crate) mod query;
 pub(crate) mod select;
 pub(crate) mod select_run;
+pub(crate) mod set_operation;
+pub(crate) mod subquery;
+pub(crate) mod tail;
 pub(crate) mod write;
 
 use crate::error::SqlError;

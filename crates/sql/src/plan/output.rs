@@ -27,7 +27,7 @@ pub(crate) struct Item {
     pub origin: Option<(u32, i16)>,
 }
 
-/// Compiles the items of a list.
+/// Compiles the items of a list. A literal or a parameter among them may have no type yet: see [`decide`].
 ///
 /// # Errors
 /// Those of [`Compiler::compile`]; `54000` if there are too many.
@@ -77,22 +77,35 @@ pub(crate) fn compile_items(
     Ok(compiled)
 }
 
+/// Gives items types that have none yet: text.
+///
+/// # Errors
+/// None that is known.
+pub(crate) fn decide(compiler: &mut Compiler<'_>, items: &mut [Item]) -> Result<(), SqlError> {
+    for item in items {
+        if item.typed.kind() == SqlType::Unknown {
+            item.typed = compiler.as_decided(item.typed.clone())?;
+        }
+    }
+    Ok(())
+}
+
 fn compile_item(
     compiler: &mut Compiler<'_>,
     scope: &Scope,
     tree: &Tree,
     name: String,
 ) -> Result<Item, SqlError> {
-    let typed = compiler.decided(tree)?;
-    let origin = match (tree, &typed.expr) {
-        (Tree::Identifier(_) | Tree::CompoundIdentifier(_), Expr::Column(place)) => {
-            let mut columns = scope.tables.iter().flat_map(|table| &table.columns);
-            columns
-                .find(|column| column.place == *place && column.spec == typed.spec)
-                .and_then(|column| column.origin)
-        }
+    let typed = compiler.compile(tree)?;
+    let found = match tree {
+        Tree::Identifier(name) => scope.find(None, &name_of(name)).ok(),
+        Tree::CompoundIdentifier(names) => match names.as_slice() {
+            [.., table, name] => scope.find(Some(&name_of(table)), &name_of(name)).ok(),
+            _ => None,
+        },
         _ => None,
     };
+    let origin = found.and_then(|column| column.origin);
     Ok(Item {
         typed,
         name,
@@ -102,7 +115,7 @@ fn compile_item(
 
 fn compile_column(compiler: &mut Compiler<'_>, column: &ScopeColumn) -> Result<Item, SqlError> {
     let plain = Typed {
-        expr: Expr::Column(column.place),
+        expr: column.expr(),
         spec: column.spec,
     };
     let typed = match &compiler.grouping {
@@ -122,6 +135,14 @@ fn compile_column(compiler: &mut Compiler<'_>, column: &ScopeColumn) -> Result<I
         name: column.name.clone(),
         origin: column.origin,
     })
+}
+
+/// The name of the function that an expression calls.
+pub(crate) fn name_of_function(tree: &Tree) -> Option<String> {
+    match tree {
+        Tree::Function(function) => parts_of(&function.name).ok()?.pop(),
+        _ => None,
+    }
 }
 
 /// The name that a column has which is given none.
@@ -156,7 +177,26 @@ fn name_of_tree(tree: &Tree) -> String {
         Tree::Ceil { .. } => "ceil".into(),
         Tree::Floor { .. } => "floor".into(),
         Tree::Collate { expr, .. } => name_of_tree(expr),
+        Tree::Exists { .. } => "exists".into(),
+        Tree::Subquery(query) => name_of_query(query),
         Tree::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => "bool".into(),
+        _ => "?column?".into(),
+    }
+}
+
+/// The name of the only column of a query.
+fn name_of_query(query: &ast::Query) -> String {
+    let mut body = &*query.body;
+    while let ast::SetExpr::SetOperation { left, .. } = body {
+        body = left;
+    }
+    match body {
+        ast::SetExpr::Select(select) => match select.projection.first() {
+            Some(SelectItem::UnnamedExpr(tree)) => name_of_tree(tree),
+            Some(SelectItem::ExprWithAlias { alias, .. }) => name_of(alias),
+            _ => "?column?".into(),
+        },
+        ast::SetExpr::Values(_) => "column1".into(),
         _ => "?column?".into(),
     }
 }
@@ -184,7 +224,7 @@ impl Output {
         self.expressions.len()
     }
 
-    /// Adds what a row gives to values.
+    /// Adds what a row gives to values, as other queries and statements read it.
     ///
     /// # Errors
     /// What cannot be computed.
@@ -194,14 +234,47 @@ impl Output {
         with: &Environment<'_>,
         values: &mut Vec<Value>,
     ) -> Result<(), SqlError> {
-        for (expression, column) in self.expressions.iter().zip(self.columns.iter()) {
-            let value = expression.evaluate(row, with)?;
-            values.push(match (value.as_ref(), column.spec.kind) {
-                (ValueRef::Text(text), SqlType::Char) => padded(text, column.spec),
-                _ => shown(value.into_value(), column.spec),
-            });
+        for expression in &self.expressions {
+            values.push(expression.evaluate(row, with)?.into_value());
         }
         Ok(())
+    }
+
+    /// Adds what a row gives to values, as clients are shown it.
+    ///
+    /// # Errors
+    /// What cannot be computed.
+    pub fn push_shown(
+        &self,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+        values: &mut Vec<Value>,
+    ) -> Result<(), SqlError> {
+        let from = values.len();
+        self.push(row, with, values)?;
+        self.show(values.get_mut(from..).unwrap_or_default(), with);
+        Ok(())
+    }
+
+    /// Makes of the values of a row what clients are shown.
+    pub fn show(&self, values: &mut [Value], with: &Environment<'_>) {
+        for (value, column) in values.iter_mut().zip(self.columns.iter()) {
+            match (value.as_ref(), column.spec.kind) {
+                (ValueRef::Text(text), SqlType::Char) => *value = padded(text, column.spec),
+                (ValueRef::Int(number), SqlType::Regclass) => {
+                    let names = with.context.draws.borrow();
+                    let number = u32::try_from(number).ok();
+                    if let Some(name) = number.and_then(|number| names.table_name(number)) {
+                        *value = Value::Text(name);
+                    }
+                }
+                (ValueRef::Decimal(..), SqlType::Numeric) if column.spec.modifier < 0 => {
+                    let taken = std::mem::replace(value, Value::Null);
+                    *value = shown(taken, column.spec);
+                }
+                _ => {}
+            }
+        }
     }
 }
 

@@ -2,11 +2,13 @@
 
 use super::access::{Access, choose};
 use super::output::{Output, compile_items};
-use super::select::{Planning, scope_of};
+use super::planning::Planning;
+use super::select::scope_of;
 use super::select_run::{Memory, Table};
+use super::subquery::Kept;
 use crate::error::{SqlError, code, not_null};
 use crate::expression::cast::{Coercion, stored};
-use crate::expression::{Compiler, Environment, Expr, InputRow, Scope, Values};
+use crate::expression::{Environment, Expr, InputRow, Scope, Values};
 use crate::names::{name_of, parts_of};
 use crate::relation::{Relation, RelationColumn};
 use crate::source::Source;
@@ -185,7 +187,7 @@ fn compile_condition(
     scope: &Scope,
     tree: Option<&Tree>,
 ) -> Result<Option<Expr>, SqlError> {
-    let mut compiler = Compiler::new(scope, planning.parameters);
+    let mut compiler = planning.compiler(scope);
     tree.map(|tree| compiler.condition(tree, "WHERE"))
         .transpose()
 }
@@ -202,9 +204,12 @@ pub(crate) fn compile_returning(
     let Some(items) = items else {
         return Ok(None);
     };
-    let mut compiler = Compiler::new(scope, planning.parameters);
-    let items = compile_items(&mut compiler, scope, items)?;
-    Ok(Some(Output::new(items)))
+    planning.without_subqueries("in RETURNING", |planning| {
+        let mut compiler = planning.compiler(scope);
+        let mut items = compile_items(&mut compiler, scope, items)?;
+        super::output::decide(&mut compiler, &mut items)?;
+        Ok(Some(Output::new(items)))
+    })
 }
 
 /// The columns of the engine's primary key.
@@ -281,7 +286,7 @@ pub(crate) fn compile_assigned(
     column: &RelationColumn,
     tree: &Tree,
 ) -> Result<Expr, SqlError> {
-    let mut compiler = Compiler::new(scope, planning.parameters);
+    let mut compiler = planning.compiler(scope);
     let typed = compiler.compile(tree)?;
     let kind = typed.kind();
     let coerced = compiler.coerce(typed, column.spec, Coercion::Assignment);
@@ -444,25 +449,27 @@ impl UpdatePlan {
         let mut changes = Vec::new();
         let mut memory = Memory::default();
         let whole = self.returning.is_some();
-        self.access
-            .walk(&Source::Live(tx.view()), with, &mut |row| {
-                if let Some(filter) = &self.filter
-                    && !filter.holds(row, with)?
-                {
-                    return Ok(true);
-                }
-                let change = self.changes.of_row(row, with, whole)?;
-                memory.take(&change.row)?;
-                memory.take(&change.key)?;
-                changes.push(change);
-                Ok(true)
-            })?;
+        let kept = Kept::default();
+        let source = Source::Live(tx.view());
+        let reading = &with.over(source, &kept);
+        self.access.walk(&source, reading, &mut |row| {
+            if let Some(filter) = &self.filter
+                && !filter.holds(row, reading)?
+            {
+                return Ok(true);
+            }
+            let change = self.changes.of_row(row, reading, whole)?;
+            memory.take(&change.row)?;
+            memory.take(&change.key)?;
+            changes.push(change);
+            Ok(true)
+        })?;
         self.changes.apply(tx, &changes)?;
         let mut table = Table::default();
         if let Some(output) = &self.returning {
             table.width = output.width();
             for change in &changes {
-                output.push(&Values(&change.row), with, &mut table.values)?;
+                output.push_shown(&Values(&change.row), with, &mut table.values)?;
                 table.rows += 1;
             }
         }
@@ -483,24 +490,26 @@ impl DeletePlan {
         let mut keys = Vec::new();
         let mut memory = Memory::default();
         let mut table = Table::default();
-        self.access
-            .walk(&Source::Live(tx.view()), with, &mut |row| {
-                if let Some(filter) = &self.filter
-                    && !filter.holds(row, with)?
-                {
-                    return Ok(true);
-                }
-                let key = columns_of(row, &self.key)?;
-                memory.take(&key)?;
-                keys.push(key);
-                if let Some(output) = &self.returning {
-                    let from = table.values.len();
-                    output.push(row, with, &mut table.values)?;
-                    memory.take(&table.values[from..])?;
-                    table.rows += 1;
-                }
-                Ok(true)
-            })?;
+        let kept = Kept::default();
+        let source = Source::Live(tx.view());
+        let reading = &with.over(source, &kept);
+        self.access.walk(&source, reading, &mut |row| {
+            if let Some(filter) = &self.filter
+                && !filter.holds(row, reading)?
+            {
+                return Ok(true);
+            }
+            let key = columns_of(row, &self.key)?;
+            memory.take(&key)?;
+            keys.push(key);
+            if let Some(output) = &self.returning {
+                let from = table.values.len();
+                output.push_shown(row, with, &mut table.values)?;
+                memory.take(&table.values[from..])?;
+                table.rows += 1;
+            }
+            Ok(true)
+        })?;
         table.width = self.returning.as_ref().map_or(0, Output::width);
         let mut rows = tx.rows_of(self.number)?;
         for key in &keys {

@@ -154,6 +154,7 @@ fn context_of(
         seed: given.seed,
         made: Cell::new(0),
         draws: RefCell::new(draws),
+        patterns: Default::default(),
     }
 }
 
@@ -171,10 +172,7 @@ fn with_context<R>(
     draws.tables = tables;
     let settings = std::mem::take(&mut state.settings);
     let context = context_of(database, &state.user, settings, given, draws);
-    let with = Environment {
-        parameters: given.parameters,
-        context: &context,
-    };
+    let with = Environment::new(given.parameters, &context);
     let result = body(&with);
     state.settings = context.settings.into_inner();
     let mut draws = context.draws.into_inner();
@@ -192,6 +190,9 @@ fn table_numbers(statement: &Prepared, source: &Source<'_>) -> HashMap<String, u
     for table in crate::virtual_tables::all() {
         numbers.insert(table.name.to_string(), table.oid);
         numbers.insert(format!("{}.{}", table.schema, table.name), table.oid);
+    }
+    for (name, number) in crate::virtual_tables::sequence_names(source).unwrap_or_default() {
+        numbers.insert(name, number);
     }
     for (number, definition) in source.definitions().iter().enumerate() {
         let is_table = source.table_named(&definition.name) == Some(number as u16);

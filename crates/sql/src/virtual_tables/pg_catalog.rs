@@ -10,11 +10,11 @@ use crate::types::SqlType;
 use sardonyx::schema::Value;
 
 const PG_CATALOG: u32 = 11;
-const PUBLIC: u32 = 2200;
+pub(super) const PUBLIC: u32 = 2200;
 const INFORMATION_SCHEMA: u32 = 13_000;
 const OWNER: u32 = 10;
 
-use SqlType::{Bool, Int2, Int4, Name, Oid, OneChar, Text};
+use SqlType::{Bool, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
 
 pub(super) const TABLES: &[VirtualTable] = &[
     VirtualTable {
@@ -55,6 +55,9 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("reloftype", Oid),
             ("reltablespace", Oid),
             ("reltoastrelid", Oid),
+            ("reloptions", TextArray),
+            ("relpartbound", Text),
+            ("relacl", TextArray),
         ],
         rows: classes,
     },
@@ -75,6 +78,14 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("attgenerated", OneChar),
             ("attisdropped", Bool),
             ("attcollation", Oid),
+            ("attndims", Int4),
+            ("attinhcount", Int4),
+            ("attislocal", Bool),
+            ("attstorage", OneChar),
+            ("attstattarget", Int4),
+            ("attcompression", OneChar),
+            ("attacl", TextArray),
+            ("attoptions", TextArray),
         ],
         rows: attributes,
     },
@@ -109,6 +120,8 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("typnotnull", Bool),
             ("typtypmod", Int4),
             ("typdelim", OneChar),
+            ("typcollation", Oid),
+            ("typdefault", Text),
         ],
         rows: types,
     },
@@ -123,7 +136,19 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("indisunique", Bool),
             ("indisprimary", Bool),
             ("indisvalid", Bool),
-            ("indkey", Text),
+            ("indkey", SqlType::Int2Vector),
+            ("indnkeyatts", Int2),
+            ("indisclustered", Bool),
+            ("indisreplident", Bool),
+            ("indisexclusion", Bool),
+            ("indimmediate", Bool),
+            ("indisready", Bool),
+            ("indislive", Bool),
+            ("indnullsnotdistinct", Bool),
+            ("indclass", SqlType::OidVector),
+            ("indoption", SqlType::Int2Vector),
+            ("indpred", Text),
+            ("indexprs", Text),
         ],
         rows: indexes,
     },
@@ -166,6 +191,10 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("datallowconn", Bool),
             ("datcollate", Name),
             ("datctype", Name),
+            ("datlocprovider", OneChar),
+            ("daticulocale", Text),
+            ("datacl", TextArray),
+            ("dattablespace", Oid),
         ],
         rows: databases,
     },
@@ -185,21 +214,45 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("rolname", Name),
             ("rolsuper", Bool),
             ("rolcanlogin", Bool),
+            ("rolinherit", Bool),
+            ("rolcreaterole", Bool),
+            ("rolcreatedb", Bool),
+            ("rolreplication", Bool),
+            ("rolbypassrls", Bool),
+            ("rolconnlimit", Int4),
+            ("rolvaliduntil", SqlType::Timestamptz),
         ],
         rows: roles,
     },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_am",
+        oid: 2601,
+        columns: &[("oid", Oid), ("amname", Name), ("amtype", OneChar)],
+        rows: access_methods,
+    },
 ];
 
-fn text(text: &str) -> Value {
+const HEAP: u32 = 2;
+const BTREE: u32 = 403;
+
+fn access_methods(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    Ok(vec![
+        vec![oid(HEAP), text("heap"), text("t")],
+        vec![oid(BTREE), text("btree"), text("i")],
+    ])
+}
+
+pub(super) fn text(text: &str) -> Value {
     Value::Text(text.to_string())
 }
 
-fn oid(oid: u32) -> Value {
+pub(super) fn oid(oid: u32) -> Value {
     Value::Int(oid.into())
 }
 
 /// The number of a table's index: the primary key's first.
-fn index_oid(table: u16, index: usize) -> u32 {
+pub(super) fn index_oid(table: u16, index: usize) -> u32 {
     (1 << 24) + u32::from(table) * 64 + index as u32
 }
 
@@ -222,6 +275,8 @@ struct Class<'a> {
     columns: usize,
     checks: usize,
     has_indexes: bool,
+    /// Whether it refers to others, or others to it: those are kept by triggers there.
+    refers: bool,
 }
 
 fn class(of: &Class<'_>) -> Vec<Value> {
@@ -232,14 +287,18 @@ fn class(of: &Class<'_>) -> Vec<Value> {
         oid(of.namespace),
         oid(0),
         oid(OWNER),
-        oid(0),
+        oid(match of.kind {
+            "r" => HEAP,
+            "i" => BTREE,
+            _ => 0,
+        }),
         Value::Float(of.rows),
         Value::Bool(of.has_indexes),
         text(of.kind),
         Value::Int(of.columns as i128),
         Value::Int(of.checks as i128),
         no.clone(),
-        no.clone(),
+        Value::Bool(of.refers),
         no.clone(),
         no.clone(),
         no,
@@ -248,13 +307,22 @@ fn class(of: &Class<'_>) -> Vec<Value> {
         oid(0),
         oid(0),
         oid(0),
+        Value::Null,
+        Value::Null,
+        Value::Null,
     ]
 }
 
 fn classes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
-    for relation in relations(source)? {
-        let indexes = seen_indexes(&relation);
+    let relations = relations(source)?;
+    let keys = relations.iter().flat_map(|relation| {
+        let keys = relation.schema.foreign_keys.iter();
+        keys.flat_map(|key| [relation.number, key.table])
+    });
+    let referring: Vec<u16> = keys.collect();
+    for relation in &relations {
+        let indexes = seen_indexes(relation);
         rows.push(class(&Class {
             oid: table_oid(relation.number),
             name: &relation.name,
@@ -264,6 +332,7 @@ fn classes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlE
             columns: relation.columns.len(),
             checks: relation.schema.checks.len(),
             has_indexes: !indexes.is_empty(),
+            refers: referring.contains(&relation.number),
         }));
         for index in indexes {
             rows.push(class(&Class {
@@ -275,8 +344,22 @@ fn classes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlE
                 columns: index.columns.len(),
                 checks: 0,
                 has_indexes: false,
+                refers: false,
             }));
         }
+    }
+    for (name, number) in &super::constraints::sequence_names(source)? {
+        rows.push(class(&Class {
+            oid: *number,
+            name,
+            namespace: PUBLIC,
+            kind: "S",
+            rows: 1.0,
+            columns: 3,
+            checks: 0,
+            has_indexes: false,
+            refers: false,
+        }));
     }
     for table in super::all() {
         let is_pg = table.schema == "pg_catalog";
@@ -293,6 +376,7 @@ fn classes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlE
             columns: table.columns.len(),
             checks: 0,
             has_indexes: false,
+            refers: false,
         }));
     }
     Ok(rows)
@@ -310,22 +394,63 @@ fn attributes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, S
                 Value::Int(at as i128 + 1),
                 Value::Int(column.spec.modifier.into()),
                 Value::Bool(column.not_null),
-                Value::Bool(default_text(column).is_some()),
+                Value::Bool(column.identity.is_none() && default_text(column).is_some()),
                 text(column.identity.map_or(String::new(), String::from).as_str()),
                 text(""),
                 Value::Bool(false),
                 oid(0),
+                Value::Int(0),
+                Value::Int(0),
+                Value::Bool(true),
+                text("p"),
+                Value::Int(-1),
+                text(""),
+                Value::Null,
+                Value::Null,
             ]);
+        }
+        for index in seen_indexes(&relation) {
+            for (at, (column, _)) in index.columns.iter().enumerate() {
+                if let Some(column) = relation.numbered_column(*column) {
+                    rows.push(index_attribute(index.oid, at, column));
+                }
+            }
         }
     }
     Ok(rows)
+}
+
+/// A column of an index, as one of a table's.
+fn index_attribute(index: u32, at: usize, column: &crate::relation::RelationColumn) -> Vec<Value> {
+    vec![
+        oid(index),
+        text(&column.name),
+        oid(column.spec.kind.oid()),
+        Value::Int(column.spec.kind.size().into()),
+        Value::Int(at as i128 + 1),
+        Value::Int(column.spec.modifier.into()),
+        Value::Bool(false),
+        Value::Bool(false),
+        text(""),
+        text(""),
+        Value::Bool(false),
+        oid(0),
+        Value::Int(0),
+        Value::Int(0),
+        Value::Bool(true),
+        text("p"),
+        Value::Int(-1),
+        text(""),
+        Value::Null,
+        Value::Null,
+    ]
 }
 
 fn defaults(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     for relation in relations(source)? {
         for (at, column) in relation.columns.iter().enumerate() {
-            if let Some(default) = default_text(column) {
+            if let (Some(default), None) = (default_text(column), column.identity) {
                 let table = table_oid(relation.number);
                 rows.push(vec![
                     oid(table * 1024 + at as u32),
@@ -347,6 +472,7 @@ fn types(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
             SqlType::Unknown | SqlType::Void => "X",
             kind if kind.is_text() => "S",
             SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz => "D",
+            kind if kind.element().is_some() => "A",
             _ => "U",
         };
         vec![
@@ -358,27 +484,32 @@ fn types(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
             text("b"),
             text(category),
             oid(0),
-            oid(0),
-            oid(0),
+            oid(kind.element().map_or(0, SqlType::oid)),
+            oid(match kind.array().element() {
+                Some(element) if element == kind => kind.array().oid(),
+                _ => 0,
+            }),
             oid(0),
             Value::Bool(false),
             Value::Int(-1),
             text(","),
+            oid(0),
+            Value::Null,
         ]
     });
     Ok(rows.collect())
 }
 
 /// An index as clients see it.
-struct SeenIndex {
-    oid: u32,
-    name: String,
-    columns: Vec<(usize, bool)>,
-    unique: bool,
-    primary: bool,
+pub(super) struct SeenIndex {
+    pub oid: u32,
+    pub name: String,
+    pub columns: Vec<(usize, bool)>,
+    pub unique: bool,
+    pub primary: bool,
 }
 
-fn seen_indexes(relation: &crate::relation::Relation) -> Vec<SeenIndex> {
+pub(super) fn seen_indexes(relation: &crate::relation::Relation) -> Vec<SeenIndex> {
     let primary = relation.primary_constraint();
     let mut seen = Vec::new();
     let columns = |key: &[sardonyx::schema::KeyPart]| {
@@ -416,6 +547,12 @@ fn indexes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlE
                 let at = columns.position(|there| there.number == *column);
                 at.map_or(0, |at| at + 1).to_string()
             });
+            let (yes, no) = (Value::Bool(true), Value::Bool(false));
+            let count = index.columns.len();
+            let vector = |words: &mut dyn Iterator<Item = &'static str>| {
+                Value::Text(words.collect::<Vec<_>>().join(" "))
+            };
+            let order = |(_, descending): &(usize, bool)| if *descending { "3" } else { "0" };
             rows.push(vec![
                 oid(index.oid),
                 oid(table_oid(relation.number)),
@@ -424,6 +561,18 @@ fn indexes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlE
                 Value::Bool(index.primary),
                 Value::Bool(true),
                 Value::Text(places.collect::<Vec<_>>().join(" ")),
+                Value::Int(count as i128),
+                no.clone(),
+                no.clone(),
+                no.clone(),
+                yes.clone(),
+                yes.clone(),
+                yes,
+                no,
+                vector(&mut std::iter::repeat_n("0", count)),
+                vector(&mut index.columns.iter().map(order)),
+                Value::Null,
+                Value::Null,
             ]);
         }
     }
@@ -431,27 +580,15 @@ fn indexes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlE
 }
 
 fn index_definitions(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    use crate::names::quoted;
     let mut rows = Vec::new();
     for relation in relations(source)? {
         for index in seen_indexes(&relation) {
-            let columns = index.columns.iter().map(|(column, descending)| {
-                let name = relation.numbered_column(*column);
-                let name = name.map_or_else(String::new, |column| quoted(&column.name));
-                if *descending { name + " DESC" } else { name }
-            });
-            let columns = columns.collect::<Vec<_>>().join(", ");
-            let unique = if index.unique { "UNIQUE " } else { "" };
             rows.push(vec![
                 text("public"),
                 text(&relation.name),
                 text(&index.name),
                 Value::Null,
-                Value::Text(format!(
-                    "CREATE {unique}INDEX {} ON public.{} USING btree ({columns})",
-                    quoted(&index.name),
-                    quoted(&relation.name)
-                )),
+                Value::Text(super::constraints::definition_of(&relation, &index)),
             ]);
         }
     }
@@ -482,6 +619,10 @@ fn databases(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlErro
         Value::Bool(true),
         text("C"),
         text("C"),
+        text("c"),
+        Value::Null,
+        Value::Null,
+        oid(0),
     ]])
 }
 
@@ -499,5 +640,12 @@ fn roles(_: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError
         text(&with.context.user),
         Value::Bool(true),
         Value::Bool(true),
+        Value::Bool(true),
+        Value::Bool(false),
+        Value::Bool(false),
+        Value::Bool(false),
+        Value::Bool(false),
+        Value::Int(-1),
+        Value::Null,
     ]])
 }

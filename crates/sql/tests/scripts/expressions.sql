@@ -124,9 +124,6 @@ begin; select now() = transaction_timestamp(); commit; select 1
 # What is not there says so.
 
 statement error 0A000
-select (select 1)
-
-statement error 0A000
 select row_number() over ()
 
 statement error 42601

@@ -86,8 +86,130 @@ select 1 from owners, owners
 statement error 42P01
 select x.id from owners, pets
 
-statement error 0A000
-select 1 from owners right join pets on true
+query
+select o.name, p.id from owners o right join pets p on p.owner = o.id order by p.id
+----
+Ada|10
+Ada|11
+Grace|12
+NULL|13
+NULL|14
 
-statement error 0A000
-select 1 from owners join pets using (id)
+query
+select o.name, p.id from owners o full join pets p on p.owner = o.id order by o.name, p.id
+----
+Ada|10
+Ada|11
+Alan|NULL
+Grace|12
+NULL|13
+NULL|14
+
+query
+select o.id, p.id from owners o full join pets p on false order by 1, 2
+----
+1|NULL
+2|NULL
+3|NULL
+NULL|10
+NULL|11
+NULL|12
+NULL|13
+NULL|14
+
+query
+select o.id, p.id from owners o left join pets p on p.id > 12 + o.id order by 1, 2
+----
+1|14
+2|NULL
+3|NULL
+
+query
+select o.id, p.id from owners o left join pets p on o.name = 'Ada' and p.kind = 'cat' order by 1, 2
+----
+1|10
+1|12
+2|NULL
+3|NULL
+
+query
+select count(*) from owners join pets using (id)
+----
+0
+
+query
+select * from (values (1, 'a'), (2, 'b')) l(k, x) join (values (2, 'c'), (3, 'd')) r(k, y) using (k)
+----
+2|b|c
+
+query
+select * from (values (1, 'a'), (2, 'b')) l(k, x) full join (values (2, 'c'), (3, 'd')) r(k, y) using (k) order by k
+----
+1|a|NULL
+2|b|c
+3|NULL|d
+
+query
+select k, l.k, r.k from (values (1, 'a'), (2, 'b')) l(k, x) right join (values (2, 'c'), (3, 'd')) r(k, y) using (k) order by k
+----
+2|2|2
+3|NULL|3
+
+query
+select * from (values (1, 'a'), (2, 'b')) l(k, x) natural join (values (2, 'c'), (3, 'd')) r(k, y)
+----
+2|b|c
+
+query
+select count(*) from (values (1), (2)) l(a) natural join (values (3), (4)) r(b)
+----
+4
+
+query
+select k from (values (1), (2)) a(k) full join (values (2), (3)) b(k) using (k) full join (values (3), (4)) c(k) using (k) order by k
+----
+1
+2
+3
+4
+
+query
+select a.x, b.y, c.z from (values (1), (2)) a(x), (values (1)) b(y) right join (values (1), (5)) c(z) on b.y = c.z order by 1, 3
+----
+1|1|1
+1|NULL|5
+2|1|1
+2|NULL|5
+
+query
+select a.x, b.y, c.z from (values (1), (2)) a(x) left join ((values (1), (3)) b(y) join (values (1)) c(z) on b.y = c.z) on a.x = b.y order by 1
+----
+1|1|1
+2|NULL|NULL
+
+query
+select o.id from owners o left join pets p on p.owner = o.id where p.kind is null or p.kind = 'cat' order by 1
+----
+1
+2
+3
+
+query
+select o.id, count(*) from owners o join pets p on p.owner in (select id from owners where id = o.id) group by o.id order by 1
+----
+1|2
+2|1
+
+query
+explain select * from owners o right join pets p on p.owner = o.id where p.id = 10
+----
+Hash Right Join
+  ->  Seq Scan on owners
+  ->  Index Scan using pets_pkey on pets
+        Index Cond: of 1 column
+
+statement error 42703
+select 1 from owners join pets using (kind)
+
+statement error 42P01
+select 1 from owners o, pets p right join owners q on o.id = q.id

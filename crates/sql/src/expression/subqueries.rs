@@ -1,0 +1,287 @@
+//! Subqueries in expressions, compiled: each is planned with the scope in which it stands, and says what it asks for of
+//! that.
+
+use super::cast::Coercion;
+use super::compile::Compiler;
+use super::predicates::boolean;
+use super::{Comparison, Expr, Function, Typed};
+use crate::error::{SqlError, code};
+use crate::plan::planning::{OuterColumn, Planning};
+use crate::plan::query::draft_query;
+use crate::plan::select::Draft;
+use crate::plan::subquery::{Compared, Question, Subquery};
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::Value;
+use sqlparser::ast::{AccessExpr, BinaryOperator, Expr as Tree, Query, Subscript};
+use std::sync::Arc;
+
+/// A query that is planned, with what it asks for and its number.
+struct Asked {
+    draft: Draft,
+    arguments: Vec<Expr>,
+    number: usize,
+}
+
+impl Compiler<'_> {
+    /// A query whose only value is asked for.
+    pub(super) fn scalar(&mut self, query: &Query) -> Result<Typed, SqlError> {
+        let asked = self.planned(query)?;
+        let [item] = asked.draft.items.as_slice() else {
+            return Err(SqlError::syntax("subquery must return only one column"));
+        };
+        let spec = item.typed.spec;
+        Ok(Typed {
+            expr: asked.expr(Question::Value),
+            spec,
+        })
+    }
+
+    /// Whether a query has rows.
+    pub(super) fn exists(&mut self, query: &Query, negated: bool) -> Result<Typed, SqlError> {
+        let asked = self.planned(query)?;
+        Ok(boolean(asked.expr(Question::Exists), negated))
+    }
+
+    /// Whether a value, or a row of them, is one of a query's.
+    pub(super) fn in_query(
+        &mut self,
+        tree: &Tree,
+        query: &Query,
+        negated: bool,
+    ) -> Result<Typed, SqlError> {
+        let expr = self.compared(tree, Comparison::Equal, query, false)?;
+        Ok(boolean(expr, negated))
+    }
+
+    /// How a value compares with any of a query's, or with all.
+    pub(super) fn quantified(
+        &mut self,
+        left: &Tree,
+        operator: &BinaryOperator,
+        right: &Tree,
+        is_all: bool,
+    ) -> Result<Typed, SqlError> {
+        let comparison = match operator {
+            BinaryOperator::Eq => Comparison::Equal,
+            BinaryOperator::NotEq => Comparison::Unequal,
+            BinaryOperator::Lt => Comparison::Less,
+            BinaryOperator::LtEq => Comparison::LessOrEqual,
+            BinaryOperator::Gt => Comparison::Greater,
+            BinaryOperator::GtEq => Comparison::GreaterOrEqual,
+            other => {
+                return Err(SqlError::unsupported(format!(
+                    "the operator {other} is not supported with ANY or ALL"
+                )));
+            }
+        };
+        let Tree::Subquery(query) = right else {
+            let negated = match (comparison, is_all) {
+                (Comparison::Equal, false) => false,
+                (Comparison::Unequal, true) => true,
+                _ => {
+                    return Err(SqlError::unsupported(
+                        "of an array = ANY and <> ALL are supported only",
+                    ));
+                }
+            };
+            return self.in_array(left, right, negated);
+        };
+        match (comparison, is_all) {
+            // Different from all is equal to none.
+            (Comparison::Unequal, true) => self.in_query(left, query, true),
+            _ => Ok(boolean(
+                self.compared(left, comparison, query, is_all)?,
+                false,
+            )),
+        }
+    }
+
+    /// Whether a value is an element of an array.
+    fn in_array(&mut self, left: &Tree, array: &Tree, negated: bool) -> Result<Typed, SqlError> {
+        let value = self.compile(left)?;
+        let mut array = self.compile(array)?;
+        if array.kind() == SqlType::Unknown {
+            let spec = TypeSpec::plain(value.kind().array());
+            let expr = self.coerce(array, spec, Coercion::Implicit)?;
+            array = Typed { expr, spec };
+        }
+        let Some(element) = array.kind().element() else {
+            return Err(SqlError::new(
+                code::DATATYPE_MISMATCH,
+                "op ANY/ALL (array) requires array on right side",
+            ));
+        };
+        let of_array = Typed::new(Expr::Literal(Value::Null), element);
+        let (value, _) = self.comparable(value, of_array, "=")?;
+        let kind = Expr::Literal(Value::Int(element.oid().into()));
+        let call = Expr::Call(Function::InArray, vec![value, array.expr, kind]);
+        Ok(boolean(call, negated))
+    }
+
+    /// `ARRAY[…]`.
+    pub(super) fn array(&mut self, trees: &[Tree]) -> Result<Typed, SqlError> {
+        let mut parts = Vec::with_capacity(trees.len());
+        for tree in trees {
+            parts.push(self.compile(tree)?);
+        }
+        let (mut parts, spec) = self.unified(parts, "ARRAY")?;
+        let kind = Expr::Literal(Value::Int(spec.kind.oid().into()));
+        parts.insert(0, kind);
+        let array = spec.kind.array();
+        Ok(Typed::new(Expr::Call(Function::ArrayMake, parts), array))
+    }
+
+    /// `ARRAY(SELECT …)`.
+    pub(super) fn array_of(&mut self, query: &Query) -> Result<Typed, SqlError> {
+        let asked = self.planned(query)?;
+        let [item] = asked.draft.items.as_slice() else {
+            return Err(SqlError::syntax("subquery must return only one column"));
+        };
+        let kind = item.typed.kind();
+        Ok(Typed::new(asked.expr(Question::Array(kind)), kind.array()))
+    }
+
+    /// An element of an array.
+    pub(super) fn element(&mut self, root: &Tree, chain: &[AccessExpr]) -> Result<Typed, SqlError> {
+        let array = self.compile(root)?;
+        let (Some(element), [AccessExpr::Subscript(Subscript::Index { index })]) =
+            (array.kind().element(), chain)
+        else {
+            return Err(SqlError::unsupported(
+                "subscripts are supported of arrays only, with one number",
+            ));
+        };
+        let number = self.compile(index)?;
+        let spec = TypeSpec::plain(SqlType::Int4);
+        let number = self.coerce(number, spec, Coercion::Assignment)?;
+        let kind = Expr::Literal(Value::Int(element.oid().into()));
+        let parts = vec![array.expr, number, kind];
+        Ok(Typed::new(Expr::Call(Function::ElementAt, parts), element))
+    }
+
+    fn compared(
+        &mut self,
+        tree: &Tree,
+        comparison: Comparison,
+        query: &Query,
+        is_all: bool,
+    ) -> Result<Expr, SqlError> {
+        let trees = match tree {
+            Tree::Tuple(trees) => trees.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let mut values = Vec::with_capacity(trees.len());
+        for tree in trees {
+            values.push(self.compile(tree)?);
+        }
+        let asked = self.planned(query)?;
+        let width = asked.draft.items.len();
+        if width != values.len() {
+            return Err(SqlError::syntax(match width < values.len() {
+                true => "subquery has too few columns",
+                false => "subquery has too many columns",
+            }));
+        }
+        if values.len() > 1 && (comparison != Comparison::Equal || is_all) {
+            return Err(SqlError::unsupported(
+                "rows are compared with those of a query by IN, = ANY and <> ALL only",
+            ));
+        }
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        for (place, value) in values.into_iter().enumerate() {
+            let of_row = Typed {
+                expr: Expr::Column(place),
+                spec: asked.draft.items[place].typed.spec,
+            };
+            let (one, other) = self.comparable(value, of_row, comparison.symbol())?;
+            left.push(one);
+            right.push(other);
+        }
+        Ok(asked.expr(Question::Compared(Box::new(Compared {
+            comparison,
+            is_all,
+            left,
+            right,
+        }))))
+    }
+
+    /// Plans a query inside of the one that is compiled.
+    fn planned(&mut self, query: &Query) -> Result<Asked, SqlError> {
+        let refused =
+            |place: &str| SqlError::unsupported(format!("subqueries are not supported {place}"));
+        let Some(nested) = self.nested.as_mut().filter(|_| !self.is_trying) else {
+            return Err(refused("here"));
+        };
+        if let Some(place) = nested.queries.refused {
+            return Err(refused(place));
+        }
+        let mut planning = Planning {
+            source: nested.source,
+            parameters: &mut *self.parameters,
+            queries: std::mem::take(nested.queries),
+        };
+        let scope = Arc::new(self.scope.clone());
+        let planned = planning.inside(scope, |planning| {
+            let mut draft = draft_query(planning, query)?;
+            draft.decide(planning)?;
+            Ok(draft)
+        });
+        let number = planning.queries.next_number();
+        *nested.queries = planning.queries;
+        let (draft, columns) = planned?;
+        let mut arguments = Vec::with_capacity(columns.len());
+        for column in columns {
+            arguments.push(self.argument(column)?);
+        }
+        Ok(Asked {
+            draft,
+            arguments,
+            number,
+        })
+    }
+
+    /// What a subquery asks for, as an expression over the row in which it stands.
+    fn argument(&mut self, column: OuterColumn) -> Result<Expr, SqlError> {
+        let Some(nested) = self.nested.as_mut() else {
+            return Ok(column.expr);
+        };
+        if column.level != nested.queries.outer.len() {
+            return Ok(nested.queries.ask(column));
+        }
+        let typed = Typed {
+            expr: column.expr,
+            spec: column.spec,
+        };
+        match &self.grouping {
+            None => Ok(typed.expr),
+            Some(grouping) => match grouping.key(&typed) {
+                Some(key) => Ok(key.expr),
+                None => Err(SqlError::new(
+                    code::GROUPING,
+                    "subquery uses ungrouped column from outer query",
+                )),
+            },
+        }
+    }
+}
+
+impl Asked {
+    fn expr(self, question: Question) -> Expr {
+        let mut draft = self.draft;
+        if question == Question::Exists
+            && !draft.is_distinct
+            && draft.distinct_on.is_empty()
+            && draft.grouping.is_none()
+        {
+            // What the rows are is not asked for, nor in which order.
+            draft.items.clear();
+            draft.sort.clear();
+        }
+        Expr::Subquery(Box::new(Subquery {
+            question,
+            plan: Arc::new(draft.finish()),
+            arguments: self.arguments,
+            number: self.number,
+        }))
+    }
+}

@@ -1,0 +1,107 @@
+//! Functions that give rows, in the list of `SELECT`: `unnest` and `generate_subscripts`. The query gives the arrays; for
+//! each of its rows there are as many as its longest array has elements, and nulls where another one ends before.
+//!
+//! Source: PostgreSQL's documentation, 38.5.9 (SQL functions returning sets), as of version 10.
+
+use super::from::FromTable;
+use super::output::name_of_function;
+use super::planning::Planning;
+use super::query::with_tail;
+use super::select::{Draft, SelectPlan, draft_plain};
+use super::tail::Tail;
+use crate::error::SqlError;
+use crate::expression::{Environment, Expr, Values, arrays};
+use crate::source::{EachRow, Source};
+use crate::types::SqlType;
+use sardonyx::schema::Value;
+use sqlparser::ast::{Expr as Tree, Select, SelectItem};
+
+/// A query some of whose columns are arrays whose elements become rows.
+#[derive(Debug)]
+pub(crate) struct Expansion {
+    pub plan: SelectPlan,
+    /// Of each column the type of its elements, if it is one of those.
+    elements: Vec<Option<SqlType>>,
+}
+
+/// Whether a function that gives rows stands in the list.
+pub(crate) fn has_rows(select: &Select) -> bool {
+    let gives_rows = |tree: &Tree| {
+        let name = name_of_function(tree);
+        name.is_some_and(|name| matches!(&*name, "unnest" | "generate_subscripts"))
+    };
+    select.projection.iter().any(|item| match item {
+        SelectItem::UnnamedExpr(tree) | SelectItem::ExprWithAlias { expr: tree, .. } => {
+            gives_rows(tree)
+        }
+        _ => false,
+    })
+}
+
+/// Drafts a query with such functions.
+///
+/// # Errors
+/// What is wrong with it; `0A000` with `DISTINCT`.
+pub(crate) fn draft_expanded(
+    planning: &mut Planning<'_>,
+    select: &Select,
+    tail: &Tail<'_>,
+) -> Result<Draft, SqlError> {
+    if select.distinct.is_some() {
+        return Err(SqlError::unsupported(
+            "DISTINCT with a function that gives rows is not supported",
+        ));
+    }
+    let mut draft = draft_plain(planning, select, &Tail::default())?;
+    draft.decide(planning)?;
+    let mut elements = Vec::with_capacity(draft.items.len());
+    let mut columns = Vec::with_capacity(draft.items.len());
+    for item in &draft.items {
+        let gives_rows =
+            matches!(&item.typed.expr, Expr::Call(function, _) if function.gives_rows());
+        elements.push(gives_rows.then_some(item.typed.kind()));
+        columns.push((item.name.clone(), item.typed.spec));
+    }
+    let table = draft.table.clone();
+    let plan = draft.finish();
+    let expansion = FromTable::Expanded(Box::new(Expansion { plan, elements }));
+    let draft = Draft::of_rows(expansion, &table, columns);
+    with_tail(planning, draft, tail)
+}
+
+impl Expansion {
+    /// Calls `each` with the rows.
+    ///
+    /// # Errors
+    /// What `each` returns; what cannot be read or computed.
+    pub fn walk(
+        &self,
+        source: &Source<'_>,
+        with: &Environment<'_>,
+        each: EachRow<'_>,
+    ) -> Result<(), SqlError> {
+        self.plan.rows(source, with, u64::MAX, &mut |row| {
+            let mut lists = Vec::with_capacity(row.len());
+            for (value, element) in row.iter().zip(&self.elements) {
+                lists.push(match (value, element) {
+                    (Value::Text(array), Some(kind)) => Some(arrays::values(array, *kind)?),
+                    (_, Some(_)) => Some(Vec::new()),
+                    (_, None) => None,
+                });
+            }
+            let longest = lists.iter().flatten().map(Vec::len).max().unwrap_or(0);
+            let mut expanded = row.clone();
+            for at in 0..longest {
+                for (value, list) in expanded.iter_mut().zip(&lists) {
+                    if let Some(list) = list {
+                        *value = list.get(at).cloned().unwrap_or(Value::Null);
+                    }
+                }
+                if !each(&Values(&expanded))? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    }
+}

@@ -1,0 +1,605 @@
+//! `FROM`, compiled: tables, queries, series, and how they are joined, with the scope of their columns. The places of
+//! columns are those in the row of all that `FROM` has.
+
+use super::expansion::Expansion;
+use super::join::{FromJoin, FromNode, JoinKind};
+use super::planning::{NamedKind, NamedQuery, Planning, SharedQuery};
+use super::query::draft_query;
+use super::select::{Draft, scope_of};
+use super::set_operation::SetOperations;
+use crate::error::{SqlError, code};
+use crate::expression::cast::Coercion;
+use crate::expression::{Comparison, Expr, Scope, ScopeColumn, ScopeTable, Typed};
+use crate::names::{name_of, parts_of, qualified};
+use crate::relation::Relation;
+use crate::types::{SqlType, TypeSpec};
+use crate::virtual_tables::{VirtualTable, virtual_table};
+use sardonyx::schema::Value;
+use sqlparser::ast::{
+    self, Expr as Tree, FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, Query,
+    TableAlias, TableFactor, TableWithJoins,
+};
+use std::sync::Arc;
+
+/// The most tables that are joined.
+const TABLES_MAX: usize = 32;
+
+/// What stands in `FROM`, before the ways to its rows are chosen.
+#[derive(Debug)]
+pub(crate) enum FromTable {
+    Relation(Box<Relation>),
+    Virtual(VirtualTable),
+    Derived(Box<Draft>),
+    /// A query, with what it asks for of the rows before it.
+    Lateral(Box<Draft>, Vec<Expr>),
+    Shared(Arc<SharedQuery>),
+    Series(Series),
+    Rows(Vec<Vec<Expr>>),
+    Sets(Box<SetOperations>),
+    Expanded(Box<Expansion>),
+}
+
+/// Rows of one value each that a function gives.
+#[derive(Clone, Debug)]
+pub(crate) enum Series {
+    /// `generate_series`: whole numbers from one to another, by steps.
+    Numbers { from: Expr, to: Expr, step: Expr },
+    /// `unnest`: the elements of an array, and their type.
+    Elements(Expr, SqlType),
+}
+
+impl Series {
+    /// The expressions over the rows before it.
+    pub fn parts(&self) -> Vec<&Expr> {
+        match self {
+            Series::Numbers { from, to, step } => vec![from, to, step],
+            Series::Elements(array, _) => vec![array],
+        }
+    }
+}
+
+/// Compiles `FROM`.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn plan_from(
+    planning: &mut Planning<'_>,
+    from: &[TableWithJoins],
+) -> Result<(Option<FromNode>, Scope), SqlError> {
+    let mut scope = Scope::default();
+    let mut node: Option<FromNode> = None;
+    for item in from {
+        let start = node.as_ref().map_or(0, |node| node.places().end);
+        let (next, own) = with_joins(planning, &[&scope], item, start)?;
+        append(&mut scope, own)?;
+        node = Some(match node {
+            None => next,
+            Some(before) => FromNode::Join(Box::new(FromJoin {
+                left: before,
+                right: next,
+                kind: JoinKind::Inner,
+                on: None,
+            })),
+        });
+    }
+    Ok((node, scope))
+}
+
+/// Puts the tables of one scope behind those of another.
+fn append(scope: &mut Scope, more: Scope) -> Result<(), SqlError> {
+    for table in more.tables {
+        let alias = &table.alias;
+        let is_there = scope.tables.iter().any(|there| there.alias == *alias);
+        if is_there && !alias.is_empty() {
+            return Err(SqlError::new(
+                "42712",
+                format!("table name \"{alias}\" specified more than once"),
+            ));
+        }
+        scope.tables.push(table);
+        if scope.tables.len() > 2 * TABLES_MAX {
+            return Err(SqlError::unsupported(format!(
+                "at most {TABLES_MAX} tables are joined"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A table with what is joined to it. `around` are the scopes that a lateral query sees besides.
+fn with_joins(
+    planning: &mut Planning<'_>,
+    around: &[&Scope],
+    item: &TableWithJoins,
+    start: usize,
+) -> Result<(FromNode, Scope), SqlError> {
+    let (mut node, mut scope) = factor(planning, around, &item.relation, start)?;
+    for join in &item.joins {
+        let start = node.places().end;
+        let visible = [around, &[&scope]].concat();
+        let (right, right_scope) = factor(planning, &visible, &join.relation, start)?;
+        (node, scope) = joined(
+            planning,
+            (node, scope),
+            (right, right_scope),
+            &join.join_operator,
+        )?;
+    }
+    Ok((node, scope))
+}
+
+type Planned = (FromNode, Scope);
+
+fn joined(
+    planning: &mut Planning<'_>,
+    (left, mut scope): Planned,
+    (right, right_scope): Planned,
+    operator: &JoinOperator,
+) -> Result<Planned, SqlError> {
+    let (kind, constraint) = match operator {
+        JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => {
+            (JoinKind::Inner, constraint)
+        }
+        JoinOperator::CrossJoin(constraint) => (JoinKind::Inner, constraint),
+        JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => {
+            (JoinKind::Left, constraint)
+        }
+        JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint) => {
+            (JoinKind::Right, constraint)
+        }
+        JoinOperator::FullOuter(constraint) => (JoinKind::Full, constraint),
+        _ => return Err(SqlError::unsupported("this kind of join is not supported")),
+    };
+    if right.is_lateral() && matches!(kind, JoinKind::Right | JoinKind::Full) {
+        return Err(SqlError::new(
+            code::INVALID_COLUMN_REFERENCE,
+            "invalid reference to FROM-clause entry: the combining JOIN type must be INNER or LEFT for a LATERAL reference",
+        ));
+    }
+    let names = match constraint {
+        JoinConstraint::Using(names) => {
+            let mut words = Vec::with_capacity(names.len());
+            for name in names {
+                words.push(parts_of(name)?.pop().unwrap_or_default());
+            }
+            words
+        }
+        JoinConstraint::Natural => {
+            let others: Vec<&str> = right_scope.all().map(|column| &*column.name).collect();
+            let shared = scope.all().filter(|column| others.contains(&&*column.name));
+            shared.map(|column| column.name.clone()).collect()
+        }
+        JoinConstraint::UsingAlias(..) => {
+            return Err(SqlError::unsupported("USING with a name is not supported"));
+        }
+        JoinConstraint::On(_) | JoinConstraint::None => Vec::new(),
+    };
+    let mut on = Vec::new();
+    let mut merged = Vec::with_capacity(names.len());
+    let mut right_scope = right_scope;
+    for name in &names {
+        let (equal, column) = merge(planning, &mut scope, &mut right_scope, name, kind)?;
+        on.push(equal);
+        merged.push(column);
+    }
+    append(&mut scope, right_scope)?;
+    if !merged.is_empty() {
+        let table = ScopeTable {
+            alias: String::new(),
+            columns: merged,
+            is_aside: false,
+            key: Vec::new(),
+        };
+        scope.tables.insert(0, table);
+    }
+    if let JoinConstraint::On(tree) = constraint {
+        on.push(planning.compiler(&scope).condition(tree, "JOIN/ON")?);
+    }
+    let on = match on.len() {
+        0 | 1 => on.pop(),
+        _ => Some(Expr::And(on)),
+    };
+    let node = FromNode::Join(Box::new(FromJoin {
+        left,
+        right,
+        kind,
+        on,
+    }));
+    Ok((node, scope))
+}
+
+/// Makes one column of two of a name. Returns that they are equal, and the column.
+fn merge(
+    planning: &mut Planning<'_>,
+    left: &mut Scope,
+    right: &mut Scope,
+    name: &str,
+    kind: JoinKind,
+) -> Result<(Expr, ScopeColumn), SqlError> {
+    let mut found = Vec::with_capacity(2);
+    for (scope, side) in [(&*left, "left"), (&*right, "right")] {
+        let column = scope.find(None, name).map_err(|error| match error.code {
+            code::UNKNOWN_COLUMN => SqlError::new(
+                code::UNKNOWN_COLUMN,
+                format!(
+                    "column \"{name}\" specified in USING clause does not exist in {side} table"
+                ),
+            ),
+            _ => error,
+        })?;
+        found.push((
+            Typed {
+                expr: column.expr(),
+                spec: column.spec,
+            },
+            column.origin,
+        ));
+    }
+    let none = Scope::default();
+    let mut compiler = planning.compiler(&none);
+    let both: Vec<Typed> = found.iter().map(|(typed, _)| typed.clone()).collect();
+    let (mut unified, spec) = compiler.unified(both.clone(), "JOIN/USING")?;
+    let [one, other]: [Typed; 2] = match both.try_into() {
+        Ok(both) => both,
+        Err(_) => return Err(SqlError::unknown_column(name)),
+    };
+    let sides = compiler.comparable(one, other, "=")?;
+    let equal = Expr::Compare(Comparison::Equal, Box::new(sides));
+    let (right_expr, left_expr) = (unified.pop(), unified.pop());
+    let (Some(left_expr), Some(right_expr)) = (left_expr, right_expr) else {
+        return Err(SqlError::unknown_column(name));
+    };
+    let (expr, origin) = match kind {
+        JoinKind::Inner | JoinKind::Left => (left_expr, found[0].1),
+        JoinKind::Right => (right_expr, found[1].1),
+        JoinKind::Full => (Expr::Coalesce(vec![left_expr, right_expr]), None),
+    };
+    for scope in [left, right] {
+        let columns = scope.tables.iter_mut().flat_map(|table| &mut table.columns);
+        columns
+            .filter(|column| column.name == name)
+            .for_each(|column| column.is_hidden = true);
+    }
+    let column = ScopeColumn {
+        origin,
+        merged: Some(expr),
+        ..ScopeColumn::new(name, spec, usize::MAX)
+    };
+    Ok((equal, column))
+}
+
+/// One thing of `FROM`.
+fn factor(
+    planning: &mut Planning<'_>,
+    around: &[&Scope],
+    factor: &TableFactor,
+    start: usize,
+) -> Result<Planned, SqlError> {
+    match factor {
+        TableFactor::Table {
+            name,
+            alias,
+            args: None,
+            with_ordinality: false,
+            sample: None,
+            ..
+        } => named_table(planning, name, alias.as_ref(), start),
+        TableFactor::Table {
+            name,
+            alias,
+            args: Some(_),
+            with_ordinality,
+            ..
+        } if qualified(name)?.1 == "pg_partition_ancestors" => {
+            no_ancestors(alias.as_ref(), *with_ordinality, start)
+        }
+        TableFactor::Table {
+            name,
+            alias,
+            args: Some(arguments),
+            with_ordinality: false,
+            ..
+        } => function(
+            planning,
+            around,
+            name,
+            &arguments.args,
+            alias.as_ref(),
+            start,
+        ),
+        TableFactor::Function {
+            name,
+            alias,
+            args,
+            with_ordinality: false,
+            ..
+        } => function(planning, around, name, args, alias.as_ref(), start),
+        TableFactor::Derived {
+            lateral,
+            subquery,
+            alias,
+            sample: None,
+        } => match lateral {
+            false => derived(planning, subquery, alias.as_ref(), start),
+            true => lateral_query(planning, around, subquery, alias.as_ref(), start),
+        },
+        TableFactor::NestedJoin {
+            table_with_joins,
+            alias: None,
+        } => {
+            planning.enter()?;
+            let nested = with_joins(planning, around, table_with_joins, start);
+            planning.leave();
+            nested
+        }
+        _ => Err(SqlError::unsupported(
+            "this is not supported in FROM: only tables, queries, joins and generate_series",
+        )),
+    }
+}
+
+/// Gives columns the names of an alias, and their places in the row.
+fn placed(mut of: ScopeTable, alias: Option<&TableAlias>, start: usize) -> Result<Scope, SqlError> {
+    let renamed = alias.map_or(&[][..], |alias| &alias.columns);
+    if renamed.len() > of.columns.len() {
+        return Err(SqlError::new(
+            code::INVALID_COLUMN_REFERENCE,
+            format!(
+                "table \"{}\" has {} columns available but {} columns specified",
+                of.alias,
+                of.columns.len(),
+                renamed.len()
+            ),
+        ));
+    }
+    of.columns
+        .iter_mut()
+        .for_each(|column| column.place += start);
+    of.key.iter_mut().for_each(|place| *place += start);
+    for (column, renamed) in of.columns.iter_mut().zip(renamed) {
+        column.name = name_of(&renamed.name);
+    }
+    Ok(Scope { tables: vec![of] })
+}
+
+/// A table, a query of `WITH`, or one of the catalogue's tables.
+///
+/// # Errors
+/// `42P01` if there is none.
+pub(crate) fn named_table(
+    planning: &mut Planning<'_>,
+    name: &ast::ObjectName,
+    alias: Option<&TableAlias>,
+    start: usize,
+) -> Result<Planned, SqlError> {
+    let (schema, plain) = qualified(name)?;
+    let alias_name = alias.map_or_else(|| plain.clone(), |alias| name_of(&alias.name));
+    let named = planning.queries.named.iter().rev();
+    let named = named
+        .cloned()
+        .find(|named| schema.is_none() && named.name == plain);
+    if let Some(named) = named {
+        return named_query(planning, &named, &alias_name, alias, start);
+    }
+    let (table, of, width) = match virtual_table(schema.as_deref(), &plain) {
+        Some(found) if schema.is_some() || planning.source.table_named(&plain).is_none() => {
+            let of = found.scope(&alias_name);
+            (FromTable::Virtual(found), of, found.columns.len())
+        }
+        _ => {
+            let relation = planning.relation(name)?;
+            let of = scope_of(&relation, &alias_name);
+            let width = relation.schema.columns.len();
+            (FromTable::Relation(Box::new(relation)), of, width)
+        }
+    };
+    let node = FromNode::Leaf(table, start..start + width);
+    Ok((node, placed(of, alias, start)?))
+}
+
+fn named_query(
+    planning: &mut Planning<'_>,
+    named: &Arc<NamedQuery>,
+    alias_name: &str,
+    alias: Option<&TableAlias>,
+    start: usize,
+) -> Result<Planned, SqlError> {
+    let (table, columns) = match &named.kind {
+        NamedKind::Shared(shared) => {
+            let columns = shared.plan.output.columns.iter();
+            let columns = columns.map(|column| (column.name.clone(), column.spec));
+            (FromTable::Shared(shared.clone()), columns.collect())
+        }
+        NamedKind::Inlined(query) => {
+            // It sees what is seen where it stands.
+            let later = planning.queries.named.split_off(named.named);
+            let inner = planning.queries.outer.split_off(named.outer);
+            let drafted = draft_query(planning, query);
+            planning.queries.named.extend(later);
+            planning.queries.outer.extend(inner);
+            let mut draft = drafted?;
+            draft.decide(planning)?;
+            let columns = columns_of(&draft);
+            (FromTable::Derived(Box::new(draft)), columns)
+        }
+    };
+    let of = scope_of_columns(alias_name, columns);
+    let places = start..start + of.columns.len();
+    let mut scope = placed(of, Some(&named.alias), start)?;
+    // What the alias at this place says goes last.
+    if let Some(of) = scope.tables.pop() {
+        scope = placed(of, alias, 0)?;
+    }
+    Ok((FromNode::Leaf(table, places), scope))
+}
+
+fn columns_of(draft: &Draft) -> Vec<(String, TypeSpec)> {
+    let items = draft.items.iter();
+    let columns = items.map(|item| (item.name.clone(), item.typed.spec));
+    columns.collect()
+}
+
+fn scope_of_columns(alias: &str, columns: Vec<(String, TypeSpec)>) -> ScopeTable {
+    let columns = columns.into_iter().enumerate();
+    let columns = columns.map(|(place, (name, spec))| ScopeColumn::new(&name, spec, place));
+    ScopeTable {
+        alias: alias.to_string(),
+        columns: columns.collect(),
+        is_aside: false,
+        key: Vec::new(),
+    }
+}
+
+fn derived(
+    planning: &mut Planning<'_>,
+    query: &Query,
+    alias: Option<&TableAlias>,
+    start: usize,
+) -> Result<Planned, SqlError> {
+    let mut draft = draft_query(planning, query)?;
+    draft.decide(planning)?;
+    let name = alias.map_or_else(String::new, |alias| name_of(&alias.name));
+    let of = scope_of_columns(&name, columns_of(&draft));
+    let places = start..start + of.columns.len();
+    let node = FromNode::Leaf(FromTable::Derived(Box::new(draft)), places);
+    Ok((node, placed(of, alias, start)?))
+}
+
+fn lateral_query(
+    planning: &mut Planning<'_>,
+    around: &[&Scope],
+    query: &Query,
+    alias: Option<&TableAlias>,
+    start: usize,
+) -> Result<Planned, SqlError> {
+    let visible = together(around);
+    let (mut draft, asked) =
+        planning.inside(Arc::new(visible), |planning| draft_query(planning, query))?;
+    draft.decide(planning)?;
+    let here = planning.queries.outer.len();
+    let arguments = asked.into_iter().map(|column| match column.level == here {
+        true => column.expr,
+        false => planning.queries.ask(column),
+    });
+    let arguments: Vec<Expr> = arguments.collect();
+    let name = alias.map_or_else(String::new, |alias| name_of(&alias.name));
+    let of = scope_of_columns(&name, columns_of(&draft));
+    let places = start..start + of.columns.len();
+    let node = FromNode::Leaf(FromTable::Lateral(Box::new(draft), arguments), places);
+    Ok((node, placed(of, alias, start)?))
+}
+
+fn together(around: &[&Scope]) -> Scope {
+    let tables = around.iter().flat_map(|scope| scope.tables.iter().cloned());
+    Scope {
+        tables: tables.collect(),
+    }
+}
+
+/// `generate_series` and `unnest`, the only functions that give rows.
+fn function(
+    planning: &mut Planning<'_>,
+    around: &[&Scope],
+    name: &ast::ObjectName,
+    arguments: &[FunctionArg],
+    alias: Option<&TableAlias>,
+    start: usize,
+) -> Result<Planned, SqlError> {
+    let (_, plain) = qualified(name)?;
+    if let ("unnest", [FunctionArg::Unnamed(FunctionArgExpr::Expr(tree))]) = (&*plain, arguments) {
+        return unnest(planning, around, tree, alias, start);
+    }
+    if plain != "generate_series" || !(2..=3).contains(&arguments.len()) {
+        return Err(SqlError::unsupported(format!(
+            "the function {plain} is not supported in FROM"
+        )));
+    }
+    let visible = together(around);
+    let mut compiler = planning.compiler(&visible);
+    let mut compiled = Vec::with_capacity(3);
+    for argument in arguments {
+        let FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) = argument else {
+            return Err(SqlError::unsupported(format!(
+                "the argument {argument} is not supported"
+            )));
+        };
+        compiled.push(compiler.compile(tree)?);
+    }
+    let is_wide = |typed: &Typed| typed.kind() == SqlType::Int8;
+    let kind = match compiled.iter().any(is_wide) {
+        true => SqlType::Int8,
+        false => SqlType::Int4,
+    };
+    let mut parts = Vec::with_capacity(3);
+    for typed in compiled {
+        if !typed.kind().is_integer() && typed.kind() != SqlType::Unknown {
+            return Err(SqlError::unsupported(format!(
+                "generate_series of {} is not supported: of whole numbers only",
+                typed.kind().name()
+            )));
+        }
+        parts.push(compiler.coerce(typed, TypeSpec::plain(kind), Coercion::Implicit)?);
+    }
+    let mut parts = parts.into_iter();
+    let one = || Expr::Literal(Value::Int(1));
+    let mut next = || parts.next().unwrap_or_else(one);
+    let series = Series::Numbers {
+        from: next(),
+        to: next(),
+        step: next(),
+    };
+    let table = alias.map_or(plain, |alias| name_of(&alias.name));
+    series_node(series, kind, table, alias, start)
+}
+
+/// `pg_partition_ancestors`: no table has any.
+fn no_ancestors(
+    alias: Option<&TableAlias>,
+    with_ordinality: bool,
+    start: usize,
+) -> Result<Planned, SqlError> {
+    let mut columns = vec![("relid".to_string(), TypeSpec::plain(SqlType::Regclass))];
+    if with_ordinality {
+        columns.push(("ordinality".to_string(), TypeSpec::plain(SqlType::Int8)));
+    }
+    let name = alias.map_or("pg_partition_ancestors".into(), |alias| {
+        name_of(&alias.name)
+    });
+    let of = scope_of_columns(&name, columns);
+    let places = start..start + of.columns.len();
+    let node = FromNode::Leaf(FromTable::Rows(Vec::new()), places);
+    Ok((node, placed(of, alias, start)?))
+}
+
+fn unnest(
+    planning: &mut Planning<'_>,
+    around: &[&Scope],
+    tree: &Tree,
+    alias: Option<&TableAlias>,
+    start: usize,
+) -> Result<Planned, SqlError> {
+    let visible = together(around);
+    let array = planning.compiler(&visible).compile(tree)?;
+    let Some(element) = array.kind().element() else {
+        return Err(SqlError::new(
+            code::UNKNOWN_FUNCTION,
+            format!("function unnest({}) does not exist", array.kind().name()),
+        ));
+    };
+    let table = alias.map_or_else(|| "unnest".to_string(), |alias| name_of(&alias.name));
+    let series = Series::Elements(array.expr, element);
+    series_node(series, element, table, alias, start)
+}
+
+fn series_node(
+    series: Series,
+    kind: SqlType,
+    table: String,
+    alias: Option<&TableAlias>,
+    start: usize,
+) -> Result<Planned, SqlError> {
+    // The column of a function has its table's name.
+    let of = scope_of_columns(&table, vec![(table.clone(), TypeSpec::plain(kind))]);
+    let node = FromNode::Leaf(FromTable::Series(series), start..start + 1);
+    Ok((node, placed(of, alias, start)?))
+}

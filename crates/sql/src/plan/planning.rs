@@ -1,0 +1,223 @@
+//! What is known while a statement is planned: the state of the tables, the parameters, and the queries around the one
+//! that is being planned.
+//!
+//! A subquery is planned with the scopes of the queries around it. A column that it asks for of one of them becomes
+//! [`Expr::Outer`], as if it were a parameter: the query keeps a list of those ([`OuterColumn`]), and whoever runs it
+//! gives their values. So one query knows nothing of the rows of another, and an equality with an outer column finds a
+//! key or an index as one with a parameter does.
+
+use super::select::SelectPlan;
+use crate::error::{SqlError, code};
+use crate::expression::{Compiler, Expr, Parameters, Scope};
+use crate::relation::Relation;
+use crate::source::Source;
+use crate::types::TypeSpec;
+use sardonyx::schema::Schema;
+use sqlparser::ast;
+use std::sync::Arc;
+
+/// How deep queries may be nested: each is planned and run on the stack of the one around it.
+const NESTING_MAX: usize = 24;
+/// The most queries of a statement, those counted again that are planned at each place that names them.
+const QUERIES_MAX: usize = 2_000;
+
+/// What is being planned, and what it needs to know.
+#[derive(Debug)]
+pub(crate) struct Planning<'a> {
+    pub source: Source<'a>,
+    pub parameters: &'a mut Parameters,
+    pub queries: Queries,
+}
+
+/// The queries around the one that is being planned, and what is counted over all of them.
+#[derive(Debug, Default)]
+pub(crate) struct Queries {
+    /// The tables that the plan uses.
+    pub tables: Vec<(u16, Arc<Schema>)>,
+    /// The queries that `WITH` named, the innermost last.
+    pub named: Vec<Arc<NamedQuery>>,
+    /// The scopes of the queries around this one, the innermost last.
+    pub outer: Vec<Arc<Scope>>,
+    /// What this query asks for of them: the numbers of [`Expr::Outer`].
+    pub asked: Vec<OuterColumn>,
+    /// How many subqueries there are so far.
+    pub subqueries: usize,
+    /// Why there can be none here.
+    pub refused: Option<&'static str>,
+    depth: usize,
+    count: usize,
+}
+
+/// A value that a query asks for of a row of a query around it.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct OuterColumn {
+    /// Which of the queries around it, from the outermost.
+    pub level: usize,
+    /// Over the rows of that one.
+    pub expr: Expr,
+    pub spec: TypeSpec,
+}
+
+/// A query that `WITH` names.
+#[derive(Debug)]
+pub(crate) struct NamedQuery {
+    pub name: String,
+    pub alias: ast::TableAlias,
+    pub kind: NamedKind,
+    /// How many queries were named, and how many were around it, where it stands.
+    pub named: usize,
+    pub outer: usize,
+}
+
+/// How a query that is named is run.
+#[derive(Debug)]
+pub(crate) enum NamedKind {
+    /// Once for the statement, and its rows are kept.
+    Shared(Arc<SharedQuery>),
+    /// Planned at each place that names it.
+    Inlined(Box<ast::Query>),
+}
+
+/// A query whose rows are kept, with its number in the statement.
+#[derive(Debug)]
+pub(crate) struct SharedQuery {
+    pub number: usize,
+    pub name: String,
+    pub plan: SelectPlan,
+}
+
+impl<'a> Planning<'a> {
+    pub fn new(source: Source<'a>, parameters: &'a mut Parameters) -> Planning<'a> {
+        Planning {
+            source,
+            parameters,
+            queries: Queries::default(),
+        }
+    }
+
+    /// A compiler of expressions over a scope, which may have subqueries.
+    pub fn compiler<'b>(&'b mut self, scope: &'b Scope) -> Compiler<'b> {
+        Compiler::new(scope, self.parameters).nested(self.source, &mut self.queries)
+    }
+
+    /// Plans something in which no subquery may stand.
+    ///
+    /// # Errors
+    /// Those of `plan`; `0A000` for a subquery.
+    pub fn without_subqueries<R>(
+        &mut self,
+        why: &'static str,
+        plan: impl FnOnce(&mut Planning<'a>) -> Result<R, SqlError>,
+    ) -> Result<R, SqlError> {
+        self.queries.refused = Some(why);
+        let planned = plan(self);
+        self.queries.refused = None;
+        planned
+    }
+
+    /// The table of a name in a statement.
+    ///
+    /// # Errors
+    /// `42P01` if there is none.
+    pub fn relation(&mut self, name: &ast::ObjectName) -> Result<Relation, SqlError> {
+        let name = crate::names::of_public(name)?;
+        let relation = Relation::named(&self.source, &name)?;
+        let table = (relation.number, relation.schema.clone());
+        self.queries.tables.push(table);
+        Ok(relation)
+    }
+
+    /// Counts a query, and goes one deeper.
+    ///
+    /// # Errors
+    /// `54001` if there are too many, or too deep.
+    pub fn enter(&mut self) -> Result<(), SqlError> {
+        let queries = &mut self.queries;
+        queries.count += 1;
+        queries.depth += 1;
+        if queries.depth > NESTING_MAX {
+            return Err(SqlError::new(
+                code::TOO_COMPLEX,
+                format!("queries may be nested {NESTING_MAX} deep"),
+            ));
+        }
+        if queries.count > QUERIES_MAX {
+            return Err(SqlError::new(
+                code::TOO_COMPLEX,
+                format!("a statement has at most {QUERIES_MAX} queries"),
+            )
+            .hint("A query that WITH names and that asks for columns around it counts at each place that names it."));
+        }
+        Ok(())
+    }
+
+    /// Goes back from what was entered.
+    pub fn leave(&mut self) {
+        self.queries.depth -= 1;
+    }
+
+    /// Plans a query inside of another one, whose rows it may ask for. Returns what it asks for, too.
+    ///
+    /// # Errors
+    /// Those of `plan`.
+    pub fn inside<R>(
+        &mut self,
+        scope: Arc<Scope>,
+        plan: impl FnOnce(&mut Planning<'a>) -> Result<R, SqlError>,
+    ) -> Result<(R, Vec<OuterColumn>), SqlError> {
+        self.queries.outer.push(scope);
+        let own = std::mem::take(&mut self.queries.asked);
+        let planned = plan(self);
+        let asked = std::mem::replace(&mut self.queries.asked, own);
+        self.queries.outer.pop();
+        Ok((planned?, asked))
+    }
+}
+
+impl Queries {
+    /// A number that no other query of the statement has.
+    pub fn next_number(&mut self) -> usize {
+        self.subqueries += 1;
+        self.subqueries
+    }
+
+    /// What this query asks for, by its number.
+    pub fn ask(&mut self, column: OuterColumn) -> Expr {
+        let found = self.asked.iter().position(|there| *there == column);
+        Expr::Outer(found.unwrap_or_else(|| {
+            self.asked.push(column);
+            self.asked.len() - 1
+        }))
+    }
+
+    /// The column of a name of the queries around this one, the innermost that has it.
+    ///
+    /// # Errors
+    /// `42702` if one has several.
+    pub fn outer_column(
+        &mut self,
+        table: Option<&str>,
+        name: &str,
+    ) -> Result<Option<(Expr, TypeSpec)>, SqlError> {
+        for level in (0..self.outer.len()).rev() {
+            match self.outer[level].find(table, name) {
+                Ok(column) => {
+                    let (expr, spec) = (column.expr(), column.spec);
+                    let asked = self.ask(OuterColumn { level, expr, spec });
+                    return Ok(Some((asked, spec)));
+                }
+                Err(error) if is_missing(&error, table) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether a name is not there at all, so that it may be one of a query around.
+pub(crate) fn is_missing(error: &SqlError, table: Option<&str>) -> bool {
+    match table {
+        Some(_) => error.code == code::UNKNOWN_TABLE,
+        None => error.code == code::UNKNOWN_COLUMN,
+    }
+}

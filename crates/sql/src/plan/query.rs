@@ -1,0 +1,181 @@
+//! Queries, compiled: `SELECT`, `VALUES`, `TABLE`, what combines them, and `WITH` before them.
+
+use super::from::FromTable;
+use super::planning::{NamedKind, NamedQuery, Planning, SharedQuery};
+use super::select::{Draft, SelectPlan, draft_select};
+use super::set_operation::draft_sets;
+use super::tail::{Tail, limits, output_order};
+use crate::error::SqlError;
+use crate::expression::{Expr, Scope, Typed};
+use crate::names::name_of;
+use sqlparser::ast::{self, Query, SetExpr};
+use std::sync::Arc;
+
+/// Compiles a query.
+///
+/// # Errors
+/// What is wrong with it; `0A000` for what another planner may know.
+pub(crate) fn plan_query(
+    planning: &mut Planning<'_>,
+    query: &Query,
+) -> Result<SelectPlan, SqlError> {
+    let mut draft = draft_query(planning, query)?;
+    draft.decide(planning)?;
+    Ok(draft.finish())
+}
+
+/// Drafts a query.
+///
+/// # Errors
+/// Those of [`plan_query`].
+pub(crate) fn draft_query(planning: &mut Planning<'_>, query: &Query) -> Result<Draft, SqlError> {
+    let tail = Tail::of(query)?;
+    let named = planning.queries.named.len();
+    planning.enter()?;
+    if let Some(with) = &query.with {
+        name_queries(planning, with)?;
+    }
+    let draft = draft_body(planning, &query.body, &tail)?;
+    planning.leave();
+    planning.queries.named.truncate(named);
+    Ok(draft)
+}
+
+/// Drafts what a query is of, with what stands behind it.
+///
+/// # Errors
+/// Those of [`plan_query`].
+pub(crate) fn draft_body(
+    planning: &mut Planning<'_>,
+    body: &SetExpr,
+    tail: &Tail<'_>,
+) -> Result<Draft, SqlError> {
+    match body {
+        SetExpr::Select(select) => draft_select(planning, select, tail),
+        SetExpr::Values(values) => {
+            let draft = draft_values(planning, values)?;
+            with_tail(planning, draft, tail)
+        }
+        SetExpr::Query(inner) if tail.is_empty() => draft_query(planning, inner),
+        SetExpr::Query(inner) => {
+            let mut draft = draft_query(planning, inner)?;
+            draft.decide(planning)?;
+            with_tail(planning, around(draft), tail)
+        }
+        SetExpr::SetOperation { .. } => {
+            let draft = draft_sets(planning, body)?;
+            with_tail(planning, draft, tail)
+        }
+        SetExpr::Table(table) => {
+            let draft = draft_table(planning, table)?;
+            with_tail(planning, draft, tail)
+        }
+        _ => Err(SqlError::unsupported(
+            "statements that write are not supported inside of queries",
+        )),
+    }
+}
+
+/// A draft of all rows of another one.
+pub(crate) fn around(draft: Draft) -> Draft {
+    let columns = draft.items.iter();
+    let columns = columns.map(|item| (item.name.clone(), item.typed.spec));
+    let columns = columns.collect();
+    let table = draft.table.clone();
+    Draft::of_rows(FromTable::Derived(Box::new(draft)), &table, columns)
+}
+
+/// Adds what stands behind a query to rows that are ordered by their columns only.
+pub(crate) fn with_tail(
+    planning: &mut Planning<'_>,
+    mut draft: Draft,
+    tail: &Tail<'_>,
+) -> Result<Draft, SqlError> {
+    let scope = Scope::default();
+    let mut compiler = planning.compiler(&scope);
+    (draft.limit, draft.offset) = limits(&mut compiler, tail)?;
+    draft.sort = output_order(&draft.items, &tail.order)?;
+    Ok(draft)
+}
+
+fn draft_values(planning: &mut Planning<'_>, values: &ast::Values) -> Result<Draft, SqlError> {
+    let before = planning.queries.subqueries;
+    let scope = Scope::default();
+    let mut compiler = planning.compiler(&scope);
+    let width = values.rows.first().map_or(0, |row| row.len());
+    let mut columns: Vec<Vec<Typed>> = vec![Vec::new(); width];
+    for row in &values.rows {
+        if row.len() != width {
+            return Err(SqlError::syntax("VALUES lists must all be the same length"));
+        }
+        for (column, tree) in columns.iter_mut().zip(row.iter()) {
+            column.push(compiler.compile(tree)?);
+        }
+    }
+    let mut rows: Vec<Vec<Expr>> = vec![Vec::with_capacity(width); values.rows.len()];
+    let mut named = Vec::with_capacity(width);
+    for (place, column) in columns.into_iter().enumerate() {
+        let (expressions, spec) = compiler.unified(column, "VALUES")?;
+        for (row, expression) in rows.iter_mut().zip(expressions) {
+            row.push(expression);
+        }
+        named.push((format!("column{}", place + 1), spec));
+    }
+    let mut draft = Draft::of_rows(FromTable::Rows(rows), "*VALUES*", named);
+    draft.has_subqueries = planning.queries.subqueries > before;
+    Ok(draft)
+}
+
+fn draft_table(planning: &mut Planning<'_>, table: &ast::Table) -> Result<Draft, SqlError> {
+    let words = [&table.schema_name, &table.table_name];
+    let words = words.into_iter().flatten().cloned().collect::<Vec<_>>();
+    let name = ast::ObjectName::from(words);
+    let (node, scope) = super::from::named_table(planning, &name, None, 0)?;
+    let items = scope.all().map(|column| super::output::Item {
+        typed: Typed {
+            expr: column.expr(),
+            spec: column.spec,
+        },
+        name: column.name.clone(),
+        origin: column.origin,
+    });
+    Ok(Draft {
+        items: items.collect(),
+        from: Some(node),
+        ..Draft::of_rows(FromTable::Rows(Vec::new()), &name.to_string(), Vec::new())
+    })
+}
+
+/// Plans the queries that `WITH` names: each may name those before it.
+fn name_queries(planning: &mut Planning<'_>, with: &ast::With) -> Result<(), SqlError> {
+    if with.recursive {
+        return Err(SqlError::unsupported("WITH RECURSIVE is not supported"));
+    }
+    for named in &with.cte_tables {
+        let name = name_of(&named.alias.name);
+        let own = std::mem::take(&mut planning.queries.asked);
+        let drafted = draft_query(planning, &named.query);
+        let asked = std::mem::replace(&mut planning.queries.asked, own);
+        let mut draft = drafted?;
+        draft.decide(planning)?;
+        let wants_kept = named.materialized == Some(ast::CteAsMaterialized::Materialized);
+        let kind = match !asked.is_empty() || (draft.is_simple() && !wants_kept) {
+            true => NamedKind::Inlined(named.query.clone()),
+            false => NamedKind::Shared(Arc::new(SharedQuery {
+                number: planning.queries.next_number(),
+                name: name.clone(),
+                plan: draft.finish(),
+            })),
+        };
+        let queries = &mut planning.queries;
+        let (before, outer) = (queries.named.len(), queries.outer.len());
+        queries.named.push(Arc::new(NamedQuery {
+            name,
+            alias: named.alias.clone(),
+            kind,
+            named: before,
+            outer,
+        }));
+    }
+    Ok(())
+}

@@ -1,0 +1,227 @@
+//! `UNION`, `INTERSECT` and `EXCEPT`, compiled and run: the rows of queries put together, in the order in which they stand.
+//! A long chain of them is a list here, as long as the text is, and goes no deeper.
+//!
+//! Source: SQL:2016, part 2, 7.17. Nulls are the same here, as in `DISTINCT`.
+
+use super::from::FromTable;
+use super::planning::Planning;
+use super::query::draft_body;
+use super::select::{Draft, SelectPlan};
+use super::select_run::Memory;
+use super::tail::Tail;
+use crate::aggregate::key_of;
+use crate::error::SqlError;
+use crate::expression::{Environment, Scope, Values};
+use crate::source::{EachRow, Source};
+use sardonyx::schema::Value;
+use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier};
+use std::collections::{HashMap, HashSet};
+
+/// The rows of the first query, and what becomes of them with those of each other.
+#[derive(Debug)]
+pub(crate) struct SetOperations {
+    pub first: SelectPlan,
+    pub rest: Vec<(SetOperation, SelectPlan)>,
+}
+
+/// How rows are put together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SetOperation {
+    pub operator: Operator,
+    pub is_all: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Operator {
+    Union,
+    Intersect,
+    Except,
+}
+
+/// Drafts a chain of set operations.
+///
+/// # Errors
+/// What is wrong with its queries; `42601` if they have different numbers of columns, `42804` if their types do not go
+/// together.
+pub(crate) fn draft_sets(planning: &mut Planning<'_>, body: &SetExpr) -> Result<Draft, SqlError> {
+    let before = planning.queries.subqueries;
+    let mut chain = Vec::new();
+    let mut rest = body;
+    while let SetExpr::SetOperation {
+        left,
+        op,
+        set_quantifier,
+        right,
+    } = rest
+    {
+        chain.push((operation(*op, *set_quantifier)?, &**right));
+        rest = left;
+    }
+    let mut drafts = vec![draft_branch(planning, rest)?];
+    let mut operations = Vec::with_capacity(chain.len());
+    for (operation, branch) in chain.into_iter().rev() {
+        drafts.push(draft_branch(planning, branch)?);
+        operations.push(operation);
+    }
+    let width = drafts[0].items.len();
+    if let Some(at) = drafts.iter().position(|draft| draft.items.len() != width) {
+        let word = match operations[at - 1].operator {
+            Operator::Union => "UNION",
+            Operator::Intersect => "INTERSECT",
+            Operator::Except => "EXCEPT",
+        };
+        return Err(SqlError::syntax(format!(
+            "each {word} query must have the same number of columns"
+        )));
+    }
+    let scope = Scope::default();
+    let mut columns = Vec::with_capacity(width);
+    for place in 0..width {
+        let mut compiler = planning.compiler(&scope);
+        let typed = drafts.iter().map(|draft| draft.items[place].typed.clone());
+        let (expressions, spec) = compiler.unified(typed.collect(), "UNION")?;
+        for (draft, expr) in drafts.iter_mut().zip(expressions) {
+            let item = &mut draft.items[place];
+            item.typed.expr = expr;
+            item.typed.spec = spec;
+        }
+        columns.push((drafts[0].items[place].name.clone(), spec));
+    }
+    let mut plans = drafts.into_iter().map(Draft::finish);
+    let Some(first) = plans.next() else {
+        return Err(SqlError::syntax("a query is expected"));
+    };
+    let sets = SetOperations {
+        first,
+        rest: operations.into_iter().zip(plans).collect(),
+    };
+    let mut draft = Draft::of_rows(FromTable::Sets(Box::new(sets)), "*SELECT*", columns);
+    draft.has_subqueries = planning.queries.subqueries > before;
+    Ok(draft)
+}
+
+/// One of the queries. What is sorted by its columns, or told apart by them, is that before they get other types.
+fn draft_branch(planning: &mut Planning<'_>, body: &SetExpr) -> Result<Draft, SqlError> {
+    planning.enter()?;
+    let mut draft = draft_body(planning, body, &Tail::default())?;
+    planning.leave();
+    if draft.is_distinct || !draft.distinct_on.is_empty() {
+        draft.decide(planning)?;
+        draft = super::query::around(draft);
+    }
+    Ok(draft)
+}
+
+fn operation(operator: SetOperator, quantifier: SetQuantifier) -> Result<SetOperation, SqlError> {
+    let is_all = match quantifier {
+        SetQuantifier::All => true,
+        SetQuantifier::Distinct | SetQuantifier::None => false,
+        _ => {
+            return Err(SqlError::unsupported(
+                "set operations by name are not supported",
+            ));
+        }
+    };
+    let operator = match operator {
+        SetOperator::Union => Operator::Union,
+        SetOperator::Intersect => Operator::Intersect,
+        SetOperator::Except | SetOperator::Minus => Operator::Except,
+    };
+    Ok(SetOperation { operator, is_all })
+}
+
+/// Rows, each with the key that it is told apart by.
+type Keyed = Vec<(Vec<u8>, Vec<Value>)>;
+
+impl SetOperations {
+    /// Whether rows are only put one behind the other.
+    pub fn is_append(&self) -> bool {
+        let mut operations = self.rest.iter().map(|(operation, _)| operation);
+        operations.all(|of| of.operator == Operator::Union && of.is_all)
+    }
+
+    /// Calls `each` with the rows.
+    ///
+    /// # Errors
+    /// What `each` returns; what cannot be read or computed; `53200` if rows take too much memory.
+    pub fn walk(
+        &self,
+        source: &Source<'_>,
+        with: &Environment<'_>,
+        each: EachRow<'_>,
+    ) -> Result<(), SqlError> {
+        if self.is_append() {
+            let plans = [&self.first].into_iter();
+            let mut more = true;
+            for plan in plans.chain(self.rest.iter().map(|(_, plan)| plan)) {
+                plan.rows(source, with, u64::MAX, &mut |row| {
+                    more = each(&Values(row))?;
+                    Ok(more)
+                })?;
+                if !more {
+                    break;
+                }
+            }
+            return Ok(());
+        }
+        let mut memory = Memory::of(with);
+        let mut rows = keyed(&self.first, source, with, &mut memory)?;
+        for (operation, plan) in &self.rest {
+            let others = keyed(plan, source, with, &mut memory)?;
+            rows = operation.together(rows, others);
+        }
+        for (_, row) in &rows {
+            if !each(&Values(row))? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn keyed(
+    plan: &SelectPlan,
+    source: &Source<'_>,
+    with: &Environment<'_>,
+    memory: &mut Memory<'_>,
+) -> Result<Keyed, SqlError> {
+    let mut rows = Keyed::new();
+    plan.rows(source, with, u64::MAX, &mut |row| {
+        let mut key = Vec::new();
+        row.iter()
+            .for_each(|value| key_of(value.as_ref(), &mut key));
+        memory.take(row)?;
+        memory.take_bytes(key.len() + 2 * size_of::<Vec<u8>>())?;
+        rows.push((key, std::mem::take(row)));
+        Ok(true)
+    })?;
+    Ok(rows)
+}
+
+impl SetOperation {
+    fn together(self, mut rows: Keyed, mut others: Keyed) -> Keyed {
+        if self.operator == Operator::Union {
+            rows.append(&mut others);
+        } else {
+            let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
+            for (key, _) in others {
+                *counts.entry(key).or_default() += 1;
+            }
+            let is_kept_where_found = self.operator == Operator::Intersect;
+            rows.retain(|(key, _)| match counts.get_mut(key) {
+                Some(count) if self.is_all && *count > 0 => {
+                    // Each takes one of the other side's with it.
+                    *count -= 1;
+                    is_kept_where_found
+                }
+                Some(0) | None => !is_kept_where_found,
+                Some(_) => is_kept_where_found,
+            });
+        }
+        if !self.is_all {
+            let mut seen = HashSet::new();
+            rows.retain(|(key, _)| seen.insert(key.clone()));
+        }
+        rows
+    }
+}

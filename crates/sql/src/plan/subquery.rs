@@ -1,0 +1,376 @@
+//! Subqueries in expressions, run: a value, whether there are rows, how a value compares with those of the rows.
+//!
+//! A subquery is asked with values ([`Subquery::arguments`]): of the row in which it stands, or of rows around that.
+//! Its answer is kept with them, and computed again only when they change: one that asks for nothing is computed once
+//! for a statement. Answers, and the rows of queries that `WITH` names, are counted against the statement's bound on
+//! memory.
+//!
+//! Source: SQL:2016, part 2, 7.19 (table value constructors and subqueries), 8.9 (quantified comparisons).
+
+use super::planning::SharedQuery;
+use super::select::SelectPlan;
+use super::select_run::{Memory, Table};
+use crate::aggregate::equality_key;
+use crate::error::{SqlError, code};
+use crate::expression::arrays::array_of;
+use crate::expression::{Comparison, Environment, Expr, InputRow, Values, are_same};
+use crate::source::Source;
+use crate::types::SqlType;
+use sardonyx::schema::{Value, ValueRef};
+use sardonyx_table::condition::compare;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A subquery in an expression.
+#[derive(Clone, Debug)]
+pub(crate) struct Subquery {
+    pub question: Question,
+    pub plan: Arc<SelectPlan>,
+    /// What it asks for of the row in which it stands.
+    pub arguments: Vec<Expr>,
+    /// Its number in the statement.
+    pub number: usize,
+}
+
+/// What is asked of its rows.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Question {
+    /// The value of the only row; null if there is none.
+    Value,
+    /// Whether there are any.
+    Exists,
+    /// An array of the values of all rows, of this type.
+    Array(SqlType),
+    Compared(Box<Compared>),
+}
+
+/// How values compare with those of the rows: with any of them, or with all.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Compared {
+    pub comparison: Comparison,
+    pub is_all: bool,
+    pub left: Vec<Expr>,
+    /// Over the rows of the subquery.
+    pub right: Vec<Expr>,
+}
+
+impl PartialEq for Subquery {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+            && self.arguments == other.arguments
+            && self.question == other.question
+    }
+}
+
+/// A state of the tables with what was computed of it for a statement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading<'a> {
+    pub source: Source<'a>,
+    pub kept: &'a Kept,
+}
+
+/// What is kept of subqueries while a statement runs.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// The bytes that rows take.
+    pub bytes: Cell<usize>,
+    answers: RefCell<HashMap<usize, Asked>>,
+    tables: RefCell<HashMap<usize, Rc<Table>>>,
+}
+
+/// An answer with what it was asked with.
+type Asked = (Vec<Value>, Rc<Answer>);
+
+#[derive(Debug)]
+enum Answer {
+    Value(Value),
+    Rows(Found),
+}
+
+/// The values of the rows that others are compared with.
+#[derive(Debug, Default)]
+struct Found {
+    count: usize,
+    /// Those without nulls, where equality is asked for.
+    keys: HashSet<Vec<u8>>,
+    has_null: bool,
+    /// All, where keys do not do.
+    values: Vec<Value>,
+    bytes: usize,
+}
+
+impl Subquery {
+    /// The expressions over the row in which it stands.
+    pub fn parts(&self) -> impl Iterator<Item = &Expr> {
+        let left = match &self.question {
+            Question::Compared(compared) => compared.left.as_slice(),
+            _ => &[],
+        };
+        left.iter().chain(&self.arguments)
+    }
+
+    /// The same, to change them.
+    pub fn parts_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let left = match &mut self.question {
+            Question::Compared(compared) => compared.left.as_mut_slice(),
+            _ => &mut [],
+        };
+        left.iter_mut().chain(&mut self.arguments)
+    }
+
+    /// Its value for a row.
+    ///
+    /// # Errors
+    /// What cannot be computed; `21000` if a value is asked for and there are several rows.
+    pub fn value(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<Value, SqlError> {
+        let reading = with.reading.ok_or_else(|| {
+            SqlError::unsupported("a subquery is not supported here: no table is read")
+        })?;
+        let mut arguments = Vec::with_capacity(self.arguments.len());
+        for argument in &self.arguments {
+            arguments.push(argument.evaluate(row, with)?.into_value());
+        }
+        let answer = match reading.kept.answer(self.number, &arguments) {
+            Some(answer) => answer,
+            None => {
+                let inside = Environment {
+                    outer: &arguments,
+                    ..*with
+                };
+                let answer = Rc::new(self.answer(reading, &inside)?);
+                reading.kept.keep(self.number, arguments, answer.clone())?;
+                answer
+            }
+        };
+        match (&*answer, &self.question) {
+            (Answer::Value(value), _) => Ok(value.clone()),
+            (Answer::Rows(found), Question::Compared(compared)) => {
+                let mut left = Vec::with_capacity(compared.left.len());
+                for part in &compared.left {
+                    left.push(part.evaluate(row, with)?.into_value());
+                }
+                Ok(compared
+                    .truth(&left, found)
+                    .map_or(Value::Null, Value::Bool))
+            }
+            (Answer::Rows(found), _) => Ok(Value::Bool(found.count > 0)),
+        }
+    }
+
+    fn answer(&self, reading: Reading<'_>, with: &Environment<'_>) -> Result<Answer, SqlError> {
+        let source = &reading.source;
+        match &self.question {
+            Question::Value => {
+                let mut value = None;
+                self.plan.rows(source, with, 2, &mut |row| {
+                    if value.is_some() {
+                        return Err(SqlError::new(
+                            code::CARDINALITY_VIOLATION,
+                            "more than one row returned by a subquery used as an expression",
+                        ));
+                    }
+                    value = Some(row.pop().unwrap_or(Value::Null));
+                    Ok(true)
+                })?;
+                Ok(Answer::Value(value.unwrap_or(Value::Null)))
+            }
+            Question::Exists => {
+                let mut any = false;
+                self.plan.rows(source, with, 1, &mut |_| {
+                    any = true;
+                    Ok(false)
+                })?;
+                Ok(Answer::Value(Value::Bool(any)))
+            }
+            Question::Array(kind) => {
+                let mut values = Vec::new();
+                let mut memory = Memory::of(with);
+                self.plan.rows(source, with, u64::MAX, &mut |row| {
+                    memory.take(row)?;
+                    values.append(row);
+                    Ok(true)
+                })?;
+                let array = array_of(*kind, values.iter().map(Value::as_ref));
+                Ok(Answer::Value(array))
+            }
+            Question::Compared(compared) => {
+                let mut found = Found::default();
+                let mut memory = Memory::of(with);
+                self.plan.rows(source, with, u64::MAX, &mut |row| {
+                    compared.add(row, with, &mut found, &mut memory)?;
+                    Ok(true)
+                })?;
+                found.bytes = memory.bytes();
+                Ok(Answer::Rows(found))
+            }
+        }
+    }
+}
+
+impl Compared {
+    /// Whether keys of the rows answer it.
+    fn has_keys(&self) -> bool {
+        self.comparison == Comparison::Equal && !self.is_all
+    }
+
+    fn add(
+        &self,
+        row: &[Value],
+        with: &Environment<'_>,
+        found: &mut Found,
+        memory: &mut Memory<'_>,
+    ) -> Result<(), SqlError> {
+        found.count += 1;
+        let mut values = Vec::with_capacity(self.right.len());
+        for part in &self.right {
+            values.push(part.evaluate(&Values(row), with)?.into_value());
+        }
+        let has_null = values.contains(&Value::Null);
+        found.has_null |= has_null;
+        if self.has_keys() && !has_null {
+            let mut key = Vec::new();
+            values
+                .iter()
+                .for_each(|value| equality_key(value.as_ref(), &mut key));
+            if !found.keys.contains(&key) {
+                memory.take_bytes(key.len() + size_of::<Vec<u8>>())?;
+                found.keys.insert(key);
+            } else if values.len() > 1 {
+                return Ok(());
+            }
+        }
+        if !self.has_keys() || values.len() > 1 {
+            memory.take(&values)?;
+            found.values.append(&mut values);
+        }
+        Ok(())
+    }
+
+    /// Whether it is true of values; `None` if it is null.
+    fn truth(&self, left: &[Value], found: &Found) -> Option<bool> {
+        let is_null = left.contains(&Value::Null);
+        if self.has_keys() {
+            if found.count == 0 {
+                return Some(false);
+            }
+            if !is_null {
+                let mut key = Vec::new();
+                left.iter()
+                    .for_each(|value| equality_key(value.as_ref(), &mut key));
+                if found.keys.contains(&key) {
+                    return Some(true);
+                }
+                if !found.has_null {
+                    return Some(false);
+                }
+            }
+            if left.len() == 1 {
+                return None;
+            }
+        }
+        // The first that decides ends it; a null leaves it open.
+        let mut all = Some(self.is_all);
+        for row in found.values.chunks(left.len().max(1)) {
+            match self.compared(left, row) {
+                Some(value) if value != self.is_all => return Some(value),
+                Some(_) => {}
+                None => all = None,
+            }
+        }
+        all
+    }
+
+    /// How two rows compare: by their only values, or whether all are equal.
+    fn compared(&self, left: &[Value], right: &[Value]) -> Option<bool> {
+        if let ([left], [right]) = (left, right) {
+            let order = compare(left.as_ref(), right.as_ref())?;
+            return Some(self.comparison.accepts(order));
+        }
+        let mut equal = Some(true);
+        for (left, right) in left.iter().zip(right) {
+            match compare(left.as_ref(), right.as_ref()) {
+                Some(order) if order.is_ne() => return Some(false),
+                Some(_) => {}
+                None => equal = None,
+            }
+        }
+        equal
+    }
+}
+
+impl Kept {
+    fn answer(&self, number: usize, arguments: &[Value]) -> Option<Rc<Answer>> {
+        let answers = self.answers.borrow();
+        let (asked, answer) = answers.get(&number)?;
+        let mut pairs = asked.iter().zip(arguments);
+        let same = pairs.all(|(before, now)| is_same(before.as_ref(), now.as_ref()));
+        same.then(|| answer.clone())
+    }
+
+    fn keep(
+        &self,
+        number: usize,
+        arguments: Vec<Value>,
+        answer: Rc<Answer>,
+    ) -> Result<(), SqlError> {
+        let bytes_of = |answer: &Answer| match answer {
+            Answer::Value(_) => 0,
+            Answer::Rows(found) => found.bytes,
+        };
+        let more = bytes_of(&answer);
+        let before = self
+            .answers
+            .borrow_mut()
+            .insert(number, (arguments, answer));
+        let less = before.map_or(0, |(_, answer)| bytes_of(&answer));
+        let bytes = (self.bytes.get() + more).saturating_sub(less);
+        self.bytes.set(bytes);
+        super::select_run::check_bytes(bytes)
+    }
+
+    /// The rows of a query that is named, which are computed once.
+    ///
+    /// # Errors
+    /// What cannot be computed; `53200` if they take too much memory.
+    pub fn table(
+        &self,
+        shared: &SharedQuery,
+        source: &Source<'_>,
+        with: &Environment<'_>,
+    ) -> Result<Rc<Table>, SqlError> {
+        if let Some(table) = self.tables.borrow().get(&shared.number) {
+            return Ok(table.clone());
+        }
+        let mut memory = Memory::of(with);
+        let mut table = Table {
+            width: shared.plan.output.width(),
+            ..Table::default()
+        };
+        // It asks for nothing of the rows around it.
+        let alone = Environment {
+            outer: &[],
+            ..*with
+        };
+        shared.plan.rows(source, &alone, u64::MAX, &mut |row| {
+            memory.take(row)?;
+            table.values.append(row);
+            table.rows += 1;
+            Ok(true)
+        })?;
+        self.bytes.set(self.bytes.get() + memory.keep());
+        let table = Rc::new(table);
+        let mut tables = self.tables.borrow_mut();
+        tables.insert(shared.number, table.clone());
+        Ok(table)
+    }
+}
+
+/// Whether two values are the same for whoever is asked with them: with the same digits, too.
+fn is_same(a: ValueRef<'_>, b: ValueRef<'_>) -> bool {
+    match (a, b) {
+        (ValueRef::Decimal(..), _) | (_, ValueRef::Decimal(..)) => a == b,
+        _ => are_same(a, b),
+    }
+}

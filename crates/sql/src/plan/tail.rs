@@ -1,0 +1,212 @@
+//! What stands behind a query: `ORDER BY`, `LIMIT` and `OFFSET`, compiled.
+
+use super::output::Item;
+use super::select::SortKey;
+use crate::error::{SqlError, code};
+use crate::expression::cast::Coercion;
+use crate::expression::{Compiler, Expr};
+use crate::names::name_of;
+use crate::types::{SqlType, TypeSpec};
+use sqlparser::ast::{self, Expr as Tree, LimitClause, OrderByKind, OrderBySort, Query};
+
+/// What stands behind a query.
+#[derive(Debug, Default)]
+pub(crate) struct Tail<'q> {
+    pub order: Vec<&'q ast::OrderByExpr>,
+    pub limit: Option<&'q Tree>,
+    pub offset: Option<&'q Tree>,
+}
+
+impl<'q> Tail<'q> {
+    /// That of a query.
+    ///
+    /// # Errors
+    /// `0A000` for a form that is not supported.
+    pub fn of(query: &'q Query) -> Result<Tail<'q>, SqlError> {
+        tail(query)
+    }
+
+    /// Whether nothing stands there.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty() && self.limit.is_none() && self.offset.is_none()
+    }
+}
+
+fn tail(query: &Query) -> Result<Tail<'_>, SqlError> {
+    let refused = |what| Err(SqlError::unsupported(format!("{what} is not supported")));
+    // Locks are asked for in vain: transactions run one at a time.
+    if query.for_clause.is_some() || !query.pipe_operators.is_empty() {
+        return refused("this kind of query");
+    }
+    let mut order = Vec::new();
+    match query.order_by.as_ref().map(|order| &order.kind) {
+        None => {}
+        Some(OrderByKind::Expressions(list)) => order.extend(list),
+        Some(OrderByKind::All(_)) => return refused("ORDER BY ALL"),
+    }
+    let (mut limit, mut offset) = (None, None);
+    match &query.limit_clause {
+        None => {}
+        Some(LimitClause::LimitOffset {
+            limit: most,
+            offset: skipped,
+            limit_by,
+        }) if limit_by.is_empty() => {
+            limit = most.as_ref();
+            offset = skipped.as_ref().map(|offset| &offset.value);
+        }
+        Some(_) => return refused("this form of LIMIT"),
+    }
+    if let Some(fetch) = &query.fetch {
+        if fetch.percent || fetch.with_ties {
+            return refused("FETCH with PERCENT or TIES");
+        }
+        limit = fetch.quantity.as_ref().or(limit);
+    }
+    Ok(Tail {
+        order,
+        limit,
+        offset,
+    })
+}
+
+/// Compiles `LIMIT` and `OFFSET`.
+///
+/// # Errors
+/// What is wrong with them.
+pub(crate) fn limits(
+    compiler: &mut Compiler<'_>,
+    tail: &Tail<'_>,
+) -> Result<(Option<Expr>, Option<Expr>), SqlError> {
+    let mut whole = |tree: Option<&Tree>| {
+        let Some(tree) = tree else {
+            return Ok(None);
+        };
+        let typed = compiler.compile(tree)?;
+        let to = TypeSpec::plain(SqlType::Int8);
+        let expr = compiler.coerce(typed, to, Coercion::Assignment)?;
+        Ok::<_, SqlError>(Some(expr))
+    };
+    Ok((whole(tail.limit)?, whole(tail.offset)?))
+}
+
+/// Order by columns of the output, by name or number.
+///
+/// # Errors
+/// `0A000` for anything else.
+pub(crate) fn output_order(
+    items: &[Item],
+    order: &[&ast::OrderByExpr],
+) -> Result<Vec<SortKey>, SqlError> {
+    let mut keys = Vec::with_capacity(order.len());
+    for by in order {
+        let place = place_in_output(items, &by.expr)?;
+        let place = place.ok_or_else(|| {
+            SqlError::unsupported("ORDER BY here is supported by the result's columns only")
+        })?;
+        keys.push(sort_key(items[place].typed.expr.clone(), by)?);
+    }
+    Ok(keys)
+}
+
+/// Whether the larger values come first.
+///
+/// # Errors
+/// `0A000` for an operator.
+pub(crate) fn is_descending(by: &ast::OrderByExpr) -> Result<bool, SqlError> {
+    match &by.options.sort {
+        None | Some(OrderBySort::Asc) => Ok(false),
+        Some(OrderBySort::Desc) => Ok(true),
+        Some(OrderBySort::Using(_)) => Err(SqlError::unsupported(
+            "ORDER BY with USING is not supported",
+        )),
+    }
+}
+
+/// A key of an order.
+///
+/// # Errors
+/// `0A000` for an operator.
+pub(crate) fn sort_key(expression: Expr, by: &ast::OrderByExpr) -> Result<SortKey, SqlError> {
+    let descending = is_descending(by)?;
+    Ok(SortKey {
+        expression,
+        descending,
+        nulls_first: by.options.nulls_first.unwrap_or(descending),
+    })
+}
+
+/// The column of the output that `order by` or `group by` names, by name or number.
+fn place_in_output(items: &[Item], tree: &Tree) -> Result<Option<usize>, SqlError> {
+    match tree {
+        Tree::Value(value) => match &value.value {
+            ast::Value::Number(digits, _) => {
+                let number = digits.parse::<usize>().ok();
+                let number = number.filter(|number| (1..=items.len()).contains(number));
+                match number {
+                    Some(number) => Ok(Some(number - 1)),
+                    None => Err(SqlError::new(
+                        code::INVALID_COLUMN_REFERENCE,
+                        format!("position {digits} is not in select list"),
+                    )),
+                }
+            }
+            _ => Ok(None),
+        },
+        Tree::Identifier(name) => {
+            let name = name_of(name);
+            Ok(items.iter().position(|item| item.name == name))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Order by columns of the output, or by expressions over the input.
+///
+/// # Errors
+/// What is wrong with them.
+pub(crate) fn input_order(
+    compiler: &mut Compiler<'_>,
+    items: &[Item],
+    order: &[&ast::OrderByExpr],
+) -> Result<Vec<SortKey>, SqlError> {
+    let mut keys = Vec::with_capacity(order.len());
+    for by in order {
+        let expression = match place_in_output(items, &by.expr)? {
+            Some(place) => items[place].typed.expr.clone(),
+            None => compiler.decided(&by.expr)?.expr,
+        };
+        // Constants order nothing.
+        if !expression.is_constant() {
+            keys.push(sort_key(expression, by)?);
+        }
+    }
+    Ok(keys)
+}
+
+/// Compiles the expressions of `DISTINCT ON`: the first by which rows are ordered, if they are.
+///
+/// # Errors
+/// What is wrong with them; `42P10` if the order does not begin with them.
+pub(crate) fn distinct_on(
+    compiler: &mut Compiler<'_>,
+    items: &[Item],
+    trees: &[Tree],
+    sort: &[SortKey],
+) -> Result<Vec<Expr>, SqlError> {
+    let mut expressions = Vec::with_capacity(trees.len());
+    for tree in trees {
+        expressions.push(match place_in_output(items, tree)? {
+            Some(place) => items[place].typed.expr.clone(),
+            None => compiler.decided(tree)?.expr,
+        });
+    }
+    let mut first = sort.iter().take(expressions.len());
+    if !first.all(|key| expressions.contains(&key.expression)) {
+        return Err(SqlError::new(
+            code::INVALID_COLUMN_REFERENCE,
+            "SELECT DISTINCT ON expressions must match initial ORDER BY expressions",
+        ));
+    }
+    Ok(expressions)
+}

@@ -1,0 +1,318 @@
+//! Constraints, indexes and sequences as the catalogue has them: `pg_constraint`, `pg_sequence`, and their definitions as
+//! SQL.
+
+use super::information_schema::relations;
+use super::pg_catalog::{PUBLIC, SeenIndex, index_oid, oid, seen_indexes, text};
+use super::{VirtualRows, VirtualTable};
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::names::quoted;
+use crate::plan::select::table_oid;
+use crate::relation::{Relation, kind, objects, parsed};
+use crate::sequences::Sequence;
+use crate::source::Source;
+use crate::types::SqlType::{Bool, Int2Array, Int8, Name, Oid, OneChar, Text};
+use sardonyx::schema::{OnDelete, Value};
+
+pub(super) const TABLES: &[VirtualTable] = &[
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_constraint",
+        oid: 2606,
+        columns: &[
+            ("oid", Oid),
+            ("conname", Name),
+            ("connamespace", Oid),
+            ("contype", OneChar),
+            ("condeferrable", Bool),
+            ("condeferred", Bool),
+            ("convalidated", Bool),
+            ("conrelid", Oid),
+            ("contypid", Oid),
+            ("conindid", Oid),
+            ("conparentid", Oid),
+            ("confrelid", Oid),
+            ("confupdtype", OneChar),
+            ("confdeltype", OneChar),
+            ("confmatchtype", OneChar),
+            ("conkey", Int2Array),
+            ("confkey", Int2Array),
+            ("conbin", Text),
+        ],
+        rows: constraints,
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_sequence",
+        oid: 2224,
+        columns: &[
+            ("seqrelid", Oid),
+            ("seqtypid", Oid),
+            ("seqstart", Int8),
+            ("seqincrement", Int8),
+            ("seqmax", Int8),
+            ("seqmin", Int8),
+            ("seqcache", Int8),
+            ("seqcycle", Bool),
+        ],
+        rows: sequences,
+    },
+];
+
+/// A constraint of a table.
+struct Constraint {
+    oid: u32,
+    name: String,
+    /// `p`, `u`, `f`, `c`, as the catalogue has them.
+    letter: &'static str,
+    table: u16,
+    index: u32,
+    referenced: u16,
+    deletes: bool,
+    columns: Vec<usize>,
+    referenced_columns: Vec<usize>,
+    definition: String,
+}
+
+/// The number of a table's constraint.
+fn constraint_oid(table: u16, at: usize) -> u32 {
+    (1 << 26) + u32::from(table) * 512 + at as u32
+}
+
+/// The number of a sequence.
+pub(super) fn sequence_oid(at: usize) -> u32 {
+    (1 << 25) + at as u32
+}
+
+fn names_of(relation: &Relation, columns: &[usize]) -> String {
+    let names = columns.iter().map(|column| {
+        let column = relation.numbered_column(*column);
+        column.map_or_else(String::new, |column| quoted(&column.name))
+    });
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// The columns' numbers as the catalogue counts them, from 1.
+fn numbers_of(relation: &Relation, columns: &[usize]) -> Value {
+    let numbers = columns.iter().map(|column| {
+        let mut columns = relation.columns.iter();
+        let at = columns.position(|there| there.number == *column);
+        Some(at.map_or(0, |at| at + 1).to_string())
+    });
+    Value::Text(crate::expression::arrays::written(numbers))
+}
+
+fn constraints_of(source: &Source<'_>, relation: &Relation) -> Result<Vec<Constraint>, SqlError> {
+    let mut found: Vec<Constraint> = Vec::new();
+    let table = relation.number;
+    let mut add = |mut constraint: Constraint| {
+        constraint.oid = constraint_oid(table, found.len());
+        found.push(constraint);
+    };
+    let plain = |name: &str, letter, definition: String| Constraint {
+        oid: 0,
+        name: name.to_string(),
+        letter,
+        table,
+        index: 0,
+        referenced: 0,
+        deletes: false,
+        columns: Vec::new(),
+        referenced_columns: Vec::new(),
+        definition,
+    };
+    for index in seen_indexes(relation) {
+        let is_unique = relation.notes.constraints.contains(&index.name);
+        let (letter, word) = match (index.primary, is_unique) {
+            (true, _) => ("p", "PRIMARY KEY"),
+            (false, true) => ("u", "UNIQUE"),
+            (false, false) => continue,
+        };
+        let columns: Vec<usize> = index.columns.iter().map(|(column, _)| *column).collect();
+        let definition = format!("{word} ({})", names_of(relation, &columns));
+        add(Constraint {
+            index: index.oid,
+            columns,
+            ..plain(&index.name, letter, definition)
+        });
+    }
+    for key in &relation.schema.foreign_keys {
+        let other = Relation::numbered(source, key.table)?;
+        let deletes = key.on_delete == OnDelete::Cascade;
+        let definition = format!(
+            "FOREIGN KEY ({}) REFERENCES {}({}){}",
+            names_of(relation, &key.columns),
+            quoted(&other.name),
+            names_of(&other, &key.referenced),
+            if deletes { " ON DELETE CASCADE" } else { "" }
+        );
+        let mut indexes = seen_indexes(&other).into_iter();
+        let is_it = |index: &SeenIndex| {
+            let columns = index.columns.iter().map(|(column, _)| column);
+            index.unique && columns.eq(key.referenced.iter())
+        };
+        add(Constraint {
+            index: indexes.find(is_it).map_or(0, |index| index.oid),
+            referenced: key.table,
+            deletes,
+            columns: key.columns.clone(),
+            referenced_columns: key.referenced.clone(),
+            ..plain(&key.name, "f", definition)
+        });
+    }
+    for (name, condition) in &relation.schema.checks {
+        let definition = format!("CHECK (({condition}))");
+        add(plain(name, "c", definition));
+    }
+    Ok(found)
+}
+
+fn constraints(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let mut rows = Vec::new();
+    for relation in relations(source)? {
+        for constraint in constraints_of(source, &relation)? {
+            let is_foreign = constraint.letter == "f";
+            let letter = |letter: &str| text(if is_foreign { letter } else { " " });
+            let other = match is_foreign {
+                true => Some(Relation::numbered(source, constraint.referenced)?),
+                false => None,
+            };
+            rows.push(vec![
+                oid(constraint.oid),
+                text(&constraint.name),
+                oid(PUBLIC),
+                text(constraint.letter),
+                Value::Bool(false),
+                Value::Bool(false),
+                Value::Bool(true),
+                oid(table_oid(constraint.table)),
+                oid(0),
+                oid(constraint.index),
+                oid(0),
+                oid(if is_foreign {
+                    table_oid(constraint.referenced)
+                } else {
+                    0
+                }),
+                letter("a"),
+                letter(if constraint.deletes { "c" } else { "a" }),
+                letter("s"),
+                numbers_of(&relation, &constraint.columns),
+                other.map_or(Value::Null, |other| {
+                    numbers_of(&other, &constraint.referenced_columns)
+                }),
+                match constraint.letter {
+                    "c" => Value::Text(constraint.definition),
+                    _ => Value::Null,
+                },
+            ]);
+        }
+    }
+    Ok(rows)
+}
+
+/// The definition of a constraint by its number; null if there is none.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn constraint_definition(source: &Source<'_>, number: u32) -> Result<Value, SqlError> {
+    for relation in relations(source)? {
+        let constraints = constraints_of(source, &relation)?;
+        let found = constraints.into_iter().find(|there| there.oid == number);
+        if let Some(constraint) = found {
+            return Ok(Value::Text(constraint.definition));
+        }
+    }
+    Ok(Value::Null)
+}
+
+/// How an index is made, as SQL.
+pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
+    let columns = index.columns.iter().map(|(column, descending)| {
+        let name = names_of(relation, &[*column]);
+        if *descending { name + " DESC" } else { name }
+    });
+    let columns = columns.collect::<Vec<_>>().join(", ");
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    format!(
+        "CREATE {unique}INDEX {} ON public.{} USING btree ({columns})",
+        quoted(&index.name),
+        quoted(&relation.name)
+    )
+}
+
+/// How the index of a number is made, or the name of one of its columns, from 1; null if there is none.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn index_definition(
+    source: &Source<'_>,
+    number: u32,
+    column: usize,
+) -> Result<Value, SqlError> {
+    for relation in relations(source)? {
+        if !(index_oid(relation.number, 0)..index_oid(relation.number + 1, 0)).contains(&number) {
+            continue;
+        }
+        let indexes = seen_indexes(&relation);
+        let Some(index) = indexes.iter().find(|index| index.oid == number) else {
+            continue;
+        };
+        return Ok(match column.checked_sub(1) {
+            None => Value::Text(definition_of(&relation, index)),
+            Some(at) => match index.columns.get(at) {
+                Some((column, _)) => Value::Text(names_of(&relation, &[*column])),
+                None => Value::Null,
+            },
+        });
+    }
+    Ok(Value::Null)
+}
+
+/// The sequences' names, in the order of their numbers.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn sequence_names(source: &Source<'_>) -> Result<Vec<(String, u32)>, SqlError> {
+    let objects = objects(source, kind::SEQUENCE)?;
+    let names = objects.into_iter().enumerate();
+    Ok(names
+        .map(|(at, (name, _))| (name, sequence_oid(at)))
+        .collect())
+}
+
+fn sequences(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let mut rows = Vec::new();
+    for (at, (_, body)) in objects(source, kind::SEQUENCE)?.into_iter().enumerate() {
+        let sequence: Sequence = parsed(&body)?;
+        let int = |value: i64| Value::Int(value.into());
+        rows.push(vec![
+            oid(sequence_oid(at)),
+            oid(Int8.oid()),
+            int(sequence.start),
+            int(sequence.increment),
+            int(sequence.maximum),
+            int(sequence.minimum),
+            int(1),
+            Value::Bool(false),
+        ]);
+    }
+    Ok(rows)
+}
+
+/// The sequence that goes with a column; null if none does.
+///
+/// # Errors
+/// `42P01`, `42703` if there is no such column.
+pub(crate) fn serial_sequence(
+    source: &Source<'_>,
+    table: &str,
+    column: &str,
+) -> Result<Value, SqlError> {
+    let name = crate::sequences::name_in(table);
+    let relation = Relation::named(source, &name)?;
+    let sequence = relation.column(column)?.sequence.as_ref();
+    Ok(sequence.map_or(Value::Null, |name| {
+        Value::Text(format!("public.{}", quoted(name)))
+    }))
+}

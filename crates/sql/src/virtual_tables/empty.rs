@@ -1,0 +1,279 @@
+//! Tables of `pg_catalog` for what is not there: they have the columns that clients ask for, and no rows.
+
+use super::{VirtualRows, VirtualTable};
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::source::Source;
+use crate::types::SqlType::{
+    self, Bool, Float4, Int2, Int2Vector, Int4, Name, NameArray, Oid, OidArray, OidVector, OneChar,
+    OneCharArray, Text, TextArray,
+};
+
+fn none(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    Ok(Vec::new())
+}
+
+const fn empty(
+    name: &'static str,
+    oid: u32,
+    columns: &'static [(&'static str, SqlType)],
+) -> VirtualTable {
+    VirtualTable {
+        schema: "pg_catalog",
+        name,
+        oid,
+        columns,
+        rows: none,
+    }
+}
+
+pub(super) const TABLES: &[VirtualTable] = &[
+    empty(
+        "pg_description",
+        2609,
+        &[
+            ("objoid", Oid),
+            ("classoid", Oid),
+            ("objsubid", Int4),
+            ("description", Text),
+        ],
+    ),
+    empty(
+        "pg_shdescription",
+        2396,
+        &[("objoid", Oid), ("classoid", Oid), ("description", Text)],
+    ),
+    empty(
+        "pg_collation",
+        3456,
+        &[
+            ("oid", Oid),
+            ("collname", Name),
+            ("collnamespace", Oid),
+            ("collprovider", OneChar),
+            ("collisdeterministic", Bool),
+        ],
+    ),
+    empty(
+        "pg_policy",
+        3256,
+        &[
+            ("oid", Oid),
+            ("polname", Name),
+            ("polrelid", Oid),
+            ("polcmd", OneChar),
+            ("polpermissive", Bool),
+            ("polroles", OidArray),
+            ("polqual", Text),
+            ("polwithcheck", Text),
+        ],
+    ),
+    empty(
+        "pg_statistic_ext",
+        3381,
+        &[
+            ("oid", Oid),
+            ("stxrelid", Oid),
+            ("stxname", Name),
+            ("stxnamespace", Oid),
+            ("stxowner", Oid),
+            ("stxstattarget", Int4),
+            ("stxkeys", Int2Vector),
+            ("stxkind", OneCharArray),
+        ],
+    ),
+    empty(
+        "pg_publication",
+        6104,
+        &[
+            ("oid", Oid),
+            ("pubname", Name),
+            ("pubowner", Oid),
+            ("puballtables", Bool),
+        ],
+    ),
+    empty(
+        "pg_publication_rel",
+        6106,
+        &[
+            ("oid", Oid),
+            ("prpubid", Oid),
+            ("prrelid", Oid),
+            ("prqual", Text),
+            ("prattrs", Int2Vector),
+        ],
+    ),
+    empty(
+        "pg_publication_namespace",
+        6237,
+        &[("oid", Oid), ("pnpubid", Oid), ("pnnspid", Oid)],
+    ),
+    empty(
+        "pg_inherits",
+        2611,
+        &[
+            ("inhrelid", Oid),
+            ("inhparent", Oid),
+            ("inhseqno", Int4),
+            ("inhdetachpending", Bool),
+        ],
+    ),
+    empty(
+        "pg_enum",
+        3501,
+        &[
+            ("oid", Oid),
+            ("enumtypid", Oid),
+            ("enumsortorder", Float4),
+            ("enumlabel", Name),
+        ],
+    ),
+    empty(
+        "pg_range",
+        3541,
+        &[
+            ("rngtypid", Oid),
+            ("rngsubtype", Oid),
+            ("rngmultitypid", Oid),
+        ],
+    ),
+    empty(
+        "pg_proc",
+        1255,
+        &[
+            ("oid", Oid),
+            ("proname", Name),
+            ("pronamespace", Oid),
+            ("proowner", Oid),
+            ("prolang", Oid),
+            ("prokind", OneChar),
+            ("proretset", Bool),
+            ("provolatile", OneChar),
+            ("prorettype", Oid),
+            ("proargtypes", OidVector),
+            ("proargnames", TextArray),
+            ("prosrc", Text),
+        ],
+    ),
+    empty(
+        "pg_language",
+        2612,
+        &[("oid", Oid), ("lanname", Name), ("lanpltrusted", Bool)],
+    ),
+    empty(
+        "pg_auth_members",
+        1261,
+        &[
+            ("roleid", Oid),
+            ("member", Oid),
+            ("grantor", Oid),
+            ("admin_option", Bool),
+        ],
+    ),
+    empty(
+        "pg_opclass",
+        2616,
+        &[
+            ("oid", Oid),
+            ("opcmethod", Oid),
+            ("opcname", Name),
+            ("opcnamespace", Oid),
+            ("opcintype", Oid),
+            ("opcdefault", Bool),
+        ],
+    ),
+    empty(
+        "pg_trigger",
+        2620,
+        &[
+            ("oid", Oid),
+            ("tgrelid", Oid),
+            ("tgname", Name),
+            ("tgfoid", Oid),
+            ("tgtype", Int2),
+            ("tgenabled", OneChar),
+            ("tgisinternal", Bool),
+            ("tgparentid", Oid),
+            ("tgconstraint", Oid),
+        ],
+    ),
+    empty(
+        "pg_rewrite",
+        2618,
+        &[
+            ("oid", Oid),
+            ("rulename", Name),
+            ("ev_class", Oid),
+            ("ev_type", OneChar),
+            ("ev_enabled", OneChar),
+            ("is_instead", Bool),
+        ],
+    ),
+    empty(
+        "pg_depend",
+        2608,
+        &[
+            ("classid", Oid),
+            ("objid", Oid),
+            ("objsubid", Int4),
+            ("refclassid", Oid),
+            ("refobjid", Oid),
+            ("refobjsubid", Int4),
+            ("deptype", OneChar),
+        ],
+    ),
+    empty(
+        "pg_extension",
+        3079,
+        &[
+            ("oid", Oid),
+            ("extname", Name),
+            ("extnamespace", Oid),
+            ("extversion", Text),
+        ],
+    ),
+    empty(
+        "pg_foreign_table",
+        3118,
+        &[
+            ("ftrelid", Oid),
+            ("ftserver", Oid),
+            ("ftoptions", TextArray),
+        ],
+    ),
+    empty(
+        "pg_foreign_server",
+        1417,
+        &[("oid", Oid), ("srvname", Name), ("srvowner", Oid)],
+    ),
+    empty(
+        "pg_tablespace",
+        1213,
+        &[("oid", Oid), ("spcname", Name), ("spcowner", Oid)],
+    ),
+    empty(
+        "pg_views",
+        12_010,
+        &[
+            ("schemaname", Name),
+            ("viewname", Name),
+            ("viewowner", Name),
+            ("definition", Text),
+        ],
+    ),
+    empty(
+        "pg_matviews",
+        12_011,
+        &[
+            ("schemaname", Name),
+            ("matviewname", Name),
+            ("matviewowner", Name),
+            ("definition", Text),
+        ],
+    ),
+    empty(
+        "pg_group",
+        12_012,
+        &[("groname", Name), ("grosysid", Oid), ("grolist", NameArray)],
+    ),
+];
