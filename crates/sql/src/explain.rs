@@ -28,6 +28,14 @@ fn explained(prepared: &Prepared) -> Result<(&Statement, bool), SqlError> {
     }
 }
 
+/// The plan of the statement that is explained.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn plan_of(prepared: &Prepared, source: &Source<'_>) -> Result<Plan, SqlError> {
+    planned(prepared, source).map(|(plan, _)| plan)
+}
+
 fn planned(prepared: &Prepared, source: &Source<'_>) -> Result<(Plan, Parameters), SqlError> {
     let (statement, _) = explained(prepared)?;
     let mut parameters = Parameters::given(&prepared.known_parameters());
@@ -93,7 +101,8 @@ pub(crate) fn analyze_write(
     Ok(lines)
 }
 
-fn finish(lines: &mut Vec<String>, rows: u64, started: Instant) {
+/// Adds what was found out by running it.
+pub(crate) fn finish(lines: &mut Vec<String>, rows: u64, started: Instant) {
     if let Some(first) = lines.first_mut() {
         first.push_str(&format!(" (actual rows={rows})"));
     }

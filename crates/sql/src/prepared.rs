@@ -81,6 +81,8 @@ pub struct Prepared {
     class: Class,
     declared: Vec<Option<SqlType>>,
     parameters: OnceLock<Vec<SqlType>>,
+    /// The types of parameters as far as the own planner knew the statement.
+    guessed: OnceLock<Vec<SqlType>>,
     columns: OnceLock<Option<Arc<[ResultColumn]>>>,
     copy_columns: OnceLock<usize>,
     plan: Mutex<Option<Arc<Planned>>>,
@@ -123,6 +125,7 @@ impl Prepared {
             class,
             declared: declared.to_vec(),
             parameters: OnceLock::new(),
+            guessed: OnceLock::new(),
             columns: OnceLock::new(),
             copy_columns: OnceLock::new(),
             plan: Mutex::default(),
@@ -161,7 +164,8 @@ impl Prepared {
 
     /// The types of its parameters.
     pub fn parameters(&self) -> &[SqlType] {
-        self.parameters.get().map_or(&[], Vec::as_slice)
+        let known = self.parameters.get().or_else(|| self.guessed.get());
+        known.map_or(&[], Vec::as_slice)
     }
 
     /// The columns of its result; `None` if it has no result, or what it is is not known before it is run.
@@ -326,8 +330,16 @@ impl Prepared {
             None => return Err(SqlError::syntax("there is no statement")),
         };
         let tables = planning.tables;
-        let _ = self.parameters.set(parameters.decided());
-        let _ = self.columns.set(plan.columns().cloned());
+        match &plan {
+            // Who knows it says more.
+            Plan::Elsewhere(_) => {
+                let _ = self.guessed.set(parameters.decided());
+            }
+            _ => {
+                let _ = self.parameters.set(parameters.decided());
+                let _ = self.columns.set(plan.columns().cloned());
+            }
+        }
         Ok(Planned::new(plan, version, tables))
     }
 

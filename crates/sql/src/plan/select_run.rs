@@ -1,6 +1,6 @@
 //! `SELECT` run over a state of the tables.
 
-use super::access::Path;
+use super::access::{Access, Path};
 use super::select::{Input, SelectPlan, SortKey};
 use crate::aggregate::{Accumulator, AggregateKind, Grouping, key_of};
 use crate::error::{SqlError, code};
@@ -77,6 +77,19 @@ impl SelectPlan {
                         && self.sort.is_empty()
                         && self.filter_is_of_range())
             }
+        }
+    }
+
+    /// The tables of a statement that reads them whole, to join or group them; `None` if it does not.
+    pub fn whole_tables(&self) -> Option<Vec<u16>> {
+        let whole = |access: &Access| matches!(access.path, Path::Scan).then_some(access.table);
+        match &self.input {
+            Input::Table(access) if self.grouping.is_some() => Some(vec![whole(access)?]),
+            Input::Join(join) => {
+                let sides = join.sides().into_iter();
+                sides.map(|(access, ..)| access.and_then(whole)).collect()
+            }
+            _ => None,
         }
     }
 

@@ -3,6 +3,7 @@
 //! - [`state`]: where a session stands, and what it remembers of an open transaction;
 //! - [`unit`]: a part of a flight that runs in one serial call;
 //! - [`execute`]: one statement;
+//! - [`analytic`]: statements that another reader reads;
 //! - [`control`]: what begins and ends transactions; [`parameters`]: what a session sets and shows.
 //!
 //! Transactions run one at a time, so an open one must not hold the stage while its client thinks. It is run by replay:
@@ -11,6 +12,7 @@
 //! again first and compares: a difference is `40001`. So what a client was told is what a serial execution at the commit
 //! gives. As long as a transaction has only read, it reads one snapshot, and nothing is run again.
 
+mod analytic;
 mod control;
 mod execute;
 mod parameters;
@@ -31,6 +33,7 @@ use sardonyx::{Durability, Error, Ticket};
 use state::{OpenTransaction, Reading, SessionState, TransactionState};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use unit::{Unit, UnitDone, UnitEnd};
 
 /// What a session begins with.
@@ -64,6 +67,7 @@ pub struct Session {
     database: Arc<Database>,
     state: SessionState,
     access: Access,
+    interrupted: Arc<AtomicBool>,
 }
 
 /// What was sent and is not answered yet: how many steps, without their end.
@@ -85,7 +89,13 @@ impl Session {
             database,
             state,
             access: options.access,
+            interrupted: Arc::default(),
         }
+    }
+
+    /// Long reads look at this, and end with `57014` once it is set.
+    pub fn set_interrupted(&mut self, interrupted: Arc<AtomicBool>) {
+        self.interrupted = interrupted;
     }
 
     /// Where it stands.
@@ -169,7 +179,9 @@ impl Session {
                 let version = database.version();
                 execute::plan_for(prepared, database, version, &Source::Live(*view))
             };
-            return database.tables().read(plan)?;
+            database.tables().read(plan)??;
+            // Not while transactions wait.
+            return analytic::describe(database, &self.state, prepared);
         }
         // Tables are as the transaction makes them.
         let mut unit = Unit::replaying(self.database.clone(), std::mem::take(&mut self.state));
@@ -410,6 +422,14 @@ impl Session {
                 taken
             }
         };
+        let (database, interrupted) = (&self.database, &self.interrupted);
+        let chosen =
+            analytic::choose(database, &self.state, interrupted, step, version, &snapshot)?;
+        if let Some(chosen) = chosen
+            && let Some(complete) = chosen.read().await?
+        {
+            return Ok(complete);
+        }
         execute::read(&self.database, &mut self.state, step, version, &snapshot)
     }
 
