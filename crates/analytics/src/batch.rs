@@ -5,7 +5,7 @@ use crate::types::{DIGITS_MAX, array_type, utc};
 use datafusion::arrow::array::{
     ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Float32Builder,
     Float64Builder, Int16Builder, Int32Builder, Int64Builder, RecordBatch, RecordBatchOptions,
-    StringViewBuilder, Time64MicrosecondBuilder, TimestampMicrosecondBuilder,
+    StringViewBuilder, Time64NanosecondBuilder, TimestampMicrosecondBuilder,
 };
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::error::Result;
@@ -35,7 +35,7 @@ enum Builder {
     Text(StringViewBuilder),
     Bytea(BinaryBuilder),
     Date(Date32Builder),
-    Time(Time64MicrosecondBuilder),
+    Time(Time64NanosecondBuilder),
     Timestamp(TimestampMicrosecondBuilder),
 }
 
@@ -64,7 +64,7 @@ impl Builder {
             DataType::Utf8View => Builder::Text(StringViewBuilder::with_capacity(rows)),
             DataType::Binary => Builder::Bytea(BinaryBuilder::with_capacity(rows, 0)),
             DataType::Date32 => Builder::Date(Date32Builder::with_capacity(rows)),
-            DataType::Time64(_) => Builder::Time(Time64MicrosecondBuilder::with_capacity(rows)),
+            DataType::Time64(_) => Builder::Time(Time64NanosecondBuilder::with_capacity(rows)),
             DataType::Timestamp(_, zone) => {
                 let builder = TimestampMicrosecondBuilder::with_capacity(rows);
                 Builder::Timestamp(match zone {
@@ -108,7 +108,7 @@ impl Builder {
             (Builder::Bytea(to), ValueRef::Null) => to.append_null(),
             (Builder::Date(to), ValueRef::Date(days)) => to.append_value(days),
             (Builder::Date(to), ValueRef::Null) => to.append_null(),
-            (Builder::Time(to), ValueRef::Time(micros)) => to.append_value(micros),
+            (Builder::Time(to), ValueRef::Time(micros)) => to.append_value(micros.saturating_mul(1000)),
             (Builder::Time(to), ValueRef::Null) => to.append_null(),
             (Builder::Timestamp(to), ValueRef::Timestamp(micros)) => to.append_value(micros),
             (Builder::Timestamp(to), ValueRef::Null) => to.append_null(),

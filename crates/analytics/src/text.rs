@@ -478,6 +478,10 @@ fn check_part_named(part: &str) -> Result<(), SqlError> {
 /// Gives names to the columns of a select list, which are all different.
 fn name_items(select: &mut Select) {
     let mut names: HashSet<String> = HashSet::new();
+    let all = |item: &SelectItem| {
+        matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
+    };
+    let has_all = select.projection.iter().any(all);
     for (place, item) in select.projection.iter_mut().enumerate() {
         let (name, is_named) = match item {
             SelectItem::UnnamedExpr(expression) => {
@@ -490,7 +494,9 @@ fn name_items(select: &mut Select) {
             SelectItem::ExprWithAlias { alias, .. } => (name_of(alias), true),
             _ => continue,
         };
-        let is_new = names.insert(name.clone());
+        // Any column is among all of a table.
+        let is_column = matches!(item, SelectItem::UnnamedExpr(_)) && is_named;
+        let is_new = names.insert(name.clone()) && !(has_all && is_column);
         if is_new && is_named {
             continue;
         }

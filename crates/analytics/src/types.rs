@@ -35,7 +35,8 @@ pub fn array_type(spec: TypeSpec) -> DataType {
         },
         SqlType::Bytea => DataType::Binary,
         SqlType::Date => DataType::Date32,
-        SqlType::Time => DataType::Time64(TimeUnit::Microsecond),
+        // As DataFusion has literals and casts.
+        SqlType::Time => DataType::Time64(TimeUnit::Nanosecond),
         SqlType::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
         SqlType::Timestamptz => DataType::Timestamp(TimeUnit::Microsecond, utc()),
         // A UUID's digits are ordered as its bytes are.

@@ -16,7 +16,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// The parameter of a session with which it reads all by the own planner: `SET sardonyx.analytics = off`.
+/// The parameter of a session that says what is read analytically: `off` nothing, `always` all that may be, however
+/// short it is, anything else what is better read so.
 const SETTING: &str = "sardonyx.analytics";
 
 /// A statement that the reader is to read.
@@ -43,9 +44,20 @@ fn query_of(prepared: &Prepared) -> Option<(&Statement, Option<bool>)> {
     }
 }
 
-fn is_off(state: &SessionState) -> bool {
-    let set = state.settings.get(SETTING);
-    set.is_ok_and(|set| ["off", "false", "no", "0"].contains(&set.to_ascii_lowercase().as_str()))
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Off,
+    Usual,
+    Always,
+}
+
+fn mode(state: &SessionState) -> Mode {
+    let set = state.settings.get(SETTING).unwrap_or_default();
+    match set.to_ascii_lowercase().as_str() {
+        "off" | "false" | "no" | "0" => Mode::Off,
+        "always" => Mode::Always,
+        _ => Mode::Usual,
+    }
 }
 
 /// The statement as the reader is to read it; `None` if the own planner reads it.
@@ -68,7 +80,8 @@ pub(super) fn choose(
     else {
         return Ok(None);
     };
-    let Some(reader) = database.analytic_reader().filter(|_| !is_off(state)) else {
+    let mode = mode(state);
+    let Some(reader) = database.analytic_reader().filter(|_| mode != Mode::Off) else {
         return Ok(None);
     };
     let now = super::state::now();
@@ -86,9 +99,11 @@ pub(super) fn choose(
         None => suits(&statement.planned(version, &source)?.plan, &source),
         Some(_) => suits(&explain::plan_of(statement, &source)?, &source),
     };
-    if suits == Suits::Not {
-        return Ok(None);
-    }
+    let suits = match (suits, mode) {
+        (Suits::Not, Mode::Always) => Suits::Better,
+        (Suits::Not, _) => return Ok(None),
+        (suits, _) => suits,
+    };
     Ok(Some(Chosen {
         suits,
         query: AnalyticQuery {
@@ -202,7 +217,7 @@ pub(super) fn describe(
     state: &SessionState,
     prepared: &Prepared,
 ) -> Result<(), SqlError> {
-    let reader = database.analytic_reader().filter(|_| !is_off(state));
+    let reader = database.analytic_reader().filter(|_| mode(state) != Mode::Off);
     let (Some(reader), Some(statement)) = (reader, prepared.statement()) else {
         return Ok(());
     };
