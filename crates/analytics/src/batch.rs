@@ -108,7 +108,9 @@ impl Builder {
             (Builder::Bytea(to), ValueRef::Null) => to.append_null(),
             (Builder::Date(to), ValueRef::Date(days)) => to.append_value(days),
             (Builder::Date(to), ValueRef::Null) => to.append_null(),
-            (Builder::Time(to), ValueRef::Time(micros)) => to.append_value(micros.saturating_mul(1000)),
+            (Builder::Time(to), ValueRef::Time(micros)) => {
+                to.append_value(micros.saturating_mul(1000))
+            }
             (Builder::Time(to), ValueRef::Null) => to.append_null(),
             (Builder::Timestamp(to), ValueRef::Timestamp(micros)) => to.append_value(micros),
             (Builder::Timestamp(to), ValueRef::Null) => to.append_null(),

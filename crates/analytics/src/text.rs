@@ -179,9 +179,7 @@ impl VisitorMut for Rewriter<'_> {
         if !query.locks.is_empty() {
             return self.fail(unsupported("an analytic read locks no rows"));
         }
-        if let SetExpr::Select(select) = &mut *query.body {
-            name_items(select);
-        }
+        name_all(&mut query.body);
         ControlFlow::Continue(())
     }
 
@@ -475,11 +473,26 @@ fn check_part_named(part: &str) -> Result<(), SqlError> {
     }
 }
 
+/// Gives names to the columns of a body's select lists; queries in it are visited themselves.
+fn name_all(body: &mut SetExpr) {
+    match body {
+        SetExpr::Select(select) => name_items(select),
+        SetExpr::SetOperation { left, right, .. } => {
+            name_all(left);
+            name_all(right);
+        }
+        _ => {}
+    }
+}
+
 /// Gives names to the columns of a select list, which are all different.
 fn name_items(select: &mut Select) {
     let mut names: HashSet<String> = HashSet::new();
     let all = |item: &SelectItem| {
-        matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
+        matches!(
+            item,
+            SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)
+        )
     };
     let has_all = select.projection.iter().any(all);
     for (place, item) in select.projection.iter_mut().enumerate() {

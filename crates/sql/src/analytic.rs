@@ -165,13 +165,23 @@ fn is_large(plan: &SelectPlan, source: &Source<'_>) -> bool {
     tables.is_some_and(|tables| tables.iter().map(count).sum::<u64>() >= LARGE_ROWS)
 }
 
+/// Whether a reader may know what the own planner does not: something that is not supported, or a function that is not
+/// there. (An operator that is not there has the same code, and is an error.)
+pub(crate) fn may_know(error: &SqlError) -> bool {
+    match error.code {
+        code::FEATURE_NOT_SUPPORTED => true,
+        code::UNKNOWN_FUNCTION => error.message.starts_with("function "),
+        _ => false,
+    }
+}
+
 /// That a statement for the reader is met where it cannot read, or that there is no reader.
 pub(crate) fn refused(database: &Database, why: &SqlError) -> SqlError {
     if database.analytic_reader().is_none() {
         return why.clone();
     }
     SqlError::new(
-        code::FEATURE_NOT_SUPPORTED,
+        why.code,
         format!(
             "{}, but by an analytic read, which sees a snapshot: not in a transaction that may write, nor in a text with other statements",
             why.message

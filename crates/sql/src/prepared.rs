@@ -361,9 +361,7 @@ pub(crate) fn plan_statement(
     Ok(match statement {
         Statement::Query(query) => match plan_query(planning, query) {
             Ok(plan) => Plan::Select(plan),
-            Err(error) if error.code == crate::error::code::FEATURE_NOT_SUPPORTED => {
-                Plan::Elsewhere(error)
-            }
+            Err(error) if crate::analytic::may_know(&error) => Plan::Elsewhere(error),
             Err(error) => return Err(error),
         },
         Statement::Insert(insert) => Plan::Insert(plan_insert(planning, insert)?),

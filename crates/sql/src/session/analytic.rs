@@ -217,13 +217,23 @@ pub(super) fn describe(
     state: &SessionState,
     prepared: &Prepared,
 ) -> Result<(), SqlError> {
-    let reader = database.analytic_reader().filter(|_| mode(state) != Mode::Off);
-    let (Some(reader), Some(statement)) = (reader, prepared.statement()) else {
+    let (Some(why), Some(statement), None) = (
+        prepared.elsewhere(),
+        prepared.statement(),
+        prepared.columns(),
+    ) else {
         return Ok(());
     };
-    if prepared.elsewhere().is_none() || prepared.columns().is_some() {
-        return Ok(());
-    }
+    let reader = database
+        .analytic_reader()
+        .filter(|_| mode(state) != Mode::Off);
+    let Some(reader) = reader else {
+        // What is not supported is told to who runs it.
+        return match why.code {
+            code::FEATURE_NOT_SUPPORTED => Ok(()),
+            _ => Err(prepared.placed(why)),
+        };
+    };
     let now = super::state::now();
     let described = reader.describe(AnalyticQuery {
         text: statement.to_string(),
@@ -234,6 +244,10 @@ pub(super) fn describe(
         transaction_started: now,
         statement_started: now,
         interrupted: Arc::default(),
+    });
+    let described = described.map_err(|error| match error.code == why.code {
+        true => prepared.placed(why),
+        false => error,
     })?;
     prepared.describe(described.parameters, Some(described.columns));
     Ok(())
