@@ -74,6 +74,11 @@ pub(crate) fn explain(
     with: &Environment<'_>,
 ) -> Result<Vec<String>, SqlError> {
     let (plan, _) = planned(prepared, source)?;
+    if let Plan::Elsewhere(why) = &plan
+        && why.code != crate::error::code::FEATURE_NOT_SUPPORTED
+    {
+        return Err(why.clone());
+    }
     let mut lines = lines(&plan, source);
     if let (Plan::Select(select), true) = (&plan, explained(prepared)?.1) {
         let started = Instant::now();
