@@ -69,10 +69,7 @@ impl DataFusionReader {
             .worker_threads(threads)
             .thread_name("analytic read")
             .thread_stack_size(STACK_BYTES)
-            .on_thread_start(|| {
-                // Where it is not allowed they compete with the others.
-                let _ = rustix::process::nice(NICE);
-            })
+            .on_thread_start(stand_behind)
             .enable_time()
             .build()?;
         let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
@@ -92,7 +89,7 @@ impl DataFusionReader {
     fn planned(&self, query: AnalyticQuery) -> AnalyticFuture<'static, Planned> {
         let (environment, partitions) = (self.environment.clone(), self.partitions);
         let work = async move { plan::plan(&query, &environment, partitions).await };
-        let answer = on_thread(work);
+        let answer = on_thread(Rank::Behind, work);
         Box::pin(async move {
             let answer = answer.map_err(|error| no_thread(&error))?;
             answer.await.map_err(|_| gave_up())?
@@ -109,8 +106,23 @@ impl Drop for DataFusionReader {
     }
 }
 
+/// Where a thread stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rank {
+    /// Beside all others.
+    Equal,
+    /// Behind them.
+    Behind,
+}
+
+/// Has this thread stand behind all others. Where that is not allowed it competes with them.
+fn stand_behind() {
+    let _ = rustix::process::nice(NICE);
+}
+
 /// Has work done on a thread of its own.
 fn on_thread<T: Send + 'static>(
+    rank: Rank,
     work: impl Future<Output = Result<T, SqlError>> + Send + 'static,
 ) -> io::Result<oneshot::Receiver<Result<T, SqlError>>> {
     let (answer, answered) = oneshot::channel();
@@ -118,6 +130,9 @@ fn on_thread<T: Send + 'static>(
         .name("analytic plan".into())
         .stack_size(STACK_BYTES);
     begin.spawn(move || {
+        if rank == Rank::Behind {
+            stand_behind();
+        }
         let runtime = Builder::new_current_thread().build();
         let _ = answer.send(match runtime {
             Ok(runtime) => runtime.block_on(work),
@@ -141,7 +156,8 @@ impl AnalyticReader for DataFusionReader {
     fn describe(&self, query: AnalyticQuery) -> Result<AnalyticDescription, SqlError> {
         let (environment, partitions) = (self.environment.clone(), self.partitions);
         let (answer, answered) = std::sync::mpsc::channel();
-        let sent = on_thread(async move {
+        // Somebody's thread waits.
+        let sent = on_thread(Rank::Equal, async move {
             let _ = answer.send(plan::describe(&query, &environment, partitions).await);
             Ok(())
         });
