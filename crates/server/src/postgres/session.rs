@@ -278,7 +278,7 @@ impl Session {
     }
 
     fn query(&mut self, text: &str) -> bool {
-        let statements = match self.sql.prepare(text, &[]) {
+        let statements = match self.sql.prepare_to_run(text, &[]) {
             Ok(statements) => statements,
             Err(_) if self.has_unfinished() => return false,
             Err(error) => {

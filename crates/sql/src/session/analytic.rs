@@ -217,6 +217,10 @@ pub(super) fn describe(
     state: &SessionState,
     prepared: &Prepared,
 ) -> Result<(), SqlError> {
+    // Tables that a transaction makes are in no snapshot.
+    if matches!(&state.transaction, TransactionState::Open(open) if open.defines) {
+        return Ok(());
+    }
     let (Some(why), Some(statement), None) = (
         prepared.elsewhere(),
         prepared.statement(),

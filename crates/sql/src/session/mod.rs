@@ -136,6 +136,23 @@ impl Session {
         text: &str,
         parameter_types: &[Option<SqlType>],
     ) -> Result<Vec<Arc<Prepared>>, SqlError> {
+        let prepared = self.prepare_to_run(text, parameter_types)?;
+        if let [one] = &prepared[..] {
+            analytic::describe(&self.database, &self.state, one)?;
+        }
+        Ok(prepared)
+    }
+
+    /// As [`Session::prepare`], for who runs them at once and asks for no columns before: those of a statement that an
+    /// analytic reader reads come with its rows.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn prepare_to_run(
+        &mut self,
+        text: &str,
+        parameter_types: &[Option<SqlType>],
+    ) -> Result<Vec<Arc<Prepared>>, SqlError> {
         let prepared = statements_of(text, parameter_types)?;
         for statement in &prepared {
             self.check_access(statement)?;
@@ -179,9 +196,7 @@ impl Session {
                 let version = database.version();
                 execute::plan_for(prepared, database, version, &Source::Live(*view))
             };
-            database.tables().read(plan)??;
-            // Not while transactions wait.
-            return analytic::describe(database, &self.state, prepared);
+            return database.tables().read(plan)?;
         }
         // Tables are as the transaction makes them.
         let mut unit = Unit::replaying(self.database.clone(), std::mem::take(&mut self.state));
