@@ -1,6 +1,7 @@
 //! A database as SQL sees it, shared by all sessions: the tables, and what is not in them: the sequences' next numbers,
 //! the version of the catalogue, the procedures that a program registered.
 
+use crate::analytic::AnalyticReader;
 use crate::error::SqlError;
 use crate::procedures::Compiled;
 use crate::relation::{OBJECTS, kind, objects, parsed};
@@ -11,7 +12,7 @@ use sardonyx::{Tables, Transaction};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A procedure of a program's own: it is called with the transaction and the arguments of `CALL`, and returns values for
 /// its one row, or none.
@@ -27,6 +28,7 @@ pub struct Database {
     procedures: Mutex<HashMap<String, ProcedureBody>>,
     /// Procedures of the database, with the version that they were compiled under.
     compiled: Mutex<HashMap<String, (u64, Arc<Compiled>)>>,
+    analytic_reader: OnceLock<Arc<dyn AnalyticReader>>,
 }
 
 impl fmt::Debug for Database {
@@ -56,6 +58,7 @@ impl Database {
             counters: Mutex::default(),
             procedures: Mutex::default(),
             compiled: Mutex::default(),
+            analytic_reader: OnceLock::new(),
         });
         let load = |view: &sardonyx::View<'_>| database.load_sequences(&Source::Live(*view), true);
         database.tables.read(load)??;
@@ -79,6 +82,17 @@ impl Database {
     ) {
         let mut procedures = locked(&self.procedures);
         procedures.insert(name.to_string(), Arc::new(body));
+    }
+
+    /// Has statements that join, group and look at whole tables read by this reader, and those that the own planner does
+    /// not know: once, before sessions begin. Returns whether it was the first.
+    pub fn set_analytic_reader(&self, reader: Arc<dyn AnalyticReader>) -> bool {
+        self.analytic_reader.set(reader).is_ok()
+    }
+
+    /// Who reads such statements.
+    pub(crate) fn analytic_reader(&self) -> Option<&Arc<dyn AnalyticReader>> {
+        self.analytic_reader.get()
     }
 
     /// The procedure that a program registered with this name.

@@ -63,6 +63,7 @@ pub mod code {
         PROGRAM_LIMIT = "54000";
         TOO_COMPLEX = "54001";
         NOT_IN_PREREQUISITE_STATE = "55000";
+        QUERY_CANCELED = "57014";
         SHUTDOWN = "57P01";
         IO_ERROR = "58030";
         INTERNAL = "XX000";

@@ -6,7 +6,7 @@ use crate::plan::access::{Access, Path};
 use crate::plan::join::{JoinKind, JoinNode};
 use crate::plan::planning::Planning;
 use crate::plan::select::{Input, SelectPlan};
-use crate::plan::{Plan, ResultColumn};
+use crate::plan::{Plan, Planned, ResultColumn};
 use crate::prepared::{Prepared, plan_statement};
 use crate::source::Source;
 use sardonyx::Transaction;
@@ -29,12 +29,29 @@ fn explained(prepared: &Prepared) -> Result<(&Statement, bool), SqlError> {
     }
 }
 
-fn planned(prepared: &Prepared, source: &Source<'_>) -> Result<(Plan, Parameters), SqlError> {
+/// The plan of the statement that is explained.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn plan_of(
+    prepared: &Prepared,
+    version: u64,
+    source: &Source<'_>,
+) -> Result<Planned, SqlError> {
+    planned(prepared, version, source).map(|(planned, _)| planned)
+}
+
+fn planned(
+    prepared: &Prepared,
+    version: u64,
+    source: &Source<'_>,
+) -> Result<(Planned, Parameters), SqlError> {
     let (statement, _) = explained(prepared)?;
     let mut parameters = Parameters::given(&prepared.known_parameters());
     let mut planning = Planning::new(*source, &mut parameters);
     let plan = plan_statement(&mut planning, statement)?;
-    Ok((plan, parameters))
+    let tables = planning.queries.tables;
+    Ok((Planned::new(plan, version, tables), parameters))
 }
 
 /// Says what is known of it.
@@ -43,11 +60,11 @@ fn planned(prepared: &Prepared, source: &Source<'_>) -> Result<(Plan, Parameters
 /// What is wrong with the statement.
 pub(crate) fn describe(
     prepared: &Prepared,
-    _version: u64,
+    version: u64,
     source: &Source<'_>,
     column: ResultColumn,
 ) -> Result<(), SqlError> {
-    let (_, parameters) = planned(prepared, source)?;
+    let (_, parameters) = planned(prepared, version, source)?;
     prepared.describe(parameters.decided(), Some(Arc::from([column])));
     Ok(())
 }
@@ -58,11 +75,16 @@ pub(crate) fn describe(
 /// What is wrong with it.
 pub(crate) fn explain(
     prepared: &Prepared,
-    _version: u64,
+    version: u64,
     source: &Source<'_>,
     with: &Environment<'_>,
 ) -> Result<Vec<String>, SqlError> {
-    let (plan, _) = planned(prepared, source)?;
+    let plan = plan_of(prepared, version, source)?.plan;
+    if let Plan::Elsewhere(why) = &plan
+        && why.code != crate::error::code::FEATURE_NOT_SUPPORTED
+    {
+        return Err(why.clone());
+    }
     let mut lines = lines(&plan, source);
     if let (Plan::Select(select), true) = (&plan, explained(prepared)?.1) {
         let started = Instant::now();
@@ -79,10 +101,10 @@ pub(crate) fn explain(
 pub(crate) fn analyze_write(
     tx: &mut Transaction<'_>,
     prepared: &Prepared,
-    _version: u64,
+    version: u64,
     with: &Environment<'_>,
 ) -> Result<Vec<String>, SqlError> {
-    let (plan, _) = planned(prepared, &Source::Live(tx.view()))?;
+    let plan = plan_of(prepared, version, &Source::Live(tx.view()))?.plan;
     let mut lines = lines(&plan, &Source::Live(tx.view()));
     let started = Instant::now();
     let (complete, _) = crate::session::run_plan(tx, &plan, with)?;
@@ -90,7 +112,8 @@ pub(crate) fn analyze_write(
     Ok(lines)
 }
 
-fn finish(lines: &mut Vec<String>, rows: u64, started: Instant) {
+/// Adds what was found out by running it.
+pub(crate) fn finish(lines: &mut Vec<String>, rows: u64, started: Instant) {
     if let Some(first) = lines.first_mut() {
         first.push_str(&format!(" (actual rows={rows})"));
     }

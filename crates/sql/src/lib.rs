@@ -28,6 +28,7 @@
 )]
 
 mod aggregate;
+mod analytic;
 mod blocking;
 mod copy;
 mod database;
@@ -52,6 +53,10 @@ mod text;
 mod types;
 mod virtual_tables;
 
+pub use analytic::{
+    AnalyticColumn, AnalyticDescription, AnalyticFuture, AnalyticQuery, AnalyticReader,
+    AnalyticRows, AnalyticTable,
+};
 pub use database::{Database, ProcedureBody};
 pub use error::{ErrorFields, SqlError, code};
 pub use parse::TEXT_BYTES_MAX;

@@ -82,6 +82,8 @@ pub struct Prepared {
     class: Class,
     declared: Vec<Option<SqlType>>,
     parameters: OnceLock<Vec<SqlType>>,
+    /// The types of parameters as far as the own planner knew the statement.
+    guessed: OnceLock<Vec<SqlType>>,
     columns: OnceLock<Option<Arc<[ResultColumn]>>>,
     copy_columns: OnceLock<usize>,
     plan: Mutex<Option<Arc<Planned>>>,
@@ -125,6 +127,7 @@ impl Prepared {
             class,
             declared: declared.to_vec(),
             parameters: OnceLock::new(),
+            guessed: OnceLock::new(),
             columns: OnceLock::new(),
             copy_columns: OnceLock::new(),
             plan: Mutex::default(),
@@ -163,7 +166,8 @@ impl Prepared {
 
     /// The types of its parameters.
     pub fn parameters(&self) -> &[SqlType] {
-        self.parameters.get().map_or(&[], Vec::as_slice)
+        let known = self.parameters.get().or_else(|| self.guessed.get());
+        known.map_or(&[], Vec::as_slice)
     }
 
     /// The columns of its result; `None` if it has no result, or what it is is not known before it is run.
@@ -324,8 +328,16 @@ impl Prepared {
             None => return Err(SqlError::syntax("there is no statement")),
         };
         let tables = planning.queries.tables;
-        let _ = self.parameters.set(parameters.decided());
-        let _ = self.columns.set(plan.columns().cloned());
+        match &plan {
+            // Who knows it says more.
+            Plan::Elsewhere(_) => {
+                let _ = self.guessed.set(parameters.decided());
+            }
+            _ => {
+                let _ = self.parameters.set(parameters.decided());
+                let _ = self.columns.set(plan.columns().cloned());
+            }
+        }
         Ok(Planned::new(plan, version, tables))
     }
 
@@ -375,9 +387,7 @@ pub(crate) fn plan_statement(
     Ok(match statement {
         Statement::Query(query) => match plan_query(planning, query) {
             Ok(plan) => Plan::Select(plan),
-            Err(error) if error.code == crate::error::code::FEATURE_NOT_SUPPORTED => {
-                Plan::Elsewhere(error)
-            }
+            Err(error) if crate::analytic::may_know(&error) => Plan::Elsewhere(error),
             Err(error) => return Err(error),
         },
         Statement::Insert(insert) => Plan::Insert(plan_insert(planning, insert)?),

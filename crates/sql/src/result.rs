@@ -1,5 +1,6 @@
 //! What sessions are told to do, and what they answer.
 
+use crate::analytic::AnalyticStream;
 use crate::error::SqlError;
 use crate::plan::ResultColumn;
 use crate::prepared::Prepared;
@@ -133,6 +134,7 @@ enum Rest {
         rows: u64,
     },
     Snapshot(Box<SnapshotStream>),
+    Reader(AnalyticStream),
 }
 
 impl RowStream {
@@ -146,6 +148,17 @@ impl RowStream {
 
     pub(crate) fn of_snapshot(stream: SnapshotStream) -> RowStream {
         RowStream(Rest::Snapshot(Box::new(stream)))
+    }
+
+    pub(crate) fn of_reader(stream: AnalyticStream) -> RowStream {
+        RowStream(Rest::Reader(stream))
+    }
+
+    /// Waits until the next rows can be taken at once, where they are computed elsewhere.
+    pub async fn ready(&mut self) {
+        if let Rest::Reader(stream) = &mut self.0 {
+            stream.ready().await;
+        }
     }
 
     /// Adds the next rows, at most so many (0: all), to `out`. Returns how many, and whether there may be more.
@@ -163,6 +176,7 @@ impl RowStream {
                 Ok((taken, *rows > 0))
             }
             Rest::Snapshot(stream) => stream.next(most, out),
+            Rest::Reader(stream) => stream.next(most, out),
         }
     }
 }

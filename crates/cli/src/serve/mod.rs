@@ -138,7 +138,9 @@ impl Arguments {
         end: &std::sync::mpsc::Receiver<()>,
         output: &mut Output,
     ) -> anyhow::Result<()> {
-        let server = Server::start(Database::new(tables.clone())?, options)?;
+        let database = Database::new(tables.clone())?;
+        read_analytically(&database)?;
+        let server = Server::start(database, options)?;
         let at = |wanted| {
             let addresses = server.addresses().iter();
             let found = addresses.filter(|(protocol, _)| *protocol == wanted);
@@ -194,6 +196,21 @@ impl Arguments {
         }
         Ok(options)
     }
+}
+
+/// Has joins, windows and the like read by DataFusion.
+#[cfg(feature = "analytics")]
+fn read_analytically(database: &Database) -> anyhow::Result<()> {
+    use sardonyx_analytics::{DataFusionReader, Options};
+    let reader = DataFusionReader::new(&Options::default())?;
+    database.set_analytic_reader(Arc::new(reader));
+    Ok(())
+}
+
+/// This command was built without analytic reads: what the own planner does not know is refused.
+#[cfg(not(feature = "analytics"))]
+fn read_analytically(_: &Database) -> anyhow::Result<()> {
+    Ok(())
 }
 
 /// Allows as many open files, and so connections, as the system lets this process allow itself.

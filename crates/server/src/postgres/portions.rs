@@ -37,6 +37,15 @@ impl Portions {
         }
     }
 
+    /// Waits until the next rows can be taken at once.
+    pub async fn ready(&mut self) {
+        if self.given == self.rows
+            && let Some(more) = &mut self.more
+        {
+            more.ready().await;
+        }
+    }
+
     /// The next rows, at most so many; none at the end.
     ///
     /// # Errors

@@ -152,7 +152,8 @@ impl Formats {
 
 impl Session {
     /// A new one.
-    pub fn new(sql: sardonyx_sql::Session, cancelled: Arc<AtomicBool>) -> Self {
+    pub fn new(mut sql: sardonyx_sql::Session, cancelled: Arc<AtomicBool>) -> Self {
+        sql.set_interrupted(cancelled.clone());
         Session {
             sql,
             cancelled,
@@ -277,7 +278,7 @@ impl Session {
     }
 
     fn query(&mut self, text: &str) -> bool {
-        let statements = match self.sql.prepare(text, &[]) {
+        let statements = match self.sql.prepare_to_run(text, &[]) {
             Ok(statements) => statements,
             Err(_) if self.has_unfinished() => return false,
             Err(error) => {
@@ -779,6 +780,7 @@ async fn send_rows(
             let text = "canceling statement due to user request";
             return Ok(Sent::Failed(SqlError::new("57014", text)));
         }
+        rows.ready().await;
         let portion = match rows.next(left) {
             Ok(portion) => portion,
             Err(error) => return Ok(Sent::Failed(error)),

@@ -88,7 +88,8 @@ fn has_aggregate(tree: &Tree) -> bool {
     match tree {
         Tree::Function(function) => {
             let name = qualified(&function.name).map(|(_, name)| name);
-            if name.is_ok_and(|name| Aggregate::named(&name).is_some()) {
+            let is_window = function.over.is_some();
+            if !is_window && name.is_ok_and(|name| Aggregate::named(&name).is_some()) {
                 return true;
             }
             match &function.args {

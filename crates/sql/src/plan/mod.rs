@@ -71,6 +71,11 @@ impl Planned {
         }
     }
 
+    /// The tables that it uses, by their numbers; one that stands at several places, several times.
+    pub fn table_numbers(&self) -> impl Iterator<Item = u16> {
+        self.tables.iter().map(|(number, _)| *number)
+    }
+
     /// Whether it holds for a state of the tables.
     pub fn holds(&self, version: u64, source: &Source<'_>) -> bool {
         let mut tables = self.tables.iter();

@@ -103,6 +103,7 @@ pub(super) fn is_long(prepared: &Prepared) -> bool {
     match prepared.last_plan() {
         Some(planned) => match &planned.plan {
             Plan::Select(plan) => !plan.is_short(),
+            Plan::Elsewhere(_) => true,
             _ => false,
         },
         None => true,
@@ -391,7 +392,7 @@ fn reading(
                     let complete = Complete::of(Tag::rows("SELECT", table.rows));
                     Ok((complete, Some((table, plan.output.columns.clone()))))
                 }
-                Plan::Elsewhere(why) => Err(why.clone()),
+                Plan::Elsewhere(why) => Err(crate::analytic::refused(&with.context.database, why)),
                 _ => Err(SqlError::syntax("the statement does not only read")),
             }
         }
@@ -585,7 +586,9 @@ pub(crate) fn run_plan(
         Plan::Insert(plan) => changed("INSERT", plan.run(tx, with)?),
         Plan::Update(plan) => changed("UPDATE", plan.run(tx, with)?),
         Plan::Delete(plan) => changed("DELETE", plan.run(tx, with)?),
-        Plan::Elsewhere(why) => return Err(why.clone()),
+        Plan::Elsewhere(why) => {
+            return Err(crate::analytic::refused(&with.context.database, why));
+        }
     })
 }
 

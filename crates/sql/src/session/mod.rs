@@ -3,6 +3,7 @@
 //! - [`state`]: where a session stands, and what it remembers of an open transaction;
 //! - [`unit`]: a part of a flight that runs in one serial call;
 //! - [`execute`]: one statement;
+//! - [`analytic`]: statements that another reader reads;
 //! - [`control`]: what begins and ends transactions; [`parameters`]: what a session sets and shows.
 //!
 //! Transactions run one at a time, so an open one must not hold the stage while its client thinks. It is run by replay:
@@ -11,6 +12,7 @@
 //! again first and compares: a difference is `40001`. So what a client was told is what a serial execution at the commit
 //! gives. As long as a transaction has only read, it reads one snapshot, and nothing is run again.
 
+mod analytic;
 mod control;
 mod execute;
 mod parameters;
@@ -31,6 +33,7 @@ use sardonyx::{Durability, Error, Ticket};
 use state::{OpenTransaction, Reading, SessionState, TransactionState};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use unit::{Unit, UnitDone, UnitEnd};
 
 /// What a session begins with.
@@ -64,6 +67,7 @@ pub struct Session {
     database: Arc<Database>,
     state: SessionState,
     access: Access,
+    interrupted: Arc<AtomicBool>,
 }
 
 /// What was sent and is not answered yet: how many steps, without their end.
@@ -85,7 +89,13 @@ impl Session {
             database,
             state,
             access: options.access,
+            interrupted: Arc::default(),
         }
+    }
+
+    /// Long reads look at this, and end with `57014` once it is set.
+    pub fn set_interrupted(&mut self, interrupted: Arc<AtomicBool>) {
+        self.interrupted = interrupted;
     }
 
     /// Where it stands.
@@ -122,6 +132,23 @@ impl Session {
     /// # Errors
     /// What is wrong with the text.
     pub fn prepare(
+        &mut self,
+        text: &str,
+        parameter_types: &[Option<SqlType>],
+    ) -> Result<Vec<Arc<Prepared>>, SqlError> {
+        let prepared = self.prepare_to_run(text, parameter_types)?;
+        if let [one] = &prepared[..] {
+            analytic::describe(&self.database, &self.state, one)?;
+        }
+        Ok(prepared)
+    }
+
+    /// As [`Session::prepare`], for who runs them at once and asks for no columns before: those of a statement that an
+    /// analytic reader reads come with its rows.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn prepare_to_run(
         &mut self,
         text: &str,
         parameter_types: &[Option<SqlType>],
@@ -410,6 +437,14 @@ impl Session {
                 taken
             }
         };
+        let (database, interrupted) = (&self.database, &self.interrupted);
+        let chosen =
+            analytic::choose(database, &self.state, interrupted, step, version, &snapshot)?;
+        if let Some(chosen) = chosen
+            && let Some(complete) = chosen.read().await?
+        {
+            return Ok(complete);
+        }
         execute::read(&self.database, &mut self.state, step, version, &snapshot)
     }
 

@@ -122,6 +122,13 @@ impl<'a> SnapshotRows<'a> {
         self.scan_from(ScanPlace::default())
     }
 
+    /// How many pages the table uses: parts of them can be scanned by themselves, from
+    /// [`ScanPlace::at_page`] to where [`SnapshotScan::place`] is on the next part's first page.
+    pub fn pages(&self) -> u64 {
+        let runs = used_runs(&self.table.extents, self.table.fresh);
+        runs.map(|run| run.end - run.start).sum()
+    }
+
     /// The rows from a place on, to which a scan had come: [`SnapshotScan::place`].
     pub fn scan_from(&self, place: ScanPlace) -> SnapshotScan<'a> {
         let runs = used_runs(&self.table.extents, self.table.fresh).collect();
@@ -149,6 +156,18 @@ impl<'a> SnapshotRows<'a> {
 pub struct ScanPlace {
     pages: u64,
     rows: usize,
+}
+
+impl ScanPlace {
+    /// The beginning of a page, by its number among the used ones.
+    pub fn at_page(pages: u64) -> Self {
+        ScanPlace { pages, rows: 0 }
+    }
+
+    /// The page of the row that was given last.
+    pub fn page(self) -> u64 {
+        self.pages
+    }
 }
 
 /// The rows of a table in a snapshot, in no particular order: [`SnapshotRows::scan`]. An error is told once: it is the
