@@ -203,12 +203,29 @@ fn load() -> anyhow::Result<String> {
 fn print(lines: &[Line]) {
     println!(
         "{:<40} {:>16} {:>16} {:>16} {:>26} {:>34}",
-        "", "put of 4 KiB, ms", "put of 1 MiB, ms", "one at a time, ms", "together", "a copy that follows"
+        "",
+        "put of 4 KiB, ms",
+        "put of 1 MiB, ms",
+        "one at a time, ms",
+        "together",
+        "a copy that follows"
     );
     println!(
         "{:<40} {:>8}{:>8} {:>8}{:>8} {:>8}{:>8} {:>10}{:>8}{:>8} {:>10}{:>8}{:>8}{:>8}",
-        "log", "p50", "p99", "p50", "p99", "p50", "p99", "million/s", "p50 ms", "p99 ms", "million/s", "p50 ms",
-        "p99 ms", "most"
+        "log",
+        "p50",
+        "p99",
+        "p50",
+        "p99",
+        "p50",
+        "p99",
+        "million/s",
+        "p50 ms",
+        "p99 ms",
+        "million/s",
+        "p50 ms",
+        "p99 ms",
+        "most"
     );
     for line in lines {
         let [a, b, c, d] = [0, 1, 2, 3].map(|at| line.puts[at].as_str());

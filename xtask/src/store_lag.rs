@@ -46,7 +46,9 @@ pub fn beside<T>(
         let copy = scope.spawn(|| follow(place, directory, &ended));
         let worked = work();
         ended.store(true, Ordering::SeqCst);
-        let lag = copy.join().map_err(|_| anyhow::anyhow!("the copy panicked"))?;
+        let lag = copy
+            .join()
+            .map_err(|_| anyhow::anyhow!("the copy panicked"))?;
         Ok((worked?, lag.context("the copy")?))
     })
 }

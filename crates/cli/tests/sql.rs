@@ -48,7 +48,14 @@ impl Served {
     fn start(directory: &str) -> Served {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sardonyx"));
         command.args(["--json", "serve", directory, "--until-input-ends"]);
-        command.args(["--postgres", "127.0.0.1:0", "--redis", "off", "--http", "off"]);
+        command.args([
+            "--postgres",
+            "127.0.0.1:0",
+            "--redis",
+            "off",
+            "--http",
+            "off",
+        ]);
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = piped.spawn().expect("it runs");
         let mut line = String::new();

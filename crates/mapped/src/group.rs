@@ -125,9 +125,7 @@ impl SharedLog {
     /// Marks the log's end, and says where it is: nobody else is there any more.
     pub(crate) fn close(&self, region: &Region) -> Result<LogPosition, SegmentError> {
         let control = region.control();
-        control
-            .writer
-            .lock(region.patience(), WRITER_LOCK)?;
+        control.writer.lock(region.patience(), WRITER_LOCK)?;
         let marked = self.leader.lock().write_end_mark(&control.log);
         self.tell(control);
         marked.map_err(log_error)
@@ -195,8 +193,7 @@ impl RingLog for SharedLog {
                 Some(&timeout),
             );
             control.waiting.fetch_sub(1, Ordering::SeqCst);
-            stopped
-                .look(|| control.writer.holder())?;
+            stopped.look(|| control.writer.holder())?;
         }
     }
 
@@ -248,8 +245,7 @@ impl RingLog for SharedLog {
                 false => log.want_room(self.layout, pending),
             }
             log.wait(seen + 1, LOOK_AFTER);
-            stopped
-                .look(|| control.log.driver())?;
+            stopped.look(|| control.log.driver())?;
         }
     }
 
@@ -264,8 +260,7 @@ impl RingLog for SharedLog {
         let mut seen = log.changes();
         while !log.checkpoint(request).map_err(log_error)? {
             seen = log.wait(seen, ASK_EVERY);
-            stopped
-                .look(|| log.driver())?;
+            stopped.look(|| log.driver())?;
         }
         Ok(())
     }

@@ -46,9 +46,19 @@ fn forever(name: &str, mechanism: MechanismKind, number: u64, seed: u64) {
     for done in 1.. {
         if let Err(e) = transfer(&segment, number, &mut random) {
             let text = format!("{e:?}");
-            let pid: String = text.split("process: ").nth(1).unwrap_or("1").chars().take_while(|c| c.is_ascii_digit()).collect();
+            let pid: String = text
+                .split("process: ")
+                .nth(1)
+                .unwrap_or("1")
+                .chars()
+                .take_while(|c| c.is_ascii_digit())
+                .collect();
             let out = Command::new("sh").arg("-c").arg(format!("for k in 1 2; do for t in /proc/{pid}/task/*; do cat $t/comm $t/wchan $t/syscall; cut -c1-200 $t/stat; done; sleep 1; done; gdb -p {pid} -batch -ex 'thread apply all bt' 2>/dev/null | tail -80")).output().unwrap();
-            eprintln!("STUCK {text} me {}\n{}", std::process::id(), String::from_utf8_lossy(&out.stdout));
+            eprintln!(
+                "STUCK {text} me {}\n{}",
+                std::process::id(),
+                String::from_utf8_lossy(&out.stdout)
+            );
             panic!("{e}");
         }
         say(done);

@@ -125,6 +125,8 @@ struct UserSection {
     #[serde(default)]
     tables: Option<String>,
     #[serde(default)]
+    table: BTreeMap<String, String>,
+    #[serde(default)]
     keys: Option<String>,
 }
 
@@ -208,9 +210,14 @@ pub fn parse(text: &str, file: &Path) -> Result<Options, ConfigurationError> {
                 .map_err(value(&format!("users.{name}")))
         };
         let tables = section.tables.as_deref().map_or(Ok(Right::Own), &right)?;
+        let mut table = BTreeMap::new();
+        for (name, text) in &section.table {
+            table.insert(name.clone(), right(text)?);
+        }
         let user = User {
             verifier,
             tables,
+            table,
             keys: section.keys.as_deref().map_or(Ok(tables), right)?,
         };
         options.users.insert(name, user);
@@ -247,7 +254,8 @@ mod tests {
         let text = format!(
             "# comment\npostgres = [\"127.0.0.1:1\", \"unix:/run/sdx\"]\nredis = \"off\"\n\
              [tls]\ncertificate = \"cert.pem\"\nkey = \"/k/key.pem\"\n[limits]\nconnections = 7\n\
-             [users.shop]\npassword = \"{verifier}\"\ntables = \"read\"\nkeys = \"write\"\n"
+             [users.shop]\npassword = \"{verifier}\"\ntables = \"read\"\nkeys = \"write\"\n\
+             [users.shop.table]\nsalaries = \"none\"\n"
         );
         let options = parsed(&text).unwrap();
         assert_eq!(options.postgres.len(), 2);
@@ -258,6 +266,8 @@ mod tests {
         assert_eq!(options.limits.connections_max, 7);
         let shop = &options.users["shop"];
         assert_eq!((shop.tables, shop.keys), (Right::Read, Right::Write));
+        assert_eq!(shop.table["salaries"], Right::None);
+        assert!(!shop.may_read_all());
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub struct User {
     pub verifier: Verifier,
     /// What the user may do with tables.
     pub tables: Right,
+    /// What the user may do with these, by their names, instead.
+    pub table: BTreeMap<String, Right>,
     /// What the user may do with the keys of Redis' clients.
     pub keys: Right,
 }
@@ -108,7 +110,8 @@ impl Default for Options {
 impl User {
     /// Whether the user may read everything.
     pub fn may_read_all(&self) -> bool {
-        self.tables.min(self.keys) >= Right::Read
+        let tables = self.table.values().copied().chain([self.tables, self.keys]);
+        tables.min() >= Some(Right::Read)
     }
 }
 
@@ -271,6 +274,7 @@ mod tests {
             let user = User {
                 verifier: Verifier::of_nobody("ada", &[0; 32]),
                 tables: Right::Own,
+                table: BTreeMap::new(),
                 keys: Right::Own,
             };
             options.users.insert("ada".into(), user);

@@ -19,7 +19,7 @@ use crate::scram::random;
 use crate::stream::Stream;
 use crate::{postgres, redis, tls};
 use sardonyx_resp::{Keyspace, SessionOptions};
-use sardonyx_sql::{Access, Database};
+use sardonyx_sql::{Access, Database, Rights};
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -75,13 +75,20 @@ impl std::fmt::Debug for Shared {
 
 impl Shared {
     /// What a user who was let in may do with tables.
-    pub fn access_of(&self, user: &str) -> Access {
-        match self.options.users.get(user).map(|user| user.tables) {
+    pub fn rights_of(&self, user: &str) -> Rights {
+        let access = |right| match right {
+            Right::Own => Access::Define,
+            Right::Write => Access::Write,
+            Right::Read => Access::Read,
+            Right::None => Access::Nothing,
+        };
+        match self.options.users.get(user) {
             // Without users everybody may do everything.
-            None | Some(Right::Own) => Access::Define,
-            Some(Right::Write) => Access::Write,
-            Some(Right::Read) => Access::Read,
-            Some(Right::None) => Access::Nothing,
+            None => Access::Define.into(),
+            Some(user) => user.table.iter().fold(
+                Rights::from(access(user.tables)),
+                |rights, (name, right)| rights.with_table(name, access(*right)),
+            ),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::error::{SqlError, code};
 use crate::plan::select::table_oid;
 use crate::plan::{Plan, Planned, ResultColumn};
 use crate::relation::Relation;
+use crate::rights::{Access, Rights};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::Snapshot;
@@ -80,6 +81,8 @@ pub struct AnalyticQuery {
     pub statement_started: i64,
     /// Set by who cancels it.
     pub interrupted: Arc<AtomicBool>,
+    /// What its session may do.
+    pub(crate) rights: Arc<Rights>,
 }
 
 /// What is known of a query.
@@ -121,9 +124,10 @@ impl AnalyticQuery {
     /// The table of a name, in the state that is read.
     ///
     /// # Errors
-    /// `42P01` if there is none.
+    /// `42P01` if there is none, `42501` if the session may not read it.
     pub fn table(&self, name: &str) -> Result<AnalyticTable, SqlError> {
         let relation = Relation::named(&Source::Frozen(self.snapshot.space()), name)?;
+        self.rights.check(&relation.name, Access::Read)?;
         let columns = relation.columns.iter().map(|column| AnalyticColumn {
             name: column.name.clone(),
             number: column.number,
@@ -154,7 +158,9 @@ pub(crate) enum Suits {
 pub(crate) fn suits(planned: &Planned, source: &Source<'_>) -> Suits {
     let rows = || {
         let counts = planned.table_numbers();
-        counts.map(|table| source.count(table).unwrap_or(0)).sum::<u64>()
+        counts
+            .map(|table| source.count(table).unwrap_or(0))
+            .sum::<u64>()
     };
     match &planned.plan {
         Plan::Elsewhere(_) => Suits::Only,

@@ -61,10 +61,13 @@ fn parts(prepared: &Prepared) -> Result<(Of<'_>, bool, Options), SqlError> {
 pub(crate) fn check(prepared: &Prepared, source: &Source<'_>) -> Result<usize, SqlError> {
     let (of, to, _) = parts(prepared)?;
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(*source, &mut parameters);
+    let mut planning = Planning::new(*source, &mut parameters, prepared.rights());
     match (of, to) {
         (Of::Table(name, columns), _) => {
-            let relation = planning.relation(name)?;
+            let relation = match to {
+                true => planning.relation(name)?,
+                false => planning.relation_to_change(name)?,
+            };
             for column in columns {
                 relation.column(&name_of(column))?;
             }
@@ -96,7 +99,7 @@ pub(crate) fn from_client(
     let Of::Table(name, columns) = of else {
         return Err(SqlError::syntax("COPY FROM needs a table"));
     };
-    let (plan, targets) = insert_plan(tx, name, columns)?;
+    let (plan, targets) = insert_plan(tx, prepared, name, columns)?;
     let text = std::str::from_utf8(&data.0).map_err(|error| {
         SqlError::new(
             "22021",
@@ -126,11 +129,12 @@ pub(crate) fn from_client(
 /// The plan of an insert into columns, and the places of those.
 fn insert_plan(
     tx: &Transaction<'_>,
+    prepared: &Prepared,
     name: &ObjectName,
     columns: &[Ident],
 ) -> Result<(InsertPlan, Vec<(usize, TypeSpec)>), SqlError> {
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(Source::Live(tx.view()), &mut parameters);
+    let mut planning = Planning::new(Source::Live(tx.view()), &mut parameters, prepared.rights());
     // As `insert into t default values` is planned: what is not given has its default.
     let text = format!("insert into {name} default values");
     let statement = crate::parse::parse(&text)?.pop();
@@ -198,7 +202,7 @@ pub(crate) fn to_client(
 ) -> Result<(u64, CopyData), SqlError> {
     let (of, _, options) = parts(prepared)?;
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(*source, &mut parameters);
+    let mut planning = Planning::new(*source, &mut parameters, prepared.rights());
     let select = match of {
         Of::Query(query) => plan_query(&mut planning, query)?,
         Of::Table(name, columns) => {

@@ -48,7 +48,7 @@ fn planned(
 ) -> Result<(Planned, Parameters), SqlError> {
     let (statement, _) = explained(prepared)?;
     let mut parameters = Parameters::given(&prepared.known_parameters());
-    let mut planning = Planning::new(*source, &mut parameters);
+    let mut planning = Planning::new(*source, &mut parameters, prepared.rights());
     let plan = plan_statement(&mut planning, statement)?;
     let tables = planning.queries.tables;
     Ok((Planned::new(plan, version, tables), parameters))

@@ -44,6 +44,7 @@ mod prepared;
 mod procedures;
 mod relation;
 mod result;
+mod rights;
 mod sequences;
 mod session;
 mod settings;
@@ -65,7 +66,8 @@ pub use prepared::Prepared;
 pub use result::{
     Complete, CopyData, Notice, Outcome, RowStream, Rows, Step, Tag, TransactionStatus,
 };
+pub use rights::{Access, Rights};
 pub use sardonyx::schema::{Value, ValueRef};
-pub use session::{Access, Session, SessionOptions};
+pub use session::{Session, SessionOptions};
 pub use text::{decode_text, encode_text};
 pub use types::{SqlType, TypeSpec};

@@ -8,6 +8,7 @@ use crate::plan::query::plan_query;
 use crate::plan::write::{plan_delete, plan_update};
 use crate::plan::{Plan, Planned, ResultColumn};
 use crate::procedures::ProcedureDefinition;
+use crate::rights::Rights;
 use crate::source::Source;
 use crate::types::SqlType;
 use sqlparser::ast::{CopySource, CopyTarget, Query, SetExpr, Statement};
@@ -87,6 +88,8 @@ pub struct Prepared {
     columns: OnceLock<Option<Arc<[ResultColumn]>>>,
     copy_columns: OnceLock<usize>,
     plan: Mutex<Option<Arc<Planned>>>,
+    /// Of its session; all, of a procedure's statement.
+    rights: Arc<Rights>,
     /// Whether its text names tables as values.
     names_tables: bool,
     /// Whether its text asks, or sets, what the session knows.
@@ -131,7 +134,23 @@ impl Prepared {
             columns: OnceLock::new(),
             copy_columns: OnceLock::new(),
             plan: Mutex::default(),
+            rights: Arc::default(),
         }
+    }
+
+    /// With what its session may do.
+    pub(crate) fn with_rights(self, rights: Arc<Rights>) -> Prepared {
+        Prepared { rights, ..self }
+    }
+
+    /// What its session may do.
+    pub(crate) fn rights(&self) -> &Arc<Rights> {
+        &self.rights
+    }
+
+    /// Whether it calls a procedure.
+    pub(crate) fn is_call(&self) -> bool {
+        matches!(self.statement, Some(Statement::Call(_)))
     }
 
     pub(crate) fn special(text: Arc<str>, special: Special) -> Prepared {
@@ -322,7 +341,7 @@ impl Prepared {
     fn plan_now(&self, version: u64, source: &Source<'_>) -> Result<Planned, SqlError> {
         let parameters = Parameters::given(&self.known_parameters());
         let mut parameters = parameters.named(self.names.clone());
-        let mut planning = Planning::new(*source, &mut parameters);
+        let mut planning = Planning::new(*source, &mut parameters, &self.rights);
         let plan = match &self.statement {
             Some(statement) => plan_statement(&mut planning, statement)?,
             None => return Err(SqlError::syntax("there is no statement")),

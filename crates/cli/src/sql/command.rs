@@ -56,7 +56,10 @@ pub fn parse(line: &str) -> Option<Result<Command, String>> {
 /// A name as the catalogue has it.
 fn unquoted(name: &str) -> String {
     let name = name.strip_prefix("public.").unwrap_or(name);
-    match name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+    match name
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+    {
         Some(quoted) => quoted.replace("\"\"", "\""),
         None => name.to_lowercase(),
     }
@@ -76,7 +79,10 @@ mod tests {
         };
         assert_eq!(described("\\d Accounts"), "accounts");
         assert_eq!(described("\\d public.\"Odd \"\"one\""), "Odd \"one");
-        assert_eq!(parse("\\timing off"), Some(Ok(Command::Timing(Some(false)))));
+        assert_eq!(
+            parse("\\timing off"),
+            Some(Ok(Command::Timing(Some(false))))
+        );
         assert!(matches!(parse("\\x"), Some(Err(_))));
     }
 }

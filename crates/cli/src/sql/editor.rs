@@ -12,16 +12,88 @@ use std::path::PathBuf;
 const HISTORY_LINES: usize = 10_000;
 /// Words of SQL that are completed.
 const WORDS: &[&str] = &[
-    "ALTER", "AND", "AS", "ASC", "BEGIN", "BETWEEN", "BY", "CALL", "CASE", "CHECK", "COLUMN", "COMMIT",
-    "CONFLICT", "CONSTRAINT", "COPY", "COUNT", "CREATE", "DEFAULT", "DELETE", "DESC", "DISTINCT", "DO",
-    "DROP", "ELSE", "END", "EXISTS", "EXPLAIN", "FALSE", "FOREIGN", "FROM", "GROUP", "HAVING", "IN",
-    "INDEX", "INNER", "INSERT", "INTO", "IS", "JOIN", "KEY", "LEFT", "LIKE", "LIMIT", "NOT", "NULL",
-    "OFFSET", "ON", "OR", "ORDER", "PRIMARY", "PROCEDURE", "REFERENCES", "RETURNING", "ROLLBACK",
-    "SAVEPOINT", "SELECT", "SET", "SHOW", "TABLE", "THEN", "TRUE", "TRUNCATE", "UNION", "UNIQUE",
-    "UPDATE", "USING", "VALUES", "WHEN", "WHERE", "WITH",
+    "ALTER",
+    "AND",
+    "AS",
+    "ASC",
+    "BEGIN",
+    "BETWEEN",
+    "BY",
+    "CALL",
+    "CASE",
+    "CHECK",
+    "COLUMN",
+    "COMMIT",
+    "CONFLICT",
+    "CONSTRAINT",
+    "COPY",
+    "COUNT",
+    "CREATE",
+    "DEFAULT",
+    "DELETE",
+    "DESC",
+    "DISTINCT",
+    "DO",
+    "DROP",
+    "ELSE",
+    "END",
+    "EXISTS",
+    "EXPLAIN",
+    "FALSE",
+    "FOREIGN",
+    "FROM",
+    "GROUP",
+    "HAVING",
+    "IN",
+    "INDEX",
+    "INNER",
+    "INSERT",
+    "INTO",
+    "IS",
+    "JOIN",
+    "KEY",
+    "LEFT",
+    "LIKE",
+    "LIMIT",
+    "NOT",
+    "NULL",
+    "OFFSET",
+    "ON",
+    "OR",
+    "ORDER",
+    "PRIMARY",
+    "PROCEDURE",
+    "REFERENCES",
+    "RETURNING",
+    "ROLLBACK",
+    "SAVEPOINT",
+    "SELECT",
+    "SET",
+    "SHOW",
+    "TABLE",
+    "THEN",
+    "TRUE",
+    "TRUNCATE",
+    "UNION",
+    "UNIQUE",
+    "UPDATE",
+    "USING",
+    "VALUES",
+    "WHEN",
+    "WHERE",
+    "WITH",
 ];
 /// Orders to the shell that are completed.
-const ORDERS: &[&str] = &["\\aligned", "\\csv", "\\d", "\\help", "\\i", "\\json", "\\q", "\\timing"];
+const ORDERS: &[&str] = &[
+    "\\aligned",
+    "\\csv",
+    "\\d",
+    "\\help",
+    "\\i",
+    "\\json",
+    "\\q",
+    "\\timing",
+];
 
 /// What was typed.
 pub enum Typed {
@@ -54,7 +126,9 @@ impl Completer for Names {
 fn completed(typed: &str, names: &[String]) -> (usize, Vec<String>) {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '\\';
     let start = typed.rfind(|c| !is_part(c));
-    let start = start.map_or(0, |at| at + typed[at..].chars().next().map_or(1, char::len_utf8));
+    let start = start.map_or(0, |at| {
+        at + typed[at..].chars().next().map_or(1, char::len_utf8)
+    });
     let word = &typed[start..];
     if word.is_empty() {
         return (start, Vec::new());
@@ -149,7 +223,8 @@ fn history_file() -> Option<PathBuf> {
         return (!file.is_empty()).then(|| file.into());
     }
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
-    let state = state.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/state")))?;
+    let state =
+        state.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/state")))?;
     Some(state.join("sardonyx").join("sql_history"))
 }
 

@@ -5,8 +5,8 @@ use super::connection::{Standing, StatementError};
 use super::message::{Parts, message};
 use sardonyx::Tables;
 use sardonyx_sql::{
-    Access, Complete, CopyData, Database, Outcome, Session, SessionOptions, SqlError, SqlType, Step,
-    TransactionStatus, Value, encode_text,
+    Access, Complete, CopyData, Database, Outcome, Session, SessionOptions, SqlError, SqlType,
+    Step, TransactionStatus, Value, encode_text,
 };
 use std::sync::Arc;
 use tokio::runtime::Runtime;
@@ -27,7 +27,7 @@ impl Local {
         let options = SessionOptions {
             user: "sardonyx".into(),
             parameters: vec![("application_name".into(), "sardonyx sql".into())],
-            access: Access::Define,
+            rights: Access::Define.into(),
         };
         Ok(Local {
             session: Session::new(Database::new(tables)?, options),

@@ -61,7 +61,9 @@ impl Remote {
             // Nobody vouches for the server.
             (None, SslMode::Prefer) => config.ssl_mode(SslMode::Disable),
             (None, SslMode::Disable) => &mut config,
-            (None, _) => bail!("TLS needs the certificate that vouches for the server's: --ca FILE"),
+            (None, _) => {
+                bail!("TLS needs the certificate that vouches for the server's: --ca FILE")
+            }
         };
         let (told, notices) = channel();
         let tls = MakeRustlsConnect::new(tls_of(ca)?);
@@ -141,7 +143,8 @@ fn tls_of(ca: Option<&Path>) -> anyhow::Result<ClientConfig> {
         anyhow::ensure!(!roots.is_empty(), "{} has no certificate in PEM", told());
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 

@@ -37,7 +37,10 @@ pub fn show(
             }
         }
         (Answer::Rows(rows), Format::Csv) => {
-            csv_line(output, rows.columns.iter().map(|column| Some(&*column.name)))?;
+            csv_line(
+                output,
+                rows.columns.iter().map(|column| Some(&*column.name)),
+            )?;
             for row in &rows.rows {
                 csv_line(output, row.iter().map(Option::as_deref))?;
             }
@@ -65,7 +68,9 @@ impl Serialize for Object<'_> {
         for (column, text) in self.0.iter().zip(self.1) {
             let raw = |text: &String| RawValue::from_string(text.clone()).ok();
             match (text, column.kind) {
-                (Some(text), ColumnKind::Truth) => map.serialize_entry(&column.name, &(text == "t"))?,
+                (Some(text), ColumnKind::Truth) => {
+                    map.serialize_entry(&column.name, &(text == "t"))?
+                }
                 (Some(text), ColumnKind::Number | ColumnKind::Json) => match raw(text) {
                     Some(value) => map.serialize_entry(&column.name, &value)?,
                     None => map.serialize_entry(&column.name, text)?,
@@ -203,6 +208,9 @@ mod tests {
         let texts = ["1.50", "t", "{\"a\":[1]}", "1", "NaN"];
         let row = texts.map(|text| Some(text.to_string()));
         let json = serde_json::to_string(&Object(&columns, &row)).unwrap();
-        assert_eq!(json, r#"{"n":1.50,"t":true,"j":{"a":[1]},"x":"1","nan":"NaN"}"#);
+        assert_eq!(
+            json,
+            r#"{"n":1.50,"t":true,"j":{"a":[1]},"x":"1","nan":"NaN"}"#
+        );
     }
 }

@@ -103,7 +103,8 @@ mod tests {
         );
         assert_eq!(taken("select $a$ ; $a$;"), ["select $a$ ; $a$;", ""]);
         assert_eq!(taken("select /* ; */ 1;"), ["select /* ; */ 1;", ""]);
-        let body = "create procedure p() begin atomic select case when true then 1 end; select 2; end;";
+        let body =
+            "create procedure p() begin atomic select case when true then 1 end; select 2; end;";
         assert_eq!(taken(&format!("{body} select 1;")), [body, "select 1;", ""]);
     }
 

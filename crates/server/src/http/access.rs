@@ -141,6 +141,7 @@ mod tests {
         let user = |password: &str, tables| User {
             verifier: Verifier::of_password(password).unwrap(),
             tables,
+            table: BTreeMap::new(),
             keys: tables,
         };
         let users = BTreeMap::from([

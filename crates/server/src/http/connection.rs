@@ -313,6 +313,7 @@ mod tests {
             let ada = User {
                 verifier: Verifier::of_password("pencil").unwrap(),
                 tables: Right::Read,
+                table: BTreeMap::new(),
                 keys: Right::Read,
             };
             World::new(BTreeMap::from([("ada".into(), ada)]))

@@ -82,9 +82,8 @@ async fn run(
         parameters,
         process,
     } = client;
-    let access = shared.access_of(&user);
     let options = SessionOptions {
-        access,
+        rights: shared.rights_of(&user),
         user: user.clone(),
         parameters,
     };

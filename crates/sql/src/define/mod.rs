@@ -7,12 +7,14 @@ mod drop;
 mod procedure;
 
 use crate::database::Database;
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
+use crate::names::of_public;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Tag};
+use crate::rights::Access;
 use crate::source::Source;
 use sardonyx::Transaction;
-use sqlparser::ast::{ObjectType, Statement};
+use sqlparser::ast::{AlterTableOperation, ObjectName, ObjectType, RenameTableNameKind, Statement};
 use std::sync::Arc;
 
 /// Runs such a statement.
@@ -24,6 +26,7 @@ pub(crate) fn run(
     database: &Arc<Database>,
     prepared: &Prepared,
 ) -> Result<Complete, SqlError> {
+    check(prepared)?;
     if let Some(definition) = prepared.definition() {
         return procedure::create(tx, definition);
     }
@@ -77,6 +80,51 @@ pub(crate) fn run(
     };
     database.load_sequences(&Source::Live(tx.view()), false)?;
     Ok(complete)
+}
+
+/// Checks that the session may change the tables that a statement names; what names none needs the right to define where no
+/// table is named.
+///
+/// # Errors
+/// `42501` if it may not.
+fn check(prepared: &Prepared) -> Result<(), SqlError> {
+    let rights = prepared.rights();
+    let names: Vec<&ObjectName> = match prepared.statement() {
+        Some(Statement::AlterTable(alter)) => {
+            let renamed = alter
+                .operations
+                .iter()
+                .filter_map(|operation| match operation {
+                    AlterTableOperation::RenameTable {
+                        table_name: RenameTableNameKind::As(to) | RenameTableNameKind::To(to),
+                    } => Some(to),
+                    _ => None,
+                });
+            [&alter.name].into_iter().chain(renamed).collect()
+        }
+        Some(Statement::CreateIndex(create)) => vec![&create.table_name],
+        Some(Statement::Truncate(truncate)) => {
+            let tables = truncate.table_names.iter();
+            tables.map(|table| &table.name).collect()
+        }
+        Some(Statement::Drop {
+            object_type: ObjectType::Table,
+            names,
+            ..
+        }) => names.iter().collect(),
+        Some(Statement::CreateTable(create)) => vec![&create.name],
+        _ if rights.elsewhere() >= Access::Define => Vec::new(),
+        _ => {
+            return Err(SqlError::new(
+                code::INSUFFICIENT_PRIVILEGE,
+                "permission denied: the user may not define this",
+            ));
+        }
+    };
+    for name in names {
+        rights.check(&of_public(name)?, Access::Define)?;
+    }
+    Ok(())
 }
 
 /// Something that is there already, or is not, and that may be so.

@@ -115,7 +115,7 @@ pub(crate) fn plan_insert(
             "this form of INSERT is not supported",
         ));
     }
-    let relation = planning.relation(name)?;
+    let relation = planning.relation_to_change(name)?;
     let alias = insert
         .table_alias
         .as_ref()

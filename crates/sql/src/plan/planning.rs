@@ -10,6 +10,7 @@ use super::select::SelectPlan;
 use crate::error::{SqlError, code};
 use crate::expression::{Compiler, Expr, Parameters, Scope};
 use crate::relation::Relation;
+use crate::rights::{Access, Rights};
 use crate::source::Source;
 use crate::types::TypeSpec;
 use sardonyx::schema::Schema;
@@ -32,6 +33,8 @@ pub(crate) struct Planning<'a> {
 /// The queries around the one that is being planned, and what is counted over all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Queries {
+    /// What the session may do.
+    rights: Arc<Rights>,
     /// The tables that the plan uses.
     pub tables: Vec<(u16, Arc<Schema>)>,
     /// The queries that `WITH` named, the innermost last.
@@ -87,11 +90,19 @@ pub(crate) struct SharedQuery {
 }
 
 impl<'a> Planning<'a> {
-    pub fn new(source: Source<'a>, parameters: &'a mut Parameters) -> Planning<'a> {
+    /// For a session with these rights.
+    pub fn new(
+        source: Source<'a>,
+        parameters: &'a mut Parameters,
+        rights: &Arc<Rights>,
+    ) -> Planning<'a> {
         Planning {
             source,
             parameters,
-            queries: Queries::default(),
+            queries: Queries {
+                rights: rights.clone(),
+                ..Queries::default()
+            },
         }
     }
 
@@ -115,13 +126,30 @@ impl<'a> Planning<'a> {
         planned
     }
 
-    /// The table of a name in a statement.
+    /// The table of a name in a statement, to read it.
     ///
     /// # Errors
-    /// `42P01` if there is none.
+    /// `42P01` if there is none, `42501` if the session may not.
     pub fn relation(&mut self, name: &ast::ObjectName) -> Result<Relation, SqlError> {
+        self.relation_for(name, Access::Read)
+    }
+
+    /// The table of a name in a statement, to change its rows.
+    ///
+    /// # Errors
+    /// As [`Planning::relation`].
+    pub fn relation_to_change(&mut self, name: &ast::ObjectName) -> Result<Relation, SqlError> {
+        self.relation_for(name, Access::Write)
+    }
+
+    fn relation_for(
+        &mut self,
+        name: &ast::ObjectName,
+        access: Access,
+    ) -> Result<Relation, SqlError> {
         let name = crate::names::of_public(name)?;
         let relation = Relation::named(&self.source, &name)?;
+        self.queries.rights.check(&relation.name, access)?;
         let table = (relation.number, relation.schema.clone());
         self.queries.tables.push(table);
         Ok(relation)

@@ -120,7 +120,7 @@ pub(crate) fn plan_update(
             "UPDATE with FROM, ORDER BY or LIMIT is not supported",
         ));
     }
-    let relation = planning.relation(name)?;
+    let relation = planning.relation_to_change(name)?;
     let alias = alias.unwrap_or_else(|| relation.name.clone());
     let scope = Scope {
         tables: vec![scope_of(&relation, &alias)],
@@ -164,7 +164,7 @@ pub(crate) fn plan_delete(
         ));
     }
     let (name, alias) = one_table(table, "DELETE")?;
-    let relation = planning.relation(name)?;
+    let relation = planning.relation_to_change(name)?;
     let alias = alias.unwrap_or_else(|| relation.name.clone());
     let scope = Scope {
         tables: vec![scope_of(&relation, &alias)],

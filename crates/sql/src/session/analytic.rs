@@ -118,6 +118,7 @@ pub(super) fn choose(
             transaction_started: started,
             statement_started: now,
             interrupted: interrupted.clone(),
+            rights: statement.rights().clone(),
         },
         reader: reader.clone(),
         rows_max: *rows_max,
@@ -248,6 +249,7 @@ pub(super) fn describe(
         transaction_started: now,
         statement_started: now,
         interrupted: Arc::default(),
+        rights: prepared.rights().clone(),
     });
     let described = described.map_err(|error| match error.code == why.code {
         true => prepared.placed(why),

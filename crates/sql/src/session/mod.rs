@@ -27,6 +27,7 @@ use crate::parse::parse;
 use crate::prepared::{Class, Prepared, Special};
 use crate::procedures::{creates_procedure, parse_procedure};
 use crate::result::{Complete, Outcome, Step, Tag, TransactionStatus};
+use crate::rights::{Access, Rights};
 use crate::source::Source;
 use crate::types::SqlType;
 use sardonyx::{Durability, Error, Ticket};
@@ -44,21 +45,7 @@ pub struct SessionOptions {
     /// Parameters, such as `application_name`; what is not known is left out.
     pub parameters: Vec<(String, String)>,
     /// What it may do.
-    pub access: Access,
-}
-
-/// What a session may do.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub enum Access {
-    /// Nothing with data.
-    Nothing,
-    /// Read.
-    Read,
-    /// Change rows, and call procedures, too.
-    Write,
-    /// Create, change and drop tables and procedures, too.
-    #[default]
-    Define,
+    pub rights: Rights,
 }
 
 /// One client's session. It is sent between threads; it does one thing at a time.
@@ -66,7 +53,7 @@ pub enum Access {
 pub struct Session {
     database: Arc<Database>,
     state: SessionState,
-    access: Access,
+    rights: Arc<Rights>,
     interrupted: Arc<AtomicBool>,
 }
 
@@ -88,7 +75,7 @@ impl Session {
         Session {
             database,
             state,
-            access: options.access,
+            rights: Arc::new(options.rights),
             interrupted: Arc::default(),
         }
     }
@@ -153,7 +140,7 @@ impl Session {
         text: &str,
         parameter_types: &[Option<SqlType>],
     ) -> Result<Vec<Arc<Prepared>>, SqlError> {
-        let prepared = statements_of(text, parameter_types)?;
+        let prepared = statements_of(text, parameter_types, &self.rights)?;
         for statement in &prepared {
             self.check_access(statement)?;
         }
@@ -173,7 +160,14 @@ impl Session {
             Class::Write => (Access::Write, "change rows"),
             Class::Define => (Access::Define, "create, change or drop tables"),
         };
-        if self.access >= wanted {
+        let rights = &self.rights;
+        let allowed = match statement.class() {
+            // Which tables they are is known when it is planned, or run.
+            Class::Read | Class::Maintenance | Class::Define => rights.most(),
+            Class::Write if statement.is_call() => rights.elsewhere(),
+            _ => rights.most(),
+        };
+        if allowed >= wanted {
             return Ok(());
         }
         let user = &self.state.user;
@@ -513,6 +507,7 @@ enum UndoneUnit {
 fn statements_of(
     text: &str,
     parameter_types: &[Option<SqlType>],
+    rights: &Arc<Rights>,
 ) -> Result<Vec<Arc<Prepared>>, SqlError> {
     let whole: Arc<str> = text.into();
     if let Some(special) = Special::of_text(text) {
@@ -520,9 +515,13 @@ fn statements_of(
     }
     if creates_procedure(text) {
         let definition = parse_procedure(text)?;
-        return Ok(vec![Arc::new(Prepared::procedure(whole, definition))]);
+        let prepared = Prepared::procedure(whole, definition);
+        return Ok(vec![Arc::new(prepared.with_rights(rights.clone()))]);
     }
-    let prepared = |statement| Arc::new(Prepared::new(whole.clone(), statement, parameter_types));
+    let prepared = |statement| {
+        let prepared = Prepared::new(whole.clone(), statement, parameter_types);
+        Arc::new(prepared.with_rights(rights.clone()))
+    };
     let statements = parse(text)?;
     Ok(match statements.is_empty() {
         true => vec![prepared(None)],

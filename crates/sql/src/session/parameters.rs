@@ -8,6 +8,7 @@ use crate::names::name_of;
 use crate::plan::ResultColumn;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Rows, Tag};
+use crate::rights::Rights;
 use crate::settings::Settings;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
@@ -23,7 +24,7 @@ pub(super) fn run(
     statement: &Prepared,
 ) -> Outcome {
     let result = match statement.statement() {
-        Some(statement) => act(state, database, statement),
+        Some(tree) => act(state, database, tree, statement.rights()),
         None => Err(SqlError::syntax("there is no statement")),
     };
     match result {
@@ -39,6 +40,7 @@ fn act(
     state: &mut SessionState,
     database: &Arc<Database>,
     statement: &Statement,
+    rights: &Arc<Rights>,
 ) -> Result<Complete, SqlError> {
     match statement {
         Statement::Set(set) => {
@@ -122,7 +124,7 @@ fn act(
             }
             let text: Arc<str> = statement.to_string().into();
             let inner = Prepared::new(text, Some((**statement).clone()), &types);
-            let inner = Arc::new(inner);
+            let inner = Arc::new(inner.with_rights(rights.clone()));
             if let Some((parameters, columns)) = super::execute::described(&inner, state)? {
                 inner.describe(parameters, columns);
             } else {

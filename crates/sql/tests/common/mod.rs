@@ -68,7 +68,7 @@ fn open(path: &std::path::Path) -> Arc<Database> {
 
 pub fn session(database: &Arc<Database>) -> Session {
     let options = SessionOptions {
-        access: sardonyx_sql::Access::Define,
+        rights: sardonyx_sql::Access::Define.into(),
         user: "tester".into(),
         parameters: Vec::new(),
     };

@@ -1,0 +1,131 @@
+//! Rights with single tables: each part of a statement in which a table can stand asks for them.
+
+mod common;
+
+use common::{Fresh, query, run};
+use sardonyx_sql::{Access, Rights, Session, SessionOptions};
+
+/// Tables that a user may not see, may read, may change, and may do everything with.
+const TABLES: &str = "create table hidden (id int primary key, v text);\n\
+    create table shown (id int primary key, v text);\n\
+    create table open (id int primary key, v text);\n\
+    create table own (id int primary key, v text);\n\
+    insert into hidden values (1, 'h'); insert into shown values (1, 's'); insert into open values (1, 'o');";
+
+fn user(fresh: &Fresh, others: Access) -> Session {
+    let rights = Rights::from(others)
+        .with_table("hidden", Access::Nothing)
+        .with_table("shown", Access::Read)
+        .with_table("open", Access::Write)
+        .with_table("own", Access::Define);
+    let options = SessionOptions {
+        user: "ada".into(),
+        parameters: Vec::new(),
+        rights,
+    };
+    Session::new(fresh.database.clone(), options)
+}
+
+#[track_caller]
+fn refused(session: &mut Session, text: &str) {
+    match run(session, text) {
+        Err(error) => assert_eq!(error.code, "42501", "{text}: {error:?}"),
+        Ok(done) => panic!("{text}: {done:?}"),
+    }
+}
+
+#[test]
+fn a_table_is_found_by_nobody_who_may_not_read_it_wherever_it_stands() {
+    let fresh = Fresh::new();
+    run(&mut fresh.session(), TABLES).unwrap();
+    for others in [Access::Nothing, Access::Write, Access::Define] {
+        let mut ada = user(&fresh, others);
+        for text in [
+            "select * from hidden",
+            "select v from public.hidden where id = 1",
+            "select * from shown join hidden on shown.id = hidden.id",
+            "select (select v from hidden where id = 1)",
+            "select * from shown where exists (select 1 from hidden)",
+            "select * from shown where id in (select id from hidden)",
+            "select * from (select v from hidden) as t",
+            "with t as (select v from hidden) select * from t",
+            // The name of a query of WITH is seen where it is, and not before.
+            "with a as (select * from hidden), hidden as (select 1) select * from a",
+            "select * from hidden, (with hidden as (select 1) select * from hidden) as q",
+            "select v from shown union all select v from hidden",
+            "insert into open select id + 10, v from hidden",
+            "update open set v = (select v from hidden where id = 1)",
+            "delete from open where id in (select id from hidden)",
+            "explain select * from hidden",
+            "explain analyze delete from hidden",
+            "copy hidden to stdout",
+            "copy (select v from hidden) to stdout",
+            "prepare p as select v from hidden",
+            "begin; select * from hidden; commit",
+        ] {
+            refused(&mut ada, text);
+            let _ = run(&mut ada, "rollback");
+        }
+        let reads = "with hidden as (select v from shown) select v from hidden";
+        assert_eq!(query(&mut ada, reads).unwrap(), ["s"]);
+    }
+}
+
+#[test]
+fn rows_are_changed_and_tables_are_altered_by_those_who_may() {
+    let fresh = Fresh::new();
+    run(&mut fresh.session(), TABLES).unwrap();
+    let mut ada = user(&fresh, Access::Nothing);
+    for text in [
+        "insert into shown values (2, 'x')",
+        "update shown set v = 'x' where id = 1",
+        "delete from shown",
+        "truncate shown",
+        "prepare p as delete from shown; execute p",
+        "truncate open",
+        "alter table open add column w int",
+        "create index i on open (v)",
+        "drop table open",
+        "drop table own, open",
+        "alter table own rename to hidden",
+        "create table other (id int primary key)",
+        "create sequence s",
+        "create procedure p() begin atomic delete from shown; end",
+        "drop index shown_pkey",
+    ] {
+        refused(&mut ada, text);
+        let _ = run(&mut ada, "rollback");
+    }
+    run(
+        &mut ada,
+        "insert into open values (2, 'new'); update open set v = 'x' where id = 1",
+    )
+    .unwrap();
+    run(
+        &mut ada,
+        "prepare q as delete from open where id = 2; execute q",
+    )
+    .unwrap();
+    assert_eq!(query(&mut ada, "select id, v from open").unwrap(), ["1|x"]);
+    run(
+        &mut ada,
+        "create index i on own (v); alter table own add column w int; truncate own; drop table own",
+    )
+    .unwrap();
+    // The right is with the name, whether there is a table of it or not.
+    run(&mut ada, "create table own (id int primary key)").unwrap();
+    let mut root = fresh.session();
+    assert_eq!(query(&mut root, "select v from shown").unwrap(), ["s"]);
+}
+
+#[test]
+fn a_procedure_does_what_its_caller_may_not() {
+    let fresh = Fresh::new();
+    run(&mut fresh.session(), TABLES).unwrap();
+    let procedure = "create procedure raise_it() begin atomic update hidden set v = v || '!'; end";
+    run(&mut fresh.session(), procedure).unwrap();
+    refused(&mut user(&fresh, Access::Read), "call raise_it()");
+    run(&mut user(&fresh, Access::Write), "call raise_it()").unwrap();
+    let mut root = fresh.session();
+    assert_eq!(query(&mut root, "select v from hidden").unwrap(), ["h!"]);
+}
