@@ -3,7 +3,7 @@
 
     bench/clients/quickstart.py HOST PORT [--only LANGUAGE,LANGUAGE]
 
-A program whose language or client library cannot be had is left out, with a sentence. Go's and Rust's libraries are
+QUICKSTART names languages, too. A program whose language or client library cannot be had is left out, with a sentence. Go's and Rust's libraries are
 fetched; Java's driver is named by JDBC_JAR; Node's is found by NODE_PATH. Ends with 0 if every program that ran printed
 what the page says.
 """
@@ -89,7 +89,8 @@ def main():
     parser.add_argument("--only", default="", metavar="LANGUAGES")
     arguments = parser.parse_args()
     all_programs = programs()
-    only = [name for name in arguments.only.split(",") if name] or list(all_programs)
+    wanted = arguments.only or os.environ.get("QUICKSTART", "")
+    only = [name for name in wanted.split(",") if name] or list(all_programs)
     failed, ran = [], []
     for language in only:
         absent = left_out(language)

@@ -20,7 +20,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-SECONDS = 120
+SECONDS = 300
 
 
 def sardonyx():
@@ -69,7 +69,7 @@ class Server:
 
 def environment(server):
     host, port = server.address("postgres")
-    return dict(os.environ, PGHOST=host, PGPORT=port, PGUSER="tester", PGDATABASE="bank", PGCONNECT_TIMEOUT="10")
+    return dict(os.environ, SARDONYX=sardonyx(), PGHOST=host, PGPORT=port, PGUSER="tester", PGDATABASE="bank", PGCONNECT_TIMEOUT="10")
 
 
 def python_module(module):
@@ -134,6 +134,11 @@ def prometheus(server):
     return [sys.executable, ROOT / "observability" / "check.py", "http://" + ":".join(server.address("http"))]
 
 
+def quickstart(server):
+    host, port = server.address("postgres")
+    return [sys.executable, HERE / "quickstart.py", host, port]
+
+
 def shell(script):
     return lambda server: ["bash", "-euo", "pipefail", HERE / script]
 
@@ -148,6 +153,7 @@ CLIENTS = {
     "sqlalchemy": python_client("sqlalchemy_client.py", "sqlalchemy"),
     "node-pg": node_client("node_client.js", "pg"),
     "jdbc": (jdbc_driver, jdbc),
+    "quickstart": (lambda: None, quickstart),
     "page": (lambda: program("chromium", "chromium"), page),
     "prometheus": (lambda: program("prometheus", "prometheus"), prometheus),
     "redis-cli": (lambda: program("redis-cli", "redis-tools"), redis_shell),

@@ -4,6 +4,7 @@ mod conditions;
 mod directory;
 mod log;
 mod pages;
+mod postgres;
 mod redis;
 mod rows;
 mod storage;
@@ -30,6 +31,8 @@ pub(crate) const ALL: &[Target] = &[
     streams::TRACE,
     streams::TERMINAL,
     redis::COMMANDS,
+    postgres::MESSAGES,
+    postgres::STATEMENTS,
     directory::TABLES,
     directory::OPERATIONS,
 ];

@@ -147,7 +147,7 @@ impl Session {
         if let [one] = &prepared[..]
             && one.is_to_be_compiled()
         {
-            self.describe(one)?;
+            self.describe(one).map_err(|error| one.placed(error))?;
         }
         Ok(prepared)
     }
