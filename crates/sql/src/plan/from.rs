@@ -22,7 +22,7 @@ use sqlparser::ast::{
 use std::sync::Arc;
 
 /// The most tables that are joined.
-const TABLES_MAX: usize = 32;
+const TABLES_MAX: usize = 64;
 
 /// What stands in `FROM`, before the ways to its rows are chosen.
 #[derive(Debug)]
@@ -97,7 +97,9 @@ fn append(scope: &mut Scope, more: Scope) -> Result<(), SqlError> {
             ));
         }
         scope.tables.push(table);
-        if scope.tables.len() > 2 * TABLES_MAX {
+        // Those that USING merges are none.
+        let tables = scope.tables.iter().filter(|table| !table.alias.is_empty());
+        if tables.count() > TABLES_MAX || scope.tables.len() > 2 * TABLES_MAX {
             return Err(SqlError::unsupported(format!(
                 "at most {TABLES_MAX} tables are joined"
             )));
