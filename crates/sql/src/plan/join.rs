@@ -50,7 +50,7 @@ pub(crate) struct JoinPlan {
 
 #[derive(Debug)]
 pub(crate) enum JoinNode {
-    Side(Side),
+    Side(Box<Side>),
     Join(Box<JoinStep>),
 }
 
@@ -148,7 +148,7 @@ fn plan_node(node: FromNode, parts: &mut Vec<Expr>) -> JoinNode {
     match node {
         FromNode::Leaf(table, places) => {
             let local = take_within(parts, std::slice::from_ref(&places));
-            JoinNode::Side(side_of(table, places, local))
+            JoinNode::Side(Box::new(side_of(table, places, local)))
         }
         FromNode::Join(join) if join.kind == JoinKind::Inner => {
             let mut factors = Vec::new();
