@@ -1,8 +1,4 @@
-"""SQLAlchemy 2: tables made from classes, a unit of work, relations, a join.
-
-Rows are inserted one by one (use_insertmanyvalues=False): its statement for many selects from VALUES, which is not there.
-Reflection is not tried: it asks the catalogue with subqueries.
-"""
+"""SQLAlchemy 2: tables made from classes, a unit of work, relations, a join, subqueries, many rows at once, reflection."""
 
 import sys
 
@@ -30,7 +26,7 @@ class Order(Base):
 
 
 def main(dsn):
-    engine = sa.create_engine(dsn.replace("postgresql://", "postgresql+psycopg://"), use_insertmanyvalues=False)
+    engine = sa.create_engine(dsn.replace("postgresql://", "postgresql+psycopg://"))
     Base.metadata.drop_all(engine)
     Base.metadata.create_all(engine)
     with Session(engine) as session:
@@ -45,6 +41,31 @@ def main(dsn):
         assert found.name == "Ada Lovelace" and len(found.orders) == 2
         totals = sa.select(Customer.name, sa.func.sum(Order.total)).join(Order).group_by(Customer.name)
         assert session.execute(totals).all() == [("Ada Lovelace", 4.0)]
+        most = sa.select(sa.func.max(Order.total)).where(Order.customer_id == Customer.id).scalar_subquery()
+        assert session.execute(sa.select(Customer.name, most).order_by(Customer.id)).all() == [
+            ("Ada Lovelace", 2.5),
+            ("Grace", None),
+        ]
+    with Session(engine) as session:
+        many = [Customer(name=f"customer {number}") for number in range(2500)]
+        session.add_all(many)
+        session.commit()
+        ids = [customer.id for customer in many]
+        assert ids == sorted(ids) and many[7].name == "customer 7"
+    inspector = sa.inspect(engine)
+    assert {"sa_customers", "sa_orders"} <= set(inspector.get_table_names())
+    assert [column["name"] for column in inspector.get_columns("sa_orders")] == ["id", "customer_id", "total"]
+    assert inspector.get_pk_constraint("sa_orders")["constrained_columns"] == ["id"]
+    [key] = inspector.get_foreign_keys("sa_orders")
+    assert (key["constrained_columns"], key["referred_table"]) == (["customer_id"], "sa_customers")
+    [index] = inspector.get_indexes("sa_orders")
+    assert index["column_names"] == ["customer_id"] and not index["unique"]
+    [unique] = inspector.get_unique_constraints("sa_customers")
+    assert unique["column_names"] == ["name"]
+    assert inspector.get_check_constraints("sa_customers") == []
+    reflected = sa.MetaData()
+    reflected.reflect(engine)
+    assert str(reflected.tables["sa_customers"].c.name.type) == "VARCHAR(40)"
     print("SQLAlchemy", sa.__version__, "ok")
 
 

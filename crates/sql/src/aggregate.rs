@@ -3,8 +3,8 @@
 use crate::error::{SqlError, code};
 use crate::expression::arithmetic::{Arithmetic, calculate, float_of};
 use crate::expression::{Environment, Expr, InputRow, Typed};
+use crate::plan::collect::in_order;
 use crate::plan::select::SortKey;
-use crate::plan::select_run::in_order;
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_table::condition::compare;

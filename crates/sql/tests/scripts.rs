@@ -150,4 +150,6 @@ scripts! {
     procedures: "procedures.sql",
     joins: "joins.sql",
     subqueries: "subqueries.sql",
+    psql: "psql.sql",
+    sqlalchemy: "sqlalchemy.sql",
 }

@@ -6,23 +6,21 @@ use super::join::{FromJoin, FromNode, JoinKind};
 use super::planning::{NamedKind, NamedQuery, Planning, SharedQuery};
 use super::query::draft_query;
 use super::select::{Draft, scope_of};
+use super::series::{Series, function, no_ancestors};
 use super::set_operation::SetOperations;
 use crate::error::{SqlError, code};
-use crate::expression::cast::Coercion;
 use crate::expression::{Comparison, Expr, Scope, ScopeColumn, ScopeTable, Typed};
 use crate::names::{name_of, parts_of, qualified};
 use crate::relation::Relation;
-use crate::types::{SqlType, TypeSpec};
+use crate::types::TypeSpec;
 use crate::virtual_tables::{VirtualTable, virtual_table};
-use sardonyx::schema::Value;
 use sqlparser::ast::{
-    self, Expr as Tree, FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, Query,
-    TableAlias, TableFactor, TableWithJoins,
+    self, JoinConstraint, JoinOperator, Query, TableAlias, TableFactor, TableWithJoins,
 };
 use std::sync::Arc;
 
 /// The most tables that are joined.
-const TABLES_MAX: usize = 32;
+const TABLES_MAX: usize = 64;
 
 /// What stands in `FROM`, before the ways to its rows are chosen.
 #[derive(Debug)]
@@ -37,25 +35,6 @@ pub(crate) enum FromTable {
     Rows(Vec<Vec<Expr>>),
     Sets(Box<SetOperations>),
     Expanded(Box<Expansion>),
-}
-
-/// Rows of one value each that a function gives.
-#[derive(Clone, Debug)]
-pub(crate) enum Series {
-    /// `generate_series`: whole numbers from one to another, by steps.
-    Numbers { from: Expr, to: Expr, step: Expr },
-    /// `unnest`: the elements of an array, and their type.
-    Elements(Expr, SqlType),
-}
-
-impl Series {
-    /// The expressions over the rows before it.
-    pub fn parts(&self) -> Vec<&Expr> {
-        match self {
-            Series::Numbers { from, to, step } => vec![from, to, step],
-            Series::Elements(array, _) => vec![array],
-        }
-    }
 }
 
 /// Compiles `FROM`.
@@ -97,7 +76,9 @@ fn append(scope: &mut Scope, more: Scope) -> Result<(), SqlError> {
             ));
         }
         scope.tables.push(table);
-        if scope.tables.len() > 2 * TABLES_MAX {
+        // Those that USING merges are none.
+        let tables = scope.tables.iter().filter(|table| !table.alias.is_empty());
+        if tables.count() > TABLES_MAX || scope.tables.len() > 2 * TABLES_MAX {
             return Err(SqlError::unsupported(format!(
                 "at most {TABLES_MAX} tables are joined"
             )));
@@ -128,7 +109,8 @@ fn with_joins(
     Ok((node, scope))
 }
 
-type Planned = (FromNode, Scope);
+/// A part of `FROM`, with the scope of its columns.
+pub(crate) type Planned = (FromNode, Scope);
 
 fn joined(
     planning: &mut Planning<'_>,
@@ -339,7 +321,11 @@ fn factor(
 }
 
 /// Gives columns the names of an alias, and their places in the row.
-fn placed(mut of: ScopeTable, alias: Option<&TableAlias>, start: usize) -> Result<Scope, SqlError> {
+pub(crate) fn placed(
+    mut of: ScopeTable,
+    alias: Option<&TableAlias>,
+    start: usize,
+) -> Result<Scope, SqlError> {
     let renamed = alias.map_or(&[][..], |alias| &alias.columns);
     if renamed.len() > of.columns.len() {
         return Err(SqlError::new(
@@ -374,10 +360,9 @@ pub(crate) fn named_table(
 ) -> Result<Planned, SqlError> {
     let (schema, plain) = qualified(name)?;
     let alias_name = alias.map_or_else(|| plain.clone(), |alias| name_of(&alias.name));
-    let named = planning.queries.named.iter().rev();
-    let named = named
-        .cloned()
-        .find(|named| schema.is_none() && named.name == plain);
+    let mut named = planning.queries.named.iter().rev();
+    let found = named.find(|named| schema.is_none() && named.name == plain);
+    let named = found.cloned();
     if let Some(named) = named {
         return named_query(planning, &named, &alias_name, alias, start);
     }
@@ -439,7 +424,7 @@ fn columns_of(draft: &Draft) -> Vec<(String, TypeSpec)> {
     columns.collect()
 }
 
-fn scope_of_columns(alias: &str, columns: Vec<(String, TypeSpec)>) -> ScopeTable {
+pub(crate) fn scope_of_columns(alias: &str, columns: Vec<(String, TypeSpec)>) -> ScopeTable {
     let columns = columns.into_iter().enumerate();
     let columns = columns.map(|(place, (name, spec))| ScopeColumn::new(&name, spec, place));
     ScopeTable {
@@ -489,117 +474,9 @@ fn lateral_query(
     Ok((node, placed(of, alias, start)?))
 }
 
-fn together(around: &[&Scope]) -> Scope {
+pub(crate) fn together(around: &[&Scope]) -> Scope {
     let tables = around.iter().flat_map(|scope| scope.tables.iter().cloned());
     Scope {
         tables: tables.collect(),
     }
-}
-
-/// `generate_series` and `unnest`, the only functions that give rows.
-fn function(
-    planning: &mut Planning<'_>,
-    around: &[&Scope],
-    name: &ast::ObjectName,
-    arguments: &[FunctionArg],
-    alias: Option<&TableAlias>,
-    start: usize,
-) -> Result<Planned, SqlError> {
-    let (_, plain) = qualified(name)?;
-    if let ("unnest", [FunctionArg::Unnamed(FunctionArgExpr::Expr(tree))]) = (&*plain, arguments) {
-        return unnest(planning, around, tree, alias, start);
-    }
-    if plain != "generate_series" || !(2..=3).contains(&arguments.len()) {
-        return Err(SqlError::unsupported(format!(
-            "the function {plain} is not supported in FROM"
-        )));
-    }
-    let visible = together(around);
-    let mut compiler = planning.compiler(&visible);
-    let mut compiled = Vec::with_capacity(3);
-    for argument in arguments {
-        let FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) = argument else {
-            return Err(SqlError::unsupported(format!(
-                "the argument {argument} is not supported"
-            )));
-        };
-        compiled.push(compiler.compile(tree)?);
-    }
-    let is_wide = |typed: &Typed| typed.kind() == SqlType::Int8;
-    let kind = match compiled.iter().any(is_wide) {
-        true => SqlType::Int8,
-        false => SqlType::Int4,
-    };
-    let mut parts = Vec::with_capacity(3);
-    for typed in compiled {
-        if !typed.kind().is_integer() && typed.kind() != SqlType::Unknown {
-            return Err(SqlError::unsupported(format!(
-                "generate_series of {} is not supported: of whole numbers only",
-                typed.kind().name()
-            )));
-        }
-        parts.push(compiler.coerce(typed, TypeSpec::plain(kind), Coercion::Implicit)?);
-    }
-    let mut parts = parts.into_iter();
-    let one = || Expr::Literal(Value::Int(1));
-    let mut next = || parts.next().unwrap_or_else(one);
-    let series = Series::Numbers {
-        from: next(),
-        to: next(),
-        step: next(),
-    };
-    let table = alias.map_or(plain, |alias| name_of(&alias.name));
-    series_node(series, kind, table, alias, start)
-}
-
-/// `pg_partition_ancestors`: no table has any.
-fn no_ancestors(
-    alias: Option<&TableAlias>,
-    with_ordinality: bool,
-    start: usize,
-) -> Result<Planned, SqlError> {
-    let mut columns = vec![("relid".to_string(), TypeSpec::plain(SqlType::Regclass))];
-    if with_ordinality {
-        columns.push(("ordinality".to_string(), TypeSpec::plain(SqlType::Int8)));
-    }
-    let name = alias.map_or("pg_partition_ancestors".into(), |alias| {
-        name_of(&alias.name)
-    });
-    let of = scope_of_columns(&name, columns);
-    let places = start..start + of.columns.len();
-    let node = FromNode::Leaf(FromTable::Rows(Vec::new()), places);
-    Ok((node, placed(of, alias, start)?))
-}
-
-fn unnest(
-    planning: &mut Planning<'_>,
-    around: &[&Scope],
-    tree: &Tree,
-    alias: Option<&TableAlias>,
-    start: usize,
-) -> Result<Planned, SqlError> {
-    let visible = together(around);
-    let array = planning.compiler(&visible).compile(tree)?;
-    let Some(element) = array.kind().element() else {
-        return Err(SqlError::new(
-            code::UNKNOWN_FUNCTION,
-            format!("function unnest({}) does not exist", array.kind().name()),
-        ));
-    };
-    let table = alias.map_or_else(|| "unnest".to_string(), |alias| name_of(&alias.name));
-    let series = Series::Elements(array.expr, element);
-    series_node(series, element, table, alias, start)
-}
-
-fn series_node(
-    series: Series,
-    kind: SqlType,
-    table: String,
-    alias: Option<&TableAlias>,
-    start: usize,
-) -> Result<Planned, SqlError> {
-    // The column of a function has its table's name.
-    let of = scope_of_columns(&table, vec![(table.clone(), TypeSpec::plain(kind))]);
-    let node = FromNode::Leaf(FromTable::Series(series), start..start + 1);
-    Ok((node, placed(of, alias, start)?))
 }

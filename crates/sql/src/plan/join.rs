@@ -2,11 +2,13 @@
 //! is tested where that is read; equal values of both sides become keys of a hash; what else is to hold is tested of the
 //! rows together.
 //!
-//! All sides write into one row, each at its own places, so that expressions need not be changed.
+//! All sides write into one row, each at its own places, so that expressions need not be changed, in whatever order the
+//! sides are joined.
 //!
 //! Source: outer joins: SQL:2016, part 2, 7.10. A condition that stands above an outer join goes only into the side whose
 //! rows are all kept; one of its `ON` only into the side whose rows may be missing.
 
+use super::access::Path;
 use super::from::FromTable;
 use super::select::Input;
 use crate::expression::{Comparison, Expr};
@@ -48,7 +50,7 @@ pub(crate) struct JoinPlan {
 
 #[derive(Debug)]
 pub(crate) enum JoinNode {
-    Side(Side),
+    Side(Box<Side>),
     Join(Box<JoinStep>),
 }
 
@@ -111,17 +113,20 @@ fn all_of(mut parts: Vec<Expr>) -> Option<Expr> {
     }
 }
 
+/// Places in the whole row.
+type Places = [Range<usize>];
+
 /// Whether an expression reads columns at these places only.
-fn is_within(expr: &Expr, places: &Range<usize>) -> bool {
+fn is_within(expr: &Expr, places: &Places) -> bool {
     !expr.any(&|part| match part {
-        Expr::Column(place) => !places.contains(place),
+        Expr::Column(place) => !places.iter().any(|range| range.contains(place)),
         Expr::Call(function, _) => function.is_volatile(),
         _ => false,
     })
 }
 
 /// Takes the parts out that read columns at these places only.
-fn take_within(parts: &mut Vec<Expr>, places: &Range<usize>) -> Vec<Expr> {
+fn take_within(parts: &mut Vec<Expr>, places: &Places) -> Vec<Expr> {
     let (within, others) = std::mem::take(parts)
         .into_iter()
         .partition(|part| is_within(part, places));
@@ -142,64 +147,157 @@ pub(crate) fn plan_join(node: FromNode, condition: Option<Expr>) -> (JoinPlan, O
 fn plan_node(node: FromNode, parts: &mut Vec<Expr>) -> JoinNode {
     match node {
         FromNode::Leaf(table, places) => {
-            let local = take_within(parts, &places);
-            JoinNode::Side(side_of(table, places, local))
+            let local = take_within(parts, std::slice::from_ref(&places));
+            JoinNode::Side(Box::new(side_of(table, places, local)))
         }
-        FromNode::Join(join) => JoinNode::Join(Box::new(plan_step(*join, parts))),
+        FromNode::Join(join) if join.kind == JoinKind::Inner => {
+            let mut factors = Vec::new();
+            flatten(FromNode::Join(join), &mut factors, parts);
+            plan_inner(factors, parts)
+        }
+        FromNode::Join(join) => JoinNode::Join(Box::new(plan_outer(*join, parts))),
     }
 }
 
-fn plan_step(join: FromJoin, parts: &mut Vec<Expr>) -> JoinStep {
-    let (left_places, right_places) = (join.left.places(), join.right.places());
+/// What is joined by inner joins only, in its order, with their conditions.
+fn flatten(node: FromNode, factors: &mut Vec<FromNode>, parts: &mut Vec<Expr>) {
+    match node {
+        FromNode::Join(join) if join.kind == JoinKind::Inner => {
+            flatten(join.left, factors, parts);
+            flatten(join.right, factors, parts);
+            parts_of(join.on, parts);
+        }
+        other => factors.push(other),
+    }
+}
+
+/// Compiles inner joins. What is joined next has equal values with what is joined already, if there is any such: else
+/// all rows would be put beside all. It begins where the fewest rows are to be expected.
+fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>) -> JoinNode {
+    // What is asked for must stand before who asks.
+    let is_movable = !factors.iter().any(FromNode::is_lateral);
+    let mut rest = Vec::with_capacity(factors.len());
+    for factor in factors {
+        let (places, is_lateral) = (factor.places(), factor.is_lateral());
+        rest.push((plan_node(factor, parts), places, is_lateral));
+    }
+    let first = match is_movable {
+        true => (0..rest.len()).min_by_key(|at| rest[*at].0.rank()),
+        false => None,
+    };
+    let (mut node, places, _) = rest.remove(first.unwrap_or(0));
+    let mut joined = vec![places];
+    while !rest.is_empty() {
+        let is_next = |factor: &(JoinNode, Range<usize>, bool)| {
+            let own = std::slice::from_ref(&factor.1);
+            parts.iter().any(|part| has_equal_sides(part, &joined, own))
+        };
+        let next = match is_movable {
+            true => rest.iter().position(is_next),
+            false => None,
+        };
+        let (right, places, is_lateral) = rest.remove(next.unwrap_or(0));
+        let own = std::slice::from_ref(&places);
+        let both = [joined.as_slice(), own].concat();
+        let on = take_within(parts, &both);
+        let (keys, condition) = keys_of(on, &joined, own, is_lateral);
+        node = JoinNode::Join(Box::new(JoinStep {
+            left: node,
+            right,
+            kind: JoinKind::Inner,
+            keys,
+            condition,
+            is_lateral,
+        }));
+        joined = both;
+    }
+    node
+}
+
+impl JoinNode {
+    /// How many rows are to be expected, roughly: the less, the fewer.
+    fn rank(&self) -> usize {
+        match self {
+            JoinNode::Side(side) => match &side.input {
+                Input::Table(access) if access.is_short() => 0,
+                Input::Table(access) => match (&access.path, &side.filter) {
+                    (Path::Range(path), _) if !path.equal.is_empty() => 1,
+                    (Path::Range(_), _) => 2,
+                    (_, Some(_)) => 3,
+                    (_, None) => 4,
+                },
+                _ => 3,
+            },
+            JoinNode::Join(_) => 5,
+        }
+    }
+}
+
+fn plan_outer(join: FromJoin, parts: &mut Vec<Expr>) -> JoinStep {
+    let (left_places, right_places) = ([join.left.places()], [join.right.places()]);
     let is_lateral = join.right.is_lateral();
     let mut on = Vec::new();
     parts_of(join.on, &mut on);
+    let mut none = Vec::new();
     let (left, right) = match join.kind {
-        JoinKind::Inner => {
-            // What holds of inner rows holds where they are joined.
-            parts.append(&mut on);
-            let left = plan_node(join.left, parts);
-            let right = plan_node(join.right, parts);
-            on = take_within(parts, &(left_places.start..right_places.end));
-            (left, right)
-        }
         JoinKind::Left => (plan_node(join.left, parts), plan_node(join.right, &mut on)),
         JoinKind::Right => {
             let left = plan_node(join.left, &mut on);
             (left, plan_node(join.right, parts))
         }
-        JoinKind::Full => (
-            plan_node(join.left, &mut Vec::new()),
-            plan_node(join.right, &mut Vec::new()),
+        JoinKind::Inner | JoinKind::Full => (
+            plan_node(join.left, &mut none),
+            plan_node(join.right, &mut none),
         ),
     };
+    let (keys, condition) = keys_of(on, &left_places, &right_places, is_lateral);
+    JoinStep {
+        left,
+        right,
+        kind: join.kind,
+        keys,
+        condition,
+        is_lateral,
+    }
+}
+
+/// The equal values of two sides among conditions, and what else is to hold of both.
+fn keys_of(
+    on: Vec<Expr>,
+    left: &Places,
+    right: &Places,
+    is_lateral: bool,
+) -> (Vec<(Expr, Expr)>, Option<Expr>) {
     let mut keys = Vec::new();
     let mut others = Vec::new();
     for part in on {
         // What is read for each row needs no hash.
         match is_lateral {
             true => others.push(part),
-            false => match equal_sides(part, &left_places, &right_places) {
+            false => match equal_sides(part, left, right) {
                 Ok(key) => keys.push(key),
                 Err(part) => others.push(part),
             },
         }
     }
-    JoinStep {
-        left,
-        right,
-        kind: join.kind,
-        keys,
-        condition: all_of(others),
-        is_lateral,
-    }
+    (keys, all_of(others))
+}
+
+fn has_equal_sides(part: &Expr, left: &Places, right: &Places) -> bool {
+    let Expr::Compare(Comparison::Equal, sides) = part else {
+        return false;
+    };
+    let is_of = |a: &Expr, b: &Expr| {
+        is_within(a, left) && is_within(b, right) && !a.is_constant() && !b.is_constant()
+    };
+    is_of(&sides.0, &sides.1) || is_of(&sides.1, &sides.0)
 }
 
 /// The sides of an equation between the rows of two sides, in their order.
 fn equal_sides(
     part: Expr,
-    left_places: &Range<usize>,
-    right_places: &Range<usize>,
+    left_places: &Places,
+    right_places: &Places,
 ) -> Result<(Expr, Expr), Expr> {
     let Expr::Compare(Comparison::Equal, sides) = part else {
         return Err(part);

@@ -242,7 +242,11 @@ impl JoinNode {
     fn places(&self) -> std::ops::Range<usize> {
         match self {
             JoinNode::Side(side) => side.places.clone(),
-            JoinNode::Join(step) => step.left.places().start..step.right.places().end,
+            // Its sides stand beside each other, whichever is joined first.
+            JoinNode::Join(step) => {
+                let (left, right) = (step.left.places(), step.right.places());
+                left.start.min(right.start)..left.end.max(right.end)
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 //! tables are those that it was made under; afterwards it is made again.
 
 pub(crate) mod access;
+pub(crate) mod collect;
 pub(crate) mod expansion;
 pub(crate) mod from;
 mod grouping;
@@ -16,6 +17,7 @@ pub(crate) mod planning;
 pub(crate) mod query;
 pub(crate) mod select;
 pub(crate) mod select_run;
+pub(crate) mod series;
 pub(crate) mod set_operation;
 pub(crate) mod subquery;
 pub(crate) mod tail;

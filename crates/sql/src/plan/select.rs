@@ -3,11 +3,12 @@
 
 use super::access::{Access, WantedOrder, choose};
 use super::expansion::Expansion;
-use super::from::{FromTable, Series, plan_from};
+use super::from::{FromTable, plan_from};
 use super::grouping::{group_keys, grouped};
 use super::join::{FromNode, JoinPlan, plan_join};
 use super::output::{Item, Output, compile_items, decide};
 use super::planning::{Planning, SharedQuery};
+use super::series::Series;
 use super::set_operation::SetOperations;
 use super::tail::{Tail, input_order, limits};
 use crate::aggregate::Grouping;

@@ -1,18 +1,16 @@
 //! `SELECT` run over a state of the tables.
 
 use super::access::Path;
-use super::from::Series;
+use super::collect::Collector;
 use super::join::JoinNode;
-use super::select::{Input, SelectPlan, SortKey};
+use super::select::{Input, SelectPlan};
 use super::subquery::Kept;
 use crate::aggregate::{Accumulator, AggregateKind, Grouping, key_of};
 use crate::error::{SqlError, code};
-use crate::expression::{Environment, Expr, InputRow, Values};
+use crate::expression::{Environment, InputRow, Values};
 use crate::source::{EachRow, Source};
-use sardonyx::schema::{Value, ValueRef};
-use sardonyx_table::condition::compare;
-use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use sardonyx::schema::Value;
+use std::collections::HashMap;
 
 /// The most bytes that the rows of a statement take in memory: of a result, of groups, of what is sorted.
 pub(crate) const RESULT_BYTES_MAX: usize = 256 << 20;
@@ -197,57 +195,20 @@ impl Input {
     }
 }
 
-fn each_of<'r>(rows: impl Iterator<Item = &'r [Value]>, each: EachRow<'_>) -> Result<(), SqlError> {
+/// Calls `each` with rows that are there.
+///
+/// # Errors
+/// What `each` returns.
+pub(crate) fn each_of<'r>(
+    rows: impl Iterator<Item = &'r [Value]>,
+    each: EachRow<'_>,
+) -> Result<(), SqlError> {
     for row in rows {
         if !each(&Values(row))? {
             break;
         }
     }
     Ok(())
-}
-
-impl Series {
-    fn walk(
-        &self,
-        before: &dyn InputRow,
-        with: &Environment<'_>,
-        each: EachRow<'_>,
-    ) -> Result<(), SqlError> {
-        let (from, to, step) = match self {
-            Series::Numbers { from, to, step } => (from, to, step),
-            Series::Elements(array, kind) => {
-                let array = array.evaluate(before, with)?.into_value();
-                let Value::Text(array) = array else {
-                    return Ok(());
-                };
-                let values = crate::expression::arrays::values(&array, *kind)?;
-                return each_of(values.chunks(1), each);
-            }
-        };
-        let whole = |expr: &Expr| {
-            Ok::<_, SqlError>(match expr.evaluate(before, with)?.as_ref() {
-                ValueRef::Int(value) => Some(value),
-                _ => None,
-            })
-        };
-        let (Some(from), Some(to), Some(step)) = (whole(from)?, whole(to)?, whole(step)?) else {
-            return Ok(());
-        };
-        if step == 0 {
-            return Err(SqlError::new(
-                code::INVALID_PARAMETER_VALUE,
-                "step size cannot equal zero",
-            ));
-        }
-        let mut now = from;
-        while (step > 0 && now <= to) || (step < 0 && now >= to) {
-            if !each(&Values(&[Value::Int(now)]))? {
-                break;
-            }
-            now += step;
-        }
-        Ok(())
-    }
 }
 
 /// What takes the rows of a result, one after the other. It returns whether it wants more.
@@ -375,20 +336,11 @@ impl SelectPlan {
         sink: RowSink<'_>,
     ) -> Result<(), SqlError> {
         let (offset, limit) = self.limits(with)?;
-        let mut collector = Collector {
-            plan: self,
-            with,
-            memory: Memory::of(with),
-            seen: self.filter_of_duplicates(),
-            skip: offset,
-            left: limit.min(most),
-            sorted: Vec::new(),
-            values: Vec::with_capacity(self.output.width()),
-            sink,
-        };
-        if collector.left == 0 {
+        let left = limit.min(most);
+        if left == 0 {
             return Ok(());
         }
+        let mut collector = Collector::new(self, with, offset, left, sink);
         match &self.grouping {
             Some(grouping) => {
                 if let Some(count) = self.counted(source, with)? {
@@ -408,11 +360,6 @@ impl SelectPlan {
             None => self.walk(source, with, &mut |row| collector.take(row))?,
         }
         collector.finish()
-    }
-
-    /// What tells rows apart as they come, if they are told apart.
-    fn filter_of_duplicates(&self) -> Option<HashSet<Vec<u8>>> {
-        (self.is_distinct || !self.distinct_on.is_empty()).then(HashSet::new)
     }
 
     /// `count(*)` without looking at rows.
@@ -497,160 +444,4 @@ impl SelectPlan {
         }
         Ok(rows)
     }
-}
-
-/// A row that is to be sorted.
-struct Sorted {
-    keys: Vec<Value>,
-    /// By what it is told apart from others, if it is by more than its values.
-    apart: Vec<u8>,
-    values: Vec<Value>,
-}
-
-/// Takes rows as they come to their place in the result.
-struct Collector<'p, 'e> {
-    plan: &'p SelectPlan,
-    with: &'p Environment<'e>,
-    memory: Memory<'e>,
-    seen: Option<HashSet<Vec<u8>>>,
-    skip: u64,
-    left: u64,
-    sorted: Vec<Sorted>,
-    /// The row that is made.
-    values: Vec<Value>,
-    sink: RowSink<'p>,
-}
-
-impl Collector<'_, '_> {
-    /// Takes a row. Returns whether more are wanted.
-    fn take(&mut self, row: &dyn InputRow) -> Result<bool, SqlError> {
-        if !self.plan.sort.is_empty() {
-            return self.take_to_sort(row);
-        }
-        if self.seen.is_none() && self.skip > 0 {
-            self.skip -= 1;
-            return Ok(true);
-        }
-        self.values.clear();
-        self.plan.output.push(row, self.with, &mut self.values)?;
-        if self.seen.is_some() {
-            let apart = self.apart(row)?;
-            if !self.is_new(apart)? {
-                return Ok(true);
-            }
-        }
-        if self.skip > 0 {
-            self.skip -= 1;
-            return Ok(true);
-        }
-        self.left -= 1;
-        let wants = (self.sink)(&mut self.values)?;
-        Ok(wants && self.left > 0)
-    }
-
-    /// What tells a row apart from others, whose values are made.
-    fn apart(&self, row: &dyn InputRow) -> Result<Vec<u8>, SqlError> {
-        let mut key = Vec::new();
-        match self.plan.is_distinct {
-            true => (self.values.iter()).for_each(|value| key_of(value.as_ref(), &mut key)),
-            false => {
-                for of in &self.plan.distinct_on {
-                    key_of(of.evaluate(row, self.with)?.as_ref(), &mut key);
-                }
-            }
-        }
-        Ok(key)
-    }
-
-    fn is_new(&mut self, apart: Vec<u8>) -> Result<bool, SqlError> {
-        let Some(seen) = &mut self.seen else {
-            return Ok(true);
-        };
-        if seen.contains(&apart) {
-            return Ok(false);
-        }
-        self.memory.take_bytes(apart.len() + size_of::<Vec<u8>>())?;
-        Ok(seen.insert(apart))
-    }
-
-    fn take_to_sort(&mut self, row: &dyn InputRow) -> Result<bool, SqlError> {
-        let mut keys = Vec::with_capacity(self.plan.sort.len());
-        for key in &self.plan.sort {
-            keys.push(key.expression.evaluate(row, self.with)?.into_value());
-        }
-        self.values.clear();
-        self.plan.output.push(row, self.with, &mut self.values)?;
-        let mut apart = Vec::new();
-        if self.seen.is_some() {
-            apart = self.apart(row)?;
-            // Which is the first in order is known at the end only.
-            if self.plan.is_distinct && !self.is_new(std::mem::take(&mut apart))? {
-                return Ok(true);
-            }
-        }
-        self.memory.take(&keys)?;
-        self.memory.take(&self.values)?;
-        let values = std::mem::take(&mut self.values);
-        self.sorted.push(Sorted {
-            keys,
-            apart,
-            values,
-        });
-        // Of few that are wanted only those are kept.
-        let wanted = usize::try_from(self.left.saturating_add(self.skip)).unwrap_or(usize::MAX);
-        let is_cut = self.plan.distinct_on.is_empty();
-        if is_cut && self.sorted.len() >= wanted.saturating_mul(2).max(1024) {
-            self.sort();
-            self.sorted.truncate(wanted);
-        }
-        Ok(true)
-    }
-
-    fn sort(&mut self) {
-        let keys = &self.plan.sort;
-        self.sorted.sort_by(|a, b| in_order(keys, &a.keys, &b.keys));
-    }
-
-    fn finish(mut self) -> Result<(), SqlError> {
-        self.sort();
-        for mut row in std::mem::take(&mut self.sorted) {
-            if !self.plan.distinct_on.is_empty() && !self.is_new(row.apart)? {
-                continue;
-            }
-            if self.skip > 0 {
-                self.skip -= 1;
-                continue;
-            }
-            if self.left == 0 || !(self.sink)(&mut row.values)? {
-                break;
-            }
-            self.left -= 1;
-        }
-        Ok(())
-    }
-}
-
-/// The order of two rows by their keys.
-pub(crate) fn in_order(keys: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {
-    for ((key, a), b) in keys.iter().zip(a).zip(b) {
-        let order = match (a.as_ref(), b.as_ref()) {
-            (ValueRef::Null, ValueRef::Null) => Ordering::Equal,
-            (ValueRef::Null, _) if key.nulls_first => Ordering::Less,
-            (ValueRef::Null, _) => Ordering::Greater,
-            (_, ValueRef::Null) if key.nulls_first => Ordering::Greater,
-            (_, ValueRef::Null) => Ordering::Less,
-            (a, b) => {
-                let order = compare(a, b).unwrap_or(Ordering::Equal);
-                if key.descending {
-                    order.reverse()
-                } else {
-                    order
-                }
-            }
-        };
-        if order.is_ne() {
-            return order;
-        }
-    }
-    Ordering::Equal
 }

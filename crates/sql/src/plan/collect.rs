@@ -1,0 +1,196 @@
+//! The rows of a result on their way to whoever takes them: told apart, sorted, counted off.
+
+use super::select::{SelectPlan, SortKey};
+use super::select_run::{Memory, RowSink};
+use crate::aggregate::key_of;
+use crate::error::SqlError;
+use crate::expression::{Environment, InputRow};
+use sardonyx::schema::{Value, ValueRef};
+use sardonyx_table::condition::compare;
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+/// A row that is to be sorted.
+struct Sorted {
+    keys: Vec<Value>,
+    /// By what it is told apart from others, if it is by more than its values.
+    apart: Vec<u8>,
+    values: Vec<Value>,
+}
+
+/// Takes rows as they come to their place in the result.
+pub(crate) struct Collector<'p, 'e> {
+    plan: &'p SelectPlan,
+    with: &'p Environment<'e>,
+    memory: Memory<'e>,
+    seen: Option<HashSet<Vec<u8>>>,
+    skip: u64,
+    left: u64,
+    sorted: Vec<Sorted>,
+    /// The row that is made.
+    values: Vec<Value>,
+    sink: RowSink<'p>,
+}
+
+impl<'p, 'e> Collector<'p, 'e> {
+    /// For the rows of a plan: so many are left out, and so many given at most.
+    pub fn new(
+        plan: &'p SelectPlan,
+        with: &'p Environment<'e>,
+        skip: u64,
+        left: u64,
+        sink: RowSink<'p>,
+    ) -> Self {
+        let tells_apart = plan.is_distinct || !plan.distinct_on.is_empty();
+        Collector {
+            plan,
+            with,
+            memory: Memory::of(with),
+            seen: tells_apart.then(HashSet::new),
+            skip,
+            left,
+            sorted: Vec::new(),
+            values: Vec::with_capacity(plan.output.width()),
+            sink,
+        }
+    }
+
+    /// Takes a row. Returns whether more are wanted.
+    ///
+    /// # Errors
+    /// What cannot be computed; `53200` if rows take too much memory; what the sink returns.
+    pub fn take(&mut self, row: &dyn InputRow) -> Result<bool, SqlError> {
+        if !self.plan.sort.is_empty() {
+            return self.take_to_sort(row);
+        }
+        if self.seen.is_none() && self.skip > 0 {
+            self.skip -= 1;
+            return Ok(true);
+        }
+        self.values.clear();
+        self.plan.output.push(row, self.with, &mut self.values)?;
+        if self.seen.is_some() {
+            let apart = self.apart(row)?;
+            if !self.is_new(apart)? {
+                return Ok(true);
+            }
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return Ok(true);
+        }
+        self.left -= 1;
+        let wants = (self.sink)(&mut self.values)?;
+        Ok(wants && self.left > 0)
+    }
+
+    /// What tells a row apart from others, whose values are made.
+    fn apart(&self, row: &dyn InputRow) -> Result<Vec<u8>, SqlError> {
+        let mut key = Vec::new();
+        match self.plan.is_distinct {
+            true => (self.values.iter()).for_each(|value| key_of(value.as_ref(), &mut key)),
+            false => {
+                for of in &self.plan.distinct_on {
+                    key_of(of.evaluate(row, self.with)?.as_ref(), &mut key);
+                }
+            }
+        }
+        Ok(key)
+    }
+
+    fn is_new(&mut self, apart: Vec<u8>) -> Result<bool, SqlError> {
+        let Some(seen) = &mut self.seen else {
+            return Ok(true);
+        };
+        if seen.contains(&apart) {
+            return Ok(false);
+        }
+        self.memory.take_bytes(apart.len() + size_of::<Vec<u8>>())?;
+        Ok(seen.insert(apart))
+    }
+
+    fn take_to_sort(&mut self, row: &dyn InputRow) -> Result<bool, SqlError> {
+        let mut keys = Vec::with_capacity(self.plan.sort.len());
+        for key in &self.plan.sort {
+            keys.push(key.expression.evaluate(row, self.with)?.into_value());
+        }
+        self.values.clear();
+        self.plan.output.push(row, self.with, &mut self.values)?;
+        let mut apart = Vec::new();
+        if self.seen.is_some() {
+            apart = self.apart(row)?;
+            // Which is the first in order is known at the end only.
+            if self.plan.is_distinct && !self.is_new(std::mem::take(&mut apart))? {
+                return Ok(true);
+            }
+        }
+        self.memory.take(&keys)?;
+        self.memory.take(&self.values)?;
+        let values = std::mem::take(&mut self.values);
+        self.sorted.push(Sorted {
+            keys,
+            apart,
+            values,
+        });
+        // Of few that are wanted only those are kept.
+        let wanted = usize::try_from(self.left.saturating_add(self.skip)).unwrap_or(usize::MAX);
+        let is_cut = self.plan.distinct_on.is_empty();
+        if is_cut && self.sorted.len() >= wanted.saturating_mul(2).max(1024) {
+            self.sort();
+            self.sorted.truncate(wanted);
+        }
+        Ok(true)
+    }
+
+    fn sort(&mut self) {
+        let keys = &self.plan.sort;
+        self.sorted.sort_by(|a, b| in_order(keys, &a.keys, &b.keys));
+    }
+
+    /// Gives the rows that were sorted.
+    ///
+    /// # Errors
+    /// What the sink returns.
+    pub fn finish(mut self) -> Result<(), SqlError> {
+        self.sort();
+        for mut row in std::mem::take(&mut self.sorted) {
+            if !self.plan.distinct_on.is_empty() && !self.is_new(row.apart)? {
+                continue;
+            }
+            if self.skip > 0 {
+                self.skip -= 1;
+                continue;
+            }
+            if self.left == 0 || !(self.sink)(&mut row.values)? {
+                break;
+            }
+            self.left -= 1;
+        }
+        Ok(())
+    }
+}
+
+/// The order of two rows by their keys.
+pub(crate) fn in_order(keys: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {
+    for ((key, a), b) in keys.iter().zip(a).zip(b) {
+        let order = match (a.as_ref(), b.as_ref()) {
+            (ValueRef::Null, ValueRef::Null) => Ordering::Equal,
+            (ValueRef::Null, _) if key.nulls_first => Ordering::Less,
+            (ValueRef::Null, _) => Ordering::Greater,
+            (_, ValueRef::Null) if key.nulls_first => Ordering::Greater,
+            (_, ValueRef::Null) => Ordering::Less,
+            (a, b) => {
+                let order = compare(a, b).unwrap_or(Ordering::Equal);
+                if key.descending {
+                    order.reverse()
+                } else {
+                    order
+                }
+            }
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+    Ordering::Equal
+}
