@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::run;
+use common::{json, run};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -159,6 +159,8 @@ fn one_row_is_an_object_and_an_error_ends_it() {
     assert_eq!(printed, "{\"owner\":\"ada\",\"balance\":0.00}\n");
     let told: Value = serde_json::from_str(&complained).unwrap();
     assert!(told["error"].as_str().unwrap().contains("22012"), "{told}");
+    let one = json(&["sql", path, "-c", "select count(*) as n from accounts"]);
+    assert_eq!(one["n"], 1);
     let quiet = run(0, &["sql", path, "-qc", "begin; select 1 as n; commit"]);
     assert_eq!(quiet.0, " n\n---\n 1\n");
 }

@@ -290,6 +290,7 @@ mod tests {
         let user = |tables, keys| User {
             verifier: Verifier::of_nobody("ada", &[0; 32]),
             tables,
+            table: BTreeMap::new(),
             keys,
         };
         assert!(user(Right::Read, Right::Own).may_read_all());

@@ -11,6 +11,7 @@ use sardonyx_server::metrics::Protocol;
 use sardonyx_server::scram::Verifier;
 use sardonyx_server::state::State;
 use sardonyx_server::{Options, Right, TlsFiles, User};
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -96,6 +97,7 @@ fn others_are_served_over_tls_and_with_a_password() {
     let ada = User {
         verifier: Verifier::of_password("pencil").unwrap(),
         tables: Right::Own,
+        table: BTreeMap::new(),
         keys: Right::Own,
     };
     options.users.insert("ada".into(), ada);

@@ -6,6 +6,7 @@ use common::{Running, extended, message, postgres_alone, query, sync};
 use postgres::error::SqlState;
 use sardonyx_server::scram::Verifier;
 use sardonyx_server::{Limits, Right, TlsFiles, User};
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::time::Duration;
 
@@ -292,6 +293,7 @@ fn user(password: &str) -> User {
     User {
         verifier: Verifier::of_password(password).unwrap(),
         tables: Right::Own,
+        table: BTreeMap::new(),
         keys: Right::Own,
     }
 }
@@ -333,6 +335,12 @@ fn a_user_does_what_the_user_may() {
         };
         options.users.insert(name.into(), user);
     }
+    let sue = User {
+        tables: Right::None,
+        table: BTreeMap::from([("t".into(), Right::Write)]),
+        ..user("sue")
+    };
+    options.users.insert("sue".into(), sue);
     let running = Running::start(options);
     let mut ada = running.try_client("ada", "ada").unwrap();
     ada.batch_execute("CREATE TABLE t (id int PRIMARY KEY)")
@@ -340,19 +348,19 @@ fn a_user_does_what_the_user_may() {
     ada.batch_execute("CREATE PROCEDURE p() LANGUAGE SQL AS $$ INSERT INTO t VALUES (7) $$")
         .unwrap();
     let attempts = [
-        ("SELECT * FROM t", "shop eve"),
-        ("EXPLAIN SELECT * FROM t", "shop eve"),
-        ("INSERT INTO t VALUES (1)", "shop"),
-        ("EXPLAIN ANALYZE DELETE FROM t", "shop"),
+        ("SELECT * FROM t", "shop eve sue"),
+        ("EXPLAIN SELECT * FROM t", "shop eve sue"),
+        ("INSERT INTO t VALUES (1)", "shop sue"),
+        ("EXPLAIN ANALYZE DELETE FROM t", "shop sue"),
         ("CALL p()", "shop"),
-        ("PREPARE x AS DELETE FROM t; EXECUTE x", "shop"),
+        ("PREPARE x AS DELETE FROM t; EXECUTE x", "shop sue"),
         ("DROP TABLE t", ""),
         ("CREATE TABLE u (id int PRIMARY KEY)", ""),
         ("TRUNCATE t", ""),
-        ("BEGIN; ROLLBACK; SHOW server_version", "shop eve bob"),
+        ("BEGIN; ROLLBACK; SHOW server_version", "shop eve bob sue"),
     ];
     for (statement, allowed) in attempts {
-        for name in ["shop", "eve", "bob"] {
+        for name in ["shop", "eve", "bob", "sue"] {
             let mut client = running.try_client(name, name).unwrap();
             let outcome = client.simple_query(statement).map(drop);
             match allowed.contains(name) {

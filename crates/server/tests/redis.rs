@@ -5,6 +5,7 @@ mod common;
 use common::Running;
 use sardonyx_server::scram::Verifier;
 use sardonyx_server::{Options, Right, User};
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
@@ -81,6 +82,7 @@ fn a_password_is_asked_for_and_rights_hold() {
         let user = User {
             verifier: Verifier::of_password(name).unwrap(),
             tables: Right::Own,
+            table: BTreeMap::new(),
             keys: right,
         };
         options.users.insert(name.into(), user);

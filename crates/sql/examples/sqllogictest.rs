@@ -150,7 +150,7 @@ fn file(path: &str) -> Count {
     let tables = Tables::open(directory.path().join("test.sdx")).unwrap();
     let database = Database::new(Arc::new(tables)).unwrap();
     let options = SessionOptions {
-        access: Access::Define,
+        rights: Access::Define.into(),
         user: "tester".into(),
         parameters: Vec::new(),
     };
