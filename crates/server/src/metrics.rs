@@ -111,6 +111,13 @@ impl Metrics {
         self.errors[class].fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Clients were told so many errors that have no code, as those of Redis' protocol.
+    pub fn errors_without_code(&self, count: u64) {
+        if count > 0 {
+            self.errors[ERROR_CLASSES.len() - 1].fetch_add(count, Ordering::Relaxed);
+        }
+    }
+
     /// A statement of a user took longer than [`Limits::slow_statement`](crate::Limits::slow_statement), which the
     /// caller has compared. It is told of in the log, too.
     pub fn slow(&self, user: &str, text: &str, took: Duration) {

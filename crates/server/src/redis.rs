@@ -19,6 +19,8 @@ use tokio::time::timeout;
 
 /// The user that a client means who gives a password alone.
 const DEFAULT_USER: &str = "default";
+/// Whose slow commands are: sessions know what a client may, not who it is.
+const SLOW_USER: &str = "(redis)";
 /// Between two looks for keys whose time has come.
 const SWEEP_PAUSE: Duration = Duration::from_millis(100);
 /// The most keys that one look deletes: others wait for so many.
@@ -78,12 +80,21 @@ pub async fn serve(
             }
         };
         if !flight.is_empty() {
-            let (started, commands) = (Instant::now(), flight.len());
+            let (started, commands, first) = (Instant::now(), flight.len(), flight.first_name());
             let goes_on = session.run(flight, &mut output).await;
+            let took = started.elapsed();
             connection.send(&mut output).await?;
-            shared
-                .metrics
-                .flight(Protocol::Redis, commands, started.elapsed());
+            let metrics = &shared.metrics;
+            metrics.flight(Protocol::Redis, commands, took);
+            metrics.errors_without_code(session.take_errors());
+            if took >= shared.options.limits.slow_statement {
+                // What was sent to the commands is nobody else's business.
+                let text = match commands {
+                    1 => first.to_uppercase(),
+                    more => format!("{} and {} more commands", first.to_uppercase(), more - 1),
+                };
+                metrics.slow(SLOW_USER, &text, took);
+            }
             match goes_on {
                 Continue::More => continue,
                 Continue::Close => return Ok(()),

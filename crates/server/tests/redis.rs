@@ -100,3 +100,34 @@ fn a_password_is_asked_for_and_rights_hold() {
     assert_eq!(reader.ask("EXISTS a"), ":1");
     assert!(reader.ask("SET a 2").starts_with("-NOPERM"));
 }
+
+#[test]
+fn errors_and_slow_commands_are_counted_without_what_was_sent() {
+    let mut options = redis_alone();
+    options.limits.slow_statement = std::time::Duration::ZERO;
+    let running = Running::start(options);
+    let mut client = Client::of(&running);
+    assert_eq!(client.ask("SET secret 1"), "+OK");
+    client.send("nonsense x\r\nINCR secret x\r\nGET secret\r\n");
+    assert!(client.line().starts_with("-ERR unknown command"));
+    assert!(client.line().starts_with("-ERR wrong number"));
+    assert_eq!((client.line(), client.line()), ("$1".into(), "1".into()));
+    let metrics = running.server.as_ref().unwrap().metrics();
+    // What is answered is counted; an answer to what follows comes behind that.
+    assert_eq!(client.ask("PING"), "+PONG");
+    assert_eq!(metrics.errors().last(), Some(&("other", 2)));
+    let (slow, _) = metrics.slow_statements();
+    let mut texts: Vec<&str> = slow.iter().map(|slow| slow.text.as_str()).collect();
+    texts.sort_unstable();
+    texts.retain(|text| *text != "PING");
+    // The lines may have come in one piece or in several.
+    assert!(texts.contains(&"SET"), "{texts:?}");
+    assert!(
+        texts.iter().any(|text| text.starts_with("UNKNOWN")),
+        "{texts:?}"
+    );
+    assert!(
+        !texts.iter().any(|text| text.contains("secret")),
+        "{texts:?}"
+    );
+}

@@ -4,6 +4,7 @@
 //! What the engine refuses becomes the code that PostgreSQL has for it; its text stays the engine's own.
 
 use sardonyx::{Error, RowError, schema::SchemaError};
+use sardonyx_storage::log::LogError;
 use sardonyx_table::TableError;
 use std::fmt::Display;
 use std::ops::{Deref, DerefMut};
@@ -216,6 +217,7 @@ impl From<Error> for SqlError {
             Error::Duplicate(_) => code::UNIQUE,
             Error::NotFound(_) | Error::Refused(_) => code::NOT_IN_PREREQUISITE_STATE,
             Error::Limit(_) => code::PROGRAM_LIMIT,
+            Error::Full(_) if is_full_log(&error) => code::DISK_FULL,
             Error::Full(_) => code::OUT_OF_MEMORY,
             Error::Unavailable(_) | Error::Locked(_) => code::INSUFFICIENT_RESOURCES,
             Error::Damaged(_) => code::DATA_CORRUPTED,
@@ -225,6 +227,11 @@ impl From<Error> for SqlError {
         };
         SqlError::new(code, message)
     }
+}
+
+/// Whether there is no room for more log, on the disk or below its limit.
+fn is_full_log(error: &Error) -> bool {
+    matches!(error.downcast_ref(), Some(LogError::Full { .. }))
 }
 
 /// What PostgreSQL would say of an error of tables.

@@ -56,6 +56,13 @@ impl Flight {
         self.lines.is_empty()
     }
 
+    /// The name of its first command: one of ours, so that it tells nothing of what was sent.
+    pub fn first_name(&self) -> &'static str {
+        let first = self.lines.first();
+        let command = first.and_then(|line| command::find(line.part(0)));
+        command.map_or("unknown", |command| command.name)
+    }
+
     /// The commands, in their order.
     pub fn lines(&self) -> &[Line] {
         &self.lines
@@ -78,6 +85,7 @@ pub struct Session {
     queue: Option<Queue>,
     watched: Option<Watched>,
     random: Random,
+    errors: u64,
 }
 
 /// Commands that wait for `EXEC`.
@@ -124,6 +132,7 @@ impl Session {
             queue: None,
             watched: None,
             random: Random::new(seed),
+            errors: 0,
             keyspace,
             options,
         }
@@ -207,9 +216,15 @@ impl Session {
                     }
                 },
             };
+            self.errors += u64::from(reply.is_error());
             reply.write(version, output);
         }
         end
+    }
+
+    /// How many commands were answered with errors since this was asked last.
+    pub fn take_errors(&mut self) -> u64 {
+        std::mem::take(&mut self.errors)
     }
 
     /// What becomes of a command, and whether the connection ends with it.
