@@ -183,6 +183,15 @@ impl VisitorMut for Rewriter<'_> {
         ControlFlow::Continue(())
     }
 
+    fn pre_visit_table_factor(&mut self, factor: &mut ast::TableFactor) -> ControlFlow<()> {
+        match factor {
+            ast::TableFactor::Table { args: Some(_), .. } => {
+                self.fail(unsupported("functions as tables are not read analytically"))
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
     fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
         if let Expr::Value(value) = expression
             && let Value::Placeholder(name) = &value.value
