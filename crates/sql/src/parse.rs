@@ -13,6 +13,14 @@ pub const TEXT_BYTES_MAX: usize = 16 << 20;
 pub(crate) const STATEMENTS_MAX: usize = 10_000;
 /// How deep parentheses and the like may be nested.
 const NESTING_MAX: usize = 100;
+/// How deep queries may be nested in parentheses.
+const QUERIES_MAX: usize = 16;
+/// How deep they are without a deeper stack for the parser, which needs much of it for each.
+const QUERIES_SHALLOW: usize = 3;
+/// The same of parentheses.
+const LEVELS_SHALLOW: usize = 8;
+/// The bytes of that stack.
+const PARSER_STACK_BYTES: usize = 32 << 20;
 /// The most operators one behind the other: a tree leans as deep as there are.
 const OPERATORS_MAX: usize = 1000;
 
@@ -21,8 +29,19 @@ const OPERATORS_MAX: usize = 1000;
 /// # Errors
 /// `42601` with the place, `54000` or `54001` beyond the bounds.
 pub(crate) fn parse(text: &str) -> Result<Vec<Statement>, SqlError> {
-    let mut parser = parser_of(text)?;
-    let statements = parser.parse_statements();
+    let tokens = tokens(text)?;
+    let (depth, levels) = query_depth(&tokens);
+    if depth > QUERIES_MAX {
+        return Err(SqlError::new(
+            code::TOO_COMPLEX,
+            format!("queries may be nested {QUERIES_MAX} deep"),
+        ));
+    }
+    let parse = || parser_of_tokens(tokens).parse_statements();
+    let statements = match depth > QUERIES_SHALLOW || levels > LEVELS_SHALLOW {
+        false => parse(),
+        true => on_deep_stack(parse)?,
+    };
     let statements = statements.map_err(|error| syntax(text, error))?;
     if statements.len() > STATEMENTS_MAX {
         return Err(SqlError::new(
@@ -48,10 +67,62 @@ pub(crate) fn parse_expression(text: &str) -> Result<Expr, SqlError> {
 /// # Errors
 /// Those of [`parse`].
 pub(crate) fn parser_of(text: &str) -> Result<Parser<'static>, SqlError> {
-    let tokens = tokens(text)?;
-    Ok(Parser::new(&PostgreSqlDialect {})
+    Ok(parser_of_tokens(tokens(text)?))
+}
+
+/// Runs something on a stack of its own, deep enough for any text within the bounds.
+fn on_deep_stack<R: Send>(body: impl FnOnce() -> R + Send) -> Result<R, SqlError> {
+    let refused = || {
+        SqlError::new(
+            code::INSUFFICIENT_RESOURCES,
+            "there is no thread for a text with queries in queries: try again",
+        )
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .name("sql-parser".into())
+            .stack_size(PARSER_STACK_BYTES);
+        let thread = thread.spawn_scoped(scope, body).map_err(|_| refused())?;
+        thread.join().map_err(|_| refused())
+    })
+}
+
+/// How deep queries in parentheses are nested in a text, and how deep parentheses are at all.
+fn query_depth(tokens: &[TokenWithSpan]) -> (usize, usize) {
+    let mut levels: Vec<bool> = Vec::new();
+    let (mut depth, mut deepest, mut most, mut begins) = (0_usize, 0_usize, 0_usize, false);
+    for token in tokens {
+        match &token.token {
+            Token::Whitespace(_) => continue,
+            Token::LParen => {
+                levels.push(false);
+                most = most.max(levels.len());
+                begins = true;
+                continue;
+            }
+            Token::RParen => depth -= usize::from(levels.pop() == Some(true)),
+            Token::Word(word) if begins && word.quote_style.is_none() => {
+                let words = ["select", "with", "values", "table"];
+                let is_query = words
+                    .iter()
+                    .any(|known| known.eq_ignore_ascii_case(&word.value));
+                if let (true, Some(level)) = (is_query, levels.last_mut()) {
+                    *level = true;
+                    depth += 1;
+                    deepest = deepest.max(depth);
+                }
+            }
+            _ => {}
+        }
+        begins = false;
+    }
+    (deepest, most)
+}
+
+fn parser_of_tokens(tokens: Vec<TokenWithSpan>) -> Parser<'static> {
+    Parser::new(&PostgreSqlDialect {})
         .with_recursion_limit(NESTING_MAX)
-        .with_tokens_with_locations(tokens))
+        .with_tokens_with_locations(tokens)
 }
 
 fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {

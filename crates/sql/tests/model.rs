@@ -311,6 +311,12 @@ fn deep_and_long_texts_are_refused() {
         ),
         format!("select {}", "a[".repeat(10_000)),
         format!("select 1 where {}", "x = 1 or ".repeat(10_000)),
+        format!("select {}1{}", "(select ".repeat(30), ")".repeat(30)),
+        format!(
+            "select * from {}(select 1) t{}",
+            "(select * from ".repeat(60),
+            ") t".repeat(60)
+        ),
     ] {
         let error = run(&mut session, &text).expect_err("it is too deep");
         assert!(
@@ -320,6 +326,16 @@ fn deep_and_long_texts_are_refused() {
     }
     let many = format!("select 1 in ({}1)", "1, ".repeat(100_000));
     assert_eq!(query(&mut session, &many).expect("a list is long"), ["t"]);
+    let nested = format!("select {}1{}", "(select ".repeat(16), ")".repeat(16));
+    assert_eq!(query(&mut session, &nested).expect("it is nested"), ["1"]);
+    let derived = format!(
+        "select * from {}(select 1) t{}",
+        "(select * from ".repeat(15),
+        ") t".repeat(15)
+    );
+    assert_eq!(query(&mut session, &derived).expect("it is nested"), ["1"]);
+    let union = format!("select 1{}", " union all select 1".repeat(450));
+    assert_eq!(query(&mut session, &union).expect("it is long").len(), 451);
     let chain = format!("select {}true", "true and ".repeat(900));
     assert_eq!(query(&mut session, &chain).expect("a chain is long"), ["t"]);
 }

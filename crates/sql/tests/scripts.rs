@@ -151,5 +151,6 @@ scripts! {
     joins: "joins.sql",
     subqueries: "subqueries.sql",
     psql: "psql.sql",
+    jdbc: "jdbc.sql",
     sqlalchemy: "sqlalchemy.sql",
 }

@@ -38,7 +38,17 @@ fn statement() -> impl Strategy<Value = String> {
         Just("select id, x from t where x > 50 order by id".to_string()),
         Just("insert into t select max(id) + 1, 0 from t".to_string()),
         key.clone().prop_map(|k| format!("delete from t where id = {k} and x > 20")),
-        key.prop_map(|k| format!("insert into t values ({k}, 7) on conflict (id) do update set x = t.x * 2")),
+        key.clone().prop_map(|k| format!("insert into t values ({k}, 7) on conflict (id) do update set x = t.x * 2")),
+        Just("select id from t where x = (select max(x) from t) order by id".to_string()),
+        Just("select id, (select count(*) from t u where u.x < t.x) from t".to_string()),
+        Just("select id from t where id < 2 union all select x from t where x in (select id from t)".to_string()),
+        key.clone().prop_map(|k| format!(
+            "update t set x = (select sum(u.x) % 50 from t u where u.id <> t.id) where id = {k}"
+        )),
+        key.clone().prop_map(|k| format!(
+            "insert into t select {k}, 30 where not exists (select from t where id = {k})"
+        )),
+        Just("delete from t where id in (select max(id) from t having count(*) > 3)".to_string()),
         Just("insert into t select id + 100, x from t where id < 2 on conflict do nothing".to_string()),
     ]
 }

@@ -123,6 +123,12 @@ pub(super) fn subscripts(array: &str) -> Value {
     Value::Text(written(numbers.map(|number| Some(number.to_string()))))
 }
 
+/// The numbers of an array's elements from 1, as an array.
+pub(super) fn ordinals(array: &str) -> Value {
+    let numbers = (1_usize..).take(elements(array).len());
+    Value::Text(written(numbers.map(|number| Some(number.to_string()))))
+}
+
 /// The number of an array's last element; null if it has none.
 pub(super) fn last_number(array: &str) -> Value {
     match elements(array).len() as i64 {

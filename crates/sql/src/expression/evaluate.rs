@@ -73,6 +73,8 @@ pub(crate) struct Environment<'a> {
     pub reading: Option<Reading<'a>>,
     /// The values that the query asks for of the rows around it.
     pub outer: &'a [Value],
+    /// The row to which another one is joined.
+    pub before: &'a [Value],
 }
 
 impl<'a> Environment<'a> {
@@ -83,6 +85,7 @@ impl<'a> Environment<'a> {
             context,
             reading: None,
             outer: &[],
+            before: &[],
         }
     }
 
@@ -147,6 +150,10 @@ impl Expr {
             Expr::Column(place) => Datum::Borrowed(row.value(*place)?),
             Expr::Outer(number) => {
                 let value = with.outer.get(*number);
+                Datum::Borrowed(value.map_or(ValueRef::Null, Value::as_ref))
+            }
+            Expr::Before(place) => {
+                let value = with.before.get(*place);
                 Datum::Borrowed(value.map_or(ValueRef::Null, Value::as_ref))
             }
             Expr::Subquery(subquery) => Datum::Owned(subquery.value(row, with)?),

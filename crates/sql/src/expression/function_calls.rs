@@ -268,6 +268,7 @@ pub(super) fn call(
         // Its elements become rows where it stands.
         F::Unnest => text(first().to_string()),
         F::Subscripts => Ok(arrays::subscripts(first())),
+        F::Ordinals => Ok(arrays::ordinals(first())),
         F::ArrayLast => Ok(arrays::last_number(first())),
         F::ArrayCount => int(arrays::elements(first()).len()),
         F::ElementAt => {

@@ -82,6 +82,7 @@ functions!(
     InArray,
     Unnest,
     Subscripts,
+    Ordinals,
     ArrayLast,
     ArrayCount,
     ElementAt,
@@ -98,7 +99,10 @@ functions!(
 impl Function {
     /// Whether it gives a row for each element of the array that it returns.
     pub fn gives_rows(self) -> bool {
-        matches!(self, Function::Unnest | Function::Subscripts)
+        matches!(
+            self,
+            Function::Unnest | Function::Subscripts | Function::Ordinals
+        )
     }
 
     /// Whether it may give another value each time.
@@ -351,7 +355,7 @@ pub(super) fn resolve(
             }
             return Ok(Typed::new(Expr::Call(F::ArrayToString, parts), Text));
         }
-        ("unnest", 1) if first.element().is_some() => {
+        ("unnest" | "_pg_expandarray", 1) if first.element().is_some() => {
             let element = first.element().unwrap_or(Text);
             let parts = arguments.into_iter().map(|argument| argument.expr);
             return Ok(Typed::new(Expr::Call(F::Unnest, parts.collect()), element));

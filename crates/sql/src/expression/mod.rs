@@ -52,6 +52,8 @@ pub(crate) enum Expr {
     Column(usize),
     /// A value of the rows of the queries around this one, by its number among those that the query asks for.
     Outer(usize),
+    /// A column of the row to which another one is joined, by its place in the whole row.
+    Before(usize),
     And(Vec<Expr>),
     Or(Vec<Expr>),
     Not(Box<Expr>),
@@ -162,7 +164,11 @@ impl Expr {
     pub fn walk(&self, each: &mut dyn FnMut(&Expr)) {
         each(self);
         match self {
-            Expr::Literal(_) | Expr::Parameter(_) | Expr::Column(_) | Expr::Outer(_) => {}
+            Expr::Literal(_)
+            | Expr::Parameter(_)
+            | Expr::Column(_)
+            | Expr::Outer(_)
+            | Expr::Before(_) => {}
             Expr::And(parts) | Expr::Or(parts) | Expr::Coalesce(parts) | Expr::Call(_, parts) => {
                 parts.iter().for_each(|part| part.walk(each));
             }
@@ -199,7 +205,7 @@ impl Expr {
     pub fn replace_columns(&mut self, with: &dyn Fn(usize) -> Expr) {
         match self {
             Expr::Column(place) => *self = with(*place),
-            Expr::Literal(_) | Expr::Parameter(_) | Expr::Outer(_) => {}
+            Expr::Literal(_) | Expr::Parameter(_) | Expr::Outer(_) | Expr::Before(_) => {}
             Expr::And(parts) | Expr::Or(parts) | Expr::Coalesce(parts) | Expr::Call(_, parts) => {
                 parts.iter_mut().for_each(|part| part.replace_columns(with));
             }

@@ -143,7 +143,17 @@ impl Compiler<'_> {
 
     /// An element of an array.
     pub(super) fn element(&mut self, root: &Tree, chain: &[AccessExpr]) -> Result<Typed, SqlError> {
+        if let (Tree::Identifier(table), [AccessExpr::Dot(Tree::Identifier(column)), rest @ ..]) =
+            (root, chain)
+        {
+            // A column with its table's name before it.
+            let name = Tree::CompoundIdentifier(vec![table.clone(), column.clone()]);
+            return self.element(&name, rest);
+        }
         let array = self.compile(root)?;
+        if let [AccessExpr::Dot(Tree::Identifier(field))] = chain {
+            return expanded(array, &field.value);
+        }
         let (Some(element), [AccessExpr::Subscript(Subscript::Index { index })]) =
             (array.kind().element(), chain)
         else {
@@ -262,6 +272,21 @@ impl Compiler<'_> {
                 )),
             },
         }
+    }
+}
+
+/// A field of what `information_schema._pg_expandarray` gives, by which JDBC's driver asks for the columns of keys: `x` is
+/// the element and `n` its number. The function stands for its element here.
+fn expanded(typed: Typed, field: &str) -> Result<Typed, SqlError> {
+    match (typed.expr, field) {
+        (Expr::Call(Function::Unnest, parts), "n") => Ok(Typed::new(
+            Expr::Call(Function::Ordinals, parts),
+            SqlType::Int4,
+        )),
+        (expr, "x") if typed.spec.kind == SqlType::Int2 => Ok(Typed::new(expr, SqlType::Int2)),
+        _ => Err(SqlError::unsupported(format!(
+            "the field {field} is not supported: there are no composite types"
+        ))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Functions that give rows, in the list of `SELECT`: `unnest` and `generate_subscripts`. The query gives the arrays; for
+//! Functions that give rows, in the list of `SELECT`: `unnest`, `generate_subscripts` and `_pg_expandarray`. The query gives the arrays; for
 //! each of its rows there are as many as its longest array has elements, and nulls where another one ends before.
 //!
 //! Source: PostgreSQL's documentation, 38.5.9 (SQL functions returning sets), as of version 10.
@@ -27,8 +27,15 @@ pub(crate) struct Expansion {
 /// Whether a function that gives rows stands in the list.
 pub(crate) fn has_rows(select: &Select) -> bool {
     let gives_rows = |tree: &Tree| {
+        // `(function(…)).field`
+        let mut tree = tree;
+        while let Tree::CompoundFieldAccess { root: inner, .. } | Tree::Nested(inner) = tree {
+            tree = inner;
+        }
         let name = name_of_function(tree);
-        name.is_some_and(|name| matches!(&*name, "unnest" | "generate_subscripts"))
+        name.is_some_and(|name| {
+            matches!(&*name, "unnest" | "generate_subscripts" | "_pg_expandarray")
+        })
     };
     select.projection.iter().any(|item| match item {
         SelectItem::UnnamedExpr(tree) | SelectItem::ExprWithAlias { expr: tree, .. } => {

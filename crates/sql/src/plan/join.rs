@@ -8,10 +8,12 @@
 //! Source: outer joins: SQL:2016, part 2, 7.10. A condition that stands above an outer join goes only into the side whose
 //! rows are all kept; one of its `ON` only into the side whose rows may be missing.
 
-use super::access::Path;
+use super::access::{Path, choose};
 use super::from::FromTable;
 use super::select::Input;
 use crate::expression::{Comparison, Expr};
+use crate::relation::Relation;
+use sardonyx::schema::Type;
 use std::ops::Range;
 
 /// How two sides are joined.
@@ -179,16 +181,17 @@ fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>) -> JoinNode {
     let mut rest = Vec::with_capacity(factors.len());
     for factor in factors {
         let (places, is_lateral) = (factor.places(), factor.is_lateral());
-        rest.push((plan_node(factor, parts), places, is_lateral));
+        let lookup = Lookup::of(&factor, parts);
+        rest.push((plan_node(factor, parts), places, is_lateral, lookup));
     }
     let first = match is_movable {
         true => (0..rest.len()).min_by_key(|at| rest[*at].0.rank()),
         false => None,
     };
-    let (mut node, places, _) = rest.remove(first.unwrap_or(0));
+    let (mut node, places, ..) = rest.remove(first.unwrap_or(0));
     let mut joined = vec![places];
     while !rest.is_empty() {
-        let is_next = |factor: &(JoinNode, Range<usize>, bool)| {
+        let is_next = |factor: &(JoinNode, Range<usize>, bool, Option<Lookup>)| {
             let own = std::slice::from_ref(&factor.1);
             parts.iter().any(|part| has_equal_sides(part, &joined, own))
         };
@@ -196,11 +199,19 @@ fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>) -> JoinNode {
             true => rest.iter().position(is_next),
             false => None,
         };
-        let (right, places, is_lateral) = rest.remove(next.unwrap_or(0));
+        let (mut right, places, mut is_lateral, lookup) = rest.remove(next.unwrap_or(0));
         let own = std::slice::from_ref(&places);
         let both = [joined.as_slice(), own].concat();
         let on = take_within(parts, &both);
-        let (keys, condition) = keys_of(on, &joined, own, is_lateral);
+        let (mut keys, condition) = keys_of(on, &joined, own, is_lateral);
+        // Few rows find theirs by an index, and the table is not read.
+        if node.rank() <= FEW
+            && let Some(side) = lookup.and_then(|lookup| lookup.side(&keys, &places))
+        {
+            right = JoinNode::Side(Box::new(side));
+            keys.clear();
+            is_lateral = true;
+        }
         node = JoinNode::Join(Box::new(JoinStep {
             left: node,
             right,
@@ -212,6 +223,61 @@ fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>) -> JoinNode {
         joined = both;
     }
     node
+}
+
+/// The rank of what has few rows: those of a key, or of equal values of an index.
+const FEW: usize = 1;
+
+/// A table whose rows may be found by an index for each row to which it is joined.
+struct Lookup {
+    relation: Box<Relation>,
+    /// What holds of its rows alone.
+    local: Vec<Expr>,
+}
+
+impl Lookup {
+    /// For what is a table, with those of the conditions that are of it alone.
+    fn of(factor: &FromNode, parts: &[Expr]) -> Option<Lookup> {
+        let FromNode::Leaf(FromTable::Relation(relation), places) = factor else {
+            return None;
+        };
+        let own = parts
+            .iter()
+            .filter(|part| is_within(part, std::slice::from_ref(places)));
+        Some(Lookup {
+            relation: relation.clone(),
+            local: own.cloned().collect(),
+        })
+    }
+
+    /// The way to its rows by equal values of the row before, if an index has it.
+    fn side(self, keys: &[(Expr, Expr)], places: &Range<usize>) -> Option<Side> {
+        let mut parts = self.local;
+        parts
+            .iter_mut()
+            .for_each(|part| part.shift_columns(places.start));
+        for (left, right) in keys {
+            let (mut left, mut right) = (left.clone(), right.clone());
+            if !left.is_plain() || !right.is_plain() {
+                return None;
+            }
+            left.replace_columns(&Expr::Before);
+            right.shift_columns(places.start);
+            parts.push(Expr::Compare(Comparison::Equal, Box::new((right, left))));
+        }
+        let choice = choose(&self.relation, all_of(parts), None, false);
+        let asks = |(expr, _): &(Expr, Type)| expr.any(&|part| matches!(part, Expr::Before(_)));
+        let is_found = match &choice.access.path {
+            Path::Key(key) | Path::Unique(_, key) => key.iter().any(asks),
+            Path::Range(path) => path.equal.iter().any(asks),
+            Path::Scan => false,
+        };
+        is_found.then(|| Side {
+            input: Input::Table(choice.access),
+            filter: choice.filter,
+            places: places.clone(),
+        })
+    }
 }
 
 impl JoinNode {
@@ -228,6 +294,8 @@ impl JoinNode {
                 },
                 _ => 3,
             },
+            // As many as the rows before, if each finds its own.
+            JoinNode::Join(step) if step.is_lateral => step.left.rank(),
             JoinNode::Join(_) => 5,
         }
     }
@@ -238,6 +306,7 @@ fn plan_outer(join: FromJoin, parts: &mut Vec<Expr>) -> JoinStep {
     let is_lateral = join.right.is_lateral();
     let mut on = Vec::new();
     parts_of(join.on, &mut on);
+    let lookup = Lookup::of(&join.right, &on);
     let mut none = Vec::new();
     let (left, right) = match join.kind {
         JoinKind::Left => (plan_node(join.left, parts), plan_node(join.right, &mut on)),
@@ -250,7 +319,16 @@ fn plan_outer(join: FromJoin, parts: &mut Vec<Expr>) -> JoinStep {
             plan_node(join.right, &mut none),
         ),
     };
-    let (keys, condition) = keys_of(on, &left_places, &right_places, is_lateral);
+    let (mut keys, condition) = keys_of(on, &left_places, &right_places, is_lateral);
+    let (mut right, mut is_lateral) = (right, is_lateral);
+    if join.kind == JoinKind::Left
+        && left.rank() <= FEW
+        && let Some(side) = lookup.and_then(|lookup| lookup.side(&keys, &right_places[0]))
+    {
+        right = JoinNode::Side(Box::new(side));
+        keys.clear();
+        is_lateral = true;
+    }
     JoinStep {
         left,
         right,

@@ -215,7 +215,12 @@ impl JoinStep {
         let places = self.right_places();
         self.left.walk(source, with, row, &mut |row| {
             let mut any = false;
-            let more = self.right.walk(source, with, row, &mut |row| {
+            let before = row.clone();
+            let inside = Environment {
+                before: &before,
+                ..*with
+            };
+            let more = self.right.walk(source, &inside, row, &mut |row| {
                 if !self.holds(row, with)? {
                     return Ok(true);
                 }

@@ -58,6 +58,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("reloptions", TextArray),
             ("relpartbound", Text),
             ("relacl", TextArray),
+            ("relpages", Int4),
         ],
         rows: classes,
     },
@@ -310,6 +311,7 @@ fn class(of: &Class<'_>) -> Vec<Value> {
         Value::Null,
         Value::Null,
         Value::Null,
+        Value::Int(1),
     ]
 }
 

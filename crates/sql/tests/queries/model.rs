@@ -163,7 +163,16 @@ impl<'c> Generator<'c> {
         for at in 0..1 + self.choices.below(3) {
             from.push(self.from(depth, at == 0));
         }
-        let condition = (self.choices.below(3) > 0).then(|| self.truth(depth));
+        let mut condition = (self.choices.below(3) > 0).then(|| self.truth(depth));
+        if self.choices.below(3) == 0
+            && let Some(key) = self.key()
+        {
+            // Of one row, so that others are found by their keys.
+            condition = Some(match condition {
+                Some(other) => Truth::And(Box::new(key), Box::new(other)),
+                None => key,
+            });
+        }
         let is_grouped = self.choices.below(5) == 0;
         let keys = if is_grouped { width - 1 } else { width };
         let items = (0..keys).map(|_| self.number(if is_grouped { 0 } else { depth }));
@@ -206,7 +215,10 @@ impl<'c> Generator<'c> {
             true => "",
             false => kinds[1 + self.choices.below(kinds.len() - 1)],
         };
-        let on = (!is_first).then(|| self.truth(depth.min(1)));
+        let on = (!is_first).then(|| match self.choices.below(2) {
+            0 => Truth::Compare("=", self.own_column(), self.own_column()),
+            _ => self.truth(depth.min(1)),
+        });
         From {
             kind,
             of,
@@ -263,6 +275,17 @@ impl<'c> Generator<'c> {
         let column = self.choices.below(columns.len());
         let name = format!("{alias}.{}", columns[column]);
         Number::Column(out, alias.clone(), column, name)
+    }
+
+    /// That a table's key has a value.
+    fn key(&mut self) -> Option<Truth> {
+        let level = self.names.last()?;
+        let of = |(_, columns): &&(String, Vec<String>)| columns[0] == COLUMNS[0];
+        let (alias, _) = level.iter().find(of)?;
+        let name = format!("{alias}.{}", COLUMNS[0]);
+        let column = Number::Column(0, alias.clone(), 0, name);
+        let value = Some(self.choices.below(4) as i64);
+        Some(Truth::Compare("=", column, Number::Literal(value)))
     }
 
     fn operator(&mut self) -> &'static str {

@@ -213,3 +213,48 @@ select 1 from owners join pets using (kind)
 
 statement error 42P01
 select 1 from owners o, pets p right join owners q on o.id = q.id
+
+statement ok
+create index pets_owner on pets (owner)
+
+query
+explain select * from owners o join pets p on p.owner = o.id where o.id = 1
+----
+Nested Loop
+  ->  Index Scan using owners_pkey on owners
+        Index Cond: of 1 column
+  ->  Index Scan using pets_owner on pets
+        Index Cond: of 1 column
+        Filter
+
+query
+select o.name, p.id from owners o join pets p on p.owner = o.id where o.id = 1 order by 2
+----
+Ada|10
+Ada|11
+
+query
+explain select * from pets p left join owners o on o.id = p.owner and o.name <> 'Ada' where p.id = 12
+----
+Nested Loop Left
+  ->  Index Scan using pets_pkey on pets
+        Index Cond: of 1 column
+  ->  Index Scan using owners_pkey on owners
+        Index Cond: of 1 column
+        Filter
+
+query
+select p.id, o.name from pets p left join owners o on o.id = p.owner and o.name <> 'Ada' where p.id in (select 10) or p.id = 12 order by 1
+----
+10|NULL
+12|Grace
+
+query
+select p.id, o.name from pets p left join owners o on o.id = p.owner and o.name <> 'Ada' where p.id = 10
+----
+10|NULL
+
+query
+select p.id, o.name from pets p left join owners o on o.id = p.owner where p.id = 13
+----
+13|NULL
