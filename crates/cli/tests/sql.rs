@@ -86,7 +86,7 @@ fn conversation(target: &str) -> Vec<String> {
         "select * from accounts order by id",
         "\\d\n\\d accounts\n\\d nothing",
         "select id, owner as \"a\nb\" from accounts where id = 1; select\n  nonsense\nfrom accounts; select 1",
-        "\\csv\nselect id, balance from accounts order by id; \\json\nselect 1 as n, 'x' as t, null as z, true as b",
+        "\\csv\nselect id, balance from accounts order by id;\n\\json\nselect 1 as n, 'x' as t, null as z, true as b",
         "copy accounts to stdout; create table accounts (a int)",
     ] {
         let (code, printed, complained) = piped(&[target], text);
