@@ -350,7 +350,10 @@ fn a_user_does_what_the_user_may() {
     let attempts = [
         ("SELECT * FROM t", "shop eve sue"),
         ("EXPLAIN SELECT * FROM t", "shop eve sue"),
-        ("INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING", "shop sue"),
+        (
+            "INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING",
+            "shop sue",
+        ),
         ("EXPLAIN ANALYZE DELETE FROM t", "shop sue"),
         ("CALL p()", "shop"),
         ("PREPARE x AS DELETE FROM t; EXECUTE x", "shop sue"),
