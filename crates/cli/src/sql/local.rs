@@ -93,7 +93,9 @@ fn answers_of(complete: Complete, answers: &mut Vec<Answer>) -> Result<(), SqlEr
         )));
     }
     if let Some(data) = complete.copy_out {
+        // What is copied is all that is told: it may be a file that another program reads.
         answers.push(Answer::Copied(data.0));
+        return Ok(());
     }
     let Some(mut rows) = complete.rows else {
         answers.push(Answer::Done(complete.tag.to_string()));

@@ -111,7 +111,7 @@ fn aligned(rows: &Rows) -> String {
     let width = |(at, column): (usize, &Column)| {
         let lines = cells.iter().filter_map(|row| row.get(at)).flatten();
         let widths = lines.map(|line| line.chars().count());
-        let name = column.name.chars().count();
+        let name = printable(&column.name).chars().count();
         widths.chain([name]).max().unwrap_or(name)
     };
     let widths: Vec<usize> = rows.columns.iter().enumerate().map(width).collect();
@@ -123,7 +123,7 @@ fn aligned(rows: &Rows) -> String {
         }
     };
     let names = rows.columns.iter().enumerate();
-    let names = names.map(|(at, column)| padded(&column.name, at, false));
+    let names = names.map(|(at, column)| padded(&printable(&column.name), at, false));
     let rules = widths.iter().map(|width| "-".repeat(width + 2));
     let mut lines = vec![join(names, "|"), join(rules, "+")];
     for row in &cells {
@@ -152,14 +152,15 @@ fn lines_of(text: Option<&str>) -> Vec<String> {
     let Some(text) = text else {
         return vec![String::new()];
     };
-    let shown = |line: &str| {
-        let characters = line.chars().map(|one| match one.is_control() {
-            true => one.escape_default().to_string(),
-            false => one.to_string(),
-        });
-        characters.collect::<String>()
-    };
-    text.split('\n').map(shown).collect()
+    text.split('\n').map(printable).collect()
+}
+
+fn printable(line: &str) -> String {
+    let characters = line.chars().map(|one| match one.is_control() {
+        true => one.escape_default().to_string(),
+        false => one.to_string(),
+    });
+    characters.collect()
 }
 
 #[cfg(test)]
