@@ -8,6 +8,7 @@ use super::query::draft_query;
 use super::select::{Draft, scope_of};
 use super::series::{Series, function, no_ancestors};
 use super::set_operation::SetOperations;
+use super::window::Windowed;
 use crate::error::{SqlError, code};
 use crate::expression::{Comparison, Expr, Scope, ScopeColumn, ScopeTable, Typed};
 use crate::names::{name_of, parts_of, qualified};
@@ -35,6 +36,7 @@ pub(crate) enum FromTable {
     Rows(Vec<Vec<Expr>>),
     Sets(Box<SetOperations>),
     Expanded(Box<Expansion>),
+    Windowed(Box<Windowed>),
 }
 
 /// Compiles `FROM`.
