@@ -583,12 +583,12 @@ select count(*) over (), sum(sum(age)) over (partition by count(*)) from staff
 1|291
 
 query
-select id, name, row_number() over (order by max(age)), lag(name) over (order by id) from staff group by id order by id
+select id, name, row_number() over (order by max(age), id), lag(name) over (order by id) from staff group by id order by id
 ----
 1|ada|2|NULL
-2|bob|5|ada
+2|bob|4|ada
 3|cyd|1|bob
-4|dan|4|cyd
+4|dan|5|cyd
 5|eve|3|dan
 6|fay|8|eve
 7|gus|6|fay
@@ -751,4 +751,9 @@ select count(*) over (order by id groups 1 preceding) from staff
 query
 explain select id, rank() over (order by age) from staff where id > 3 order by 2 limit 1
 ----
-TODO
+Limit
+  ->  Sort
+        ->  WindowAgg
+              ->  Index Scan using staff_pkey on staff
+                    Index Cond: of 1 column
+                    Filter
