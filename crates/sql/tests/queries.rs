@@ -1,10 +1,12 @@
 //! Random queries over small tables, against an evaluator that knows no better way than nested loops: joins of all kinds,
-//! subqueries that ask for outer columns, set operations, groups, nulls everywhere. Each is run on a snapshot, and inside
+//! subqueries that ask for outer columns, set operations, groups, window functions, nulls everywhere. Each is run on a snapshot, and inside
 //! of a transaction that wrote.
 
 mod common;
 #[path = "queries/model.rs"]
 mod model;
+#[path = "queries/windows.rs"]
+mod windows;
 
 use common::{Fresh, query, run};
 use model::{Choices, Generator, Tables, rows_of, written};

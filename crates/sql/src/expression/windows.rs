@@ -131,7 +131,9 @@ impl<'a> Compiler<'a> {
         let Some(kind) = WindowFunction::named(name) else {
             return Err(SqlError::new(
                 code::UNKNOWN_FUNCTION,
-                format!("function {name} is known neither as a window function nor as an aggregate"),
+                format!(
+                    "function {name} is known neither as a window function nor as an aggregate"
+                ),
             ));
         };
         if function.filter.is_some() {
@@ -228,7 +230,9 @@ impl<'a> Compiler<'a> {
         if let Some(name) = &spec.window_name {
             let refused = |what: &str| {
                 let name = name_of(name);
-                Err(wrong(format!("cannot override {what} of window \"{name}\"")))
+                Err(wrong(format!(
+                    "cannot override {what} of window \"{name}\""
+                )))
             };
             if window.frame.is_some() {
                 return Err(wrong(format!(

@@ -234,7 +234,9 @@ fn grouped_by(
     compiler.name_windows(&select.named_window)?;
     let items = compile_items(&mut compiler, scope, &select.projection)?;
     let having = match &select.having {
-        Some(tree) => Some(compiler.without_windows(|compiler| compiler.condition(tree, "HAVING"))?),
+        Some(tree) => {
+            Some(compiler.without_windows(|compiler| compiler.condition(tree, "HAVING"))?)
+        }
         None => None,
     };
     let sort = input_order(&mut compiler, &items, &tail.order)?;

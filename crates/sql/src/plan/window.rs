@@ -212,7 +212,9 @@ impl Draft {
             });
         };
         self.each_output(&mut see);
-        calls.iter_mut().for_each(|call| call.each_expression(&mut see));
+        calls
+            .iter_mut()
+            .for_each(|call| call.each_expression(&mut see));
         let places: Vec<usize> = places.into_iter().collect();
         let mut place = |expression: &mut Expr| {
             expression.replace_columns(&|place| {
@@ -223,7 +225,9 @@ impl Draft {
             });
         };
         self.each_output(&mut place);
-        calls.iter_mut().for_each(|call| call.each_expression(&mut place));
+        calls
+            .iter_mut()
+            .for_each(|call| call.each_expression(&mut place));
         let items = places.iter().map(|place| Item {
             // Nobody is told its type or its name.
             typed: Typed::new(Expr::Column(*place), SqlType::Void),

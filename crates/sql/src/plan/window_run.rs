@@ -129,7 +129,8 @@ impl Windowed {
                 peers,
             };
             for number in &sort.calls {
-                let (Some(call), Some(results)) = (self.calls.get(*number), results.get_mut(*number))
+                let (Some(call), Some(results)) =
+                    (self.calls.get(*number), results.get_mut(*number))
                 else {
                     continue;
                 };
@@ -269,7 +270,9 @@ impl Partition<'_> {
         let (Some(argument), Some(number)) = (call.arguments.get(at), self.order.get(place)) else {
             return Ok(Value::Null);
         };
-        Ok(argument.evaluate(&self.rows.row(*number), with)?.into_value())
+        Ok(argument
+            .evaluate(&self.rows.row(*number), with)?
+            .into_value())
     }
 
     /// `ntile`: rows in so many parts, the first of which have one more.
