@@ -309,10 +309,7 @@ impl<'a> Compiler<'a> {
                 expr,
                 data_type,
                 format: None,
-            } => {
-                let to = TypeSpec::of_data_type(data_type)?;
-                self.cast(expr, to)
-            }
+            } => self.cast(expr, data_type),
             Tree::TypedString(typed) => {
                 let to = TypeSpec::of_data_type(&typed.data_type)?;
                 let value = literal_value(&typed.value.value)?;

@@ -6,7 +6,7 @@ use super::join::{FromJoin, FromNode, JoinKind};
 use super::planning::{NamedKind, NamedQuery, Planning, SharedQuery};
 use super::query::draft_query;
 use super::select::{Draft, scope_of};
-use super::series::{Series, function, no_ancestors};
+use super::series::{Series, function, keywords, no_ancestors};
 use super::set_operation::SetOperations;
 use super::window::Windowed;
 use crate::error::{SqlError, code};
@@ -277,6 +277,13 @@ fn factor(
         } if qualified(name)?.1 == "pg_partition_ancestors" => {
             no_ancestors(alias.as_ref(), *with_ordinality, start)
         }
+        TableFactor::Table {
+            name,
+            alias,
+            args: Some(_),
+            with_ordinality: false,
+            ..
+        } if qualified(name)?.1 == "pg_get_keywords" => keywords(alias.as_ref(), start),
         TableFactor::Table {
             name,
             alias,
