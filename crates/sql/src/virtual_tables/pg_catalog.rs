@@ -501,7 +501,10 @@ fn types(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
             oid(0),
             Value::Null,
             // Clients ask thereby which types are arrays. No other function has a number.
-            oid(kind.element().map_or(0, |_| ARRAY_INPUT)),
+            oid(match kind {
+                SqlType::Int2Vector | SqlType::OidVector => 0,
+                kind => kind.element().map_or(0, |_| ARRAY_INPUT),
+            }),
         ]
     });
     Ok(rows.collect())
