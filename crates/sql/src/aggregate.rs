@@ -114,7 +114,7 @@ impl Aggregate {
     pub fn is_mergeable(&self) -> bool {
         let adds = matches!(self.kind, AggregateKind::Sum | AggregateKind::Average);
         let is_float = matches!(self.of, SqlType::Float4 | SqlType::Float8);
-        !self.is_distinct && !self.collects() && !(adds && is_float)
+        !(self.is_distinct || self.collects() || adds && is_float)
     }
 
     /// Whether values are put together, so that nulls and their order matter.

@@ -757,3 +757,14 @@ Limit
               ->  Index Scan using staff_pkey on staff
                     Index Cond: of 1 column
                     Filter
+
+# What they keep is counted.
+
+statement error 53200
+select row_number() over () from generate_series(1, 10000000)
+
+statement error 53200
+select rank() over (order by repeat('x', 10000) || n) from generate_series(1, 40000) n
+
+statement error 53200
+select count(s) from (select lag(repeat('x', 10000)) over (order by n) as s from generate_series(1, 40000) n) x
