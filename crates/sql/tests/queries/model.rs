@@ -25,7 +25,7 @@ impl Choices {
         ((mixed ^ (mixed >> 31)) % end as u64) as usize
     }
 
-    fn cell(&mut self) -> Cell {
+    pub fn cell(&mut self) -> Cell {
         match self.below(4) {
             0 => None,
             _ => Some(self.below(5) as i64),
@@ -366,7 +366,7 @@ impl<'c> Generator<'c> {
     }
 }
 
-fn literal(cell: Cell) -> String {
+pub fn literal(cell: Cell) -> String {
     cell.map_or("null::int".into(), |value| value.to_string())
 }
 
@@ -493,7 +493,11 @@ type Around<'r> = Vec<Vec<(&'r str, Row)>>;
 /// What a query gives, as lines.
 pub fn rows_of(tables: &Tables, query: &Query) -> Vec<String> {
     let mut around = Around::new();
-    let rows = evaluate(tables, query, &mut around);
+    shown(&evaluate(tables, query, &mut around))
+}
+
+/// Rows as lines.
+pub fn shown(rows: &[Row]) -> Vec<String> {
     let shown = |cell: &Cell| cell.map_or("NULL".into(), |value| value.to_string());
     let line = |row: &Row| row.iter().map(shown).collect::<Vec<_>>().join("|");
     rows.iter().map(line).collect()
