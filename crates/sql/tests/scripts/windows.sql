@@ -768,3 +768,20 @@ select rank() over (order by repeat('x', 10000) || n) from generate_series(1, 40
 
 statement error 53200
 select count(s) from (select lag(repeat('x', 10000)) over (order by n) as s from generate_series(1, 40000) n) x
+
+# With parameters.
+
+query
+prepare shifted as select id, lag(id, $1, $2) over (order by id), count(*) over (order by id rows $3 preceding), ntile($4) over (order by id) from staff order by id; execute shifted(2, 0, 1, 3)
+----
+1|0|1|1
+2|0|2|1
+3|1|2|1
+4|2|2|2
+5|3|2|2
+6|4|2|2
+7|5|2|3
+8|6|2|3
+
+statement error 22013
+prepare counted as select count(*) over (rows $1 preceding) from staff; execute counted(-1)
