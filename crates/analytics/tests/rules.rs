@@ -9,7 +9,9 @@ use sardonyx_sql::{Outcome, SqlType, Step, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-const WINDOW: &str = "select id, row_number() over (order by id desc) from t order by id";
+/// The own planner knows no frames of groups.
+const WINDOW: &str =
+    "select id, row_number() over (order by id desc groups current row) from t order by id";
 
 fn with_rows(session: &mut sardonyx_sql::Session, table: &str, rows: usize) {
     run(
@@ -157,7 +159,7 @@ fn explain_says_who_reads() {
     let all = lines(
         &run(
             &mut session,
-            "explain select v, count(*) over () from t where id = 5",
+            "explain select v, count(*) over (order by id groups current row) from t where id = 5",
         )
         .unwrap()[0],
     )
@@ -211,7 +213,7 @@ fn parameters_and_columns() {
     let fresh = fresh();
     let mut session = fresh.session();
     with_rows(&mut session, "t", 100);
-    let text = "select id, rank() over (order by v) as place, $2::text as said from t where id < $1 and v >= $3 order by id";
+    let text = "select id, rank() over (order by v groups current row) as place, $2::text as said from t where id < $1 and v >= $3 order by id";
     let statement = session.prepare(text, &[]).unwrap().remove(0);
     assert_eq!(
         statement.parameters(),
@@ -243,7 +245,7 @@ fn parameters_and_columns() {
     assert_eq!(lines(&done), ["2|1|NULL"]);
     let few = execute(&mut session, text, &[], &[Value::Int(3)]).unwrap_err();
     assert_eq!(few.code, "08P01");
-    let text = "with x as (select $1 + v as a, sum(v) over () as b, avg(id) over (), count(*) over () from t where id < 2) select *, a, 1, 2 from x order by 1";
+    let text = "with x as (select $1 + v as a, sum(v) over () as b, avg(id) over (), count(*) over (order by id * 0 groups current row) from t where id < 2) select *, a, 1, 2 from x order by 1";
     let statement = session
         .prepare(text, &[Some(SqlType::Numeric)])
         .unwrap()
@@ -291,7 +293,7 @@ fn all_types_there_and_back() {
     assert_eq!(own.len(), 2);
     assert_eq!(told(&mut session, whole_row), own);
     // Without the own planner's word for the columns.
-    let windowed = "select k, b, i2, i4, i8, f4, f8, n, p, t, v, c, y, d, h, s, z, u from (select *, row_number() over () from kinds) x order by k";
+    let windowed = "select k, b, i2, i4, i8, f4, f8, n, p, t, v, c, y, d, h, s, z, u from (select *, row_number() over (order by k groups current row) from kinds) x order by k";
     let statement = session.prepare(windowed, &[]).unwrap().remove(0);
     let here: Vec<_> = statement
         .columns()
@@ -326,7 +328,9 @@ fn all_types_there_and_back() {
             Value::Text(text) => Value::Text(text.trim_end().into()),
             value => value,
         };
-        let text = format!("select count(*) over () from kinds where {column} = $1");
+        let text = format!(
+            "select count(*) over (order by k groups current row) from kinds where {column} = $1"
+        );
         let found = execute(&mut session, &text, &[Some(spec.kind)], &[value]);
         assert_eq!(lines(&found.unwrap()), ["1"], "{column}");
     }
@@ -337,7 +341,7 @@ fn errors_have_codes() {
     let fresh = fresh();
     let mut session = fresh.session();
     with_rows(&mut session, "t", 10);
-    let over = "count(*) over ()";
+    let over = "count(*) over (order by v groups current row)";
     for (text, wanted) in [
         (format!("select nothing, {over} from t"), "42703"),
         (format!("select id, {over} from nowhere"), "42P01"),
@@ -355,7 +359,7 @@ fn errors_have_codes() {
             "42803",
         ),
         (
-            "with a as (select 1) select x.n, row_number() over () from generate_series(1, 3) x(n)"
+            "with a as (select 1) select x.n, row_number() over (order by x.n groups current row) from generate_series(1, 3) x(n)"
                 .into(),
             "0A000",
         ),
@@ -374,14 +378,16 @@ fn what_is_too_large_is_refused() {
     let fresh = fresh_with(4 << 20);
     let mut session = fresh.session();
     with_rows(&mut session, "t", 60_000);
-    let sorted = "select id, w || id::text || w as x, row_number() over (order by w || id::text || w || v::text, id) from t order by x";
+    let sorted = "select id, w || id::text || w as x, row_number() over (order by w || id::text || w || v::text, id groups current row) from t order by x";
     assert_eq!(code(alone(&mut session, sorted)), "53200");
     assert_eq!(
         code(alone(&mut session, "select count(*), (select 1) from t")),
         "60000|1"
     );
     // Queries of WITH that double at each step.
-    let mut doubling = "with a0 as (select id, row_number() over () from t)".to_string();
+    let mut doubling =
+        "with a0 as (select id, row_number() over (order by id groups current row) from t)"
+            .to_string();
     for step in 1..40 {
         let before = step - 1;
         doubling.push_str(&format!(
@@ -392,7 +398,9 @@ fn what_is_too_large_is_refused() {
     assert_eq!(code(alone(&mut session, &doubling)), "54001");
     // A tree that leans far.
     let sum = vec!["id"; 90].join(" + ");
-    let deep = format!("select {sum}, row_number() over (order by id) from t where id = 1");
+    let deep = format!(
+        "select {sum}, row_number() over (order by id groups current row) from t where id = 1"
+    );
     assert_eq!(code(alone(&mut session, &deep)), "90|1");
 }
 

@@ -5,6 +5,7 @@ use crate::expression::arithmetic::{Arithmetic, calculate, float_of};
 use crate::expression::{Environment, Expr, InputRow, Typed};
 use crate::plan::collect::in_order;
 use crate::plan::select::SortKey;
+use crate::plan::select_run::outside;
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_table::condition::compare;
@@ -106,6 +107,14 @@ impl Aggregate {
             separator: None,
             order: Vec::new(),
         })
+    }
+
+    /// Whether aggregates of rows that follow each other can be merged into that of all: the order of values does not
+    /// matter.
+    pub fn is_mergeable(&self) -> bool {
+        let adds = matches!(self.kind, AggregateKind::Sum | AggregateKind::Average);
+        let is_float = matches!(self.of, SqlType::Float4 | SqlType::Float8);
+        !(self.is_distinct || self.collects() || adds && is_float)
     }
 
     /// Whether values are put together, so that nulls and their order matter.
@@ -250,11 +259,6 @@ impl Accumulator {
             Some(separator) => separator.evaluate(row, with)?.into_value(),
             None => Value::Null,
         };
-        let outside = |value: &Value| match value {
-            Value::Text(text) => text.len(),
-            Value::Bytes(bytes) => bytes.len(),
-            _ => 0,
-        };
         let value = value.to_value();
         let bytes = [&value, &separator].map(outside).iter().sum::<usize>();
         self.seen_bytes += bytes + keys.iter().map(outside).sum::<usize>();
@@ -329,6 +333,18 @@ impl Accumulator {
             }
         }
         Ok(())
+    }
+
+    /// Takes what another one took of an aggregate that is mergeable.
+    ///
+    /// # Errors
+    /// A number out of range.
+    pub fn merge(&mut self, of: &Aggregate, other: &Accumulator) -> Result<(), SqlError> {
+        self.count += other.count;
+        match other.value.as_ref() {
+            ValueRef::Null => Ok(()),
+            value => self.take(of, value),
+        }
     }
 
     /// The result.

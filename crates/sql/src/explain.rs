@@ -226,6 +226,7 @@ fn input_lines(input: &Input, alias: &str, is_filtered: bool, source: &Source<'_
         Input::Expanded(expansion) => {
             scan("ProjectSet".into(), select_lines(&expansion.plan, source))
         }
+        Input::Windowed(windowed) => scan("WindowAgg".into(), select_lines(&windowed.plan, source)),
         Input::Sets(sets) => {
             let what = match sets.is_append() {
                 true => "Append",

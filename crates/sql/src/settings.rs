@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Parameters with the values that they have at the beginning. A value that may be anything is kept and not acted upon.
-const KNOWN: [(&str, &str); 34] = [
+const KNOWN: [(&str, &str); 35] = [
     ("application_name", ""),
     ("bytea_output", "hex"),
     ("client_encoding", "UTF8"),
@@ -30,6 +30,7 @@ const KNOWN: [(&str, &str); 34] = [
     ("lc_time", "C"),
     ("lock_timeout", "0"),
     ("max_identifier_length", "63"),
+    ("max_index_keys", "16"),
     ("row_security", "on"),
     ("search_path", "\"$user\", public"),
     ("server_encoding", "UTF8"),
@@ -43,13 +44,14 @@ const KNOWN: [(&str, &str); 34] = [
 ];
 
 /// Parameters that nobody sets.
-const FIXED: [&str; 9] = [
+const FIXED: [&str; 10] = [
     "in_hot_standby",
     "integer_datetimes",
     "is_superuser",
     "lc_collate",
     "lc_ctype",
     "max_identifier_length",
+    "max_index_keys",
     "server_encoding",
     "server_version",
     "server_version_num",

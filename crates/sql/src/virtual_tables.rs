@@ -9,6 +9,8 @@ pub(crate) use constraints::{
     constraint_definition, index_definition, sequence_names, serial_sequence,
 };
 
+pub(crate) use pg_catalog::function_number;
+
 use crate::error::SqlError;
 use crate::expression::{Environment, ScopeColumn, ScopeTable};
 use crate::source::Source;

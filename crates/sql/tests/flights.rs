@@ -195,13 +195,16 @@ fn parameters_get_their_types() {
 #[test]
 fn what_another_planner_may_know_is_told() {
     let (_fresh, mut session) = table();
-    let known = prepared(&mut session, "select id from t");
+    let known = prepared(
+        &mut session,
+        "select id, row_number() over (order by x) from t",
+    );
     assert!(known.elsewhere().is_none());
-    let text = "select id, row_number() over (order by x) from t";
-    let join = prepared(&mut session, text);
-    let why = join.elsewhere().expect("windows are not known");
+    let text = "select id, row_number() over (order by x groups current row) from t";
+    let grouped = prepared(&mut session, text);
+    let why = grouped.elsewhere().expect("frames of groups are not known");
     assert_eq!(why.code, code::FEATURE_NOT_SUPPORTED);
-    let outcomes = wait(session.run(vec![step(&join, &[]), Step::Sync]));
+    let outcomes = wait(session.run(vec![step(&grouped, &[]), Step::Sync]));
     assert_eq!(told(&outcomes), [code::FEATURE_NOT_SUPPORTED, "I"]);
 }
 

@@ -1,16 +1,19 @@
 //! Random queries over small tables, against an evaluator that knows no better way than nested loops: joins of all kinds,
-//! subqueries that ask for outer columns, set operations, groups, nulls everywhere. Each is run on a snapshot, and inside
+//! subqueries that ask for outer columns, set operations, groups, window functions, nulls everywhere. Each is run on a snapshot, and inside
 //! of a transaction that wrote.
 
 mod common;
 #[path = "queries/model.rs"]
 mod model;
+#[path = "queries/windows.rs"]
+mod windows;
 
 use common::{Fresh, query, run};
-use model::{Choices, Generator, Tables, rows_of, written};
+use model::{Choices, Generator, Row, Tables, literal, rows_of, shown, written};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use sardonyx_sql::Session;
+use windows::Window;
 
 fn sorted(mut lines: Vec<String>) -> Vec<String> {
     lines.sort();
@@ -30,6 +33,35 @@ fn check(session: &mut Session, tables: &Tables, choices: &mut Choices) {
     run(session, "commit").expect("nobody else is there");
 }
 
+/// Several window functions over one table of more rows.
+fn check_windows(session: &mut Session, rows: &[Row], choices: &mut Choices) {
+    const COLUMNS: [&str; 3] = ["id", "a", "b"];
+    let mut items = vec!["id".to_string()];
+    let mut given: Vec<Row> = rows.iter().map(|row| vec![row[0]]).collect();
+    for _ in 0..1 + choices.below(3) {
+        let mut window = Window::random(choices);
+        let operands = 0..window.operands();
+        let mut places: Vec<usize> = operands.map(|_| choices.below(COLUMNS.len())).collect();
+        if window.tells_peers_apart() {
+            window.add_key(choices);
+            places.push(0);
+        }
+        let names: Vec<String> = places.iter().map(|at| COLUMNS[*at].into()).collect();
+        items.push(window.written(&names));
+        let operands = rows
+            .iter()
+            .map(|row| places.iter().map(|at| row[*at]).collect());
+        let values = window.values(&operands.collect::<Vec<Row>>());
+        given
+            .iter_mut()
+            .zip(values)
+            .for_each(|(row, value)| row.push(value));
+    }
+    let text = format!("select {} from w", items.join(", "));
+    let found = query(session, &text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    assert_eq!(sorted(found), sorted(shown(&given)), "{text}");
+}
+
 proptest! {
     #![proptest_config(Config { cases: 48, ..Config::default() })]
 
@@ -44,6 +76,23 @@ proptest! {
         }
         for _ in 0..40 {
             check(&mut session, &tables, &mut choices);
+        }
+    }
+
+    #[test]
+    fn windows_give_what_a_look_at_all_rows_gives(seed in any::<u64>()) {
+        let fresh = Fresh::new();
+        let mut session = fresh.session();
+        let mut choices = Choices(seed);
+        run(&mut session, "create table w (id int primary key, a int, b int)").expect("a table");
+        let rows = 0..choices.below(40) as i64;
+        let rows: Vec<Row> = rows.map(|id| vec![Some(id), choices.cell(), choices.cell()]).collect();
+        for row in &rows {
+            let row: Vec<_> = row.iter().map(|cell| literal(*cell)).collect();
+            run(&mut session, &format!("insert into w values ({})", row.join(", "))).expect("a row");
+        }
+        for _ in 0..60 {
+            check_windows(&mut session, &rows, &mut choices);
         }
     }
 }

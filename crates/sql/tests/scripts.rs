@@ -150,6 +150,7 @@ scripts! {
     procedures: "procedures.sql",
     joins: "joins.sql",
     subqueries: "subqueries.sql",
+    windows: "windows.sql",
     psql: "psql.sql",
     jdbc: "jdbc.sql",
     sqlalchemy: "sqlalchemy.sql",

@@ -7,6 +7,7 @@ use super::{Case, Comparison, Expr, Typed};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::names::{parts_of, qualified};
+use crate::plan::window::WindowFunction;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArguments};
@@ -104,8 +105,14 @@ impl Compiler<'_> {
 
     pub(super) fn function(&mut self, function: &ast::Function) -> Result<Typed, SqlError> {
         let name = function_name(function)?;
-        if function.over.is_some() {
-            return Err(SqlError::unsupported("window functions are not supported"));
+        if let Some(over) = &function.over {
+            return self.window(function, over);
+        }
+        if WindowFunction::named(&name).is_some() {
+            return Err(SqlError::new(
+                code::WRONG_OBJECT_TYPE,
+                format!("window function {name} requires an OVER clause"),
+            ));
         }
         if Aggregate::named(&name).is_some() {
             return Err(SqlError::new(

@@ -5,10 +5,12 @@ use super::compile::Compiler;
 use super::operators::no_operator;
 use super::{Expr, Typed};
 use crate::error::{SqlError, code};
+use crate::names::parts_of;
 use crate::text::decode_text;
 use crate::types::{SqlType, TypeSpec};
+use crate::virtual_tables::function_number;
 use sardonyx::schema::Value;
-use sqlparser::ast::Expr as Tree;
+use sqlparser::ast::{DataType, Expr as Tree};
 
 impl Compiler<'_> {
     /// An expression that must be a text.
@@ -20,8 +22,22 @@ impl Compiler<'_> {
         self.coerce(typed, TypeSpec::plain(SqlType::Text), Coercion::Implicit)
     }
 
-    pub(super) fn cast(&mut self, tree: &Tree, to: TypeSpec) -> Result<Typed, SqlError> {
+    pub(super) fn cast(&mut self, tree: &Tree, of: &DataType) -> Result<Typed, SqlError> {
+        let to = TypeSpec::of_data_type(of)?;
         let typed = self.compile(tree)?;
+        if let Expr::Literal(Value::Text(name)) = &typed.expr
+            && is_regproc(of)
+            && name.parse::<u32>().is_err()
+        {
+            let number = function_number(name).ok_or_else(|| {
+                SqlError::new(
+                    code::UNKNOWN_FUNCTION,
+                    format!("function \"{name}\" does not exist"),
+                )
+            })?;
+            let number = Expr::Literal(Value::Int(number.into()));
+            return Ok(Typed::new(number, SqlType::Oid));
+        }
         let expr = self.coerce(typed, to, Coercion::Explicit)?;
         Ok(Typed { expr, spec: to })
     }
@@ -104,6 +120,14 @@ impl Compiler<'_> {
             ))),
         }
     }
+}
+
+/// Whether a type is `regproc`: a function's number, by its name.
+fn is_regproc(of: &DataType) -> bool {
+    let DataType::Custom(name, _) = of else {
+        return false;
+    };
+    parts_of(name).is_ok_and(|parts| parts.last().is_some_and(|name| name == "regproc"))
 }
 
 /// A value of a type with the length, or the digits, of it.

@@ -9,6 +9,7 @@ use crate::error::{SqlError, code};
 use crate::names::name_of;
 use crate::plan::planning::{Queries, is_missing};
 use crate::plan::tail::sort_key;
+use crate::plan::window::Windows;
 use crate::position::position_of;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
@@ -28,6 +29,8 @@ pub(crate) struct Compiler<'a> {
     pub parameters: &'a mut Parameters,
     /// Where rows are grouped: what stands for them.
     pub grouping: Option<&'a mut Grouping>,
+    /// Where window functions may stand: those of the query.
+    pub(super) windows: Option<&'a mut Windows>,
     /// Where subqueries may stand: the queries around them.
     pub(super) nested: Option<Nested<'a>>,
     /// Whether it is only tried what an expression is, so that no subquery is planned.
@@ -48,6 +51,7 @@ impl<'a> Compiler<'a> {
             scope,
             parameters,
             grouping: None,
+            windows: None,
             nested: None,
             is_trying: false,
             depth: 0,
@@ -159,12 +163,36 @@ impl<'a> Compiler<'a> {
         function: &ast::Function,
         grouping: &mut Grouping,
     ) -> Result<Option<Typed>, SqlError> {
-        let Some(kind) = Aggregate::named(&function_name(function)?) else {
+        let kind = Aggregate::named(&function_name(function)?);
+        let Some(kind) = kind.filter(|_| function.over.is_none()) else {
             return Ok(None);
         };
-        if function.over.is_some() {
-            return Err(SqlError::unsupported("window functions are not supported"));
+        let made = self.without_windows(|compiler| compiler.aggregate_call(kind, function));
+        let aggregate = made.map_err(|error| match error.code {
+            code::WINDOWING => SqlError::new(
+                code::GROUPING,
+                "aggregate function calls cannot contain window function calls",
+            ),
+            _ => error,
+        })?;
+        let is_outer = |expr: &Expr| {
+            expr.any(&|part| matches!(part, Expr::Outer(_)))
+                && !expr.any(&|part| matches!(part, Expr::Column(_)))
+        };
+        if aggregate.argument.as_ref().is_some_and(is_outer) {
+            return Err(SqlError::unsupported(
+                "an aggregate of columns of a query around this one is not supported",
+            ));
         }
+        Ok(Some(grouping.add(aggregate)))
+    }
+
+    /// An aggregate with its arguments.
+    pub(super) fn aggregate_call(
+        &mut self,
+        kind: AggregateKind,
+        function: &ast::Function,
+    ) -> Result<Aggregate, SqlError> {
         if !function.within_group.is_empty() {
             return Err(SqlError::unsupported("WITHIN GROUP is not supported"));
         }
@@ -210,15 +238,6 @@ impl<'a> Compiler<'a> {
             Some(filter) => Some(self.condition(filter, "FILTER")?),
             None => None,
         };
-        let is_outer = |expr: &Expr| {
-            expr.any(&|part| matches!(part, Expr::Outer(_)))
-                && !expr.any(&|part| matches!(part, Expr::Column(_)))
-        };
-        if argument.as_ref().is_some_and(|typed| is_outer(&typed.expr)) {
-            return Err(SqlError::unsupported(
-                "an aggregate of columns of a query around this one is not supported",
-            ));
-        }
         if kind == AggregateKind::Texts && separator.is_none() {
             return Err(SqlError::new(
                 code::UNKNOWN_FUNCTION,
@@ -227,7 +246,7 @@ impl<'a> Compiler<'a> {
         }
         let mut aggregate = Aggregate::new(kind, argument, is_distinct, filter)?;
         (aggregate.separator, aggregate.order) = (separator, order);
-        Ok(Some(grouping.add(aggregate)))
+        Ok(aggregate)
     }
 
     fn compile_tree(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
@@ -290,10 +309,7 @@ impl<'a> Compiler<'a> {
                 expr,
                 data_type,
                 format: None,
-            } => {
-                let to = TypeSpec::of_data_type(data_type)?;
-                self.cast(expr, to)
-            }
+            } => self.cast(expr, data_type),
             Tree::TypedString(typed) => {
                 let to = TypeSpec::of_data_type(&typed.data_type)?;
                 let value = literal_value(&typed.value.value)?;

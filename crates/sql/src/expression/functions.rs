@@ -265,6 +265,19 @@ pub(super) fn resolve(
         ("make_date", 3) => (F::MakeDate, &[Int4, Int4, Int4], Date),
         ("to_timestamp", 1) => (F::ToTimestamp, &[Float8], Timestamptz),
         ("version", 0) => return text(VERSION),
+        ("current_schemas", 1) if first == Bool => {
+            let mut parts = arguments.into_iter().map(|argument| argument.expr);
+            let all = parts.next().unwrap_or(Expr::Literal(Value::Null));
+            let schemas = |text: &str| Expr::Literal(Value::Text(text.to_string()));
+            let case = super::Case {
+                arms: vec![
+                    (all.clone(), schemas("{pg_catalog,public}")),
+                    (Expr::Not(Box::new(all)), schemas("{public}")),
+                ],
+                otherwise: Expr::Literal(Value::Null),
+            };
+            return Ok(Typed::new(Expr::Case(Box::new(case)), SqlType::TextArray));
+        }
         ("current_schema", 0) => return constant(Value::Text("public".into()), SqlType::Name),
         ("current_database" | "current_catalog", 0) => {
             return constant(Value::Text("sardonyx".into()), SqlType::Name);

@@ -28,6 +28,7 @@ pub(crate) mod patterns;
 mod predicates;
 mod scope;
 mod subqueries;
+mod windows;
 
 pub(crate) use compile::Compiler;
 pub(crate) use evaluate::{Datum, Environment, InputRow, StatementContext, Values, are_same};

@@ -6,8 +6,9 @@ use super::join::{FromJoin, FromNode, JoinKind};
 use super::planning::{NamedKind, NamedQuery, Planning, SharedQuery};
 use super::query::draft_query;
 use super::select::{Draft, scope_of};
-use super::series::{Series, function, no_ancestors};
+use super::series::{Series, function, keywords, no_ancestors};
 use super::set_operation::SetOperations;
+use super::window::Windowed;
 use crate::error::{SqlError, code};
 use crate::expression::{Comparison, Expr, Scope, ScopeColumn, ScopeTable, Typed};
 use crate::names::{name_of, parts_of, qualified};
@@ -35,6 +36,7 @@ pub(crate) enum FromTable {
     Rows(Vec<Vec<Expr>>),
     Sets(Box<SetOperations>),
     Expanded(Box<Expansion>),
+    Windowed(Box<Windowed>),
 }
 
 /// Compiles `FROM`.
@@ -275,6 +277,13 @@ fn factor(
         } if qualified(name)?.1 == "pg_partition_ancestors" => {
             no_ancestors(alias.as_ref(), *with_ordinality, start)
         }
+        TableFactor::Table {
+            name,
+            alias,
+            args: Some(_),
+            with_ordinality: false,
+            ..
+        } if qualified(name)?.1 == "pg_get_keywords" => keywords(alias.as_ref(), start),
         TableFactor::Table {
             name,
             alias,

@@ -4,6 +4,7 @@ use super::output::{Item, compile_items};
 use super::planning::Planning;
 use super::select::SortKey;
 use super::tail::{Tail, input_order};
+use super::window::Windows;
 use crate::aggregate::{Aggregate, Grouping};
 use crate::error::{SqlError, code};
 use crate::expression::{Expr, Scope, Typed};
@@ -92,6 +93,12 @@ fn has_aggregate(tree: &Tree) -> bool {
             if !is_window && name.is_ok_and(|name| Aggregate::named(&name).is_some()) {
                 return true;
             }
+            if let Some(ast::WindowType::WindowSpec(spec)) = &function.over
+                && (spec.partition_by.iter().any(has_aggregate)
+                    || spec.order_by.iter().any(|by| has_aggregate(&by.expr)))
+            {
+                return true;
+            }
             match &function.args {
                 ast::FunctionArguments::List(list) => list.args.iter().any(|argument| {
                     matches!(argument, ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(tree))
@@ -174,13 +181,15 @@ pub(crate) fn grouped(
     tail: &Tail<'_>,
     scope: &Scope,
     grouping: &mut Grouping,
+    windows: &mut Windows,
 ) -> Result<Grouped, SqlError> {
     let declared = grouping.clone();
-    match grouped_by(planning, select, tail, scope, grouping) {
+    match grouped_by(planning, select, tail, scope, grouping, windows) {
         Err(error) if error.code == code::GROUPING => {
             *grouping = declared;
+            *windows = Windows::default();
             match add_dependent(scope, grouping) {
-                true => grouped_by(planning, select, tail, scope, grouping),
+                true => grouped_by(planning, select, tail, scope, grouping, windows),
                 false => Err(error),
             }
         }
@@ -218,11 +227,16 @@ fn grouped_by(
     tail: &Tail<'_>,
     scope: &Scope,
     grouping: &mut Grouping,
+    windows: &mut Windows,
 ) -> Result<Grouped, SqlError> {
-    let mut compiler = planning.compiler(scope).grouped(grouping);
+    let compiler = planning.compiler(scope).grouped(grouping);
+    let mut compiler = compiler.windowed(windows);
+    compiler.name_windows(&select.named_window)?;
     let items = compile_items(&mut compiler, scope, &select.projection)?;
     let having = match &select.having {
-        Some(tree) => Some(compiler.condition(tree, "HAVING")?),
+        Some(tree) => {
+            Some(compiler.without_windows(|compiler| compiler.condition(tree, "HAVING"))?)
+        }
         None => None,
     };
     let sort = input_order(&mut compiler, &items, &tail.order)?;

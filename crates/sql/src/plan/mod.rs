@@ -21,6 +21,8 @@ pub(crate) mod series;
 pub(crate) mod set_operation;
 pub(crate) mod subquery;
 pub(crate) mod tail;
+pub(crate) mod window;
+mod window_run;
 pub(crate) mod write;
 
 use crate::error::SqlError;

@@ -11,6 +11,7 @@ use super::planning::{Planning, SharedQuery};
 use super::series::Series;
 use super::set_operation::SetOperations;
 use super::tail::{Tail, input_order, limits};
+use super::window::{Windowed, Windows};
 use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
 use crate::expression::{Expr, Scope, ScopeColumn, ScopeTable, Typed};
@@ -39,6 +40,7 @@ pub(crate) enum Input {
     Series(Series),
     Sets(Box<SetOperations>),
     Expanded(Box<Expansion>),
+    Windowed(Box<Windowed>),
 }
 
 /// How rows are sorted: by expressions over the input or the output.
@@ -118,7 +120,6 @@ fn check_select(select: &Select) -> Result<(), SqlError> {
         (!select.cluster_by.is_empty(), "CLUSTER BY"),
         (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
         (!select.sort_by.is_empty(), "SORT BY"),
-        (!select.named_window.is_empty(), "WINDOW"),
         (select.qualify.is_some(), "QUALIFY"),
     ];
     match refused.iter().find(|(is_there, _)| *is_there) {
@@ -161,10 +162,12 @@ pub(crate) fn draft_plain(
         Some(tree) => Some(planning.compiler(&scope).condition(tree, "WHERE")?),
     };
     let mut grouping = group_keys(planning, select, &scope)?;
+    let mut windows = Windows::default();
     let (items, having, sort) = match &mut grouping {
-        Some(grouping) => grouped(planning, select, tail, &scope, grouping)?,
+        Some(grouping) => grouped(planning, select, tail, &scope, grouping, &mut windows)?,
         None => {
-            let mut compiler = planning.compiler(&scope);
+            let mut compiler = planning.compiler(&scope).windowed(&mut windows);
+            compiler.name_windows(&select.named_window)?;
             let items = compile_items(&mut compiler, &scope, &select.projection)?;
             let sort = input_order(&mut compiler, &items, &tail.order)?;
             (items, None, sort)
@@ -189,12 +192,12 @@ pub(crate) fn draft_plain(
             ));
         }
         (Some(Distinct::On(trees)), None) => {
-            let mut compiler = planning.compiler(&scope);
+            let mut compiler = planning.compiler(&scope).windowed(&mut windows);
             super::tail::distinct_on(&mut compiler, &items, trees, &sort)?
         }
         _ => Vec::new(),
     };
-    Ok(Draft {
+    let draft = Draft {
         from,
         table,
         condition,
@@ -207,7 +210,8 @@ pub(crate) fn draft_plain(
         limit,
         offset,
         has_subqueries: planning.queries.subqueries > before,
-    })
+    };
+    Ok(draft.with_windows(windows))
 }
 
 impl Draft {
@@ -359,6 +363,7 @@ impl FromTable {
             FromTable::Rows(rows) => (Input::Rows(rows), condition),
             FromTable::Sets(sets) => (Input::Sets(sets), condition),
             FromTable::Expanded(expansion) => (Input::Expanded(expansion), condition),
+            FromTable::Windowed(windowed) => (Input::Windowed(windowed), condition),
         };
         ChosenInput {
             input,

@@ -38,6 +38,15 @@ pub(crate) fn check_bytes(bytes: usize) -> Result<(), SqlError> {
     }
 }
 
+/// The bytes of a value that are outside of itself.
+pub(crate) fn outside(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    }
+}
+
 /// Memory that rows take, counted against the bound of the statement while this is there.
 #[derive(Debug, Default)]
 pub(crate) struct Memory<'m> {
@@ -59,12 +68,15 @@ impl<'m> Memory<'m> {
     /// # Errors
     /// `53200` beyond the bound.
     pub fn take(&mut self, values: &[Value]) -> Result<(), SqlError> {
-        let outside = |value: &Value| match value {
-            Value::Text(text) => text.len(),
-            Value::Bytes(bytes) => bytes.len(),
-            _ => 0,
-        };
         self.take_bytes(size_of_val(values) + values.iter().map(outside).sum::<usize>())
+    }
+
+    /// Counts what a value has outside of itself.
+    ///
+    /// # Errors
+    /// `53200` beyond the bound.
+    pub fn take_outside(&mut self, value: &Value) -> Result<(), SqlError> {
+        self.take_bytes(outside(value))
     }
 
     /// Counts bytes.
@@ -191,6 +203,7 @@ impl Input {
             Input::Series(series) => series.walk(before, with, each),
             Input::Sets(sets) => sets.walk(source, with, each),
             Input::Expanded(expansion) => expansion.walk(source, with, each),
+            Input::Windowed(windowed) => windowed.walk(source, with, each),
         }
     }
 }
@@ -223,6 +236,7 @@ impl Input {
             Input::Derived(query) | Input::Lateral(query, _) => query.input.is_whole(),
             Input::Shared(query) => query.plan.input.is_whole(),
             Input::Sets(_) => true,
+            Input::Windowed(windowed) => windowed.plan.input.is_whole(),
             Input::Expanded(_) | Input::Virtual(_) => false,
             Input::Nothing | Input::Rows(_) | Input::Series(_) => true,
         }

@@ -110,6 +110,34 @@ pub(crate) fn no_ancestors(
     Ok((node, placed(of, alias, start)?))
 }
 
+/// `pg_get_keywords`: the words of the language, as the parser has them. Other languages' words are among them.
+///
+/// # Errors
+/// None that is known.
+pub(crate) fn keywords(alias: Option<&TableAlias>, start: usize) -> Result<Planned, SqlError> {
+    use sqlparser::keywords::{ALL_KEYWORDS, ALL_KEYWORDS_INDEX, RESERVED_FOR_COLUMN_ALIAS};
+    let text = |text: &str| Expr::Literal(Value::Text(text.to_string()));
+    let words = ALL_KEYWORDS.iter().zip(ALL_KEYWORDS_INDEX);
+    let rows = words.map(|(word, keyword)| {
+        let (code, description) = match RESERVED_FOR_COLUMN_ALIAS.contains(keyword) {
+            true => ("R", "reserved"),
+            false => ("U", "unreserved"),
+        };
+        vec![text(&word.to_lowercase()), text(code), text(description)]
+    });
+    let columns = [
+        ("word", SqlType::Text),
+        ("catcode", SqlType::OneChar),
+        ("catdesc", SqlType::Text),
+    ];
+    let columns = columns.map(|(name, kind)| (name.to_string(), TypeSpec::plain(kind)));
+    let name = alias.map_or("pg_get_keywords".into(), |alias| name_of(&alias.name));
+    let of = scope_of_columns(&name, columns.to_vec());
+    let places = start..start + of.columns.len();
+    let node = FromNode::Leaf(FromTable::Rows(rows.collect()), places);
+    Ok((node, placed(of, alias, start)?))
+}
+
 fn unnest(
     planning: &mut Planning<'_>,
     around: &[&Scope],

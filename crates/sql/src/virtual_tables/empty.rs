@@ -152,6 +152,8 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("prorettype", Oid),
             ("proargtypes", OidVector),
             ("proargnames", TextArray),
+            ("proargmodes", TextArray),
+            ("proallargtypes", OidVector),
             ("prosrc", Text),
         ],
     ),

@@ -13,6 +13,8 @@ const PG_CATALOG: u32 = 11;
 pub(super) const PUBLIC: u32 = 2200;
 const INFORMATION_SCHEMA: u32 = 13_000;
 const OWNER: u32 = 10;
+/// The function that reads arrays.
+const ARRAY_INPUT: u32 = 750;
 
 use SqlType::{Bool, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
 
@@ -123,6 +125,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("typdelim", OneChar),
             ("typcollation", Oid),
             ("typdefault", Text),
+            ("typinput", Oid),
         ],
         rows: types,
     },
@@ -497,9 +500,22 @@ fn types(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
             text(","),
             oid(0),
             Value::Null,
+            // Clients ask thereby which types are arrays. No other function has a number.
+            oid(match kind {
+                SqlType::Int2Vector | SqlType::OidVector => 0,
+                kind => kind.element().map_or(0, |_| ARRAY_INPUT),
+            }),
         ]
     });
     Ok(rows.collect())
+}
+
+/// The number that PostgreSQL has for a function, of those that clients name as `regproc`.
+pub(crate) fn function_number(name: &str) -> Option<u32> {
+    match name.strip_prefix("pg_catalog.").unwrap_or(name) {
+        "array_in" => Some(ARRAY_INPUT),
+        _ => None,
+    }
 }
 
 /// An index as clients see it.

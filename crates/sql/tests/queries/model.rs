@@ -1,6 +1,7 @@
 //! Queries as trees: made at random, written as SQL, and evaluated by nested loops over the tables, by the letter of the
 //! standard: three values of truth, rows one after the other.
 
+use crate::windows::Window;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -24,7 +25,7 @@ impl Choices {
         ((mixed ^ (mixed >> 31)) % end as u64) as usize
     }
 
-    fn cell(&mut self) -> Cell {
+    pub fn cell(&mut self) -> Cell {
         match self.below(4) {
             0 => None,
             _ => Some(self.below(5) as i64),
@@ -108,6 +109,16 @@ pub struct Select {
     items: Vec<Number>,
     /// The items are keys then, and these follow.
     aggregates: Option<Vec<(Aggregate, Number)>>,
+    /// These follow.
+    windows: Vec<(Window, Vec<Operand>)>,
+}
+
+/// What a window function is computed of.
+#[derive(Clone, Debug)]
+enum Operand {
+    Number(Number),
+    /// An item or an aggregate of a grouped query.
+    Place(usize),
 }
 
 #[derive(Clone, Debug)]
@@ -174,10 +185,13 @@ impl<'c> Generator<'c> {
             });
         }
         let is_grouped = self.choices.below(5) == 0;
-        let keys = if is_grouped { width - 1 } else { width };
+        let mut keys = if is_grouped { width - 1 } else { width };
+        let is_windowed = keys > 0 && self.choices.below(3) == 0;
+        keys -= usize::from(is_windowed);
         let items = (0..keys).map(|_| self.number(if is_grouped { 0 } else { depth }));
         let items = items.collect();
         let aggregates = is_grouped.then(|| vec![(self.aggregate(), self.own_column())]);
+        let windows = is_windowed.then(|| self.window(is_grouped.then_some(keys + 1)));
         self.names.pop();
         Query::Select(Box::new(Select {
             from,
@@ -185,7 +199,42 @@ impl<'c> Generator<'c> {
             is_distinct: !is_grouped && self.choices.below(4) == 0,
             items,
             aggregates,
+            windows: windows.into_iter().collect(),
         }))
+    }
+
+    /// A window function of the rows, or of groups that have so many columns.
+    fn window(&mut self, group: Option<usize>) -> (Window, Vec<Operand>) {
+        let mut window = Window::random(self.choices);
+        let count = window.operands();
+        let mut operands = Vec::with_capacity(count);
+        for _ in 0..count {
+            operands.push(match group {
+                Some(width) => Operand::Place(self.choices.below(width)),
+                None => Operand::Number(self.number(0)),
+            });
+        }
+        if window.tells_peers_apart() {
+            // Rows that are equal in all columns are the same.
+            let all: Vec<Operand> = match group {
+                Some(width) => (0..width).map(Operand::Place).collect(),
+                None => self.own_columns().map(Operand::Number).collect(),
+            };
+            for operand in all {
+                window.add_key(self.choices);
+                operands.push(operand);
+            }
+        }
+        (window, operands)
+    }
+
+    fn own_columns(&self) -> impl Iterator<Item = Number> {
+        let level = self.names.last().into_iter().flatten();
+        level.flat_map(|(alias, columns)| {
+            columns.iter().enumerate().map(move |(at, column)| {
+                Number::Column(0, alias.clone(), at, format!("{alias}.{column}"))
+            })
+        })
     }
 
     fn from(&mut self, depth: usize, is_first: bool) -> From {
@@ -317,11 +366,11 @@ impl<'c> Generator<'c> {
     }
 }
 
-fn literal(cell: Cell) -> String {
+pub fn literal(cell: Cell) -> String {
     cell.map_or("null::int".into(), |value| value.to_string())
 }
 
-fn name_of(aggregate: Aggregate) -> &'static str {
+pub fn name_of(aggregate: Aggregate) -> &'static str {
     match aggregate {
         Aggregate::Count => "count",
         Aggregate::Max => "max",
@@ -342,6 +391,14 @@ pub fn written(query: &Query) -> String {
             let keys = items.join(", ");
             for (aggregate, of) in select.aggregates.iter().flatten() {
                 items.push(format!("{}({})", name_of(*aggregate), number(of)));
+            }
+            for (window, operands) in &select.windows {
+                let text = |operand: &Operand| match operand {
+                    Operand::Number(of) => number(of),
+                    Operand::Place(place) => items[*place].clone(),
+                };
+                let operands: Vec<String> = operands.iter().map(text).collect();
+                items.push(window.written(&operands));
             }
             let distinct = if select.is_distinct { "distinct " } else { "" };
             let mut text = format!("select {distinct}{} from", items.join(", "));
@@ -436,7 +493,11 @@ type Around<'r> = Vec<Vec<(&'r str, Row)>>;
 /// What a query gives, as lines.
 pub fn rows_of(tables: &Tables, query: &Query) -> Vec<String> {
     let mut around = Around::new();
-    let rows = evaluate(tables, query, &mut around);
+    shown(&evaluate(tables, query, &mut around))
+}
+
+/// Rows as lines.
+pub fn shown(rows: &[Row]) -> Vec<String> {
     let shown = |cell: &Cell| cell.map_or("NULL".into(), |value| value.to_string());
     let line = |row: &Row| row.iter().map(shown).collect::<Vec<_>>().join("|");
     rows.iter().map(line).collect()
@@ -484,6 +545,7 @@ impl Select {
             joined = from.join(tables, joined, rows, around);
         }
         let mut given = Vec::new();
+        let mut operands: Vec<Vec<Row>> = vec![Vec::new(); self.windows.len()];
         let mut groups: BTreeMap<Row, Vec<Row>> = BTreeMap::new();
         if self.aggregates.is_some() && self.items.is_empty() {
             groups.insert(Vec::new(), Vec::new());
@@ -495,7 +557,16 @@ impl Select {
                 let items = self.items.iter();
                 let items: Row = items.map(|item| value(tables, item, around)).collect();
                 match &self.aggregates {
-                    None => given.push(items),
+                    None => {
+                        for (of, rows) in self.windows.iter().zip(&mut operands) {
+                            let cells = of.1.iter().map(|operand| match operand {
+                                Operand::Number(of) => value(tables, of, around),
+                                Operand::Place(place) => items[*place],
+                            });
+                            rows.push(cells.collect());
+                        }
+                        given.push(items);
+                    }
                     Some(aggregates) => {
                         let arguments = aggregates.iter();
                         let arguments = arguments.map(|(_, of)| value(tables, of, around));
@@ -511,7 +582,19 @@ impl Select {
                     let cells = rows.iter().map(|row| row[place]);
                     key.push(aggregated(*aggregate, cells));
                 }
+                for (of, rows) in self.windows.iter().zip(&mut operands) {
+                    let cells = of.1.iter().map(|operand| match operand {
+                        Operand::Place(place) => key[*place],
+                        Operand::Number(_) => None,
+                    });
+                    rows.push(cells.collect());
+                }
                 given.push(key);
+            }
+        }
+        for ((window, _), operands) in self.windows.iter().zip(&operands) {
+            for (row, cell) in given.iter_mut().zip(window.values(operands)) {
+                row.push(cell);
             }
         }
         if self.is_distinct {
@@ -563,7 +646,7 @@ impl From {
     }
 }
 
-fn aggregated(aggregate: Aggregate, cells: impl Iterator<Item = Cell>) -> Cell {
+pub fn aggregated(aggregate: Aggregate, cells: impl Iterator<Item = Cell>) -> Cell {
     let cells: Vec<i64> = cells.flatten().collect();
     match aggregate {
         Aggregate::Count => Some(cells.len() as i64),

@@ -1,0 +1,334 @@
+//! Calls of window functions, compiled: the function, the window that `OVER` says or names, and the frame.
+//!
+//! A compiler knows the window functions of its query ([`Compiler::windowed`]) only where they may stand: in the list of
+//! `SELECT`, in `ORDER BY` and `DISTINCT ON`; not in each other, nor in what defines a window.
+
+use super::calls::function_name;
+use super::cast::Coercion;
+use super::compile::Compiler;
+use super::{Expr, Typed};
+use crate::aggregate::Aggregate;
+use crate::error::{SqlError, code};
+use crate::names::name_of;
+use crate::plan::tail::sort_key;
+use crate::plan::window::{Bound, Frame, Window, WindowCall, WindowFunction, Windows};
+use crate::types::{SqlType, TypeSpec};
+use sqlparser::ast::{
+    self, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArguments, NamedWindowDefinition,
+    NamedWindowExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
+};
+
+fn wrong(message: impl Into<String>) -> SqlError {
+    SqlError::new(code::WINDOWING, message.into())
+}
+
+impl<'a> Compiler<'a> {
+    /// With the window functions of the query.
+    pub fn windowed(mut self, windows: &'a mut Windows) -> Self {
+        self.windows = Some(windows);
+        self
+    }
+
+    /// Compiles something in which no window function may stand.
+    ///
+    /// # Errors
+    /// Those of `compile`; `42P20` for a window function.
+    pub fn without_windows<R>(
+        &mut self,
+        compile: impl FnOnce(&mut Self) -> Result<R, SqlError>,
+    ) -> Result<R, SqlError> {
+        let windows = self.windows.take();
+        let compiled = compile(self);
+        self.windows = windows;
+        compiled
+    }
+
+    /// Compiles the windows that `WINDOW` names.
+    ///
+    /// # Errors
+    /// What is wrong with them; `42P20` if a name is given twice.
+    pub fn name_windows(&mut self, definitions: &[NamedWindowDefinition]) -> Result<(), SqlError> {
+        let mut named: Vec<(String, Window)> = Vec::with_capacity(definitions.len());
+        for NamedWindowDefinition(name, definition) in definitions {
+            let name = name_of(name);
+            if named.iter().any(|(there, _)| *there == name) {
+                return Err(wrong(format!("window \"{name}\" is already defined")));
+            }
+            let NamedWindowExpr::WindowSpec(spec) = definition else {
+                return Err(SqlError::syntax("a window is defined in parentheses"));
+            };
+            let window = self.without_windows(|compiler| compiler.window_of(spec, &named))?;
+            named.push((name, window));
+        }
+        if let Some(windows) = &mut self.windows {
+            windows.named = named;
+        }
+        Ok(())
+    }
+
+    /// The place of a window function's value.
+    pub(super) fn window(
+        &mut self,
+        function: &ast::Function,
+        over: &WindowType,
+    ) -> Result<Typed, SqlError> {
+        if self.is_trying {
+            return Err(wrong("a window function is no key"));
+        }
+        let Some(windows) = self.windows.take() else {
+            return Err(wrong("window functions are not allowed here"));
+        };
+        let compiled = self.window_call(function, over, &windows.named);
+        let placed = compiled.map(|(call, spec)| windows.add(call, spec));
+        self.windows = Some(windows);
+        placed
+    }
+
+    fn window_call(
+        &mut self,
+        function: &ast::Function,
+        over: &WindowType,
+        named: &[(String, Window)],
+    ) -> Result<(WindowCall, TypeSpec), SqlError> {
+        let name = function_name(function)?;
+        if function.null_treatment.is_some() || !function.within_group.is_empty() {
+            return Err(SqlError::unsupported(format!(
+                "this form of a window function is not supported: {function}"
+            )));
+        }
+        let (kind, arguments, spec) = match Aggregate::named(&name) {
+            Some(kind) => {
+                let aggregate = self.aggregate_call(kind, function)?;
+                if aggregate.is_distinct || !aggregate.order.is_empty() {
+                    return Err(SqlError::unsupported(
+                        "DISTINCT and ORDER BY inside of a window function are not supported",
+                    ));
+                }
+                let spec = TypeSpec::plain(aggregate.result);
+                let kind = WindowFunction::Aggregate(Box::new(aggregate));
+                (kind, Vec::new(), spec)
+            }
+            None => self.own_function(&name, function)?,
+        };
+        let window = match over {
+            WindowType::NamedWindow(name) => named_window(&name_of(name), named)?.clone(),
+            WindowType::WindowSpec(spec) => self.window_of(spec, named)?,
+        };
+        let call = WindowCall {
+            function: kind,
+            arguments,
+            window,
+        };
+        Ok((call, spec))
+    }
+
+    /// A window function that is no aggregate, with its arguments and the type of its result.
+    fn own_function(
+        &mut self,
+        name: &str,
+        function: &ast::Function,
+    ) -> Result<(WindowFunction, Vec<Expr>, TypeSpec), SqlError> {
+        let Some(kind) = WindowFunction::named(name) else {
+            return Err(SqlError::new(
+                code::UNKNOWN_FUNCTION,
+                format!(
+                    "function {name} is known neither as a window function nor as an aggregate"
+                ),
+            ));
+        };
+        if function.filter.is_some() {
+            return Err(SqlError::unsupported(
+                "FILTER is not supported for window functions that are no aggregates",
+            ));
+        }
+        let mut arguments = Vec::new();
+        if let FunctionArguments::List(list) = &function.args {
+            if list.duplicate_treatment.is_some() || !list.clauses.is_empty() {
+                return Err(SqlError::unsupported(format!(
+                    "clauses inside of window functions are not supported: {function}"
+                )));
+            }
+            for argument in &list.args {
+                let FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) = argument else {
+                    return Err(SqlError::unsupported(format!(
+                        "the argument {argument} of {name} is not supported"
+                    )));
+                };
+                arguments.push(self.compile(tree)?);
+            }
+        }
+        self.typed_function(name, kind, arguments)
+    }
+
+    fn typed_function(
+        &mut self,
+        name: &str,
+        kind: WindowFunction,
+        arguments: Vec<Typed>,
+    ) -> Result<(WindowFunction, Vec<Expr>, TypeSpec), SqlError> {
+        use WindowFunction as W;
+        let whole = TypeSpec::plain(SqlType::Int4);
+        let count = arguments.len();
+        let kinds: Vec<&str> = arguments.iter().map(|one| one.kind().name()).collect();
+        let unknown = || {
+            SqlError::new(
+                code::UNKNOWN_FUNCTION,
+                format!("function {name}({}) does not exist", kinds.join(", ")),
+            )
+        };
+        let mut rest = arguments.into_iter();
+        let (arguments, spec) = match (&kind, count, rest.next()) {
+            (W::RowNumber | W::Rank | W::DenseRank, 0, None) => {
+                (Vec::new(), TypeSpec::plain(SqlType::Int8))
+            }
+            (W::PercentRank | W::CumulativeDistribution, 0, None) => {
+                (Vec::new(), TypeSpec::plain(SqlType::Float8))
+            }
+            (W::Buckets, 1, Some(buckets)) => {
+                let buckets = self.coerce(buckets, whole, Coercion::Implicit);
+                (vec![buckets.map_err(|_| unknown())?], whole)
+            }
+            (W::FirstValue | W::LastValue, 1, Some(value)) => {
+                let value = self.as_decided(value)?;
+                (vec![value.expr], value.spec)
+            }
+            (W::NthValue, 2, Some(value)) | (W::Lag | W::Lead, 1..=3, Some(value)) => {
+                let number = match rest.next() {
+                    Some(number) => {
+                        let number = self.coerce(number, whole, Coercion::Implicit);
+                        number.map_err(|_| unknown())?
+                    }
+                    None => Expr::Literal(sardonyx::schema::Value::Int(1)),
+                };
+                match rest.next() {
+                    Some(default) => {
+                        let unified = self.unified(vec![value, default], name);
+                        let (mut values, spec) = unified.map_err(|_| unknown())?;
+                        values.insert(1, number);
+                        (values, spec)
+                    }
+                    None => {
+                        let value = self.as_decided(value)?;
+                        (vec![value.expr, number], value.spec)
+                    }
+                }
+            }
+            _ => return Err(unknown()),
+        };
+        Ok((kind, arguments, spec))
+    }
+
+    fn window_of(
+        &mut self,
+        spec: &WindowSpec,
+        named: &[(String, Window)],
+    ) -> Result<Window, SqlError> {
+        let mut window = match &spec.window_name {
+            Some(name) => named_window(&name_of(name), named)?.clone(),
+            None => Window::default(),
+        };
+        if let Some(name) = &spec.window_name {
+            let refused = |what: &str| {
+                let name = name_of(name);
+                Err(wrong(format!(
+                    "cannot override {what} of window \"{name}\""
+                )))
+            };
+            if window.frame.is_some() {
+                return Err(wrong(format!(
+                    "cannot copy window \"{}\" because it has a frame clause",
+                    name_of(name)
+                )));
+            }
+            if !spec.partition_by.is_empty() {
+                return refused("PARTITION BY clause");
+            }
+            if !spec.order_by.is_empty() && !window.order.is_empty() {
+                return refused("ORDER BY clause");
+            }
+        }
+        for tree in &spec.partition_by {
+            window.partition.push(self.decided(tree)?.expr);
+        }
+        for by in &spec.order_by {
+            let expression = self.decided(&by.expr)?.expr;
+            window.order.push(sort_key(expression, by)?);
+        }
+        window.frame = match &spec.window_frame {
+            Some(frame) => Some(self.frame(frame)?),
+            None => None,
+        };
+        Ok(window)
+    }
+
+    fn frame(&mut self, frame: &WindowFrame) -> Result<Frame, SqlError> {
+        use WindowFrameBound as B;
+        let end = frame.end_bound.as_ref().unwrap_or(&B::CurrentRow);
+        let refused = match (&frame.start_bound, end) {
+            (B::Following(None), _) => Some("frame start cannot be UNBOUNDED FOLLOWING"),
+            (_, B::Preceding(None)) => Some("frame end cannot be UNBOUNDED PRECEDING"),
+            (B::CurrentRow, B::Preceding(_)) => {
+                Some("frame starting from current row cannot have preceding rows")
+            }
+            (B::Following(_), B::Preceding(_) | B::CurrentRow) => {
+                Some("frame starting from following row cannot have preceding rows")
+            }
+            _ => None,
+        };
+        if let Some(why) = refused {
+            return Err(wrong(why));
+        }
+        let has_offset = |bound: &B| matches!(bound, B::Preceding(Some(_)) | B::Following(Some(_)));
+        let is_rows = match frame.units {
+            WindowFrameUnits::Rows => true,
+            WindowFrameUnits::Range if !has_offset(&frame.start_bound) && !has_offset(end) => false,
+            WindowFrameUnits::Range => {
+                return Err(SqlError::unsupported(
+                    "frames with RANGE and an offset are not supported",
+                ));
+            }
+            WindowFrameUnits::Groups => {
+                return Err(SqlError::unsupported(
+                    "frames with GROUPS are not supported",
+                ));
+            }
+        };
+        Ok(Frame {
+            is_rows,
+            start: self.bound(&frame.start_bound)?,
+            end: self.bound(end)?,
+        })
+    }
+
+    fn bound(&mut self, bound: &WindowFrameBound) -> Result<Bound, SqlError> {
+        Ok(match bound {
+            WindowFrameBound::CurrentRow => Bound::Current,
+            WindowFrameBound::Preceding(None) => Bound::First,
+            WindowFrameBound::Following(None) => Bound::Last,
+            WindowFrameBound::Preceding(Some(offset)) => Bound::Preceding(self.offset(offset)?),
+            WindowFrameBound::Following(Some(offset)) => Bound::Following(self.offset(offset)?),
+        })
+    }
+
+    fn offset(&mut self, tree: &Tree) -> Result<Expr, SqlError> {
+        let offset = self.compile(tree)?;
+        if offset.expr.any(&|part| matches!(part, Expr::Column(_))) {
+            return Err(SqlError::new(
+                code::INVALID_COLUMN_REFERENCE,
+                "argument of ROWS must not contain variables",
+            ));
+        }
+        self.coerce(offset, TypeSpec::plain(SqlType::Int8), Coercion::Implicit)
+    }
+}
+
+/// A window by its name.
+fn named_window<'w>(name: &str, named: &'w [(String, Window)]) -> Result<&'w Window, SqlError> {
+    let found = named.iter().find(|(there, _)| there == name);
+    found.map(|(_, window)| window).ok_or_else(|| {
+        SqlError::new(
+            code::UNKNOWN_OBJECT,
+            format!("window \"{name}\" does not exist"),
+        )
+    })
+}

@@ -1,0 +1,269 @@
+//! Window functions: what each gives a row is computed of other rows of the result, before `DISTINCT`, `ORDER BY` and
+//! `LIMIT`. The query is planned in two: one gives the rows, of `WHERE`, `GROUP BY` and `HAVING`, with the columns that
+//! are asked for; around it stands one whose rows have the values of the window functions behind those columns.
+//!
+//! While expressions are compiled it is not known how many columns there will be, so the value of a window function has
+//! a place from [`FIRST`] on until then.
+//!
+//! Source: SQL:2016, part 2, 4.16 (windowed tables), 7.15 (window clause); PostgreSQL's documentation, 4.2.8 and 9.22.
+
+use super::from::FromTable;
+use super::join::FromNode;
+use super::output::Item;
+use super::select::{Draft, SelectPlan, SortKey};
+use crate::aggregate::Aggregate;
+use crate::expression::{Expr, Typed};
+use crate::types::{SqlType, TypeSpec};
+use std::collections::BTreeSet;
+
+/// The place of the first window function's value while expressions are compiled. No row has so many columns.
+const FIRST: usize = 1 << 30;
+
+/// What a window function computes.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum WindowFunction {
+    RowNumber,
+    Rank,
+    DenseRank,
+    PercentRank,
+    CumulativeDistribution,
+    Buckets,
+    Lag,
+    Lead,
+    FirstValue,
+    LastValue,
+    NthValue,
+    Aggregate(Box<Aggregate>),
+}
+
+impl WindowFunction {
+    /// The window function of this name that is no aggregate.
+    pub fn named(name: &str) -> Option<WindowFunction> {
+        Some(match name {
+            "row_number" => WindowFunction::RowNumber,
+            "rank" => WindowFunction::Rank,
+            "dense_rank" => WindowFunction::DenseRank,
+            "percent_rank" => WindowFunction::PercentRank,
+            "cume_dist" => WindowFunction::CumulativeDistribution,
+            "ntile" => WindowFunction::Buckets,
+            "lag" => WindowFunction::Lag,
+            "lead" => WindowFunction::Lead,
+            "first_value" => WindowFunction::FirstValue,
+            "last_value" => WindowFunction::LastValue,
+            "nth_value" => WindowFunction::NthValue,
+            _ => return None,
+        })
+    }
+}
+
+/// Where the rows of a frame begin or end.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Bound {
+    /// The partition's first row.
+    First,
+    /// So many rows before the row.
+    Preceding(Expr),
+    /// The row, or with [`Frame::is_rows`] unset the rows that are equal in order.
+    Current,
+    /// So many rows behind the row.
+    Following(Expr),
+    /// The partition's last row.
+    Last,
+}
+
+/// Which rows of the partition an aggregate and the like are computed of.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Frame {
+    /// Whether rows are counted; else rows that are equal in order go together.
+    pub is_rows: bool,
+    pub start: Bound,
+    pub end: Bound,
+}
+
+impl Frame {
+    /// The frame where none is said: up to the row and those that are equal in order.
+    pub const DEFAULT: Frame = Frame {
+        is_rows: false,
+        start: Bound::First,
+        end: Bound::Current,
+    };
+}
+
+/// `OVER (…)`: which rows belong together, and in which order.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Window {
+    pub partition: Vec<Expr>,
+    pub order: Vec<SortKey>,
+    /// As it is said.
+    pub frame: Option<Frame>,
+}
+
+/// A call of a window function.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct WindowCall {
+    pub function: WindowFunction,
+    pub arguments: Vec<Expr>,
+    pub window: Window,
+}
+
+impl WindowCall {
+    /// The frame of the rows.
+    pub fn frame(&self) -> &Frame {
+        self.window.frame.as_ref().unwrap_or(&Frame::DEFAULT)
+    }
+
+    /// Calls `each` with every expression over the rows.
+    fn each_expression(&mut self, each: &mut dyn FnMut(&mut Expr)) {
+        self.arguments.iter_mut().for_each(&mut *each);
+        self.window.partition.iter_mut().for_each(&mut *each);
+        for key in &mut self.window.order {
+            each(&mut key.expression);
+        }
+        if let WindowFunction::Aggregate(aggregate) = &mut self.function {
+            aggregate.argument.iter_mut().for_each(&mut *each);
+            aggregate.filter.iter_mut().for_each(&mut *each);
+            aggregate.separator.iter_mut().for_each(&mut *each);
+        }
+    }
+}
+
+/// The window functions of a query while it is compiled, and the windows that it names.
+#[derive(Debug, Default)]
+pub(crate) struct Windows {
+    pub named: Vec<(String, Window)>,
+    calls: Vec<WindowCall>,
+}
+
+impl Windows {
+    /// The place of a call's value; the call may be there already.
+    pub fn add(&mut self, call: WindowCall, spec: TypeSpec) -> Typed {
+        let found = self.calls.iter().position(|there| *there == call);
+        let number = found.unwrap_or_else(|| {
+            self.calls.push(call);
+            self.calls.len() - 1
+        });
+        Typed {
+            expr: Expr::Column(FIRST + number),
+            spec,
+        }
+    }
+}
+
+/// Rows in an order, with the window functions that are computed of them in it.
+#[derive(Debug)]
+pub(crate) struct WindowSort {
+    /// First those of the partition.
+    pub keys: Vec<SortKey>,
+    /// How many they are.
+    pub partition: usize,
+    /// By their numbers.
+    pub calls: Vec<usize>,
+}
+
+/// A query whose rows get the values of window functions behind them.
+#[derive(Debug)]
+pub(crate) struct Windowed {
+    pub plan: SelectPlan,
+    pub calls: Vec<WindowCall>,
+    pub sorts: Vec<WindowSort>,
+}
+
+impl Windowed {
+    fn new(plan: SelectPlan, calls: Vec<WindowCall>) -> Windowed {
+        let mut sorts: Vec<WindowSort> = Vec::new();
+        for (number, call) in calls.iter().enumerate() {
+            let partition = call.window.partition.len();
+            let same = call.window.partition.iter().map(|expression| SortKey {
+                expression: expression.clone(),
+                descending: false,
+                nulls_first: false,
+            });
+            let keys: Vec<_> = same.chain(call.window.order.iter().cloned()).collect();
+            let mut there = sorts.iter_mut();
+            match there.find(|sort| sort.partition == partition && sort.keys == keys) {
+                Some(sort) => sort.calls.push(number),
+                None => sorts.push(WindowSort {
+                    keys,
+                    partition,
+                    calls: vec![number],
+                }),
+            }
+        }
+        // As PostgreSQL does: rows that nobody orders otherwise come in the order of the last one.
+        sorts.sort_by_key(|sort| std::cmp::Reverse(sort.keys.len()));
+        Windowed { plan, calls, sorts }
+    }
+}
+
+impl Draft {
+    /// The draft with the window functions that were met in it, if any.
+    pub fn with_windows(mut self, windows: Windows) -> Draft {
+        let mut calls = windows.calls;
+        if calls.is_empty() {
+            return self;
+        }
+        let mut places = BTreeSet::new();
+        let mut see = |expression: &mut Expr| {
+            expression.walk(&mut |part| match part {
+                Expr::Column(place) if *place < FIRST => {
+                    places.insert(*place);
+                }
+                _ => {}
+            });
+        };
+        self.each_output(&mut see);
+        calls
+            .iter_mut()
+            .for_each(|call| call.each_expression(&mut see));
+        let places: Vec<usize> = places.into_iter().collect();
+        let mut place = |expression: &mut Expr| {
+            expression.replace_columns(&|place| {
+                Expr::Column(match place.checked_sub(FIRST) {
+                    Some(number) => places.len() + number,
+                    None => places.binary_search(&place).unwrap_or(place),
+                })
+            });
+        };
+        self.each_output(&mut place);
+        calls
+            .iter_mut()
+            .for_each(|call| call.each_expression(&mut place));
+        let items = places.iter().map(|place| Item {
+            // Nobody is told its type or its name.
+            typed: Typed::new(Expr::Column(*place), SqlType::Void),
+            name: String::new(),
+            origin: None,
+        });
+        let width = places.len() + calls.len();
+        let below = Draft {
+            from: self.from.take(),
+            table: self.table.clone(),
+            condition: self.condition.take(),
+            grouping: self.grouping.take(),
+            having: self.having.take(),
+            items: items.collect(),
+            sort: Vec::new(),
+            is_distinct: false,
+            distinct_on: Vec::new(),
+            limit: None,
+            offset: None,
+            has_subqueries: self.has_subqueries,
+        };
+        let windowed = FromTable::Windowed(Box::new(Windowed::new(below.finish(), calls)));
+        Draft {
+            from: Some(FromNode::Leaf(windowed, 0..width)),
+            ..self
+        }
+    }
+
+    /// Calls `each` with every expression over its rows that is computed of what `HAVING` leaves.
+    fn each_output(&mut self, each: &mut dyn FnMut(&mut Expr)) {
+        for item in &mut self.items {
+            each(&mut item.typed.expr);
+        }
+        for key in &mut self.sort {
+            each(&mut key.expression);
+        }
+        self.distinct_on.iter_mut().for_each(each);
+    }
+}
