@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 /// The stack of a thread that plans or runs: trees lean as deep as the SQL layer lets them, 1000 levels.
 const STACK_BYTES: usize = 64 << 20;
 /// How much lower than others threads stand that run queries.
-const NICE: i32 = 10;
+const NICE: i32 = 19;
 
 /// What queries may take.
 #[derive(Clone, PartialEq, Eq, Debug)]
