@@ -15,7 +15,7 @@ use sardonyx::RowRef;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_storage::store::PageRead;
 use sardonyx_table::TableError;
-use sardonyx_table::condition::compare;
+use sardonyx_table::condition::{compare, is_like};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -307,81 +307,6 @@ impl Like {
         else {
             return Ok(None);
         };
-        Ok(Some(match self.ignores_case {
-            true => matches(&text.to_lowercase(), &pattern.to_lowercase(), self.escape),
-            false => matches(text, pattern, self.escape),
-        }))
-    }
-}
-
-/// Whether a text is like a pattern: `%` stands for any characters, `_` for one. Takes time in proportion to the product
-/// of their lengths at most, and no memory.
-fn matches(text: &str, pattern: &str, escape: Option<char>) -> bool {
-    let step = |pattern: &mut std::str::Chars<'_>| {
-        let next = pattern.next()?;
-        if Some(next) == escape {
-            return Some((pattern.next().unwrap_or(next), true));
-        }
-        Some((next, false))
-    };
-    let (mut text, mut pattern) = (text.chars(), pattern.chars());
-    // Where to go on after the last `%`, one character later each time.
-    let mut again: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
-    loop {
-        let mut rest = pattern.clone();
-        match step(&mut rest) {
-            Some(('%', false)) => {
-                pattern = rest.clone();
-                again = Some((text.clone(), rest));
-                continue;
-            }
-            Some((wanted, literal)) => {
-                let mut ahead = text.clone();
-                if let Some(found) = ahead.next()
-                    && (found == wanted || (wanted == '_' && !literal))
-                {
-                    (text, pattern) = (ahead, rest);
-                    continue;
-                }
-            }
-            None if text.as_str().is_empty() => return true,
-            None => {}
-        }
-        let Some((from, behind)) = &mut again else {
-            return false;
-        };
-        if from.next().is_none() {
-            return false;
-        }
-        (text, pattern) = (from.clone(), behind.clone());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::matches;
-
-    #[test]
-    fn patterns() {
-        for (text, pattern, expected) in [
-            ("", "", true),
-            ("", "%", true),
-            ("abc", "abc", true),
-            ("abc", "a%", true),
-            ("abc", "%c", true),
-            ("abc", "a_c", true),
-            ("abc", "a_", false),
-            ("abcabc", "%bc", true),
-            ("a%c", "a\\%c", true),
-            ("abc", "a\\%c", false),
-            ("äö", "_ö", true),
-            ("aaaaaaaaab", "%a%a%b", true),
-        ] {
-            assert_eq!(
-                matches(text, pattern, Some('\\')),
-                expected,
-                "{text} {pattern}"
-            );
-        }
+        Ok(Some(is_like(text, pattern, self.escape, self.ignores_case)))
     }
 }

@@ -29,12 +29,14 @@ mod compare;
 mod error;
 mod evaluate;
 mod families;
+mod like;
 mod parser;
 mod print;
 mod tokens;
 
 pub use compare::compare;
 pub use error::ConditionError;
+pub use like::is_like;
 
 use crate::schema::Value;
 use std::cmp::Ordering;
