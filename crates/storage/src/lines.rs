@@ -142,6 +142,14 @@ impl<'a> Lines<'a> {
         Ok(value)
     }
 
+    /// Takes the line with the version of the format, which must be this.
+    pub fn check_version(&mut self, version: u32) -> Result<(), Misread> {
+        self.value("format_version", |text| {
+            text.parse().ok().filter(|found: &u32| *found == version)
+        })?;
+        Ok(())
+    }
+
     /// Whether the line here has this key.
     pub fn has(&self, key: &str) -> bool {
         let (line, _) = self.peek();

@@ -13,10 +13,8 @@
 
 use super::known::Known;
 use super::objects::{RemoteObjects, is_object_name};
-use super::position::{EntryPosition, Epoch};
 use super::store::StoreError;
 use crate::lines::{Lines, Misread, seal};
-use crate::log::{LogPosition, Lsn};
 use std::fmt::Write;
 
 /// The folder of all bases.
@@ -158,33 +156,7 @@ impl BaseHead {
 
     /// Its text.
     pub fn encode(&self) -> String {
-        let Known {
-            identity,
-            entry,
-            log,
-        } = self.known;
-        let mut text = format!(
-            "format_version = {VERSION}\n\
-             identity = {identity:016x}\n\
-             entry = {}\n\
-             epoch = {}\n\
-             writer = {:016x}\n\
-             entry_checksum = {:08x}\n\
-             entry_time = {}\n\
-             lsn = {}\n\
-             group = {}\n\
-             transactions = {}\n\
-             incarnation = {}\n",
-            entry.next,
-            entry.epoch,
-            entry.writer,
-            entry.checksum,
-            entry.time,
-            log.lsn.0,
-            log.group,
-            log.transactions,
-            log.incarnation,
-        );
+        let mut text = format!("format_version = {VERSION}\n{}", self.known.lines());
         for file in &self.files {
             let _ = writeln!(text, "file = {} {}", file.bytes, file.name);
             for part in &file.parts {
@@ -211,30 +183,10 @@ impl BaseHead {
         let bytes = bytes.get(..HEAD_BYTES_MAX).unwrap_or(bytes);
         let mut lines = Lines::new(name, bytes)?;
         lines.check_checksum()?;
-        lines.value("format_version", |text| {
-            text.parse()
-                .ok()
-                .filter(|version: &u32| *version == VERSION)
-        })?;
+        lines.check_version(VERSION)?;
         let number = |text: &str| text.parse::<u64>().ok();
-        let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
         let checksum = |text: &str| u32::from_str_radix(text, 16).ok();
-        let known = Known {
-            identity: lines.value("identity", hexadecimal)?,
-            entry: EntryPosition {
-                next: lines.value("entry", |text| number(text).filter(|next| *next > 0))?,
-                epoch: Epoch(lines.value("epoch", number)?),
-                writer: lines.value("writer", hexadecimal)?,
-                checksum: lines.value("entry_checksum", checksum)?,
-                time: lines.value("entry_time", number)?,
-            },
-            log: LogPosition {
-                lsn: Lsn(lines.value("lsn", number)?),
-                group: lines.value("group", number)?,
-                transactions: lines.value("transactions", number)?,
-                incarnation: lines.value("incarnation", |text| text.parse().ok())?,
-            },
-        };
+        let known = Known::take(&mut lines)?;
         let mut files = Vec::new();
         while lines.has("file") {
             let (bytes, name) = lines.value("file", |text| {

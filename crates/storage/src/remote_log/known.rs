@@ -58,12 +58,11 @@ impl Known {
         }
     }
 
-    /// Its text.
-    fn encode(&self) -> String {
+    /// Its lines, as they stand in this file and in the head of a base.
+    pub(crate) fn lines(&self) -> String {
         let (entry, log) = (self.entry, self.log);
-        seal(format!(
-            "format_version = {VERSION}\n\
-             identity = {:016x}\n\
+        format!(
+            "identity = {:016x}\n\
              entry = {}\n\
              epoch = {}\n\
              writer = {:016x}\n\
@@ -83,20 +82,14 @@ impl Known {
             log.group,
             log.transactions,
             log.incarnation,
-        ))
+        )
     }
 
-    fn decode(file: &str, bytes: &[u8]) -> Result<Known, Misread> {
-        let mut lines = Lines::new(file, bytes)?;
-        lines.check_checksum()?;
-        lines.value("format_version", |text| {
-            text.parse()
-                .ok()
-                .filter(|version: &u32| *version == VERSION)
-        })?;
+    /// Takes what [`Known::lines`] writes.
+    pub(crate) fn take(lines: &mut Lines<'_>) -> Result<Known, Misread> {
         let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
         let number = |text: &str| text.parse::<u64>().ok();
-        let known = Known {
+        Ok(Known {
             identity: lines.value("identity", hexadecimal)?,
             entry: EntryPosition {
                 next: lines.value("entry", |text| number(text).filter(|next| *next > 0))?,
@@ -112,7 +105,19 @@ impl Known {
                 transactions: lines.value("transactions", number)?,
                 incarnation: lines.value("incarnation", |text| text.parse().ok())?,
             },
-        };
+        })
+    }
+
+    /// Its text.
+    fn encode(&self) -> String {
+        seal(format!("format_version = {VERSION}\n{}", self.lines()))
+    }
+
+    fn decode(file: &str, bytes: &[u8]) -> Result<Known, Misread> {
+        let mut lines = Lines::new(file, bytes)?;
+        lines.check_checksum()?;
+        lines.check_version(VERSION)?;
+        let known = Known::take(&mut lines)?;
         lines.check_is(&known.encode())?;
         Ok(known)
     }

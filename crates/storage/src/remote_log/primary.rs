@@ -86,11 +86,7 @@ impl Primary {
         let bytes = bytes.get(..BYTES_MAX).unwrap_or(bytes);
         let mut lines = Lines::new("the register `primary`", bytes)?;
         lines.check_checksum()?;
-        lines.value("format_version", |text| {
-            text.parse()
-                .ok()
-                .filter(|version: &u32| *version == VERSION)
-        })?;
+        lines.check_version(VERSION)?;
         let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
         let number = |text: &str| text.parse::<u64>().ok();
         let primary = Primary {
