@@ -2,17 +2,21 @@
 //! be had is refused with a typed error or waited for, nothing is lost, and work goes on afterwards.
 
 mod common;
+#[path = "../../storage/tests/common/held.rs"]
+mod held;
+#[path = "../../storage/tests/common/watched.rs"]
+mod watched;
 
 use common::{Item, Opened, in_every_shape, in_every_threaded_shape, options};
+use held::HeldDisk;
 use sardonyx::{Durability, Error, GroupLimits, Procedure, Table};
 use sardonyx::{TableSpace, Transaction};
-use sardonyx_storage::disk::{Access, Create};
-use sardonyx_storage::disk::{Disk, DiskError, DiskFile, DiskLock, Faults, SimulatedDisk};
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::StoreError;
 use sardonyx_table::TableError;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
 
 fn is_memory_full(error: &Error) -> bool {
     matches!(error.downcast_ref(), Some(TableError::Store(StoreError::Full { asked_bytes, limit_bytes }))
@@ -158,94 +162,6 @@ fn i10_readers_of_a_journal_beside_a_writer_at_the_logs_bound() {
     });
 }
 
-/// A disk whose durable writes wait at a gate.
-#[derive(Clone, Debug)]
-struct Gated {
-    disk: SimulatedDisk,
-    gate: Arc<(Mutex<bool>, Condvar)>,
-}
-
-#[derive(Debug)]
-struct GatedFile(Box<dyn DiskFile>, Arc<(Mutex<bool>, Condvar)>);
-
-impl Gated {
-    fn new() -> Gated {
-        Gated {
-            disk: SimulatedDisk::new(1, Faults::default()),
-            gate: Arc::default(),
-        }
-    }
-
-    fn set(&self, shut: bool) {
-        *self.gate.0.lock().expect("nobody panics") = shut;
-        self.gate.1.notify_all();
-    }
-}
-
-impl Disk for Gated {
-    fn open(
-        &self,
-        name: &str,
-        access: Access,
-        create: Create,
-    ) -> Result<Box<dyn DiskFile>, DiskError> {
-        let file = self.disk.open(name, access, create)?;
-        Ok(Box::new(GatedFile(file, self.gate.clone())))
-    }
-    fn rename(&self, from: &str, to: &str) -> Result<(), DiskError> {
-        self.disk.rename(from, to)
-    }
-    fn remove(&self, name: &str) -> Result<(), DiskError> {
-        self.disk.remove(name)
-    }
-    fn list(&self, directory: &str) -> Result<Vec<String>, DiskError> {
-        self.disk.list(directory)
-    }
-    fn create_directory(&self, directory: &str) -> Result<(), DiskError> {
-        self.disk.create_directory(directory)
-    }
-    fn sync_directory(&self, directory: &str) -> Result<(), DiskError> {
-        self.disk.sync_directory(directory)
-    }
-    fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
-        self.disk.lock(name)
-    }
-    fn display_name(&self, name: &str) -> String {
-        self.disk.display_name(name)
-    }
-}
-
-impl DiskFile for GatedFile {
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, DiskError> {
-        self.0.read_at(offset, into)
-    }
-    fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
-        self.0.write_at(offset, from)
-    }
-    fn write_durable_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
-        let shut = self.1.0.lock().expect("nobody panics");
-        drop(
-            self.1
-                .1
-                .wait_while(shut, |shut| *shut)
-                .expect("nobody panics"),
-        );
-        self.0.write_durable_at(offset, from)
-    }
-    fn sync(&self) -> Result<(), DiskError> {
-        self.0.sync()
-    }
-    fn len(&self) -> Result<u64, DiskError> {
-        self.0.len()
-    }
-    fn preallocate(&self, length: u64) -> Result<(), DiskError> {
-        self.0.preallocate(length)
-    }
-    fn display_name(&self) -> String {
-        self.0.display_name()
-    }
-}
-
 /// A large change.
 struct Fill(Table<Item>);
 
@@ -273,7 +189,7 @@ impl Procedure for Fill {
 #[test]
 fn i10_while_the_disk_stands_still_writers_wait_and_memory_is_bounded() {
     in_every_threaded_shape(|shape| {
-        let gated = Gated::new();
+        let held = HeldDisk::new(SimulatedDisk::new(1, Faults::default()));
         let limits = GroupLimits {
             group_bytes: 8 << 10,
             transaction_bytes: 16 << 10,
@@ -281,10 +197,10 @@ fn i10_while_the_disk_stands_still_writers_wait_and_memory_is_bounded() {
             buffers: 3,
         };
         let options = options(shape).group_limits(limits);
-        let opened = Opened::on_any(Arc::new(gated.clone()), options).expect("opens");
+        let opened = Opened::on_any(Arc::new(held.disk.clone()), options).expect("opens");
         let items = opened.items;
         let fill = opened.database.register(Fill(items)).expect("first");
-        gated.set(true);
+        let waiting = held.hold_back();
         std::thread::scope(|scope| {
             let writers: Vec<_> = (0..2usize)
                 .map(|client| {
@@ -310,7 +226,7 @@ fn i10_while_the_disk_stands_still_writers_wait_and_memory_is_bounded() {
                 2,
                 "the tables"
             );
-            gated.set(false);
+            drop(waiting);
         });
         assert_eq!(
             opened.contents().expect("readable").items.len(),

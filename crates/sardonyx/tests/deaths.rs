@@ -3,103 +3,30 @@
 //! acknowledged is there (I1, I7).
 
 mod common;
+#[path = "../../storage/tests/common/watched.rs"]
+mod watched;
 
 use common::{Model, Opened, PLANNED, hide_planned_panics, in_every_shape, options};
 use sardonyx::Error;
 use sardonyx_storage::checkpoint::{
     CheckpointError, Image, RemoteCheckpointer, RemoteError, ShippedLog,
 };
-use sardonyx_storage::disk::{
-    Access, Create, Disk, DiskError, DiskFile, DiskLock, Faults, SimulatedDisk,
-};
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::manifest::Manifest;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use watched::WatchedDisk;
 
-/// Panics at the so-manieth call that changes anything in a directory.
-#[derive(Clone, Debug)]
-struct Panicking {
-    disk: SimulatedDisk,
-    directory: &'static str,
-    left: Arc<AtomicU64>,
-}
-
-impl Panicking {
-    fn count(&self, name: &str) {
-        if name.contains(self.directory) && self.left.fetch_sub(1, Ordering::SeqCst) == 1 {
+/// A disk that panics at the so-manieth change of anything in a directory.
+fn panicking(disk: SimulatedDisk, directory: &'static str, left: Arc<AtomicU64>) -> WatchedDisk {
+    WatchedDisk::new(disk, move |name, _| {
+        if name.contains(directory) && left.fetch_sub(1, Ordering::SeqCst) == 1 {
             panic!("{PLANNED} of the disk at {name}");
         }
-    }
-}
-
-#[derive(Debug)]
-struct PanickingFile(Box<dyn DiskFile>, Panicking);
-
-impl Disk for Panicking {
-    fn open(
-        &self,
-        name: &str,
-        access: Access,
-        create: Create,
-    ) -> Result<Box<dyn DiskFile>, DiskError> {
-        self.count(name);
-        let file = self.disk.open(name, access, create)?;
-        Ok(Box::new(PanickingFile(file, self.clone())))
-    }
-    fn rename(&self, from: &str, to: &str) -> Result<(), DiskError> {
-        self.count(from);
-        self.disk.rename(from, to)
-    }
-    fn remove(&self, name: &str) -> Result<(), DiskError> {
-        self.count(name);
-        self.disk.remove(name)
-    }
-    fn list(&self, directory: &str) -> Result<Vec<String>, DiskError> {
-        self.disk.list(directory)
-    }
-    fn create_directory(&self, directory: &str) -> Result<(), DiskError> {
-        self.disk.create_directory(directory)
-    }
-    fn sync_directory(&self, directory: &str) -> Result<(), DiskError> {
-        self.count(directory);
-        self.disk.sync_directory(directory)
-    }
-    fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
-        self.disk.lock(name)
-    }
-    fn display_name(&self, name: &str) -> String {
-        self.disk.display_name(name)
-    }
-}
-
-impl DiskFile for PanickingFile {
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, DiskError> {
-        self.0.read_at(offset, into)
-    }
-    fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
-        self.1.count(&self.0.display_name());
-        self.0.write_at(offset, from)
-    }
-    fn write_durable_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
-        self.1.count(&self.0.display_name());
-        self.0.write_durable_at(offset, from)
-    }
-    fn sync(&self) -> Result<(), DiskError> {
-        self.1.count(&self.0.display_name());
-        self.0.sync()
-    }
-    fn len(&self) -> Result<u64, DiskError> {
-        self.0.len()
-    }
-    fn preallocate(&self, length: u64) -> Result<(), DiskError> {
-        self.1.count(&self.0.display_name());
-        self.0.preallocate(length)
-    }
-    fn display_name(&self) -> String {
-        self.0.display_name()
-    }
+        Ok(())
+    })
 }
 
 /// What an error may say after a panic somewhere below.
@@ -136,11 +63,7 @@ fn i7_a_panic_of_the_disk_in_any_thread_is_told_to_everybody() {
                 let what = format!("{directory}, call {at}");
                 let disk = SimulatedDisk::new(1, Faults::default());
                 let left = Arc::new(AtomicU64::new(u64::MAX));
-                let panicking = Panicking {
-                    disk: disk.clone(),
-                    directory,
-                    left: left.clone(),
-                };
+                let panicking = panicking(disk.clone(), directory, left.clone());
                 let options = || options(shape).log_bytes_max(4 * common::SEGMENT_BYTES);
                 let opened = Opened::on_any(Arc::new(panicking), options()).expect("opens");
                 opened.put(0, 0).expect("durable");

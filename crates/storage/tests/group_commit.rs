@@ -5,9 +5,10 @@
 
 mod common;
 
+use common::watched::{Change, WatchedDisk};
 use common::{LAYOUT, LogAlone, NoCheckpoints};
 use sardonyx_base::sync::futex::Mutex;
-use sardonyx_storage::disk::{Access, Create, Disk, DiskError, DiskFile, DiskLock, RealDisk};
+use sardonyx_storage::disk::{Disk, DiskError, RealDisk};
 use sardonyx_storage::drive::Drive;
 use sardonyx_storage::log::follow::Feed;
 use sardonyx_storage::log::policy::GroupPolicy;
@@ -20,7 +21,7 @@ use sardonyx_storage::page::Address;
 use sardonyx_storage::pen::Pen;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 struct Stage {
@@ -204,85 +205,16 @@ fn a_group_of_the_papers_parameters_holds_at_most_transactions_per_group() {
     assert_eq!((statistics.groups, statistics.largest_group), (3, 7));
 }
 
-/// A disk whose log writes fail from the n-th on.
-#[derive(Debug)]
-struct Failing {
-    inner: RealDisk,
-    left: Arc<AtomicI64>,
-    attempts: Arc<AtomicU64>,
-}
-
-#[derive(Debug)]
-struct FailingFile {
-    inner: Box<dyn DiskFile>,
-    left: Arc<AtomicI64>,
-    attempts: Arc<AtomicU64>,
-}
-
-impl Disk for Failing {
-    fn open(
-        &self,
-        name: &str,
-        access: Access,
-        create: Create,
-    ) -> Result<Box<dyn DiskFile>, DiskError> {
-        let inner = self.inner.open(name, access, create)?;
-        Ok(Box::new(FailingFile {
-            inner,
-            left: self.left.clone(),
-            attempts: self.attempts.clone(),
-        }))
-    }
-    fn rename(&self, from: &str, to: &str) -> Result<(), DiskError> {
-        self.inner.rename(from, to)
-    }
-    fn remove(&self, name: &str) -> Result<(), DiskError> {
-        self.inner.remove(name)
-    }
-    fn list(&self, directory: &str) -> Result<Vec<String>, DiskError> {
-        self.inner.list(directory)
-    }
-    fn create_directory(&self, directory: &str) -> Result<(), DiskError> {
-        self.inner.create_directory(directory)
-    }
-    fn sync_directory(&self, directory: &str) -> Result<(), DiskError> {
-        self.inner.sync_directory(directory)
-    }
-    fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
-        self.inner.lock(name)
-    }
-    fn display_name(&self, name: &str) -> String {
-        self.inner.display_name(name)
-    }
-}
-
-impl DiskFile for FailingFile {
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, DiskError> {
-        self.inner.read_at(offset, into)
-    }
-    fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
-        self.inner.write_at(offset, from)
-    }
-    fn write_durable_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
-        self.attempts.fetch_add(1, Ordering::SeqCst);
-        if self.left.fetch_sub(1, Ordering::SeqCst) <= 0 {
+/// A disk whose log writes fail from the n-th on, which counts them.
+fn failing(inner: RealDisk, good_writes: u64, attempts: Arc<AtomicU64>) -> WatchedDisk {
+    WatchedDisk::new(inner, move |name, change| {
+        if change == Change::WriteDurable && attempts.fetch_add(1, Ordering::SeqCst) >= good_writes
+        {
             let error = std::io::Error::from_raw_os_error(5);
-            return Err(DiskError::new("write", self.display_name(), offset, error));
+            return Err(DiskError::new("write", name.to_string(), 0, error));
         }
-        self.inner.write_durable_at(offset, from)
-    }
-    fn sync(&self) -> Result<(), DiskError> {
-        self.inner.sync()
-    }
-    fn len(&self) -> Result<u64, DiskError> {
-        self.inner.len()
-    }
-    fn preallocate(&self, length: u64) -> Result<(), DiskError> {
-        self.inner.preallocate(length)
-    }
-    fn display_name(&self) -> String {
-        self.inner.display_name()
-    }
+        Ok(())
+    })
 }
 
 #[test]
@@ -290,11 +222,8 @@ fn i7_a_failed_sync_poisons_the_log_and_everyone_who_waits_is_told() {
     for good_writes in [0, 1, 3] {
         let directory = tempfile::tempdir().expect("a directory");
         let attempts = Arc::new(AtomicU64::new(0));
-        let disk = Failing {
-            inner: RealDisk::open(directory.path()).expect("a disk"),
-            left: Arc::new(AtomicI64::new(good_writes)),
-            attempts: attempts.clone(),
-        };
+        let real = RealDisk::open(directory.path()).expect("a disk");
+        let disk = failing(real, good_writes, attempts.clone());
         let stage = Stage::new(
             Arc::new(disk),
             GroupPolicy::Adaptive,
@@ -322,7 +251,7 @@ fn i7_a_failed_sync_poisons_the_log_and_everyone_who_waits_is_told() {
             });
             // Nothing is tried again after the failure; at most `depth` were under way.
             let tried = attempts.load(Ordering::SeqCst);
-            assert!(tried <= good_writes as u64 + 2, "{tried} writes");
+            assert!(tried <= good_writes + 2, "{tried} writes");
             assert!(matches!(
                 stage.commit_one(1),
                 Err(LogError::Poisoned { .. })

@@ -20,7 +20,7 @@ fn alone(store: &Arc<Lossy>) -> StorageOptions {
 /// when its host loses power.
 fn power_cut(seed: u64, store: &Arc<Lossy>, last: u64) -> SimulatedDisk {
     let held = HeldDisk::new(disk(seed));
-    let first = Primary::open(&held, alone(store)).unwrap();
+    let first = Primary::open(&held.disk, alone(store)).unwrap();
     (1..=20).for_each(|number| first.commit(number).unwrap());
     let log = first.engine.commit();
     log.wait_until_stable(log.durable()).unwrap();
@@ -76,7 +76,7 @@ fn i1_nothing_is_acknowledged_that_the_store_has_not() {
 fn i2_a_checkpoint_has_nothing_that_is_not_stable_here() {
     let store = Arc::new(Lossy::default());
     let held = HeldDisk::new(disk(1));
-    let first = Primary::open(&held, alone(&store)).unwrap();
+    let first = Primary::open(&held.disk, alone(&store)).unwrap();
     (1..=20).for_each(|number| first.commit(number).unwrap());
     let log = first.engine.commit();
     let stable = log.durable();
@@ -99,7 +99,7 @@ fn what_is_not_stable_here_is_not_recorded_as_known() {
     for seed in 0..20 {
         let store = Arc::new(Lossy::default());
         let held = HeldDisk::new(disk(seed));
-        let first = Primary::open(&held, alone(&store)).unwrap();
+        let first = Primary::open(&held.disk, alone(&store)).unwrap();
         first.commit(1).unwrap();
         let log = first.engine.commit();
         log.wait_until_stable(log.durable()).unwrap();

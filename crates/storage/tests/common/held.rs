@@ -1,9 +1,14 @@
-//! A disk on which syncs of the log's files wait while they are held back: what is written there meanwhile is not stable.
+//! A disk on which changes of the log's files wait while they are held back.
 
-use sardonyx_storage::disk::{Access, Create, Disk, DiskError, DiskFile, DiskLock, SimulatedDisk};
+// Each test file uses a part of it.
+#![allow(dead_code)]
+
+use super::watched::{Change, WatchedDisk};
+use sardonyx_storage::disk::{DiskError, SimulatedDisk};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
+/// What may have to wait, or to fail.
 #[derive(Debug, Default)]
 struct Gate {
     is_held: Mutex<bool>,
@@ -12,19 +17,40 @@ struct Gate {
     changed: Condvar,
 }
 
-/// A simulated disk with a gate before the syncs of its log.
+impl Gate {
+    fn pass(&self, name: &str) -> Result<(), DiskError> {
+        let held = self.is_held.lock().unwrap();
+        drop(self.changed.wait_while(held, |held| *held).unwrap());
+        match self.fails.load(Ordering::SeqCst) {
+            true => {
+                let error = std::io::Error::other("it is so in this test");
+                Err(DiskError::new("sync", name.to_string(), 0, error))
+            }
+            false => Ok(()),
+        }
+    }
+}
+
+/// A simulated disk with a gate before the syncs of its log: what is written there meanwhile is not stable.
 #[derive(Clone, Debug)]
 pub struct HeldDisk {
     pub inner: SimulatedDisk,
+    /// The one to use.
+    pub disk: WatchedDisk,
     gate: Arc<Gate>,
 }
 
 impl HeldDisk {
     pub fn new(inner: SimulatedDisk) -> HeldDisk {
-        HeldDisk {
-            inner,
-            gate: Arc::default(),
-        }
+        let gate = Arc::new(Gate::default());
+        let passes = gate.clone();
+        let disk = WatchedDisk::new(inner.clone(), move |name, change| {
+            match change == Change::Sync && name.contains("log/") {
+                true => passes.pass(name),
+                false => Ok(()),
+            }
+        });
+        HeldDisk { inner, disk, gate }
     }
 
     /// Has syncs of the log wait until what is returned is dropped, also by a test that fails.
@@ -49,83 +75,5 @@ impl Drop for Held {
     fn drop(&mut self) {
         *self.0.is_held.lock().unwrap() = false;
         self.0.changed.notify_all();
-    }
-}
-
-impl Disk for HeldDisk {
-    fn open(
-        &self,
-        name: &str,
-        access: Access,
-        create: Create,
-    ) -> Result<Box<dyn DiskFile>, DiskError> {
-        let file = self.inner.open(name, access, create)?;
-        match name.starts_with("log/") {
-            true => Ok(Box::new(HeldFile {
-                file,
-                gate: self.gate.clone(),
-            })),
-            false => Ok(file),
-        }
-    }
-    fn rename(&self, from: &str, to: &str) -> Result<(), DiskError> {
-        self.inner.rename(from, to)
-    }
-    fn remove(&self, name: &str) -> Result<(), DiskError> {
-        self.inner.remove(name)
-    }
-    fn list(&self, directory: &str) -> Result<Vec<String>, DiskError> {
-        self.inner.list(directory)
-    }
-    fn create_directory(&self, directory: &str) -> Result<(), DiskError> {
-        self.inner.create_directory(directory)
-    }
-    fn sync_directory(&self, directory: &str) -> Result<(), DiskError> {
-        self.inner.sync_directory(directory)
-    }
-    fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
-        self.inner.lock(name)
-    }
-    fn display_name(&self, name: &str) -> String {
-        self.inner.display_name(name)
-    }
-}
-
-#[derive(Debug)]
-struct HeldFile {
-    file: Box<dyn DiskFile>,
-    gate: Arc<Gate>,
-}
-
-impl DiskFile for HeldFile {
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, DiskError> {
-        self.file.read_at(offset, into)
-    }
-    fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
-        self.file.write_at(offset, from)
-    }
-    fn write_durable_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
-        self.file.write_at(offset, from)?;
-        self.sync()
-    }
-    fn sync(&self) -> Result<(), DiskError> {
-        let held = self.gate.is_held.lock().unwrap();
-        drop(self.gate.changed.wait_while(held, |held| *held).unwrap());
-        match self.gate.fails.load(Ordering::SeqCst) {
-            true => {
-                let error = std::io::Error::other("it is so in this test");
-                Err(DiskError::new("sync", self.display_name(), 0, error))
-            }
-            false => self.file.sync(),
-        }
-    }
-    fn len(&self) -> Result<u64, DiskError> {
-        self.file.len()
-    }
-    fn preallocate(&self, length: u64) -> Result<(), DiskError> {
-        self.file.preallocate(length)
-    }
-    fn display_name(&self) -> String {
-        self.file.display_name()
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod held;
 pub mod store;
+pub mod watched;
 
 use sardonyx_storage::checkpoint::{CheckpointInterval, CheckpointStage};
 use sardonyx_storage::disk::Disk;
