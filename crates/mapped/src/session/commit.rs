@@ -273,12 +273,12 @@ mod tests {
         let (state, slot) = (session.state().clone(), session.slot);
         let region = &*state.region;
         let slot = &region.control().slots[slot];
-        let waits = |done: &dyn Fn() -> bool| {
+        let comes = |done: &dyn Fn() -> bool| {
             let began = std::time::Instant::now();
-            while !done() {
-                assert!(began.elapsed().as_secs() < 60, "it does not let go");
+            while !done() && began.elapsed().as_secs() < 60 {
                 std::thread::yield_now();
             }
+            done()
         };
         std::thread::scope(|scope| {
             state.lock_commit(|| Ok(())).unwrap();
@@ -290,14 +290,16 @@ mod tests {
                 unsafe { place.write(7) };
                 session.commit()
             });
-            waits(&|| slot.immune.load(Ordering::SeqCst) == IDLE);
+            let waits = comes(&|| slot.immune.load(Ordering::SeqCst) == IDLE);
             let mut records = Vec::new();
             append_write(&mut records, Address(8 * PAGE_SIZE as u64), &[1; 8]);
             mark_end(&mut records, 0);
             region.back([8]).unwrap();
             let end = ring::publish(region, (u32::MAX, 0), &records);
-            waits(&|| slot.pin.load(Ordering::SeqCst) == end);
+            let lets_go = comes(&|| slot.pin.load(Ordering::SeqCst) == end);
+            // Before anything is asserted: who waits could else never end.
             state.unlock_commit();
+            assert!(waits && lets_go, "it waits: {waits}; it lets go: {lets_go}");
             committing.join().unwrap().unwrap();
         });
         let snapshot = segment.snapshot().unwrap();
