@@ -1,0 +1,353 @@
+//! What a session says: its steps are run together, and for each thing to be said the answer is written, in order.
+//!
+//! Rows are sent on in portions while they are read, so that no result is in memory whole.
+
+use super::Session;
+use super::statements::{Formats, PortalState, unknown_portal};
+use crate::postgres::answer::{Answers, Scratch, Severity};
+use crate::postgres::message::{Codes, Format};
+use crate::postgres::portions::Portions;
+use bytes::BytesMut;
+use sardonyx_sql::{
+    Complete, CopyData, Outcome, Prepared, ResultColumn, SqlError, TransactionStatus,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Answers are sent on when there are so many bytes of them.
+const ANSWER_BYTES: usize = 256 << 10;
+
+/// What is to be said, in order. Those that stand for a step take its outcome.
+#[derive(Debug)]
+pub(super) enum Reply {
+    Parsed,
+    Bound,
+    Closed,
+    Parameters(Arc<Prepared>),
+    NoParameters,
+    Columns(Option<Arc<Prepared>>, Formats),
+    Empty,
+    /// A step: rows and a tag.
+    Executed(Execution),
+    /// More rows of a portal that has run.
+    More {
+        portal: String,
+        rows_max: usize,
+    },
+    /// A step: the error that was found before.
+    Failed,
+    /// A step: the end of what belongs together, with its number.
+    Ready(u64),
+    /// Data is to be copied in.
+    CopyIn(Arc<Prepared>),
+}
+
+/// A statement that is run, and how its rows are to be said.
+#[derive(Debug)]
+pub(super) struct Execution {
+    pub statement: Arc<Prepared>,
+    pub formats: Formats,
+    /// Of the simple protocol, which describes rows unasked.
+    pub described: bool,
+    /// The portal, if it has one, and how many rows were asked for.
+    pub portal: Option<String>,
+    pub rows_max: usize,
+}
+
+/// Sends what is written so far, and hears what a session is doing.
+pub trait Send {
+    /// Sends all of it, and leaves none.
+    fn send(&mut self, output: &mut BytesMut) -> impl Future<Output = std::io::Result<()>>;
+
+    /// These statements were run together, and it took so long.
+    fn ran<'a>(&mut self, _statements: impl Iterator<Item = &'a str>, _took: Duration) {}
+
+    /// The client is told an error.
+    fn told(&mut self, _error: &SqlError) {}
+}
+
+impl Session {
+    /// Runs what is complete, and sends the answers, the last of which stay in the output.
+    ///
+    /// # Errors
+    /// The client does not take them.
+    pub async fn run(&mut self, output: &mut BytesMut, to: &mut impl Send) -> std::io::Result<()> {
+        // Who cancelled what is over does not mean what begins.
+        self.cancelled.store(false, Ordering::Relaxed);
+        let (steps, replies) = std::mem::take(&mut self.complete);
+        let rest = self.steps.split_off(steps);
+        let steps = std::mem::replace(&mut self.steps, rest);
+        let rest = self.replies.split_off(replies);
+        let replies = std::mem::replace(&mut self.replies, rest);
+        let started = Instant::now();
+        let mut outcomes = self.sql.run(steps).await.into_iter();
+        let statements = replies.iter().filter_map(|reply| match reply {
+            Reply::Executed(execution) => Some(execution.statement.text()),
+            _ => None,
+        });
+        to.ran(statements, started.elapsed());
+        // What an outcome's failure lets be said no more, up to the next Sync.
+        let mut failed = false;
+        for reply in replies {
+            match reply {
+                Reply::Executed(execution) => match outcomes.next() {
+                    Some(Outcome::Done(complete)) => {
+                        self.executed(execution, complete, output, to).await?;
+                    }
+                    Some(Outcome::Failed(error)) => {
+                        failed = true;
+                        tell(&error, output, to);
+                    }
+                    _ => failed = true,
+                },
+                Reply::Failed => {
+                    failed = true;
+                    if let Some(Outcome::Failed(error)) = outcomes.next() {
+                        tell(&error, output, to);
+                    }
+                }
+                Reply::Ready(syncs) => {
+                    failed = false;
+                    if let Some(Outcome::Failed(error)) = outcomes.next() {
+                        tell(&error, output, to);
+                    }
+                    self.ready(syncs, output);
+                }
+                _ if failed => {
+                    // The data of a copy that is not wanted is passed over when it comes.
+                    if matches!(reply, Reply::CopyIn(_)) {
+                        self.refuse_copy();
+                    }
+                }
+                Reply::CopyIn(statement) if self.sql.status() == TransactionStatus::Failed => {
+                    drop(statement);
+                    failed = true;
+                    tell(&SqlError::in_failed_transaction(), output, to);
+                    self.refuse_copy();
+                }
+                reply => self.say(reply, output, to).await?,
+            }
+        }
+        // What was given up before the client saw an end of it is passed over up to its end.
+        self.skipping |= failed;
+        Ok(())
+    }
+
+    /// The copy that was to begin does not: what follows in its query neither.
+    fn refuse_copy(&mut self) {
+        if let Some(copying) = self.copying.take()
+            && copying.is_of_query()
+        {
+            self.sync();
+        }
+    }
+
+    async fn say(
+        &mut self,
+        reply: Reply,
+        output: &mut BytesMut,
+        to: &mut impl Send,
+    ) -> std::io::Result<()> {
+        let mut answers = Answers(output);
+        match reply {
+            Reply::Parsed => answers.parsed(),
+            Reply::Bound => answers.bound(),
+            Reply::Closed => answers.closed(),
+            Reply::Empty => answers.empty(),
+            Reply::NoParameters => answers.parameters(&[]),
+            Reply::Parameters(statement) => answers.parameters(statement.parameters()),
+            Reply::Columns(statement, formats) => {
+                match statement.as_ref().and_then(|statement| statement.columns()) {
+                    Some(columns) => answers.columns(columns, formats.codes()),
+                    None => answers.no_data(),
+                }
+            }
+            Reply::CopyIn(statement) => {
+                answers.copy_in(statement.copy_columns(), Format::Text);
+            }
+            Reply::More { portal, rows_max } => {
+                return self.more(&portal, rows_max, output, to).await;
+            }
+            Reply::Executed(_) | Reply::Failed | Reply::Ready(_) => {}
+        }
+        Ok(())
+    }
+
+    fn ready(&mut self, syncs: u64, output: &mut BytesMut) {
+        let mut answers = Answers(output);
+        for (name, value) in self.sql.take_changed_parameters() {
+            answers.parameter(&name, &value);
+        }
+        let status = self.sql.status();
+        if status == TransactionStatus::Idle {
+            self.portals.retain(|_, portal| portal.syncs > syncs);
+        }
+        answers.ready(status);
+    }
+
+    async fn executed(
+        &mut self,
+        execution: Execution,
+        complete: Complete,
+        output: &mut BytesMut,
+        to: &mut impl Send,
+    ) -> std::io::Result<()> {
+        let Complete {
+            tag,
+            rows,
+            notices,
+            copy_out,
+        } = complete;
+        let mut answers = Answers(output);
+        notices.iter().for_each(|notice| answers.notice(notice));
+        if let Some(data) = copy_out {
+            let columns = execution.statement.copy_columns();
+            return send_copy(columns, &data, &tag, output, to).await;
+        }
+        let Some(rows) = rows else {
+            answers.complete(&tag);
+            return Ok(());
+        };
+        let columns = rows.columns.clone();
+        if execution.described {
+            answers.columns(&columns, Codes::default());
+        }
+        let mut rows = Portions::of(rows);
+        let codes = execution.formats.codes();
+        let (most, flag) = (execution.rows_max, &self.cancelled);
+        let sent = send_rows(&columns, codes, &mut rows, most, flag, output, to).await?;
+        let state = match sent {
+            Sent::All(count) => {
+                let mut answers = Answers(output);
+                match tag.word {
+                    // As many as were sent: more may have come than the statement has counted.
+                    "SELECT" => answers.complete(&format_args!("SELECT {count}")),
+                    _ => answers.complete(&tag),
+                }
+                PortalState::Done(tag.word.to_string())
+            }
+            Sent::Some => {
+                Answers(output).suspended();
+                PortalState::Ran(rows, tag.word.to_string())
+            }
+            Sent::Failed(error) => {
+                tell(&error, output, to);
+                PortalState::Done(tag.word.to_string())
+            }
+        };
+        if let Some(portal) = execution
+            .portal
+            .and_then(|name| self.portals.get_mut(&name))
+            && let PortalState::Queued = portal.state
+        {
+            portal.state = state;
+        }
+        Ok(())
+    }
+
+    async fn more(
+        &mut self,
+        name: &str,
+        rows_max: usize,
+        output: &mut BytesMut,
+        to: &mut impl Send,
+    ) -> std::io::Result<()> {
+        let Some(portal) = self.portals.get_mut(name) else {
+            tell(&unknown_portal(name), output, to);
+            return Ok(());
+        };
+        let columns = portal.statement.as_ref().and_then(|one| one.columns());
+        let codes = portal.formats.codes();
+        let columns = columns.unwrap_or_default();
+        let (rows, word) = match &mut portal.state {
+            PortalState::Ran(rows, word) => (rows, word),
+            PortalState::Done(word) => {
+                Answers(output).complete(&format_args!("{word} 0"));
+                return Ok(());
+            }
+            PortalState::New | PortalState::Queued => return Ok(()),
+        };
+        match send_rows(columns, codes, rows, rows_max, &self.cancelled, output, to).await? {
+            Sent::All(count) => Answers(output).complete(&format_args!("{word} {count}")),
+            Sent::Some => Answers(output).suspended(),
+            Sent::Failed(error) => tell(&error, output, to),
+        }
+        Ok(())
+    }
+}
+
+/// Says an error.
+fn tell(error: &SqlError, output: &mut BytesMut, to: &mut impl Send) {
+    Answers(output).error(Severity::Error, error);
+    to.told(error);
+}
+
+/// How far rows were sent.
+enum Sent {
+    /// All that there were: so many now.
+    All(usize),
+    Some,
+    Failed(SqlError),
+}
+
+async fn send_rows(
+    columns: &[ResultColumn],
+    formats: Codes<'_, 2>,
+    rows: &mut Portions,
+    most: usize,
+    cancelled: &AtomicBool,
+    output: &mut BytesMut,
+    to: &mut impl Send,
+) -> std::io::Result<Sent> {
+    let (mut left, mut scratch) = (most, Scratch::default());
+    loop {
+        if cancelled.swap(false, Ordering::Relaxed) {
+            let text = "canceling statement due to user request";
+            return Ok(Sent::Failed(SqlError::new("57014", text)));
+        }
+        rows.ready().await;
+        let portion = match rows.next(left) {
+            Ok(portion) => portion,
+            Err(error) => return Ok(Sent::Failed(error)),
+        };
+        let Some(portion) = portion else {
+            return Ok(Sent::All(most - left));
+        };
+        let mut answers = Answers(output);
+        for row in portion.rows() {
+            answers.row(columns, formats, row, &mut scratch);
+        }
+        left -= portion.count();
+        if output.len() >= ANSWER_BYTES {
+            to.send(output).await?;
+        }
+        if left == 0 {
+            return Ok(match rows.is_done() {
+                true => Sent::All(most),
+                false => Sent::Some,
+            });
+        }
+    }
+}
+
+/// Sends what is copied out, a message for each line, as clients expect of rows.
+async fn send_copy(
+    columns: usize,
+    data: &CopyData,
+    tag: &impl std::fmt::Display,
+    output: &mut BytesMut,
+    to: &mut impl Send,
+) -> std::io::Result<()> {
+    Answers(output).copy_out(columns, Format::Text);
+    for line in data.0.split_inclusive(|&byte| byte == b'\n') {
+        Answers(output).copy_data(line);
+        if output.len() >= ANSWER_BYTES {
+            to.send(output).await?;
+        }
+    }
+    let mut answers = Answers(output);
+    answers.copy_done();
+    answers.complete(tag);
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! Statements and portals of a session: prepared, bound to their parameters, described, queued to be run.
+//!
+//! A portal is gone with the end of what it was made in, unless a transaction is open then.
+
+use super::answering::{Execution, Reply};
+use super::{STATEMENTS_MAX, Session};
+use crate::postgres::copying::Copying;
+use crate::postgres::format;
+use crate::postgres::message::{Bind, Codes, Format, Target};
+use crate::postgres::portions::Portions;
+use sardonyx::schema::Value;
+use sardonyx_sql::{Prepared, SqlError, SqlType, Step};
+use std::sync::Arc;
+
+/// A statement with its parameters.
+#[derive(Debug)]
+pub(super) struct Portal {
+    pub(super) statement: Option<Arc<Prepared>>,
+    pub(super) parameters: Vec<Value>,
+    pub(super) formats: Formats,
+    pub(super) state: PortalState,
+    /// Behind how many ends it was made: with the next one it is gone, unless a transaction is open.
+    pub(super) syncs: u64,
+}
+
+/// How far a portal is.
+#[derive(Debug)]
+pub(super) enum PortalState {
+    New,
+    /// A step of the next flight runs it.
+    Queued,
+    /// What it has not given yet, and the protocol's word for what it did.
+    Ran(Portions, String),
+    /// It has given all.
+    Done(String),
+}
+
+/// Formats of a result's columns, as the client wrote them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Formats(Vec<u8>);
+
+impl Formats {
+    /// As the protocol has them.
+    pub fn codes(&self) -> Codes<'_, 2> {
+        Codes::of(&self.0)
+    }
+}
+
+impl Session {
+    pub(super) fn parse(&mut self, name: &str, query: &str, types: Codes<'_, 4>) -> bool {
+        let types: Vec<Option<SqlType>> = types.iter().map(SqlType::from_oid).collect();
+        let prepared = self.sql.prepare(query, &types).and_then(|mut found| {
+            let statement = found.pop().filter(|statement| !statement.is_empty());
+            match found.is_empty() {
+                true => Ok(statement),
+                false => Err(SqlError::new(
+                    "42601",
+                    "a prepared statement has one command, and this text has more".to_string(),
+                )),
+            }
+        });
+        let statement = match prepared {
+            Ok(statement) => statement,
+            Err(_) if self.has_unfinished() => return false,
+            Err(error) => {
+                self.fail(error);
+                return true;
+            }
+        };
+        if !name.is_empty() && self.statements.contains_key(name) {
+            let text = format!("the prepared statement {name:?} exists already");
+            self.fail(SqlError::new("42P05", text));
+        } else if self.statements.len() >= STATEMENTS_MAX {
+            self.fail(too_many("prepared statements"));
+        } else {
+            self.statements.insert(name.to_string(), statement);
+            self.replies.push(Reply::Parsed);
+        }
+        true
+    }
+
+    fn statement(&self, name: &str) -> Result<&Option<Arc<Prepared>>, SqlError> {
+        self.statements.get(name).ok_or_else(|| {
+            let text = format!("the prepared statement {name:?} does not exist");
+            SqlError::new("26000", text)
+        })
+    }
+
+    pub(super) fn bind(&mut self, bind: &Bind<'_>) -> Result<(), SqlError> {
+        let statement = self.statement(bind.statement)?.clone();
+        let types = statement.as_ref().map_or(&[][..], |one| one.parameters());
+        if types.len() != bind.count() {
+            let text = format!(
+                "the statement has {} parameters, and {} are given",
+                types.len(),
+                bind.count()
+            );
+            return Err(SqlError::new("08P01", text));
+        }
+        let columns = statement.as_ref().and_then(|one| one.columns());
+        let columns = columns.map_or(0, <[_]>::len);
+        let formats = bind.result_formats;
+        if formats.len() > 1 && formats.len() != columns {
+            let text = format!("{} formats for {columns} columns", formats.len());
+            return Err(SqlError::new("08P01", text));
+        }
+        let parameters = bind.parameters().zip(types).map(|((format, bytes), kind)| {
+            let Some(bytes) = bytes else {
+                return Ok(Value::Null);
+            };
+            match format {
+                Format::Text => format::read_text(*kind, bytes),
+                Format::Binary => format::read_binary(*kind, bytes),
+            }
+        });
+        let portal = Portal {
+            parameters: parameters.collect::<Result<_, _>>()?,
+            statement,
+            formats: Formats(formats.bytes().to_vec()),
+            state: PortalState::New,
+            syncs: self.syncs,
+        };
+        if !bind.portal.is_empty() && self.portals.contains_key(bind.portal) {
+            let text = format!("the portal {:?} exists already", bind.portal);
+            return Err(SqlError::new("42P03", text));
+        }
+        if self.portals.len() >= STATEMENTS_MAX {
+            return Err(too_many("portals"));
+        }
+        match self.portals.get_mut(bind.portal) {
+            Some(place) => *place = portal,
+            None => drop(self.portals.insert(bind.portal.to_string(), portal)),
+        }
+        self.replies.push(Reply::Bound);
+        Ok(())
+    }
+
+    pub(super) fn describe(&mut self, target: Target, name: &str) -> Result<(), SqlError> {
+        let (statement, formats) = match target {
+            Target::Statement => {
+                let statement = self.statement(name)?.clone();
+                self.replies.push(match &statement {
+                    Some(statement) => Reply::Parameters(statement.clone()),
+                    None => Reply::NoParameters,
+                });
+                (statement, Formats::default())
+            }
+            Target::Portal => {
+                let portal = self.portals.get(name).ok_or_else(|| unknown_portal(name))?;
+                (portal.statement.clone(), portal.formats.clone())
+            }
+        };
+        self.replies.push(Reply::Columns(statement, formats));
+        Ok(())
+    }
+
+    /// Queues a portal's run. False if it was queued before, and how far that comes is to be seen first.
+    pub(super) fn execute(&mut self, name: &str, rows_max: u32) -> bool {
+        let rows_max = match rows_max {
+            0 => usize::MAX,
+            most => most as usize,
+        };
+        let Some(portal) = self.portals.get_mut(name) else {
+            self.fail(unknown_portal(name));
+            return true;
+        };
+        match portal.state {
+            PortalState::New => {}
+            PortalState::Queued => return false,
+            PortalState::Ran(..) | PortalState::Done(_) => {
+                let portal = name.to_string();
+                self.replies.push(Reply::More { portal, rows_max });
+                return true;
+            }
+        }
+        let Some(statement) = portal.statement.clone() else {
+            self.replies.push(Reply::Empty);
+            return true;
+        };
+        if statement.is_copy_in() {
+            self.begin_copying(Copying::of_portal(statement));
+            return true;
+        }
+        portal.state = PortalState::Queued;
+        self.steps.push(Step::Execute {
+            statement: statement.clone(),
+            parameters: std::mem::take(&mut portal.parameters),
+            rows_max: if rows_max == usize::MAX {
+                0
+            } else {
+                rows_max as u64
+            },
+        });
+        self.replies.push(Reply::Executed(Execution {
+            statement,
+            formats: portal.formats.clone(),
+            described: false,
+            portal: Some(name.to_string()),
+            rows_max,
+        }));
+        true
+    }
+}
+
+pub(super) fn unknown_portal(name: &str) -> SqlError {
+    SqlError::new("34000", format!("the portal {name:?} does not exist"))
+}
+
+fn too_many(what: &str) -> SqlError {
+    let text = format!("a session has at most {STATEMENTS_MAX} {what}: close some");
+    SqlError::new("53400", text)
+}
