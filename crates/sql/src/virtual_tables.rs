@@ -2,20 +2,37 @@
 
 mod constraints;
 mod empty;
+mod indexes;
 mod information_schema;
-mod pg_catalog;
+mod relations;
+mod system;
 
 pub(crate) use constraints::{
     constraint_definition, index_definition, sequence_names, serial_sequence,
 };
 
-pub(crate) use pg_catalog::function_number;
+pub(crate) use system::function_number;
 
 use crate::error::SqlError;
 use crate::expression::{Environment, ScopeColumn, ScopeTable};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
+
+/// Numbers of namespaces.
+const PG_CATALOG: u32 = 11;
+const PUBLIC: u32 = 2200;
+const INFORMATION_SCHEMA: u32 = 13_000;
+/// The number of who owns everything.
+const OWNER: u32 = 10;
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_string())
+}
+
+fn oid(oid: u32) -> Value {
+    Value::Int(oid.into())
+}
 
 /// The numbers of the tables of `information_schema`.
 pub(crate) const ASIDE: std::ops::Range<u32> = 13_000..14_000;
@@ -77,8 +94,10 @@ pub(crate) fn virtual_table(schema: Option<&str>, name: &str) -> Option<VirtualT
 
 /// All virtual tables.
 pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
-    let tables = pg_catalog::TABLES
+    let tables = system::TABLES
         .iter()
+        .chain(relations::TABLES)
+        .chain(indexes::TABLES)
         .chain(constraints::TABLES)
         .chain(empty::TABLES)
         .chain(information_schema::TABLES);

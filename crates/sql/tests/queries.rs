@@ -3,17 +3,23 @@
 //! of a transaction that wrote.
 
 mod common;
+#[path = "queries/evaluated.rs"]
+mod evaluated;
 #[path = "queries/model.rs"]
 mod model;
 #[path = "queries/windows.rs"]
 mod windows;
+#[path = "queries/written.rs"]
+mod written;
 
 use common::{Fresh, query, run};
-use model::{Choices, Generator, Row, Tables, literal, rows_of, shown, written};
+use evaluated::{rows_of, shown};
+use model::{Choices, Generator, Row, Tables};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use sardonyx_sql::Session;
 use windows::Window;
+use written::{literal, written};
 
 fn sorted(mut lines: Vec<String>) -> Vec<String> {
     lines.sort();

@@ -4,21 +4,16 @@ use super::output::Output;
 use super::planning::Planning;
 use super::query::draft_query;
 use super::select::{SelectPlan, scope_of};
-use super::select_run::{Memory, Table};
-use super::subquery::Kept;
 use super::write::{
-    Changes, StoredColumn, compile_assigned, compile_changes, compile_returning, insert_whole,
-    is_default, whole_row,
+    Changes, StoredColumn, compile_assigned, compile_changes, compile_returning, is_default,
 };
 use crate::error::{SqlError, code};
-use crate::expression::cast::{Coercion, can_cast, cast};
-use crate::expression::{Environment, Expr, Function, Scope, Values};
+use crate::expression::cast::{Coercion, can_cast};
+use crate::expression::{Expr, Function, Scope};
 use crate::names::{name_of, parts_of};
 use crate::relation::{DefaultValue, Relation, RelationColumn};
-use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
-use sardonyx::Transaction;
-use sardonyx::schema::{IndexDefinition, Value, ValueRef};
+use sardonyx::schema::{IndexDefinition, Value};
 use sqlparser::ast::{self, ConflictTarget, OnConflictAction, OnInsert, SetExpr, TableObject};
 
 /// A compiled `INSERT`.
@@ -52,18 +47,19 @@ pub(crate) enum InsertRows {
 #[derive(Debug)]
 pub(crate) struct Conflict {
     /// The unique index; all if none is named.
-    target: Option<Target>,
+    pub target: Option<Target>,
     /// The change of the row that is there; nothing if there is none.
-    update: Option<(Changes, Option<Expr>)>,
+    pub update: Option<(Changes, Option<Expr>)>,
 }
 
+/// The unique index that `ON CONFLICT` is about.
 #[derive(Debug)]
-struct Target {
+pub(crate) struct Target {
     /// The name that errors have for it.
-    constraint: String,
+    pub constraint: String,
     /// The index; the primary key if there is no name.
-    index: Option<String>,
-    columns: Vec<usize>,
+    pub index: Option<String>,
+    pub columns: Vec<usize>,
 }
 
 /// What a column gets that is not given.
@@ -390,273 +386,4 @@ fn unique_index(
         index: Some(index.name.clone()),
         columns: columns(index),
     })
-}
-
-impl InsertPlan {
-    /// Runs it. Returns how many rows it inserted or changed, and what is returned of them.
-    ///
-    /// # Errors
-    /// What cannot be computed, read or stored.
-    pub fn run(
-        &self,
-        tx: &mut Transaction<'_>,
-        with: &Environment<'_>,
-    ) -> Result<(u64, Table), SqlError> {
-        let mut inserting = Inserting {
-            plan: self,
-            with,
-            next_row: None,
-            count: 0,
-            memory: Memory::default(),
-            table: Table {
-                width: self.returning.as_ref().map_or(0, Output::width),
-                ..Table::default()
-            },
-        };
-        match &self.rows {
-            InsertRows::Values(rows) if self.has_subqueries => {
-                // They see none of the rows that are inserted.
-                let mut made = Vec::with_capacity(rows.len());
-                {
-                    let kept = Kept::default();
-                    let reading = &with.over(Source::Live(tx.view()), &kept);
-                    for given in rows {
-                        made.push(self.values_of(given, reading)?);
-                    }
-                }
-                for row in made {
-                    inserting.insert(tx, row)?;
-                }
-            }
-            InsertRows::Values(rows) => {
-                for given in rows {
-                    let row = self.values_of(given, with)?;
-                    inserting.insert(tx, row)?;
-                }
-            }
-            InsertRows::Query(select, places) => {
-                let found = select.run(&Source::Live(tx.view()), with)?;
-                let width = found.width.max(1);
-                for given in found.values.chunks(width) {
-                    let row = self.row_of(given, places, with)?;
-                    inserting.insert(tx, row)?;
-                }
-            }
-        }
-        Ok((inserting.count, inserting.table))
-    }
-
-    fn values_of(
-        &self,
-        given: &[Option<Expr>],
-        with: &Environment<'_>,
-    ) -> Result<Vec<Value>, SqlError> {
-        let mut row = vec![Value::Null; self.width];
-        for ((column, default), given) in self.columns.iter().zip(given) {
-            let value = given.as_ref().unwrap_or(default).constant(with)?;
-            row[column.number] = column.fit(value, &self.table)?;
-        }
-        Ok(row)
-    }
-
-    fn row_of(
-        &self,
-        given: &[Value],
-        places: &[(usize, SqlType)],
-        with: &Environment<'_>,
-    ) -> Result<Vec<Value>, SqlError> {
-        let mut row = vec![Value::Null; self.width];
-        for (place, (column, default)) in self.columns.iter().enumerate() {
-            let at = places.iter().position(|(target, _)| *target == place);
-            let value = match at {
-                Some(at) => convert(given[at].as_ref(), places[at].1, column.spec)?,
-                None => default.constant(with)?,
-            };
-            row[column.number] = column.fit(value, &self.table)?;
-        }
-        Ok(row)
-    }
-
-    /// A row of values of the columns at these places, each of its column's type: for `COPY`.
-    ///
-    /// # Errors
-    /// Those of [`InsertPlan::run`].
-    pub fn complete(
-        &self,
-        given: Vec<(usize, Value)>,
-        with: &Environment<'_>,
-    ) -> Result<Vec<Value>, SqlError> {
-        let mut places: Vec<Option<Value>> = vec![None; self.columns.len()];
-        for (place, value) in given {
-            places[place] = Some(value);
-        }
-        let mut row = vec![Value::Null; self.width];
-        for ((column, default), given) in self.columns.iter().zip(places) {
-            let value = match given {
-                Some(value) => convert(value.as_ref(), column.spec.kind, column.spec)?,
-                None => default.constant(with)?,
-            };
-            row[column.number] = column.fit(value, &self.table)?;
-        }
-        Ok(row)
-    }
-
-    /// Inserts whole rows.
-    ///
-    /// # Errors
-    /// What cannot be stored.
-    pub fn insert_rows(
-        &self,
-        tx: &mut Transaction<'_>,
-        with: &Environment<'_>,
-        rows: impl Iterator<Item = Result<Vec<Value>, SqlError>>,
-    ) -> Result<u64, SqlError> {
-        let mut inserting = Inserting {
-            plan: self,
-            with,
-            next_row: None,
-            count: 0,
-            memory: Memory::default(),
-            table: Table::default(),
-        };
-        for row in rows {
-            inserting.insert(tx, row?)?;
-        }
-        Ok(inserting.count)
-    }
-}
-
-fn convert(value: ValueRef<'_>, from: SqlType, to: TypeSpec) -> Result<Value, SqlError> {
-    match from == to.kind && to.modifier < 0 && from != SqlType::Char {
-        true => Ok(value.to_value()),
-        false => cast(value, from, to, false),
-    }
-}
-
-struct Inserting<'p, 'e> {
-    plan: &'p InsertPlan,
-    with: &'p Environment<'e>,
-    /// The number of the next row, where nobody sees the key.
-    next_row: Option<i128>,
-    count: u64,
-    memory: Memory<'static>,
-    table: Table,
-}
-
-impl Inserting<'_, '_> {
-    fn insert(&mut self, tx: &mut Transaction<'_>, mut row: Vec<Value>) -> Result<(), SqlError> {
-        if let Some(column) = self.plan.hidden {
-            let number = match self.next_row {
-                Some(number) => number,
-                None => next_row(tx, self.plan.number, column)?,
-            };
-            self.next_row = Some(number + 1);
-            row[column] = Value::Int(number);
-        }
-        if let Some(conflict) = &self.plan.conflict {
-            if let Some((changes, condition)) = &conflict.update
-                && let Some(target) = &conflict.target
-                && let Some(there) = found(tx, self.plan, target, &row)?
-            {
-                return self.update(tx, there, &row, changes, condition.as_ref());
-            }
-            return match insert_whole(&mut tx.rows_of(self.plan.number)?, &row) {
-                Ok(()) => self.inserted(&row),
-                Err(error) if conflict.takes(&error) => Ok(()),
-                Err(error) => Err(error),
-            };
-        }
-        insert_whole(&mut tx.rows_of(self.plan.number)?, &row)?;
-        self.inserted(&row)
-    }
-
-    fn update(
-        &mut self,
-        tx: &mut Transaction<'_>,
-        mut there: Vec<Value>,
-        row: &[Value],
-        changes: &Changes,
-        condition: Option<&Expr>,
-    ) -> Result<(), SqlError> {
-        there.extend_from_slice(row);
-        if let Some(condition) = condition
-            && !condition.holds(&Values(&there), self.with)?
-        {
-            return Ok(());
-        }
-        let whole = self.plan.returning.is_some();
-        let changed = changes.apply_to(tx, &Values(&there), self.with, whole)?;
-        self.inserted(&changed)
-    }
-
-    fn inserted(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.count += 1;
-        if let Some(output) = &self.plan.returning {
-            let from = self.table.values.len();
-            output.push_shown(&Values(row), self.with, &mut self.table.values)?;
-            self.memory.take(&self.table.values[from..])?;
-            self.table.rows += 1;
-        }
-        Ok(())
-    }
-}
-
-impl Conflict {
-    /// Whether an error is what is said of.
-    fn takes(&self, error: &SqlError) -> bool {
-        let is_it = |target: &Target| match target.index {
-            // The engine's errors name the primary key so, whatever its constraint is called.
-            None => (error.constraint.as_deref()).is_some_and(|name| name.ends_with("_pkey")),
-            Some(_) => error.constraint.as_ref() == Some(&target.constraint),
-        };
-        self.update.is_none()
-            && error.code == code::UNIQUE
-            && self.target.as_ref().is_none_or(is_it)
-    }
-}
-
-/// The row that has the key of a new one.
-fn found(
-    tx: &Transaction<'_>,
-    plan: &InsertPlan,
-    target: &Target,
-    row: &[Value],
-) -> Result<Option<Vec<Value>>, SqlError> {
-    let key: Vec<Value> = target
-        .columns
-        .iter()
-        .map(|column| row[*column].clone())
-        .collect();
-    if key.contains(&Value::Null) {
-        return Ok(None);
-    }
-    let source = Source::Live(tx.view());
-    let mut there = None;
-    let mut each = |row: &dyn crate::expression::InputRow| {
-        there = Some(whole_row(row, plan.width)?);
-        Ok(false)
-    };
-    match &target.index {
-        None => source.point(plan.number, &key, &mut each)?,
-        Some(index) => source.first(plan.number, index, &key, &mut each)?,
-    }
-    Ok(there)
-}
-
-/// The number behind that of the last row.
-fn next_row(tx: &Transaction<'_>, number: u16, column: usize) -> Result<i128, SqlError> {
-    let mut last = 0;
-    let range = crate::source::KeyRange {
-        lower: std::ops::Bound::Unbounded,
-        upper: std::ops::Bound::Unbounded,
-        backward: true,
-    };
-    let source = Source::Live(tx.view());
-    source.range(number, sardonyx::schema::PRIMARY, &range, &mut |row| {
-        if let ValueRef::Int(value) = row.value(column)? {
-            last = value;
-        }
-        Ok(false)
-    })?;
-    Ok(last + 1)
 }

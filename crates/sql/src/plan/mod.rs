@@ -9,6 +9,7 @@ pub(crate) mod expansion;
 pub(crate) mod from;
 mod grouping;
 pub(crate) mod insert;
+mod insert_run;
 pub(crate) mod join;
 mod join_run;
 pub(crate) mod key;

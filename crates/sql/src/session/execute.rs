@@ -1,13 +1,13 @@
 //! One statement on data, run over a state of the tables, or in a transaction.
 
-use super::parameters::{shown_columns, text_column};
+use super::parameters::text_column;
 use super::state::{OpenTransaction, SessionState, Told, TransactionState};
+use super::telling::{attach, remembered, told_of};
 use crate::copy;
 use crate::database::Database;
 use crate::define;
 use crate::error::{SqlError, code};
-use crate::expression::cast::Coercion;
-use crate::expression::{Compiler, Environment, Parameters, Scope, StatementContext};
+use crate::expression::{Environment, StatementContext};
 use crate::plan::select::table_oid;
 use crate::plan::select_run::Table;
 use crate::plan::{Plan, ResultColumn};
@@ -18,97 +18,16 @@ use crate::sequences::Draws;
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::stream::SnapshotStream;
-use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sardonyx::{Snapshot, Transaction};
 use sqlparser::ast::Statement;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// How many rows of a long result are told at first, if nobody says.
 const PORTION_ROWS: u64 = 10_000;
-
-type Described = (Vec<SqlType>, Option<Arc<[ResultColumn]>>);
-
-/// What is known of a statement that needs no plan; `None` if it is to be planned.
-///
-/// # Errors
-/// That there is no such prepared statement.
-pub(super) fn described(
-    prepared: &Prepared,
-    state: &SessionState,
-) -> Result<Option<Described>, SqlError> {
-    let nothing = Ok(Some((Vec::new(), None)));
-    match prepared.statement() {
-        None => nothing,
-        Some(statement) => match statement {
-            Statement::Query(_)
-            | Statement::Insert(_)
-            | Statement::Update(_)
-            | Statement::Delete(_)
-            | Statement::Explain { .. }
-            | Statement::Call(_)
-            | Statement::Copy { .. } => Ok(None),
-            Statement::ShowVariable { variable } => {
-                let words: Vec<String> = variable.iter().map(|word| word.value.clone()).collect();
-                Ok(Some((Vec::new(), Some(shown_columns(&words)))))
-            }
-            Statement::Execute { name, .. } => {
-                let name = name.as_ref().map(crate::names::of_public).transpose()?;
-                let inner = name.as_ref().and_then(|name| state.named.get(name));
-                match inner {
-                    Some(inner) => Ok(Some((Vec::new(), inner.columns().map(Arc::from)))),
-                    None => Err(super::parameters::unknown(&name.unwrap_or_default())),
-                }
-            }
-            _ => nothing,
-        },
-    }
-}
-
-/// Plans a statement, which says its parameters and columns.
-///
-/// # Errors
-/// What is wrong with it.
-pub(super) fn plan_for(
-    prepared: &Prepared,
-    database: &Database,
-    version: u64,
-    source: &Source<'_>,
-) -> Result<(), SqlError> {
-    match prepared.statement() {
-        Some(Statement::Copy { .. }) => {
-            prepared.describe_copy(copy::check(prepared, source)?);
-            Ok(())
-        }
-        Some(Statement::Call(function)) => {
-            let parameters = procedures::parameters(prepared, function, database, version, source)?;
-            prepared.describe(parameters, None);
-            Ok(())
-        }
-        Some(Statement::Explain { .. }) => {
-            crate::explain::describe(prepared, version, source, text_column("QUERY PLAN".into()))
-        }
-        _ => prepared.planned(version, source).map(drop),
-    }
-}
-
-/// Whether a statement may look at many rows.
-pub(super) fn is_long(prepared: &Prepared) -> bool {
-    if prepared.class() != Class::Read {
-        return false;
-    }
-    match prepared.last_plan() {
-        Some(planned) => match &planned.plan {
-            Plan::Select(plan) => !plan.is_short(),
-            Plan::Elsewhere(_) => true,
-            _ => false,
-        },
-        None => true,
-    }
-}
 
 /// What a statement is run with.
 pub(super) struct Given<'g> {
@@ -160,7 +79,7 @@ fn context_of(
 }
 
 /// Runs something with a statement's context; what the session draws and sets comes back to it.
-fn with_context<R>(
+pub(super) fn with_context<R>(
     database: &Arc<Database>,
     state: &mut SessionState,
     given: &Given<'_>,
@@ -327,36 +246,6 @@ fn streamed(
     Ok(Some(complete))
 }
 
-/// A statement as it is remembered.
-pub(super) fn remembered(
-    statement: &Arc<Prepared>,
-    parameters: &[Value],
-    data: Option<Arc<CopyData>>,
-    given: &Given<'_>,
-    told: Told,
-    drawn: Vec<(String, i64)>,
-) -> super::state::Remembered {
-    let outside = |value: &Value| match value {
-        Value::Text(text) => text.len(),
-        Value::Bytes(bytes) => bytes.len(),
-        _ => 0,
-    };
-    let bytes = size_of_val(parameters)
-        + parameters.iter().map(outside).sum::<usize>()
-        + data.as_ref().map_or(0, |data| data.0.len())
-        + drawn.len() * 64;
-    super::state::Remembered {
-        statement: statement.clone(),
-        parameters: parameters.into(),
-        data,
-        statement_started: given.statement_started,
-        seed: given.seed,
-        drawn,
-        told,
-        bytes,
-    }
-}
-
 /// The rows of a statement that reads, and their columns.
 type Read = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
 
@@ -397,67 +286,6 @@ fn reading(
             }
         }
     }
-}
-
-/// Gives a statement's rows to its client: all, or the first ones and what follows.
-fn attach(complete: &mut Complete, table: Option<(Table, Arc<[ResultColumn]>)>, rows_max: u64) {
-    let Some((mut table, columns)) = table else {
-        return;
-    };
-    let count = match rows_max {
-        0 => table.rows,
-        most => table.rows.min(most),
-    };
-    let more = (count < table.rows).then(|| {
-        let at = usize::try_from(count)
-            .unwrap_or(usize::MAX)
-            .saturating_mul(table.width);
-        let rest = table.values.split_off(at);
-        RowStream::held(rest, table.width, table.rows - count)
-    });
-    complete.rows = Some(Rows {
-        values: table.values,
-        width: table.width,
-        count,
-        columns,
-        more,
-    });
-}
-
-fn hashers() -> &'static [RandomState; 2] {
-    static HASHERS: OnceLock<[RandomState; 2]> = OnceLock::new();
-    HASHERS.get_or_init(|| [RandomState::new(), RandomState::new()])
-}
-
-/// The digest of what is told: the sum over rows, so that their order does not matter.
-fn told_of(complete: &Complete, table: Option<&(Table, Arc<[ResultColumn]>)>) -> Told {
-    let mut told = Told {
-        rows: complete.tag.rows.unwrap_or(0),
-        digest: [0; 2],
-    };
-    let mut add = |bytes: &[u8]| {
-        for (digest, hasher) in told.digest.iter_mut().zip(hashers()) {
-            *digest = digest.wrapping_add(hasher.hash_one(bytes));
-        }
-    };
-    if let Some((table, _)) = table {
-        let mut key = Vec::new();
-        for row in table.values.chunks(table.width.max(1)) {
-            key.clear();
-            for value in row {
-                // Equal numbers may be told with different digits.
-                if let Value::Decimal(_, scale) = value {
-                    key.push(*scale);
-                }
-                crate::aggregate::key_of(value.as_ref(), &mut key);
-            }
-            add(&key);
-        }
-    }
-    if let Some(data) = &complete.copy_out {
-        add(&data.0);
-    }
-    told
 }
 
 /// What statements of one serial call share.
@@ -605,64 +433,4 @@ pub(super) fn check_may_write(
             "cannot execute a statement that writes in a read-only transaction",
         )),
     }
-}
-
-/// The statement of `PREPARE` that `EXECUTE` names, with the values of its parameters.
-///
-/// # Errors
-/// `26000` if there is none; what is wrong with the values.
-pub(super) fn executed(
-    state: &mut SessionState,
-    database: &Arc<Database>,
-    statement: &Prepared,
-) -> Result<(Arc<Prepared>, Vec<Value>), SqlError> {
-    let Some(Statement::Execute {
-        name: Some(name),
-        parameters: trees,
-        ..
-    }) = statement.statement()
-    else {
-        return Err(SqlError::syntax(
-            "EXECUTE needs the name of a prepared statement",
-        ));
-    };
-    let name = crate::names::of_public(name)?;
-    let inner = state.named.get(&name).cloned();
-    let inner = inner.ok_or_else(|| super::parameters::unknown(&name))?;
-    let kinds = inner.parameters().to_vec();
-    if kinds.len() != trees.len() {
-        return Err(SqlError::syntax(format!(
-            "wrong number of parameters for prepared statement \"{name}\": {} are wanted",
-            kinds.len()
-        )));
-    }
-    let now = super::state::now();
-    let given = Given {
-        statement,
-        parameters: &[],
-        data: None,
-        rows_max: 0,
-        transaction_started: now,
-        statement_started: now,
-        seed: seed(),
-        again: Vec::new(),
-        digests: false,
-    };
-    let (values, _) = with_context(database, state, &given, HashMap::new(), |with| {
-        let scope = Scope::default();
-        let mut none = Parameters::default();
-        let mut compiler = Compiler::new(&scope, &mut none);
-        let mut values = Vec::with_capacity(trees.len());
-        for (tree, kind) in trees.iter().zip(&kinds) {
-            let typed = compiler.compile(tree)?;
-            let to = TypeSpec::plain(*kind);
-            values.push(
-                compiler
-                    .coerce(typed, to, Coercion::Assignment)?
-                    .constant(with)?,
-            );
-        }
-        Ok(values)
-    });
-    Ok((inner, values?))
 }

@@ -2,7 +2,7 @@
 //!
 //! - [`state`]: where a session stands, and what it remembers of an open transaction;
 //! - [`unit`]: a part of a flight that runs in one serial call;
-//! - [`execute`]: one statement;
+//! - [`execute`]: one statement; [`describing`]: what is known of it before; [`telling`]: what its client is told;
 //! - [`analytic`]: statements that another reader reads;
 //! - [`control`]: what begins and ends transactions; [`parameters`]: what a session sets and shows.
 //!
@@ -14,9 +14,11 @@
 
 mod analytic;
 mod control;
+mod describing;
 mod execute;
 mod parameters;
 mod state;
+mod telling;
 mod unit;
 
 pub(crate) use execute::run_plan;
@@ -177,7 +179,7 @@ impl Session {
 
     /// Compiles a statement, where that says its parameters and columns.
     fn describe(&mut self, prepared: &Arc<Prepared>) -> Result<(), SqlError> {
-        if let Some(described) = execute::described(prepared, &self.state)? {
+        if let Some(described) = describing::described(prepared, &self.state)? {
             let (parameters, columns) = described;
             prepared.describe(parameters, columns);
             return Ok(());
@@ -188,7 +190,7 @@ impl Session {
         if !defines {
             let plan = |view: &sardonyx::View<'_>| {
                 let version = database.version();
-                execute::plan_for(prepared, database, version, &Source::Live(*view))
+                describing::plan_for(prepared, database, version, &Source::Live(*view))
             };
             return database.tables().read(plan)?;
         }
@@ -197,7 +199,7 @@ impl Session {
         let planned = database.tables().run_with(Durability::Deferred, |tx| {
             let planned = unit.replay_and(tx, |tx, database| {
                 let source = Source::Live(tx.view());
-                execute::plan_for(prepared, database, database.version(), &source)
+                describing::plan_for(prepared, database, database.version(), &source)
             });
             Err::<(), Error>(Error::other(Undone(planned)))
         });
@@ -287,7 +289,7 @@ impl Session {
         for step in steps {
             match step {
                 Step::Execute { statement, .. }
-                    if statement.is_by_itself() && !execute::is_long(statement) =>
+                    if statement.is_by_itself() && !describing::is_long(statement) =>
                 {
                     any = true;
                 }
@@ -393,7 +395,7 @@ impl Session {
                 // What belongs together is of one state.
                 let is_alone = matches!(steps.get(1), None | Some(Step::Sync));
                 let is_long = |step: &Step| match step {
-                    Step::Execute { statement, .. } => execute::is_long(statement),
+                    Step::Execute { statement, .. } => describing::is_long(statement),
                     _ => false,
                 };
                 is_alone && steps.front().is_some_and(is_long)
@@ -544,7 +546,7 @@ fn resolve_execute(
             rows_max,
             ..
         } if statement.is_execute() => {
-            let (statement, parameters) = execute::executed(state, database, statement)?;
+            let (statement, parameters) = describing::executed(state, database, statement)?;
             Ok(Step::Execute {
                 statement,
                 parameters,

@@ -125,12 +125,12 @@ fn act(
             let text: Arc<str> = statement.to_string().into();
             let inner = Prepared::new(text, Some((**statement).clone()), &types);
             let inner = Arc::new(inner.with_rights(rights.clone()));
-            if let Some((parameters, columns)) = super::execute::described(&inner, state)? {
+            if let Some((parameters, columns)) = super::describing::described(&inner, state)? {
                 inner.describe(parameters, columns);
             } else {
                 let plan = |view: &sardonyx::View<'_>| {
                     let source = crate::source::Source::Live(*view);
-                    super::execute::plan_for(&inner, database, database.version(), &source)
+                    super::describing::plan_for(&inner, database, database.version(), &source)
                 };
                 // Inside of a serial call the tables are not to be asked: it is compiled when it is run.
                 match database.tables().read(plan) {

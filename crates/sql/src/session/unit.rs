@@ -2,8 +2,9 @@
 //! transaction, and ends where the transaction does, where a step fails, or with the flight.
 
 use super::control;
-use super::execute::{Call, Given, check_may_write, remembered, seed};
+use super::execute::{Call, Given, check_may_write, seed};
 use super::state::{Reading, Remembered, SessionState, TransactionState, now};
+use super::telling::remembered;
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::prepared::{Class, Prepared};

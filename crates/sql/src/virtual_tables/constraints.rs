@@ -1,9 +1,9 @@
 //! Constraints, indexes and sequences as the catalogue has them: `pg_constraint`, `pg_sequence`, and their definitions as
 //! SQL.
 
+use super::indexes::{SeenIndex, index_oid, seen_indexes};
 use super::information_schema::relations;
-use super::pg_catalog::{PUBLIC, SeenIndex, index_oid, oid, seen_indexes, text};
-use super::{VirtualRows, VirtualTable};
+use super::{PUBLIC, VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::names::quoted;

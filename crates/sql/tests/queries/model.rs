@@ -1,9 +1,7 @@
-//! Queries as trees: made at random, written as SQL, and evaluated by nested loops over the tables, by the letter of the
-//! standard: three values of truth, rows one after the other.
+//! Tables, and queries on them as trees, made at random.
 
 use crate::windows::Window;
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use crate::written::literal;
 
 pub type Cell = Option<i64>;
 pub type Row = Vec<Cell>;
@@ -34,7 +32,7 @@ impl Choices {
 }
 
 /// The rows of the tables.
-pub struct Tables(Vec<Vec<Row>>);
+pub struct Tables(pub Vec<Vec<Row>>);
 
 impl Tables {
     pub fn random(choices: &mut Choices) -> Tables {
@@ -103,35 +101,35 @@ pub enum Query {
 
 #[derive(Clone, Debug)]
 pub struct Select {
-    from: Vec<From>,
-    condition: Option<Truth>,
-    is_distinct: bool,
-    items: Vec<Number>,
+    pub from: Vec<From>,
+    pub condition: Option<Truth>,
+    pub is_distinct: bool,
+    pub items: Vec<Number>,
     /// The items are keys then, and these follow.
-    aggregates: Option<Vec<(Aggregate, Number)>>,
+    pub aggregates: Option<Vec<(Aggregate, Number)>>,
     /// These follow.
-    windows: Vec<(Window, Vec<Operand>)>,
+    pub windows: Vec<(Window, Vec<Operand>)>,
 }
 
 /// What a window function is computed of.
 #[derive(Clone, Debug)]
-enum Operand {
+pub enum Operand {
     Number(Number),
     /// An item or an aggregate of a grouped query.
     Place(usize),
 }
 
 #[derive(Clone, Debug)]
-struct From {
-    kind: &'static str,
-    of: Of,
-    alias: String,
-    width: usize,
-    on: Option<Truth>,
+pub struct From {
+    pub kind: &'static str,
+    pub of: Of,
+    pub alias: String,
+    pub width: usize,
+    pub on: Option<Truth>,
 }
 
 #[derive(Clone, Debug)]
-enum Of {
+pub enum Of {
     Table(usize),
     Query(Query),
 }
@@ -362,384 +360,6 @@ impl<'c> Generator<'c> {
                 self.column(),
                 Box::new(self.of_width(less, 1)),
             ),
-        }
-    }
-}
-
-pub fn literal(cell: Cell) -> String {
-    cell.map_or("null::int".into(), |value| value.to_string())
-}
-
-pub fn name_of(aggregate: Aggregate) -> &'static str {
-    match aggregate {
-        Aggregate::Count => "count",
-        Aggregate::Max => "max",
-        Aggregate::Min => "min",
-        Aggregate::Sum => "sum",
-    }
-}
-
-/// A query as SQL.
-pub fn written(query: &Query) -> String {
-    match query {
-        Query::Set(word, is_all, left, right) => {
-            let all = if *is_all { " all" } else { "" };
-            format!("({}) {word}{all} ({})", written(left), written(right))
-        }
-        Query::Select(select) => {
-            let mut items: Vec<String> = select.items.iter().map(number).collect();
-            let keys = items.join(", ");
-            for (aggregate, of) in select.aggregates.iter().flatten() {
-                items.push(format!("{}({})", name_of(*aggregate), number(of)));
-            }
-            for (window, operands) in &select.windows {
-                let text = |operand: &Operand| match operand {
-                    Operand::Number(of) => number(of),
-                    Operand::Place(place) => items[*place].clone(),
-                };
-                let operands: Vec<String> = operands.iter().map(text).collect();
-                items.push(window.written(&operands));
-            }
-            let distinct = if select.is_distinct { "distinct " } else { "" };
-            let mut text = format!("select {distinct}{} from", items.join(", "));
-            for from in &select.from {
-                let of = match &from.of {
-                    Of::Table(table) => format!("t{table} {}", from.alias),
-                    Of::Query(query) => {
-                        let columns = (0..from.width).map(|at| format!("c{at}"));
-                        let columns: Vec<_> = columns.collect();
-                        let alias = &from.alias;
-                        format!("({}) {alias}({})", written(query), columns.join(", "))
-                    }
-                };
-                let _ = write!(text, " {} {of}", from.kind);
-                if let Some(on) = &from.on {
-                    let _ = write!(text, " on {}", truth(on));
-                }
-            }
-            if let Some(condition) = &select.condition {
-                let _ = write!(text, " where {}", truth(condition));
-            }
-            if select.aggregates.is_some() && !select.items.is_empty() {
-                let _ = write!(text, " group by {keys}");
-            }
-            text
-        }
-    }
-}
-
-/// The parser takes no parentheses where such a query begins.
-fn compared_with(query: &Query) -> String {
-    match query {
-        Query::Set(..) => format!("select * from ({}) q", written(query)),
-        Query::Select(_) => written(query),
-    }
-}
-
-fn number(of: &Number) -> String {
-    match of {
-        Number::Column(.., name) => name.clone(),
-        Number::Literal(cell) => match cell {
-            // A number alone would be a place in the list of items.
-            Some(value) => format!("({value} + 0)"),
-            None => literal(None),
-        },
-        Number::Sum(left, right) => format!("({} + {})", number(left), number(right)),
-        Number::Of(aggregate, query) => {
-            let name = name_of(*aggregate);
-            format!("(select {name}(q.c) from ({}) q(c))", written(query))
-        }
-        Number::Case(condition, then, otherwise) => format!(
-            "(case when {} then {} else {} end)",
-            truth(condition),
-            number(then),
-            number(otherwise)
-        ),
-    }
-}
-
-fn truth(of: &Truth) -> String {
-    match of {
-        Truth::Compare(operator, left, right) => {
-            format!("{} {operator} {}", number(left), number(right))
-        }
-        Truth::IsNull(value) => format!("{} is null", number(value)),
-        Truth::Not(inner) => format!("(not {})", truth(inner)),
-        Truth::And(left, right) => format!("({} and {})", truth(left), truth(right)),
-        Truth::Or(left, right) => format!("({} or {})", truth(left), truth(right)),
-        Truth::In(left, negated, query) => {
-            let left: Vec<String> = left.iter().map(number).collect();
-            let word = if *negated { "not in" } else { "in" };
-            format!("(({}) {word} ({}))", left.join(", "), compared_with(query))
-        }
-        Truth::Exists(negated, query) => {
-            let word = if *negated { "not exists" } else { "exists" };
-            format!("({word} ({}))", written(query))
-        }
-        Truth::Quantified(operator, is_all, left, query) => {
-            let word = if *is_all { "all" } else { "any" };
-            format!(
-                "({} {operator} {word} ({}))",
-                number(left),
-                compared_with(query)
-            )
-        }
-    }
-}
-
-/// The rows around an expression: of each query the things of its `FROM`, by their names.
-type Around<'r> = Vec<Vec<(&'r str, Row)>>;
-
-/// What a query gives, as lines.
-pub fn rows_of(tables: &Tables, query: &Query) -> Vec<String> {
-    let mut around = Around::new();
-    shown(&evaluate(tables, query, &mut around))
-}
-
-/// Rows as lines.
-pub fn shown(rows: &[Row]) -> Vec<String> {
-    let shown = |cell: &Cell| cell.map_or("NULL".into(), |value| value.to_string());
-    let line = |row: &Row| row.iter().map(shown).collect::<Vec<_>>().join("|");
-    rows.iter().map(line).collect()
-}
-
-fn evaluate<'r>(tables: &Tables, query: &'r Query, around: &mut Around<'r>) -> Vec<Row> {
-    match query {
-        Query::Set(word, is_all, left, right) => {
-            let (left, mut right) = (
-                evaluate(tables, left, around),
-                evaluate(tables, right, around),
-            );
-            let mut rows = Vec::new();
-            if *word == "union" {
-                rows = [left, right].concat();
-            } else {
-                for row in left {
-                    let found = right.iter().position(|other| *other == row);
-                    if found.is_some() == (*word == "intersect") {
-                        rows.push(row);
-                    }
-                    if let (Some(at), true) = (found, *is_all) {
-                        right.remove(at);
-                    }
-                }
-            }
-            if !is_all {
-                rows.sort();
-                rows.dedup();
-            }
-            rows
-        }
-        Query::Select(select) => select.evaluate(tables, around),
-    }
-}
-
-impl Select {
-    fn evaluate<'r>(&'r self, tables: &Tables, around: &mut Around<'r>) -> Vec<Row> {
-        let mut joined: Vec<Vec<(&'r str, Row)>> = vec![Vec::new()];
-        for from in &self.from {
-            let rows = match &from.of {
-                Of::Table(table) => tables.0[*table].clone(),
-                Of::Query(query) => evaluate(tables, query, around),
-            };
-            joined = from.join(tables, joined, rows, around);
-        }
-        let mut given = Vec::new();
-        let mut operands: Vec<Vec<Row>> = vec![Vec::new(); self.windows.len()];
-        let mut groups: BTreeMap<Row, Vec<Row>> = BTreeMap::new();
-        if self.aggregates.is_some() && self.items.is_empty() {
-            groups.insert(Vec::new(), Vec::new());
-        }
-        for row in joined {
-            around.push(row);
-            let condition = self.condition.as_ref();
-            if condition.is_none_or(|condition| holds(tables, condition, around) == Some(true)) {
-                let items = self.items.iter();
-                let items: Row = items.map(|item| value(tables, item, around)).collect();
-                match &self.aggregates {
-                    None => {
-                        for (of, rows) in self.windows.iter().zip(&mut operands) {
-                            let cells = of.1.iter().map(|operand| match operand {
-                                Operand::Number(of) => value(tables, of, around),
-                                Operand::Place(place) => items[*place],
-                            });
-                            rows.push(cells.collect());
-                        }
-                        given.push(items);
-                    }
-                    Some(aggregates) => {
-                        let arguments = aggregates.iter();
-                        let arguments = arguments.map(|(_, of)| value(tables, of, around));
-                        groups.entry(items).or_default().push(arguments.collect());
-                    }
-                }
-            }
-            around.pop();
-        }
-        if let Some(aggregates) = &self.aggregates {
-            for (mut key, rows) in groups {
-                for (place, (aggregate, _)) in aggregates.iter().enumerate() {
-                    let cells = rows.iter().map(|row| row[place]);
-                    key.push(aggregated(*aggregate, cells));
-                }
-                for (of, rows) in self.windows.iter().zip(&mut operands) {
-                    let cells = of.1.iter().map(|operand| match operand {
-                        Operand::Place(place) => key[*place],
-                        Operand::Number(_) => None,
-                    });
-                    rows.push(cells.collect());
-                }
-                given.push(key);
-            }
-        }
-        for ((window, _), operands) in self.windows.iter().zip(&operands) {
-            for (row, cell) in given.iter_mut().zip(window.values(operands)) {
-                row.push(cell);
-            }
-        }
-        if self.is_distinct {
-            given.sort();
-            given.dedup();
-        }
-        given
-    }
-}
-
-impl From {
-    fn join<'r>(
-        &'r self,
-        tables: &Tables,
-        left: Vec<Vec<(&'r str, Row)>>,
-        right: Vec<Row>,
-        around: &mut Around<'r>,
-    ) -> Vec<Vec<(&'r str, Row)>> {
-        let mut joined = Vec::new();
-        let mut met = vec![false; right.len()];
-        let keeps = |side: &str| self.kind.starts_with(side) || self.kind == "full join";
-        for before in &left {
-            let mut any = false;
-            for (at, row) in right.iter().enumerate() {
-                let mut whole = before.clone();
-                whole.push((&self.alias, row.clone()));
-                around.push(whole.clone());
-                let on = self.on.as_ref();
-                let is_met = on.is_none_or(|on| holds(tables, on, around) == Some(true));
-                around.pop();
-                if is_met {
-                    any = true;
-                    met[at] = true;
-                    joined.push(whole);
-                }
-            }
-            if !any && keeps("left") {
-                let mut whole = before.clone();
-                whole.push((&self.alias, vec![None; self.width]));
-                joined.push(whole);
-            }
-        }
-        let others = right.iter().zip(&met).filter(|(_, met)| !**met);
-        for (row, _) in others.filter(|_| keeps("right")) {
-            // Of the things before it there are only nulls: one that is not there is read so.
-            joined.push(vec![(&self.alias, row.clone())]);
-        }
-        joined
-    }
-}
-
-pub fn aggregated(aggregate: Aggregate, cells: impl Iterator<Item = Cell>) -> Cell {
-    let cells: Vec<i64> = cells.flatten().collect();
-    match aggregate {
-        Aggregate::Count => Some(cells.len() as i64),
-        Aggregate::Max => cells.into_iter().max(),
-        Aggregate::Min => cells.into_iter().min(),
-        Aggregate::Sum => (!cells.is_empty()).then(|| cells.iter().sum()),
-    }
-}
-
-fn value<'r>(tables: &Tables, of: &'r Number, around: &mut Around<'r>) -> Cell {
-    match of {
-        Number::Column(out, alias, column, _) => {
-            let level = &around[around.len() - 1 - out];
-            let thing = level.iter().find(|(there, _)| there == alias);
-            thing.and_then(|(_, row)| row[*column])
-        }
-        Number::Literal(cell) => *cell,
-        Number::Sum(left, right) => {
-            Some(value(tables, left, around)? + value(tables, right, around)?)
-        }
-        Number::Of(aggregate, query) => {
-            let rows = evaluate(tables, query, around);
-            aggregated(*aggregate, rows.into_iter().map(|row| row[0]))
-        }
-        Number::Case(condition, then, otherwise) => match holds(tables, condition, around) {
-            Some(true) => value(tables, then, around),
-            _ => value(tables, otherwise, around),
-        },
-    }
-}
-
-fn compared(operator: &str, left: Cell, right: Cell) -> Option<bool> {
-    let (left, right) = (left?, right?);
-    Some(match operator {
-        "=" => left == right,
-        "<>" => left != right,
-        "<" => left < right,
-        "<=" => left <= right,
-        ">" => left > right,
-        _ => left >= right,
-    })
-}
-
-fn both(left: Option<bool>, right: Option<bool>) -> Option<bool> {
-    match (left, right) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (Some(true), Some(true)) => Some(true),
-        _ => None,
-    }
-}
-
-fn not(of: Option<bool>) -> Option<bool> {
-    of.map(|of| !of)
-}
-
-fn holds<'r>(tables: &Tables, of: &'r Truth, around: &mut Around<'r>) -> Option<bool> {
-    match of {
-        Truth::Compare(operator, left, right) => {
-            let left = value(tables, left, around);
-            compared(operator, left, value(tables, right, around))
-        }
-        Truth::IsNull(of) => Some(value(tables, of, around).is_none()),
-        Truth::Not(inner) => not(holds(tables, inner, around)),
-        Truth::And(left, right) => {
-            let left = holds(tables, left, around);
-            both(left, holds(tables, right, around))
-        }
-        Truth::Or(left, right) => {
-            let left = not(holds(tables, left, around));
-            not(both(left, not(holds(tables, right, around))))
-        }
-        Truth::In(left, negated, query) => {
-            let left = left.iter().map(|of| value(tables, of, around));
-            let left: Row = left.collect();
-            let mut found = Some(false);
-            for row in evaluate(tables, query, around) {
-                let pairs = left.iter().zip(&row);
-                let equal = pairs.map(|(left, right)| compared("=", *left, *right));
-                found = not(both(not(found), not(equal.fold(Some(true), both))));
-            }
-            if *negated { not(found) } else { found }
-        }
-        Truth::Exists(negated, query) => {
-            Some(evaluate(tables, query, around).is_empty() == *negated)
-        }
-        Truth::Quantified(operator, is_all, left, query) => {
-            let left = value(tables, left, around);
-            let rows = evaluate(tables, query, around);
-            let rows = rows.iter().map(|row| compared(operator, left, row[0]));
-            match is_all {
-                true => rows.fold(Some(true), both),
-                false => not(rows.map(not).fold(Some(true), both)),
-            }
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Window functions of random queries: made, written as SQL, and computed for each row by looking at all others.
 
-use crate::model::{Aggregate, Cell, Choices, Row, aggregated, name_of};
+use crate::evaluated::aggregated;
+use crate::model::{Aggregate, Cell, Choices, Row};
+use crate::written::name_of;
 use std::cmp::Ordering;
 
 #[derive(Clone, Copy, Debug)]

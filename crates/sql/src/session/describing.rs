@@ -1,0 +1,160 @@
+//! What is known of a statement before it is run: its parameters and columns, whether it is long, and which statement
+//! `EXECUTE` names.
+
+use super::execute::{Given, seed, with_context};
+use super::parameters::{shown_columns, text_column};
+use super::state::SessionState;
+use crate::copy;
+use crate::database::Database;
+use crate::error::SqlError;
+use crate::expression::cast::Coercion;
+use crate::expression::{Compiler, Parameters, Scope};
+use crate::plan::{Plan, ResultColumn};
+use crate::prepared::{Class, Prepared};
+use crate::procedures;
+use crate::source::Source;
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::Value;
+use sqlparser::ast::Statement;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+type Described = (Vec<SqlType>, Option<Arc<[ResultColumn]>>);
+
+/// What is known of a statement that needs no plan; `None` if it is to be planned.
+///
+/// # Errors
+/// That there is no such prepared statement.
+pub(super) fn described(
+    prepared: &Prepared,
+    state: &SessionState,
+) -> Result<Option<Described>, SqlError> {
+    let nothing = Ok(Some((Vec::new(), None)));
+    match prepared.statement() {
+        None => nothing,
+        Some(statement) => match statement {
+            Statement::Query(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Explain { .. }
+            | Statement::Call(_)
+            | Statement::Copy { .. } => Ok(None),
+            Statement::ShowVariable { variable } => {
+                let words: Vec<String> = variable.iter().map(|word| word.value.clone()).collect();
+                Ok(Some((Vec::new(), Some(shown_columns(&words)))))
+            }
+            Statement::Execute { name, .. } => {
+                let name = name.as_ref().map(crate::names::of_public).transpose()?;
+                let inner = name.as_ref().and_then(|name| state.named.get(name));
+                match inner {
+                    Some(inner) => Ok(Some((Vec::new(), inner.columns().map(Arc::from)))),
+                    None => Err(super::parameters::unknown(&name.unwrap_or_default())),
+                }
+            }
+            _ => nothing,
+        },
+    }
+}
+
+/// Plans a statement, which says its parameters and columns.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn plan_for(
+    prepared: &Prepared,
+    database: &Database,
+    version: u64,
+    source: &Source<'_>,
+) -> Result<(), SqlError> {
+    match prepared.statement() {
+        Some(Statement::Copy { .. }) => {
+            prepared.describe_copy(copy::check(prepared, source)?);
+            Ok(())
+        }
+        Some(Statement::Call(function)) => {
+            let parameters = procedures::parameters(prepared, function, database, version, source)?;
+            prepared.describe(parameters, None);
+            Ok(())
+        }
+        Some(Statement::Explain { .. }) => {
+            crate::explain::describe(prepared, version, source, text_column("QUERY PLAN".into()))
+        }
+        _ => prepared.planned(version, source).map(drop),
+    }
+}
+
+/// Whether a statement may look at many rows.
+pub(super) fn is_long(prepared: &Prepared) -> bool {
+    if prepared.class() != Class::Read {
+        return false;
+    }
+    match prepared.last_plan() {
+        Some(planned) => match &planned.plan {
+            Plan::Select(plan) => !plan.is_short(),
+            Plan::Elsewhere(_) => true,
+            _ => false,
+        },
+        None => true,
+    }
+}
+
+/// The statement of `PREPARE` that `EXECUTE` names, with the values of its parameters.
+///
+/// # Errors
+/// `26000` if there is none; what is wrong with the values.
+pub(super) fn executed(
+    state: &mut SessionState,
+    database: &Arc<Database>,
+    statement: &Prepared,
+) -> Result<(Arc<Prepared>, Vec<Value>), SqlError> {
+    let Some(Statement::Execute {
+        name: Some(name),
+        parameters: trees,
+        ..
+    }) = statement.statement()
+    else {
+        return Err(SqlError::syntax(
+            "EXECUTE needs the name of a prepared statement",
+        ));
+    };
+    let name = crate::names::of_public(name)?;
+    let inner = state.named.get(&name).cloned();
+    let inner = inner.ok_or_else(|| super::parameters::unknown(&name))?;
+    let kinds = inner.parameters().to_vec();
+    if kinds.len() != trees.len() {
+        return Err(SqlError::syntax(format!(
+            "wrong number of parameters for prepared statement \"{name}\": {} are wanted",
+            kinds.len()
+        )));
+    }
+    let now = super::state::now();
+    let given = Given {
+        statement,
+        parameters: &[],
+        data: None,
+        rows_max: 0,
+        transaction_started: now,
+        statement_started: now,
+        seed: seed(),
+        again: Vec::new(),
+        digests: false,
+    };
+    let (values, _) = with_context(database, state, &given, HashMap::new(), |with| {
+        let scope = Scope::default();
+        let mut none = Parameters::default();
+        let mut compiler = Compiler::new(&scope, &mut none);
+        let mut values = Vec::with_capacity(trees.len());
+        for (tree, kind) in trees.iter().zip(&kinds) {
+            let typed = compiler.compile(tree)?;
+            let to = TypeSpec::plain(*kind);
+            values.push(
+                compiler
+                    .coerce(typed, to, Coercion::Assignment)?
+                    .constant(with)?,
+            );
+        }
+        Ok(values)
+    });
+    Ok((inner, values?))
+}

@@ -1,0 +1,106 @@
+//! What a client is told of a statement, and what the session remembers of that: the digest by which a replay is compared.
+
+use super::execute::Given;
+use super::state::{Remembered, Told};
+use crate::plan::ResultColumn;
+use crate::plan::select_run::Table;
+use crate::prepared::Prepared;
+use crate::result::{Complete, CopyData, RowStream, Rows};
+use sardonyx::schema::Value;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, OnceLock};
+
+/// Gives a statement's rows to its client: all, or the first ones and what follows.
+pub(super) fn attach(
+    complete: &mut Complete,
+    table: Option<(Table, Arc<[ResultColumn]>)>,
+    rows_max: u64,
+) {
+    let Some((mut table, columns)) = table else {
+        return;
+    };
+    let count = match rows_max {
+        0 => table.rows,
+        most => table.rows.min(most),
+    };
+    let more = (count < table.rows).then(|| {
+        let at = usize::try_from(count)
+            .unwrap_or(usize::MAX)
+            .saturating_mul(table.width);
+        let rest = table.values.split_off(at);
+        RowStream::held(rest, table.width, table.rows - count)
+    });
+    complete.rows = Some(Rows {
+        values: table.values,
+        width: table.width,
+        count,
+        columns,
+        more,
+    });
+}
+
+fn hashers() -> &'static [RandomState; 2] {
+    static HASHERS: OnceLock<[RandomState; 2]> = OnceLock::new();
+    HASHERS.get_or_init(|| [RandomState::new(), RandomState::new()])
+}
+
+/// The digest of what is told: the sum over rows, so that their order does not matter.
+pub(super) fn told_of(complete: &Complete, table: Option<&(Table, Arc<[ResultColumn]>)>) -> Told {
+    let mut told = Told {
+        rows: complete.tag.rows.unwrap_or(0),
+        digest: [0; 2],
+    };
+    let mut add = |bytes: &[u8]| {
+        for (digest, hasher) in told.digest.iter_mut().zip(hashers()) {
+            *digest = digest.wrapping_add(hasher.hash_one(bytes));
+        }
+    };
+    if let Some((table, _)) = table {
+        let mut key = Vec::new();
+        for row in table.values.chunks(table.width.max(1)) {
+            key.clear();
+            for value in row {
+                // Equal numbers may be told with different digits.
+                if let Value::Decimal(_, scale) = value {
+                    key.push(*scale);
+                }
+                crate::aggregate::key_of(value.as_ref(), &mut key);
+            }
+            add(&key);
+        }
+    }
+    if let Some(data) = &complete.copy_out {
+        add(&data.0);
+    }
+    told
+}
+
+/// A statement as it is remembered.
+pub(super) fn remembered(
+    statement: &Arc<Prepared>,
+    parameters: &[Value],
+    data: Option<Arc<CopyData>>,
+    given: &Given<'_>,
+    told: Told,
+    drawn: Vec<(String, i64)>,
+) -> Remembered {
+    let outside = |value: &Value| match value {
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    };
+    let bytes = size_of_val(parameters)
+        + parameters.iter().map(outside).sum::<usize>()
+        + data.as_ref().map_or(0, |data| data.0.len())
+        + drawn.len() * 64;
+    Remembered {
+        statement: statement.clone(),
+        parameters: parameters.into(),
+        data,
+        statement_started: given.statement_started,
+        seed: given.seed,
+        drawn,
+        told,
+        bytes,
+    }
+}

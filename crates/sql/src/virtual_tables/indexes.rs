@@ -1,0 +1,169 @@
+//! Tables of `pg_catalog` on indexes, and the indexes as all of the catalogue sees them: `pg_index`, `pg_indexes`, `pg_am`.
+
+use super::information_schema::relations;
+use super::{VirtualRows, VirtualTable, oid, text};
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::plan::select::table_oid;
+use crate::source::Source;
+use crate::types::SqlType::{self, Bool, Int2, Name, Oid, OneChar, Text};
+use sardonyx::schema::Value;
+pub(super) const TABLES: &[VirtualTable] = &[
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_index",
+        oid: 2610,
+        columns: &[
+            ("indexrelid", Oid),
+            ("indrelid", Oid),
+            ("indnatts", Int2),
+            ("indisunique", Bool),
+            ("indisprimary", Bool),
+            ("indisvalid", Bool),
+            ("indkey", SqlType::Int2Vector),
+            ("indnkeyatts", Int2),
+            ("indisclustered", Bool),
+            ("indisreplident", Bool),
+            ("indisexclusion", Bool),
+            ("indimmediate", Bool),
+            ("indisready", Bool),
+            ("indislive", Bool),
+            ("indnullsnotdistinct", Bool),
+            ("indclass", SqlType::OidVector),
+            ("indoption", SqlType::Int2Vector),
+            ("indpred", Text),
+            ("indexprs", Text),
+        ],
+        rows: indexes,
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_indexes",
+        oid: 12_000,
+        columns: &[
+            ("schemaname", Name),
+            ("tablename", Name),
+            ("indexname", Name),
+            ("tablespace", Name),
+            ("indexdef", Text),
+        ],
+        rows: index_definitions,
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_am",
+        oid: 2601,
+        columns: &[("oid", Oid), ("amname", Name), ("amtype", OneChar)],
+        rows: access_methods,
+    },
+];
+
+pub(super) const HEAP: u32 = 2;
+pub(super) const BTREE: u32 = 403;
+
+fn access_methods(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    Ok(vec![
+        vec![oid(HEAP), text("heap"), text("t")],
+        vec![oid(BTREE), text("btree"), text("i")],
+    ])
+}
+
+/// The number of a table's index: the primary key's first.
+pub(super) fn index_oid(table: u16, index: usize) -> u32 {
+    (1 << 24) + u32::from(table) * 64 + index as u32
+}
+
+/// An index as clients see it.
+pub(super) struct SeenIndex {
+    pub oid: u32,
+    pub name: String,
+    pub columns: Vec<(usize, bool)>,
+    pub unique: bool,
+    pub primary: bool,
+}
+
+pub(super) fn seen_indexes(relation: &crate::relation::Relation) -> Vec<SeenIndex> {
+    let primary = relation.primary_constraint();
+    let mut seen = Vec::new();
+    let columns = |key: &[sardonyx::schema::KeyPart]| {
+        key.iter()
+            .map(|part| (part.column, part.descending))
+            .collect()
+    };
+    if let (Some(name), false) = (&primary, relation.notes.hidden_key) {
+        seen.push(SeenIndex {
+            oid: index_oid(relation.number, 0),
+            name: name.clone(),
+            columns: columns(&relation.schema.primary.key),
+            unique: true,
+            primary: true,
+        });
+    }
+    for (at, index) in relation.schema.indexes.iter().enumerate() {
+        seen.push(SeenIndex {
+            oid: index_oid(relation.number, at + 1),
+            name: index.name.clone(),
+            columns: columns(&index.key),
+            unique: index.unique,
+            primary: relation.notes.primary_index.as_ref() == Some(&index.name),
+        });
+    }
+    seen
+}
+
+fn indexes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let mut rows = Vec::new();
+    for relation in relations(source)? {
+        for index in seen_indexes(&relation) {
+            let places = index.columns.iter().map(|(column, _)| {
+                let mut columns = relation.columns.iter();
+                let at = columns.position(|there| there.number == *column);
+                at.map_or(0, |at| at + 1).to_string()
+            });
+            let (yes, no) = (Value::Bool(true), Value::Bool(false));
+            let count = index.columns.len();
+            let vector = |words: &mut dyn Iterator<Item = &'static str>| {
+                Value::Text(words.collect::<Vec<_>>().join(" "))
+            };
+            let order = |(_, descending): &(usize, bool)| if *descending { "3" } else { "0" };
+            rows.push(vec![
+                oid(index.oid),
+                oid(table_oid(relation.number)),
+                Value::Int(index.columns.len() as i128),
+                Value::Bool(index.unique),
+                Value::Bool(index.primary),
+                Value::Bool(true),
+                Value::Text(places.collect::<Vec<_>>().join(" ")),
+                Value::Int(count as i128),
+                no.clone(),
+                no.clone(),
+                no.clone(),
+                yes.clone(),
+                yes.clone(),
+                yes,
+                no,
+                vector(&mut std::iter::repeat_n("0", count)),
+                vector(&mut index.columns.iter().map(order)),
+                Value::Null,
+                Value::Null,
+            ]);
+        }
+    }
+    Ok(rows)
+}
+
+fn index_definitions(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let mut rows = Vec::new();
+    for relation in relations(source)? {
+        for index in seen_indexes(&relation) {
+            rows.push(vec![
+                text("public"),
+                text(&relation.name),
+                text(&index.name),
+                Value::Null,
+                Value::Text(super::constraints::definition_of(&relation, &index)),
+            ]);
+        }
+    }
+    Ok(rows)
+}

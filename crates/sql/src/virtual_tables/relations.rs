@@ -1,0 +1,312 @@
+//! Tables of `pg_catalog` on tables and their columns: `pg_class`, `pg_attribute`, `pg_attrdef`, `pg_tables`.
+
+use super::indexes::{BTREE, HEAP, seen_indexes};
+use super::information_schema::{default_text, relations};
+use super::{INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text};
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::plan::select::table_oid;
+use crate::source::Source;
+use crate::types::SqlType::{self, Bool, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
+use sardonyx::schema::Value;
+pub(super) const TABLES: &[VirtualTable] = &[
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_class",
+        oid: 1259,
+        columns: &[
+            ("oid", Oid),
+            ("relname", Name),
+            ("relnamespace", Oid),
+            ("reltype", Oid),
+            ("relowner", Oid),
+            ("relam", Oid),
+            ("reltuples", SqlType::Float4),
+            ("relhasindex", Bool),
+            ("relkind", OneChar),
+            ("relnatts", Int2),
+            ("relchecks", Int2),
+            ("relhasrules", Bool),
+            ("relhastriggers", Bool),
+            ("relrowsecurity", Bool),
+            ("relforcerowsecurity", Bool),
+            ("relispartition", Bool),
+            ("relpersistence", OneChar),
+            ("relreplident", OneChar),
+            ("reloftype", Oid),
+            ("reltablespace", Oid),
+            ("reltoastrelid", Oid),
+            ("reloptions", TextArray),
+            ("relpartbound", Text),
+            ("relacl", TextArray),
+            ("relpages", Int4),
+        ],
+        rows: classes,
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_attribute",
+        oid: 1249,
+        columns: &[
+            ("attrelid", Oid),
+            ("attname", Name),
+            ("atttypid", Oid),
+            ("attlen", Int2),
+            ("attnum", Int2),
+            ("atttypmod", Int4),
+            ("attnotnull", Bool),
+            ("atthasdef", Bool),
+            ("attidentity", OneChar),
+            ("attgenerated", OneChar),
+            ("attisdropped", Bool),
+            ("attcollation", Oid),
+            ("attndims", Int4),
+            ("attinhcount", Int4),
+            ("attislocal", Bool),
+            ("attstorage", OneChar),
+            ("attstattarget", Int4),
+            ("attcompression", OneChar),
+            ("attacl", TextArray),
+            ("attoptions", TextArray),
+        ],
+        rows: attributes,
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_attrdef",
+        oid: 2604,
+        columns: &[
+            ("oid", Oid),
+            ("adrelid", Oid),
+            ("adnum", Int2),
+            ("adbin", Text),
+        ],
+        rows: defaults,
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_tables",
+        oid: 12_001,
+        columns: &[
+            ("schemaname", Name),
+            ("tablename", Name),
+            ("tableowner", Name),
+            ("tablespace", Name),
+            ("hasindexes", Bool),
+        ],
+        rows: tables,
+    },
+];
+
+struct Class<'a> {
+    oid: u32,
+    name: &'a str,
+    namespace: u32,
+    kind: &'a str,
+    rows: f64,
+    columns: usize,
+    checks: usize,
+    has_indexes: bool,
+    /// Whether it refers to others, or others to it: those are kept by triggers there.
+    refers: bool,
+}
+
+fn class(of: &Class<'_>) -> Vec<Value> {
+    let no = Value::Bool(false);
+    vec![
+        oid(of.oid),
+        text(of.name),
+        oid(of.namespace),
+        oid(0),
+        oid(OWNER),
+        oid(match of.kind {
+            "r" => HEAP,
+            "i" => BTREE,
+            _ => 0,
+        }),
+        Value::Float(of.rows),
+        Value::Bool(of.has_indexes),
+        text(of.kind),
+        Value::Int(of.columns as i128),
+        Value::Int(of.checks as i128),
+        no.clone(),
+        Value::Bool(of.refers),
+        no.clone(),
+        no.clone(),
+        no,
+        text("p"),
+        text("d"),
+        oid(0),
+        oid(0),
+        oid(0),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Int(1),
+    ]
+}
+
+fn classes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let mut rows = Vec::new();
+    let relations = relations(source)?;
+    let keys = relations.iter().flat_map(|relation| {
+        let keys = relation.schema.foreign_keys.iter();
+        keys.flat_map(|key| [relation.number, key.table])
+    });
+    let referring: Vec<u16> = keys.collect();
+    for relation in &relations {
+        let indexes = seen_indexes(relation);
+        rows.push(class(&Class {
+            oid: table_oid(relation.number),
+            name: &relation.name,
+            namespace: PUBLIC,
+            kind: "r",
+            rows: source.count(relation.number)? as f64,
+            columns: relation.columns.len(),
+            checks: relation.schema.checks.len(),
+            has_indexes: !indexes.is_empty(),
+            refers: referring.contains(&relation.number),
+        }));
+        for index in indexes {
+            rows.push(class(&Class {
+                oid: index.oid,
+                name: &index.name,
+                namespace: PUBLIC,
+                kind: "i",
+                rows: 0.0,
+                columns: index.columns.len(),
+                checks: 0,
+                has_indexes: false,
+                refers: false,
+            }));
+        }
+    }
+    for (name, number) in &super::constraints::sequence_names(source)? {
+        rows.push(class(&Class {
+            oid: *number,
+            name,
+            namespace: PUBLIC,
+            kind: "S",
+            rows: 1.0,
+            columns: 3,
+            checks: 0,
+            has_indexes: false,
+            refers: false,
+        }));
+    }
+    for table in super::all() {
+        let is_pg = table.schema == "pg_catalog";
+        rows.push(class(&Class {
+            oid: table.oid,
+            name: table.name,
+            namespace: if is_pg {
+                PG_CATALOG
+            } else {
+                INFORMATION_SCHEMA
+            },
+            kind: "v",
+            rows: 0.0,
+            columns: table.columns.len(),
+            checks: 0,
+            has_indexes: false,
+            refers: false,
+        }));
+    }
+    Ok(rows)
+}
+
+fn attributes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let mut rows = Vec::new();
+    for relation in relations(source)? {
+        for (at, column) in relation.columns.iter().enumerate() {
+            rows.push(vec![
+                oid(table_oid(relation.number)),
+                text(&column.name),
+                oid(column.spec.kind.oid()),
+                Value::Int(column.spec.kind.size().into()),
+                Value::Int(at as i128 + 1),
+                Value::Int(column.spec.modifier.into()),
+                Value::Bool(column.not_null),
+                Value::Bool(column.identity.is_none() && default_text(column).is_some()),
+                text(column.identity.map_or(String::new(), String::from).as_str()),
+                text(""),
+                Value::Bool(false),
+                oid(0),
+                Value::Int(0),
+                Value::Int(0),
+                Value::Bool(true),
+                text("p"),
+                Value::Int(-1),
+                text(""),
+                Value::Null,
+                Value::Null,
+            ]);
+        }
+        for index in seen_indexes(&relation) {
+            for (at, (column, _)) in index.columns.iter().enumerate() {
+                if let Some(column) = relation.numbered_column(*column) {
+                    rows.push(index_attribute(index.oid, at, column));
+                }
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// A column of an index, as one of a table's.
+fn index_attribute(index: u32, at: usize, column: &crate::relation::RelationColumn) -> Vec<Value> {
+    vec![
+        oid(index),
+        text(&column.name),
+        oid(column.spec.kind.oid()),
+        Value::Int(column.spec.kind.size().into()),
+        Value::Int(at as i128 + 1),
+        Value::Int(column.spec.modifier.into()),
+        Value::Bool(false),
+        Value::Bool(false),
+        text(""),
+        text(""),
+        Value::Bool(false),
+        oid(0),
+        Value::Int(0),
+        Value::Int(0),
+        Value::Bool(true),
+        text("p"),
+        Value::Int(-1),
+        text(""),
+        Value::Null,
+        Value::Null,
+    ]
+}
+
+fn defaults(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let mut rows = Vec::new();
+    for relation in relations(source)? {
+        for (at, column) in relation.columns.iter().enumerate() {
+            if let (Some(default), None) = (default_text(column), column.identity) {
+                let table = table_oid(relation.number);
+                rows.push(vec![
+                    oid(table * 1024 + at as u32),
+                    oid(table),
+                    Value::Int(at as i128 + 1),
+                    Value::Text(default),
+                ]);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn tables(source: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let relations = relations(source)?;
+    let rows = relations.iter().map(|relation| {
+        vec![
+            text("public"),
+            text(&relation.name),
+            text(&with.context.user),
+            Value::Null,
+            Value::Bool(!seen_indexes(relation).is_empty()),
+        ]
+    });
+    Ok(rows.collect())
+}

@@ -1,0 +1,196 @@
+//! Tables of `pg_catalog` on what is no table: `pg_namespace`, `pg_type`, `pg_database`, `pg_settings`, `pg_roles`.
+
+use super::{INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text};
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::source::Source;
+use crate::types::SqlType::{self, Bool, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
+use sardonyx::schema::Value;
+
+/// The function that reads arrays.
+const ARRAY_INPUT: u32 = 750;
+pub(super) const TABLES: &[VirtualTable] = &[
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_namespace",
+        oid: 2615,
+        columns: &[
+            ("oid", Oid),
+            ("nspname", Name),
+            ("nspowner", Oid),
+            ("nspacl", Text),
+        ],
+        rows: namespaces,
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_type",
+        oid: 1247,
+        columns: &[
+            ("oid", Oid),
+            ("typname", Name),
+            ("typnamespace", Oid),
+            ("typowner", Oid),
+            ("typlen", Int2),
+            ("typtype", OneChar),
+            ("typcategory", OneChar),
+            ("typrelid", Oid),
+            ("typelem", Oid),
+            ("typarray", Oid),
+            ("typbasetype", Oid),
+            ("typnotnull", Bool),
+            ("typtypmod", Int4),
+            ("typdelim", OneChar),
+            ("typcollation", Oid),
+            ("typdefault", Text),
+            ("typinput", Oid),
+        ],
+        rows: types,
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_database",
+        oid: 1262,
+        columns: &[
+            ("oid", Oid),
+            ("datname", Name),
+            ("datdba", Oid),
+            ("encoding", Int4),
+            ("datistemplate", Bool),
+            ("datallowconn", Bool),
+            ("datcollate", Name),
+            ("datctype", Name),
+            ("datlocprovider", OneChar),
+            ("daticulocale", Text),
+            ("datacl", TextArray),
+            ("dattablespace", Oid),
+        ],
+        rows: databases,
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_settings",
+        oid: 12_002,
+        columns: &[("name", Text), ("setting", Text)],
+        rows: settings,
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_roles",
+        oid: 12_003,
+        columns: &[
+            ("oid", Oid),
+            ("rolname", Name),
+            ("rolsuper", Bool),
+            ("rolcanlogin", Bool),
+            ("rolinherit", Bool),
+            ("rolcreaterole", Bool),
+            ("rolcreatedb", Bool),
+            ("rolreplication", Bool),
+            ("rolbypassrls", Bool),
+            ("rolconnlimit", Int4),
+            ("rolvaliduntil", SqlType::Timestamptz),
+        ],
+        rows: roles,
+    },
+];
+
+fn namespaces(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let all = [
+        (PG_CATALOG, "pg_catalog"),
+        (PUBLIC, "public"),
+        (INFORMATION_SCHEMA, "information_schema"),
+    ];
+    let rows = all.map(|(number, name)| vec![oid(number), text(name), oid(OWNER), Value::Null]);
+    Ok(rows.into())
+}
+
+fn types(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let rows = SqlType::all().map(|kind| {
+        let category = match kind {
+            SqlType::Bool => "B",
+            kind if kind.is_number() => "N",
+            SqlType::Unknown | SqlType::Void => "X",
+            kind if kind.is_text() => "S",
+            SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz => "D",
+            kind if kind.element().is_some() => "A",
+            _ => "U",
+        };
+        vec![
+            oid(kind.oid()),
+            text(kind.internal_name()),
+            oid(PG_CATALOG),
+            oid(OWNER),
+            Value::Int(kind.size().into()),
+            text("b"),
+            text(category),
+            oid(0),
+            oid(kind.element().map_or(0, SqlType::oid)),
+            oid(match kind.array().element() {
+                Some(element) if element == kind => kind.array().oid(),
+                _ => 0,
+            }),
+            oid(0),
+            Value::Bool(false),
+            Value::Int(-1),
+            text(","),
+            oid(0),
+            Value::Null,
+            // Clients ask thereby which types are arrays. No other function has a number.
+            oid(match kind {
+                SqlType::Int2Vector | SqlType::OidVector => 0,
+                kind => kind.element().map_or(0, |_| ARRAY_INPUT),
+            }),
+        ]
+    });
+    Ok(rows.collect())
+}
+
+/// The number that PostgreSQL has for a function, of those that clients name as `regproc`.
+pub(crate) fn function_number(name: &str) -> Option<u32> {
+    match name.strip_prefix("pg_catalog.").unwrap_or(name) {
+        "array_in" => Some(ARRAY_INPUT),
+        _ => None,
+    }
+}
+
+fn databases(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    Ok(vec![vec![
+        oid(5),
+        text("sardonyx"),
+        oid(OWNER),
+        Value::Int(6),
+        Value::Bool(false),
+        Value::Bool(true),
+        text("C"),
+        text("C"),
+        text("c"),
+        Value::Null,
+        Value::Null,
+        oid(0),
+    ]])
+}
+
+fn settings(_: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let settings = with.context.settings.borrow().all();
+    let rows = settings
+        .into_iter()
+        .map(|(name, value)| vec![Value::Text(name), Value::Text(value)]);
+    Ok(rows.collect())
+}
+
+fn roles(_: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    Ok(vec![vec![
+        oid(OWNER),
+        text(&with.context.user),
+        Value::Bool(true),
+        Value::Bool(true),
+        Value::Bool(true),
+        Value::Bool(false),
+        Value::Bool(false),
+        Value::Bool(false),
+        Value::Bool(false),
+        Value::Int(-1),
+        Value::Null,
+    ]])
+}
