@@ -82,6 +82,11 @@ class Sardonyx:
         self.server.end()
 
 
+def dsn(engine):
+    of = engine.environment
+    return f"host={of['PGHOST']} port={of['PGPORT']} user={of['PGUSER']} dbname={of['PGDATABASE']}"
+
+
 def pgbench(engine, arguments):
     command = ["pgbench", "-n", "--max-tries=1000", *map(str, arguments)]
     ran = subprocess.run(command, env=engine.environment, capture_output=True, text=True)

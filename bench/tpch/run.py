@@ -32,7 +32,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "clients"))
 
-from compare import PostgreSQL, Sardonyx, pgbench  # noqa: E402
+from compare import PostgreSQL, Sardonyx, dsn, pgbench  # noqa: E402
 
 TABLES = ["region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem"]
 CLIENTS = HERE.parent / "clients"
@@ -52,11 +52,6 @@ def made(scale, place):
     directory = place / "data"
     subprocess.run(["tpchgen-cli", "-s", str(scale), "-o", str(directory)], check=True, stdout=subprocess.DEVNULL)
     return directory
-
-
-def dsn(engine):
-    of = engine.environment
-    return f"host={of['PGHOST']} port={of['PGPORT']} user={of['PGUSER']} dbname={of['PGDATABASE']}"
 
 
 def load(engine, data):

@@ -84,6 +84,7 @@ impl Aggregate {
             (AggregateKind::Average, SqlType::Float4 | SqlType::Float8) => SqlType::Float8,
             (AggregateKind::Average, of) if of.is_number() => SqlType::Numeric,
             (AggregateKind::Sum, SqlType::Float4 | SqlType::Float8) => of,
+            (AggregateKind::Minimum | AggregateKind::Maximum, SqlType::Varchar) => SqlType::Text,
             (AggregateKind::Minimum | AggregateKind::Maximum, of) if of != SqlType::Void => of,
             (AggregateKind::BoolAnd | AggregateKind::BoolOr, SqlType::Bool) => of,
             (AggregateKind::Texts, of) if of.is_text() => SqlType::Text,

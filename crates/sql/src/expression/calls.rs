@@ -35,7 +35,11 @@ impl Compiler<'_> {
         otherwise: Option<&Tree>,
     ) -> Result<Typed, SqlError> {
         let mut arms = Vec::with_capacity(conditions.len());
-        let mut results = Vec::with_capacity(conditions.len() + 1);
+        // What stands behind ELSE decides first which type of text it is.
+        let mut results = vec![match otherwise {
+            Some(otherwise) => self.compile(otherwise)?,
+            None => Typed::new(Expr::Literal(Value::Null), SqlType::Unknown),
+        }];
         for when in conditions {
             let condition = match operand {
                 Some(operand) => {
@@ -47,12 +51,8 @@ impl Compiler<'_> {
             arms.push(condition);
             results.push(self.compile(&when.result)?);
         }
-        results.push(match otherwise {
-            Some(otherwise) => self.compile(otherwise)?,
-            None => Typed::new(Expr::Literal(Value::Null), SqlType::Unknown),
-        });
         let (mut results, spec) = self.unified(results, "CASE")?;
-        let otherwise = results.pop().unwrap_or(Expr::Literal(Value::Null));
+        let otherwise = results.remove(0);
         let arms = arms.into_iter().zip(results).collect();
         Ok(Typed {
             expr: Expr::Case(Box::new(Case { arms, otherwise })),
@@ -74,12 +74,11 @@ impl Compiler<'_> {
             let (now, other) = (spec.kind, part.kind());
             if now == SqlType::Unknown {
                 spec = part.spec;
-            } else if can_cast(now, other, Coercion::Implicit) && now != other {
-                // The wider one; of texts, text.
-                spec = match now.is_text() && other.is_text() {
-                    true => TypeSpec::plain(SqlType::Text),
-                    false => part.spec,
-                };
+            } else if can_cast(now, other, Coercion::Implicit)
+                && !can_cast(other, now, Coercion::Implicit)
+            {
+                // The wider one. Texts are all as wide: the first one's.
+                spec = part.spec;
             } else if !can_cast(other, now, Coercion::Implicit) {
                 return Err(SqlError::new(
                     code::DATATYPE_MISMATCH,
@@ -168,13 +167,18 @@ impl Compiler<'_> {
                 let kept = self.as_decided(left.clone())?;
                 let sides = self.comparable(left, right, "=")?;
                 let equal = Expr::Compare(Comparison::Equal, Box::new(sides));
+                let spec = match kept.kind() {
+                    // What `=` compares.
+                    SqlType::Varchar => TypeSpec::plain(SqlType::Text),
+                    _ => kept.spec,
+                };
                 let case = Case {
                     arms: vec![(equal, Expr::Literal(Value::Null))],
                     otherwise: kept.expr,
                 };
                 Ok(Typed {
                     expr: Expr::Case(Box::new(case)),
-                    spec: kept.spec,
+                    spec,
                 })
             }
             "greatest" | "least" => {

@@ -13,7 +13,8 @@ pub(super) fn numbers(function: Function, values: &[Datum<'_>]) -> Result<Value,
     if let ValueRef::Float(value) = value {
         return Ok(Value::Float(match function {
             Function::Abs => value.abs(),
-            Function::Sign if value == 0.0 => 0.0,
+            // PostgreSQL's sign of NaN is 0, too.
+            Function::Sign if value == 0.0 || value.is_nan() => 0.0,
             Function::Sign => value.signum(),
             Function::Ceil => value.ceil(),
             Function::Floor => value.floor(),

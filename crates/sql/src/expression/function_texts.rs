@@ -6,12 +6,16 @@ use super::functions::Function;
 use crate::error::{SqlError, code};
 use crate::text::text_of;
 use crate::types::SqlType;
-use sardonyx::schema::{VALUE_BYTES_MAX, Value};
+use sardonyx::schema::{VALUE_BYTES_MAX, Value, ValueRef};
 
 pub(super) fn texts<'v>(values: &'v [Datum<'_>]) -> impl Iterator<Item = String> + 'v {
     values
         .iter()
-        .filter_map(|value| text_of(SqlType::Text, value.as_ref()))
+        .map(Datum::as_ref)
+        .filter_map(|value| match value {
+            ValueRef::Bool(_) => text_of(SqlType::Bool, value),
+            _ => text_of(SqlType::Text, value),
+        })
 }
 
 pub(super) fn check_length(bytes: usize) -> Result<(), SqlError> {

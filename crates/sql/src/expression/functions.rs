@@ -251,11 +251,16 @@ pub(super) fn resolve(
             return Ok(Typed { expr, spec });
         }
         ("extract" | "date_part", 2) => {
-            let result = if name == "extract" { Numeric } else { Float8 };
+            if name == "date_part" {
+                let part = resolve(compiler, "extract", arguments)?;
+                let spec = TypeSpec::plain(Float8);
+                let expr = compiler.coerce(part, spec, Coercion::Explicit)?;
+                return Ok(Typed { expr, spec });
+            }
             match kinds[1] {
-                Date => (F::DatePart, &[Text, Date], result),
-                SqlType::Time => (F::DatePart, &[Text, SqlType::Time], result),
-                _ => (F::DatePart, &[Text, Timestamp], result),
+                Date => (F::DatePart, &[Text, Date], Numeric),
+                SqlType::Time => (F::DatePart, &[Text, SqlType::Time], Numeric),
+                _ => (F::DatePart, &[Text, Timestamp], Numeric),
             }
         }
         ("date_trunc", 2) => match kinds[1] {
@@ -438,18 +443,18 @@ pub(super) fn unknown(name: &str, kinds: &[SqlType]) -> SqlError {
     .hint("No function matches the given name and argument types. You might need to add explicit type casts.")
 }
 
-pub(super) fn all_text(
+/// A function of texts, as clients are sent them: a boolean is `t` or `f`, whose cast to a text is `true` or `false`.
+fn all_text(
     compiler: &mut Compiler<'_>,
     function: Function,
     arguments: Vec<Typed>,
 ) -> Result<Typed, SqlError> {
     let mut parts = Vec::with_capacity(arguments.len());
     for argument in arguments {
-        parts.push(compiler.coerce(
-            argument,
-            TypeSpec::plain(SqlType::Text),
-            Coercion::Explicit,
-        )?);
+        parts.push(match argument.kind() {
+            SqlType::Bool => argument.expr,
+            _ => compiler.coerce(argument, TypeSpec::plain(SqlType::Text), Coercion::Explicit)?,
+        });
     }
     Ok(Typed::new(Expr::Call(function, parts), SqlType::Text))
 }

@@ -127,6 +127,19 @@ impl Comparison {
         }
     }
 
+    /// The same without equality, and with it.
+    pub fn strict_and_wide(self) -> (Comparison, Comparison) {
+        match self {
+            Comparison::Less | Comparison::LessOrEqual => {
+                (Comparison::Less, Comparison::LessOrEqual)
+            }
+            Comparison::Greater | Comparison::GreaterOrEqual => {
+                (Comparison::Greater, Comparison::GreaterOrEqual)
+            }
+            same => (same, same),
+        }
+    }
+
     pub fn symbol(self) -> &'static str {
         match self {
             Comparison::Equal => "=",

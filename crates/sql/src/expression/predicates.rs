@@ -184,15 +184,32 @@ impl Compiler<'_> {
         comparison: Comparison,
         right: &[Tree],
     ) -> Result<Typed, SqlError> {
-        if left.len() != right.len() || comparison != Comparison::Equal {
-            return Err(SqlError::unsupported(
-                "rows are compared by = only, with as many columns on both sides",
-            ));
+        if left.len() != right.len() {
+            return Err(SqlError::syntax("unequal number of entries in row expressions"));
         }
-        let mut parts = Vec::with_capacity(left.len());
-        for (left, right) in left.iter().zip(right) {
-            parts.push(self.compare_trees(left, comparison, right)?.expr);
+        if let Comparison::Equal | Comparison::Unequal = comparison {
+            let mut parts = Vec::with_capacity(left.len());
+            for (left, right) in left.iter().zip(right) {
+                parts.push(self.compare_trees(left, comparison, right)?.expr);
+            }
+            let expr = match comparison {
+                Comparison::Equal => Expr::And(parts),
+                _ => Expr::Or(parts),
+            };
+            return Ok(boolean(expr, false));
         }
+        let ([first, others @ ..], [to_first, to_others @ ..]) = (left, right) else {
+            return Err(SqlError::syntax("cannot compare rows of zero length"));
+        };
+        if others.is_empty() {
+            return self.compare_trees(first, comparison, to_first);
+        }
+        // (a, b) < (x, y) is a <= x AND (a < x OR b < y): the first condition finds rows by an index.
+        let (strict, wide) = comparison.strict_and_wide();
+        let wide = self.compare_trees(first, wide, to_first)?.expr;
+        let strict = self.compare_trees(first, strict, to_first)?.expr;
+        let others = self.compare_tuples(others, comparison, to_others)?.expr;
+        let parts = vec![wide, Expr::Or(vec![strict, others])];
         Ok(boolean(Expr::And(parts), false))
     }
 

@@ -147,57 +147,70 @@ pub(crate) fn name_of_function(tree: &Tree) -> Option<String> {
 
 /// The name that a column has which is given none.
 fn name_of_tree(tree: &Tree) -> String {
+    found_name(tree).map_or("?column?".into(), |(name, _)| name)
+}
+
+/// The name that an expression gives its column, and whether casts and `CASE` around it keep that: those of columns and
+/// functions they do, but not those of casts.
+///
+/// Source: PostgreSQL 15, what clients see of `FigureColname`.
+fn found_name(tree: &Tree) -> Option<(String, bool)> {
+    let kept = |name: &str| Some((name.to_string(), true));
+    let around = |inner: Option<&Tree>, own: String| match inner.and_then(found_name) {
+        Some((name, true)) => Some((name, true)),
+        _ => Some((own, false)),
+    };
+    let type_name = |of| {
+        let spec = TypeSpec::of_data_type(of).ok()?;
+        Some(spec.kind.internal_name().to_string())
+    };
     match tree {
-        Tree::Identifier(name) => name_of(name),
-        Tree::CompoundIdentifier(names) => names.last().map(name_of).unwrap_or_default(),
-        Tree::Function(function) => parts_of(&function.name)
-            .ok()
-            .and_then(|mut parts| parts.pop())
-            .unwrap_or_default(),
+        Tree::Identifier(name) => kept(&name_of(name)),
+        Tree::CompoundIdentifier(names) => kept(&names.last().map(name_of)?),
+        Tree::Function(function) => kept(&parts_of(&function.name).ok()?.pop()?),
         Tree::Cast {
             expr, data_type, ..
-        } => match name_of_tree(expr) {
-            name if name == "?column?" => TypeSpec::of_data_type(data_type)
-                .map_or(name, |spec| spec.kind.internal_name().to_string()),
-            name => name,
-        },
-        Tree::TypedString(typed) => TypeSpec::of_data_type(&typed.data_type).map_or_else(
-            |_| "?column?".into(),
-            |spec| spec.kind.internal_name().into(),
-        ),
-        Tree::Nested(inner) => name_of_tree(inner),
-        Tree::Case { else_result, .. } => match else_result.as_deref().map(name_of_tree) {
-            Some(name) if name != "?column?" => name,
-            _ => "case".into(),
-        },
-        Tree::Extract { .. } => "extract".into(),
-        Tree::Substring { .. } => "substring".into(),
-        Tree::Trim { .. } => "btrim".into(),
-        Tree::Position { .. } => "position".into(),
-        Tree::Ceil { .. } => "ceil".into(),
-        Tree::Floor { .. } => "floor".into(),
-        Tree::Collate { expr, .. } => name_of_tree(expr),
-        Tree::Exists { .. } => "exists".into(),
+        } => around(Some(expr), type_name(data_type)?),
+        Tree::TypedString(typed) => around(None, type_name(&typed.data_type)?),
+        Tree::Interval(_) => around(None, "interval".into()),
+        Tree::Case { else_result, .. } => around(else_result.as_deref(), "case".into()),
+        Tree::Nested(inner) => found_name(inner),
+        Tree::Collate { expr, .. } => found_name(expr),
+        Tree::Extract { .. } => kept("extract"),
+        Tree::Substring {
+            shorthand: true, ..
+        } => kept("substr"),
+        Tree::Substring { .. } => kept("substring"),
+        Tree::Trim { trim_where, .. } => kept(match trim_where {
+            Some(ast::TrimWhereField::Leading) => "ltrim",
+            Some(ast::TrimWhereField::Trailing) => "rtrim",
+            _ => "btrim",
+        }),
+        Tree::Position { .. } => kept("position"),
+        Tree::Ceil { .. } => kept("ceil"),
+        Tree::Floor { .. } => kept("floor"),
+        Tree::Array(_) => kept("array"),
+        Tree::Tuple(_) => kept("row"),
+        Tree::Exists { negated: false, .. } => kept("exists"),
         Tree::Subquery(query) => name_of_query(query),
-        Tree::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => "bool".into(),
-        _ => "?column?".into(),
+        _ => None,
     }
 }
 
-/// The name of the only column of a query.
-fn name_of_query(query: &ast::Query) -> String {
+/// The name of the only column of a query, as [`found_name`] of it.
+fn name_of_query(query: &ast::Query) -> Option<(String, bool)> {
     let mut body = &*query.body;
     while let ast::SetExpr::SetOperation { left, .. } = body {
         body = left;
     }
     match body {
-        ast::SetExpr::Select(select) => match select.projection.first() {
-            Some(SelectItem::UnnamedExpr(tree)) => name_of_tree(tree),
-            Some(SelectItem::ExprWithAlias { alias, .. }) => name_of(alias),
-            _ => "?column?".into(),
+        ast::SetExpr::Select(select) => match select.projection.first()? {
+            SelectItem::UnnamedExpr(tree) => found_name(tree),
+            SelectItem::ExprWithAlias { alias, .. } => Some((name_of(alias), true)),
+            _ => None,
         },
-        ast::SetExpr::Values(_) => "column1".into(),
-        _ => "?column?".into(),
+        ast::SetExpr::Values(_) => Some(("column1".into(), true)),
+        _ => None,
     }
 }
 

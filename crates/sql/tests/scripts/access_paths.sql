@@ -119,3 +119,26 @@ query
 select min(v), max(v), count(*) from a where v > 20
 ----
 30|50|3
+
+# The next page of what an index of two columns orders begins where the last one ended.
+
+statement ok
+create table pages(a int, b int, primary key (a, b))
+
+statement ok
+insert into pages select i / 10, i % 10 from generate_series(0, 99) g(i)
+
+query
+select a, b from pages where (a, b) > (3, 7) order by a, b limit 3
+----
+3|8
+3|9
+4|0
+
+query
+explain select a, b from pages where (a, b) > (3, 7) order by a, b limit 3
+----
+Limit
+  ->  Index Scan using pages_pkey on pages
+        Index Cond: of 1 column
+        Filter

@@ -144,3 +144,33 @@ query
 select to_regtype('integer'), to_regtype('int8'), to_regtype('hstore')
 ----
 23|20|NULL
+
+# Rows are compared from the left; what is null decides only where what stands before is equal.
+
+query
+select (1, 'b') < (1, 'c'), (2, 'a') < (1, 'c'), (1, null) < (2, 'a'), (1, null) < (1, 'a'), (null, 1) >= (1, 1), (1, 2) <> (1, null), (1, 2) <> (2, null), (1, 2, 3) >= (1, 2, 3)
+----
+t|f|t|NULL|NULL|NULL|t|t
+
+statement error 42601
+select (1, 2) < (1, 2, 3)
+
+query
+select concat('a', true, false), concat_ws('-', true, 'a', false), 'a' || true
+----
+atf|t-a-f|atrue
+
+query
+select quote_ident('true'), quote_ident('plain'), quote_ident('select'), quote_ident('a b')
+----
+"true"|plain|"select"|"a b"
+
+query
+select sign('NaN'::float8), sign(0.0::float8), date_part('month', timestamp '2024-02-29') / 4
+----
+0|0|0.5
+
+query
+select q."case", q.text, q."?column?", q.substr, q.ltrim from (select case when true then date '2024-01-02' else date '2024-01-01' end, ('2024-01-01'::date)::text, true, substr('abc', 2), trim(leading from ' x')) q
+----
+2024-01-02|2024-01-01|t|bc|x
