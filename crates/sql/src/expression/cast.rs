@@ -197,9 +197,6 @@ fn to_text(
         ValueRef::Bool(value) => if value { "true" } else { "false" }.to_string(),
         other => text_of(from, other).unwrap_or_default(),
     };
-    if to.kind == SqlType::Char {
-        text.truncate(text.trim_end_matches(' ').len());
-    }
     if let Some(length) = to.length()
         && let Some((end, _)) = text.char_indices().nth(length)
     {
@@ -211,6 +208,9 @@ fn to_text(
             ));
         }
         text.truncate(end);
+    }
+    if to.kind == SqlType::Char {
+        text.truncate(text.trim_end_matches(' ').len());
     }
     if to.kind == SqlType::OneChar {
         let end = text.char_indices().nth(1).map_or(text.len(), |(at, _)| at);

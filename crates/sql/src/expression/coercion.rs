@@ -68,6 +68,11 @@ impl Compiler<'_> {
                         return Ok(Expr::Call(super::Function::ToRegclass, vec![text]));
                     }
                     let value = decode_text(to.kind, &text)?;
+                    if matches!(value, Value::Float(value) if value.is_nan()) {
+                        // Equal expressions are to be found equal, and NaN is not equal to itself.
+                        let text = Box::new(Expr::Literal(Value::Text(text)));
+                        return Ok(Expr::Cast(text, SqlType::Text, to, true));
+                    }
                     return Ok(shaped(Expr::Literal(value), to.kind, to, how));
                 }
                 expr => return Ok(expr),

@@ -166,6 +166,11 @@ select quote_ident('true'), quote_ident('plain'), quote_ident('select'), quote_i
 "true"|plain|"select"|"a b"
 
 query
+select ' x'::char(1) || '.', 'x  '::char(2) || '.'
+----
+.|x.
+
+query
 select sign('NaN'::float8), sign(0.0::float8), date_part('month', timestamp '2024-02-29') / 4
 ----
 0|0|0.5

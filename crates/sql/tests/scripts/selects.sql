@@ -132,3 +132,13 @@ select attname from pg_catalog.pg_attribute where attrelid = 'sales'::regclass a
 ----
 id
 region
+
+query
+select distinct amount > 1, 'NaN'::float8 * 2 from sales where amount is not null order by 1, 'NaN'::float8 * 2 limit 1
+----
+f|NaN
+
+query
+select 'NaN'::float8 + 1, count(*) > 0 from sales group by 'NaN'::float8 + 1
+----
+NaN|t
