@@ -59,6 +59,7 @@ GRAPHS = [
     ("Memory", "bytes", [(gauge("sardonyx_memory_bytes"), "{{used_for}}")]),
     ("Largest tables", "bytes", [(f"topk(10, {gauge('sardonyx_table_bytes')})", "{{table}}")]),
     ("Rows", "short", [(f"topk(10, {gauge('sardonyx_table_rows')})", "{{table}}")]),
+    ("Hottest tables", "ops", [(f"topk(10, {rate('sardonyx_table_changes_total')})", "{{table}}")]),
 ]
 
 

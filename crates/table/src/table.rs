@@ -63,6 +63,8 @@ pub(crate) struct TableState {
     pub name: Arc<str>,
     /// The conditions of the schema that is named beside them, once they were needed.
     pub checks: Option<(Arc<Schema>, Arc<[Condition]>)>,
+    /// Rows inserted, changed and deleted since the opening. Not undone with a transaction: it tells what is worked on.
+    pub changes: u64,
 }
 
 /// What a table's schema was, and what followed from it.
@@ -152,6 +154,7 @@ impl TableState {
             schema_is_stored: false,
             name: Arc::from(definition.name.as_str()),
             checks: None,
+            changes: 0,
         }))
     }
 

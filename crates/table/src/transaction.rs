@@ -218,6 +218,7 @@ impl<'a> Transaction<'a> {
         if after[R::KEY_OFFSET..][..size_of::<R::Key>()] != *row.key.as_bytes() {
             return Err(key_changed(R::NAME));
         }
+        self.count_change(row.table);
         if self.has_ordered(row.table) {
             let row_of_shape;
             let after = match self.state(row.table).has_one_shape() {
@@ -316,6 +317,7 @@ impl<'a> Transaction<'a> {
             }
         }
         let (_, indexes, state) = self.parts_and_indexes(number);
+        state.changes += 1;
         if freed {
             state.free.pop();
         } else {
@@ -378,6 +380,7 @@ impl<'a> Transaction<'a> {
         self.check_room(OVERHEAD_BYTES)?;
         self.set_occupied(number, address, false);
         let (bytes, indexes, state) = self.parts_and_indexes(number);
+        state.changes += 1;
         remove_from_index(state, indexes, bytes, address);
         let freed = state.is_of_newest_shape(page_bytes(bytes, address.page()));
         if freed {
@@ -504,6 +507,11 @@ impl<'a> Transaction<'a> {
         self.space.tables[usize::from(table)]
             .as_ref()
             .expect("the handle was checked")
+    }
+
+    pub(crate) fn count_change(&mut self, table: u16) {
+        let state = self.space.tables[usize::from(table)].as_mut();
+        state.expect("the handle was checked").changes += 1;
     }
 
     pub(crate) fn parts(&mut self, table: u16) -> (&[u8], &mut TableState) {

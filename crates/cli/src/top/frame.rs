@@ -5,7 +5,8 @@
 
 use sardonyx_results::table::Table;
 use sardonyx_results::units;
-use sardonyx_server::state::{ClientRates, Rates, State};
+use sardonyx_server::state::{ClientRates, Rates, State, Table as TableState};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// Cells of a bar.
@@ -22,7 +23,7 @@ pub fn draw(state: &State, rates: &Rates) -> String {
     let _ = checkpoint(state, &mut text);
     let _ = write!(text, "\n{}", clients(state, rates));
     if !state.tables.is_empty() {
-        let _ = write!(text, "\n{}", tables(state));
+        let _ = write!(text, "\n{}", tables(state, rates));
     }
     let slow = state.slow_statements.as_deref().unwrap_or_default();
     if !slow.is_empty() {
@@ -196,16 +197,27 @@ fn clients(state: &State, rates: &Rates) -> Table {
     table
 }
 
-fn tables(state: &State) -> Table {
-    let mut table = Table::new(["table", "#rows", "#size"]);
-    for one in state.tables.iter().take(LISTED) {
+/// Those that are changed most, then those that are largest.
+fn tables(state: &State, rates: &Rates) -> Table {
+    let mut table = Table::new(["table", "#changes/s", "#rows", "#size"]);
+    let changed = rates.table_changes.iter();
+    let changes: HashMap<&str, f64> = changed.map(|(name, rate)| (name.as_str(), *rate)).collect();
+    let rate = |one: &TableState| changes.get(one.name.as_str()).copied().unwrap_or_default();
+    let mut hottest: Vec<&TableState> = state.tables.iter().collect();
+    hottest.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+    for one in hottest.iter().take(LISTED) {
+        let changes = match rate(one) {
+            0.0 => String::new(),
+            rate => units::count(rate.round() as u64),
+        };
         let (rows, bytes) = (units::count(one.rows), units::bytes(one.bytes));
-        table.row([plain(&one.name), rows, bytes]);
+        table.row([plain(&one.name), changes, rows, bytes]);
     }
     let left = state.tables_total.saturating_sub(LISTED as u64);
     if left > 0 {
         table.row([
-            format!("and {left} smaller ones"),
+            format!("and {left} others"),
+            String::new(),
             String::new(),
             String::new(),
         ]);
@@ -216,10 +228,9 @@ fn tables(state: &State) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sardonyx_server::state::{Statement, Table as TableState};
+    use sardonyx_server::state::Statement;
 
     fn states() -> (State, Rates) {
-        let before = State::default();
         let mut after = State {
             version: "1.0".into(),
             uptime_seconds: 3725.0,
@@ -232,7 +243,26 @@ mod tests {
             name: "a\u{1b}[2Jb\nc".into(),
             rows: 1234,
             bytes: 1 << 20,
+            changes: 40_000,
         });
+        // Smaller, and changed: the other one was there before with as many changes.
+        let unchanged = after.tables.first().cloned();
+        after.tables.push(TableState {
+            name: "hot".into(),
+            rows: 7,
+            bytes: 1 << 14,
+            changes: 3725 * 2,
+        });
+        let before = State {
+            tables: unchanged
+                .into_iter()
+                .chain([TableState {
+                    name: "hot".into(),
+                    ..TableState::default()
+                }])
+                .collect(),
+            ..State::default()
+        };
         after.tables_total = 10;
         after.slow_statements = Some(vec![Statement {
             text: "select\n\t1 \u{7}".into(),
@@ -253,8 +283,9 @@ mod tests {
             "execution  [##########..........]   50%  2,000/s transactions",
             "groups of 100.0",
             "a?[2Jb c",
+            "hot              2     7   16.0 KiB",
             "1,234  1.0 MiB",
-            "and 2 smaller ones",
+            "and 2 others",
             "select 1 ?",
         ] {
             assert!(text.contains(wanted), "{wanted}:\n{text}");

@@ -197,6 +197,14 @@ fn tables(state: &State, out: &mut Exposition) {
     for table in &state.tables {
         out.sample(&[("table", table.name.as_str())], table.bytes);
     }
+    out.family(
+        Kind::Counter,
+        "sardonyx_table_changes",
+        "Rows of a table inserted, changed and deleted, also by transactions that were undone; of the largest tables, and of those changed most.",
+    );
+    for table in &state.tables {
+        out.sample(&[("table", table.name.as_str())], table.changes);
+    }
 }
 
 fn clients(state: &State, out: &mut Exposition) {
@@ -275,6 +283,7 @@ mod tests {
             name: "x\"\n".into(),
             rows: 3,
             bytes: 4096,
+            changes: 12,
         });
         state.clients.push(crate::state::Clients {
             protocol: "postgres".into(),
@@ -319,6 +328,10 @@ mod tests {
     #[test]
     fn every_series_is_told_once_and_what_tables_are_called_breaks_nothing() {
         let written = write(&full(), Format::OpenMetrics);
+        assert!(
+            written.contains("sardonyx_table_changes_total{table=\"x\\\"\\n\"} 12\n"),
+            "{written}"
+        );
         assert!(
             written.contains("sardonyx_table_rows{table=\"x\\\"\\n\"} 3\n"),
             "{written}"

@@ -9,7 +9,7 @@ mod rates;
 mod reading;
 
 pub use rates::{ClientRates, Rates, StageLoads};
-pub use reading::{TABLES_MAX, readiness};
+pub use reading::readiness;
 
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ pub struct State {
     pub memory: Memory,
     /// How the database was opened.
     pub recovery: Recovery,
-    /// The largest tables, by name.
+    /// The largest tables, and those that were changed most: from the largest on.
     pub tables: Vec<Table>,
     /// How many tables there are, with those that are left out here.
     pub tables_total: u64,
@@ -176,6 +176,8 @@ pub struct Table {
     pub rows: u64,
     /// Bytes of the pages that it uses.
     pub bytes: u64,
+    /// Rows inserted, changed and deleted since the database was opened, also by transactions that were undone.
+    pub changes: u64,
 }
 
 /// The clients of a protocol.

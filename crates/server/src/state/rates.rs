@@ -4,6 +4,7 @@
 
 use super::{Histogram, Log, Stages, State};
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// What a server did between two states, per second where nothing else is said.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
@@ -28,6 +29,8 @@ pub struct Rates {
     pub clients: Vec<ClientRates>,
     /// Errors that clients were told.
     pub errors: f64,
+    /// The tables that were changed, with how many rows of each: from the one that was changed most on.
+    pub table_changes: Vec<(String, f64)>,
 }
 
 /// The share of the time that each stage was busy: 1 is all of one thread's.
@@ -77,6 +80,19 @@ impl Rates {
                 seconds: flights.quantiles(),
             }
         });
+        let earlier: HashMap<&str, u64> = before
+            .tables
+            .iter()
+            .map(|table| (table.name.as_str(), table.changes))
+            .collect();
+        let changes = after.tables.iter().filter_map(|table| {
+            let changes = table
+                .changes
+                .saturating_sub(*earlier.get(table.name.as_str())?);
+            (changes > 0).then(|| (table.name.clone(), changes as f64 / seconds))
+        });
+        let mut table_changes: Vec<(String, f64)> = changes.collect();
+        table_changes.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let errors = |state: &State| state.errors.iter().map(|errors| errors.count).sum();
         let write = |log: &Log| log.write.clone();
         Some(Rates {
@@ -96,6 +112,7 @@ impl Rates {
             },
             clients: clients.collect(),
             errors: more(errors) / seconds,
+            table_changes,
         })
     }
 }

@@ -14,8 +14,9 @@ use sardonyx_storage::engine_view::EngineView;
 use sardonyx_storage::log::statistics::{LogStatistics, WRITE_MICROSECONDS};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The most tables in a state: those that use the most pages.
-pub const TABLES_MAX: usize = 100;
+/// So many tables are in a state, those that use the most pages; and so many of the others, those that were changed most.
+const LARGEST: usize = 100;
+const MOST_CHANGED: usize = 20;
 
 /// Names that begin so are the engine's own, and the SQL layer's.
 const OWN_NAMES: [&str; 2] = ["sardonyx.", "sql."];
@@ -170,24 +171,35 @@ fn sizes(tables: &Tables) -> (Vec<Table>, u64, Memory) {
         let users = definitions.filter(|(_, one)| !is_own(&one.name));
         let found = users.filter_map(|(number, definition)| {
             let rows = view.rows_of(u16::try_from(number).ok()?).ok()?;
-            Some((&definition.name, rows.count(), rows.bytes()))
+            Some(Table {
+                name: definition.name.clone(),
+                rows: rows.count(),
+                bytes: rows.bytes(),
+                changes: rows.changes(),
+            })
         });
-        let mut found: Vec<_> = found.collect();
+        let mut found: Vec<Table> = found.collect();
         let total = found.len() as u64;
-        found.sort_by(|a, b| (b.2, b.1, a.0).cmp(&(a.2, a.1, b.0)));
-        let largest = found.into_iter().take(TABLES_MAX);
-        let largest = largest.map(|(name, rows, bytes)| Table {
-            name: name.clone(),
-            rows,
-            bytes,
-        });
+        let larger =
+            |a: &Table, b: &Table| (b.bytes, b.rows, &a.name).cmp(&(a.bytes, a.rows, &b.name));
+        found.sort_by(larger);
+        let others = found.split_off(found.len().min(LARGEST));
+        found.extend(most_changed(others, MOST_CHANGED));
         let memory = Memory {
             pages: view.bytes(),
             indexes: view.index_bytes() as u64,
         };
-        (largest.collect(), total, memory)
+        (found, total, memory)
     });
     read.unwrap_or_default()
+}
+
+/// Of the tables that were changed, those that were changed most.
+fn most_changed(mut tables: Vec<Table>, most: usize) -> Vec<Table> {
+    tables.retain(|table| table.changes > 0);
+    tables.sort_by(|a, b| (b.changes, &a.name).cmp(&(a.changes, &b.name)));
+    tables.truncate(most);
+    tables
 }
 
 fn clients(protocol: Protocol, counts: ProtocolCounts) -> Clients {

@@ -185,7 +185,9 @@ impl Compiler<'_> {
         right: &[Tree],
     ) -> Result<Typed, SqlError> {
         if left.len() != right.len() {
-            return Err(SqlError::syntax("unequal number of entries in row expressions"));
+            return Err(SqlError::syntax(
+                "unequal number of entries in row expressions",
+            ));
         }
         if let Comparison::Equal | Comparison::Unequal = comparison {
             let mut parts = Vec::with_capacity(left.len());

@@ -86,6 +86,11 @@ impl<'a> RowsView<'a> {
         self.state.len()
     }
 
+    /// Rows inserted, changed and deleted since the database was opened, also by transactions that were undone.
+    pub fn changes(&self) -> u64 {
+        self.state.changes
+    }
+
     /// Bytes of the pages that the table uses, for rows and for the values outside of them.
     pub fn bytes(&self) -> u64 {
         let pages = self.state.used_runs().map(|run| run.end - run.start);

@@ -130,6 +130,7 @@ impl Transaction<'_> {
             false => self.indexes_of_columns(number, |column| row.get(column).is_some()),
         };
         self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
+        self.count_change(number);
         let savepoint = self.savepoint();
         let changed = self.unindex_row(number, at, indexes).and_then(|()| {
             if moves {
