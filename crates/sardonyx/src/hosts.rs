@@ -47,7 +47,8 @@
 //! Reads ask nobody: a host that was just superseded can for a moment show what was before. Who must not show that asks
 //! [`Term::has_lease`] after it has read.
 //!
-//! A host that comes back follows; what nobody was told of and the store has not is cut off.
+//! A host that comes back follows. What it has that the store has not goes there in its next term; it is cut off if
+//! another host went on without it, and until either it does not follow.
 
 use crate::{Error, Options};
 use sardonyx_base::random::system_random;

@@ -123,6 +123,32 @@ fn serve(path: &Path, host: u64, term: Term, witness: &Witness, stop: &StopHost)
 }
 
 #[test]
+fn a_host_brings_the_database_that_its_directory_had_before_there_was_a_store() {
+    let machine = tempfile::tempdir().unwrap();
+    let (store, witness) = (store(), Witness::default());
+    let path = machine.path().join("bank.sdx");
+    let without = Options::new().memory_bytes_max(64 << 20);
+    let bank = without.open_tables(&path).unwrap();
+    let numbers = bank.table::<Number>().unwrap();
+    for number in 0..100 {
+        let row = Number { number, host: 7 };
+        bank.run(|tx| tx.insert(numbers, &row).map(drop)).unwrap();
+        witness.acknowledged(number, 7);
+    }
+    bank.close().unwrap();
+    for directory in ["bank.sdx", "another.sdx"] {
+        let path = machine.path().join(directory);
+        let stop = StopHost::default();
+        let mut host = Host::new(&path, options(&store), host_options(&directory[..4])).unwrap();
+        let term = host.next_term(&stop).unwrap().unwrap();
+        let bank = term.options().open_tables(&path).unwrap();
+        witness.check(&bank);
+        bank.close().unwrap();
+        term.release();
+    }
+}
+
+#[test]
 fn hosts_take_over_from_each_other_and_have_everything_that_was_acknowledged() {
     let machine = tempfile::tempdir().unwrap();
     let (store, witness) = (store(), Witness::default());

@@ -331,8 +331,22 @@ pub(super) fn manifest_from_store(
 ) -> Result<Manifest, OpenError> {
     match newest_base(remote, stored.identity, |_| true)? {
         Some(base) => get_base(home, options, remote, &base, |_| ()),
-        None => create_database(home, stored, &options.directories, options.log_bytes_first),
+        None => create_empty(home, options, stored),
     }
+}
+
+/// The database of this manifest of a store as it was at its log's beginning.
+pub(super) fn create_empty(
+    home: &Arc<dyn Disk>,
+    options: &StorageOptions,
+    stored: &Manifest,
+) -> Result<Manifest, OpenError> {
+    // The log that the database had then is in the store, and not here.
+    let empty = Manifest {
+        log_end: LogPosition::START,
+        ..stored.clone()
+    };
+    create_database(home, &empty, &options.directories, options.log_bytes_first)
 }
 
 /// Deletes a base: its head first, so that what is left is none.

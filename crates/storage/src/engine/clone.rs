@@ -3,9 +3,9 @@
 //!
 //! The copy is a database of its own: it does not follow, and opened with the store it is refused.
 
-use super::base::{get_base, newest_base};
+use super::base::{create_empty, get_base, newest_base};
 use super::claiming::{impossible, stored_manifest};
-use super::opening::{create_database, exists, take_lock};
+use super::opening::{exists, take_lock};
 use super::{OpenError, RemoteLog, Replica, StorageOptions};
 use crate::disk::Disk;
 use crate::remote_log::entry::Entry;
@@ -139,7 +139,7 @@ fn begin(
             Ok(base.1.known)
         }
         None => {
-            create_database(home, &stored, &options.directories, options.log_bytes_first)?;
+            create_empty(home, options, &stored)?;
             Ok(Known::start(stored.identity))
         }
     }

@@ -89,10 +89,11 @@ pub enum OpenError {
         /// Why not.
         reason: String,
     },
-    /// Transactions were acknowledged here that the store has not, and no other host went on without them yet.
+    /// There are transactions here that the store has not, and no other host went on without them yet. They may have been
+    /// acknowledged.
     #[error(
-        "transactions were acknowledged here that the store has not: open the database here, so that it gets them, \
-         instead of following it"
+        "there are transactions here that the store has not, and they may have been acknowledged: open the database \
+         here, so that it gets them, instead of following it"
     )]
     StoreBehind,
     /// The checkpoints have what was cut off from the log.
