@@ -420,6 +420,33 @@ fn a_database_that_was_made_without_a_store_is_put_there_while_its_log_is_whole(
     );
 }
 
+#[test]
+fn a_database_whose_log_was_used_again_in_its_first_session_is_not_put_into_a_store() {
+    let store = Arc::new(Lossy::default());
+    let with = options(&store, DurableAt::Both);
+    let without = StorageOptions {
+        remote: None,
+        ..with.clone()
+    };
+    let a = disk(1);
+    let first = Primary::open(&a, without.clone()).unwrap();
+    (1..1000).for_each(|number| first.commit(number).unwrap());
+    // Killed: the manifest still says that the log ends where it begins.
+    let a = a.next_process(Faults::default());
+    drop(first);
+    for _ in 0..2 {
+        let error = Primary::open(&a, with.clone()).map(drop).unwrap_err();
+        assert!(error.to_string().contains("no longer reaches"), "{error}");
+        let error = follow(&a, &with).map(drop).unwrap_err();
+        assert!(error.to_string().contains("no longer reaches"), "{error}");
+    }
+    // Nothing has changed: not the store, and not the directory.
+    let manifest = store.inner.read_object("database/manifest").unwrap();
+    assert!(manifest.is_none());
+    let first = Primary::open(&a, without).unwrap();
+    assert!((1..1000).all(|number| first.has(number)));
+}
+
 /// A host of the world, and what it does.
 struct Host {
     disk: SimulatedDisk,

@@ -61,20 +61,21 @@ pub(super) fn adopt(
         )));
     }
     let (disk, _places) = places::find(home, local, &options.directories, Hold::Alone)?;
-    let whole = match LogReader::open(&disk, local.log_layout(), LogPosition::START) {
-        Ok(reader) if local.compacted.is_none() => Some(reader),
-        Ok(_) | Err(LogError::MissingSegment { .. }) => None,
-        Err(error) => return Err(error.into()),
-    };
-    let log_end = match whole {
-        Some(reader) => stable_end(&disk, local, reader)?,
-        None => LogPosition::START,
-    };
-    if log_end == LogPosition::START && local.log_end != LogPosition::START {
-        return Err(impossible(
+    let is_cut = || {
+        impossible(
             "the log of this directory no longer reaches back to the database's beginning, so it cannot be put into a \
              store: begin a new database with the store, and import the tables",
-        ));
+        )
+    };
+    let reader = match LogReader::open(&disk, local.log_layout(), LogPosition::START) {
+        Ok(reader) if local.compacted.is_none() => reader,
+        // In its first session the manifest says nothing of the log's end, however long it is.
+        Ok(_) | Err(LogError::MissingSegment { .. }) => return Err(is_cut()),
+        Err(error) => return Err(error.into()),
+    };
+    let log_end = stable_end(&disk, local, reader)?;
+    if log_end == LogPosition::START && local.log_end != LogPosition::START {
+        return Err(is_cut());
     }
     // Said before the store has it: then it is a part of what the store is.
     Known::start(local.identity).write(&**home)?;
