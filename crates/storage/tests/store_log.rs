@@ -447,6 +447,44 @@ fn a_database_whose_log_was_used_again_in_its_first_session_is_not_put_into_a_st
     assert!((1..1000).all(|number| first.has(number)));
 }
 
+#[test]
+fn a_database_with_a_group_that_no_entry_or_follower_takes_is_not_put_into_a_store() {
+    // The second one has a segment for itself, and more than that.
+    for (bytes, why) in [
+        (100 << 10, "takes 65536"),
+        (300 << 10, "segments for itself"),
+    ] {
+        let store = Arc::new(Lossy::default());
+        let with = StorageOptions {
+            segment_bytes: 256 << 10,
+            log_bytes_max: 2 << 20,
+            ..options(&store, DurableAt::Both)
+        };
+        let mut without = StorageOptions {
+            remote: None,
+            ..with.clone()
+        };
+        without.limits.group_bytes = 112 << 10;
+        without.limits.transaction_bytes = 112 << 10;
+        let a = disk(1);
+        let first = Primary::open(&a, without.clone()).unwrap();
+        first.commit(1).unwrap();
+        first.commit_large(bytes).unwrap();
+        first.commit(2).unwrap();
+        first.close();
+        let error = Primary::open(&a, with).map(drop).unwrap_err();
+        assert!(
+            matches!(error, OpenError::StoreImpossible { .. }),
+            "{error}"
+        );
+        assert!(error.to_string().contains(why), "{error}");
+        let manifest = store.inner.read_object("database/manifest").unwrap();
+        assert!(manifest.is_none());
+        let first = Primary::open(&a, without).unwrap();
+        assert!(first.has(1) && first.has(2));
+    }
+}
+
 /// A host of the world, and what it does.
 struct Host {
     disk: SimulatedDisk,

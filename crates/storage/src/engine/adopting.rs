@@ -12,11 +12,13 @@
 use super::claiming::{impossible, publish};
 use super::{OpenError, RemoteLog, StorageOptions};
 use crate::disk::Disk;
+use crate::log::group::GroupHeader;
 use crate::log::reader::LogReader;
 use crate::log::{LogError, LogPosition};
 use crate::manifest::Manifest;
 use crate::places::{self, Hold};
 use crate::recovery::{make_names_stable, write_tail_again};
+use crate::remote_log::entry::ENTRY_HEAD_BYTES;
 use crate::remote_log::known::Known;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -73,7 +75,8 @@ pub(super) fn adopt(
         Ok(_) | Err(LogError::MissingSegment { .. }) => return Err(is_cut()),
         Err(error) => return Err(error.into()),
     };
-    let log_end = stable_end(&disk, local, reader)?;
+    let most = remote.store.entry_bytes_max();
+    let log_end = stable_end(&disk, local, reader, most)?;
     if log_end == LogPosition::START && local.log_end != LogPosition::START {
         return Err(is_cut());
     }
@@ -88,11 +91,13 @@ pub(super) fn adopt(
     publish(remote, &made)
 }
 
-/// Where the log ends, when all of it is stable: as recovery makes it, which comes later.
+/// Where the log ends, when all of it is stable: as recovery makes it, which comes later. The store takes entries of so
+/// many bytes.
 fn stable_end(
     disk: &Arc<dyn Disk>,
     local: &Manifest,
     mut reader: LogReader,
+    most: u64,
 ) -> Result<LogPosition, OpenError> {
     let mut unproved: VecDeque<LogPosition> = VecDeque::new();
     let mut durable_before = local.log_end.group;
@@ -101,6 +106,7 @@ fn stable_end(
         let Some((header, _)) = reader.next_group()? else {
             break;
         };
+        check_fits(&header, most)?;
         durable_before = durable_before.max(header.durable_number + 1);
         unproved.push_back(before);
         while unproved
@@ -113,4 +119,19 @@ fn stable_end(
     let first = unproved.front().copied().unwrap_or(end);
     write_tail_again(disk, local.log_layout(), first, end)?;
     Ok(end)
+}
+
+/// Refuses a group that the store does not take, or that no follower does.
+fn check_fits(header: &GroupHeader, most: u64) -> Result<(), OpenError> {
+    let bytes = (ENTRY_HEAD_BYTES + header.bytes_on_disk()) as u64;
+    let reason = match (header.is_spanning(), bytes > most) {
+        (false, false) => return Ok(()),
+        (true, _) => "has segments for itself, which no follower takes".to_string(),
+        (false, true) => format!("would be an entry of {bytes} bytes, and the store takes {most}"),
+    };
+    Err(impossible(format!(
+        "the log of this directory has a transaction that is too large for it: group {} {reason}. Begin a new database with \
+         the store, and import the tables",
+        header.number
+    )))
 }

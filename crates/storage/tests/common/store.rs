@@ -216,6 +216,23 @@ impl Primary {
         self.pen.wait(self.execute(number)?)
     }
 
+    /// A transaction of so many bytes.
+    #[allow(dead_code)]
+    pub fn commit_large(&self, bytes: usize) -> Result<(), LogError> {
+        let mut held = self.pen.take()?;
+        held.appending().admit(Admission::Measured)?;
+        let mut appending = held.appending();
+        let builder = appending.builder();
+        builder.make_room(bytes + 4096, usize::MAX).unwrap();
+        for (nth, piece) in vec![7; bytes].chunks(4096).enumerate() {
+            builder.push_write(Address((600 << 10) + 4096 * nth as u64), piece);
+        }
+        assert!(builder.end_transaction());
+        let group = appending.transaction_ended();
+        held.hand_on();
+        self.pen.wait(group)
+    }
+
     pub fn has(&self, number: u64) -> bool {
         let at = (number * 8) as usize;
         self.pages.get(at..at + 8) == Some(&number.to_le_bytes())
