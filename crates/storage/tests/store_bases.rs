@@ -3,7 +3,7 @@
 mod common;
 
 use common::store::{Lossy, Primary, disk, follow, options};
-use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{
     CloneUntil, Cloned, Deleted, DurableAt, KeepInStore, OpenError, RemoteLog, StorageOptions,
     clone_at, delete_past,
@@ -206,6 +206,45 @@ fn a_crash_at_any_step_of_beginning_anew_leaves_a_directory_that_does() {
         steps += 1;
     }
     assert!(steps > 20, "{steps}");
+}
+
+#[test]
+fn a_directory_whose_manifest_is_lost_is_not_taken_for_an_attempt() {
+    let store = Arc::new(Lossy::default());
+    let mut options = options(&store, DurableAt::Local);
+    if let Some(remote) = &mut options.remote {
+        remote.patience.time_limit = Duration::ZERO;
+    }
+    let a = disk(1);
+    let first = Primary::open(&a, options.clone()).unwrap();
+    (1..50).for_each(|number| first.commit(number).unwrap());
+    first.close();
+    put_base(&disk(2), &options);
+    // What only this directory has.
+    let first = Primary::open(&a, options.clone()).unwrap();
+    store.cut_off(true);
+    (50..60).for_each(|number| first.commit(number).unwrap());
+    let a = a.restart(Faults::default());
+    drop(first);
+    store.cut_off(false);
+    let manifest = a.read_all("MANIFEST").unwrap();
+    a.remove("MANIFEST").unwrap();
+    a.sync_directory("").unwrap();
+    let home: Arc<dyn Disk> = Arc::new(a.clone());
+    for _ in 0..2 {
+        let cloned = clone_at(&home, &options, CloneUntil::End, |_| ()).map(drop);
+        let followed = follow(&a, &options).map(drop);
+        let opened = Primary::open(&a, options.clone()).map(drop);
+        for outcome in [cloned, followed, opened] {
+            let error = outcome.unwrap_err();
+            assert!(matches!(error, OpenError::ManifestLost { .. }), "{error}");
+        }
+    }
+    let file = a.open("MANIFEST", Access::Buffered, Create::New).unwrap();
+    file.write_at(0, &manifest).unwrap();
+    drop(file);
+    let first = Primary::open(&a, options).unwrap();
+    assert!((1..60).all(|number| first.has(number)));
 }
 
 #[test]
