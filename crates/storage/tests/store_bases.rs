@@ -248,6 +248,58 @@ fn a_directory_whose_manifest_is_lost_is_not_taken_for_an_attempt() {
 }
 
 #[test]
+fn i12_a_copy_up_to_a_group_inside_an_entry_that_is_cut_short_by_a_crash_knows_what_it_has() {
+    let store = Arc::new(Lossy::default());
+    let mut alone = options(&store, DurableAt::Local);
+    if let Some(remote) = &mut alone.remote {
+        remote.patience.time_limit = Duration::ZERO;
+    }
+    let a = disk(1);
+    let first = Primary::open(&a, alone).unwrap();
+    store.cut_off(true);
+    (1..9).for_each(|number| first.commit(number).unwrap());
+    let a = a.restart(Faults::default());
+    drop(first);
+    store.cut_off(false);
+    let both = options(&store, DurableAt::Both);
+    Primary::open(&a, both.clone()).unwrap().close();
+    let (whole, _) = cloned(&both, CloneUntil::End).unwrap();
+    let (some, copy) = cloned(&both, CloneUntil::Group(4)).unwrap();
+    assert!(copy.has(4) && !copy.has(5));
+    assert_eq!((some.known.log.group, some.known.log.transactions), (5, 4));
+    assert!(some.known.entry.next < whole.known.entry.next);
+    let mut members = 0;
+    for step in 1.. {
+        let copy = SimulatedDisk::new(
+            step,
+            Faults {
+                crash_at_step: Some(step),
+                ..Faults::default()
+            },
+        );
+        let home: Arc<dyn Disk> = Arc::new(copy.clone());
+        let outcome = clone_at(&home, &both, CloneUntil::Group(4), |_| ());
+        if !copy.has_crashed() {
+            outcome.unwrap();
+            break;
+        }
+        // What it has is a part of what the store has, or it is none of its directories any more.
+        match Primary::open(&copy.restart(Faults::default()), both.clone()) {
+            Ok(first) => {
+                let missing: Vec<_> = (1..9).filter(|number| !first.has(*number)).collect();
+                assert!(missing.is_empty(), "step {step}: {missing:?}");
+                members += 1;
+            }
+            Err(error) => assert!(
+                matches!(error, OpenError::StoreImpossible { .. }),
+                "step {step}: {error}"
+            ),
+        }
+    }
+    assert!(members > 10, "{members}");
+}
+
+#[test]
 fn a_base_that_is_damaged_or_half_there_is_named_or_left_aside() {
     let store = Arc::new(Lossy::default());
     let options = options(&store, DurableAt::Both);

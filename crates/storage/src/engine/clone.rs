@@ -62,7 +62,7 @@ impl CloneUntil {
 /// What a copy has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cloned {
-    /// Where it ends.
+    /// Where it ends: behind its last whole entry, and its last group.
     pub known: Known,
     /// Where the base ended with which it began; the log's beginning, if there was none.
     pub base: Known,
@@ -107,16 +107,19 @@ pub fn clone_at(
             break;
         };
         progress(entry.bytes().len() as u64);
-        replica.apply_some(&entry, wanted)?;
         entries += 1;
+        if !replica.apply_some(&entry, wanted)? {
+            break;
+        }
     }
+    let log = replica.end();
     let (end, lock) = replica.close_locked();
     // From here on it follows nobody.
     home.remove(STORE_FILE)?;
     home.sync_directory("")?;
     drop(lock);
     Ok(Cloned {
-        known: end,
+        known: Known { log, ..end },
         base: known,
         entries,
     })
