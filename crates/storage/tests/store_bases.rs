@@ -150,8 +150,11 @@ fn left_behind(alone: u64, faults: Faults) -> (SimulatedDisk, StorageOptions) {
     let behind = a.restart(faults);
     drop(first);
     store.cut_off(false);
-    let second = Primary::open(&disk(2), options.clone()).unwrap();
+    let other = disk(2);
+    let second = Primary::open(&other, options.clone()).unwrap();
     (100..140).for_each(|number| second.commit(number).unwrap());
+    // The store has all of it then.
+    second.close();
     put_base(&disk(3), &options);
     let keep = KeepInStore {
         bases: 1,
@@ -159,6 +162,7 @@ fn left_behind(alone: u64, faults: Faults) -> (SimulatedDisk, StorageOptions) {
     };
     let deleted = delete_past(options.remote.as_ref().unwrap(), keep).unwrap();
     assert!(deleted.log.entries > 1, "{deleted:?}");
+    let second = Primary::open(&other, options.clone()).unwrap();
     second.commit(140).unwrap();
     second.close();
     (behind, options)
