@@ -485,6 +485,45 @@ fn a_database_with_a_group_that_no_entry_or_follower_takes_is_not_put_into_a_sto
     }
 }
 
+#[test]
+fn i10_what_waited_for_the_store_is_in_entries_that_a_log_of_the_same_length_takes() {
+    // Once by the host that was open all the time, once by its next claim.
+    for is_killed in [false, true] {
+        let store = Arc::new(Lossy::default());
+        store.entry_most.set(64 << 20).unwrap();
+        let mut options = options(&store, DurableAt::Local);
+        if let Some(remote) = &mut options.remote {
+            remote.patience.time_limit = Duration::ZERO;
+        }
+        let a = disk(1);
+        let mut first = Primary::open(&a, options.clone()).unwrap();
+        store.cut_off(true);
+        (1..111).for_each(|number| first.commit(number).unwrap());
+        if is_killed {
+            let a = a.restart(Faults::default());
+            drop(first);
+            store.cut_off(false);
+            first = Primary::open(&a, options.clone()).unwrap();
+        }
+        store.cut_off(false);
+        // Behind the fence: what was on its way has an answer, and what follows has it at once.
+        while store.inner.entries() < 2 {
+            std::thread::yield_now();
+        }
+        first.close();
+        let b = disk(2);
+        let (mut replica, mut follower) = follow(&b, &options).unwrap();
+        while let Some(entry) = follower.next_entry().unwrap() {
+            let bytes = entry.bytes().len() as u64;
+            assert!(bytes <= options.log_bytes_max / 4, "{bytes}");
+            replica.apply(&entry).unwrap();
+        }
+        drop(replica);
+        let second = Primary::open(&b, options).unwrap();
+        assert!((1..111).all(|number| second.has(number)));
+    }
+}
+
 /// A host of the world, and what it does.
 struct Host {
     disk: SimulatedDisk,

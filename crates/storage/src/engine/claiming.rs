@@ -33,7 +33,7 @@ use crate::log::{LogPosition, Lsn};
 use crate::manifest::{Manifest, ManifestError};
 use crate::places::{self, Hold, PlaceLocks};
 use crate::remote_log::RemoteLogError;
-use crate::remote_log::copy::EntryOfGroups;
+use crate::remote_log::copy::{EntryOfGroups, entry_bytes};
 use crate::remote_log::entry::Entry;
 use crate::remote_log::known::Known;
 use crate::remote_log::shell::{Follower, RemoteWriter, ask};
@@ -379,7 +379,7 @@ impl<'a> Joining<'a> {
     /// Puts what is only here into the store, which is claimed.
     fn put_tail(mut self, writer: &mut RemoteWriter) -> Result<Known, OpenError> {
         if let Some(mut local) = self.local.take() {
-            let most = writer.entry_bytes_max();
+            let most = entry_bytes(writer.entry_bytes_max(), self.options.log_bytes_max);
             let mut waiting = EntryOfGroups::default();
             while let Some((header, _)) = local.reader.next_group()? {
                 let bytes = local.reader.last_group_bytes(&header);

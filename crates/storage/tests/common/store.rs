@@ -37,6 +37,8 @@ pub struct Lossy {
     silence: Mutex<Option<(u64, Random)>>,
     /// So many requests reach the store.
     reachable: Mutex<Option<u64>>,
+    /// The most bytes of an entry, if not 64 KiB.
+    pub entry_most: std::sync::OnceLock<u64>,
     /// Before the next list.
     at_list: Mutex<Option<Hook>>,
 }
@@ -95,7 +97,7 @@ impl RemoteStore for Lossy {
         "memory".into()
     }
     fn entry_bytes_max(&self) -> u64 {
-        64 << 10
+        *self.entry_most.get().unwrap_or(&(64 << 10))
     }
     fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
         self.ask(|| self.inner.append_at(number, bytes))
