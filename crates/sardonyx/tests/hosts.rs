@@ -307,6 +307,24 @@ fn a_host_that_slept_for_longer_than_the_store_keeps_begins_anew_and_follows() {
 }
 
 #[test]
+fn where_none_may_be_made_a_store_without_a_database_gets_none() {
+    let machine = tempfile::tempdir().unwrap();
+    let store = store();
+    let path = machine.path().join("bank.sdx");
+    let careful = options(&store).create(false);
+    for _ in 0..2 {
+        let error = careful.clone().open_tables(&path).unwrap_err();
+        assert!(matches!(error, Error::NotFound(_)), "{error}");
+        assert!(error.to_string().contains("has no database"), "{error}");
+        assert!(!path.exists());
+    }
+    // What the store has is made here.
+    let other = machine.path().join("other.sdx");
+    options(&store).open_tables(other).unwrap().close().unwrap();
+    careful.open_tables(&path).unwrap().close().unwrap();
+}
+
+#[test]
 fn a_host_brings_the_database_that_its_directory_had_before_there_was_a_store() {
     let machine = tempfile::tempdir().unwrap();
     let (store, witness) = (store(), Witness::default());
