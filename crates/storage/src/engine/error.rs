@@ -96,9 +96,9 @@ pub enum OpenError {
          here, so that it gets them, instead of following it"
     )]
     StoreBehind,
-    /// The checkpoints have what was cut off from the log.
+    /// The checkpoints, or the journals' archive, have what was cut off from the log.
     #[error(
-        "another host went on without transactions that were acknowledged here alone, and the checkpoints here have \
+        "another host went on without transactions that were acknowledged here alone, and the checkpoints or journals here have \
          them ({source}): move the directory away, and a new one is made from the store"
     )]
     StoreForked {
