@@ -202,7 +202,6 @@ impl StoreCopy {
                 None if closed => return Ok(()),
                 None => match log.poll(follower.position().group, &waker) {
                     Poll::Ready(Ok(())) => {}
-                    Poll::Ready(Err(_)) if closed => return Ok(()),
                     // What is durable is carried to its end; then it waits to be closed.
                     Poll::Ready(Err(_)) | Poll::Pending => closing.wait(),
                 },
