@@ -6,7 +6,8 @@
 use crate::{Error, Options};
 use sardonyx_base::error::CrateError;
 use sardonyx_storage::disk::{Disk, RealDisk};
-use sardonyx_storage::engine::{CompactionError, Engine};
+use sardonyx_storage::engine::{CompactionError, Engine, OpenError};
+use sardonyx_storage::remote_log::known::Known;
 use sardonyx_table::{KeyHash, TableSpace};
 use std::path::Path;
 use std::sync::Arc;
@@ -38,7 +39,8 @@ impl Options {
     /// leaves it as it was or compacted, with the same rows.
     ///
     /// Journals are not touched; they have their [`Retention`](crate::Retention). Areas of operations stay where they are,
-    /// so their pages are not fewer. Memory that processes share is not compacted. A standby of the database needs a copy
+    /// so their pages are not fewer. Memory that processes share is not compacted, and neither is a
+    /// database whose log is in a store. A standby of the database needs a copy
     /// of its directory afterwards.
     ///
     /// ```
@@ -53,7 +55,7 @@ impl Options {
     ///
     /// # Errors
     /// [`Error::Locked`] if it is open; [`Error::NotFound`] if there is none; [`Error::Refused`] if multi-level
-    /// transactions have not ended, or the checkpoints are to be taken at a standby; [`Error::Damaged`] if it has no
+    /// transactions have not ended, the checkpoints are to be taken at a standby, or the log is in a store; [`Error::Damaged`] if it has no
     /// tables, or they are not sound; what memory and disk say. The database is as it was then, unless only old files
     /// could not be removed.
     pub fn compact(self, path: impl AsRef<Path>) -> Result<Compaction, Error> {
@@ -70,6 +72,7 @@ impl Options {
         progress: impl FnMut(u64, u64),
     ) -> Result<Compaction, Error> {
         let options = self.create(false);
+        options.check_not_in_store(None)?;
         options.check_there(path.as_ref())?;
         options.compact_on(Arc::new(RealDisk::open(path)?), progress)
     }
@@ -84,6 +87,7 @@ impl Options {
         progress: impl FnMut(u64, u64),
     ) -> Result<Compaction, Error> {
         let mut options = self.create(false);
+        options.check_not_in_store(Some(&*disk))?;
         options.check_on(&*disk)?;
         options.storage.threaded = false;
         let workers = options.storage.workers;
@@ -117,5 +121,14 @@ impl Options {
             file_bytes_before,
             file_bytes: ended.file_bytes().map_err(disk_error)?,
         })
+    }
+
+    /// Refuses a store that is named, and a directory that is a part of one. Said before anything is opened.
+    fn check_not_in_store(&self, disk: Option<&dyn Disk>) -> Result<(), Error> {
+        let known = disk.map(Known::read).transpose().map_err(OpenError::from)?;
+        match self.storage.remote.is_some() || known.flatten().is_some() {
+            true => Err(CompactionError::InStore.into()),
+            false => Ok(()),
+        }
     }
 }

@@ -47,7 +47,8 @@
 //! Reads ask nobody: a host that was just superseded can for a moment show what was before. Who must not show that asks
 //! [`Term::has_lease`] after it has read.
 //!
-//! A host that comes back follows; what nobody was told of and the store has not is cut off.
+//! A host that comes back follows. What it has that the store has not goes there in its next term; it is cut off if
+//! another host went on without it, and until either it does not follow.
 
 use crate::{Error, Options};
 use sardonyx_base::random::system_random;
@@ -151,7 +152,8 @@ impl HostOptions {
 pub struct StopHost(Arc<AtomicBool>);
 
 impl StopHost {
-    /// [`Host::next_term`] returns soon.
+    /// [`Host::next_term`] returns when it has an answer to what it asks the store at that moment: at the latest after the
+    /// store's patience ([`RemoteLog::patience`]), 30 s if nothing else is said.
     pub fn stop(&self) {
         self.0.store(true, Ordering::SeqCst);
     }
@@ -325,7 +327,15 @@ impl Host {
                     tracing::warn!(%error, "the store cannot be followed now");
                     return Ok(());
                 }
-                Err(error) => return Err(error.into()),
+                // This process slept for longer than the store keeps: the directory may begin anew.
+                Err(RemoteLogError::BehindBoundary { .. }) => {
+                    self.following = None;
+                    self.begin_to_follow()?;
+                }
+                Err(error) => {
+                    self.following = None;
+                    return Err(error.into());
+                }
             }
         }
         Ok(())
@@ -483,18 +493,38 @@ impl Shared {
     }
 
     /// Says that the term has ended, unless another host has the register.
-    fn release(&self) -> Result<(), RemoteLogError> {
-        loop {
-            let read = || self.remote.store.read_register(Register::Primary);
-            let stored = ask(&self.remote.patience, read)?;
-            let Some(replacement) = self.record.lock().found(stored.as_ref())? else {
-                return Ok(());
-            };
-            if put(&self.remote, &TermRecord::release(replacement))? == Some(Swapped::Ok) {
-                return Ok(());
-            }
-        }
+    fn release(&self) -> Result<(), Error> {
+        replace(&self.remote, |stored| {
+            let found = self.record.lock().found(stored)?;
+            Ok(found.map(TermRecord::release))
+        })
     }
+}
+
+/// Replaces the register by what is made of it, if anything is, for as long as the store is asked.
+fn replace(
+    remote: &RemoteLog,
+    mut made_of: impl FnMut(Option<&StoredRegister>) -> Result<Option<Replacement>, Error>,
+) -> Result<(), Error> {
+    let store = &remote.store;
+    let replaced = ask(&remote.patience, || {
+        let stored = store.read_register(Register::Primary)?;
+        let replacement = match made_of(stored.as_ref()) {
+            Ok(Some(replacement)) => replacement,
+            Ok(None) => return Ok(Ok(())),
+            Err(error) => return Ok(Err(error)),
+        };
+        let (text, expected) = (replacement.record.encode(), replacement.expected.as_ref());
+        match store.swap_register(Register::Primary, expected, text.as_bytes())? {
+            Swapped::Ok => Ok(Ok(())),
+            Swapped::Conflict => Err(StoreError::Unclear {
+                what: "the replacement of the register `primary`".into(),
+                place: store.place(),
+                reason: "another host replaced it meanwhile".into(),
+            }),
+        }
+    });
+    replaced.map_err(RemoteLogError::from)?
 }
 
 /// The host that serves the database in a store, or did last.
@@ -502,42 +532,41 @@ impl Shared {
 /// # Errors
 /// The store's; [`Error::NotFound`] if there is no database.
 pub fn primary(remote: &RemoteLog) -> Result<Option<Primary>, Error> {
-    let (record, _) = read_primary(remote)?;
-    Ok(record)
-}
-
-fn read_primary(remote: &RemoteLog) -> Result<(Option<Record>, Option<StoredRegister>), Error> {
-    let place = || remote.store.place();
-    let manifest =
-        stored_manifest(remote)?.ok_or_else(|| HostError::NoDatabase { place: place() })?;
+    let identity = stored_identity(remote)?;
     let read = || remote.store.read_register(Register::Primary);
     let stored = ask(&remote.patience, read).map_err(RemoteLogError::from)?;
-    Ok((Record::decode(manifest.identity, stored.as_ref())?, stored))
+    Ok(Record::decode(identity, stored.as_ref())?)
+}
+
+/// Of the database in a store.
+fn stored_identity(remote: &RemoteLog) -> Result<u64, Error> {
+    let place = || remote.store.place();
+    let manifest = stored_manifest(remote)?;
+    let manifest = manifest.ok_or_else(|| HostError::NoDatabase { place: place() })?;
+    Ok(manifest.identity)
 }
 
 /// Has another host serve: the one of this name, or [`ANY_OTHER`]. The one that serves closes the database when it sees
 /// that, and the other takes over; if that does not come, any does.
 ///
 /// # Errors
-/// The store's; [`Error::NotFound`] if no host ever served; [`Error::Refused`] for a name that no host can have.
+/// The store's, also when it does not take the wish within its patience ([`RemoteLog::patience`]); [`Error::NotFound`] if
+/// no host ever served; [`Error::Refused`] for a name that no host can have.
 pub fn promote(remote: &RemoteLog, to: &str) -> Result<(), Error> {
     if to != ANY_OTHER && !is_host_name(to) {
         return Err(HostError::Name { name: to.into() }.into());
     }
-    loop {
-        let (record, stored) = read_primary(remote)?;
-        let record = record.ok_or_else(|| HostError::NoHost {
+    let identity = stored_identity(remote)?;
+    replace(remote, |stored| {
+        let record = Record::decode(identity, stored)?.ok_or_else(|| HostError::NoHost {
             place: remote.store.place(),
         })?;
-        let replacement = Replacement {
-            expected: stored.map(|stored| stored.version),
+        Ok(Some(Replacement {
+            expected: stored.map(|stored| stored.version.clone()),
             record: Record {
                 wanted: Some(to.into()),
                 ..record
             },
-        };
-        if put(remote, &replacement)? == Some(Swapped::Ok) {
-            return Ok(());
-        }
-    }
+        }))
+    })
 }

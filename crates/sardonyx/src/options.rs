@@ -1,5 +1,6 @@
 //! How to open a database. The defaults suit most; every value is checked when opening.
 
+use crate::hosts::HostError;
 use crate::{Error, Tables};
 use sardonyx_serial::Shape;
 use sardonyx_storage::checkpoint::{CheckpointPlace, RemoteCheckpointer};
@@ -278,7 +279,8 @@ impl Options {
         self
     }
 
-    /// Whether a database is made where there is none (default: yes).
+    /// Whether a database is made where there is none (default: yes). One whose log is in a store
+    /// ([`Options::store`]) is there if it is in the store.
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
         self
@@ -286,23 +288,39 @@ impl Options {
 
     /// Whether there is a database to open, or one may and can be made. Said before the directory is made.
     pub(crate) fn check_there(&self, path: &Path) -> Result<(), Error> {
-        if path.join(MANIFEST_FILE).exists() || self.storage.remote.is_some() {
+        let file = path.join(MANIFEST_FILE);
+        if file.exists() {
             return Ok(());
         }
         if !self.create {
-            let file = path.join(MANIFEST_FILE).display().to_string();
-            return Err(OpenError::Absent { file }.into());
+            return self.check_stored(|| file.display().to_string());
+        }
+        if self.storage.remote.is_some() {
+            return Ok(());
         }
         engine::new_manifest(&self.storage)?;
         Ok(self.check_shape()?)
     }
 
     pub(crate) fn check_on(&self, disk: &dyn Disk) -> Result<(), Error> {
-        if !self.create && self.storage.remote.is_none() && !engine::exists(disk)? {
-            let file = disk.display_name(MANIFEST_FILE);
-            return Err(OpenError::Absent { file }.into());
+        if self.create || engine::exists(disk)? {
+            return Ok(());
         }
-        Ok(())
+        self.check_stored(|| disk.display_name(MANIFEST_FILE))
+    }
+
+    /// Whether the store has the database that is not here, in this file: none may be made there either.
+    fn check_stored(&self, file: impl Fn() -> String) -> Result<(), Error> {
+        let Some(remote) = &self.storage.remote else {
+            return Err(OpenError::Absent { file: file() }.into());
+        };
+        match engine::stored_manifest(remote)? {
+            Some(_) => Ok(()),
+            None => Err(HostError::NoDatabase {
+                place: remote.store.place(),
+            }
+            .into()),
+        }
     }
 }
 

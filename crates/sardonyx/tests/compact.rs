@@ -11,6 +11,7 @@ use cases::{CASES, base, more_orders};
 use common::Note;
 use contents::{check_indexes, contents, open, small_options};
 use sardonyx::disk::{Faults, SimulatedDisk};
+use sardonyx::hosts::{MemoryStore, RemoteLog};
 use sardonyx::schema::{Schema, Type, Value};
 use sardonyx::{Compaction, Error, Options, Tables};
 use std::path::Path;
@@ -323,4 +324,20 @@ fn an_empty_database_and_none_are_told_apart() {
     let database = open(disk).expect("opens");
     note(&database, 1);
     assert_eq!(notes(&database), [1]);
+}
+
+#[test]
+fn a_database_whose_log_is_in_a_store_is_refused_by_its_own_error() {
+    let machine = tempfile::tempdir().unwrap();
+    let path = machine.path().join("bank.sdx");
+    let store = RemoteLog::new(std::sync::Arc::new(MemoryStore::new()));
+    let with = Options::new().memory_bytes_max(64 << 20).store(store);
+    with.clone().open_tables(&path).unwrap().close().unwrap();
+    // With the store, and as who forgets it.
+    for options in [with.clone(), Options::new().memory_bytes_max(64 << 20)] {
+        let error = options.compact(&path).unwrap_err();
+        assert!(matches!(error, Error::Refused(_)), "{error}");
+        assert!(error.to_string().contains("cannot be compacted"), "{error}");
+    }
+    with.open_tables(&path).unwrap().close().unwrap();
 }

@@ -4,13 +4,19 @@
 #![cfg(not(shuttle))]
 
 use sardonyx::hosts::{
-    ANY_OTHER, DurableAt, Host, HostOptions, MemoryStore, RemoteLog, StopHost, Term, primary,
-    promote,
+    ANY_OTHER, DurableAt, Host, HostOptions, MemoryStore, Patience, RemoteLog, StopHost, Term,
+    primary, promote,
 };
 use sardonyx::{Error, Options, Tables, record};
+use sardonyx_storage::disk::{Disk, RealDisk};
+use sardonyx_storage::engine::{KeepInStore, StorageOptions, delete_past, follow_store, take_lock};
+use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects};
+use sardonyx_storage::remote_log::store::{
+    Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
+};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -119,6 +125,228 @@ fn serve(path: &Path, host: u64, term: Term, witness: &Witness, stop: &StopHost)
         // As if it had died: the others have to find out.
         true => drop(term),
         false => term.release(),
+    }
+}
+
+/// A store that a host does not always reach, or that answers reads alone.
+#[derive(Debug)]
+struct Cuttable {
+    inner: Arc<MemoryStore>,
+    is_cut_off: AtomicBool,
+    only_reads: AtomicBool,
+}
+
+impl Cuttable {
+    fn of(inner: &Arc<MemoryStore>) -> Arc<Cuttable> {
+        Arc::new(Cuttable {
+            inner: inner.clone(),
+            is_cut_off: AtomicBool::new(false),
+            only_reads: AtomicBool::new(false),
+        })
+    }
+
+    fn remote(self: &Arc<Cuttable>) -> RemoteLog {
+        let mut remote = RemoteLog::new(self.clone());
+        remote.patience = Patience {
+            time_limit: Duration::from_millis(20),
+            pause: Duration::from_millis(1),
+            pause_most: Duration::from_millis(1),
+        };
+        remote
+    }
+
+    fn ask<T>(&self, is_read: bool, answer: Result<T, StoreError>) -> Result<T, StoreError> {
+        let is_silent = self.is_cut_off.load(Ordering::SeqCst)
+            || !is_read && self.only_reads.load(Ordering::SeqCst);
+        match is_silent {
+            false => answer,
+            true => Err(StoreError::Unclear {
+                what: "something".into(),
+                place: self.place(),
+                reason: "it is so in this test".into(),
+            }),
+        }
+    }
+}
+
+impl RemoteStore for Cuttable {
+    fn place(&self) -> String {
+        self.inner.place()
+    }
+    fn entry_bytes_max(&self) -> u64 {
+        self.inner.entry_bytes_max()
+    }
+    fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
+        self.ask(false, Ok(()))?;
+        self.inner.append_at(number, bytes)
+    }
+    fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        self.ask(true, self.inner.read(number))
+    }
+    fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
+        self.ask(true, self.inner.list(from))
+    }
+    fn remove(&self, numbers: &[u64]) -> Result<(), StoreError> {
+        self.ask(false, Ok(()))?;
+        self.inner.remove(numbers)
+    }
+    fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
+        self.ask(true, self.inner.read_register(register))
+    }
+    fn swap_register(
+        &self,
+        register: Register,
+        expected: Option<&RegisterVersion>,
+        bytes: &[u8],
+    ) -> Result<Swapped, StoreError> {
+        self.ask(false, Ok(()))?;
+        self.inner.swap_register(register, expected, bytes)
+    }
+}
+
+impl RemoteObjects for Cuttable {
+    fn create_object(&self, name: &str, bytes: &[u8]) -> Result<Appended, StoreError> {
+        self.ask(false, Ok(()))?;
+        self.inner.create_object(name, bytes)
+    }
+    fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.ask(true, self.inner.read_object(name))
+    }
+    fn list_objects(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
+        self.ask(true, self.inner.list_objects(folder))
+    }
+    fn remove_objects(&self, names: &[String]) -> Result<(), StoreError> {
+        self.ask(false, Ok(()))?;
+        self.inner.remove_objects(names)
+    }
+}
+
+#[test]
+fn a_store_that_answers_reads_alone_is_not_asked_for_ever() {
+    let machine = tempfile::tempdir().unwrap();
+    let store = Cuttable::of(&Arc::default());
+    let path = machine.path().join("bank.sdx");
+    let mut host = Host::new(&path, options(&store.remote()), host_options("host")).unwrap();
+    let term = host.next_term(&StopHost::default()).unwrap().unwrap();
+    term.options().open_tables(&path).unwrap().close().unwrap();
+    store.only_reads.store(true, Ordering::SeqCst);
+    let error = promote(&store.remote(), ANY_OTHER).unwrap_err();
+    assert!(error.to_string().contains("gave no answer"), "{error}");
+    // The others wait for its lease to run out.
+    term.release();
+    store.only_reads.store(false, Ordering::SeqCst);
+    promote(&store.remote(), ANY_OTHER).unwrap();
+}
+
+#[test]
+fn a_host_that_slept_for_longer_than_the_store_keeps_begins_anew_and_follows() {
+    let machine = tempfile::tempdir().unwrap();
+    let memory = Arc::new(MemoryStore::new());
+    let (store, of_sleeper) = (RemoteLog::new(memory.clone()), Cuttable::of(&memory));
+    let path = |name: &str| machine.path().join(name);
+    // Nobody takes over.
+    let host = |name: &str, store: &RemoteLog| {
+        let wait = Duration::from_secs(30);
+        let host_options = HostOptions {
+            wait,
+            ..HostOptions::new(name)
+        };
+        Host::new(path(name), options(store), host_options).unwrap()
+    };
+    let stop = StopHost::default();
+    let term = host("first", &store).next_term(&stop).unwrap().unwrap();
+    let bank = term.options().open_tables(path("first")).unwrap();
+    let numbers = bank.table::<Number>().unwrap();
+    let insert = |numbers_of: std::ops::Range<u64>| {
+        for number in numbers_of {
+            let row = Number { number, host: 0 };
+            bank.run(|tx| tx.insert(numbers, &row).map(drop)).unwrap();
+        }
+    };
+    insert(0..10);
+    let mut sleeper = host("sleeper", &of_sleeper.remote());
+    let followed = sleeper.followed();
+    std::thread::scope(|scope| {
+        let following = scope.spawn(|| sleeper.next_term(&stop).map(|term| term.is_some()));
+        let wait_until = |is_so: &dyn Fn() -> bool| {
+            while !is_so() {
+                assert!(!following.is_finished(), "it ended");
+                std::thread::yield_now();
+            }
+        };
+        wait_until(&|| followed().transactions > 0);
+        of_sleeper.is_cut_off.store(true, Ordering::SeqCst);
+        insert(10..100);
+        // A third directory puts a base there, and what is before is deleted.
+        std::fs::create_dir_all(path("third")).unwrap();
+        let home: Arc<dyn Disk> = Arc::new(RealDisk::open(path("third")).unwrap());
+        let options = StorageOptions {
+            memory_bytes_max: 64 << 20,
+            remote: Some(store.clone()),
+            ..StorageOptions::default()
+        };
+        let lock = take_lock(&home, Duration::ZERO).unwrap();
+        let (mut replica, mut follower) = follow_store(&home, &options, lock).unwrap();
+        while let Some(entry) = follower.next_entry().unwrap() {
+            replica.apply(&entry).unwrap();
+        }
+        let (base, _) = replica.put_base(&options, &store).unwrap();
+        let keep = KeepInStore {
+            bases: 1,
+            since: None,
+        };
+        delete_past(&store, keep).unwrap();
+        assert!(followed().next_entry < base.next_entry);
+        of_sleeper.is_cut_off.store(false, Ordering::SeqCst);
+        insert(100..110);
+        wait_until(&|| followed().next_entry >= base.next_entry + 10);
+        stop.stop();
+        assert!(!following.join().unwrap().unwrap());
+    });
+    bank.close().unwrap();
+}
+
+#[test]
+fn where_none_may_be_made_a_store_without_a_database_gets_none() {
+    let machine = tempfile::tempdir().unwrap();
+    let store = store();
+    let path = machine.path().join("bank.sdx");
+    let careful = options(&store).create(false);
+    for _ in 0..2 {
+        let error = careful.clone().open_tables(&path).unwrap_err();
+        assert!(matches!(error, Error::NotFound(_)), "{error}");
+        assert!(error.to_string().contains("has no database"), "{error}");
+        assert!(!path.exists());
+    }
+    // What the store has is made here.
+    let other = machine.path().join("other.sdx");
+    options(&store).open_tables(other).unwrap().close().unwrap();
+    careful.open_tables(&path).unwrap().close().unwrap();
+}
+
+#[test]
+fn a_host_brings_the_database_that_its_directory_had_before_there_was_a_store() {
+    let machine = tempfile::tempdir().unwrap();
+    let (store, witness) = (store(), Witness::default());
+    let path = machine.path().join("bank.sdx");
+    let without = Options::new().memory_bytes_max(64 << 20);
+    let bank = without.open_tables(&path).unwrap();
+    let numbers = bank.table::<Number>().unwrap();
+    for number in 0..100 {
+        let row = Number { number, host: 7 };
+        bank.run(|tx| tx.insert(numbers, &row).map(drop)).unwrap();
+        witness.acknowledged(number, 7);
+    }
+    bank.close().unwrap();
+    for directory in ["bank.sdx", "another.sdx"] {
+        let path = machine.path().join(directory);
+        let stop = StopHost::default();
+        let mut host = Host::new(&path, options(&store), host_options(&directory[..4])).unwrap();
+        let term = host.next_term(&stop).unwrap().unwrap();
+        let bank = term.options().open_tables(&path).unwrap();
+        witness.check(&bank);
+        bank.close().unwrap();
+        term.release();
     }
 }
 

@@ -11,6 +11,7 @@
 //!
 //! With a log in a store, too ([`RemoteLog`]), the directory and the store are made one first (`claiming`).
 
+mod adopting;
 mod background;
 mod base;
 mod claiming;

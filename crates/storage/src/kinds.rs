@@ -215,7 +215,7 @@ impl CrateError for CompactionError {
             CompactionError::Checkpoint(error) => error.kind(),
             CompactionError::Manifest(error) => error.kind(),
             CompactionError::Store(error) => error.kind(),
-            CompactionError::AtStandby => Error::Refused,
+            CompactionError::AtStandby | CompactionError::InStore => Error::Refused,
             CompactionError::TooOften { .. } => Error::Limit,
         }
     }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::store::{Lossy, Primary, disk, follow, options};
-use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{
     CloneUntil, Cloned, Deleted, DurableAt, KeepInStore, OpenError, RemoteLog, StorageOptions,
     clone_at, delete_past,
@@ -150,8 +150,11 @@ fn left_behind(alone: u64, faults: Faults) -> (SimulatedDisk, StorageOptions) {
     let behind = a.restart(faults);
     drop(first);
     store.cut_off(false);
-    let second = Primary::open(&disk(2), options.clone()).unwrap();
+    let other = disk(2);
+    let second = Primary::open(&other, options.clone()).unwrap();
     (100..140).for_each(|number| second.commit(number).unwrap());
+    // The store has all of it then.
+    second.close();
     put_base(&disk(3), &options);
     let keep = KeepInStore {
         bases: 1,
@@ -159,6 +162,7 @@ fn left_behind(alone: u64, faults: Faults) -> (SimulatedDisk, StorageOptions) {
     };
     let deleted = delete_past(options.remote.as_ref().unwrap(), keep).unwrap();
     assert!(deleted.log.entries > 1, "{deleted:?}");
+    let second = Primary::open(&other, options.clone()).unwrap();
     second.commit(140).unwrap();
     second.close();
     (behind, options)
@@ -206,6 +210,97 @@ fn a_crash_at_any_step_of_beginning_anew_leaves_a_directory_that_does() {
         steps += 1;
     }
     assert!(steps > 20, "{steps}");
+}
+
+#[test]
+fn a_directory_whose_manifest_is_lost_is_not_taken_for_an_attempt() {
+    let store = Arc::new(Lossy::default());
+    let mut options = options(&store, DurableAt::Local);
+    if let Some(remote) = &mut options.remote {
+        remote.patience.time_limit = Duration::ZERO;
+    }
+    let a = disk(1);
+    let first = Primary::open(&a, options.clone()).unwrap();
+    (1..50).for_each(|number| first.commit(number).unwrap());
+    first.close();
+    put_base(&disk(2), &options);
+    // What only this directory has.
+    let first = Primary::open(&a, options.clone()).unwrap();
+    store.cut_off(true);
+    (50..60).for_each(|number| first.commit(number).unwrap());
+    let a = a.restart(Faults::default());
+    drop(first);
+    store.cut_off(false);
+    let manifest = a.read_all("MANIFEST").unwrap();
+    a.remove("MANIFEST").unwrap();
+    a.sync_directory("").unwrap();
+    let home: Arc<dyn Disk> = Arc::new(a.clone());
+    for _ in 0..2 {
+        let cloned = clone_at(&home, &options, CloneUntil::End, |_| ()).map(drop);
+        let followed = follow(&a, &options).map(drop);
+        let opened = Primary::open(&a, options.clone()).map(drop);
+        for outcome in [cloned, followed, opened] {
+            let error = outcome.unwrap_err();
+            assert!(matches!(error, OpenError::ManifestLost { .. }), "{error}");
+        }
+    }
+    let file = a.open("MANIFEST", Access::Buffered, Create::New).unwrap();
+    file.write_at(0, &manifest).unwrap();
+    drop(file);
+    let first = Primary::open(&a, options).unwrap();
+    assert!((1..60).all(|number| first.has(number)));
+}
+
+#[test]
+fn i12_a_copy_up_to_a_group_inside_an_entry_that_is_cut_short_by_a_crash_knows_what_it_has() {
+    let store = Arc::new(Lossy::default());
+    let mut alone = options(&store, DurableAt::Local);
+    if let Some(remote) = &mut alone.remote {
+        remote.patience.time_limit = Duration::ZERO;
+    }
+    let a = disk(1);
+    let first = Primary::open(&a, alone).unwrap();
+    store.cut_off(true);
+    (1..9).for_each(|number| first.commit(number).unwrap());
+    let a = a.restart(Faults::default());
+    drop(first);
+    store.cut_off(false);
+    let both = options(&store, DurableAt::Both);
+    Primary::open(&a, both.clone()).unwrap().close();
+    let (whole, _) = cloned(&both, CloneUntil::End).unwrap();
+    let (some, copy) = cloned(&both, CloneUntil::Group(4)).unwrap();
+    assert!(copy.has(4) && !copy.has(5));
+    assert_eq!((some.known.log.group, some.known.log.transactions), (5, 4));
+    assert!(some.known.entry.next < whole.known.entry.next);
+    let mut members = 0;
+    for step in 1.. {
+        let copy = SimulatedDisk::new(
+            step,
+            Faults {
+                crash_at_step: Some(step),
+                ..Faults::default()
+            },
+        );
+        let home: Arc<dyn Disk> = Arc::new(copy.clone());
+        let outcome = clone_at(&home, &both, CloneUntil::Group(4), |_| ());
+        if !copy.has_crashed() {
+            outcome.unwrap();
+            break;
+        }
+        // What it has is a part of what the store has, or it is none of its directories any more.
+        match Primary::open(&copy.restart(Faults::default()), both.clone()) {
+            Ok(first) => {
+                let missing: Vec<_> = (1..9).filter(|number| !first.has(*number)).collect();
+                assert!(missing.is_empty(), "step {step}: {missing:?}");
+                members += 1;
+            }
+            Err(error) => assert!(
+                matches!(error, OpenError::StoreImpossible { .. }),
+                "step {step}: {error}"
+            ),
+        }
+    }
+    assert!(members > 10, "{members}");
 }
 
 #[test]

@@ -62,7 +62,7 @@ pub struct Settings {
     pub other_branch_percent: u32,
     /// The store that had the log, too, if one had.
     pub store: Option<String>,
-    /// Where a transaction was durable when it was acknowledged: `local` or `both`.
+    /// Where a transaction was durable when it was acknowledged: `local`, `both` or `remote`.
     pub durable_at: Option<&'static str>,
     /// The least time of a put into it, in seconds, if imposed.
     pub put_seconds: Option<f64>,

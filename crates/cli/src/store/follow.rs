@@ -15,6 +15,7 @@ use sardonyx_storage::engine::{
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::known::Known;
 use sardonyx_storage::remote_log::shell::Follower;
+use sardonyx_storage::remote_log::store::StoreError;
 use serde::Serialize;
 use serde_json::json;
 use std::io::Write;
@@ -70,6 +71,16 @@ struct Report {
     bases: u64,
 }
 
+/// How far a copy came.
+enum CaughtUp {
+    /// To the end of what the store has.
+    AtEnd,
+    /// Up to where the store gave no answer.
+    NoAnswer(StoreError),
+    /// It is to end.
+    Interrupted,
+}
+
 /// A copy that follows.
 struct Following<'a> {
     home: Arc<dyn Disk>,
@@ -96,16 +107,14 @@ impl<'a> Following<'a> {
         })
     }
 
-    /// Applies what there is, until it is to end. Returns whether it reached the end of the log.
-    fn catch_up(&mut self, end: &Receiver<()>, bar: &ProgressBar) -> anyhow::Result<bool> {
+    /// Applies what there is, until it is to end.
+    fn catch_up(&mut self, end: &Receiver<()>, bar: &ProgressBar) -> anyhow::Result<CaughtUp> {
         while matches!(end.try_recv(), Err(std::sync::mpsc::TryRecvError::Empty)) {
             match self.follower.next_entry() {
                 Ok(Some(entry)) => self.replica.apply(&entry)?,
-                Ok(None) => return Ok(true),
-                // It is asked again soon.
+                Ok(None) => return Ok(CaughtUp::AtEnd),
                 Err(RemoteLogError::Store(error)) if error.is_unclear() => {
-                    bar.suspend(|| eprintln!("sardonyx: {error}"));
-                    return Ok(true);
+                    return Ok(CaughtUp::NoAnswer(error));
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -118,7 +127,7 @@ impl<'a> Following<'a> {
             ));
             bar.tick();
         }
-        Ok(false)
+        Ok(CaughtUp::Interrupted)
     }
 
     /// Puts a base into the store. It is opened again afterwards.
@@ -147,7 +156,16 @@ impl Arguments {
         let mut based = newest.map(|(_, head)| head.known);
         let mut bases = 0;
         loop {
-            let at_end = following.catch_up(&end, &bar)?;
+            let at_end = match following.catch_up(&end, &bar)? {
+                CaughtUp::AtEnd => true,
+                CaughtUp::NoAnswer(error) if self.once => return Err(error.into()),
+                // It is asked again soon.
+                CaughtUp::NoAnswer(error) => {
+                    bar.suspend(|| eprintln!("sardonyx: {error}"));
+                    false
+                }
+                CaughtUp::Interrupted => break,
+            };
             let known = *following.replica.known();
             if at_end && self.wants_base(&known, based.as_ref()) {
                 bar.set_message("putting a base into the store");
@@ -165,8 +183,7 @@ impl Arguments {
                     output.finish()?;
                 }
             }
-            let again = at_end && !self.once;
-            if !again || end.recv_timeout(self.poll) != Err(RecvTimeoutError::Timeout) {
+            if self.once || end.recv_timeout(self.poll) != Err(RecvTimeoutError::Timeout) {
                 break;
             }
         }

@@ -1,7 +1,7 @@
 //! `store trim`: what of a database's past a store keeps.
 
 use super::{Place, shown_time};
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::output::Output;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units::{self, parse_time};
@@ -38,7 +38,7 @@ impl Kept {
 
 /// Delete what of a database's past is not wanted any more: old bases, and the log before the oldest that is kept.
 ///
-/// Without a base nothing is deleted. A copy that is further behind is told so, and begins anew from a base.
+/// It says what is kept, by --keep-bases, --keep-time or both. Without a base nothing is deleted. A copy that is further behind is told so, and begins anew from a base.
 ///
 /// Examples:
 ///   sardonyx store trim s3://ledger/bank --keep-bases 3
@@ -51,6 +51,9 @@ pub struct Arguments {
     #[command(flatten)]
     kept: Kept,
 }
+
+/// Nothing says what is to be kept.
+const NOTHING_CHOSEN: &str = "say what is to be kept: --keep-bases N, --keep-time TIME, or both";
 
 #[derive(Debug, Serialize)]
 struct Report {
@@ -65,11 +68,10 @@ struct Report {
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let Some(keep) = self.kept.keep(1) else {
+            return Err(UsageError::Arguments(NOTHING_CHOSEN.into()).into());
+        };
         let (remote, _) = self.place.database()?;
-        let keep = self.kept.keep(1).unwrap_or(KeepInStore {
-            bases: 1,
-            since: None,
-        });
         let deleted = delete_past(&remote, keep)?;
         let report = Report {
             bases_deleted: deleted.bases,

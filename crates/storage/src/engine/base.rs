@@ -4,11 +4,12 @@
 //! checkpoint and an orderly end: what recovery makes of them is the database at the base's place. Whatever of a file is
 //! zeroes is left out.
 //!
-//! Getting it back writes the manifest last: a directory on the way has none, and is begun again.
+//! Getting it back writes the manifest last: a directory on the way has none, and is marked as one ([`seed`]). What is
+//! marked is begun again; a directory with data and without the mark has lost its manifest, and is left alone.
 
 use super::claiming::impossible;
 use super::opening::create_database;
-use super::{OpenError, RemoteLog, Replica, StorageOptions};
+use super::{OpenError, RemoteLog, Replica, StorageOptions, seed};
 use crate::checkpoint::BACKUP_DIRECTORY;
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskFile};
 use crate::journal::JOURNAL_DIRECTORY;
@@ -220,10 +221,10 @@ pub fn newest_base(
     Ok(None)
 }
 
-/// Makes a directory of a base. The caller holds its lock; it has no database.
+/// Makes a directory of a base. The caller holds its lock; it has no manifest.
 ///
 /// # Errors
-/// The store's, the disk's; a part is damaged.
+/// [`OpenError::ManifestLost`] if it has data that are not an attempt's; the store's, the disk's; a part is damaged.
 pub fn get_base(
     home: &Arc<dyn Disk>,
     options: &StorageOptions,
@@ -236,55 +237,69 @@ pub fn get_base(
             "a copy from a store has all of its parts in one directory: open it so, and move them later",
         ));
     }
-    let manifest = head
-        .files
-        .iter()
-        .position(|file| file.name == MANIFEST_FILE);
+    let mut first = 0;
+    let mut manifest = None;
+    let mut files = Vec::new();
+    for file in &head.files {
+        match file.name == MANIFEST_FILE {
+            true => manifest = Some((first, file)),
+            false => files.push((first, file)),
+        }
+        first += file.parts.len();
+    }
     let Some(manifest) = manifest else {
         return Err(damaged(format!("{} names no manifest", name.head())));
     };
+    let mut text = Vec::new();
+    get_parts(remote, name, manifest, &mut progress, |_, bytes| {
+        text.extend(bytes);
+        Ok(())
+    })?;
+    let manifest = Manifest::decode(&name.part(manifest.0), &text)?;
+    if manifest.identity != head.known.identity {
+        return Err(damaged(format!("{} has another's manifest", name.head())));
+    }
+    seed::clear_unfinished_seed(home)?;
+    let (manifest, _) = places::make(home, &manifest, &options.directories)?;
+    seed::mark(&**home)?;
+    // What an interrupted creation left is no data.
+    places::clear_parts(home)?;
+    if home.list("")?.iter().any(|left| left == STORE_FILE) {
+        home.remove(STORE_FILE)?;
+    }
     for folder in [LOG_DIRECTORY, BACKUP_DIRECTORY, JOURNAL_DIRECTORY] {
         home.create_directory(folder)?;
-        // What an attempt before left.
-        for left in home.list(folder)? {
-            home.remove(&format!("{folder}/{left}"))?;
-        }
     }
-    for left in home.list("")? {
-        if left == STORE_FILE {
-            home.remove(&left)?;
-        }
-    }
-    let mut number = 0;
-    let mut manifest_text = Vec::new();
-    for (nth, file) in head.files.iter().enumerate() {
-        let mut into = match nth == manifest {
-            true => None,
-            false => Some(home.open(&file.name, Access::Buffered, Create::New)?),
-        };
-        if let Some(into) = &into {
-            into.preallocate(file.bytes)?;
-        }
-        for part in &file.parts {
-            let object = name.part(number);
-            number += 1;
-            let bytes = get_part(remote, &object, part)?;
-            progress(part.bytes);
-            match &mut into {
-                Some(into) => into.write_at(part.offset, &bytes)?,
-                None => manifest_text.extend(bytes),
-            }
-        }
-        if let Some(into) = into {
-            into.sync()?;
-        }
+    for file in files {
+        let into = home.open(&file.1.name, Access::Buffered, Create::New)?;
+        into.preallocate(file.1.bytes)?;
+        get_parts(remote, name, file, &mut progress, |offset, bytes| {
+            Ok(into.write_at(offset, &bytes)?)
+        })?;
+        into.sync()?;
     }
     for folder in ["", LOG_DIRECTORY, BACKUP_DIRECTORY, JOURNAL_DIRECTORY] {
         home.sync_directory(folder)?;
     }
-    let manifest = Manifest::decode(&name.part(number), &manifest_text)?;
     manifest.write(&**home)?;
+    seed::forget_mark(&**home)?;
     Ok(manifest)
+}
+
+/// Gets the parts of a file, of which the first has this number.
+fn get_parts(
+    remote: &RemoteLog,
+    name: &BaseName,
+    (first, file): (usize, &BaseFile),
+    progress: &mut impl FnMut(u64),
+    mut take: impl FnMut(u64, Vec<u8>) -> Result<(), OpenError>,
+) -> Result<(), OpenError> {
+    for (nth, part) in file.parts.iter().enumerate() {
+        let bytes = get_part(remote, &name.part(first + nth), part)?;
+        progress(part.bytes);
+        take(part.offset, bytes)?;
+    }
+    Ok(())
 }
 
 fn get_part(remote: &RemoteLog, object: &str, part: &BasePart) -> Result<Vec<u8>, OpenError> {
@@ -331,8 +346,23 @@ pub(super) fn manifest_from_store(
 ) -> Result<Manifest, OpenError> {
     match newest_base(remote, stored.identity, |_| true)? {
         Some(base) => get_base(home, options, remote, &base, |_| ()),
-        None => create_database(home, stored, &options.directories, options.log_bytes_first),
+        None => create_empty(home, options, stored),
     }
+}
+
+/// The database of this manifest of a store as it was at its log's beginning.
+pub(super) fn create_empty(
+    home: &Arc<dyn Disk>,
+    options: &StorageOptions,
+    stored: &Manifest,
+) -> Result<Manifest, OpenError> {
+    seed::clear_unfinished_seed(home)?;
+    // The log that the database had then is in the store, and not here.
+    let empty = Manifest {
+        log_end: LogPosition::START,
+        ..stored.clone()
+    };
+    create_database(home, &empty, &options.directories, options.log_bytes_first)
 }
 
 /// Deletes a base: its head first, so that what is left is none.

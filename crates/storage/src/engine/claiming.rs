@@ -11,26 +11,29 @@
 //! The groups of each entry are compared with those here, from the place on that is known to be the same ([`Known`]);
 //! from the first difference on the store's count. What is cut off goes from its last group backwards, so that what is
 //! left is a log at any moment. What is known to be the same is recorded only when recovery has made it stable: a process
-//! that was killed may have left log that is seen here and gone after a power cut. The checkpoints here have none of it, if nothing was acknowledged that the store did not
-//! have ([`DurableAt::Both`]); otherwise they may, and then recovery says so.
+//! that was killed may have left log that is seen here and gone after a power cut. The checkpoints have none of what is
+//! cut off, if nothing was acknowledged that the store did not have ([`DurableAt::Both`](super::DurableAt::Both));
+//! otherwise they may, and then recovery says so.
 //!
-//! Invariants: I2, I4, I12 (what is opened has everything that was ever acknowledged through the store, and after the
-//! claim's fence nobody else acknowledges).
+//! Invariants: I2, I4, I12 (what is opened has everything that was ever acknowledged through the store, or before the
+//! database's log was there, and after the claim's fence nobody else acknowledges). So only another host's groups cut
+//! anything off: to follow alone is no reason to.
 
+use super::adopting::{adopt, check_member};
 use super::base::manifest_from_store;
 use super::lagging::begin_anew;
 use super::opening::new_manifest;
-use super::remote::{DurableAt, RemoteLog};
+use super::remote::RemoteLog;
 use super::{OpenError, Replica, StorageOptions};
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskLock};
 use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
 use crate::log::reader::LogReader;
 use crate::log::segment::segment_file;
-use crate::log::{LogError, LogPosition, Lsn};
+use crate::log::{LogPosition, Lsn};
 use crate::manifest::{Manifest, ManifestError};
 use crate::places::{self, Hold, PlaceLocks};
 use crate::remote_log::RemoteLogError;
-use crate::remote_log::copy::EntryOfGroups;
+use crate::remote_log::copy::{EntryOfGroups, entry_bytes};
 use crate::remote_log::entry::Entry;
 use crate::remote_log::known::Known;
 use crate::remote_log::shell::{Follower, RemoteWriter, ask};
@@ -58,6 +61,7 @@ pub(super) fn claim(
         joining = joining.anew_after(error)?;
         joining.take_while(|_| true)?;
     }
+    joining.check_whole()?;
     let mut late = Vec::new();
     let identity = joining.known.identity;
     let (store, at) = (remote.store.clone(), joining.known.entry);
@@ -75,7 +79,7 @@ pub(super) fn claim(
 /// Opens a directory to follow the log in a store: what is there is compared first. Makes it, if there is none.
 ///
 /// # Errors
-/// As opening the database; [`OpenError::StoreBehind`] if transactions were acknowledged here that the store has not.
+/// As opening the database; [`OpenError::StoreBehind`] if there are transactions here that the store has not.
 pub fn follow_store(
     home: &Arc<dyn Disk>,
     options: &StorageOptions,
@@ -116,12 +120,12 @@ pub fn stored_manifest(remote: &RemoteLog) -> Result<Option<Manifest>, OpenError
     Ok(Some(Manifest::decode(&name, &bytes)?))
 }
 
-/// The directory's manifest. Either it or the store's is made from the other; both, if there is neither.
-fn manifest_of(
+/// The directory's manifest, and the store's. Either is made from the other; both, if there is neither.
+fn manifests_of(
     home: &Arc<dyn Disk>,
     options: &StorageOptions,
     remote: &RemoteLog,
-) -> Result<Manifest, OpenError> {
+) -> Result<[Manifest; 2], OpenError> {
     let local = match Manifest::read(&**home) {
         Ok(manifest) => Some(manifest),
         Err(ManifestError::Absent { .. }) => None,
@@ -133,10 +137,10 @@ fn manifest_of(
         (None, None) => publish(remote, &new_manifest(options)?)?,
     };
     match local {
-        None => manifest_from_store(home, options, remote, &stored),
+        None => Ok([manifest_from_store(home, options, remote, &stored)?, stored]),
         Some(local) if local.identity == stored.identity => {
             check_member(home, options, &local)?;
-            Ok(local)
+            Ok([local, stored])
         }
         Some(local) => Err(RemoteLogError::Identity {
             number: 0,
@@ -147,33 +151,8 @@ fn manifest_of(
     }
 }
 
-/// Refuses a directory that has transactions and never was one of the store's: a clone or a backup, whose transactions
-/// would be taken for what nobody was told of.
-fn check_member(
-    home: &Arc<dyn Disk>,
-    options: &StorageOptions,
-    local: &Manifest,
-) -> Result<(), OpenError> {
-    if Known::read(&**home)?.is_some() {
-        return Ok(());
-    }
-    let (disk, _places) = places::find(home, local, &options.directories, Hold::Alone)?;
-    let is_empty = match LogReader::open(&disk, local.log_layout(), LogPosition::START) {
-        Ok(mut reader) => reader.next_group()?.is_none(),
-        Err(LogError::MissingSegment { .. }) => false,
-        Err(error) => return Err(error.into()),
-    };
-    match is_empty {
-        true => Ok(()),
-        false => Err(impossible(
-            "this directory has transactions, and was never opened with the store that has its database: it may be a \
-             clone or a backup. Give the store another directory, absent or empty",
-        )),
-    }
-}
-
 /// Puts a manifest into the store, if there is none yet. Returns the one that is there.
-fn publish(remote: &RemoteLog, manifest: &Manifest) -> Result<Manifest, OpenError> {
+pub(super) fn publish(remote: &RemoteLog, manifest: &Manifest) -> Result<Manifest, OpenError> {
     let text = manifest.encode();
     let create = || remote.store.create_object(MANIFEST_OBJECT, text.as_bytes());
     match ask(&remote.patience, create).map_err(RemoteLogError::from)? {
@@ -183,43 +162,6 @@ fn publish(remote: &RemoteLog, manifest: &Manifest) -> Result<Manifest, OpenErro
             stored.ok_or_else(|| impossible("the database's manifest is deleted from the store"))
         }
     }
-}
-
-/// A database that was made without a store: its whole log can go there, if it is still whole.
-fn adopt(
-    home: &Arc<dyn Disk>,
-    options: &StorageOptions,
-    remote: &RemoteLog,
-    local: &Manifest,
-) -> Result<Manifest, OpenError> {
-    let known = Known::read(&**home)?;
-    if known.is_some_and(|known| known.log != LogPosition::START) {
-        return Err(impossible(format!(
-            "{} has no database, and this directory has one whose log was in a store: name that store",
-            remote.store.place()
-        )));
-    }
-    let (disk, _places) = places::find(home, local, &options.directories, Hold::Alone)?;
-    let whole = match LogReader::open(&disk, local.log_layout(), LogPosition::START) {
-        Ok(mut reader) => local.compacted.is_none() && reader.next_group()?.is_some(),
-        Err(LogError::MissingSegment { .. }) => false,
-        Err(error) => return Err(error.into()),
-    };
-    if !whole && local.log_end != LogPosition::START {
-        return Err(impossible(
-            "the log of this directory no longer reaches back to the database's beginning, so it cannot be put into a \
-             store: begin a new database with the store, and import the tables",
-        ));
-    }
-    // Said before the store has it: then it is a part of what the store is.
-    Known::start(local.identity).write(&**home)?;
-    let made = Manifest {
-        places: None,
-        log_end: LogPosition::START,
-        incarnation: 1,
-        ..local.clone()
-    };
-    publish(remote, &made)
 }
 
 /// The log here, as far as it is compared.
@@ -237,6 +179,8 @@ struct Joining<'a> {
     options: &'a StorageOptions,
     remote: &'a RemoteLog,
     manifest: Manifest,
+    /// The database had the groups before this one when its log began to be in the store.
+    whole_before: u64,
     known: Known,
     /// While nothing but the same was found.
     local: Option<Local>,
@@ -249,7 +193,7 @@ impl<'a> Joining<'a> {
         options: &'a StorageOptions,
         remote: &'a RemoteLog,
     ) -> Result<Self, OpenError> {
-        let manifest = manifest_of(home, options, remote)?;
+        let [manifest, stored] = manifests_of(home, options, remote)?;
         let known = match Known::read(&**home)? {
             None => Known::start(manifest.identity),
             Some(known) if known.identity == manifest.identity => known,
@@ -269,6 +213,7 @@ impl<'a> Joining<'a> {
             options,
             remote,
             manifest,
+            whole_before: stored.log_end.group,
             known,
             local: Some(Local {
                 reader,
@@ -300,6 +245,32 @@ impl<'a> Joining<'a> {
     /// Takes entries until there is nothing here that is not compared. What follows can be followed.
     fn compare(&mut self) -> Result<(), OpenError> {
         self.take_while(|joining| joining.replica.is_none())
+    }
+
+    /// Refuses to go on with less than the database had when its log began to be in the store: what is missing is still
+    /// where that was.
+    fn check_whole(&self) -> Result<(), OpenError> {
+        let mut end = self.known.log.group;
+        if end < self.whole_before
+            && let Some(local) = &self.local
+        {
+            let mut rest = LogReader::open(
+                &local.disk,
+                self.manifest.log_layout(),
+                local.reader.position(),
+            )?;
+            while rest.next_group()?.is_some() {}
+            end = rest.position().group;
+        }
+        match end >= self.whole_before {
+            true => Ok(()),
+            false => Err(impossible(format!(
+                "this database had {} groups when its log began to be in {}, and from number {end} on they are not there \
+                 yet: open the database in the directory that has them; if that is lost, make a copy of what is there",
+                self.whole_before - 1,
+                self.remote.store.place()
+            ))),
+        }
     }
 
     /// Takes the entries that the store has now, as long as this holds.
@@ -408,7 +379,7 @@ impl<'a> Joining<'a> {
     /// Puts what is only here into the store, which is claimed.
     fn put_tail(mut self, writer: &mut RemoteWriter) -> Result<Known, OpenError> {
         if let Some(mut local) = self.local.take() {
-            let most = writer.entry_bytes_max();
+            let most = entry_bytes(writer.entry_bytes_max(), self.options.log_bytes_max);
             let mut waiting = EntryOfGroups::default();
             while let Some((header, _)) = local.reader.next_group()? {
                 let bytes = local.reader.last_group_bytes(&header);
@@ -430,19 +401,14 @@ impl<'a> Joining<'a> {
         })
     }
 
-    /// The copy, at the end of the store's log. What is only here is cut off, if nothing of it was acknowledged.
+    /// The copy, at the end of the store's log. What is only here may have been acknowledged, whatever the options say
+    /// now: under others, or when there was no store.
     fn into_replica(mut self, lock: Box<dyn DiskLock>) -> Result<Replica, OpenError> {
-        if let Some(local) = &mut self.local {
-            let before = local.reader.position();
-            let found = local.reader.next_group()?.map(|(header, _)| header);
-            if let Some(found) = found {
-                if self.remote.durable_at == DurableAt::Local {
-                    return Err(OpenError::StoreBehind);
-                }
-                self.cut(before, found)?;
-            }
+        if let Some(mut local) = self.local.take()
+            && local.reader.next_group()?.is_some()
+        {
+            return Err(OpenError::StoreBehind);
         }
-        drop(self.local.take());
         if let Some(replica) = self.replica.take() {
             let known = replica.close();
             return Replica::open(self.home, self.options, known, Some(lock));

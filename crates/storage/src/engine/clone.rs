@@ -3,9 +3,9 @@
 //!
 //! The copy is a database of its own: it does not follow, and opened with the store it is refused.
 
-use super::base::{get_base, newest_base};
+use super::base::{create_empty, get_base, newest_base};
 use super::claiming::{impossible, stored_manifest};
-use super::opening::{create_database, exists, take_lock};
+use super::opening::{exists, take_lock};
 use super::{OpenError, RemoteLog, Replica, StorageOptions};
 use crate::disk::Disk;
 use crate::remote_log::entry::Entry;
@@ -62,7 +62,7 @@ impl CloneUntil {
 /// What a copy has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cloned {
-    /// Where it ends.
+    /// Where it ends: behind its last whole entry, and its last group.
     pub known: Known,
     /// Where the base ended with which it began; the log's beginning, if there was none.
     pub base: Known,
@@ -107,16 +107,19 @@ pub fn clone_at(
             break;
         };
         progress(entry.bytes().len() as u64);
-        replica.apply_some(&entry, wanted)?;
         entries += 1;
+        if !replica.apply_some(&entry, wanted)? {
+            break;
+        }
     }
+    let log = replica.end();
     let (end, lock) = replica.close_locked();
     // From here on it follows nobody.
     home.remove(STORE_FILE)?;
     home.sync_directory("")?;
     drop(lock);
     Ok(Cloned {
-        known: end,
+        known: Known { log, ..end },
         base: known,
         entries,
     })
@@ -139,7 +142,7 @@ fn begin(
             Ok(base.1.known)
         }
         None => {
-            create_database(home, &stored, &options.directories, options.log_bytes_first)?;
+            create_empty(home, options, &stored)?;
             Ok(Known::start(stored.identity))
         }
     }

@@ -63,6 +63,12 @@ pub enum CompactionError {
          without one, and give the standby a copy of the directory"
     )]
     AtStandby,
+    /// The log is in a store, which has the groups that made the pages as they are, and hosts that follow them.
+    #[error(
+        "the log of this database is in a store, and its hosts would not know the new pages: a database whose log is in \
+         a store cannot be compacted. Make a new one, and import the tables"
+    )]
+    InStore,
     /// There were as many compactions as can be counted.
     #[error("the database was compacted {number} times, which is as often as can be counted")]
     TooOften {
@@ -87,10 +93,13 @@ impl Engine {
     /// its copy is given back.
     ///
     /// # Errors
-    /// [`CompactionError::AtStandby`]; what the log or the checkpoint says. The database is then closed.
+    /// [`CompactionError::AtStandby`], [`CompactionError::InStore`]; what the log or the checkpoint says. The database is then closed.
     pub fn end(mut self) -> Result<Ended, CompactionError> {
         if self.checkpoint().is_at_standby() {
             return Err(CompactionError::AtStandby);
+        }
+        if self.options.remote.is_some() {
+            return Err(CompactionError::InStore);
         }
         // The mark is in the checkpoint: the archive is to have every group.
         self.pen(()).mark_end()?;

@@ -89,15 +89,16 @@ pub enum OpenError {
         /// Why not.
         reason: String,
     },
-    /// Transactions were acknowledged here that the store has not, and no other host went on without them yet.
+    /// There are transactions here that the store has not, and no other host went on without them yet. They may have been
+    /// acknowledged.
     #[error(
-        "transactions were acknowledged here that the store has not: open the database here, so that it gets them, \
-         instead of following it"
+        "there are transactions here that the store has not, and they may have been acknowledged: open the database \
+         here, so that it gets them, instead of following it"
     )]
     StoreBehind,
-    /// The checkpoints have what was cut off from the log.
+    /// The checkpoints, or the journals' archive, have what was cut off from the log.
     #[error(
-        "another host went on without transactions that were acknowledged here alone, and the checkpoints here have \
+        "another host went on without transactions that were acknowledged here alone, and the checkpoints or journals here have \
          them ({source}): move the directory away, and a new one is made from the store"
     )]
     StoreForked {

@@ -5,13 +5,13 @@
 //! host went on without, which would be cut off if it were compared. A log that is longer may have what nobody else
 //! has, and then the error is told that it was.
 //!
-//! First the manifest goes, so that the directory has no database; the rest is what any new directory does, from any
+//! First the directory is marked as one on the way, and the manifest goes, so that it has no database; the rest is what any new directory does, from any
 //! step on at which it was ended before ([`get_base`]).
 //!
 //! Invariant: I12 (nothing is deleted here that was acknowledged and is not in the store).
 
 use super::base::{get_base, newest_base};
-use super::{OpenError, RemoteLog, StorageOptions};
+use super::{OpenError, RemoteLog, StorageOptions, seed};
 use crate::disk::Disk;
 use crate::log::reader::LogReader;
 use crate::manifest::{MANIFEST_FILE, Manifest};
@@ -49,6 +49,7 @@ pub(super) fn begin_anew(
         "the store no longer has what follows the log here: this directory begins anew with the newest base"
     );
     drop(log);
+    seed::mark(&**home)?;
     home.remove(MANIFEST_FILE)?;
     home.sync_directory("")?;
     get_base(home, options, remote, &base, |_| ())?;

@@ -13,6 +13,7 @@ use super::options::check_limits;
 use super::{LOCK_FILE, OpenError, StorageOptions, seed};
 use crate::checkpoint::{CheckpointPlace, Checkpointer};
 use crate::disk::{Disk, DiskError, DiskLock};
+use crate::journal::JournalError;
 use crate::log::LogPosition;
 use crate::log::group::GroupHeader;
 use crate::log::reader::group_before;
@@ -89,11 +90,10 @@ pub(super) fn open(
     };
     let recovered = recover_at(disk, &manifest, options, recovery);
     let (recovered, mut needed_from) = recovered.map_err(|error| match error {
-        OpenError::Recovery(source @ RecoveryError::LogEndsEarly { .. })
-            if options.remote.is_some() =>
-        {
-            OpenError::StoreForked { source }
-        }
+        OpenError::Recovery(
+            source @ (RecoveryError::LogEndsEarly { .. }
+            | RecoveryError::Journal(JournalError::BeyondLog { .. })),
+        ) if options.remote.is_some() => OpenError::StoreForked { source },
         error => error,
     })?;
     let end = recovered.end;

@@ -82,11 +82,9 @@ impl Replica {
     /// Takes a checkpoint of everything. Returns from where the log is needed afterwards.
     pub(super) fn checkpointed(&self) -> Result<LogPosition, OpenError> {
         let stage = self.engine.checkpoint();
-        stage
-            .take(self.engine.end().position)
-            .map_err(|error| LogError::Poisoned {
-                cause: error.to_string().into(),
-            })?;
+        stage.take(self.end()).map_err(|error| LogError::Poisoned {
+            cause: error.to_string().into(),
+        })?;
         Ok(stage.log_needed_from())
     }
 
@@ -100,17 +98,26 @@ impl Replica {
     /// # Errors
     /// It cannot follow here; the disk failed, or is full. Nothing more can be applied.
     pub fn apply(&mut self, entry: &Entry) -> Result<(), ReplicaError> {
-        self.apply_some(entry, usize::MAX)
+        self.apply_some(entry, usize::MAX).map(drop)
     }
 
-    /// Applies so many groups of the next entry.
-    pub(super) fn apply_some(&mut self, entry: &Entry, count: usize) -> Result<(), ReplicaError> {
-        let mut groups: Vec<_> = entry.groups().collect::<Result<_, _>>()?;
-        groups.truncate(count);
-        self.append(&groups)?;
-        let last = groups.last().map(|(header, _)| header);
-        self.is_applied(entry, last);
-        Ok(())
+    /// Applies so many groups of the next entry. Returns whether these are all; if not, what is known stays before the
+    /// entry, and no other can be applied.
+    pub(super) fn apply_some(&mut self, entry: &Entry, count: usize) -> Result<bool, ReplicaError> {
+        let groups: Vec<_> = entry.groups().collect::<Result<_, _>>()?;
+        let wanted = groups.get(..count).unwrap_or(&groups);
+        self.append(wanted)?;
+        let is_whole = wanted.len() == groups.len();
+        if is_whole {
+            let last = groups.last().map(|(header, _)| header);
+            self.is_applied(entry, last);
+        }
+        Ok(is_whole)
+    }
+
+    /// Where the log here ends.
+    pub(super) fn end(&self) -> LogPosition {
+        self.engine.end().position
     }
 
     /// Appends groups of an entry.

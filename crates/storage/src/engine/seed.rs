@@ -26,7 +26,7 @@ use crate::recovery::RecoveryError;
 use crate::store::PageStore;
 use std::sync::Arc;
 
-/// The file that says that a directory is being made of a seed.
+/// The file that says that a directory is being made of a seed, or of a base of a store.
 pub const SEEDING_FILE: &str = "SEEDING";
 
 /// Makes a database of this manifest of pages as they are after this group, as it stands on the primary's disk. The
@@ -45,9 +45,7 @@ pub fn seed_database(
     let group = checked(manifest, last_group)?;
     clear_unfinished_seed(home)?;
     places::refuse_data(home, &**home)?;
-    home.open(SEEDING_FILE, Access::Buffered, Create::IfAbsent)?
-        .sync()?;
-    home.sync_directory("")?;
+    mark(&**home)?;
     let (manifest, disk) = places::make(home, manifest, &options.directories)?;
     begin_log(&disk, &manifest, options, &group)?;
     back_up(&disk, &manifest, options, pages, &group)?;
@@ -70,6 +68,13 @@ pub fn clear_unfinished_seed(home: &Arc<dyn Disk>) -> Result<(), OpenError> {
         true => places::clear_parts(home),
         false => Ok(()),
     }
+}
+
+/// Says, durably, that what is in the directory is not a database: a whole one is somewhere else.
+pub(super) fn mark(home: &dyn Disk) -> Result<(), OpenError> {
+    home.open(SEEDING_FILE, Access::Buffered, Create::IfAbsent)?
+        .sync()?;
+    Ok(home.sync_directory("")?)
 }
 
 /// The directory has a database now: the mark is of no use any more.

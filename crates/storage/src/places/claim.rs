@@ -167,12 +167,12 @@ pub(crate) fn refuse_data(home: &Arc<dyn Disk>, disk: &dyn Disk) -> Result<(), O
     }
 }
 
-/// What shows that there was a database here: a backup, or a first log segment with a group in it.
+/// What shows that there was a database here: a backup, an archive, or a first log segment with a group in it.
 fn evidence_of_data(disk: &dyn Disk) -> Result<Option<String>, DiskError> {
-    if let Some(name) = disk.list(BACKUP_DIRECTORY)?.first() {
-        return Ok(Some(
-            disk.display_name(&format!("{BACKUP_DIRECTORY}/{name}")),
-        ));
+    for folder in [BACKUP_DIRECTORY, JOURNAL_DIRECTORY] {
+        if let Some(name) = disk.list(folder)?.first() {
+            return Ok(Some(disk.display_name(&format!("{folder}/{name}"))));
+        }
     }
     for name in disk
         .list(LOG_DIRECTORY)?

@@ -37,7 +37,7 @@ use crate::store::PageStore;
 use load::LoadedStripe;
 use redo::{Needs, Redo, Tail};
 use segments::{check_no_gap, check_starts};
-use stable::make_names_stable;
+pub(crate) use stable::{make_names_stable, write_tail_again};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// Makes the names in the database's directories stable: the manifest's, those of segments that were
 /// renamed, of the backup's and the archive's files, and of the directories themselves.
-pub(super) fn make_names_stable(disk: &dyn Disk) -> Result<(), RecoveryError> {
+pub(crate) fn make_names_stable(disk: &dyn Disk) -> Result<(), RecoveryError> {
     for directory in ["", LOG_DIRECTORY, BACKUP_DIRECTORY, JOURNAL_DIRECTORY] {
         match disk.sync_directory(directory) {
             Err(error) if error.source.kind() == io::ErrorKind::NotFound => {}
@@ -39,7 +39,7 @@ pub(super) fn make_names_stable(disk: &dyn Disk) -> Result<(), RecoveryError> {
 }
 
 /// Writes the groups from `first` to the log's end again, durably, and the block at the end.
-pub(super) fn write_tail_again(
+pub(crate) fn write_tail_again(
     disk: &Arc<dyn Disk>,
     layout: LogLayout,
     first: LogPosition,

@@ -2,7 +2,7 @@
 //! follows what is durable here ([`StoreCopy::carry`]).
 //!
 //! All groups that wait become one entry, or few if they are too large for one. So there are as many entries as the store
-//! takes one after the other, and they grow with the load.
+//! takes one after the other, and they grow with the load, up to what a follower's log takes ([`entry_bytes`]).
 //!
 //! The log here is kept from the place on that the directory knows to be in the store ([`Known`]), which is written down
 //! now and then ([`record_bytes`]).
@@ -31,6 +31,12 @@ use std::thread::{self, Thread};
 /// eighth of them is kept for the record alone.
 pub fn record_bytes(log_bytes: u64) -> u64 {
     (log_bytes / 8).min(16 << 20)
+}
+
+/// The most bytes of an entry with several groups, for a store that takes so many and a log here of so many: a follower
+/// frees its log only up to an entry, so whose log is as long as this one must have room for it.
+pub fn entry_bytes(of_store: u64, log_bytes: u64) -> u64 {
+    of_store.min(record_bytes(log_bytes))
 }
 
 /// Groups on their way into entries.
@@ -101,6 +107,7 @@ pub struct StoreCopy {
     pin: Option<LogPin>,
     unrecorded_bytes: u64,
     record_bytes: u64,
+    entry_bytes: u64,
     /// To be recorded when it is stable here.
     to_record: Option<Known>,
 }
@@ -113,13 +120,15 @@ impl StoreCopy {
         disk: Arc<dyn Disk>,
         segments: &Arc<Segments>,
     ) -> Self {
+        let log_bytes = segments.segments_max() * segments.layout().segment_bytes;
         StoreCopy {
+            entry_bytes: entry_bytes(writer.entry_bytes_max(), log_bytes),
             writer,
             pin: segments.pin(known.log.lsn),
             known,
             disk,
             unrecorded_bytes: 0,
-            record_bytes: record_bytes(segments.segments_max() * segments.layout().segment_bytes),
+            record_bytes: record_bytes(log_bytes),
             to_record: None,
         }
     }
@@ -176,7 +185,7 @@ impl StoreCopy {
         closing: &Arc<Closing>,
     ) -> Result<(), LogError> {
         let waker = closing.begin();
-        let most = self.writer.entry_bytes_max();
+        let most = self.entry_bytes;
         let mut follower = Follower::new(self.disk.clone(), layout, self.known.log);
         let mut waiting = EntryOfGroups::default();
         loop {
@@ -193,7 +202,6 @@ impl StoreCopy {
                 None if closed => return Ok(()),
                 None => match log.poll(follower.position().group, &waker) {
                     Poll::Ready(Ok(())) => {}
-                    Poll::Ready(Err(_)) if closed => return Ok(()),
                     // What is durable is carried to its end; then it waits to be closed.
                     Poll::Ready(Err(_)) | Poll::Pending => closing.wait(),
                 },
@@ -228,7 +236,7 @@ impl StoreCopy {
 
 impl RemoteCopy for StoreCopy {
     fn append(&mut self, groups: &[Arc<DurableGroup>]) -> Result<(), LogError> {
-        let most = self.writer.entry_bytes_max();
+        let most = self.entry_bytes;
         put_groups(groups, most, |(entry, last)| {
             let bytes = entry.bytes();
             self.writer.append(entry)?;

@@ -4,7 +4,7 @@
 //! is in the log stays what it is. So one that is stopped in between does no harm when it goes on, and several may do it
 //! at once. What one leaves is deleted by the next, which begins at the first number of all.
 //!
-//! Fences stay: one of 64 bytes for each epoch that ever was. They are told from other entries by their length.
+//! Fences stay: one of 72 bytes for each epoch that ever was. They are told from other entries by their length.
 
 use super::RemoteLogError;
 use super::boundary::Boundary;

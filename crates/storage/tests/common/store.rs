@@ -37,6 +37,8 @@ pub struct Lossy {
     silence: Mutex<Option<(u64, Random)>>,
     /// So many requests reach the store.
     reachable: Mutex<Option<u64>>,
+    /// The most bytes of an entry, if not 64 KiB.
+    pub entry_most: std::sync::OnceLock<u64>,
     /// Before the next list.
     at_list: Mutex<Option<Hook>>,
 }
@@ -95,7 +97,7 @@ impl RemoteStore for Lossy {
         "memory".into()
     }
     fn entry_bytes_max(&self) -> u64 {
-        64 << 10
+        *self.entry_most.get().unwrap_or(&(64 << 10))
     }
     fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
         self.ask(|| self.inner.append_at(number, bytes))
@@ -214,6 +216,23 @@ impl Primary {
 
     pub fn commit(&self, number: u64) -> Result<(), LogError> {
         self.pen.wait(self.execute(number)?)
+    }
+
+    /// A transaction of so many bytes.
+    #[allow(dead_code)]
+    pub fn commit_large(&self, bytes: usize) -> Result<(), LogError> {
+        let mut held = self.pen.take()?;
+        held.appending().admit(Admission::Measured)?;
+        let mut appending = held.appending();
+        let builder = appending.builder();
+        builder.make_room(bytes + 4096, usize::MAX).unwrap();
+        for (nth, piece) in vec![7; bytes].chunks(4096).enumerate() {
+            builder.push_write(Address((600 << 10) + 4096 * nth as u64), piece);
+        }
+        assert!(builder.end_transaction());
+        let group = appending.transaction_ended();
+        held.hand_on();
+        self.pen.wait(group)
     }
 
     pub fn has(&self, number: u64) -> bool {
