@@ -125,6 +125,15 @@ fn a_procedure_does_what_its_caller_may_not() {
     let procedure = "create procedure raise_it() begin atomic update hidden set v = v || '!'; end";
     run(&mut fresh.session(), procedure).unwrap();
     refused(&mut user(&fresh, Access::Read), "call raise_it()");
+    // Nor by a name that stands for it: what is run is asked for its right, whatever names it.
+    let mut nobody = user(&fresh, Access::Nothing);
+    let prepared = run(&mut nobody, "prepare p as call raise_it(); execute p");
+    assert_eq!(prepared.unwrap_err().code, "42601");
+    refused(&mut user(&fresh, Access::Nothing), "call raise_it()");
+    assert_eq!(
+        query(&mut fresh.session(), "select v from hidden").unwrap(),
+        ["h"]
+    );
     run(&mut user(&fresh, Access::Write), "call raise_it()").unwrap();
     let mut root = fresh.session();
     assert_eq!(query(&mut root, "select v from hidden").unwrap(), ["h!"]);

@@ -145,6 +145,7 @@ scripts! {
     sequences: "sequences.sql",
     copies: "copies.sql",
     session_parameters: "session_parameters.sql",
+    prepared: "prepared.sql",
     pgbench: "pgbench.sql",
     access_paths: "access_paths.sql",
     procedures: "procedures.sql",

@@ -6,12 +6,13 @@ use super::parameters::{shown_columns, text_column};
 use super::state::SessionState;
 use crate::copy;
 use crate::database::Database;
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::expression::cast::Coercion;
 use crate::expression::{Compiler, Parameters, Scope};
 use crate::plan::{Plan, ResultColumn};
 use crate::prepared::{Class, Prepared};
 use crate::procedures;
+use crate::rights::Access;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
@@ -82,6 +83,31 @@ pub(super) fn plan_for(
         }
         _ => prepared.planned(version, source).map(drop),
     }
+}
+
+/// Checks that a user may run such a statement.
+///
+/// # Errors
+/// `42501` if the user may not.
+pub(super) fn check_access(user: &str, statement: &Prepared) -> Result<(), SqlError> {
+    let (wanted, what) = match statement.class() {
+        Class::Empty | Class::Control | Class::Session => return Ok(()),
+        Class::Read | Class::Maintenance => (Access::Read, "read tables"),
+        Class::Write => (Access::Write, "change rows"),
+        Class::Define => (Access::Define, "create, change or drop tables"),
+    };
+    let rights = statement.rights();
+    let allowed = match statement.class() {
+        // Which tables they are is known when it is planned, or run.
+        Class::Read | Class::Maintenance | Class::Define => rights.most(),
+        Class::Write if statement.is_call() => rights.elsewhere(),
+        _ => rights.most(),
+    };
+    if allowed >= wanted {
+        return Ok(());
+    }
+    let text = format!("permission denied: the user {user:?} may not {what}");
+    Err(SqlError::new(code::INSUFFICIENT_PRIVILEGE, text))
 }
 
 /// Whether a statement may look at many rows.

@@ -24,12 +24,12 @@ mod unit;
 pub(crate) use execute::run_plan;
 
 use crate::database::Database;
-use crate::error::{SqlError, code};
+use crate::error::SqlError;
 use crate::parse::parse;
 use crate::prepared::{Class, Prepared, Special};
 use crate::procedures::{creates_procedure, parse_procedure};
 use crate::result::{Complete, Outcome, Step, Tag, TransactionStatus};
-use crate::rights::{Access, Rights};
+use crate::rights::Rights;
 use crate::source::Source;
 use crate::types::SqlType;
 use sardonyx::{Durability, Error, Ticket};
@@ -144,7 +144,7 @@ impl Session {
     ) -> Result<Vec<Arc<Prepared>>, SqlError> {
         let prepared = statements_of(text, parameter_types, &self.rights)?;
         for statement in &prepared {
-            self.check_access(statement)?;
+            describing::check_access(&self.state.user, statement)?;
         }
         if let [one] = &prepared[..]
             && one.is_to_be_compiled()
@@ -152,29 +152,6 @@ impl Session {
             self.describe(one).map_err(|error| one.placed(error))?;
         }
         Ok(prepared)
-    }
-
-    /// Whether the session may run such a statement.
-    fn check_access(&self, statement: &Prepared) -> Result<(), SqlError> {
-        let (wanted, what) = match statement.class() {
-            Class::Empty | Class::Control | Class::Session => return Ok(()),
-            Class::Read | Class::Maintenance => (Access::Read, "read tables"),
-            Class::Write => (Access::Write, "change rows"),
-            Class::Define => (Access::Define, "create, change or drop tables"),
-        };
-        let rights = &self.rights;
-        let allowed = match statement.class() {
-            // Which tables they are is known when it is planned, or run.
-            Class::Read | Class::Maintenance | Class::Define => rights.most(),
-            Class::Write if statement.is_call() => rights.elsewhere(),
-            _ => rights.most(),
-        };
-        if allowed >= wanted {
-            return Ok(());
-        }
-        let user = &self.state.user;
-        let text = format!("permission denied: the user {user:?} may not {what}");
-        Err(SqlError::new(code::INSUFFICIENT_PRIVILEGE, text))
     }
 
     /// Compiles a statement, where that says its parameters and columns.
@@ -547,6 +524,7 @@ fn resolve_execute(
             ..
         } if statement.is_execute() => {
             let (statement, parameters) = describing::executed(state, database, statement)?;
+            describing::check_access(&state.user, &statement)?;
             Ok(Step::Execute {
                 statement,
                 parameters,

@@ -125,6 +125,8 @@ fn act(
             let text: Arc<str> = statement.to_string().into();
             let inner = Prepared::new(text, Some((**statement).clone()), &types);
             let inner = Arc::new(inner.with_rights(rights.clone()));
+            check_preparable(&inner)?;
+            super::describing::check_access(&state.user, &inner)?;
             if let Some((parameters, columns)) = super::describing::described(&inner, state)? {
                 inner.describe(parameters, columns);
             } else {
@@ -160,6 +162,26 @@ pub(super) fn unknown(name: &str) -> SqlError {
         code::UNKNOWN_PREPARED_STATEMENT,
         format!("prepared statement \"{name}\" does not exist"),
     )
+}
+
+/// Checks that `PREPARE` takes a statement: one on rows, as in PostgreSQL. What begins or ends transactions, and
+/// `EXECUTE`, would be something else than the step that names it.
+///
+/// # Errors
+/// `42601` if it does not.
+fn check_preparable(statement: &Prepared) -> Result<(), SqlError> {
+    match statement.statement() {
+        Some(
+            Statement::Query(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_),
+        ) => Ok(()),
+        _ => Err(
+            SqlError::syntax("PREPARE takes SELECT, VALUES, INSERT, UPDATE and DELETE only")
+                .hint("Run other statements as they are."),
+        ),
+    }
 }
 
 /// A name without quotes.
