@@ -8,10 +8,12 @@
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::relation::{kind, object, parsed, printed, put_object};
+use crate::session::Drawn;
 use crate::source::Source;
 use sardonyx::Transaction;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// How many numbers are made usable at a time.
 const AHEAD: i64 = 1000;
@@ -55,9 +57,8 @@ pub(crate) struct Draws {
     again: std::collections::VecDeque<(String, i64)>,
     /// What was drawn now.
     drawn: Vec<(String, i64)>,
-    /// What the session drew last, by sequence.
-    pub session: HashMap<String, i64>,
-    pub session_last: Option<i64>,
+    /// What the session drew last.
+    pub session: Drawn,
     /// `setval`s.
     set: Vec<(String, i64)>,
     /// The numbers of tables by name, where the statement asks for them.
@@ -132,8 +133,8 @@ impl Draws {
             }
         };
         self.drawn.push((name.to_string(), number));
-        self.session.insert(name.to_string(), number);
-        self.session_last = Some(number);
+        Arc::make_mut(&mut self.session.by_sequence).insert(name.to_string(), number);
+        self.session.last = Some(number);
         Ok(number)
     }
 
@@ -142,7 +143,7 @@ impl Draws {
     /// # Errors
     /// `55000` if it drew none.
     pub fn current(&self, name: &str) -> Result<i64, SqlError> {
-        self.session.get(name).copied().ok_or_else(|| {
+        self.session.by_sequence.get(name).copied().ok_or_else(|| {
             SqlError::new(
                 code::NOT_IN_PREREQUISITE_STATE,
                 format!("currval of sequence \"{name}\" is not yet defined in this session"),
@@ -155,7 +156,7 @@ impl Draws {
     /// # Errors
     /// `55000` if it drew none.
     pub fn last(&self) -> Result<i64, SqlError> {
-        self.session_last.ok_or_else(|| {
+        self.session.last.ok_or_else(|| {
             SqlError::new(
                 code::NOT_IN_PREREQUISITE_STATE,
                 "lastval is not yet defined in this session",

@@ -126,6 +126,23 @@ impl Settings {
         }
     }
 
+    /// Whether these are the same in memory.
+    pub fn is_same(&self, other: &Settings) -> bool {
+        Arc::ptr_eq(&self.values, &other.values)
+    }
+
+    /// How many bytes the values take, about.
+    pub fn bytes(&self) -> usize {
+        const ENTRY: usize = 64;
+        let values = &self.values;
+        let known = values.initial.values().chain(values.set.values());
+        let own = values.own.iter();
+        known.map(|value| ENTRY + value.len()).sum::<usize>()
+            + own
+                .map(|(name, value)| ENTRY + name.len() + value.len())
+                .sum::<usize>()
+    }
+
     fn values_mut(&mut self) -> &mut SettingValues {
         Arc::make_mut(&mut self.values)
     }

@@ -146,6 +146,7 @@ scripts! {
     copies: "copies.sql",
     session_parameters: "session_parameters.sql",
     prepared: "prepared.sql",
+    replays: "replays.sql",
     pgbench: "pgbench.sql",
     access_paths: "access_paths.sql",
     procedures: "procedures.sql",

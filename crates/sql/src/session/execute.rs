@@ -88,7 +88,6 @@ pub(super) fn with_context<R>(
 ) -> (Result<R, SqlError>, Draws) {
     let mut draws = Draws::again(given.again.clone());
     draws.session = std::mem::take(&mut state.drawn);
-    draws.session_last = state.drawn_last;
     draws.tables = tables;
     let settings = std::mem::take(&mut state.settings);
     let context = context_of(database, &state.user, settings, given, draws);
@@ -97,7 +96,6 @@ pub(super) fn with_context<R>(
     state.settings = context.settings.into_inner();
     let mut draws = context.draws.into_inner();
     state.drawn = std::mem::take(&mut draws.session);
-    state.drawn_last = draws.session_last;
     (result, draws)
 }
 
@@ -182,12 +180,13 @@ pub(super) fn read(
             return Ok(complete);
         }
     }
+    let settings = state.settings.clone();
     let (result, _) = with_context(database, state, &given, tables, |with| {
         reading(&given, version, source, with)
     });
     let (mut complete, table) = result.map_err(|error| statement.placed(error))?;
     let told = match digests {
-        true => told_of(&complete, table.as_ref()),
+        true => told_of(given.statement, &complete, table.as_ref()),
         false => Told::default(),
     };
     attach(&mut complete, table, *rows_max);
@@ -197,6 +196,7 @@ pub(super) fn read(
             parameters,
             None,
             &given,
+            settings,
             told,
             Vec::new(),
         ))?;
@@ -221,7 +221,6 @@ fn streamed(
     check_parameters(given)?;
     let mut draws = Draws::default();
     draws.session.clone_from(&state.drawn);
-    draws.session_last = state.drawn_last;
     draws.tables.clone_from(tables);
     let settings = state.settings.clone();
     let context = context_of(database, &state.user, settings, given, draws);
@@ -343,7 +342,7 @@ impl Call<'_, '_> {
             }
         };
         let told = match given.digests {
-            true => told_of(&complete, table.as_ref()),
+            true => told_of(given.statement, &complete, table.as_ref()),
             false => Told::default(),
         };
         attach(&mut complete, table, given.rows_max);

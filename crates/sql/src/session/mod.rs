@@ -22,6 +22,7 @@ mod telling;
 mod unit;
 
 pub(crate) use execute::run_plan;
+pub(crate) use state::Drawn;
 
 use crate::database::Database;
 use crate::error::SqlError;

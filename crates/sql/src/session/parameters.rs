@@ -1,7 +1,7 @@
 //! What a session sets, shows and keeps: parameters, prepared statements.
 
 use super::control::is_read_only;
-use super::state::{NAMED_MAX, OpenTransaction, Reading, SessionState, TransactionState};
+use super::state::{Drawn, NAMED_MAX, OpenTransaction, Reading, SessionState, TransactionState};
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::names::name_of;
@@ -74,8 +74,7 @@ fn act(
             if matches!(object_type, DiscardObject::ALL) {
                 state.settings.reset_all();
                 state.named.clear();
-                state.drawn.clear();
-                state.drawn_last = None;
+                state.drawn = Drawn::default();
             }
             Ok(Complete::of(Tag::plain(match object_type {
                 DiscardObject::ALL => "DISCARD ALL",

@@ -28,9 +28,14 @@ pub(crate) struct SessionState {
     pub transaction: TransactionState,
     /// Of `PREPARE`.
     pub named: HashMap<String, Arc<Prepared>>,
-    /// What the session drew last, by sequence.
-    pub drawn: HashMap<String, i64>,
-    pub drawn_last: Option<i64>,
+    pub drawn: Drawn,
+}
+
+/// What a session drew last from sequences. A copy is cheap as long as neither changes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Drawn {
+    pub by_sequence: Arc<HashMap<String, i64>>,
+    pub last: Option<i64>,
 }
 
 /// The transaction of a session.
@@ -60,6 +65,8 @@ pub(crate) struct OpenTransaction {
     /// Nobody said `BEGIN`: it ends with the next end of what belongs together.
     pub is_implicit: bool,
     pub settings_before: Settings,
+    /// What the session had drawn from sequences when it began.
+    pub drawn_before: Drawn,
     pub reading: Reading,
     pub remembered: Vec<Remembered>,
     pub remembered_bytes: usize,
@@ -76,6 +83,7 @@ impl Default for OpenTransaction {
             read_only: false,
             is_implicit: false,
             settings_before: Settings::default(),
+            drawn_before: Drawn::default(),
             reading: Reading::Snapshot(None),
             remembered: Vec::new(),
             remembered_bytes: 0,
@@ -93,6 +101,8 @@ pub(crate) struct Remembered {
     pub data: Option<Arc<CopyData>>,
     pub statement_started: i64,
     pub seed: [u64; 2],
+    /// The session's parameters as they were then, which it may have asked for.
+    pub settings: Settings,
     pub drawn: Vec<(String, i64)>,
     pub told: Told,
     pub bytes: usize,
@@ -122,7 +132,6 @@ impl SessionState {
             transaction: TransactionState::Idle,
             named: self.named.clone(),
             drawn: self.drawn.clone(),
-            drawn_last: self.drawn_last,
         }
     }
 
@@ -137,8 +146,12 @@ impl SessionState {
 
     /// Notes what such a transaction drew from sequences.
     pub fn take_drawn(&mut self, of: SessionState) {
-        self.drawn.extend(of.drawn);
-        self.drawn_last = of.drawn_last.or(self.drawn_last);
+        if !of.drawn.by_sequence.is_empty() {
+            let drawn = of.drawn.by_sequence.iter();
+            let drawn = drawn.map(|(name, number)| (name.clone(), *number));
+            Arc::make_mut(&mut self.drawn.by_sequence).extend(drawn);
+        }
+        self.drawn.last = of.drawn.last.or(self.drawn.last);
     }
 
     /// The transaction, if one is open, has failed.
@@ -161,6 +174,7 @@ impl SessionState {
             started: now(),
             read_only,
             settings_before: self.settings.clone(),
+            drawn_before: self.drawn.clone(),
             ..OpenTransaction::default()
         });
     }
@@ -198,7 +212,15 @@ impl OpenTransaction {
     ///
     /// # Errors
     /// `54001` beyond the bounds.
-    pub fn remember(&mut self, one: Remembered) -> Result<(), SqlError> {
+    pub fn remember(&mut self, mut one: Remembered) -> Result<(), SqlError> {
+        // Parameters of the session are kept once for all statements between which they do not change.
+        let before = self.remembered.last().map(|last| &last.settings);
+        if !one
+            .settings
+            .is_same(before.unwrap_or(&self.settings_before))
+        {
+            one.bytes += one.settings.bytes();
+        }
         self.remembered_bytes += one.bytes;
         self.remembered.push(one);
         if self.remembered.len() > REPLAYED_STATEMENTS_MAX

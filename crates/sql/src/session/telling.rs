@@ -2,11 +2,14 @@
 
 use super::execute::Given;
 use super::state::{Remembered, Told};
+use crate::explain;
 use crate::plan::ResultColumn;
 use crate::plan::select_run::Table;
 use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, RowStream, Rows};
+use crate::settings::Settings;
 use sardonyx::schema::Value;
+use sqlparser::ast::Statement;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, OnceLock};
 
@@ -44,8 +47,14 @@ fn hashers() -> &'static [RandomState; 2] {
     HASHERS.get_or_init(|| [RandomState::new(), RandomState::new()])
 }
 
-/// The digest of what is told: the sum over rows, so that their order does not matter.
-pub(super) fn told_of(complete: &Complete, table: Option<&(Table, Arc<[ResultColumn]>)>) -> Told {
+/// The digest of what is told: the sum over rows, so that their order does not matter. How long something took is left
+/// out, which is told by `EXPLAIN ANALYZE` and is never the same again.
+pub(super) fn told_of(
+    statement: &Prepared,
+    complete: &Complete,
+    table: Option<&(Table, Arc<[ResultColumn]>)>,
+) -> Told {
+    let is_explained = matches!(statement.statement(), Some(Statement::Explain { .. }));
     let mut told = Told {
         rows: complete.tag.rows.unwrap_or(0),
         digest: [0; 2],
@@ -58,6 +67,9 @@ pub(super) fn told_of(complete: &Complete, table: Option<&(Table, Arc<[ResultCol
     if let Some((table, _)) = table {
         let mut key = Vec::new();
         for row in table.values.chunks(table.width.max(1)) {
+            if is_explained && matches!(row, [Value::Text(line)] if explain::is_measured(line)) {
+                continue;
+            }
             key.clear();
             for value in row {
                 // Equal numbers may be told with different digits.
@@ -81,6 +93,7 @@ pub(super) fn remembered(
     parameters: &[Value],
     data: Option<Arc<CopyData>>,
     given: &Given<'_>,
+    settings: Settings,
     told: Told,
     drawn: Vec<(String, i64)>,
 ) -> Remembered {
@@ -99,6 +112,7 @@ pub(super) fn remembered(
         data,
         statement_started: given.statement_started,
         seed: given.seed,
+        settings,
         drawn,
         told,
         bytes,

@@ -256,15 +256,18 @@ impl Unit {
         let started = open.started;
         let before = std::mem::take(&mut open.remembered);
         let mut result = Ok(());
-        // What it set then is not set again; what it drew last stays drawn.
+        // Each statement asks the session for what it knew then. What was set and drawn since stays so.
         let settings = self.state.settings.clone();
+        let drawn = std::mem::replace(&mut self.state.drawn, open.drawn_before.clone());
         for one in &before {
+            self.state.settings = one.settings.clone();
             result = self.replay_one(tx, one, started);
             if result.is_err() {
                 break;
             }
         }
         self.state.settings = settings;
+        self.state.drawn = drawn;
         if let TransactionState::Open(open) = &mut self.state.transaction {
             open.remembered = before;
         }
@@ -469,6 +472,7 @@ impl Unit {
             database: &self.database,
             raised: &mut self.raised,
         };
+        let settings = self.state.settings.clone();
         let ran = call.run(&mut self.state, &given)?;
         if self.remembers
             && let TransactionState::Open(open) = &mut self.state.transaction
@@ -479,6 +483,7 @@ impl Unit {
                 parameters,
                 data.clone(),
                 &given,
+                settings,
                 ran.told,
                 ran.drawn,
             );
