@@ -77,7 +77,7 @@ pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Op
                 done("ROLLBACK", None)
             }
             TransactionState::Open(open) => {
-                if matches!(open.reading, Reading::Live) && !open.remembered.is_empty() {
+                if matches!(open.reading, Reading::Live) && !open.history.is_empty() {
                     return None;
                 }
                 state.end(true);
@@ -138,7 +138,7 @@ fn in_open(
     }
 }
 
-/// Goes back to a savepoint: what was done since is not remembered any more.
+/// Goes back to a savepoint: what was done since is undone.
 pub(super) fn to_savepoint(state: &mut SessionState, name: &str) -> Outcome {
     match std::mem::take(&mut state.transaction) {
         TransactionState::Idle => Outcome::Failed(SqlError::new(

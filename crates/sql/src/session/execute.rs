@@ -1,7 +1,8 @@
 //! One statement on data, run over a state of the tables, or in a transaction.
 
+use super::history::{Told, is_of_the_engine};
 use super::parameters::text_column;
-use super::state::{OpenTransaction, SessionState, Told, TransactionState};
+use super::state::{OpenTransaction, SessionState, TransactionState};
 use super::telling::{attach, remembered, told_of};
 use crate::copy;
 use crate::database::Database;
@@ -184,7 +185,28 @@ pub(super) fn read(
     let (result, _) = with_context(database, state, &given, tables, |with| {
         reading(&given, version, source, with)
     });
-    let (mut complete, table) = result.map_err(|error| statement.placed(error))?;
+    let (mut complete, table) = match result {
+        Ok(read) => read,
+        Err(error) => {
+            if let TransactionState::Open(open) = &mut state.transaction
+                && digests
+                && open.remembers_failures()
+                && !is_of_the_engine(&error)
+            {
+                let told = Told::Failed(error.code);
+                open.remember(remembered(
+                    statement,
+                    parameters,
+                    None,
+                    &given,
+                    settings,
+                    told,
+                    Vec::new(),
+                ))?;
+            }
+            return Err(statement.placed(error));
+        }
+    };
     let told = match digests {
         true => told_of(given.statement, &complete, table.as_ref()),
         false => Told::default(),

@@ -1,6 +1,6 @@
 //! A session: what one client says, and the transaction that it is in.
 //!
-//! - [`state`]: where a session stands, and what it remembers of an open transaction;
+//! - [`state`]: where a session stands; [`history`]: what it remembers of an open transaction;
 //! - [`unit`]: a part of a flight that runs in one serial call;
 //! - [`execute`]: one statement; [`describing`]: what is known of it before; [`telling`]: what its client is told;
 //! - [`analytic`]: statements that another reader reads;
@@ -16,6 +16,7 @@ mod analytic;
 mod control;
 mod describing;
 mod execute;
+mod history;
 mod parameters;
 mod state;
 mod telling;

@@ -1,20 +1,16 @@
 //! Where a session stands: its parameters, its prepared statements, and what it remembers of an open transaction.
 
 use super::SessionOptions;
+use super::history::{History, Remembered};
 use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
-use crate::result::{CopyData, TransactionStatus};
+use crate::result::TransactionStatus;
 use crate::settings::Settings;
 use sardonyx::Snapshot;
-use sardonyx::schema::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The most statements of an open transaction that are run again.
-pub const REPLAYED_STATEMENTS_MAX: usize = 10_000;
-/// The most bytes of their parameters, and of data for `COPY`.
-pub const REPLAYED_BYTES_MAX: usize = 256 << 20;
 /// The most prepared statements that `PREPARE` keeps.
 pub(super) const NAMED_MAX: usize = 1000;
 /// The most savepoints of a transaction.
@@ -68,9 +64,8 @@ pub(crate) struct OpenTransaction {
     /// What the session had drawn from sequences when it began.
     pub drawn_before: Drawn,
     pub reading: Reading,
-    pub remembered: Vec<Remembered>,
-    pub remembered_bytes: usize,
-    /// Names, with how many statements were remembered then, and the settings.
+    pub history: History,
+    /// Names, with how far the history had come then, and the settings.
     pub savepoints: Vec<(String, usize, Settings)>,
     /// Whether it changed tables.
     pub defines: bool,
@@ -85,34 +80,11 @@ impl Default for OpenTransaction {
             settings_before: Settings::default(),
             drawn_before: Drawn::default(),
             reading: Reading::Snapshot(None),
-            remembered: Vec::new(),
-            remembered_bytes: 0,
+            history: History::default(),
             savepoints: Vec::new(),
             defines: false,
         }
     }
-}
-
-/// A statement of an open transaction, with what its client was told.
-#[derive(Clone, Debug)]
-pub(crate) struct Remembered {
-    pub statement: Arc<Prepared>,
-    pub parameters: Arc<[Value]>,
-    pub data: Option<Arc<CopyData>>,
-    pub statement_started: i64,
-    pub seed: [u64; 2],
-    /// The session's parameters as they were then, which it may have asked for.
-    pub settings: Settings,
-    pub drawn: Vec<(String, i64)>,
-    pub told: Told,
-    pub bytes: usize,
-}
-
-/// A digest of what a client was told: how many rows, and of all of them, in whatever order they came.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Told {
-    pub rows: u64,
-    pub digest: [u64; 2],
 }
 
 impl SessionState {
@@ -212,30 +184,13 @@ impl OpenTransaction {
     ///
     /// # Errors
     /// `54001` beyond the bounds.
-    pub fn remember(&mut self, mut one: Remembered) -> Result<(), SqlError> {
-        // Parameters of the session are kept once for all statements between which they do not change.
-        let before = self.remembered.last().map(|last| &last.settings);
-        if !one
-            .settings
-            .is_same(before.unwrap_or(&self.settings_before))
-        {
-            one.bytes += one.settings.bytes();
-        }
-        self.remembered_bytes += one.bytes;
-        self.remembered.push(one);
-        if self.remembered.len() > REPLAYED_STATEMENTS_MAX
-            || self.remembered_bytes > REPLAYED_BYTES_MAX
-        {
-            return Err(SqlError::new(
-                code::TOO_COMPLEX,
-                format!(
-                    "an open transaction has at most {REPLAYED_STATEMENTS_MAX} statements and \
-                     {REPLAYED_BYTES_MAX} bytes of parameters that arrive one by one"
-                ),
-            )
-            .hint("Send the statements of a transaction together, or use several transactions."));
-        }
-        Ok(())
+    pub fn remember(&mut self, one: Remembered) -> Result<(), SqlError> {
+        self.history.remember(one, &self.settings_before)
+    }
+
+    /// Whether a statement that fails is to be remembered: the client may go back behind it, and go on.
+    pub fn remembers_failures(&self) -> bool {
+        !self.is_implicit && !self.savepoints.is_empty()
     }
 
     /// Sets a savepoint.
@@ -249,8 +204,7 @@ impl OpenTransaction {
                 format!("a transaction has at most {SAVEPOINTS_MAX} savepoints"),
             ));
         }
-        self.savepoints
-            .push((name, self.remembered.len(), settings));
+        self.savepoints.push((name, self.history.place(), settings));
         Ok(())
     }
 
@@ -264,21 +218,18 @@ impl OpenTransaction {
         Ok(())
     }
 
-    /// Goes back to a savepoint: what was done since is forgotten. Returns the settings that were then.
+    /// Goes back to a savepoint: what was done since is undone. Returns the settings that were then.
     ///
     /// # Errors
     /// `3B001` if there is none of the name.
     pub fn return_to(&mut self, name: &str) -> Result<Settings, SqlError> {
         let at = self.savepoint(name)?;
         self.savepoints.truncate(at + 1);
-        let (_, statements, settings) = &self.savepoints[at];
-        let forgotten = self.remembered.drain(statements..);
-        self.remembered_bytes -= forgotten.map(|one| one.bytes).sum::<usize>();
+        let (_, place, settings) = &mut self.savepoints[at];
+        self.history.undo_since(*place);
+        *place = self.history.place();
         let settings = settings.clone();
-        self.defines = self
-            .remembered
-            .iter()
-            .any(|one| one.statement.class() == crate::prepared::Class::Define);
+        self.defines = self.history.defines();
         Ok(settings)
     }
 

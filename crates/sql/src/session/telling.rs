@@ -1,7 +1,7 @@
 //! What a client is told of a statement, and what the session remembers of that: the digest by which a replay is compared.
 
 use super::execute::Given;
-use super::state::{Remembered, Told};
+use super::history::{Remembered, Told};
 use crate::explain;
 use crate::plan::ResultColumn;
 use crate::plan::select_run::Table;
@@ -55,12 +55,9 @@ pub(super) fn told_of(
     table: Option<&(Table, Arc<[ResultColumn]>)>,
 ) -> Told {
     let is_explained = matches!(statement.statement(), Some(Statement::Explain { .. }));
-    let mut told = Told {
-        rows: complete.tag.rows.unwrap_or(0),
-        digest: [0; 2],
-    };
+    let mut digests = [0_u64; 2];
     let mut add = |bytes: &[u8]| {
-        for (digest, hasher) in told.digest.iter_mut().zip(hashers()) {
+        for (digest, hasher) in digests.iter_mut().zip(hashers()) {
             *digest = digest.wrapping_add(hasher.hash_one(bytes));
         }
     };
@@ -84,7 +81,10 @@ pub(super) fn told_of(
     if let Some(data) = &complete.copy_out {
         add(&data.0);
     }
-    told
+    Told::Rows {
+        rows: complete.tag.rows.unwrap_or(0),
+        digest: digests,
+    }
 }
 
 /// A statement as it is remembered.

@@ -3,7 +3,8 @@
 
 use super::control;
 use super::execute::{Call, Given, check_may_write, seed};
-use super::state::{Reading, Remembered, SessionState, TransactionState, now};
+use super::history::{Event, History, Remembered, Told, is_of_the_engine};
+use super::state::{Reading, SessionState, TransactionState, now};
 use super::telling::remembered;
 use crate::database::Database;
 use crate::error::{SqlError, code};
@@ -105,8 +106,11 @@ enum Next {
 
 impl Unit {
     pub fn new(database: Arc<Database>, state: SessionState, steps: VecDeque<Step>) -> Unit {
-        let is_open = matches!(state.transaction, TransactionState::Open(_));
-        let remembers = may_stay_open(is_open, &steps);
+        let (is_open, may_return) = match &state.transaction {
+            TransactionState::Open(open) => (true, open.remembers_failures()),
+            _ => (false, false),
+        };
+        let remembers = may_return || may_stay_open(is_open, &steps);
         Unit {
             database,
             state,
@@ -254,24 +258,47 @@ impl Unit {
             return Ok(());
         };
         let started = open.started;
-        let before = std::mem::take(&mut open.remembered);
-        let mut result = Ok(());
+        let before = std::mem::take(&mut open.history);
         // Each statement asks the session for what it knew then. What was set and drawn since stays so.
         let settings = self.state.settings.clone();
         let drawn = std::mem::replace(&mut self.state.drawn, open.drawn_before.clone());
-        for one in &before {
-            self.state.settings = one.settings.clone();
-            result = self.replay_one(tx, one, started);
-            if result.is_err() {
-                break;
-            }
-        }
+        let result = self.replay_all(tx, &before, started);
         self.state.settings = settings;
         self.state.drawn = drawn;
         if let TransactionState::Open(open) = &mut self.state.transaction {
-            open.remembered = before;
+            open.history = before;
         }
         result
+    }
+
+    fn replay_all(
+        &mut self,
+        tx: &mut Transaction<'_>,
+        history: &History,
+        started: i64,
+    ) -> Result<(), SqlError> {
+        let mut marks = Vec::new();
+        for event in history.events() {
+            match event {
+                Event::Statement(one) => {
+                    self.state.settings = one.settings.clone();
+                    self.replay_one(tx, one, started)?;
+                }
+                Event::Mark => marks.push((tx.mark(), self.raised.clone())),
+                Event::Return => {
+                    let Some((mark, raised)) = marks.pop() else {
+                        continue;
+                    };
+                    tx.return_to(mark)?;
+                    self.raised = raised;
+                    if self.defined {
+                        // Plans of what is undone do not hold.
+                        self.database.catalogue_changed();
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     fn replay_one(
@@ -301,6 +328,7 @@ impl Unit {
         match ran {
             Ok(ran) if ran.told == one.told => Ok(()),
             Err(error) if is_of_the_engine(&error) => Err(error),
+            Err(error) if one.told == Told::Failed(error.code) => Ok(()),
             _ => Err(SqlError::new(
                 code::SERIALIZATION_FAILURE,
                 "could not serialize access due to concurrent update",
@@ -473,7 +501,29 @@ impl Unit {
             raised: &mut self.raised,
         };
         let settings = self.state.settings.clone();
-        let ran = call.run(&mut self.state, &given)?;
+        let ran = match call.run(&mut self.state, &given) {
+            Ok(ran) => ran,
+            Err(error) => {
+                if let TransactionState::Open(open) = &mut self.state.transaction
+                    && self.remembers
+                    && open.remembers_failures()
+                    && !is_of_the_engine(&error)
+                {
+                    let told = Told::Failed(error.code);
+                    let drawn = Vec::new();
+                    open.remember(remembered(
+                        statement,
+                        parameters,
+                        data.clone(),
+                        &given,
+                        settings,
+                        told,
+                        drawn,
+                    ))?;
+                }
+                return Err(error);
+            }
+        };
         if self.remembers
             && let TransactionState::Open(open) = &mut self.state.transaction
         {
@@ -491,14 +541,6 @@ impl Unit {
         }
         Ok(ran.complete)
     }
-}
-
-/// Whether an error says something of the engine, and not of the statement.
-fn is_of_the_engine(error: &SqlError) -> bool {
-    error.code.starts_with("53")
-        || error.code.starts_with("54")
-        || error.code.starts_with("58")
-        || error.code.starts_with("XX")
 }
 
 /// Whether a transaction may be open when these steps have run, or be run again in part.
@@ -523,7 +565,12 @@ fn may_stay_open(is_open: bool, steps: &VecDeque<Step>) -> bool {
                 savepoint: None, ..
             }) => open = false,
             // Parts of it may be run again.
-            Some(Statement::Savepoint { .. }) => return true,
+            Some(
+                Statement::Savepoint { .. }
+                | Statement::Rollback {
+                    savepoint: Some(_), ..
+                },
+            ) => return true,
             _ => {}
         }
     }
