@@ -273,3 +273,36 @@ fn too_much_to_run_again_is_refused() {
     assert_eq!(last.as_deref(), Some(code::TOO_COMPLEX));
     run(&mut session, "rollback").expect("it is rolled back");
 }
+
+#[test]
+fn a_long_read_before_a_flush_belongs_to_what_follows() {
+    let (fresh, mut session) = table();
+    run(&mut session, "insert into t values (1, 100)").expect("stored");
+    let sum = prepared(&mut session, "select sum(x) from t");
+    let change = prepared(&mut session, "update t set x = 70 where id = 1");
+    // No end is sent: what follows belongs together with it.
+    let outcomes = wait(session.run(vec![step(&sum, &[])]));
+    assert_eq!(told(&outcomes), ["SELECT 1"]);
+    run(&mut fresh.session(), "update t set x = 50").expect("changed meanwhile");
+    let outcomes = wait(session.run(vec![step(&change, &[]), Step::Sync]));
+    assert_eq!(told(&outcomes), [code::SERIALIZATION_FAILURE, "I"]);
+    assert_eq!(
+        query(&mut fresh.session(), "select x from t").expect("read"),
+        ["50"]
+    );
+    // What only read is of its snapshot, and needs no comparison.
+    let outcomes = wait(session.run(vec![step(&sum, &[])]));
+    assert_eq!(told(&outcomes), ["SELECT 1"]);
+    run(&mut fresh.session(), "update t set x = 51").expect("changed meanwhile");
+    let outcomes = wait(session.run(vec![step(&sum, &[]), Step::Sync]));
+    assert_eq!(told(&outcomes), ["SELECT 1", "I"]);
+    let Outcome::Done(complete) = &outcomes[0] else {
+        panic!("{outcomes:?}");
+    };
+    assert_eq!(lines(complete), ["50"]);
+    // If nobody changed anything, it commits.
+    let outcomes = wait(session.run(vec![step(&sum, &[])]));
+    assert_eq!(told(&outcomes), ["SELECT 1"]);
+    let outcomes = wait(session.run(vec![step(&change, &[]), Step::Sync]));
+    assert_eq!(told(&outcomes), ["UPDATE 1", "I"]);
+}

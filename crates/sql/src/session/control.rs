@@ -57,8 +57,7 @@ pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Op
             let word = if *begin { "BEGIN" } else { "START TRANSACTION" };
             match state.transaction {
                 TransactionState::Idle => {
-                    let usual = state.settings.get("default_transaction_read_only");
-                    let read_only = is_read_only(modes, usual.is_ok_and(|usual| usual == "on"));
+                    let read_only = is_read_only(modes, state.usually_reads());
                     state.begin(read_only);
                     done(word, None)
                 }

@@ -210,8 +210,9 @@ impl Session {
                 break;
             };
             if let Step::Sync = step
-                && !self.state.transaction.is_implicit()
+                && !self.state.transaction.is_implicit_and_writes()
             {
+                self.state.end_implicit();
                 skipping = false;
                 steps.pop_front();
                 outcomes.push(Outcome::Synced(self.status()));
@@ -339,6 +340,10 @@ impl Session {
                 Handled::Done(parameters::run(&mut self.state, &self.database, statement))
             }
             Class::Read if self.reads_snapshot(steps) => {
+                if steps.len() == 1 && matches!(self.state.transaction, TransactionState::Idle) {
+                    // Its end is not sent yet.
+                    self.state.begin_implicit();
+                }
                 let outcome = self.read_snapshot(step).await;
                 if let Outcome::Failed(_) = outcome {
                     self.state.fail();
@@ -371,7 +376,8 @@ impl Session {
                 Reading::Live => false,
             },
             TransactionState::Idle => {
-                // What belongs together is of one state.
+                // What belongs together is of one state: with what follows it is a unit, and what is still to come makes
+                // this one the first read of a transaction.
                 let is_alone = matches!(steps.get(1), None | Some(Step::Sync));
                 let is_long = |step: &Step| match step {
                     Step::Execute { statement, .. } => describing::is_long(statement),

@@ -151,6 +151,27 @@ impl SessionState {
         });
     }
 
+    /// Begins a transaction of which nobody said `BEGIN`.
+    pub fn begin_implicit(&mut self) {
+        self.begin(self.usually_reads());
+        if let TransactionState::Open(open) = &mut self.transaction {
+            open.is_implicit = true;
+        }
+    }
+
+    /// Ends such a transaction, if one is open and has only read.
+    pub fn end_implicit(&mut self) {
+        if self.transaction.is_implicit() {
+            self.end(true);
+        }
+    }
+
+    /// Whether transactions only read, if they do not say otherwise.
+    pub fn usually_reads(&self) -> bool {
+        let usual = self.settings.get("default_transaction_read_only");
+        usual.is_ok_and(|usual| usual == "on")
+    }
+
     /// Ends a transaction: its settings stay, or are as before.
     pub fn end(&mut self, keeps: bool) {
         let transaction = std::mem::take(&mut self.transaction);
@@ -171,6 +192,12 @@ impl TransactionState {
             TransactionState::Open(_) => TransactionStatus::Open,
             TransactionState::Failed(_) => TransactionStatus::Failed,
         }
+    }
+
+    /// Whether one is open that nobody began, and not all that it did were reads of one snapshot.
+    pub fn is_implicit_and_writes(&self) -> bool {
+        matches!(self, TransactionState::Open(open)
+            if open.is_implicit && matches!(open.reading, Reading::Live))
     }
 
     /// Whether one is open that nobody began: part of what belongs together has run.

@@ -216,7 +216,7 @@ impl Unit {
         // What stands between two ends without `BEGIN` is a transaction, too.
         let is_implicit = matches!(self.state.transaction, TransactionState::Idle);
         if is_implicit {
-            self.state.begin(self.usually_reads());
+            self.state.begin(self.state.usually_reads());
         }
         if let TransactionState::Open(open) = &mut self.state.transaction {
             open.reading = Reading::Live;
@@ -235,11 +235,6 @@ impl Unit {
                 Next::End(end, skips) => return (end, skips),
             }
         }
-    }
-
-    fn usually_reads(&self) -> bool {
-        let usual = self.state.settings.get("default_transaction_read_only");
-        usual.is_ok_and(|usual| usual == "on")
     }
 
     /// Whether the first step ends the transaction in any case.
@@ -418,7 +413,7 @@ impl Unit {
                 let mut complete = Complete::of(Tag::plain(word));
                 if *implicit {
                     *implicit = false;
-                    let usual = self.usually_reads();
+                    let usual = self.state.usually_reads();
                     if let TransactionState::Open(open) = &mut self.state.transaction {
                         open.is_implicit = false;
                         open.read_only = control::is_read_only(modes, usual);
