@@ -2,6 +2,7 @@
 //! the version of the catalogue, the procedures that a program registered.
 
 use crate::analytic::AnalyticReader;
+use crate::blocking::Threads;
 use crate::error::SqlError;
 use crate::procedures::Compiled;
 use crate::relation::{OBJECTS, kind, objects, parsed};
@@ -29,6 +30,7 @@ pub struct Database {
     /// Procedures of the database, with the version that they were compiled under.
     compiled: Mutex<HashMap<String, (u64, Arc<Compiled>)>>,
     analytic_reader: OnceLock<Arc<dyn AnalyticReader>>,
+    readers: Threads,
 }
 
 impl fmt::Debug for Database {
@@ -59,6 +61,7 @@ impl Database {
             procedures: Mutex::default(),
             compiled: Mutex::default(),
             analytic_reader: OnceLock::new(),
+            readers: Threads::new(readers_most()),
         });
         let load = |view: &sardonyx::View<'_>| database.load_sequences(&Source::Live(*view), true);
         database.tables.read(load)??;
@@ -88,6 +91,11 @@ impl Database {
     /// not know: once, before sessions begin. Returns whether it was the first.
     pub fn set_analytic_reader(&self, reader: Arc<dyn AnalyticReader>) -> bool {
         self.analytic_reader.set(reader).is_ok()
+    }
+
+    /// The threads on which the own planner reads many rows.
+    pub(crate) fn readers(&self) -> &Threads {
+        &self.readers
     }
 
     /// Who reads such statements.
@@ -164,6 +172,14 @@ impl Database {
             }
         }
     }
+}
+
+/// How many statements read many rows at once: more than there are processors, so that short ones do not wait for the
+/// end of long ones; and not as many as there are clients.
+fn readers_most() -> usize {
+    const LEAST: usize = 8;
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    (2 * processors).max(LEAST)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

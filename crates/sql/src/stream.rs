@@ -3,6 +3,10 @@
 //! Invariant: it reads one snapshot, so all its rows are of one state; at the bound on memory for snapshots that is ended,
 //! and the stream says so.
 
+mod portions;
+
+pub(crate) use portions::SnapshotPortions;
+
 use crate::error::SqlError;
 use crate::expression::{Environment, InputRow, StatementContext};
 use crate::plan::access::Path;
@@ -93,6 +97,7 @@ impl SnapshotStream {
         let mut given = 0;
         let skip = &mut self.skip;
         let mut each = |row: &dyn InputRow| {
+            with.context.look_at_row()?;
             if let Some(filter) = &plan.filter
                 && !filter.holds(row, &with)?
             {

@@ -61,7 +61,7 @@ pub(super) fn seed() -> [u64; 2] {
 /// The context of a statement.
 fn context_of(
     database: &Arc<Database>,
-    user: &Arc<str>,
+    state: &SessionState,
     settings: Settings,
     given: &Given<'_>,
     draws: Draws,
@@ -70,12 +70,14 @@ fn context_of(
         database: database.clone(),
         transaction_started: given.transaction_started,
         statement_started: given.statement_started,
-        user: user.clone(),
+        user: state.user.clone(),
         settings: RefCell::new(settings),
         seed: given.seed,
         made: Cell::new(0),
         draws: RefCell::new(draws),
         patterns: Default::default(),
+        interrupted: state.interrupted.clone(),
+        looked_at: Cell::new(0),
     }
 }
 
@@ -91,7 +93,7 @@ pub(super) fn with_context<R>(
     draws.session = std::mem::take(&mut state.drawn);
     draws.tables = tables;
     let settings = std::mem::take(&mut state.settings);
-    let context = context_of(database, &state.user, settings, given, draws);
+    let context = context_of(database, state, settings, given, draws);
     let with = Environment::new(given.parameters, &context);
     let result = body(&with);
     state.settings = context.settings.into_inner();
@@ -245,7 +247,7 @@ fn streamed(
     draws.session.clone_from(&state.drawn);
     draws.tables.clone_from(tables);
     let settings = state.settings.clone();
-    let context = context_of(database, &state.user, settings, given, draws);
+    let context = context_of(database, state, settings, given, draws);
     let stream = SnapshotStream::of(snapshot.clone(), planned, given.parameters, context)?;
     let Some(mut stream) = stream else {
         return Ok(None);
@@ -257,12 +259,13 @@ fn streamed(
     let mut values = Vec::new();
     let (count, more) = stream.next(most, &mut values)?;
     let mut complete = Complete::of(Tag::rows("SELECT", count));
+    let width = columns.len();
     complete.rows = Some(Rows {
         values,
-        width: columns.len(),
+        width,
         count,
         columns,
-        more: more.then(|| RowStream::of_snapshot(stream)),
+        more: more.then(|| RowStream::of_snapshot(stream, width)),
     });
     Ok(Some(complete))
 }

@@ -34,7 +34,7 @@ use crate::result::{Complete, Outcome, Step, Tag, TransactionStatus};
 use crate::rights::Rights;
 use crate::source::Source;
 use crate::types::SqlType;
-use sardonyx::{Durability, Error, Ticket};
+use sardonyx::{Durability, Error, Snapshot, Ticket};
 use state::{OpenTransaction, Reading, SessionState, TransactionState};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -58,7 +58,6 @@ pub struct Session {
     database: Arc<Database>,
     state: SessionState,
     rights: Arc<Rights>,
-    interrupted: Arc<AtomicBool>,
 }
 
 /// What was sent and is not answered yet: how many steps, without their end.
@@ -80,13 +79,12 @@ impl Session {
             database,
             state,
             rights: Arc::new(options.rights),
-            interrupted: Arc::default(),
         }
     }
 
-    /// Long reads look at this, and end with `57014` once it is set.
+    /// Statements look at this while they walk rows. Once it is set one of them ends with `57014`, and takes it back.
     pub fn set_interrupted(&mut self, interrupted: Arc<AtomicBool>) {
-        self.interrupted = interrupted;
+        self.state.interrupted = interrupted;
     }
 
     /// Where it stands.
@@ -360,8 +358,10 @@ impl Session {
         if special == Some(Special::Checkpoint) {
             let tables = self.database.tables().clone();
             let taken = crate::blocking::unblocked(move || tables.checkpoint()).await;
-            if let Err(error) = taken {
-                return Outcome::Failed(error.into());
+            match taken {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => return Outcome::Failed(error.into()),
+                Err(error) => return Outcome::Failed(error),
             }
         }
         Outcome::Done(Complete::of(Tag::plain(word)))
@@ -418,15 +418,57 @@ impl Session {
                 taken
             }
         };
-        let (database, interrupted) = (&self.database, &self.interrupted);
-        let chosen =
-            analytic::choose(database, &self.state, interrupted, step, version, &snapshot)?;
+        let chosen = analytic::choose(&self.database, &self.state, step, version, &snapshot)?;
         if let Some(chosen) = chosen
             && let Some(complete) = chosen.read().await?
         {
             return Ok(complete);
         }
-        execute::read(&self.database, &mut self.state, step, version, &snapshot)
+        match step {
+            Step::Execute {
+                statement,
+                parameters,
+                rows_max,
+            } if describing::is_long(statement) => {
+                let step = Step::Execute {
+                    statement: statement.clone(),
+                    parameters: parameters.clone(),
+                    rows_max: *rows_max,
+                };
+                self.read_elsewhere(step, version, snapshot).await
+            }
+            _ => execute::read(&self.database, &mut self.state, step, version, &snapshot),
+        }
+    }
+
+    /// Reads on another thread: this one serves other sessions meanwhile.
+    async fn read_elsewhere(
+        &mut self,
+        step: Step,
+        version: u64,
+        snapshot: Snapshot,
+    ) -> Result<Complete, SqlError> {
+        let kept = self.state.kept();
+        let was_open = !matches!(self.state.transaction, TransactionState::Idle);
+        let mut state = std::mem::take(&mut self.state);
+        let database = self.database.clone();
+        let read = self.database.readers().run(move || {
+            let result = execute::read(&database, &mut state, &step, version, &snapshot);
+            (state, result)
+        });
+        match read.await {
+            Ok((state, result)) => {
+                self.state = state;
+                result
+            }
+            Err(lost) => {
+                self.state = kept;
+                if was_open {
+                    self.state.transaction = TransactionState::Failed(OpenTransaction::default());
+                }
+                Err(lost)
+            }
+        }
     }
 
     /// Runs a unit that leaves its transaction open. Nothing is waited for: what it reads counts only once the

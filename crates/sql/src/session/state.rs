@@ -9,6 +9,7 @@ use crate::settings::Settings;
 use sardonyx::Snapshot;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The most prepared statements that `PREPARE` keeps.
@@ -25,6 +26,8 @@ pub(crate) struct SessionState {
     /// Of `PREPARE`.
     pub named: HashMap<String, Arc<Prepared>>,
     pub drawn: Drawn,
+    /// That what it runs is to end.
+    pub interrupted: Arc<AtomicBool>,
 }
 
 /// What a session drew last from sequences. A copy is cheap as long as neither changes.
@@ -104,6 +107,7 @@ impl SessionState {
             transaction: TransactionState::Idle,
             named: self.named.clone(),
             drawn: self.drawn.clone(),
+            interrupted: self.interrupted.clone(),
         }
     }
 
@@ -112,6 +116,7 @@ impl SessionState {
         SessionState {
             user: self.user.clone(),
             settings: self.settings.clone(),
+            interrupted: self.interrupted.clone(),
             ..SessionState::default()
         }
     }
