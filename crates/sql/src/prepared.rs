@@ -446,10 +446,11 @@ fn class_of(statement: &Statement, text: &str) -> Class {
             (false, _) => Class::Read,
         },
         Statement::Copy {
-            source: CopySource::Query(_) | CopySource::Table { .. },
+            source: CopySource::Query(_),
             to: true,
             ..
-        } => Class::Read,
+        } if draws() => Class::Write,
+        Statement::Copy { to: true, .. } => Class::Read,
         Statement::Insert(_)
         | Statement::Update(_)
         | Statement::Delete(_)

@@ -15,6 +15,7 @@ use crate::plan::select_run::Table;
 use crate::prepared::{Class, Prepared};
 use crate::relation::{kind, object, parsed};
 use crate::result::{Complete, Tag};
+use crate::sequences::check_rights;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::Transaction;
@@ -269,7 +270,9 @@ pub(crate) fn parameters(
     let wanted = procedure
         .as_ref()
         .map(|procedure| procedure.parameters.as_slice());
-    arguments(function, &mut parameters, wanted)?;
+    for argument in arguments(function, &mut parameters, wanted)? {
+        check_rights(&argument, source, prepared.rights())?;
+    }
     Ok(parameters.decided())
 }
 
@@ -315,6 +318,9 @@ pub(crate) fn call(
             None => {
                 let mut parameters = Parameters::given(&prepared.known_parameters());
                 fresh = arguments(function, &mut parameters, wanted)?;
+                for argument in &fresh {
+                    check_rights(argument, &Source::Live(tx.view()), prepared.rights())?;
+                }
                 prepared.arguments().get_or_init(|| fresh.clone())
             }
         };

@@ -119,6 +119,73 @@ fn rows_are_changed_and_tables_are_altered_by_those_who_may() {
 }
 
 #[test]
+fn a_sequence_is_moved_by_those_who_may_change_its_table() {
+    let fresh = Fresh::new();
+    let tables = "create table hidden (id serial primary key, v text);\n\
+        create table shown (id serial primary key, v text);\n\
+        create table open (id serial primary key, v text);\n\
+        create sequence free; create sequence own";
+    run(&mut fresh.session(), tables).unwrap();
+    let procedure =
+        "create procedure twice(n bigint) begin atomic select nextval('hidden_id_seq') + n; end";
+    run(&mut fresh.session(), procedure).unwrap();
+    for others in [Access::Nothing, Access::Read] {
+        let mut ada = user(&fresh, others);
+        for text in [
+            "select setval('hidden_id_seq', 1, false)",
+            "select nextval('public.hidden_id_seq')",
+            "select setval('shown_id_seq'::regclass, 1)",
+            "select * from open where id = nextval('shown_id_seq')",
+            "insert into open values (nextval('hidden_id_seq'), 'x')",
+            "update open set id = 5 where id in (select nextval('hidden_id_seq'))",
+            "copy (select setval('shown_id_seq', 1, false)) to stdout",
+            "explain analyze select nextval('shown_id_seq')",
+            "prepare p as select nextval('shown_id_seq')",
+            "select nextval(v) from open",
+            "select nextval('shown' || '_id_seq')",
+            "select nextval('free')",
+            "call twice(1)",
+        ] {
+            refused(&mut ada, text);
+        }
+        run(&mut ada, "insert into open (v) values ('x')").unwrap();
+        run(
+            &mut ada,
+            "select setval('open_id_seq', currval('open_id_seq'))",
+        )
+        .unwrap();
+        run(&mut ada, "select nextval('own')").unwrap();
+    }
+    let mut reader = Session::new(
+        fresh.database.clone(),
+        SessionOptions {
+            user: "bob".into(),
+            parameters: Vec::new(),
+            rights: Rights::from(Access::Read),
+        },
+    );
+    refused(&mut reader, "select nextval('open_id_seq')");
+    refused(
+        &mut reader,
+        "copy (select setval('open_id_seq', 1)) to stdout",
+    );
+    // Who may change every table but one calls procedures, with arguments that are its own.
+    let mut cy = Session::new(
+        fresh.database.clone(),
+        SessionOptions {
+            user: "cy".into(),
+            parameters: Vec::new(),
+            rights: Rights::from(Access::Write).with_table("shown", Access::Read),
+        },
+    );
+    assert_eq!(
+        query(&mut cy, "call twice(nextval('free'))").unwrap(),
+        ["2"]
+    );
+    refused(&mut cy, "call twice(nextval('shown_id_seq'))");
+}
+
+#[test]
 fn a_procedure_does_what_its_caller_may_not() {
     let fresh = Fresh::new();
     run(&mut fresh.session(), TABLES).unwrap();

@@ -12,6 +12,7 @@ use crate::names::of_public;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::Access;
+use crate::sequences::SequenceChanges;
 use crate::source::Source;
 use sardonyx::Transaction;
 use sqlparser::ast::{AlterTableOperation, ObjectName, ObjectType, RenameTableNameKind, Statement};
@@ -25,6 +26,7 @@ pub(crate) fn run(
     tx: &mut Transaction<'_>,
     database: &Arc<Database>,
     prepared: &Prepared,
+    sequences: &mut SequenceChanges,
 ) -> Result<Complete, SqlError> {
     check(prepared)?;
     if let Some(definition) = prepared.definition() {
@@ -78,7 +80,7 @@ pub(crate) fn run(
             )));
         }
     };
-    database.load_sequences(&Source::Live(tx.view()), false)?;
+    sequences.note_stored(database, &Source::Live(tx.view()))?;
     Ok(complete)
 }
 

@@ -425,7 +425,11 @@ pub(super) fn resolve(
             _ => error,
         })?);
     }
-    Ok(Typed::new(Expr::Call(function, parts), result))
+    let call = Expr::Call(function, parts);
+    if is_sequence && let Some(nested) = &compiler.nested {
+        crate::sequences::check_rights(&call, &nested.source, nested.queries.rights())?;
+    }
+    Ok(Typed::new(call, result))
 }
 
 #[cold]

@@ -89,6 +89,13 @@ pub(crate) struct SharedQuery {
     pub plan: SelectPlan,
 }
 
+impl Queries {
+    /// What the session may do.
+    pub fn rights(&self) -> &Rights {
+        &self.rights
+    }
+}
+
 impl<'a> Planning<'a> {
     /// For a session with these rights.
     pub fn new(

@@ -13,6 +13,7 @@ use crate::plan::{Plan, ResultColumn};
 use crate::prepared::{Class, Prepared};
 use crate::procedures;
 use crate::rights::Access;
+use crate::sequences::Draws;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
@@ -166,7 +167,8 @@ pub(super) fn executed(
         again: Vec::new(),
         digests: false,
     };
-    let (values, _) = with_context(database, state, &given, HashMap::new(), |with| {
+    let draws = Draws::refused("the arguments of EXECUTE draw no numbers from sequences");
+    let (values, _) = with_context(database, state, &given, HashMap::new(), draws, |with| {
         let scope = Scope::default();
         let mut none = Parameters::default();
         let mut compiler = Compiler::new(&scope, &mut none);

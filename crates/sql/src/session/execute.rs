@@ -15,7 +15,7 @@ use crate::plan::{Plan, ResultColumn};
 use crate::prepared::{Class, Prepared};
 use crate::procedures;
 use crate::result::{Complete, CopyData, RowStream, Rows, Step, Tag};
-use crate::sequences::Draws;
+use crate::sequences::{Draw, Draws, SequenceChanges};
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::stream::SnapshotStream;
@@ -40,7 +40,7 @@ pub(super) struct Given<'g> {
     pub statement_started: i64,
     pub seed: [u64; 2],
     /// What it drew from sequences when it ran before.
-    pub again: Vec<(String, i64)>,
+    pub again: Vec<Draw>,
     /// Whether a digest is wanted of what it tells.
     pub digests: bool,
 }
@@ -49,7 +49,6 @@ pub(super) struct Given<'g> {
 pub(super) struct Ran {
     pub complete: Complete,
     pub told: Told,
-    pub drawn: Vec<(String, i64)>,
 }
 
 /// A seed for a statement's random values.
@@ -81,15 +80,18 @@ fn context_of(
     }
 }
 
+/// Why a statement that reads draws no numbers.
+const READS_ONLY: &str = "a statement that only reads draws no numbers from sequences";
+
 /// Runs something with a statement's context; what the session draws and sets comes back to it.
 pub(super) fn with_context<R>(
     database: &Arc<Database>,
     state: &mut SessionState,
     given: &Given<'_>,
     tables: HashMap<String, u32>,
+    mut draws: Draws,
     body: impl FnOnce(&Environment<'_>) -> Result<R, SqlError>,
 ) -> (Result<R, SqlError>, Draws) {
-    let mut draws = Draws::again(given.again.clone());
     draws.session = std::mem::take(&mut state.drawn);
     draws.tables = tables;
     let settings = std::mem::take(&mut state.settings);
@@ -184,7 +186,8 @@ pub(super) fn read(
         }
     }
     let settings = state.settings.clone();
-    let (result, _) = with_context(database, state, &given, tables, |with| {
+    let draws = Draws::refused(READS_ONLY);
+    let (result, _) = with_context(database, state, &given, tables, draws, |with| {
         reading(&given, version, source, with)
     });
     let (mut complete, table) = match result {
@@ -243,7 +246,7 @@ fn streamed(
         return Ok(None);
     };
     check_parameters(given)?;
-    let mut draws = Draws::default();
+    let mut draws = Draws::refused(READS_ONLY);
     draws.session.clone_from(&state.drawn);
     draws.tables.clone_from(tables);
     let settings = state.settings.clone();
@@ -316,8 +319,10 @@ fn reading(
 pub(super) struct Call<'c, 'a> {
     pub tx: &'c mut Transaction<'a>,
     pub database: &'c Arc<Database>,
-    /// Up to where sequences may be used once it commits.
-    pub raised: &'c mut HashMap<String, i64>,
+    /// What the transaction does with sequences.
+    pub sequences: &'c mut SequenceChanges,
+    /// What the last statement drew from them, also if it failed.
+    pub drawn: Vec<Draw>,
 }
 
 impl Call<'_, '_> {
@@ -338,18 +343,18 @@ impl Call<'_, '_> {
         given: &Given<'_>,
     ) -> Result<Ran, SqlError> {
         let version = database.version();
-        let mut drawn = Vec::new();
         let (mut complete, table) = match given.statement.class() {
             Class::Define => {
                 database.catalogue_changed();
-                let complete = define::run(self.tx, database, given.statement)?;
+                let complete = define::run(self.tx, database, given.statement, self.sequences)?;
                 database.catalogue_changed();
                 (complete, None)
             }
             Class::Read => {
                 let source = Source::Live(self.tx.view());
                 let tables = table_numbers(given.statement, &source);
-                let (result, _) = with_context(database, state, given, tables, |with| {
+                let draws = Draws::refused(READS_ONLY);
+                let (result, _) = with_context(database, state, given, tables, draws, |with| {
                     reading(given, version, &source, with)
                 });
                 result?
@@ -357,12 +362,17 @@ impl Call<'_, '_> {
             _ => {
                 let tables = table_numbers(given.statement, &Source::Live(self.tx.view()));
                 let tx = &mut *self.tx;
-                let (result, draws) = with_context(database, state, given, tables, |with| {
-                    writing(tx, given, version, with)
-                });
+                let before = std::mem::take(self.sequences);
+                let draws = Draws::again(given.again.clone(), before);
+                let (result, mut draws) =
+                    with_context(database, state, given, tables, draws, |with| {
+                        writing(tx, given, version, with)
+                    });
+                *self.sequences = std::mem::take(&mut draws.changes);
+                self.drawn = draws.take_drawn();
                 let read = result?;
-                draws.make_usable(database, self.tx, self.raised)?;
-                drawn = draws.drawn().to_vec();
+                let sequences = &mut *self.sequences;
+                sequences.make_usable(database, self.tx, &self.drawn)?;
                 read
             }
         };
@@ -371,11 +381,7 @@ impl Call<'_, '_> {
             false => Told::default(),
         };
         attach(&mut complete, table, given.rows_max);
-        Ok(Ran {
-            complete,
-            told,
-            drawn,
-        })
+        Ok(Ran { complete, told })
     }
 }
 
@@ -386,6 +392,13 @@ fn writing(
     with: &Environment<'_>,
 ) -> Result<Read, SqlError> {
     match given.statement.statement() {
+        Some(Statement::Copy { to: true, .. }) => {
+            let source = Source::Live(tx.view());
+            let (rows, data) = copy::to_client(given.statement, version, &source, with)?;
+            let mut complete = Complete::of(Tag::rows("COPY", rows));
+            complete.copy_out = Some(data);
+            Ok((complete, None))
+        }
         Some(Statement::Copy { .. }) => {
             let data = given
                 .data

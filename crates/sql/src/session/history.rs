@@ -10,6 +10,7 @@
 use crate::error::{SqlError, code};
 use crate::prepared::{Class, Prepared};
 use crate::result::CopyData;
+use crate::sequences::Draw;
 use crate::settings::Settings;
 use sardonyx::schema::Value;
 use std::sync::Arc;
@@ -47,7 +48,7 @@ pub(crate) struct Remembered {
     pub seed: [u64; 2],
     /// The session's parameters as they were then, which it may have asked for.
     pub settings: Settings,
-    pub drawn: Vec<(String, i64)>,
+    pub drawn: Vec<Draw>,
     pub told: Told,
     pub bytes: usize,
 }

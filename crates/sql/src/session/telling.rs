@@ -7,6 +7,7 @@ use crate::plan::ResultColumn;
 use crate::plan::select_run::Table;
 use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, RowStream, Rows};
+use crate::sequences::Draw;
 use crate::settings::Settings;
 use sardonyx::schema::Value;
 use sqlparser::ast::Statement;
@@ -95,7 +96,7 @@ pub(super) fn remembered(
     given: &Given<'_>,
     settings: Settings,
     told: Told,
-    drawn: Vec<(String, i64)>,
+    drawn: Vec<Draw>,
 ) -> Remembered {
     let outside = |value: &Value| match value {
         Value::Text(text) => text.len(),

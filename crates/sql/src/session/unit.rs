@@ -10,10 +10,10 @@ use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::prepared::{Class, Prepared};
 use crate::result::{Complete, Outcome, Step, Tag, TransactionStatus};
-use crate::source::Source;
+use crate::sequences::SequenceChanges;
 use sardonyx::Transaction;
 use sqlparser::ast::Statement;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Steps that run in one serial call.
@@ -24,7 +24,7 @@ pub(super) struct Unit {
     outcomes: Vec<Outcome>,
     /// Whether what is run is to be remembered: the transaction may be open at the end.
     remembers: bool,
-    raised: HashMap<String, i64>,
+    sequences: SequenceChanges,
     defined: bool,
 }
 
@@ -117,7 +117,7 @@ impl Unit {
             steps,
             outcomes: Vec::new(),
             remembers,
-            raised: HashMap::new(),
+            sequences: SequenceChanges::default(),
             defined: false,
         }
     }
@@ -170,14 +170,9 @@ impl Unit {
             self.database.catalogue_changed();
         }
         let commits = matches!(end, End::Commit);
-        if commits && self.defined {
-            // It can be read: it was written here.
-            let source = Source::Live(tx.view());
-            let _ = self.database.load_sequences(&source, true);
-        }
         if commits {
-            self.database
-                .sequences_raised(std::mem::take(&mut self.raised));
+            let changes = std::mem::take(&mut self.sequences);
+            self.database.sequences_committed(changes);
         }
         let done = Box::new(UnitDone {
             state: self.state,
@@ -279,13 +274,13 @@ impl Unit {
                     self.state.settings = one.settings.clone();
                     self.replay_one(tx, one, started)?;
                 }
-                Event::Mark => marks.push((tx.mark(), self.raised.clone())),
+                Event::Mark => marks.push((tx.mark(), self.sequences.clone())),
                 Event::Return => {
-                    let Some((mark, raised)) = marks.pop() else {
+                    let Some((mark, sequences)) = marks.pop() else {
                         continue;
                     };
                     tx.return_to(mark)?;
-                    self.raised = raised;
+                    self.sequences = sequences;
                     if self.defined {
                         // Plans of what is undone do not hold.
                         self.database.catalogue_changed();
@@ -317,7 +312,8 @@ impl Unit {
         let mut call = Call {
             tx,
             database: &self.database,
-            raised: &mut self.raised,
+            sequences: &mut self.sequences,
+            drawn: Vec::new(),
         };
         let ran = call.run(&mut self.state, &given);
         match ran {
@@ -493,7 +489,8 @@ impl Unit {
         let mut call = Call {
             tx,
             database: &self.database,
-            raised: &mut self.raised,
+            sequences: &mut self.sequences,
+            drawn: Vec::new(),
         };
         let settings = self.state.settings.clone();
         let ran = match call.run(&mut self.state, &given) {
@@ -505,7 +502,7 @@ impl Unit {
                     && !is_of_the_engine(&error)
                 {
                     let told = Told::Failed(error.code);
-                    let drawn = Vec::new();
+                    let drawn = call.drawn;
                     open.remember(remembered(
                         statement,
                         parameters,
@@ -530,7 +527,7 @@ impl Unit {
                 &given,
                 settings,
                 ran.told,
-                ran.drawn,
+                call.drawn,
             );
             open.remember(one)?;
         }
