@@ -12,6 +12,7 @@ use crate::rights::Rights;
 use crate::source::Source;
 use crate::types::SqlType;
 use sqlparser::ast::{CopySource, CopyTarget, Query, SetExpr, Statement};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What a statement is, as far as transactions go.
@@ -86,6 +87,8 @@ pub struct Prepared {
     /// The types of parameters as far as the own planner knew the statement.
     guessed: OnceLock<Vec<SqlType>>,
     columns: OnceLock<Option<Arc<[ResultColumn]>>>,
+    /// Whether a client may have been told the columns, and reads what comes as such.
+    is_told: AtomicBool,
     copy_columns: OnceLock<usize>,
     plan: Mutex<Option<Arc<Planned>>>,
     /// Of its session; all, of a procedure's statement.
@@ -132,6 +135,7 @@ impl Prepared {
             parameters: OnceLock::new(),
             guessed: OnceLock::new(),
             columns: OnceLock::new(),
+            is_told: AtomicBool::new(false),
             copy_columns: OnceLock::new(),
             plan: Mutex::default(),
             rights: Arc::default(),
@@ -192,6 +196,31 @@ impl Prepared {
     /// The columns of its result; `None` if it has no result, or what it is is not known before it is run.
     pub fn columns(&self) -> Option<&[ResultColumn]> {
         self.columns.get()?.as_deref()
+    }
+
+    /// The client is told the columns before it runs the statement: they are to remain.
+    pub(crate) fn keep_columns(&self) {
+        self.is_told.store(true, Ordering::Relaxed);
+    }
+
+    /// Checks that the columns of a new plan are those that the client was told.
+    fn check_columns(&self, plan: &Plan) -> Result<(), SqlError> {
+        let told = self.columns.get().and_then(Option::as_deref);
+        let (Some(told), Some(now), true) =
+            (told, plan.columns(), self.is_told.load(Ordering::Relaxed))
+        else {
+            return Ok(());
+        };
+        let kinds = |columns: &[ResultColumn]| -> Vec<SqlType> {
+            columns.iter().map(|column| column.spec.kind).collect()
+        };
+        match kinds(told) == kinds(now) {
+            true => Ok(()),
+            false => Err(
+                SqlError::unsupported("cached plan must not change result type")
+                    .hint("The tables have changed: prepare the statement again."),
+            ),
+        }
     }
 
     /// How many columns a `COPY` has; 0 while it was not planned.
@@ -302,7 +331,7 @@ impl Prepared {
     /// The plan for a state of the tables: the one that there is, or a new one.
     ///
     /// # Errors
-    /// What is wrong with the statement.
+    /// What is wrong with the statement; `0A000` if its client was told other columns than it now has.
     pub(crate) fn planned(
         &self,
         version: u64,
@@ -317,6 +346,7 @@ impl Prepared {
         let planned = self
             .plan_now(version, source)
             .map_err(|error| self.placed(error))?;
+        self.check_columns(&planned.plan)?;
         let planned = Arc::new(planned);
         *plan = Some(planned.clone());
         Ok(planned)

@@ -115,6 +115,9 @@ impl Session {
     /// Prepares the statements of a text. Where there is one only, it is compiled, too; several are compiled when they
     /// are run, since one may make what the next one uses. An empty text is one statement that does nothing.
     ///
+    /// The columns of one remain as they are told here: if the tables change so that it has others, running it fails
+    /// (`0A000`), and it is to be prepared again.
+    ///
     /// A statement on a table that is made by another, which was sent before in the same flight and has not been run
     /// yet, is not prepared: run those first.
     ///
@@ -128,6 +131,7 @@ impl Session {
         let prepared = self.prepare_to_run(text, parameter_types)?;
         if let [one] = &prepared[..] {
             analytic::describe(&self.database, &self.state, one)?;
+            one.keep_columns();
         }
         Ok(prepared)
     }

@@ -140,6 +140,7 @@ fn act(
                     Err(error) => return Err(error.into()),
                 }
             }
+            inner.keep_columns();
             state.named.insert(name, inner);
             Ok(Complete::of(Tag::plain("PREPARE")))
         }

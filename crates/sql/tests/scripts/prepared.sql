@@ -60,3 +60,32 @@ prepare d as with two as (select 2 as n) insert into t select n, n from two
 
 statement INSERT 0 1
 execute d
+
+# What is prepared keeps its columns; where they change, it is prepared again.
+
+statement ok
+prepare e as select * from t
+
+query
+execute e
+----
+2|2
+
+statement ok
+alter table t add column w double precision default 1.5
+
+statement error 0A000
+execute e
+
+statement ok
+deallocate e; prepare e as select * from t
+
+query
+execute e
+----
+2|2|1.5
+
+query
+select * from t
+----
+2|2|1.5
