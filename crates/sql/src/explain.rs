@@ -53,8 +53,8 @@ fn planned(
     let mut parameters = Parameters::given(&prepared.known_parameters());
     let mut planning = Planning::new(*source, &mut parameters, prepared.rights());
     let plan = plan_statement(&mut planning, statement)?;
-    let tables = planning.queries.tables;
-    Ok((Planned::new(plan, version, tables), parameters))
+    let queries = planning.queries;
+    Ok((Planned::new(plan, version, queries), parameters))
 }
 
 /// Says what is known of it.

@@ -1,5 +1,6 @@
 //! A statement that is prepared: parsed once, and compiled once for the tables as they are.
 
+use crate::database::Database;
 use crate::error::SqlError;
 use crate::expression::{Expr, Parameters};
 use crate::plan::insert::plan_insert;
@@ -97,6 +98,8 @@ pub struct Prepared {
     names_tables: bool,
     /// Whether its text asks, or sets, what the session knows.
     asks_session: bool,
+    /// Whether its text sets parameters of the session.
+    sets_session: bool,
 }
 
 /// Functions that ask, or set, what the session knows.
@@ -129,6 +132,7 @@ impl Prepared {
             definition: None,
             names: Arc::default(),
             arguments: OnceLock::new(),
+            sets_session: lower.contains("set_config"),
             asks_session: SESSION_FUNCTIONS.iter().any(|name| lower.contains(name)),
             class,
             declared: declared.to_vec(),
@@ -297,19 +301,33 @@ impl Prepared {
         &self.arguments
     }
 
-    /// Whether it can be run before those that were sent before it are answered: it asks nothing of the session.
-    pub(crate) fn is_by_itself(&self) -> bool {
-        let is_data = matches!(
-            self.statement,
+    /// Whether it may set parameters of the session.
+    pub(crate) fn sets_session(&self) -> bool {
+        self.sets_session
+    }
+
+    /// Whether it can be run before those that were sent before it are answered: neither it, nor a default that it
+    /// computes, nor a procedure that it calls, asks anything of the session.
+    pub(crate) fn is_by_itself(&self, database: &Database) -> bool {
+        if self.asks_session {
+            return false;
+        }
+        match &self.statement {
             Some(
                 Statement::Query(_)
-                    | Statement::Insert(_)
-                    | Statement::Update(_)
-                    | Statement::Delete(_)
-                    | Statement::Call(_)
-            )
-        );
-        is_data && !self.asks_session
+                | Statement::Insert(_)
+                | Statement::Update(_)
+                | Statement::Delete(_),
+            ) => self.has_plan_by_itself(database.version()),
+            Some(Statement::Call(function)) => crate::procedures::is_by_itself(function, database),
+            _ => false,
+        }
+    }
+
+    /// Whether it has a plan of this version of the catalogue, and that asks nothing of the session.
+    pub(crate) fn has_plan_by_itself(&self, version: u64) -> bool {
+        let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        plan.as_ref().is_some_and(|plan| plan.is_by_itself(version))
     }
 
     pub(crate) fn as_special(&self) -> Option<Special> {
@@ -376,7 +394,7 @@ impl Prepared {
             Some(statement) => plan_statement(&mut planning, statement)?,
             None => return Err(SqlError::syntax("there is no statement")),
         };
-        let tables = planning.queries.tables;
+        let queries = planning.queries;
         match &plan {
             // Who knows it says more.
             Plan::Elsewhere(_) => {
@@ -387,7 +405,7 @@ impl Prepared {
                 let _ = self.columns.set(plan.columns().cloned());
             }
         }
-        Ok(Planned::new(plan, version, tables))
+        Ok(Planned::new(plan, version, queries))
     }
 
     /// Notes what is known of a statement that has no plan.

@@ -186,6 +186,39 @@ fn a_sequence_is_moved_by_those_who_may_change_its_table() {
 }
 
 #[test]
+fn who_defines_may_do_so_with_the_tables_that_it_is_about() {
+    let fresh = Fresh::new();
+    let mut root = fresh.session();
+    run(&mut root, TABLES).unwrap();
+    run(
+        &mut root,
+        "create index hidden_v on hidden (v); create index shown_v on shown (v); create index own_v on own (v);\n\
+         create sequence s",
+    )
+    .unwrap();
+    for others in [Access::Nothing, Access::Define] {
+        let mut ada = user(&fresh, others);
+        for text in [
+            "drop index hidden_v",
+            "drop index own_v, shown_v",
+            "drop index if exists hidden_v",
+            "create procedure peek() begin atomic select * from hidden; end",
+            "create procedure poke() begin atomic update open set v = ''; delete from shown; end",
+            "create procedure move() begin atomic select setval('s', 5) from hidden; end",
+        ] {
+            refused(&mut ada, text);
+        }
+    }
+    let mut ada = user(&fresh, Access::Nothing);
+    run(&mut ada, "drop index own_v").unwrap();
+    let mut ada = user(&fresh, Access::Define);
+    let text = "create procedure fine() begin atomic update open set v = v || '!'; select v from shown; end";
+    run(&mut ada, text).unwrap();
+    assert_eq!(query(&mut ada, "call fine()").unwrap(), ["s"]);
+    run(&mut root, "drop index hidden_v; drop index shown_v").unwrap();
+}
+
+#[test]
 fn a_procedure_does_what_its_caller_may_not() {
     let fresh = Fresh::new();
     run(&mut fresh.session(), TABLES).unwrap();

@@ -45,6 +45,8 @@ pub(crate) struct Queries {
     pub asked: Vec<OuterColumn>,
     /// How many subqueries there are so far.
     pub subqueries: usize,
+    /// Whether it was met that something asks, or sets, what the session knows.
+    pub asks_session: bool,
     /// Why there can be none here.
     pub refused: Option<&'static str>,
     depth: usize,

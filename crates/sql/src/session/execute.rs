@@ -179,7 +179,9 @@ pub(super) fn read(
         digests,
     };
     let tables = table_numbers(statement, source);
-    if !digests && matches!(statement.statement(), Some(Statement::Query(_))) {
+    let is_query = matches!(statement.statement(), Some(Statement::Query(_)));
+    // What a stream sets would come when nobody waits for it any more.
+    if is_query && !digests && !statement.sets_session() {
         let streamed = streamed(database, state, &given, version, snapshot, &tables);
         if let Some(complete) = streamed.map_err(|error| statement.placed(error))? {
             return Ok(complete);

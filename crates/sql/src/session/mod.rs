@@ -271,7 +271,8 @@ impl Session {
         for step in steps {
             match step {
                 Step::Execute { statement, .. }
-                    if statement.is_by_itself() && !describing::is_long(statement) =>
+                    if statement.is_by_itself(&self.database)
+                        && !describing::is_long(statement) =>
                 {
                     any = true;
                 }

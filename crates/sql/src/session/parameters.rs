@@ -57,7 +57,9 @@ fn act(
                 Reset::ALL => state.settings.reset_all(),
                 Reset::SessionAuthorization => {}
                 Reset::ConfigurationParameter(name) => {
-                    state.settings.reset(&plain_name(&name.to_string()))?;
+                    state
+                        .settings
+                        .reset(&plain_name(&name.to_string()), false)?;
                 }
             }
             Ok(Complete::of(Tag::plain("RESET")))
@@ -203,7 +205,7 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
                 && word.quote_style.is_none()
                 && word.value.eq_ignore_ascii_case("default")
             {
-                return state.settings.reset(&name);
+                return state.settings.reset(&name, local);
             }
             let values: Vec<String> = values.iter().map(value_text).collect();
             state.settings.set(&name, &values.join(", "), local)
@@ -217,7 +219,7 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
                 .settings
                 .set("client_encoding", &charset_name.value, false)
         }
-        Set::SetNamesDefault {} => state.settings.reset("client_encoding"),
+        Set::SetNamesDefault {} => state.settings.reset("client_encoding", false),
         Set::SetTransaction { modes, session, .. } => {
             if *session {
                 let read_only = is_read_only(modes, false);

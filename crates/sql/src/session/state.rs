@@ -164,9 +164,10 @@ impl SessionState {
         }
     }
 
-    /// Ends such a transaction, if one is open and has only read.
+    /// Ends what belongs together without `BEGIN`: such a transaction, if one is open, which has only read, and what was set
+    /// until then.
     pub fn end_implicit(&mut self) {
-        if self.transaction.is_implicit() {
+        if self.transaction.is_implicit() || matches!(self.transaction, TransactionState::Idle) {
             self.end(true);
         }
     }
