@@ -88,12 +88,16 @@ fn more_long_reads_than_threads_come_to_their_ends() {
         .map(|(session, steps)| Box::pin(session.run(steps)))
         .collect();
     let mut context = Context::from_waker(Waker::noop());
-    for read in &mut reads {
-        let _ = read.as_mut().poll(&mut context);
-    }
+    let begun: Vec<_> = reads
+        .iter_mut()
+        .map(|read| read.as_mut().poll(&mut context))
+        .collect();
     // The last ones were asked for last.
-    for read in reads.into_iter().rev() {
-        let outcomes = wait(read);
+    for (read, begun) in reads.into_iter().zip(begun).rev() {
+        let outcomes = match begun {
+            Poll::Ready(outcomes) => outcomes,
+            Poll::Pending => wait(read),
+        };
         assert!(
             matches!(outcomes.first(), Some(Outcome::Done(_))),
             "{outcomes:?}"
