@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Running, extended, message, postgres_alone, query, sync};
+use common::{Running, Socket, extended, message, postgres_alone, query, sync};
 use postgres::error::SqlState;
 use sardonyx_server::scram::Verifier;
 use sardonyx_server::{Limits, Right, TlsFiles, User};
@@ -172,6 +172,61 @@ fn what_arrives_together_is_answered_in_order() {
     assert_eq!(socket.until(b'Z'), "IZ");
     socket.send(&query("SELECT count(*) FROM t"));
     assert_eq!(socket.until(b'Z'), "TDCZ");
+}
+
+/// What a driver sends for one statement with many sets of values: no end but the last one.
+#[test]
+fn what_has_one_end_is_run_together_however_many_statements_it_has() {
+    let running = Running::start(postgres_alone());
+    let mut client = running.client();
+    client
+        .batch_execute("create table many (id int primary key)")
+        .expect("created");
+    let mut socket = running.socket();
+    socket.begin();
+    let mut flight = message(b'P', b"put\0insert into many values ($1)\0\0\0");
+    const ROWS: u32 = 12_000;
+    for id in 0..ROWS {
+        // The unnamed portal: of this statement, with one value, as text.
+        let text = id.to_string();
+        let mut bind = b"\0put\0\0\0\0\x01".to_vec();
+        bind.extend((text.len() as u32).to_be_bytes());
+        bind.extend(text.as_bytes());
+        bind.extend(b"\0\0");
+        flight.extend(message(b'B', &bind));
+        flight.extend(message(b'E', b"\0\0\0\0\0"));
+    }
+    flight.extend(sync());
+    let sender = socket.0.try_clone().expect("another end");
+    let sent = std::thread::spawn(move || Socket(sender).send(&flight));
+    let kinds = socket.until(b'Z');
+    sent.join().expect("it is sent");
+    assert_eq!(
+        kinds.matches('C').count(),
+        ROWS as usize,
+        "{}",
+        &kinds[..20]
+    );
+    assert!(!kinds.contains('E'));
+    let count = |client: &mut postgres::Client| -> i64 {
+        let row = client.query_one("select count(*) from many", &[]);
+        row.expect("read").get(0)
+    };
+    assert_eq!(count(&mut client), i64::from(ROWS));
+    // And it is undone together.
+    client.batch_execute("delete from many").expect("deleted");
+    let mut flight = Vec::new();
+    for id in 0..5_000 {
+        flight.extend(extended(&format!("insert into many values ({id})")));
+    }
+    flight.extend(extended("insert into many values (0)"));
+    flight.extend(sync());
+    let sender = socket.0.try_clone().expect("another end");
+    let sent = std::thread::spawn(move || Socket(sender).send(&flight));
+    let kinds = socket.until(b'Z');
+    sent.join().expect("it is sent");
+    assert_eq!(kinds.matches('E').count(), 1);
+    assert_eq!(count(&mut client), 0);
 }
 
 #[test]

@@ -109,7 +109,10 @@ impl History {
                      {REPLAYED_BYTES_MAX} bytes of parameters that arrive one by one"
                 ),
             )
-            .hint("Send the statements of a transaction together, or use several transactions."));
+            .hint(
+                "Send the statements of a transaction together with its end, up to 64 MiB of them; \
+                 store many rows by COPY, or by INSERT with several rows; or use several transactions.",
+            ));
         }
         Ok(())
     }
