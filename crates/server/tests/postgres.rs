@@ -304,6 +304,48 @@ fn an_answer_that_is_cancelled_ends_and_the_session_goes_on() {
     assert_eq!(socket.until(b'Z'), "TDCZ");
 }
 
+/// A read that comes to no end in its lifetime holds up nobody, and ends when its client asks for that.
+#[test]
+fn a_long_read_delays_nobody_and_is_cancelled() {
+    let running = Running::start(postgres_alone());
+    let mut client = running.client();
+    let text = "create table t (id int primary key); insert into t select i from generate_series(1, 3000) as s (i)";
+    client.batch_execute(text).expect("created");
+    // More than there are threads that serve connections.
+    let endless = "select count(*) from t a, t b, t c, t d where a.id + b.id + c.id + d.id < 0";
+    let mut tokens = Vec::new();
+    let mut reads = Vec::new();
+    for _ in 0..6 {
+        let mut reader = running.client();
+        tokens.push(reader.cancel_token());
+        reads.push(std::thread::spawn(move || {
+            let error = reader.query(endless, &[]).expect_err("it comes to no end");
+            assert_eq!(error.code(), Some(&SqlState::QUERY_CANCELED), "{error}");
+            reader
+        }));
+    }
+    for id in 1..=20 {
+        let mut other = running.client();
+        let changed = other.execute("update t set id = id where id = $1", &[&id]);
+        assert_eq!(changed.expect("it is not held up"), 1);
+    }
+    // A request that comes before its read has begun ends nothing, so it is made until it does.
+    for (token, read) in tokens.iter().zip(reads) {
+        while !read.is_finished() {
+            token.cancel_query(postgres::NoTls).expect("it is sent");
+        }
+        let mut reader = read.join().expect("it was ended");
+        // The last request may come late.
+        let row = loop {
+            match reader.query_one("select 1", &[]) {
+                Ok(row) => break row,
+                Err(error) => assert_eq!(error.code(), Some(&SqlState::QUERY_CANCELED)),
+            }
+        };
+        assert_eq!(row.get::<_, i32>(0), 1);
+    }
+}
+
 #[test]
 fn what_is_no_message_ends_the_connection_and_nothing_else() {
     let running = Running::start(postgres_alone());
