@@ -168,11 +168,12 @@ impl Talker {
     }
 
     fn run(&mut self, text: &str) {
-        self.wrote |= text.split("; ").any(|one| !one.starts_with("select"));
+        let writes = text.split("; ").any(|one| !one.starts_with("select"));
         let failed = self.session.status() == TransactionStatus::Failed;
         match run(&mut self.session, text) {
             Ok(done) => {
                 assert!(!failed, "what failed goes on");
+                self.wrote |= writes;
                 self.history.push(told(text, &done));
             }
             Err(error) => {
@@ -188,9 +189,10 @@ impl Talker {
                     error.code
                 );
                 assert_eq!(self.session.status(), TransactionStatus::Failed);
-                // These two say nothing of the tables.
+                // These two say nothing of the tables: the statement was not run.
                 let is_of_others = [code::SERIALIZATION_FAILURE, code::FAILED_TRANSACTION];
                 if !is_of_others.contains(&error.code) {
+                    self.wrote |= writes;
                     self.history.push(failed_with(text, error.code));
                 }
             }
