@@ -150,7 +150,7 @@ pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
 pub use sardonyx_storage::store::SnapshotEnded;
 pub use sardonyx_table::{
-    ColumnType, Field, Journal, JournalRow, Prefetch, RebuildReport, Record, RecordColumn,
+    ColumnType, Field, Journal, JournalRow, Marked, Prefetch, RebuildReport, Record, RecordColumn,
     RecordKey, RecordMut, Row, Stored, StoredField, StoredTable, Table, TableSpace, Transaction,
     View, Walk, field,
 };

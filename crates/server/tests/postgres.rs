@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Running, extended, message, postgres_alone, query, sync};
+use common::{Running, Socket, extended, message, postgres_alone, query, sync};
 use postgres::error::SqlState;
 use sardonyx_server::scram::Verifier;
 use sardonyx_server::{Limits, Right, TlsFiles, User};
@@ -174,6 +174,61 @@ fn what_arrives_together_is_answered_in_order() {
     assert_eq!(socket.until(b'Z'), "TDCZ");
 }
 
+/// What a driver sends for one statement with many sets of values: no end but the last one.
+#[test]
+fn what_has_one_end_is_run_together_however_many_statements_it_has() {
+    let running = Running::start(postgres_alone());
+    let mut client = running.client();
+    client
+        .batch_execute("create table many (id int primary key)")
+        .expect("created");
+    let mut socket = running.socket();
+    socket.begin();
+    let mut flight = message(b'P', b"put\0insert into many values ($1)\0\0\0");
+    const ROWS: u32 = 12_000;
+    for id in 0..ROWS {
+        // The unnamed portal: of this statement, with one value, as text.
+        let text = id.to_string();
+        let mut bind = b"\0put\0\0\0\0\x01".to_vec();
+        bind.extend((text.len() as u32).to_be_bytes());
+        bind.extend(text.as_bytes());
+        bind.extend(b"\0\0");
+        flight.extend(message(b'B', &bind));
+        flight.extend(message(b'E', b"\0\0\0\0\0"));
+    }
+    flight.extend(sync());
+    let sender = socket.0.try_clone().expect("another end");
+    let sent = std::thread::spawn(move || Socket(sender).send(&flight));
+    let kinds = socket.until(b'Z');
+    sent.join().expect("it is sent");
+    assert_eq!(
+        kinds.matches('C').count(),
+        ROWS as usize,
+        "{}",
+        &kinds[..20]
+    );
+    assert!(!kinds.contains('E'));
+    let count = |client: &mut postgres::Client| -> i64 {
+        let row = client.query_one("select count(*) from many", &[]);
+        row.expect("read").get(0)
+    };
+    assert_eq!(count(&mut client), i64::from(ROWS));
+    // And it is undone together.
+    client.batch_execute("delete from many").expect("deleted");
+    let mut flight = Vec::new();
+    for id in 0..5_000 {
+        flight.extend(extended(&format!("insert into many values ({id})")));
+    }
+    flight.extend(extended("insert into many values (0)"));
+    flight.extend(sync());
+    let sender = socket.0.try_clone().expect("another end");
+    let sent = std::thread::spawn(move || Socket(sender).send(&flight));
+    let kinds = socket.until(b'Z');
+    sent.join().expect("it is sent");
+    assert_eq!(kinds.matches('E').count(), 1);
+    assert_eq!(count(&mut client), 0);
+}
+
 #[test]
 fn rows_are_given_in_portions() {
     let running = Running::start(postgres_alone());
@@ -247,6 +302,48 @@ fn an_answer_that_is_cancelled_ends_and_the_session_goes_on() {
     );
     socket.send(&query("SELECT id FROM t WHERE id = 7"));
     assert_eq!(socket.until(b'Z'), "TDCZ");
+}
+
+/// A read that comes to no end in its lifetime holds up nobody, and ends when its client asks for that.
+#[test]
+fn a_long_read_delays_nobody_and_is_cancelled() {
+    let running = Running::start(postgres_alone());
+    let mut client = running.client();
+    let text = "create table t (id int primary key); insert into t select i from generate_series(1, 3000) as s (i)";
+    client.batch_execute(text).expect("created");
+    // More than there are threads that serve connections.
+    let endless = "select count(*) from t a, t b, t c, t d where a.id + b.id + c.id + d.id < 0";
+    let mut tokens = Vec::new();
+    let mut reads = Vec::new();
+    for _ in 0..6 {
+        let mut reader = running.client();
+        tokens.push(reader.cancel_token());
+        reads.push(std::thread::spawn(move || {
+            let error = reader.query(endless, &[]).expect_err("it comes to no end");
+            assert_eq!(error.code(), Some(&SqlState::QUERY_CANCELED), "{error}");
+            reader
+        }));
+    }
+    for id in 1..=20 {
+        let mut other = running.client();
+        let changed = other.execute("update t set id = id where id = $1", &[&id]);
+        assert_eq!(changed.expect("it is not held up"), 1);
+    }
+    // A request that comes before its read has begun ends nothing, so it is made until it does.
+    for (token, read) in tokens.iter().zip(reads) {
+        while !read.is_finished() {
+            token.cancel_query(postgres::NoTls).expect("it is sent");
+        }
+        let mut reader = read.join().expect("it was ended");
+        // The last request may come late.
+        let row = loop {
+            match reader.query_one("select 1", &[]) {
+                Ok(row) => break row,
+                Err(error) => assert_eq!(error.code(), Some(&SqlState::QUERY_CANCELED)),
+            }
+        };
+        assert_eq!(row.get::<_, i32>(0), 1);
+    }
 }
 
 #[test]

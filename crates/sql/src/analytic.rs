@@ -6,6 +6,7 @@
 //! it is asked for statements by themselves, and in `BEGIN READ ONLY`, only: whatever was told is then of one committed
 //! state. Everywhere else the own planner reads, or the statement is refused.
 
+use crate::blocking::waited;
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::plan::select::table_oid;
@@ -18,10 +19,9 @@ use sardonyx::Snapshot;
 use sardonyx::schema::{Schema, Value};
 use std::fmt;
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::task::{Context, Poll, Wake, Waker};
 
 /// So many rows together make tables large: for fewer the own planner is done before another one has begun.
 const LARGE_ROWS: u64 = 10_000;
@@ -236,7 +236,7 @@ impl AnalyticStream {
     /// # Errors
     /// Those of [`AnalyticRows::next`].
     pub fn next(&mut self, most: u64, out: &mut Vec<Value>) -> Result<(u64, bool), SqlError> {
-        wait(self.ready());
+        waited(self.ready());
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
@@ -246,26 +246,5 @@ impl AnalyticStream {
         out.extend(self.held.by_ref().take(taken * width));
         let more = !self.ended || taken < there;
         Ok((taken as u64, more))
-    }
-}
-
-struct Unpark(std::thread::Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// Waits for something, on this thread.
-fn wait<T>(what: impl Future<Output = T>) -> T {
-    let mut what = pin!(what);
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut context = Context::from_waker(&waker);
-    loop {
-        match what.as_mut().poll(&mut context) {
-            Poll::Ready(result) => return result,
-            Poll::Pending => std::thread::park(),
-        }
     }
 }

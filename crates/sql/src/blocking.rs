@@ -1,52 +1,243 @@
-//! Something that waits, on a thread of its own, awaited by a task of any runtime.
+//! Work that takes long or waits, on threads of its own, awaited by a task of any runtime: whoever serves others on the
+//! thread that awaits it goes on meanwhile.
+//!
+//! Invariant: at most so many threads of [`Threads`] run at once, however many clients ask; what is beyond waits in the
+//! order in which it came.
 
+use crate::error::{SqlError, code};
+use std::collections::VecDeque;
 use std::future::Future;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+/// How long a thread without work stays for the next.
+const IDLE: Duration = Duration::from_secs(10);
+
+type Work = Box<dyn FnOnce() + Send>;
 
 #[derive(Debug)]
 struct Shared<T> {
-    state: Mutex<(Option<T>, Option<Waker>)>,
+    state: Mutex<State<T>>,
+}
+
+#[derive(Debug)]
+struct State<T> {
+    result: Option<T>,
+    /// It has ended, with or without a result.
+    ended: bool,
+    waker: Option<Waker>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The result, once it is there.
 #[derive(Debug)]
 pub(crate) struct Unblocked<T>(Arc<Shared<T>>);
 
-/// Runs something that waits without holding up the task that awaits it.
-pub(crate) fn unblocked<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Unblocked<T> {
-    let shared = Arc::new(Shared {
-        state: Mutex::new((None, None)),
-    });
-    let other = shared.clone();
-    std::thread::spawn(move || {
-        let result = work();
+/// Says that the work has ended, also if it unwinds.
+struct Ending<T>(Arc<Shared<T>>);
+
+impl<T> Drop for Ending<T> {
+    fn drop(&mut self) {
         let waker = {
-            let mut state = other.state.lock().unwrap_or_else(PoisonError::into_inner);
-            state.0 = Some(result);
-            state.1.take()
+            let mut state = locked(&self.0.state);
+            state.ended = true;
+            state.waker.take()
         };
         if let Some(waker) = waker {
             waker.wake();
         }
+    }
+}
+
+/// What is to be done, and where its result will be.
+fn awaited<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> (Work, Unblocked<T>) {
+    let shared = Arc::new(Shared {
+        state: Mutex::new(State {
+            result: None,
+            ended: false,
+            waker: None,
+        }),
     });
-    Unblocked(shared)
+    let ending = Ending(shared.clone());
+    let work = move || {
+        let result = work();
+        locked(&ending.0.state).result = Some(result);
+    };
+    (Box::new(work), Unblocked(shared))
+}
+
+/// Runs something that waits without holding up the task that awaits it.
+pub(crate) fn unblocked<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Unblocked<T> {
+    let (work, unblocked) = awaited(work);
+    // If there is no thread the work is dropped, and so it has ended.
+    let _ = std::thread::Builder::new().spawn(work);
+    unblocked
 }
 
 impl<T> Future for Unblocked<T> {
-    type Output = T;
+    /// An error (`53000`) if it ended without a result: there was no thread for it, or it unwound.
+    type Output = Result<T, SqlError>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match state.0.take() {
-            Some(result) => Poll::Ready(result),
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = locked(&self.0.state);
+        match state.result.take() {
+            Some(result) => Poll::Ready(Ok(result)),
+            None if state.ended => Poll::Ready(Err(SqlError::new(
+                code::INSUFFICIENT_RESOURCES,
+                "there was no thread to run this, or it ended early",
+            )
+            .hint("Try again; the server's limit of threads may be too low."))),
             None => {
-                state.1 = Some(context.waker().clone());
+                state.waker = Some(context.waker().clone());
                 Poll::Pending
             }
+        }
+    }
+}
+
+/// Threads that are begun as they are needed, up to a bound, and end when there is nothing to do for them.
+#[derive(Debug)]
+pub(crate) struct Threads(Arc<Queue>);
+
+struct Queue {
+    most: usize,
+    state: Mutex<QueueState>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct QueueState {
+    waiting: VecDeque<Work>,
+    running: usize,
+    idle: usize,
+}
+
+impl std::fmt::Debug for Queue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "at most {} threads", self.most)
+    }
+}
+
+impl Threads {
+    /// At most so many at once.
+    pub fn new(most: usize) -> Threads {
+        Threads(Arc::new(Queue {
+            most: most.max(1),
+            state: Mutex::default(),
+            more: Condvar::new(),
+        }))
+    }
+
+    /// Runs something on one of them.
+    pub fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Unblocked<T> {
+        let (work, unblocked) = awaited(work);
+        let begins = {
+            let mut state = locked(&self.0.state);
+            state.waiting.push_back(work);
+            let begins = state.waiting.len() > state.idle && state.running < self.0.most;
+            state.running += usize::from(begins);
+            begins
+        };
+        self.0.more.notify_one();
+        if begins {
+            begin(&self.0);
+        }
+        unblocked
+    }
+}
+
+/// Begins a thread, which is counted already.
+fn begin(queue: &Arc<Queue>) {
+    let own = queue.clone();
+    if std::thread::Builder::new()
+        .spawn(move || Running(own).work())
+        .is_ok()
+    {
+        return;
+    }
+    let dropped = {
+        let mut state = locked(&queue.state);
+        state.running -= 1;
+        match state.running {
+            // Nobody is there for what waits: it has ended, and says so.
+            0 => std::mem::take(&mut state.waiting),
+            _ => VecDeque::new(),
+        }
+    };
+    drop(dropped);
+}
+
+/// A thread, counted while it is there.
+struct Running(Arc<Queue>);
+
+impl Running {
+    fn work(self) {
+        while let Some(work) = self.next() {
+            work();
+        }
+    }
+
+    fn next(&self) -> Option<Work> {
+        let mut state = locked(&self.0.state);
+        loop {
+            if let Some(work) = state.waiting.pop_front() {
+                return Some(work);
+            }
+            state.idle += 1;
+            let waited = self.0.more.wait_timeout(state, IDLE);
+            let (there, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = there;
+            state.idle -= 1;
+            if timeout.timed_out() && state.waiting.is_empty() {
+                return None;
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let begins = {
+            let mut state = locked(&self.0.state);
+            state.running -= 1;
+            // Work may have come after this one looked, or it unwound.
+            let begins = !state.waiting.is_empty() && state.idle == 0;
+            state.running += usize::from(begins);
+            begins
+        };
+        if begins {
+            begin(&self.0);
+        }
+    }
+}
+
+struct Unpark(std::thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Waits for something, on this thread.
+pub(crate) fn waited<T>(what: impl Future<Output = T>) -> T {
+    let mut what = pin!(what);
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match what.as_mut().poll(&mut context) {
+            Poll::Ready(result) => return result,
+            Poll::Pending => std::thread::park(),
         }
     }
 }

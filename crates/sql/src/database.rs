@@ -2,10 +2,11 @@
 //! the version of the catalogue, the procedures that a program registered.
 
 use crate::analytic::AnalyticReader;
+use crate::blocking::Threads;
 use crate::error::SqlError;
 use crate::procedures::Compiled;
 use crate::relation::{OBJECTS, kind, objects, parsed};
-use crate::sequences::{Counter, Sequence};
+use crate::sequences::{Counter, Sequence, SequenceChanges};
 use crate::source::Source;
 use sardonyx::schema::{Schema, Type, Value};
 use sardonyx::{Tables, Transaction};
@@ -29,6 +30,7 @@ pub struct Database {
     /// Procedures of the database, with the version that they were compiled under.
     compiled: Mutex<HashMap<String, (u64, Arc<Compiled>)>>,
     analytic_reader: OnceLock<Arc<dyn AnalyticReader>>,
+    readers: Threads,
 }
 
 impl fmt::Debug for Database {
@@ -59,8 +61,9 @@ impl Database {
             procedures: Mutex::default(),
             compiled: Mutex::default(),
             analytic_reader: OnceLock::new(),
+            readers: Threads::new(readers_most()),
         });
-        let load = |view: &sardonyx::View<'_>| database.load_sequences(&Source::Live(*view), true);
+        let load = |view: &sardonyx::View<'_>| database.load_sequences(&Source::Live(*view));
         database.tables.read(load)??;
         Ok(database)
     }
@@ -88,6 +91,11 @@ impl Database {
     /// not know: once, before sessions begin. Returns whether it was the first.
     pub fn set_analytic_reader(&self, reader: Arc<dyn AnalyticReader>) -> bool {
         self.analytic_reader.set(reader).is_ok()
+    }
+
+    /// The threads on which the own planner reads many rows.
+    pub(crate) fn readers(&self) -> &Threads {
+        &self.readers
     }
 
     /// Who reads such statements.
@@ -129,41 +137,31 @@ impl Database {
         locked(&self.counters)
     }
 
-    /// Has a counter for each sequence of the database; those that are there go on. Others are forgotten only if it is
-    /// said: a transaction that drops one may be undone.
+    /// Has a counter for each sequence that is stored.
     ///
     /// # Errors
     /// `XX001` if they cannot be read.
-    pub(crate) fn load_sequences(
-        &self,
-        source: &Source<'_>,
-        forgets: bool,
-    ) -> Result<(), SqlError> {
-        let stored = objects(source, kind::SEQUENCE)?;
+    fn load_sequences(&self, source: &Source<'_>) -> Result<(), SqlError> {
         let mut counters = self.counters();
-        let names: Vec<_> = stored.iter().map(|(name, _)| name.clone()).collect();
-        counters.retain(|name, _| !forgets || names.contains(name));
-        for (name, body) in stored {
+        for (name, body) in objects(source, kind::SEQUENCE)? {
             let sequence: Sequence = parsed(&body)?;
-            counters.entry(name).or_insert_with(|| Counter {
-                // What may have been used is not used again.
-                next: sequence.usable_to,
-                usable_to: sequence.usable_to,
-                sequence,
-            });
+            counters.insert(name, Counter::of(sequence));
         }
         Ok(())
     }
 
-    /// Notes what sequences may be used now that a transaction has committed.
-    pub(crate) fn sequences_raised(&self, raised: HashMap<String, i64>) {
-        let mut counters = self.counters();
-        for (name, usable_to) in raised {
-            if let Some(counter) = counters.get_mut(&name) {
-                counter.usable_to = usable_to;
-            }
-        }
+    /// Notes what a transaction that has committed did with sequences.
+    pub(crate) fn sequences_committed(&self, changes: SequenceChanges) {
+        changes.committed(&mut self.counters());
     }
+}
+
+/// How many statements read many rows at once: more than there are processors, so that short ones do not wait for the
+/// end of long ones; and not as many as there are clients.
+fn readers_most() -> usize {
+    const LEAST: usize = 8;
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    (2 * processors).max(LEAST)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

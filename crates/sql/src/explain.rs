@@ -14,6 +14,9 @@ use sqlparser::ast::Statement;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// How the line begins that says how long the statement took.
+const EXECUTION_TIME: &str = "Execution Time: ";
+
 /// The statement that is explained, and whether it is run.
 fn explained(prepared: &Prepared) -> Result<(&Statement, bool), SqlError> {
     match prepared.statement() {
@@ -50,8 +53,8 @@ fn planned(
     let mut parameters = Parameters::given(&prepared.known_parameters());
     let mut planning = Planning::new(*source, &mut parameters, prepared.rights());
     let plan = plan_statement(&mut planning, statement)?;
-    let tables = planning.queries.tables;
-    Ok((Planned::new(plan, version, tables), parameters))
+    let queries = planning.queries;
+    Ok((Planned::new(plan, version, queries), parameters))
 }
 
 /// Says what is known of it.
@@ -118,7 +121,12 @@ pub(crate) fn finish(lines: &mut Vec<String>, rows: u64, started: Instant) {
         first.push_str(&format!(" (actual rows={rows})"));
     }
     let time = started.elapsed().as_secs_f64() * 1e3;
-    lines.push(format!("Execution Time: {time:.3} ms"));
+    lines.push(format!("{EXECUTION_TIME}{time:.3} ms"));
+}
+
+/// Whether a line says how long something took.
+pub(crate) fn is_measured(line: &str) -> bool {
+    line.starts_with(EXECUTION_TIME)
 }
 
 /// Lines as they stand below another one.

@@ -1,5 +1,6 @@
 //! A statement that is prepared: parsed once, and compiled once for the tables as they are.
 
+use crate::database::Database;
 use crate::error::SqlError;
 use crate::expression::{Expr, Parameters};
 use crate::plan::insert::plan_insert;
@@ -12,6 +13,7 @@ use crate::rights::Rights;
 use crate::source::Source;
 use crate::types::SqlType;
 use sqlparser::ast::{CopySource, CopyTarget, Query, SetExpr, Statement};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What a statement is, as far as transactions go.
@@ -86,6 +88,8 @@ pub struct Prepared {
     /// The types of parameters as far as the own planner knew the statement.
     guessed: OnceLock<Vec<SqlType>>,
     columns: OnceLock<Option<Arc<[ResultColumn]>>>,
+    /// Whether a client may have been told the columns, and reads what comes as such.
+    is_told: AtomicBool,
     copy_columns: OnceLock<usize>,
     plan: Mutex<Option<Arc<Planned>>>,
     /// Of its session; all, of a procedure's statement.
@@ -94,6 +98,8 @@ pub struct Prepared {
     names_tables: bool,
     /// Whether its text asks, or sets, what the session knows.
     asks_session: bool,
+    /// Whether its text sets parameters of the session.
+    sets_session: bool,
 }
 
 /// Functions that ask, or set, what the session knows.
@@ -126,12 +132,14 @@ impl Prepared {
             definition: None,
             names: Arc::default(),
             arguments: OnceLock::new(),
+            sets_session: lower.contains("set_config"),
             asks_session: SESSION_FUNCTIONS.iter().any(|name| lower.contains(name)),
             class,
             declared: declared.to_vec(),
             parameters: OnceLock::new(),
             guessed: OnceLock::new(),
             columns: OnceLock::new(),
+            is_told: AtomicBool::new(false),
             copy_columns: OnceLock::new(),
             plan: Mutex::default(),
             rights: Arc::default(),
@@ -192,6 +200,31 @@ impl Prepared {
     /// The columns of its result; `None` if it has no result, or what it is is not known before it is run.
     pub fn columns(&self) -> Option<&[ResultColumn]> {
         self.columns.get()?.as_deref()
+    }
+
+    /// The client is told the columns before it runs the statement: they are to remain.
+    pub(crate) fn keep_columns(&self) {
+        self.is_told.store(true, Ordering::Relaxed);
+    }
+
+    /// Checks that the columns of a new plan are those that the client was told.
+    fn check_columns(&self, plan: &Plan) -> Result<(), SqlError> {
+        let told = self.columns.get().and_then(Option::as_deref);
+        let (Some(told), Some(now), true) =
+            (told, plan.columns(), self.is_told.load(Ordering::Relaxed))
+        else {
+            return Ok(());
+        };
+        let kinds = |columns: &[ResultColumn]| -> Vec<SqlType> {
+            columns.iter().map(|column| column.spec.kind).collect()
+        };
+        match kinds(told) == kinds(now) {
+            true => Ok(()),
+            false => Err(
+                SqlError::unsupported("cached plan must not change result type")
+                    .hint("The tables have changed: prepare the statement again."),
+            ),
+        }
     }
 
     /// How many columns a `COPY` has; 0 while it was not planned.
@@ -268,19 +301,33 @@ impl Prepared {
         &self.arguments
     }
 
-    /// Whether it can be run before those that were sent before it are answered: it asks nothing of the session.
-    pub(crate) fn is_by_itself(&self) -> bool {
-        let is_data = matches!(
-            self.statement,
+    /// Whether it may set parameters of the session.
+    pub(crate) fn sets_session(&self) -> bool {
+        self.sets_session
+    }
+
+    /// Whether it can be run before those that were sent before it are answered: neither it, nor a default that it
+    /// computes, nor a procedure that it calls, asks anything of the session.
+    pub(crate) fn is_by_itself(&self, database: &Database) -> bool {
+        if self.asks_session {
+            return false;
+        }
+        match &self.statement {
             Some(
                 Statement::Query(_)
-                    | Statement::Insert(_)
-                    | Statement::Update(_)
-                    | Statement::Delete(_)
-                    | Statement::Call(_)
-            )
-        );
-        is_data && !self.asks_session
+                | Statement::Insert(_)
+                | Statement::Update(_)
+                | Statement::Delete(_),
+            ) => self.has_plan_by_itself(database.version()),
+            Some(Statement::Call(function)) => crate::procedures::is_by_itself(function, database),
+            _ => false,
+        }
+    }
+
+    /// Whether it has a plan of this version of the catalogue, and that asks nothing of the session.
+    pub(crate) fn has_plan_by_itself(&self, version: u64) -> bool {
+        let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        plan.as_ref().is_some_and(|plan| plan.is_by_itself(version))
     }
 
     pub(crate) fn as_special(&self) -> Option<Special> {
@@ -302,7 +349,7 @@ impl Prepared {
     /// The plan for a state of the tables: the one that there is, or a new one.
     ///
     /// # Errors
-    /// What is wrong with the statement.
+    /// What is wrong with the statement; `0A000` if its client was told other columns than it now has.
     pub(crate) fn planned(
         &self,
         version: u64,
@@ -317,6 +364,7 @@ impl Prepared {
         let planned = self
             .plan_now(version, source)
             .map_err(|error| self.placed(error))?;
+        self.check_columns(&planned.plan)?;
         let planned = Arc::new(planned);
         *plan = Some(planned.clone());
         Ok(planned)
@@ -346,7 +394,7 @@ impl Prepared {
             Some(statement) => plan_statement(&mut planning, statement)?,
             None => return Err(SqlError::syntax("there is no statement")),
         };
-        let tables = planning.queries.tables;
+        let queries = planning.queries;
         match &plan {
             // Who knows it says more.
             Plan::Elsewhere(_) => {
@@ -357,7 +405,7 @@ impl Prepared {
                 let _ = self.columns.set(plan.columns().cloned());
             }
         }
-        Ok(Planned::new(plan, version, tables))
+        Ok(Planned::new(plan, version, queries))
     }
 
     /// Notes what is known of a statement that has no plan.
@@ -446,10 +494,11 @@ fn class_of(statement: &Statement, text: &str) -> Class {
             (false, _) => Class::Read,
         },
         Statement::Copy {
-            source: CopySource::Query(_) | CopySource::Table { .. },
+            source: CopySource::Query(_),
             to: true,
             ..
-        } => Class::Read,
+        } if draws() => Class::Write,
+        Statement::Copy { to: true, .. } => Class::Read,
         Statement::Insert(_)
         | Statement::Update(_)
         | Statement::Delete(_)

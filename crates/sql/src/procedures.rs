@@ -15,6 +15,8 @@ use crate::plan::select_run::Table;
 use crate::prepared::{Class, Prepared};
 use crate::relation::{kind, object, parsed};
 use crate::result::{Complete, Tag};
+use crate::rights::Rights;
+use crate::sequences::check_rights;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::Transaction;
@@ -130,11 +132,14 @@ pub(crate) fn parse_procedure(text: &str) -> Result<ProcedureDefinition, SqlErro
 }
 
 impl Compiled {
-    /// The statements of a procedure.
+    /// The statements of a procedure, planned with these rights.
     ///
     /// # Errors
     /// What is wrong with the body; `0A000` if it has statements that are none on data.
-    pub fn of(definition: &ProcedureDefinition) -> Result<Compiled, SqlError> {
+    pub fn of(
+        definition: &ProcedureDefinition,
+        rights: &Arc<Rights>,
+    ) -> Result<Compiled, SqlError> {
         let mut parameters = Vec::with_capacity(definition.parameters.len());
         for (name, oid, modifier) in &definition.parameters {
             let kind = SqlType::from_oid(*oid).ok_or_else(|| {
@@ -179,7 +184,7 @@ impl Compiled {
                     "a procedure has SELECT, INSERT, UPDATE and DELETE only",
                 ));
             }
-            statements.push(Arc::new(statement));
+            statements.push(Arc::new(statement.with_rights(rights.clone())));
         }
         Ok(Compiled {
             parameters,
@@ -202,9 +207,26 @@ fn compiled(
         return Ok(None);
     };
     let definition: ProcedureDefinition = parsed(&body)?;
-    let compiled = Arc::new(Compiled::of(&definition)?);
+    // Whoever may call it may do what it does.
+    let all = Arc::new(Rights::default());
+    let compiled = Arc::new(Compiled::of(&definition, &all)?);
     database.keep_compiled(name, version, compiled.clone());
     Ok(Some(compiled))
+}
+
+/// Whether the procedure of a `CALL` is known to ask nothing of the session: it has run, or is a program's.
+pub(crate) fn is_by_itself(function: &Function, database: &Database) -> bool {
+    let Ok(name) = of_public(&function.name) else {
+        return false;
+    };
+    if database.registered(&name).is_some() {
+        return true;
+    }
+    let version = database.version();
+    database.compiled(&name, version).is_some_and(|compiled| {
+        let mut statements = compiled.statements.iter();
+        statements.all(|statement| statement.has_plan_by_itself(version))
+    })
 }
 
 /// The arguments of a `CALL`, each of its parameter's type, if those are known.
@@ -269,7 +291,9 @@ pub(crate) fn parameters(
     let wanted = procedure
         .as_ref()
         .map(|procedure| procedure.parameters.as_slice());
-    arguments(function, &mut parameters, wanted)?;
+    for argument in arguments(function, &mut parameters, wanted)? {
+        check_rights(&argument, source, prepared.rights())?;
+    }
     Ok(parameters.decided())
 }
 
@@ -315,6 +339,9 @@ pub(crate) fn call(
             None => {
                 let mut parameters = Parameters::given(&prepared.known_parameters());
                 fresh = arguments(function, &mut parameters, wanted)?;
+                for argument in &fresh {
+                    check_rights(argument, &Source::Live(tx.view()), prepared.rights())?;
+                }
                 prepared.arguments().get_or_init(|| fresh.clone())
             }
         };

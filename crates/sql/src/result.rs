@@ -4,7 +4,7 @@ use crate::analytic::AnalyticStream;
 use crate::error::SqlError;
 use crate::plan::ResultColumn;
 use crate::prepared::Prepared;
-use crate::stream::SnapshotStream;
+use crate::stream::{SnapshotPortions, SnapshotStream};
 use sardonyx::schema::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -133,7 +133,7 @@ enum Rest {
         width: usize,
         rows: u64,
     },
-    Snapshot(Box<SnapshotStream>),
+    Snapshot(Box<SnapshotPortions>),
     Reader(AnalyticStream),
 }
 
@@ -146,8 +146,10 @@ impl RowStream {
         })
     }
 
-    pub(crate) fn of_snapshot(stream: SnapshotStream) -> RowStream {
-        RowStream(Rest::Snapshot(Box::new(stream)))
+    pub(crate) fn of_snapshot(stream: SnapshotStream, width: usize) -> RowStream {
+        RowStream(Rest::Snapshot(Box::new(SnapshotPortions::of(
+            stream, width,
+        ))))
     }
 
     pub(crate) fn of_reader(stream: AnalyticStream) -> RowStream {
@@ -156,8 +158,10 @@ impl RowStream {
 
     /// Waits until the next rows can be taken at once, where they are computed elsewhere.
     pub async fn ready(&mut self) {
-        if let Rest::Reader(stream) = &mut self.0 {
-            stream.ready().await;
+        match &mut self.0 {
+            Rest::Held { .. } => {}
+            Rest::Snapshot(stream) => stream.ready().await,
+            Rest::Reader(stream) => stream.ready().await,
         }
     }
 

@@ -1,9 +1,10 @@
 //! What a session may do, table by table.
 //!
 //! Names are checked where a statement's tables are looked up: by [`Planning::relation`] for what reads and writes rows, by
-//! `define::check` for what changes tables, and by an analytic reader's query. So a table is found by nobody who may not
-//! use it, in whatever part of a statement it stands. A procedure's statements are planned without: whoever may call
-//! procedures may do what they do.
+//! `define::check` for what changes tables, and by an analytic reader's query;
+//! a sequence is asked for with the table that has it, by `sequences::check_rights`. So a table is found by nobody who may not
+//! use it, in whatever part of a statement it stands. A procedure's statements are planned with the rights
+//! of who creates it, and then without: whoever may call procedures may do what they do.
 //!
 //! [`Planning::relation`]: crate::plan::planning::Planning::relation
 
@@ -56,6 +57,12 @@ impl Rights {
     /// What is allowed with what is no single table: with tables that are not there yet, with procedures.
     pub(crate) fn elsewhere(&self) -> Access {
         self.others
+    }
+
+    /// The least that is allowed with any table.
+    pub(crate) fn least(&self) -> Access {
+        let tables = self.tables.values().copied();
+        tables.fold(self.others, Ord::min)
     }
 
     /// The most that is allowed with any table.

@@ -3,18 +3,24 @@
 //! They are drawn outside of transactions, as in PostgreSQL: a number that was drawn is gone, also if its transaction
 //! is undone. So the next one stands in memory. In the database stands a number up to which they may be used, some
 //! ahead: a transaction that uses one beyond it raises it, in itself, so that none is used that could come again after
-//! a crash. What a statement drew is remembered with it, and it gets the same when it is run again.
+//! a crash. What a statement drew, or set, is remembered with it: it gets the same when it is run again, and what it set is
+//! not set again.
+
+mod changes;
+
+pub(crate) use changes::SequenceChanges;
 
 use crate::database::Database;
 use crate::error::{SqlError, code};
-use crate::relation::{kind, object, parsed, printed, put_object};
+use crate::expression::{Expr, Function};
+use crate::relation::Relation;
+use crate::rights::{Access, Rights};
+use crate::session::Drawn;
 use crate::source::Source;
-use sardonyx::Transaction;
+use sardonyx::schema::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-
-/// How many numbers are made usable at a time.
-const AHEAD: i64 = 1000;
+use std::sync::Arc;
 
 /// A sequence, as it stands in the database.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -23,8 +29,8 @@ pub(crate) struct Sequence {
     pub start: i64,
     pub minimum: i64,
     pub maximum: i64,
-    /// The first number that may not be used yet.
-    pub usable_to: i64,
+    /// The first number that may not be used yet: one beyond the last that there is, if all may be used.
+    pub usable_to: i128,
 }
 
 impl Sequence {
@@ -43,23 +49,53 @@ impl Sequence {
 /// A sequence in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Counter {
-    pub next: i64,
-    pub usable_to: i64,
+    pub next: i128,
+    pub usable_to: i128,
     pub sequence: Sequence,
+}
+
+impl Counter {
+    /// Of one that is stored: what may have been used is not used again.
+    pub fn of(sequence: Sequence) -> Counter {
+        Counter {
+            next: sequence.usable_to,
+            usable_to: sequence.usable_to,
+            sequence,
+        }
+    }
+}
+
+/// What was done with a sequence, once and for all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Draw {
+    /// A number was drawn.
+    Next(String, i64),
+    /// It was said that this one comes next.
+    Set(String, i128),
+}
+
+impl Draw {
+    /// Of which sequence.
+    pub fn name(&self) -> &str {
+        match self {
+            Draw::Next(name, _) | Draw::Set(name, _) => name,
+        }
+    }
 }
 
 /// What a statement draws.
 #[derive(Debug, Default)]
 pub(crate) struct Draws {
-    /// Numbers that were drawn when the statement ran before, to be given again.
-    again: std::collections::VecDeque<(String, i64)>,
+    /// What was drawn when the statement ran before, to be given again.
+    again: std::collections::VecDeque<Draw>,
     /// What was drawn now.
-    drawn: Vec<(String, i64)>,
-    /// What the session drew last, by sequence.
-    pub session: HashMap<String, i64>,
-    pub session_last: Option<i64>,
-    /// `setval`s.
-    set: Vec<(String, i64)>,
+    drawn: Vec<Draw>,
+    /// What the transaction changed.
+    pub changes: SequenceChanges,
+    /// Why nothing may be drawn here.
+    refused: Option<&'static str>,
+    /// What the session drew last.
+    pub session: Drawn,
     /// The numbers of tables by name, where the statement asks for them.
     pub tables: HashMap<String, u32>,
 }
@@ -76,22 +112,36 @@ pub(crate) fn name_in(text: &str) -> String {
     }
 }
 
-fn unknown(name: &str) -> SqlError {
-    SqlError::unknown_table(name)
-}
-
 impl Draws {
-    /// For a statement that drew these before.
-    pub fn again(drawn: Vec<(String, i64)>) -> Draws {
+    /// For a statement of a transaction that changed these, and that drew this before.
+    pub fn again(drawn: Vec<Draw>, changes: SequenceChanges) -> Draws {
         Draws {
             again: drawn.into(),
+            changes,
             ..Draws::default()
         }
     }
 
-    /// What was drawn.
-    pub fn drawn(&self) -> &[(String, i64)] {
-        &self.drawn
+    /// Where nothing is drawn, since it could not be stored.
+    pub fn refused(why: &'static str) -> Draws {
+        Draws {
+            refused: Some(why),
+            ..Draws::default()
+        }
+    }
+
+    /// What was drawn, once more.
+    pub fn take_drawn(&mut self) -> Vec<Draw> {
+        std::mem::take(&mut self.drawn)
+    }
+
+    fn check_allowed(&self) -> Result<(), SqlError> {
+        match self.refused {
+            None => Ok(()),
+            Some(why) => Err(SqlError::unsupported(why).hint(
+                "Draw the number by a SELECT of its own, or in the statement that stores it.",
+            )),
+        }
     }
 
     /// The number of a table's, by name.
@@ -111,29 +161,37 @@ impl Draws {
     /// # Errors
     /// `42P01` if there is no such sequence; `2200H` if it has no more.
     pub fn next(&mut self, database: &Database, name: &str) -> Result<i64, SqlError> {
-        let number = match self.again.front() {
-            Some((of, _)) if of == name => match self.again.pop_front() {
-                Some((_, number)) => number,
-                None => return Err(unknown(name)),
-            },
-            _ => {
-                let mut counters = database.counters();
-                let counter = counters.get_mut(name).ok_or_else(|| unknown(name))?;
-                let number = counter.next;
+        self.check_allowed()?;
+        let again = match self.again.front() {
+            Some(Draw::Next(of, number)) if of == name => Some(*number),
+            _ => None,
+        };
+        let is_own = self.changes.made.contains_key(name);
+        let number = match again {
+            // It is gone already, but for a sequence that was made anew with all that the transaction did.
+            Some(number) if !is_own => number,
+            _ => self.changes.with_counter(database, name, |counter| {
                 let sequence = &counter.sequence;
-                if number > sequence.maximum || number < sequence.minimum {
-                    return Err(SqlError::new(
+                let next = again.map_or(counter.next, i128::from);
+                let number = i64::try_from(next)
+                    .ok()
+                    .filter(|next| (sequence.minimum..=sequence.maximum).contains(next));
+                let number = number.ok_or_else(|| {
+                    SqlError::new(
                         "2200H",
                         format!("nextval: sequence \"{name}\" has no more numbers"),
-                    ));
-                }
-                counter.next = number.saturating_add(sequence.increment);
-                number
-            }
+                    )
+                })?;
+                counter.next = next + i128::from(sequence.increment);
+                Ok(number)
+            })?,
         };
-        self.drawn.push((name.to_string(), number));
-        self.session.insert(name.to_string(), number);
-        self.session_last = Some(number);
+        if again.is_some() {
+            self.again.pop_front();
+        }
+        self.drawn.push(Draw::Next(name.to_string(), number));
+        Arc::make_mut(&mut self.session.by_sequence).insert(name.to_string(), number);
+        self.session.last = Some(number);
         Ok(number)
     }
 
@@ -142,7 +200,7 @@ impl Draws {
     /// # Errors
     /// `55000` if it drew none.
     pub fn current(&self, name: &str) -> Result<i64, SqlError> {
-        self.session.get(name).copied().ok_or_else(|| {
+        self.session.by_sequence.get(name).copied().ok_or_else(|| {
             SqlError::new(
                 code::NOT_IN_PREREQUISITE_STATE,
                 format!("currval of sequence \"{name}\" is not yet defined in this session"),
@@ -155,7 +213,7 @@ impl Draws {
     /// # Errors
     /// `55000` if it drew none.
     pub fn last(&self) -> Result<i64, SqlError> {
-        self.session_last.ok_or_else(|| {
+        self.session.last.ok_or_else(|| {
             SqlError::new(
                 code::NOT_IN_PREREQUISITE_STATE,
                 "lastval is not yet defined in this session",
@@ -166,7 +224,7 @@ impl Draws {
     /// Says which number comes next, or was the last.
     ///
     /// # Errors
-    /// `42P01` if there is no such sequence.
+    /// `42P01` if there is no such sequence; `22003` if it cannot have the number.
     pub fn set(
         &mut self,
         database: &Database,
@@ -174,66 +232,77 @@ impl Draws {
         value: i64,
         is_called: bool,
     ) -> Result<(), SqlError> {
-        let mut counters = database.counters();
-        let counter = counters.get_mut(name).ok_or_else(|| unknown(name))?;
-        let increment = counter.sequence.increment;
-        counter.next = match is_called {
-            true => value.saturating_add(increment),
-            false => value,
-        };
-        self.set.push((name.to_string(), counter.next));
-        Ok(())
-    }
-
-    /// Makes sure that what was drawn may be used, in the transaction that uses it. Returns what stands in the database
-    /// then, once the transaction has committed.
-    ///
-    /// # Errors
-    /// What the engine says.
-    pub fn make_usable(
-        &self,
-        database: &Database,
-        tx: &mut Transaction<'_>,
-        raised: &mut HashMap<String, i64>,
-    ) -> Result<(), SqlError> {
-        for (name, number) in &self.set {
-            raise(tx, name, *number, raised)?;
-        }
-        for (name, number) in &self.drawn {
-            let (usable_to, increment) = {
-                let counters = database.counters();
-                match counters.get(name) {
-                    Some(counter) => (counter.usable_to, counter.sequence.increment),
-                    // The sequence is of this transaction, which drops it.
-                    None => continue,
-                }
-            };
-            let usable_to = raised.get(name).copied().unwrap_or(usable_to);
-            let is_usable = match increment > 0 {
-                true => *number < usable_to,
-                false => *number > usable_to,
-            };
-            if !is_usable {
-                let ahead = increment.saturating_mul(AHEAD);
-                raise(tx, name, number.saturating_add(ahead), raised)?;
+        self.check_allowed()?;
+        let front = self.again.front();
+        let again = matches!(front, Some(Draw::Set(of, _)) if of == name);
+        let is_own = self.changes.made.contains_key(name);
+        let next = self.changes.with_counter(database, name, |counter| {
+            let sequence = &counter.sequence;
+            if !(sequence.minimum..=sequence.maximum).contains(&value) {
+                return Err(SqlError::new(
+                    code::OUT_OF_RANGE,
+                    format!(
+                        "setval: value {value} is out of bounds for sequence \"{name}\" ({}..{})",
+                        sequence.minimum, sequence.maximum
+                    ),
+                ));
             }
+            let increment = if is_called { sequence.increment } else { 0 };
+            let next = i128::from(value) + i128::from(increment);
+            // It was said before, and others may have drawn since.
+            if !again || is_own {
+                counter.next = next;
+            }
+            Ok(next)
+        })?;
+        if again {
+            self.again.pop_front();
         }
+        self.drawn.push(Draw::Set(name.to_string(), next));
         Ok(())
     }
 }
 
-fn raise(
-    tx: &mut Transaction<'_>,
-    name: &str,
-    usable_to: i64,
-    raised: &mut HashMap<String, i64>,
+/// Checks that sequences that an expression draws from, or sets, may be changed by a session: with the right to change
+/// the rows of the table that has the sequence; of one that no table has the right stands with its own name.
+///
+/// # Errors
+/// `42501` if they may not, or if it is not known before it is run which they are.
+pub(crate) fn check_rights(
+    expression: &Expr,
+    source: &Source<'_>,
+    rights: &Rights,
 ) -> Result<(), SqlError> {
-    let body = object(&Source::Live(tx.view()), kind::SEQUENCE, name)?;
-    // One that a transaction made which was undone, or that is dropped.
-    let body = body.ok_or_else(|| unknown(name))?;
-    let mut sequence: Sequence = parsed(&body)?;
-    sequence.usable_to = usable_to;
-    put_object(tx, kind::SEQUENCE, name, &printed(&sequence)?)?;
-    raised.insert(name.to_string(), usable_to);
-    Ok(())
+    if rights.least() >= Access::Write {
+        return Ok(());
+    }
+    let mut result = Ok(());
+    expression.walk(&mut |part| {
+        if let Expr::Call(Function::Nextval | Function::Setval, arguments) = part
+            && result.is_ok()
+        {
+            result = check_right(arguments.first(), source, rights);
+        }
+    });
+    result
+}
+
+fn check_right(name: Option<&Expr>, source: &Source<'_>, rights: &Rights) -> Result<(), SqlError> {
+    let Some(Expr::Literal(Value::Text(text))) = name else {
+        return Err(SqlError::new(
+            code::INSUFFICIENT_PRIVILEGE,
+            "permission denied: the user may not change every table, so a sequence is to be named by a literal",
+        ));
+    };
+    let name = name_in(text);
+    let numbers = 0..source.definitions().len() as u16;
+    let mut relations = numbers.filter_map(|number| Relation::numbered(source, number).ok());
+    let owner = relations.find(|relation| {
+        let mut columns = relation.columns.iter();
+        columns.any(|column| column.sequence.as_ref() == Some(&name))
+    });
+    rights.check(
+        owner.as_ref().map_or(&name, |owner| &owner.name),
+        Access::Write,
+    )
 }

@@ -87,9 +87,29 @@ struct SettingValues {
     initial: BTreeMap<&'static str, String>,
     set: BTreeMap<&'static str, String>,
     /// What those had that are set until the transaction's end only.
-    before_local: BTreeMap<&'static str, Option<String>>,
+    before_local: BTreeMap<String, Option<String>>,
     /// Of names with a point, which belong to programs.
     own: BTreeMap<String, String>,
+}
+
+impl SettingValues {
+    /// Puts a value in the place of what there is, until the transaction's end or for good.
+    fn put(&mut self, name: &str, value: Option<String>, local: bool) {
+        let before = match (known(name), value) {
+            (Some((name, _)), Some(value)) => self.set.insert(name, value),
+            (Some((name, _)), None) => self.set.remove(name),
+            (None, Some(value)) => self.own.insert(name.to_string(), value),
+            (None, None) => self.own.remove(name),
+        };
+        match local {
+            true => {
+                self.before_local.entry(name.to_string()).or_insert(before);
+            }
+            false => {
+                self.before_local.remove(name);
+            }
+        }
+    }
 }
 
 fn known(name: &str) -> Option<&'static (&'static str, &'static str)> {
@@ -126,6 +146,23 @@ impl Settings {
         }
     }
 
+    /// Whether these are the same in memory.
+    pub fn is_same(&self, other: &Settings) -> bool {
+        Arc::ptr_eq(&self.values, &other.values)
+    }
+
+    /// How many bytes the values take, about.
+    pub fn bytes(&self) -> usize {
+        const ENTRY: usize = 64;
+        let values = &self.values;
+        let known = values.initial.values().chain(values.set.values());
+        let own = values.own.iter();
+        known.map(|value| ENTRY + value.len()).sum::<usize>()
+            + own
+                .map(|(name, value)| ENTRY + name.len() + value.len())
+                .sum::<usize>()
+    }
+
     fn values_mut(&mut self) -> &mut SettingValues {
         Arc::make_mut(&mut self.values)
     }
@@ -157,16 +194,14 @@ impl Settings {
     pub fn set(&mut self, name: &str, value: &str, local: bool) -> Result<(), SqlError> {
         if name.contains('.') {
             const OWN_MAX: usize = 100;
-            if self.values.own.len() >= OWN_MAX
-                && !self.values.own.contains_key(&name.to_lowercase())
-            {
+            let name = name.to_lowercase();
+            if self.values.own.len() >= OWN_MAX && !self.values.own.contains_key(&name) {
                 return Err(SqlError::new(
                     code::PROGRAM_LIMIT,
                     format!("a session has at most {OWN_MAX} parameters of its own"),
                 ));
             }
-            let own = &mut self.values_mut().own;
-            own.insert(name.to_lowercase(), value.to_string());
+            self.values_mut().put(&name, Some(value.to_string()), local);
             return Ok(());
         }
         let (name, _) = known(name).ok_or_else(|| unknown(name))?;
@@ -177,11 +212,7 @@ impl Settings {
             ));
         }
         let value = checked(name, value)?;
-        let values = self.values_mut();
-        let before = values.set.insert(name, value);
-        if local {
-            values.before_local.entry(name).or_insert(before);
-        }
+        self.values_mut().put(name, Some(value), local);
         self.note(name);
         Ok(())
     }
@@ -190,12 +221,14 @@ impl Settings {
     ///
     /// # Errors
     /// `42704` if there is none of this name.
-    pub fn reset(&mut self, name: &str) -> Result<(), SqlError> {
-        if self.values_mut().own.remove(&name.to_lowercase()).is_some() {
+    pub fn reset(&mut self, name: &str, local: bool) -> Result<(), SqlError> {
+        let own = name.to_lowercase();
+        if self.values.own.contains_key(&own) {
+            self.values_mut().put(&own, None, local);
             return Ok(());
         }
         let (name, _) = known(name).ok_or_else(|| unknown(name))?;
-        self.values_mut().set.remove(name);
+        self.values_mut().put(name, None, local);
         self.note(name);
         Ok(())
     }
@@ -206,6 +239,7 @@ impl Settings {
         let names: Vec<_> = values.set.keys().copied().collect();
         values.set.clear();
         values.own.clear();
+        values.before_local.clear();
         names.into_iter().for_each(|name| self.note(name));
     }
 
@@ -215,12 +249,10 @@ impl Settings {
             return;
         }
         for (name, before) in std::mem::take(&mut self.values_mut().before_local) {
-            let set = &mut self.values_mut().set;
-            match before {
-                Some(value) => set.insert(name, value),
-                None => set.remove(name),
-            };
-            self.note(name);
+            self.values_mut().put(&name, before, false);
+            if let Some((name, _)) = known(&name) {
+                self.note(name);
+            }
         }
     }
 

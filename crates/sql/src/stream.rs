@@ -3,6 +3,10 @@
 //! Invariant: it reads one snapshot, so all its rows are of one state; at the bound on memory for snapshots that is ended,
 //! and the stream says so.
 
+mod portions;
+
+pub(crate) use portions::SnapshotPortions;
+
 use crate::error::SqlError;
 use crate::expression::{Environment, InputRow, StatementContext};
 use crate::plan::access::Path;
@@ -34,12 +38,14 @@ enum Place {
     Range(RangePlace),
 }
 
-/// How far it has come in an index: the last key, and how many rows of it were met.
+/// How far it has come in an index: the last key, what tells it apart from others (what is no number equals itself there),
+/// and how many rows of it were met.
 #[derive(Debug)]
 struct RangePlace {
     range: KeyRange,
     columns: Vec<usize>,
     last: Vec<Value>,
+    last_apart: Vec<u8>,
     met: u64,
 }
 
@@ -93,6 +99,7 @@ impl SnapshotStream {
         let mut given = 0;
         let skip = &mut self.skip;
         let mut each = |row: &dyn InputRow| {
+            with.context.look_at_row()?;
             if let Some(filter) = &plan.filter
                 && !filter.holds(row, &with)?
             {
@@ -150,6 +157,7 @@ fn place_of(
                     range,
                     columns,
                     last: Vec::new(),
+                    last_apart: Vec::new(),
                     met: 0,
                 })),
                 _ => None,
@@ -195,9 +203,11 @@ impl RangePlace {
             for column in &self.columns {
                 key.push(row.value(*column)?.to_value());
             }
-            match key == self.last {
+            let mut apart = Vec::new();
+            (key.iter()).for_each(|value| crate::aggregate::key_of(value.as_ref(), &mut apart));
+            match apart == self.last_apart && !self.last.is_empty() {
                 true => self.met += 1,
-                false => (self.last, self.met) = (key, 1),
+                false => (self.last, self.last_apart, self.met) = (key, apart, 1),
             }
             let goes_on = each(row)?;
             ended = goes_on;

@@ -125,7 +125,9 @@ pub(crate) fn decode_numeric(text: &str) -> Option<Result<Value, ()>> {
         b'+' => (false, text.get(1..)?),
         _ => (false, text),
     };
-    let (mut units, mut scale, mut point, mut any) = (0_i128, 0_u8, false, false);
+    const SCALE_MAX: u8 = 38;
+    // No scale: there are more digits behind the point than can be counted.
+    let (mut units, mut scale, mut point, mut any) = (0_i128, Some(0_u8), false, false);
     for byte in digits.bytes() {
         match byte {
             b'0'..=b'9' => {
@@ -138,7 +140,7 @@ pub(crate) fn decode_numeric(text: &str) -> Option<Result<Value, ()>> {
                     return Some(Err(()));
                 };
                 units = more;
-                scale += u8::from(point);
+                scale = scale.and_then(|scale| scale.checked_add(u8::from(point)));
             }
             b'.' if !point => point = true,
             _ => return None,
@@ -148,10 +150,8 @@ pub(crate) fn decode_numeric(text: &str) -> Option<Result<Value, ()>> {
         return None;
     }
     let units = if negative { -units } else { units };
-    Some(match scale {
-        0..=38 => Ok(Value::Decimal(units, scale)),
-        _ => Err(()),
-    })
+    let scale = scale.filter(|scale| *scale <= SCALE_MAX);
+    Some(scale.map(|scale| Value::Decimal(units, scale)).ok_or(()))
 }
 
 /// `\x` and hexadecimal digits; or characters, with `\\` and `\ooo`.

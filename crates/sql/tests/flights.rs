@@ -155,6 +155,7 @@ fn a_plan_is_made_again_when_the_table_changes() {
     let (fresh, mut session) = table();
     let insert = prepared(&mut session, "insert into t values ($1, 1)");
     let select = prepared(&mut session, "select * from t where id = $1");
+    let both = prepared(&mut session, "select x, id from t where id = $1");
     let columns = select.columns().expect("it has columns");
     let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
     assert_eq!(names, ["id", "x"]);
@@ -164,13 +165,64 @@ fn a_plan_is_made_again_when_the_table_changes() {
     run(&mut other, "alter table t add column note text default 'n'").expect("altered");
     let outcomes = wait(session.run(vec![
         step(&insert, &[2.into()]),
-        step(&select, &[2.into()]),
+        step(&both, &[2.into()]),
         Step::Sync,
     ]));
     let Outcome::Done(complete) = &outcomes[1] else {
         panic!("{outcomes:?}");
     };
+    assert_eq!(lines(complete), ["1|2"]);
+    // The client was told two columns, and reads what comes as such.
+    for _ in 0..2 {
+        let outcomes = wait(session.run(vec![step(&select, &[2.into()]), Step::Sync]));
+        assert_eq!(told(&outcomes), [code::FEATURE_NOT_SUPPORTED, "I"]);
+    }
+    let again = prepared(&mut session, "select * from t where id = $1");
+    let outcomes = wait(session.run(vec![step(&again, &[2.into()]), Step::Sync]));
+    let Outcome::Done(complete) = &outcomes[0] else {
+        panic!("{outcomes:?}");
+    };
     assert_eq!(lines(complete), ["2|1|n"]);
+    // As many columns, but of another type.
+    run(
+        &mut other,
+        "alter table t drop column note; alter table t add column f double precision default 1.5",
+    )
+    .expect("altered");
+    for text in [
+        "select * from t where id = $1",
+        "delete from t where id = $1 returning *",
+    ] {
+        let of_text = match text.starts_with("select") {
+            true => again.clone(),
+            false => {
+                let made = prepared(&mut session, text);
+                run(
+                    &mut other,
+                    "alter table t drop column f; alter table t add column f int default 7",
+                )
+                .expect("altered");
+                made
+            }
+        };
+        let outcomes = wait(session.run(vec![step(&of_text, &[2.into()]), Step::Sync]));
+        assert_eq!(
+            told(&outcomes),
+            [code::FEATURE_NOT_SUPPORTED, "I"],
+            "{text}"
+        );
+    }
+    // The same type again is the same to its client.
+    run(
+        &mut other,
+        "alter table t drop column f; alter table t add column g text default 'g'",
+    )
+    .expect("altered");
+    let outcomes = wait(session.run(vec![step(&again, &[2.into()]), Step::Sync]));
+    let Outcome::Done(complete) = &outcomes[0] else {
+        panic!("{outcomes:?}");
+    };
+    assert_eq!(lines(complete), ["2|1|g"]);
     run(&mut other, "drop table t").expect("dropped");
     let outcomes = wait(session.run(vec![step(&select, &[2.into()]), Step::Sync]));
     assert_eq!(told(&outcomes), [code::UNKNOWN_TABLE, "I"]);
@@ -272,4 +324,37 @@ fn too_much_to_run_again_is_refused() {
     let last = told(&outcomes).pop();
     assert_eq!(last.as_deref(), Some(code::TOO_COMPLEX));
     run(&mut session, "rollback").expect("it is rolled back");
+}
+
+#[test]
+fn a_long_read_before_a_flush_belongs_to_what_follows() {
+    let (fresh, mut session) = table();
+    run(&mut session, "insert into t values (1, 100)").expect("stored");
+    let sum = prepared(&mut session, "select sum(x) from t");
+    let change = prepared(&mut session, "update t set x = 70 where id = 1");
+    // No end is sent: what follows belongs together with it.
+    let outcomes = wait(session.run(vec![step(&sum, &[])]));
+    assert_eq!(told(&outcomes), ["SELECT 1"]);
+    run(&mut fresh.session(), "update t set x = 50").expect("changed meanwhile");
+    let outcomes = wait(session.run(vec![step(&change, &[]), Step::Sync]));
+    assert_eq!(told(&outcomes), [code::SERIALIZATION_FAILURE, "I"]);
+    assert_eq!(
+        query(&mut fresh.session(), "select x from t").expect("read"),
+        ["50"]
+    );
+    // What only read is of its snapshot, and needs no comparison.
+    let outcomes = wait(session.run(vec![step(&sum, &[])]));
+    assert_eq!(told(&outcomes), ["SELECT 1"]);
+    run(&mut fresh.session(), "update t set x = 51").expect("changed meanwhile");
+    let outcomes = wait(session.run(vec![step(&sum, &[]), Step::Sync]));
+    assert_eq!(told(&outcomes), ["SELECT 1", "I"]);
+    let Outcome::Done(complete) = &outcomes[0] else {
+        panic!("{outcomes:?}");
+    };
+    assert_eq!(lines(complete), ["50"]);
+    // If nobody changed anything, it commits.
+    let outcomes = wait(session.run(vec![step(&sum, &[])]));
+    assert_eq!(told(&outcomes), ["SELECT 1"]);
+    let outcomes = wait(session.run(vec![step(&change, &[]), Step::Sync]));
+    assert_eq!(told(&outcomes), ["UPDATE 1", "I"]);
 }

@@ -119,12 +119,121 @@ fn rows_are_changed_and_tables_are_altered_by_those_who_may() {
 }
 
 #[test]
+fn a_sequence_is_moved_by_those_who_may_change_its_table() {
+    let fresh = Fresh::new();
+    let tables = "create table hidden (id serial primary key, v text);\n\
+        create table shown (id serial primary key, v text);\n\
+        create table open (id serial primary key, v text);\n\
+        create sequence free; create sequence own";
+    run(&mut fresh.session(), tables).unwrap();
+    let procedure =
+        "create procedure twice(n bigint) begin atomic select nextval('hidden_id_seq') + n; end";
+    run(&mut fresh.session(), procedure).unwrap();
+    for others in [Access::Nothing, Access::Read] {
+        let mut ada = user(&fresh, others);
+        for text in [
+            "select setval('hidden_id_seq', 1, false)",
+            "select nextval('public.hidden_id_seq')",
+            "select setval('shown_id_seq'::regclass, 1)",
+            "select * from open where id = nextval('shown_id_seq')",
+            "insert into open values (nextval('hidden_id_seq'), 'x')",
+            "update open set id = 5 where id in (select nextval('hidden_id_seq'))",
+            "copy (select setval('shown_id_seq', 1, false)) to stdout",
+            "explain analyze select nextval('shown_id_seq')",
+            "prepare p as select nextval('shown_id_seq')",
+            "select nextval(v) from open",
+            "select nextval('shown' || '_id_seq')",
+            "select nextval('free')",
+            "call twice(1)",
+        ] {
+            refused(&mut ada, text);
+        }
+        run(&mut ada, "insert into open (v) values ('x')").unwrap();
+        run(
+            &mut ada,
+            "select setval('open_id_seq', currval('open_id_seq'))",
+        )
+        .unwrap();
+        run(&mut ada, "select nextval('own')").unwrap();
+    }
+    let mut reader = Session::new(
+        fresh.database.clone(),
+        SessionOptions {
+            user: "bob".into(),
+            parameters: Vec::new(),
+            rights: Rights::from(Access::Read),
+        },
+    );
+    refused(&mut reader, "select nextval('open_id_seq')");
+    refused(
+        &mut reader,
+        "copy (select setval('open_id_seq', 1)) to stdout",
+    );
+    // Who may change every table but one calls procedures, with arguments that are its own.
+    let mut cy = Session::new(
+        fresh.database.clone(),
+        SessionOptions {
+            user: "cy".into(),
+            parameters: Vec::new(),
+            rights: Rights::from(Access::Write).with_table("shown", Access::Read),
+        },
+    );
+    assert_eq!(
+        query(&mut cy, "call twice(nextval('free'))").unwrap(),
+        ["2"]
+    );
+    refused(&mut cy, "call twice(nextval('shown_id_seq'))");
+}
+
+#[test]
+fn who_defines_may_do_so_with_the_tables_that_it_is_about() {
+    let fresh = Fresh::new();
+    let mut root = fresh.session();
+    run(&mut root, TABLES).unwrap();
+    run(
+        &mut root,
+        "create index hidden_v on hidden (v); create index shown_v on shown (v); create index own_v on own (v);\n\
+         create sequence s",
+    )
+    .unwrap();
+    for others in [Access::Nothing, Access::Define] {
+        let mut ada = user(&fresh, others);
+        for text in [
+            "drop index hidden_v",
+            "drop index own_v, shown_v",
+            "drop index if exists hidden_v",
+            "create procedure peek() begin atomic select * from hidden; end",
+            "create procedure poke() begin atomic update open set v = ''; delete from shown; end",
+            "create procedure move() begin atomic select setval('s', 5) from hidden; end",
+        ] {
+            refused(&mut ada, text);
+        }
+    }
+    let mut ada = user(&fresh, Access::Nothing);
+    run(&mut ada, "drop index own_v").unwrap();
+    let mut ada = user(&fresh, Access::Define);
+    let text = "create procedure fine() begin atomic update open set v = v || '!'; select v from shown; end";
+    run(&mut ada, text).unwrap();
+    assert_eq!(query(&mut ada, "call fine()").unwrap(), ["s"]);
+    run(&mut root, "drop index hidden_v; drop index shown_v").unwrap();
+}
+
+#[test]
 fn a_procedure_does_what_its_caller_may_not() {
     let fresh = Fresh::new();
     run(&mut fresh.session(), TABLES).unwrap();
     let procedure = "create procedure raise_it() begin atomic update hidden set v = v || '!'; end";
     run(&mut fresh.session(), procedure).unwrap();
     refused(&mut user(&fresh, Access::Read), "call raise_it()");
+    // Nor by a name that stands for it: what is run is asked for its right, whatever names it.
+    let mut nobody = user(&fresh, Access::Nothing);
+    let prepared = run(&mut nobody, "prepare p as call raise_it(); execute p");
+    assert_eq!(prepared.unwrap_err().code, "42601");
+    refused(&mut user(&fresh, Access::Nothing), "call raise_it()");
+    assert_eq!(
+        query(&mut fresh.session(), "select v from hidden").unwrap(),
+        ["h"]
+    );
     run(&mut user(&fresh, Access::Write), "call raise_it()").unwrap();
     let mut root = fresh.session();
     assert_eq!(query(&mut root, "select v from hidden").unwrap(), ["h!"]);

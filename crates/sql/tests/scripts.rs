@@ -11,6 +11,7 @@
 //!
 //! session NAME        the statements behind it are that session's
 //! copy                as statement, with the data behind ----
+//! copy_out            as query, of COPY … TO STDOUT
 //! reopen              the database is closed and opened again
 //! ```
 //!
@@ -80,6 +81,13 @@ impl Script<'_> {
                 _ => run(here, &sql),
             };
             match (word, result) {
+                ("copy_out", Ok(done)) => {
+                    let sent = done.last().and_then(|one| one.copy_out.as_ref());
+                    let sent = sent.map_or(&[][..], |data| &data.0);
+                    let sent = std::str::from_utf8(sent).expect("UTF-8");
+                    let found: Vec<_> = sent.lines().collect();
+                    assert_eq!(found, expected, "{place}: {sql}");
+                }
                 ("query", Ok(done)) => {
                     let found = done.last().map(lines).unwrap_or_default();
                     assert_eq!(found, expected, "{place}: {sql}");
@@ -145,6 +153,8 @@ scripts! {
     sequences: "sequences.sql",
     copies: "copies.sql",
     session_parameters: "session_parameters.sql",
+    prepared: "prepared.sql",
+    replays: "replays.sql",
     pgbench: "pgbench.sql",
     access_paths: "access_paths.sql",
     procedures: "procedures.sql",

@@ -64,12 +64,20 @@ fn says() -> impl Strategy<Value = Say> {
     ]
 }
 
-/// A statement that succeeded, with what was told.
+/// A statement, with what was told: of one that failed, the code.
 #[derive(Clone, PartialEq, Debug)]
 struct Told {
     text: String,
     tags: Vec<String>,
     lines: Vec<Vec<String>>,
+}
+
+fn failed_with(text: &str, code: &str) -> Told {
+    Told {
+        text: text.to_string(),
+        tags: vec![code.to_string()],
+        lines: Vec::new(),
+    }
 }
 
 fn told(text: &str, done: &[Complete]) -> Told {
@@ -92,7 +100,7 @@ fn told(text: &str, done: &[Complete]) -> Told {
 struct Talker {
     session: Session,
     history: Vec<Told>,
-    savepoint: Option<usize>,
+    has_savepoint: bool,
     /// How many that wrote had committed at its first statement.
     first: Option<usize>,
     wrote: bool,
@@ -111,7 +119,7 @@ impl Talker {
         if self.session.status() == TransactionStatus::Idle {
             run(&mut self.session, "begin").expect("it begins");
             self.history.clear();
-            self.savepoint = None;
+            self.has_savepoint = false;
             self.first = None;
             self.wrote = false;
         }
@@ -123,15 +131,17 @@ impl Talker {
             Say::Statement(text) => self.run(text),
             Say::Together(texts) => self.run(&texts.join("; ")),
             Say::Savepoint => {
-                if run(&mut self.session, "savepoint s").is_ok() {
-                    self.savepoint = Some(self.history.len());
+                if let Ok(done) = run(&mut self.session, "savepoint s") {
+                    self.has_savepoint = true;
+                    self.history.push(told("savepoint s", &done));
                 }
             }
             Say::BackToSavepoint => {
                 let result = run(&mut self.session, "rollback to s");
-                assert_eq!(result.is_ok(), self.savepoint.is_some());
-                if let Some(at) = self.savepoint {
-                    self.history.truncate(at);
+                assert_eq!(result.is_ok(), self.has_savepoint);
+                // What was told since stays told: the client may act upon it.
+                if let Ok(done) = result {
+                    self.history.push(told("rollback to s", &done));
                 }
             }
             Say::Rollback => {
@@ -158,11 +168,12 @@ impl Talker {
     }
 
     fn run(&mut self, text: &str) {
-        self.wrote |= text.split("; ").any(|one| !one.starts_with("select"));
+        let writes = text.split("; ").any(|one| !one.starts_with("select"));
         let failed = self.session.status() == TransactionStatus::Failed;
         match run(&mut self.session, text) {
             Ok(done) => {
                 assert!(!failed, "what failed goes on");
+                self.wrote |= writes;
                 self.history.push(told(text, &done));
             }
             Err(error) => {
@@ -178,6 +189,12 @@ impl Talker {
                     error.code
                 );
                 assert_eq!(self.session.status(), TransactionStatus::Failed);
+                // These two say nothing of the tables: the statement was not run.
+                let is_of_others = [code::SERIALIZATION_FAILURE, code::FAILED_TRANSACTION];
+                if !is_of_others.contains(&error.code) {
+                    self.wrote |= writes;
+                    self.history.push(failed_with(text, error.code));
+                }
             }
         }
     }
@@ -205,7 +222,7 @@ fn check(sessions: usize, script: &[(usize, Say)]) {
         .map(|_| Talker {
             session: fresh.session(),
             history: Vec::new(),
-            savepoint: None,
+            has_savepoint: false,
             first: None,
             wrote: false,
         })
@@ -227,12 +244,11 @@ fn check(sessions: usize, script: &[(usize, Say)]) {
         run(&mut session, "begin").expect("it begins");
         for before in &transaction.history {
             let done = run(&mut session, &before.text);
-            let now = done.map(|done| told(&before.text, &done));
-            assert_eq!(
-                now.as_ref().ok(),
-                Some(before),
-                "transaction {number}: {now:?}"
-            );
+            let now = match done {
+                Ok(done) => told(&before.text, &done),
+                Err(error) => failed_with(&before.text, error.code),
+            };
+            assert_eq!(&now, before, "transaction {number}");
         }
         run(&mut session, "commit").expect("it commits");
     }

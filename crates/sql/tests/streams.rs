@@ -78,3 +78,38 @@ fn a_stream_is_of_one_state() {
     });
     assert_eq!(found, wanted.collect::<Vec<_>>());
 }
+
+#[test]
+fn a_stream_over_an_index_with_what_is_no_number_comes_to_its_end() {
+    let fresh = Fresh::new();
+    let mut session = fresh.session();
+    let text = "create table fl (id int primary key, f double precision); create index fl_f on fl (f);\n\
+        insert into fl select i, case when i % 10 = 0 then i::double precision else 'NaN' end from generate_series(1, 500) as s (i);\n\
+        insert into fl values (501, 0.0), (502, '-0.0'), (503, 0.0), (504, '-0.0')";
+    run(&mut session, text).expect("stored");
+    for text in [
+        "select id from fl where f > 1 order by f",
+        "select id from fl where f > 1 order by f desc",
+        "select id from fl where f >= 0 order by f",
+        "select id from fl where f >= 0 order by f desc",
+    ] {
+        let whole = drain(select(&mut session, text, 0), 1000);
+        for portion in [1, 7, 100] {
+            let rows = select(&mut session, text, portion)
+                .rows
+                .expect("it has rows");
+            let (mut values, mut more) = (rows.values, rows.more);
+            while let Some(stream) = &mut more {
+                let (_, goes_on) = stream.next(portion, &mut values).expect("read");
+                assert!(
+                    values.len() <= whole.len(),
+                    "{text}, {portion} at a time: it goes on"
+                );
+                if !goes_on {
+                    more = None;
+                }
+            }
+            assert_eq!(values, whole, "{text}, {portion} at a time");
+        }
+    }
+}

@@ -45,6 +45,11 @@ pub enum TableError {
         /// The handle's number.
         number: u16,
     },
+    /// A transaction is to go back to a place that it has not marked.
+    #[error(
+        "the transaction has no such mark: it is of another transaction, or behind a mark to which this one has gone back"
+    )]
+    NoMark,
     /// A table or journal cannot have this name.
     #[error(
         "{name:?} is a name of the engine's own: those begin with {RESERVED:?}; choose another"
@@ -269,6 +274,7 @@ impl CrateError for TableError {
             TableError::KeyChanged { .. }
             | TableError::StaleRow { .. }
             | TableError::UnknownHandle { .. }
+            | TableError::NoMark
             | TableError::SchemaDiffers { .. }
             | TableError::BeyondRecords { .. }
             | TableError::BeyondRows { .. }

@@ -33,6 +33,8 @@ mod values;
 mod verbs;
 
 pub(crate) use references::note_references;
+pub use savepoint::Marked;
+pub(crate) use savepoint::Savepoint;
 pub use verbs::{RecordMut, Walk};
 
 /// Redo bytes kept in reserve for the catalogue's and the page's own changes by one operation.

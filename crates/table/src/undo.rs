@@ -8,7 +8,7 @@
 use crate::secondary::{Secondary, is_hashed};
 use crate::space::TableSpace;
 use crate::table::{SchemaBefore, Slot, TableState, remove_from_index};
-use crate::transaction::note_references;
+use crate::transaction::{Savepoint, note_references};
 use sardonyx_storage::catalogue::Catalogue;
 use sardonyx_storage::page::{Address, PageId};
 use std::sync::Arc;
@@ -78,6 +78,8 @@ pub(crate) struct Undo {
     indexes: Vec<Secondary>,
     /// Entries of ordered indexes that were inserted or removed.
     index_changes: usize,
+    /// Places that the transaction marked, each behind the one before.
+    savepoints: Vec<Savepoint>,
 }
 
 /// What was before a table was dropped, emptied at once, renamed, or got free pages.
@@ -132,6 +134,22 @@ impl Undo {
         std::mem::take(&mut self.replaced)
     }
 
+    /// Keeps a place to which the transaction may go back. Returns its number.
+    pub fn push_savepoint(&mut self, savepoint: Savepoint) -> usize {
+        self.savepoints.push(savepoint);
+        self.savepoints.len() - 1
+    }
+
+    /// The place of a number.
+    pub fn savepoint(&self, number: usize) -> Option<Savepoint> {
+        self.savepoints.get(number).copied()
+    }
+
+    /// Keeps the first ones only.
+    pub fn forget_savepoints(&mut self, kept: usize) {
+        self.savepoints.truncate(kept);
+    }
+
     /// How many steps there are.
     pub fn len(&self) -> usize {
         self.steps.len()
@@ -176,7 +194,7 @@ impl Undo {
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
+        self.steps.is_empty() && self.savepoints.is_empty()
     }
 
     #[inline]
@@ -184,6 +202,7 @@ impl Undo {
         self.steps.clear();
         self.images.clear();
         self.index_changes = 0;
+        self.savepoints.clear();
         if !self.schemas.is_empty() {
             self.schemas.clear();
         }

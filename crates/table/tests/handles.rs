@@ -235,3 +235,37 @@ fn rows_of_deleted_records_and_of_other_databases_are_stale() {
         ));
     });
 }
+
+/// A transaction goes back to its own marks only, and what it did behind them is in neither the pages nor the log.
+#[test]
+fn a_transaction_goes_back_to_its_marks() {
+    let mut world = World::with_memory(STORE_BYTES);
+    let table = world.commit(|tx| tx.declare_table::<Small>().expect("declare"));
+    let record = |key: u32, value: u32| Small { key, value };
+    let (first, second) = world.commit(|tx| {
+        tx.insert(table, &record(1, 1)).expect("insert");
+        let first = tx.mark();
+        tx.insert(table, &record(2, 1)).expect("insert");
+        let second = tx.mark();
+        tx.insert(table, &record(3, 1)).expect("insert");
+        tx.return_to(second).expect("its own");
+        assert_eq!((tx.count(table), tx.get(table, &3).is_some()), (2, false));
+        tx.insert(table, &record(3, 2)).expect("insert");
+        tx.return_to(first).expect("its own");
+        assert_eq!(tx.count(table), 1);
+        let gone = in_detail(tx.return_to(second));
+        assert!(matches!(gone, Err(TableError::NoMark)), "{gone:?}");
+        tx.insert(table, &record(4, 4)).expect("insert");
+        (first, second)
+    });
+    world.redo();
+    world.commit(|tx| {
+        tx.insert(table, &record(5, 5)).expect("insert");
+        for mark in [first, second] {
+            let other = in_detail(tx.return_to(mark));
+            assert!(matches!(other, Err(TableError::NoMark)), "{other:?}");
+        }
+        assert_eq!(tx.count(table), 3);
+    });
+    world.redo();
+}

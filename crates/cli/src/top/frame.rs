@@ -283,7 +283,7 @@ mod tests {
             "execution  [##########..........]   50%  2,000/s transactions",
             "groups of 100.0",
             "a?[2Jb c",
-            "hot              2     7   16.0 KiB",
+            "hot                   2      7  16.0 KiB",
             "1,234  1.0 MiB",
             "and 2 others",
             "select 1 ?",

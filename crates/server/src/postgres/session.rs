@@ -32,8 +32,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The most steps that are run at once.
-const FLIGHT_STEPS_MAX: usize = 4096;
+/// How many steps are run at once, if one of them ends what belongs together: more wait for the next run.
+const FLIGHT_STEPS: usize = 4096;
+/// The most bytes of messages that are run at once, whether or not what belongs together has come to its end, each counted
+/// with [`MESSAGE_BYTES`].
+const FLIGHT_BYTES_MAX: usize = 64 << 20;
+/// What a message takes here besides its own bytes, about.
+const MESSAGE_BYTES: usize = 256;
 /// The most prepared statements and portals of a session, each.
 const STATEMENTS_MAX: usize = 10_000;
 
@@ -48,6 +53,9 @@ pub struct Session {
     replies: Vec<Reply>,
     /// How much of both the next run takes.
     complete: (usize, usize),
+    /// How many bytes of messages were taken since the last run, and up to what is complete.
+    bytes: usize,
+    complete_bytes: usize,
     /// An error was found: up to the next Sync all is passed over.
     skipping: bool,
     copying: Option<Copying>,
@@ -79,6 +87,8 @@ impl Session {
             steps: Vec::new(),
             replies: Vec::new(),
             complete: (0, 0),
+            bytes: 0,
+            complete_bytes: 0,
             skipping: false,
             copying: None,
             syncs: 0,
@@ -103,24 +113,32 @@ impl Session {
     pub fn receive(&mut self, input: &mut BytesMut) -> Result<Wants, MessageError> {
         loop {
             if self.ended {
-                self.complete = (self.steps.len(), self.replies.len());
+                self.completes();
                 return Ok(Wants::End);
             }
-            if self.steps.len() >= FLIGHT_STEPS_MAX {
-                self.complete = (self.steps.len(), self.replies.len());
+            if self.is_full() {
+                self.completes();
                 return Ok(Wants::Run);
             }
             let Some((_, end)) = split(input, MESSAGE_BYTES_MAX)? else {
                 break;
             };
             let message = Message::read(&input[..end])?;
+            let bytes = end + MESSAGE_BYTES;
             let taken = match self.copying.is_some() {
                 true => self.take_copied(message),
-                false => self.take(message),
+                false => {
+                    self.bytes += bytes;
+                    let taken = self.take(message);
+                    if !taken {
+                        self.bytes -= bytes;
+                    }
+                    taken
+                }
             };
             if !taken {
                 // First what stands before it.
-                self.complete = (self.steps.len(), self.replies.len());
+                self.completes();
                 return Ok(Wants::Run);
             }
             input.advance(end);
@@ -129,6 +147,19 @@ impl Session {
             0 => Wants::Bytes,
             _ => Wants::Run,
         })
+    }
+
+    /// Whether what was taken is to be run before more is. What belongs together is run together, as long as it is not too
+    /// long to be kept.
+    fn is_full(&self) -> bool {
+        let is_ended = matches!(self.steps.last(), Some(Step::Sync));
+        (self.steps.len() >= FLIGHT_STEPS && is_ended) || self.bytes >= FLIGHT_BYTES_MAX
+    }
+
+    /// All that was taken so far is to be run.
+    fn completes(&mut self) {
+        self.complete = (self.steps.len(), self.replies.len());
+        self.complete_bytes = self.bytes;
     }
 
     /// Takes a message. False if what stands before it is to be run first.
@@ -143,7 +174,7 @@ impl Session {
             Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => {}
             Message::Password(_) => self.fail(protocol_violation("nobody asked for a password")),
             _ if self.skipping => {}
-            Message::Flush => self.complete = (self.steps.len(), self.replies.len()),
+            Message::Flush => self.completes(),
             Message::Query(text) => return self.query(text),
             Message::Parse { name, query, types } => return self.parse(name, query, types),
             Message::Bind(bind) => {
@@ -179,7 +210,7 @@ impl Session {
         self.steps.push(Step::Sync);
         self.replies.push(Reply::Ready(self.syncs));
         self.syncs += 1;
-        self.complete = (self.steps.len(), self.replies.len());
+        self.completes();
     }
 
     /// An error was found before anything was run.
@@ -240,7 +271,7 @@ impl Session {
         self.replies
             .push(Reply::CopyIn(copying.statement().clone()));
         self.copying = Some(copying);
-        self.complete = (self.steps.len(), self.replies.len());
+        self.completes();
     }
 
     /// Takes a message while data is copied in. False if what stands before is to be run first: whether data is

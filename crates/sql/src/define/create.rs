@@ -444,7 +444,7 @@ pub(super) fn sequence(
         sequence.maximum
     };
     sequence.start = start.unwrap_or(first);
-    sequence.usable_to = sequence.start;
+    sequence.usable_to = sequence.start.into();
     put_object(tx, kind::SEQUENCE, &name, &printed(&sequence)?)?;
     Ok(Complete::of(Tag::plain(WORD)))
 }

@@ -5,6 +5,7 @@ use crate::error::{SqlError, code};
 use crate::names::{of_public, parts_of};
 use crate::relation::{Relation, delete_object, is_own, kind};
 use crate::result::{Complete, Tag};
+use crate::rights::{Access, Rights};
 use crate::source::Source;
 use sardonyx::Transaction;
 use sqlparser::ast::{ObjectName, Truncate, TruncateIdentityOption};
@@ -78,11 +79,12 @@ pub(super) fn tables(
 /// `DROP INDEX`.
 ///
 /// # Errors
-/// `42704` if there is no such index; `2BP01` if a constraint needs it.
+/// `42704` if there is no such index; `42501` if its table may not be changed; `2BP01` if a constraint needs it.
 pub(super) fn indexes(
     tx: &mut Transaction<'_>,
     names: &[ObjectName],
     if_exists: bool,
+    rights: &Rights,
 ) -> Result<Complete, SqlError> {
     const WORD: &str = "DROP INDEX";
     let mut complete = Complete::of(Tag::plain(WORD));
@@ -103,6 +105,7 @@ pub(super) fn indexes(
             ));
         };
         let relation = Relation::numbered(&source, number)?;
+        rights.check(&relation.name, Access::Define)?;
         let notes = &relation.notes;
         let is_constraint =
             notes.constraints.contains(&name) || notes.primary_index.as_ref() == Some(&name);

@@ -12,6 +12,7 @@ use crate::names::of_public;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::Access;
+use crate::sequences::SequenceChanges;
 use crate::source::Source;
 use sardonyx::Transaction;
 use sqlparser::ast::{AlterTableOperation, ObjectName, ObjectType, RenameTableNameKind, Statement};
@@ -25,10 +26,11 @@ pub(crate) fn run(
     tx: &mut Transaction<'_>,
     database: &Arc<Database>,
     prepared: &Prepared,
+    sequences: &mut SequenceChanges,
 ) -> Result<Complete, SqlError> {
     check(prepared)?;
     if let Some(definition) = prepared.definition() {
-        return procedure::create(tx, definition);
+        return procedure::create(tx, definition, prepared.rights());
     }
     let Some(statement) = prepared.statement() else {
         return Err(SqlError::syntax("there is nothing to define"));
@@ -57,7 +59,7 @@ pub(crate) fn run(
             ..
         } => match object_type {
             ObjectType::Table => drop::tables(tx, names, *if_exists, *cascade)?,
-            ObjectType::Index => drop::indexes(tx, names, *if_exists)?,
+            ObjectType::Index => drop::indexes(tx, names, *if_exists, prepared.rights())?,
             ObjectType::Sequence => drop::sequences(tx, names, *if_exists)?,
             other => {
                 return Err(SqlError::unsupported(format!(
@@ -78,7 +80,7 @@ pub(crate) fn run(
             )));
         }
     };
-    database.load_sequences(&Source::Live(tx.view()), false)?;
+    sequences.note_stored(database, &Source::Live(tx.view()))?;
     Ok(complete)
 }
 
@@ -113,6 +115,11 @@ fn check(prepared: &Prepared) -> Result<(), SqlError> {
             ..
         }) => names.iter().collect(),
         Some(Statement::CreateTable(create)) => vec![&create.name],
+        // Which tables have them is known when they are found.
+        Some(Statement::Drop {
+            object_type: ObjectType::Index,
+            ..
+        }) => Vec::new(),
         _ if rights.elsewhere() >= Access::Define => Vec::new(),
         _ => {
             return Err(SqlError::new(

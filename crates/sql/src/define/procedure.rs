@@ -6,17 +6,21 @@ use crate::names::of_public;
 use crate::procedures::{Compiled, ProcedureDefinition};
 use crate::relation::{delete_object, kind, object, printed, put_object};
 use crate::result::{Complete, Tag};
+use crate::rights::Rights;
 use crate::source::Source;
 use sardonyx::Transaction;
 use sqlparser::ast::FunctionDesc;
+use std::sync::Arc;
 
-/// Creates a procedure. Its body is compiled, so that it is one.
+/// Creates a procedure. Its body is compiled, so that it is one, with the rights of who creates it: whoever calls it later
+/// does what its body does.
 ///
 /// # Errors
-/// What is wrong with its body; `42723` if there is one of the name.
+/// What is wrong with its body; `42501` if who creates it may not do what it does; `42723` if there is one of the name.
 pub(super) fn create(
     tx: &mut Transaction<'_>,
     definition: &ProcedureDefinition,
+    rights: &Arc<Rights>,
 ) -> Result<Complete, SqlError> {
     let source = Source::Live(tx.view());
     let is_there = object(&source, kind::PROCEDURE, &definition.name)?.is_some();
@@ -26,7 +30,7 @@ pub(super) fn create(
             format!("procedure \"{}\" already exists", definition.name),
         ));
     }
-    let compiled = Compiled::of(definition)?;
+    let compiled = Compiled::of(definition, rights)?;
     for statement in &compiled.statements {
         statement.planned(0, &source)?;
     }

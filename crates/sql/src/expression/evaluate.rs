@@ -6,7 +6,7 @@ use super::function_calls::call;
 use super::patterns::Patterns;
 use super::{Case, Expr, Like};
 use crate::database::Database;
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::plan::subquery::{Kept, Reading};
 use crate::sequences::Draws;
 use crate::settings::Settings;
@@ -18,6 +18,7 @@ use sardonyx_table::TableError;
 use sardonyx_table::condition::{compare, is_like};
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A row whose columns are read by their places.
 pub(crate) trait InputRow {
@@ -62,6 +63,42 @@ pub(crate) struct StatementContext {
     pub draws: RefCell<Draws>,
     /// Regular expressions that were compiled.
     pub patterns: Patterns,
+    /// That the statement is to end, which its client asked for.
+    pub interrupted: Arc<AtomicBool>,
+    /// Rows that were looked at.
+    pub looked_at: std::cell::Cell<u32>,
+}
+
+impl StatementContext {
+    /// How many rows are looked at before it is asked again whether the statement is to end.
+    const ROWS_BETWEEN: u32 = 256;
+
+    /// Another row is looked at: whatever walks many rows says so of each.
+    ///
+    /// # Errors
+    /// `57014` if the statement is to end.
+    #[inline]
+    pub fn look_at_row(&self) -> Result<(), SqlError> {
+        let looked_at = self.looked_at.get().wrapping_add(1);
+        self.looked_at.set(looked_at);
+        match looked_at % Self::ROWS_BETWEEN {
+            1 => self.check_interrupted(),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_interrupted(&self) -> Result<(), SqlError> {
+        // One request ends one statement.
+        if !self.interrupted.load(Ordering::Relaxed)
+            || !self.interrupted.swap(false, Ordering::Relaxed)
+        {
+            return Ok(());
+        }
+        Err(SqlError::new(
+            code::QUERY_CANCELED,
+            "canceling statement due to user request",
+        ))
+    }
 }
 
 /// What an expression is evaluated with, besides a row.

@@ -430,7 +430,14 @@ pub(super) fn resolve(
             _ => error,
         })?);
     }
-    Ok(Typed::new(Expr::Call(function, parts), result))
+    let call = Expr::Call(function, parts);
+    let is_of_session =
+        is_sequence || matches!(function, F::Lastval | F::SetConfig | F::CurrentSetting);
+    if is_of_session && let Some(nested) = &mut compiler.nested {
+        crate::sequences::check_rights(&call, &nested.source, nested.queries.rights())?;
+        nested.queries.asks_session = true;
+    }
+    Ok(Typed::new(call, result))
 }
 
 #[cold]

@@ -335,6 +335,10 @@ impl Access {
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
+        let each: EachRow<'_> = &mut |row| {
+            with.context.look_at_row()?;
+            each(row)
+        };
         match &self.path {
             Path::Scan => source.scan(self.table, each),
             Path::Key(parts) => match key_of(parts, with)? {

@@ -93,6 +93,7 @@ impl Side {
         let mut more = true;
         self.input
             .walk(source, with, &Values(&before), &mut |local| {
+                with.context.look_at_row()?;
                 if let Some(filter) = &self.filter
                     && !filter.holds(local, with)?
                 {
@@ -173,6 +174,7 @@ impl JoinStep {
             let found = key.and_then(|key| kept.places.get(&key));
             let mut any = false;
             for at in found.into_iter().flatten() {
+                with.context.look_at_row()?;
                 row[places.clone()].clone_from_slice(kept.row(*at));
                 if !self.holds(row, with)? {
                     continue;

@@ -30,6 +30,7 @@ use crate::error::SqlError;
 use crate::source::Source;
 use crate::types::TypeSpec;
 use insert::InsertPlan;
+use planning::Queries;
 use sardonyx::schema::Schema;
 use select::SelectPlan;
 use std::sync::Arc;
@@ -65,15 +66,23 @@ pub(crate) struct Planned {
     pub plan: Plan,
     version: u64,
     tables: Vec<(u16, Arc<Schema>)>,
+    /// Whether it asks, or sets, what the session knows.
+    asks_session: bool,
 }
 
 impl Planned {
-    pub fn new(plan: Plan, version: u64, tables: Vec<(u16, Arc<Schema>)>) -> Self {
+    pub fn new(plan: Plan, version: u64, queries: Queries) -> Self {
         Planned {
             plan,
             version,
-            tables,
+            asks_session: queries.asks_session,
+            tables: queries.tables,
         }
+    }
+
+    /// Whether it is of this version, and asks nothing of the session.
+    pub fn is_by_itself(&self, version: u64) -> bool {
+        self.version == version && !self.asks_session
     }
 
     /// The tables that it uses, by their numbers; one that stands at several places, several times.

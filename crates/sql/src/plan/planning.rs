@@ -45,6 +45,8 @@ pub(crate) struct Queries {
     pub asked: Vec<OuterColumn>,
     /// How many subqueries there are so far.
     pub subqueries: usize,
+    /// Whether it was met that something asks, or sets, what the session knows.
+    pub asks_session: bool,
     /// Why there can be none here.
     pub refused: Option<&'static str>,
     depth: usize,
@@ -87,6 +89,13 @@ pub(crate) struct SharedQuery {
     pub number: usize,
     pub name: String,
     pub plan: SelectPlan,
+}
+
+impl Queries {
+    /// What the session may do.
+    pub fn rights(&self) -> &Rights {
+        &self.rights
+    }
 }
 
 impl<'a> Planning<'a> {

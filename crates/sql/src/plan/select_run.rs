@@ -295,9 +295,12 @@ impl SelectPlan {
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
-        let mut filtered = |row: &dyn InputRow| match &self.filter {
-            Some(filter) if !filter.holds(row, with)? => Ok(true),
-            _ => each(row),
+        let mut filtered = |row: &dyn InputRow| {
+            with.context.look_at_row()?;
+            match &self.filter {
+                Some(filter) if !filter.holds(row, with)? => Ok(true),
+                _ => each(row),
+            }
         };
         self.input.walk(source, with, &Values(&[]), &mut filtered)
     }

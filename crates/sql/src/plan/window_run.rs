@@ -135,6 +135,7 @@ impl Windowed {
                     continue;
                 };
                 let mut give = |row: usize, value: Value| {
+                    with.context.look_at_row()?;
                     // The value itself was counted.
                     memory.take_outside(&value)?;
                     results[row] = value;
@@ -417,6 +418,7 @@ struct Running<'r, 'e> {
 
 impl Running<'_, '_> {
     fn add(&self, place: usize, to: &mut Accumulator) -> Result<(), SqlError> {
+        self.with.context.look_at_row()?;
         match self.partition.order.get(place) {
             Some(number) => to.add(self.of, &self.partition.rows.row(*number), self.with),
             None => Ok(()),

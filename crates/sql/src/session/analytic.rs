@@ -13,7 +13,6 @@ use sardonyx::Snapshot;
 use sardonyx::schema::Value;
 use sqlparser::ast::Statement;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// The parameter of a session that says what is read analytically: `off` nothing, `always` all that may be, however
@@ -67,7 +66,6 @@ fn mode(state: &SessionState) -> Mode {
 pub(super) fn choose(
     database: &Database,
     state: &SessionState,
-    interrupted: &Arc<AtomicBool>,
     step: &Step,
     version: u64,
     snapshot: &Snapshot,
@@ -117,7 +115,7 @@ pub(super) fn choose(
             snapshot: snapshot.clone(),
             transaction_started: started,
             statement_started: now,
-            interrupted: interrupted.clone(),
+            interrupted: state.interrupted.clone(),
             rights: statement.rights().clone(),
         },
         reader: reader.clone(),

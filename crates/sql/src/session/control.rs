@@ -57,8 +57,7 @@ pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Op
             let word = if *begin { "BEGIN" } else { "START TRANSACTION" };
             match state.transaction {
                 TransactionState::Idle => {
-                    let usual = state.settings.get("default_transaction_read_only");
-                    let read_only = is_read_only(modes, usual.is_ok_and(|usual| usual == "on"));
+                    let read_only = is_read_only(modes, state.usually_reads());
                     state.begin(read_only);
                     done(word, None)
                 }
@@ -77,7 +76,7 @@ pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Op
                 done("ROLLBACK", None)
             }
             TransactionState::Open(open) => {
-                if matches!(open.reading, Reading::Live) && !open.remembered.is_empty() {
+                if matches!(open.reading, Reading::Live) && !open.history.is_empty() {
                     return None;
                 }
                 state.end(true);
@@ -138,7 +137,7 @@ fn in_open(
     }
 }
 
-/// Goes back to a savepoint: what was done since is not remembered any more.
+/// Goes back to a savepoint: what was done since is undone.
 pub(super) fn to_savepoint(state: &mut SessionState, name: &str) -> Outcome {
     match std::mem::take(&mut state.transaction) {
         TransactionState::Idle => Outcome::Failed(SqlError::new(

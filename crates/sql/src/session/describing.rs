@@ -6,12 +6,14 @@ use super::parameters::{shown_columns, text_column};
 use super::state::SessionState;
 use crate::copy;
 use crate::database::Database;
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::expression::cast::Coercion;
 use crate::expression::{Compiler, Parameters, Scope};
 use crate::plan::{Plan, ResultColumn};
 use crate::prepared::{Class, Prepared};
 use crate::procedures;
+use crate::rights::Access;
+use crate::sequences::Draws;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
@@ -84,6 +86,31 @@ pub(super) fn plan_for(
     }
 }
 
+/// Checks that a user may run such a statement.
+///
+/// # Errors
+/// `42501` if the user may not.
+pub(super) fn check_access(user: &str, statement: &Prepared) -> Result<(), SqlError> {
+    let (wanted, what) = match statement.class() {
+        Class::Empty | Class::Control | Class::Session => return Ok(()),
+        Class::Read | Class::Maintenance => (Access::Read, "read tables"),
+        Class::Write => (Access::Write, "change rows"),
+        Class::Define => (Access::Define, "create, change or drop tables"),
+    };
+    let rights = statement.rights();
+    let allowed = match statement.class() {
+        // Which tables they are is known when it is planned, or run.
+        Class::Read | Class::Maintenance | Class::Define => rights.most(),
+        Class::Write if statement.is_call() => rights.elsewhere(),
+        _ => rights.most(),
+    };
+    if allowed >= wanted {
+        return Ok(());
+    }
+    let text = format!("permission denied: the user {user:?} may not {what}");
+    Err(SqlError::new(code::INSUFFICIENT_PRIVILEGE, text))
+}
+
 /// Whether a statement may look at many rows.
 pub(super) fn is_long(prepared: &Prepared) -> bool {
     if prepared.class() != Class::Read {
@@ -140,7 +167,8 @@ pub(super) fn executed(
         again: Vec::new(),
         digests: false,
     };
-    let (values, _) = with_context(database, state, &given, HashMap::new(), |with| {
+    let draws = Draws::refused("the arguments of EXECUTE draw no numbers from sequences");
+    let (values, _) = with_context(database, state, &given, HashMap::new(), draws, |with| {
         let scope = Scope::default();
         let mut none = Parameters::default();
         let mut compiler = Compiler::new(&scope, &mut none);

@@ -1,7 +1,8 @@
 //! One statement on data, run over a state of the tables, or in a transaction.
 
+use super::history::{Told, is_of_the_engine};
 use super::parameters::text_column;
-use super::state::{OpenTransaction, SessionState, Told, TransactionState};
+use super::state::{OpenTransaction, SessionState, TransactionState};
 use super::telling::{attach, remembered, told_of};
 use crate::copy;
 use crate::database::Database;
@@ -14,7 +15,7 @@ use crate::plan::{Plan, ResultColumn};
 use crate::prepared::{Class, Prepared};
 use crate::procedures;
 use crate::result::{Complete, CopyData, RowStream, Rows, Step, Tag};
-use crate::sequences::Draws;
+use crate::sequences::{Draw, Draws, SequenceChanges};
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::stream::SnapshotStream;
@@ -39,7 +40,7 @@ pub(super) struct Given<'g> {
     pub statement_started: i64,
     pub seed: [u64; 2],
     /// What it drew from sequences when it ran before.
-    pub again: Vec<(String, i64)>,
+    pub again: Vec<Draw>,
     /// Whether a digest is wanted of what it tells.
     pub digests: bool,
 }
@@ -48,7 +49,6 @@ pub(super) struct Given<'g> {
 pub(super) struct Ran {
     pub complete: Complete,
     pub told: Told,
-    pub drawn: Vec<(String, i64)>,
 }
 
 /// A seed for a statement's random values.
@@ -60,7 +60,7 @@ pub(super) fn seed() -> [u64; 2] {
 /// The context of a statement.
 fn context_of(
     database: &Arc<Database>,
-    user: &Arc<str>,
+    state: &SessionState,
     settings: Settings,
     given: &Given<'_>,
     draws: Draws,
@@ -69,14 +69,19 @@ fn context_of(
         database: database.clone(),
         transaction_started: given.transaction_started,
         statement_started: given.statement_started,
-        user: user.clone(),
+        user: state.user.clone(),
         settings: RefCell::new(settings),
         seed: given.seed,
         made: Cell::new(0),
         draws: RefCell::new(draws),
         patterns: Default::default(),
+        interrupted: state.interrupted.clone(),
+        looked_at: Cell::new(0),
     }
 }
+
+/// Why a statement that reads draws no numbers.
+const READS_ONLY: &str = "a statement that only reads draws no numbers from sequences";
 
 /// Runs something with a statement's context; what the session draws and sets comes back to it.
 pub(super) fn with_context<R>(
@@ -84,20 +89,18 @@ pub(super) fn with_context<R>(
     state: &mut SessionState,
     given: &Given<'_>,
     tables: HashMap<String, u32>,
+    mut draws: Draws,
     body: impl FnOnce(&Environment<'_>) -> Result<R, SqlError>,
 ) -> (Result<R, SqlError>, Draws) {
-    let mut draws = Draws::again(given.again.clone());
     draws.session = std::mem::take(&mut state.drawn);
-    draws.session_last = state.drawn_last;
     draws.tables = tables;
     let settings = std::mem::take(&mut state.settings);
-    let context = context_of(database, &state.user, settings, given, draws);
+    let context = context_of(database, state, settings, given, draws);
     let with = Environment::new(given.parameters, &context);
     let result = body(&with);
     state.settings = context.settings.into_inner();
     let mut draws = context.draws.into_inner();
     state.drawn = std::mem::take(&mut draws.session);
-    state.drawn_last = draws.session_last;
     (result, draws)
 }
 
@@ -176,18 +179,43 @@ pub(super) fn read(
         digests,
     };
     let tables = table_numbers(statement, source);
-    if !digests && matches!(statement.statement(), Some(Statement::Query(_))) {
+    let is_query = matches!(statement.statement(), Some(Statement::Query(_)));
+    // What a stream sets would come when nobody waits for it any more.
+    if is_query && !digests && !statement.sets_session() {
         let streamed = streamed(database, state, &given, version, snapshot, &tables);
         if let Some(complete) = streamed.map_err(|error| statement.placed(error))? {
             return Ok(complete);
         }
     }
-    let (result, _) = with_context(database, state, &given, tables, |with| {
+    let settings = state.settings.clone();
+    let draws = Draws::refused(READS_ONLY);
+    let (result, _) = with_context(database, state, &given, tables, draws, |with| {
         reading(&given, version, source, with)
     });
-    let (mut complete, table) = result.map_err(|error| statement.placed(error))?;
+    let (mut complete, table) = match result {
+        Ok(read) => read,
+        Err(error) => {
+            if let TransactionState::Open(open) = &mut state.transaction
+                && digests
+                && open.remembers_failures()
+                && !is_of_the_engine(&error)
+            {
+                let told = Told::Failed(error.code);
+                open.remember(remembered(
+                    statement,
+                    parameters,
+                    None,
+                    &given,
+                    settings,
+                    told,
+                    Vec::new(),
+                ))?;
+            }
+            return Err(statement.placed(error));
+        }
+    };
     let told = match digests {
-        true => told_of(&complete, table.as_ref()),
+        true => told_of(given.statement, &complete, table.as_ref()),
         false => Told::default(),
     };
     attach(&mut complete, table, *rows_max);
@@ -197,6 +225,7 @@ pub(super) fn read(
             parameters,
             None,
             &given,
+            settings,
             told,
             Vec::new(),
         ))?;
@@ -219,12 +248,11 @@ fn streamed(
         return Ok(None);
     };
     check_parameters(given)?;
-    let mut draws = Draws::default();
+    let mut draws = Draws::refused(READS_ONLY);
     draws.session.clone_from(&state.drawn);
-    draws.session_last = state.drawn_last;
     draws.tables.clone_from(tables);
     let settings = state.settings.clone();
-    let context = context_of(database, &state.user, settings, given, draws);
+    let context = context_of(database, state, settings, given, draws);
     let stream = SnapshotStream::of(snapshot.clone(), planned, given.parameters, context)?;
     let Some(mut stream) = stream else {
         return Ok(None);
@@ -236,12 +264,13 @@ fn streamed(
     let mut values = Vec::new();
     let (count, more) = stream.next(most, &mut values)?;
     let mut complete = Complete::of(Tag::rows("SELECT", count));
+    let width = columns.len();
     complete.rows = Some(Rows {
         values,
-        width: columns.len(),
+        width,
         count,
         columns,
-        more: more.then(|| RowStream::of_snapshot(stream)),
+        more: more.then(|| RowStream::of_snapshot(stream, width)),
     });
     Ok(Some(complete))
 }
@@ -292,8 +321,10 @@ fn reading(
 pub(super) struct Call<'c, 'a> {
     pub tx: &'c mut Transaction<'a>,
     pub database: &'c Arc<Database>,
-    /// Up to where sequences may be used once it commits.
-    pub raised: &'c mut HashMap<String, i64>,
+    /// What the transaction does with sequences.
+    pub sequences: &'c mut SequenceChanges,
+    /// What the last statement drew from them, also if it failed.
+    pub drawn: Vec<Draw>,
 }
 
 impl Call<'_, '_> {
@@ -314,18 +345,18 @@ impl Call<'_, '_> {
         given: &Given<'_>,
     ) -> Result<Ran, SqlError> {
         let version = database.version();
-        let mut drawn = Vec::new();
         let (mut complete, table) = match given.statement.class() {
             Class::Define => {
                 database.catalogue_changed();
-                let complete = define::run(self.tx, database, given.statement)?;
+                let complete = define::run(self.tx, database, given.statement, self.sequences)?;
                 database.catalogue_changed();
                 (complete, None)
             }
             Class::Read => {
                 let source = Source::Live(self.tx.view());
                 let tables = table_numbers(given.statement, &source);
-                let (result, _) = with_context(database, state, given, tables, |with| {
+                let draws = Draws::refused(READS_ONLY);
+                let (result, _) = with_context(database, state, given, tables, draws, |with| {
                     reading(given, version, &source, with)
                 });
                 result?
@@ -333,25 +364,26 @@ impl Call<'_, '_> {
             _ => {
                 let tables = table_numbers(given.statement, &Source::Live(self.tx.view()));
                 let tx = &mut *self.tx;
-                let (result, draws) = with_context(database, state, given, tables, |with| {
-                    writing(tx, given, version, with)
-                });
+                let before = std::mem::take(self.sequences);
+                let draws = Draws::again(given.again.clone(), before);
+                let (result, mut draws) =
+                    with_context(database, state, given, tables, draws, |with| {
+                        writing(tx, given, version, with)
+                    });
+                *self.sequences = std::mem::take(&mut draws.changes);
+                self.drawn = draws.take_drawn();
                 let read = result?;
-                draws.make_usable(database, self.tx, self.raised)?;
-                drawn = draws.drawn().to_vec();
+                let sequences = &mut *self.sequences;
+                sequences.make_usable(database, self.tx, &self.drawn)?;
                 read
             }
         };
         let told = match given.digests {
-            true => told_of(&complete, table.as_ref()),
+            true => told_of(given.statement, &complete, table.as_ref()),
             false => Told::default(),
         };
         attach(&mut complete, table, given.rows_max);
-        Ok(Ran {
-            complete,
-            told,
-            drawn,
-        })
+        Ok(Ran { complete, told })
     }
 }
 
@@ -362,6 +394,13 @@ fn writing(
     with: &Environment<'_>,
 ) -> Result<Read, SqlError> {
     match given.statement.statement() {
+        Some(Statement::Copy { to: true, .. }) => {
+            let source = Source::Live(tx.view());
+            let (rows, data) = copy::to_client(given.statement, version, &source, with)?;
+            let mut complete = Complete::of(Tag::rows("COPY", rows));
+            complete.copy_out = Some(data);
+            Ok((complete, None))
+        }
         Some(Statement::Copy { .. }) => {
             let data = given
                 .data

@@ -1,6 +1,6 @@
 //! A session: what one client says, and the transaction that it is in.
 //!
-//! - [`state`]: where a session stands, and what it remembers of an open transaction;
+//! - [`state`]: where a session stands; [`history`]: what it remembers of an open transaction;
 //! - [`unit`]: a part of a flight that runs in one serial call;
 //! - [`execute`]: one statement; [`describing`]: what is known of it before; [`telling`]: what its client is told;
 //! - [`analytic`]: statements that another reader reads;
@@ -16,23 +16,25 @@ mod analytic;
 mod control;
 mod describing;
 mod execute;
+mod history;
 mod parameters;
 mod state;
 mod telling;
 mod unit;
 
 pub(crate) use execute::run_plan;
+pub(crate) use state::Drawn;
 
 use crate::database::Database;
-use crate::error::{SqlError, code};
+use crate::error::SqlError;
 use crate::parse::parse;
 use crate::prepared::{Class, Prepared, Special};
 use crate::procedures::{creates_procedure, parse_procedure};
 use crate::result::{Complete, Outcome, Step, Tag, TransactionStatus};
-use crate::rights::{Access, Rights};
+use crate::rights::Rights;
 use crate::source::Source;
 use crate::types::SqlType;
-use sardonyx::{Durability, Error, Ticket};
+use sardonyx::{Durability, Error, Snapshot, Ticket};
 use state::{OpenTransaction, Reading, SessionState, TransactionState};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -56,7 +58,6 @@ pub struct Session {
     database: Arc<Database>,
     state: SessionState,
     rights: Arc<Rights>,
-    interrupted: Arc<AtomicBool>,
 }
 
 /// What was sent and is not answered yet: how many steps, without their end.
@@ -78,13 +79,12 @@ impl Session {
             database,
             state,
             rights: Arc::new(options.rights),
-            interrupted: Arc::default(),
         }
     }
 
-    /// Long reads look at this, and end with `57014` once it is set.
+    /// Statements look at this while they walk rows. Once it is set one of them ends with `57014`, and takes it back.
     pub fn set_interrupted(&mut self, interrupted: Arc<AtomicBool>) {
-        self.interrupted = interrupted;
+        self.state.interrupted = interrupted;
     }
 
     /// Where it stands.
@@ -115,6 +115,9 @@ impl Session {
     /// Prepares the statements of a text. Where there is one only, it is compiled, too; several are compiled when they
     /// are run, since one may make what the next one uses. An empty text is one statement that does nothing.
     ///
+    /// The columns of one remain as they are told here: if the tables change so that it has others, running it fails
+    /// (`0A000`), and it is to be prepared again.
+    ///
     /// A statement on a table that is made by another, which was sent before in the same flight and has not been run
     /// yet, is not prepared: run those first.
     ///
@@ -128,6 +131,7 @@ impl Session {
         let prepared = self.prepare_to_run(text, parameter_types)?;
         if let [one] = &prepared[..] {
             analytic::describe(&self.database, &self.state, one)?;
+            one.keep_columns();
         }
         Ok(prepared)
     }
@@ -144,7 +148,7 @@ impl Session {
     ) -> Result<Vec<Arc<Prepared>>, SqlError> {
         let prepared = statements_of(text, parameter_types, &self.rights)?;
         for statement in &prepared {
-            self.check_access(statement)?;
+            describing::check_access(&self.state.user, statement)?;
         }
         if let [one] = &prepared[..]
             && one.is_to_be_compiled()
@@ -152,29 +156,6 @@ impl Session {
             self.describe(one).map_err(|error| one.placed(error))?;
         }
         Ok(prepared)
-    }
-
-    /// Whether the session may run such a statement.
-    fn check_access(&self, statement: &Prepared) -> Result<(), SqlError> {
-        let (wanted, what) = match statement.class() {
-            Class::Empty | Class::Control | Class::Session => return Ok(()),
-            Class::Read | Class::Maintenance => (Access::Read, "read tables"),
-            Class::Write => (Access::Write, "change rows"),
-            Class::Define => (Access::Define, "create, change or drop tables"),
-        };
-        let rights = &self.rights;
-        let allowed = match statement.class() {
-            // Which tables they are is known when it is planned, or run.
-            Class::Read | Class::Maintenance | Class::Define => rights.most(),
-            Class::Write if statement.is_call() => rights.elsewhere(),
-            _ => rights.most(),
-        };
-        if allowed >= wanted {
-            return Ok(());
-        }
-        let user = &self.state.user;
-        let text = format!("permission denied: the user {user:?} may not {what}");
-        Err(SqlError::new(code::INSUFFICIENT_PRIVILEGE, text))
     }
 
     /// Compiles a statement, where that says its parameters and columns.
@@ -231,8 +212,9 @@ impl Session {
                 break;
             };
             if let Step::Sync = step
-                && !self.state.transaction.is_implicit()
+                && !self.state.transaction.is_implicit_and_writes()
             {
+                self.state.end_implicit();
                 skipping = false;
                 steps.pop_front();
                 outcomes.push(Outcome::Synced(self.status()));
@@ -289,7 +271,8 @@ impl Session {
         for step in steps {
             match step {
                 Step::Execute { statement, .. }
-                    if statement.is_by_itself() && !describing::is_long(statement) =>
+                    if statement.is_by_itself(&self.database)
+                        && !describing::is_long(statement) =>
                 {
                     any = true;
                 }
@@ -360,6 +343,10 @@ impl Session {
                 Handled::Done(parameters::run(&mut self.state, &self.database, statement))
             }
             Class::Read if self.reads_snapshot(steps) => {
+                if steps.len() == 1 && matches!(self.state.transaction, TransactionState::Idle) {
+                    // Its end is not sent yet.
+                    self.state.begin_implicit();
+                }
                 let outcome = self.read_snapshot(step).await;
                 if let Outcome::Failed(_) = outcome {
                     self.state.fail();
@@ -376,8 +363,10 @@ impl Session {
         if special == Some(Special::Checkpoint) {
             let tables = self.database.tables().clone();
             let taken = crate::blocking::unblocked(move || tables.checkpoint()).await;
-            if let Err(error) = taken {
-                return Outcome::Failed(error.into());
+            match taken {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => return Outcome::Failed(error.into()),
+                Err(error) => return Outcome::Failed(error),
             }
         }
         Outcome::Done(Complete::of(Tag::plain(word)))
@@ -392,7 +381,8 @@ impl Session {
                 Reading::Live => false,
             },
             TransactionState::Idle => {
-                // What belongs together is of one state.
+                // What belongs together is of one state: with what follows it is a unit, and what is still to come makes
+                // this one the first read of a transaction.
                 let is_alone = matches!(steps.get(1), None | Some(Step::Sync));
                 let is_long = |step: &Step| match step {
                     Step::Execute { statement, .. } => describing::is_long(statement),
@@ -433,15 +423,57 @@ impl Session {
                 taken
             }
         };
-        let (database, interrupted) = (&self.database, &self.interrupted);
-        let chosen =
-            analytic::choose(database, &self.state, interrupted, step, version, &snapshot)?;
+        let chosen = analytic::choose(&self.database, &self.state, step, version, &snapshot)?;
         if let Some(chosen) = chosen
             && let Some(complete) = chosen.read().await?
         {
             return Ok(complete);
         }
-        execute::read(&self.database, &mut self.state, step, version, &snapshot)
+        match step {
+            Step::Execute {
+                statement,
+                parameters,
+                rows_max,
+            } if describing::is_long(statement) => {
+                let step = Step::Execute {
+                    statement: statement.clone(),
+                    parameters: parameters.clone(),
+                    rows_max: *rows_max,
+                };
+                self.read_elsewhere(step, version, snapshot).await
+            }
+            _ => execute::read(&self.database, &mut self.state, step, version, &snapshot),
+        }
+    }
+
+    /// Reads on another thread: this one serves other sessions meanwhile.
+    async fn read_elsewhere(
+        &mut self,
+        step: Step,
+        version: u64,
+        snapshot: Snapshot,
+    ) -> Result<Complete, SqlError> {
+        let kept = self.state.kept();
+        let was_open = !matches!(self.state.transaction, TransactionState::Idle);
+        let mut state = std::mem::take(&mut self.state);
+        let database = self.database.clone();
+        let read = self.database.readers().run(move || {
+            let result = execute::read(&database, &mut state, &step, version, &snapshot);
+            (state, result)
+        });
+        match read.await {
+            Ok((state, result)) => {
+                self.state = state;
+                result
+            }
+            Err(lost) => {
+                self.state = kept;
+                if was_open {
+                    self.state.transaction = TransactionState::Failed(OpenTransaction::default());
+                }
+                Err(lost)
+            }
+        }
     }
 
     /// Runs a unit that leaves its transaction open. Nothing is waited for: what it reads counts only once the
@@ -547,6 +579,7 @@ fn resolve_execute(
             ..
         } if statement.is_execute() => {
             let (statement, parameters) = describing::executed(state, database, statement)?;
+            describing::check_access(&state.user, &statement)?;
             Ok(Step::Execute {
                 statement,
                 parameters,

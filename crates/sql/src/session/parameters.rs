@@ -1,7 +1,7 @@
 //! What a session sets, shows and keeps: parameters, prepared statements.
 
 use super::control::is_read_only;
-use super::state::{NAMED_MAX, OpenTransaction, Reading, SessionState, TransactionState};
+use super::state::{Drawn, NAMED_MAX, OpenTransaction, Reading, SessionState, TransactionState};
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::names::name_of;
@@ -57,7 +57,9 @@ fn act(
                 Reset::ALL => state.settings.reset_all(),
                 Reset::SessionAuthorization => {}
                 Reset::ConfigurationParameter(name) => {
-                    state.settings.reset(&plain_name(&name.to_string()))?;
+                    state
+                        .settings
+                        .reset(&plain_name(&name.to_string()), false)?;
                 }
             }
             Ok(Complete::of(Tag::plain("RESET")))
@@ -74,8 +76,7 @@ fn act(
             if matches!(object_type, DiscardObject::ALL) {
                 state.settings.reset_all();
                 state.named.clear();
-                state.drawn.clear();
-                state.drawn_last = None;
+                state.drawn = Drawn::default();
             }
             Ok(Complete::of(Tag::plain(match object_type {
                 DiscardObject::ALL => "DISCARD ALL",
@@ -125,6 +126,8 @@ fn act(
             let text: Arc<str> = statement.to_string().into();
             let inner = Prepared::new(text, Some((**statement).clone()), &types);
             let inner = Arc::new(inner.with_rights(rights.clone()));
+            check_preparable(&inner)?;
+            super::describing::check_access(&state.user, &inner)?;
             if let Some((parameters, columns)) = super::describing::described(&inner, state)? {
                 inner.describe(parameters, columns);
             } else {
@@ -139,6 +142,7 @@ fn act(
                     Err(error) => return Err(error.into()),
                 }
             }
+            inner.keep_columns();
             state.named.insert(name, inner);
             Ok(Complete::of(Tag::plain("PREPARE")))
         }
@@ -162,6 +166,26 @@ pub(super) fn unknown(name: &str) -> SqlError {
     )
 }
 
+/// Checks that `PREPARE` takes a statement: one on rows, as in PostgreSQL. What begins or ends transactions, and
+/// `EXECUTE`, would be something else than the step that names it.
+///
+/// # Errors
+/// `42601` if it does not.
+fn check_preparable(statement: &Prepared) -> Result<(), SqlError> {
+    match statement.statement() {
+        Some(
+            Statement::Query(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_),
+        ) => Ok(()),
+        _ => Err(
+            SqlError::syntax("PREPARE takes SELECT, VALUES, INSERT, UPDATE and DELETE only")
+                .hint("Run other statements as they are."),
+        ),
+    }
+}
+
 /// A name without quotes.
 fn plain_name(name: &str) -> String {
     name.replace('"', "")
@@ -181,7 +205,7 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
                 && word.quote_style.is_none()
                 && word.value.eq_ignore_ascii_case("default")
             {
-                return state.settings.reset(&name);
+                return state.settings.reset(&name, local);
             }
             let values: Vec<String> = values.iter().map(value_text).collect();
             state.settings.set(&name, &values.join(", "), local)
@@ -195,7 +219,7 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
                 .settings
                 .set("client_encoding", &charset_name.value, false)
         }
-        Set::SetNamesDefault {} => state.settings.reset("client_encoding"),
+        Set::SetNamesDefault {} => state.settings.reset("client_encoding", false),
         Set::SetTransaction { modes, session, .. } => {
             if *session {
                 let read_only = is_read_only(modes, false);

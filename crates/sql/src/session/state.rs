@@ -1,20 +1,17 @@
 //! Where a session stands: its parameters, its prepared statements, and what it remembers of an open transaction.
 
 use super::SessionOptions;
+use super::history::{History, Remembered};
 use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
-use crate::result::{CopyData, TransactionStatus};
+use crate::result::TransactionStatus;
 use crate::settings::Settings;
 use sardonyx::Snapshot;
-use sardonyx::schema::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The most statements of an open transaction that are run again.
-pub const REPLAYED_STATEMENTS_MAX: usize = 10_000;
-/// The most bytes of their parameters, and of data for `COPY`.
-pub const REPLAYED_BYTES_MAX: usize = 256 << 20;
 /// The most prepared statements that `PREPARE` keeps.
 pub(super) const NAMED_MAX: usize = 1000;
 /// The most savepoints of a transaction.
@@ -28,9 +25,16 @@ pub(crate) struct SessionState {
     pub transaction: TransactionState,
     /// Of `PREPARE`.
     pub named: HashMap<String, Arc<Prepared>>,
-    /// What the session drew last, by sequence.
-    pub drawn: HashMap<String, i64>,
-    pub drawn_last: Option<i64>,
+    pub drawn: Drawn,
+    /// That what it runs is to end.
+    pub interrupted: Arc<AtomicBool>,
+}
+
+/// What a session drew last from sequences. A copy is cheap as long as neither changes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Drawn {
+    pub by_sequence: Arc<HashMap<String, i64>>,
+    pub last: Option<i64>,
 }
 
 /// The transaction of a session.
@@ -60,10 +64,11 @@ pub(crate) struct OpenTransaction {
     /// Nobody said `BEGIN`: it ends with the next end of what belongs together.
     pub is_implicit: bool,
     pub settings_before: Settings,
+    /// What the session had drawn from sequences when it began.
+    pub drawn_before: Drawn,
     pub reading: Reading,
-    pub remembered: Vec<Remembered>,
-    pub remembered_bytes: usize,
-    /// Names, with how many statements were remembered then, and the settings.
+    pub history: History,
+    /// Names, with how far the history had come then, and the settings.
     pub savepoints: Vec<(String, usize, Settings)>,
     /// Whether it changed tables.
     pub defines: bool,
@@ -76,33 +81,13 @@ impl Default for OpenTransaction {
             read_only: false,
             is_implicit: false,
             settings_before: Settings::default(),
+            drawn_before: Drawn::default(),
             reading: Reading::Snapshot(None),
-            remembered: Vec::new(),
-            remembered_bytes: 0,
+            history: History::default(),
             savepoints: Vec::new(),
             defines: false,
         }
     }
-}
-
-/// A statement of an open transaction, with what its client was told.
-#[derive(Clone, Debug)]
-pub(crate) struct Remembered {
-    pub statement: Arc<Prepared>,
-    pub parameters: Arc<[Value]>,
-    pub data: Option<Arc<CopyData>>,
-    pub statement_started: i64,
-    pub seed: [u64; 2],
-    pub drawn: Vec<(String, i64)>,
-    pub told: Told,
-    pub bytes: usize,
-}
-
-/// A digest of what a client was told: how many rows, and of all of them, in whatever order they came.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Told {
-    pub rows: u64,
-    pub digest: [u64; 2],
 }
 
 impl SessionState {
@@ -122,7 +107,7 @@ impl SessionState {
             transaction: TransactionState::Idle,
             named: self.named.clone(),
             drawn: self.drawn.clone(),
-            drawn_last: self.drawn_last,
+            interrupted: self.interrupted.clone(),
         }
     }
 
@@ -131,14 +116,19 @@ impl SessionState {
         SessionState {
             user: self.user.clone(),
             settings: self.settings.clone(),
+            interrupted: self.interrupted.clone(),
             ..SessionState::default()
         }
     }
 
     /// Notes what such a transaction drew from sequences.
     pub fn take_drawn(&mut self, of: SessionState) {
-        self.drawn.extend(of.drawn);
-        self.drawn_last = of.drawn_last.or(self.drawn_last);
+        if !of.drawn.by_sequence.is_empty() {
+            let drawn = of.drawn.by_sequence.iter();
+            let drawn = drawn.map(|(name, number)| (name.clone(), *number));
+            Arc::make_mut(&mut self.drawn.by_sequence).extend(drawn);
+        }
+        self.drawn.last = of.drawn.last.or(self.drawn.last);
     }
 
     /// The transaction, if one is open, has failed.
@@ -161,8 +151,31 @@ impl SessionState {
             started: now(),
             read_only,
             settings_before: self.settings.clone(),
+            drawn_before: self.drawn.clone(),
             ..OpenTransaction::default()
         });
+    }
+
+    /// Begins a transaction of which nobody said `BEGIN`.
+    pub fn begin_implicit(&mut self) {
+        self.begin(self.usually_reads());
+        if let TransactionState::Open(open) = &mut self.transaction {
+            open.is_implicit = true;
+        }
+    }
+
+    /// Ends what belongs together without `BEGIN`: such a transaction, if one is open, which has only read, and what was set
+    /// until then.
+    pub fn end_implicit(&mut self) {
+        if self.transaction.is_implicit() || matches!(self.transaction, TransactionState::Idle) {
+            self.end(true);
+        }
+    }
+
+    /// Whether transactions only read, if they do not say otherwise.
+    pub fn usually_reads(&self) -> bool {
+        let usual = self.settings.get("default_transaction_read_only");
+        usual.is_ok_and(|usual| usual == "on")
     }
 
     /// Ends a transaction: its settings stay, or are as before.
@@ -187,6 +200,12 @@ impl TransactionState {
         }
     }
 
+    /// Whether one is open that nobody began, and not all that it did were reads of one snapshot.
+    pub fn is_implicit_and_writes(&self) -> bool {
+        matches!(self, TransactionState::Open(open)
+            if open.is_implicit && matches!(open.reading, Reading::Live))
+    }
+
     /// Whether one is open that nobody began: part of what belongs together has run.
     pub fn is_implicit(&self) -> bool {
         matches!(self, TransactionState::Open(open) if open.is_implicit)
@@ -199,21 +218,12 @@ impl OpenTransaction {
     /// # Errors
     /// `54001` beyond the bounds.
     pub fn remember(&mut self, one: Remembered) -> Result<(), SqlError> {
-        self.remembered_bytes += one.bytes;
-        self.remembered.push(one);
-        if self.remembered.len() > REPLAYED_STATEMENTS_MAX
-            || self.remembered_bytes > REPLAYED_BYTES_MAX
-        {
-            return Err(SqlError::new(
-                code::TOO_COMPLEX,
-                format!(
-                    "an open transaction has at most {REPLAYED_STATEMENTS_MAX} statements and \
-                     {REPLAYED_BYTES_MAX} bytes of parameters that arrive one by one"
-                ),
-            )
-            .hint("Send the statements of a transaction together, or use several transactions."));
-        }
-        Ok(())
+        self.history.remember(one, &self.settings_before)
+    }
+
+    /// Whether a statement that fails is to be remembered: the client may go back behind it, and go on.
+    pub fn remembers_failures(&self) -> bool {
+        !self.is_implicit && !self.savepoints.is_empty()
     }
 
     /// Sets a savepoint.
@@ -227,8 +237,7 @@ impl OpenTransaction {
                 format!("a transaction has at most {SAVEPOINTS_MAX} savepoints"),
             ));
         }
-        self.savepoints
-            .push((name, self.remembered.len(), settings));
+        self.savepoints.push((name, self.history.place(), settings));
         Ok(())
     }
 
@@ -242,21 +251,18 @@ impl OpenTransaction {
         Ok(())
     }
 
-    /// Goes back to a savepoint: what was done since is forgotten. Returns the settings that were then.
+    /// Goes back to a savepoint: what was done since is undone. Returns the settings that were then.
     ///
     /// # Errors
     /// `3B001` if there is none of the name.
     pub fn return_to(&mut self, name: &str) -> Result<Settings, SqlError> {
         let at = self.savepoint(name)?;
         self.savepoints.truncate(at + 1);
-        let (_, statements, settings) = &self.savepoints[at];
-        let forgotten = self.remembered.drain(statements..);
-        self.remembered_bytes -= forgotten.map(|one| one.bytes).sum::<usize>();
+        let (_, place, settings) = &mut self.savepoints[at];
+        self.history.undo_since(*place);
+        *place = self.history.place();
         let settings = settings.clone();
-        self.defines = self
-            .remembered
-            .iter()
-            .any(|one| one.statement.class() == crate::prepared::Class::Define);
+        self.defines = self.history.defines();
         Ok(settings)
     }
 

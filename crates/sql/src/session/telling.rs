@@ -1,12 +1,16 @@
 //! What a client is told of a statement, and what the session remembers of that: the digest by which a replay is compared.
 
 use super::execute::Given;
-use super::state::{Remembered, Told};
+use super::history::{Remembered, Told};
+use crate::explain;
 use crate::plan::ResultColumn;
 use crate::plan::select_run::Table;
 use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, RowStream, Rows};
+use crate::sequences::Draw;
+use crate::settings::Settings;
 use sardonyx::schema::Value;
+use sqlparser::ast::Statement;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, OnceLock};
 
@@ -44,20 +48,26 @@ fn hashers() -> &'static [RandomState; 2] {
     HASHERS.get_or_init(|| [RandomState::new(), RandomState::new()])
 }
 
-/// The digest of what is told: the sum over rows, so that their order does not matter.
-pub(super) fn told_of(complete: &Complete, table: Option<&(Table, Arc<[ResultColumn]>)>) -> Told {
-    let mut told = Told {
-        rows: complete.tag.rows.unwrap_or(0),
-        digest: [0; 2],
-    };
+/// The digest of what is told: the sum over rows, so that their order does not matter. How long something took is left
+/// out, which is told by `EXPLAIN ANALYZE` and is never the same again.
+pub(super) fn told_of(
+    statement: &Prepared,
+    complete: &Complete,
+    table: Option<&(Table, Arc<[ResultColumn]>)>,
+) -> Told {
+    let is_explained = matches!(statement.statement(), Some(Statement::Explain { .. }));
+    let mut digests = [0_u64; 2];
     let mut add = |bytes: &[u8]| {
-        for (digest, hasher) in told.digest.iter_mut().zip(hashers()) {
+        for (digest, hasher) in digests.iter_mut().zip(hashers()) {
             *digest = digest.wrapping_add(hasher.hash_one(bytes));
         }
     };
     if let Some((table, _)) = table {
         let mut key = Vec::new();
         for row in table.values.chunks(table.width.max(1)) {
+            if is_explained && matches!(row, [Value::Text(line)] if explain::is_measured(line)) {
+                continue;
+            }
             key.clear();
             for value in row {
                 // Equal numbers may be told with different digits.
@@ -72,7 +82,10 @@ pub(super) fn told_of(complete: &Complete, table: Option<&(Table, Arc<[ResultCol
     if let Some(data) = &complete.copy_out {
         add(&data.0);
     }
-    told
+    Told::Rows {
+        rows: complete.tag.rows.unwrap_or(0),
+        digest: digests,
+    }
 }
 
 /// A statement as it is remembered.
@@ -81,8 +94,9 @@ pub(super) fn remembered(
     parameters: &[Value],
     data: Option<Arc<CopyData>>,
     given: &Given<'_>,
+    settings: Settings,
     told: Told,
-    drawn: Vec<(String, i64)>,
+    drawn: Vec<Draw>,
 ) -> Remembered {
     let outside = |value: &Value| match value {
         Value::Text(text) => text.len(),
@@ -99,6 +113,7 @@ pub(super) fn remembered(
         data,
         statement_started: given.statement_started,
         seed: given.seed,
+        settings,
         drawn,
         told,
         bytes,

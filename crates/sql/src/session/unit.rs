@@ -3,16 +3,17 @@
 
 use super::control;
 use super::execute::{Call, Given, check_may_write, seed};
-use super::state::{Reading, Remembered, SessionState, TransactionState, now};
+use super::history::{Event, History, Remembered, Told, is_of_the_engine};
+use super::state::{Reading, SessionState, TransactionState, now};
 use super::telling::remembered;
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::prepared::{Class, Prepared};
 use crate::result::{Complete, Outcome, Step, Tag, TransactionStatus};
-use crate::source::Source;
+use crate::sequences::SequenceChanges;
 use sardonyx::Transaction;
 use sqlparser::ast::Statement;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Steps that run in one serial call.
@@ -23,7 +24,7 @@ pub(super) struct Unit {
     outcomes: Vec<Outcome>,
     /// Whether what is run is to be remembered: the transaction may be open at the end.
     remembers: bool,
-    raised: HashMap<String, i64>,
+    sequences: SequenceChanges,
     defined: bool,
 }
 
@@ -105,15 +106,18 @@ enum Next {
 
 impl Unit {
     pub fn new(database: Arc<Database>, state: SessionState, steps: VecDeque<Step>) -> Unit {
-        let is_open = matches!(state.transaction, TransactionState::Open(_));
-        let remembers = may_stay_open(is_open, &steps);
+        let (is_open, may_return) = match &state.transaction {
+            TransactionState::Open(open) => (true, open.remembers_failures()),
+            _ => (false, false),
+        };
+        let remembers = may_return || may_stay_open(is_open, &steps);
         Unit {
             database,
             state,
             steps,
             outcomes: Vec::new(),
             remembers,
-            raised: HashMap::new(),
+            sequences: SequenceChanges::default(),
             defined: false,
         }
     }
@@ -166,14 +170,9 @@ impl Unit {
             self.database.catalogue_changed();
         }
         let commits = matches!(end, End::Commit);
-        if commits && self.defined {
-            // It can be read: it was written here.
-            let source = Source::Live(tx.view());
-            let _ = self.database.load_sequences(&source, true);
-        }
         if commits {
-            self.database
-                .sequences_raised(std::mem::take(&mut self.raised));
+            let changes = std::mem::take(&mut self.sequences);
+            self.database.sequences_committed(changes);
         }
         let done = Box::new(UnitDone {
             state: self.state,
@@ -212,7 +211,7 @@ impl Unit {
         // What stands between two ends without `BEGIN` is a transaction, too.
         let is_implicit = matches!(self.state.transaction, TransactionState::Idle);
         if is_implicit {
-            self.state.begin(self.usually_reads());
+            self.state.begin(self.state.usually_reads());
         }
         if let TransactionState::Open(open) = &mut self.state.transaction {
             open.reading = Reading::Live;
@@ -233,11 +232,6 @@ impl Unit {
         }
     }
 
-    fn usually_reads(&self) -> bool {
-        let usual = self.state.settings.get("default_transaction_read_only");
-        usual.is_ok_and(|usual| usual == "on")
-    }
-
     /// Whether the first step ends the transaction in any case.
     fn first_ends(&self) -> bool {
         match self.steps.front() {
@@ -254,21 +248,47 @@ impl Unit {
             return Ok(());
         };
         let started = open.started;
-        let before = std::mem::take(&mut open.remembered);
-        let mut result = Ok(());
-        // What it set then is not set again; what it drew last stays drawn.
+        let before = std::mem::take(&mut open.history);
+        // Each statement asks the session for what it knew then. What was set and drawn since stays so.
         let settings = self.state.settings.clone();
-        for one in &before {
-            result = self.replay_one(tx, one, started);
-            if result.is_err() {
-                break;
-            }
-        }
+        let drawn = std::mem::replace(&mut self.state.drawn, open.drawn_before.clone());
+        let result = self.replay_all(tx, &before, started);
         self.state.settings = settings;
+        self.state.drawn = drawn;
         if let TransactionState::Open(open) = &mut self.state.transaction {
-            open.remembered = before;
+            open.history = before;
         }
         result
+    }
+
+    fn replay_all(
+        &mut self,
+        tx: &mut Transaction<'_>,
+        history: &History,
+        started: i64,
+    ) -> Result<(), SqlError> {
+        let mut marks = Vec::new();
+        for event in history.events() {
+            match event {
+                Event::Statement(one) => {
+                    self.state.settings = one.settings.clone();
+                    self.replay_one(tx, one, started)?;
+                }
+                Event::Mark => marks.push((tx.mark(), self.sequences.clone())),
+                Event::Return => {
+                    let Some((mark, sequences)) = marks.pop() else {
+                        continue;
+                    };
+                    tx.return_to(mark)?;
+                    self.sequences = sequences;
+                    if self.defined {
+                        // Plans of what is undone do not hold.
+                        self.database.catalogue_changed();
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     fn replay_one(
@@ -292,12 +312,14 @@ impl Unit {
         let mut call = Call {
             tx,
             database: &self.database,
-            raised: &mut self.raised,
+            sequences: &mut self.sequences,
+            drawn: Vec::new(),
         };
         let ran = call.run(&mut self.state, &given);
         match ran {
             Ok(ran) if ran.told == one.told => Ok(()),
             Err(error) if is_of_the_engine(&error) => Err(error),
+            Err(error) if one.told == Told::Failed(error.code) => Ok(()),
             _ => Err(SqlError::new(
                 code::SERIALIZATION_FAILURE,
                 "could not serialize access due to concurrent update",
@@ -387,7 +409,7 @@ impl Unit {
                 let mut complete = Complete::of(Tag::plain(word));
                 if *implicit {
                     *implicit = false;
-                    let usual = self.usually_reads();
+                    let usual = self.state.usually_reads();
                     if let TransactionState::Open(open) = &mut self.state.transaction {
                         open.is_implicit = false;
                         open.read_only = control::is_read_only(modes, usual);
@@ -467,9 +489,33 @@ impl Unit {
         let mut call = Call {
             tx,
             database: &self.database,
-            raised: &mut self.raised,
+            sequences: &mut self.sequences,
+            drawn: Vec::new(),
         };
-        let ran = call.run(&mut self.state, &given)?;
+        let settings = self.state.settings.clone();
+        let ran = match call.run(&mut self.state, &given) {
+            Ok(ran) => ran,
+            Err(error) => {
+                if let TransactionState::Open(open) = &mut self.state.transaction
+                    && self.remembers
+                    && open.remembers_failures()
+                    && !is_of_the_engine(&error)
+                {
+                    let told = Told::Failed(error.code);
+                    let drawn = call.drawn;
+                    open.remember(remembered(
+                        statement,
+                        parameters,
+                        data.clone(),
+                        &given,
+                        settings,
+                        told,
+                        drawn,
+                    ))?;
+                }
+                return Err(error);
+            }
+        };
         if self.remembers
             && let TransactionState::Open(open) = &mut self.state.transaction
         {
@@ -479,21 +525,14 @@ impl Unit {
                 parameters,
                 data.clone(),
                 &given,
+                settings,
                 ran.told,
-                ran.drawn,
+                call.drawn,
             );
             open.remember(one)?;
         }
         Ok(ran.complete)
     }
-}
-
-/// Whether an error says something of the engine, and not of the statement.
-fn is_of_the_engine(error: &SqlError) -> bool {
-    error.code.starts_with("53")
-        || error.code.starts_with("54")
-        || error.code.starts_with("58")
-        || error.code.starts_with("XX")
 }
 
 /// Whether a transaction may be open when these steps have run, or be run again in part.
@@ -518,7 +557,12 @@ fn may_stay_open(is_open: bool, steps: &VecDeque<Step>) -> bool {
                 savepoint: None, ..
             }) => open = false,
             // Parts of it may be run again.
-            Some(Statement::Savepoint { .. }) => return true,
+            Some(
+                Statement::Savepoint { .. }
+                | Statement::Rollback {
+                    savepoint: Some(_), ..
+                },
+            ) => return true,
             _ => {}
         }
     }

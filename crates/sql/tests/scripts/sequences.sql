@@ -131,3 +131,278 @@ insert into always values (5, 1)
 
 statement ok
 insert into always overriding system value values (5, 1)
+
+# Whatever draws is stored: numbers do not come again after the database was opened anew.
+
+statement ok
+create sequence y
+
+copy_out
+copy (select nextval('y') from generate_series(1, 5)) to stdout
+----
+1
+2
+3
+4
+5
+
+statement ok
+create sequence x
+
+statement ok
+create table put (v bigint primary key)
+
+statement ok
+prepare ins(bigint) as insert into put values ($1)
+
+statement error 0A000
+execute ins(nextval('x'))
+
+statement error 0A000
+execute ins(setval('x', 7))
+
+statement ok
+prepare drawn(bigint) as insert into put values ($1 + nextval('x'))
+
+statement ok
+execute drawn(100)
+
+statement ok
+execute drawn(100)
+
+statement error 25006
+begin read only; copy (select nextval('y')) to stdout
+
+statement ok
+rollback
+
+reopen
+
+query
+select nextval('y') > 5, nextval('x') > 2
+----
+t|t
+
+query
+select v from put order by v
+----
+101
+102
+
+# What a transaction set is not set again when it is run again: others may have drawn since.
+
+session a
+
+statement ok
+create sequence z
+
+statement ok
+begin
+
+query
+select setval('z', 100)
+----
+100
+
+session b
+
+query
+select nextval('z'), nextval('z')
+----
+101|102
+
+session a
+
+query
+select 1
+----
+1
+
+session b
+
+query
+select nextval('z'), nextval('z')
+----
+103|104
+
+session a
+
+statement COMMIT
+commit
+
+session b
+
+query
+select nextval('z')
+----
+105
+
+# Nor when the statement that set it failed, and was gone back behind.
+
+session a
+
+statement ok
+begin; savepoint s
+
+statement error 22012
+select setval('z', 200), 1 / (nextval('z') - 201)
+
+statement ok
+rollback to s
+
+session b
+
+query
+select nextval('z')
+----
+202
+
+session a
+
+query
+select 1
+----
+1
+
+statement COMMIT
+commit
+
+session b
+
+query
+select nextval('z')
+----
+203
+
+reopen
+
+session b
+
+query
+select nextval('z') > 203
+----
+t
+
+statement error 22003
+select setval('z', 0)
+
+# A sequence that is made anew counts anew, for its transaction at once and for others once that has committed.
+
+session a
+
+statement ok
+create sequence w
+
+query
+select nextval('w'), nextval('w')
+----
+1|2
+
+statement ok
+begin; drop sequence w; create sequence w start 500 increment 10
+
+query
+select nextval('w')
+----
+500
+
+session b
+
+query
+select nextval('w')
+----
+3
+
+session a
+
+query
+select nextval('w')
+----
+510
+
+statement COMMIT
+commit
+
+query
+select nextval('w'), nextval('w')
+----
+520|530
+
+session b
+
+query
+select nextval('w')
+----
+540
+
+statement ok
+begin; drop sequence w; create sequence w
+
+query
+select nextval('w')
+----
+1
+
+statement ok
+rollback
+
+query
+select nextval('w')
+----
+550
+
+statement ok
+drop sequence w; create sequence w start 500 increment 10
+
+query
+select nextval('w')
+----
+500
+
+reopen
+
+query
+select nextval('w') > 500
+----
+t
+
+# At its end it has no more, also after the database was opened anew.
+
+statement ok
+create sequence top start 9223372036854775806
+
+query
+select nextval('top'), nextval('top')
+----
+9223372036854775806|9223372036854775807
+
+statement error 2200H
+select nextval('top')
+
+reopen
+
+statement error 2200H
+select nextval('top')
+
+query
+select setval('top', 9223372036854775807, false), nextval('top')
+----
+9223372036854775807|9223372036854775807
+
+statement error 2200H
+select nextval('top')
+
+statement ok
+create sequence down increment -1
+
+query
+select nextval('down'), nextval('down')
+----
+-1|-2
+
+reopen
+
+query
+select nextval('down') < -2
+----
+t

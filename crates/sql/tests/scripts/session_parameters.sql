@@ -101,3 +101,185 @@ execute add(3, 'c')
 
 statement error 0A000
 listen channel
+
+# What is set until the transaction's end is as before then, of names of a program's own, too.
+
+statement ok
+set app.kept = 'before'
+
+statement ok
+begin; set local app.kept = 'inside'; set local app.fresh = 'x'
+
+query
+select current_setting('app.kept'), current_setting('app.fresh'), set_config('app.tenant', '42', true)
+----
+inside|x|42
+
+query
+show app.tenant
+----
+42
+
+statement COMMIT
+commit
+
+query
+show app.kept
+----
+before
+
+statement error 42704
+show app.fresh
+
+statement error 42704
+show app.tenant
+
+query
+select set_config('app.tenant', '43', true), current_setting('app.tenant', true)
+----
+43|43
+
+query
+select current_setting('app.tenant', true) is null
+----
+t
+
+# What is set for good afterwards stays.
+
+statement ok
+begin; set local statement_timeout = '5'; set statement_timeout = '7'; set local app.kept = 'y'; set app.kept = 'z'; commit
+
+query
+select current_setting('statement_timeout'), current_setting('app.kept')
+----
+7|z
+
+statement ok
+begin; set statement_timeout = '8'; set local statement_timeout = '9'; set local app.kept to default
+
+query
+select current_setting('statement_timeout'), current_setting('app.kept', true) is null
+----
+9|t
+
+statement COMMIT
+commit
+
+query
+select current_setting('statement_timeout'), current_setting('app.kept')
+----
+8|z
+
+statement ok
+begin; set local statement_timeout = '1'; reset statement_timeout; commit
+
+query
+show statement_timeout
+----
+0
+
+statement ok
+begin; set statement_timeout = '8'; set local statement_timeout = '9'; set app.kept = 'undone'; rollback
+
+query
+select current_setting('statement_timeout'), current_setting('app.kept')
+----
+0|z
+
+# Without BEGIN the end is that of what was sent together.
+
+statement ok
+set local app.kept = 'short'
+
+query
+show app.kept
+----
+z
+
+query
+set local app.kept = 'short'; select current_setting('app.kept')
+----
+short
+
+query
+show app.kept
+----
+z
+
+# What a statement sets stays set, wherever it is run.
+
+statement ok
+create table many (id int primary key)
+
+statement ok
+insert into many select i from generate_series(1, 3) as s (i)
+
+query
+select set_config('app.seen', id::text, false) from many where id > 1
+----
+2
+3
+
+query
+show app.seen
+----
+3
+
+statement ok
+create procedure remember(v text) begin atomic select set_config('app.seen', v, false); end
+
+query
+call remember('a')
+----
+a
+
+query
+call remember('b')
+----
+b
+
+query
+show app.seen
+----
+b
+
+# What was drawn is known in procedures and defaults, too.
+
+statement ok
+create sequence numbers
+
+statement ok
+create table noted (id bigint default currval('numbers') primary key, v int)
+
+statement ok
+create procedure last() begin atomic select currval('numbers'); end
+
+query
+select nextval('numbers')
+----
+1
+
+query
+call last()
+----
+1
+
+query
+call last()
+----
+1
+
+query
+insert into noted (v) values (5) returning id
+----
+1
+
+query
+select nextval('numbers')
+----
+2
+
+query
+insert into noted (v) values (5) returning id
+----
+2

@@ -2,6 +2,7 @@
 //! then done nothing.
 
 use super::Transaction;
+use crate::error::TableError;
 use crate::undo::undo_step;
 use sardonyx_base::error::Error;
 use sardonyx_storage::log::seal::LogMark;
@@ -13,6 +14,10 @@ pub(crate) struct Savepoint {
     log: LogMark,
 }
 
+/// A place that a running transaction has marked, by its number among them: see [`Transaction::return_to`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Marked(usize);
+
 impl Transaction<'_> {
     /// The state of the running transaction, to come [back](Transaction::roll_back_to) to.
     pub(crate) fn savepoint(&self) -> Savepoint {
@@ -20,6 +25,25 @@ impl Transaction<'_> {
             steps: self.space.undo.len(),
             log: self.log.mark(),
         }
+    }
+
+    /// Marks how far the transaction has come, to [return](Transaction::return_to) there.
+    pub fn mark(&mut self) -> Marked {
+        let savepoint = self.savepoint();
+        Marked(self.space.undo.push_savepoint(savepoint))
+    }
+
+    /// Undoes what the transaction did since it marked a place. The mark stays; those that were made behind it do not.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](sardonyx_base::error::Error::Refused) if this transaction has no such mark, or not any more:
+    /// then nothing is undone.
+    pub fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
+        let savepoint = self.space.undo.savepoint(mark.0);
+        let savepoint = savepoint.ok_or(TableError::NoMark)?;
+        self.roll_back_to(savepoint);
+        self.space.undo.forget_savepoints(mark.0 + 1);
+        Ok(())
     }
 
     /// Runs several steps of one operation: all are done, or none.

@@ -76,6 +76,7 @@ impl Session {
         // Who cancelled what is over does not mean what begins.
         self.cancelled.store(false, Ordering::Relaxed);
         let (steps, replies) = std::mem::take(&mut self.complete);
+        self.bytes -= std::mem::take(&mut self.complete_bytes);
         let rest = self.steps.split_off(steps);
         let steps = std::mem::replace(&mut self.steps, rest);
         let rest = self.replies.split_off(replies);

@@ -1,0 +1,152 @@
+//! What a transaction does with sequences that others see once it commits: those that it makes and drops, and up to where
+//! numbers may be used.
+//!
+//! Numbers are drawn outside of transactions, but only of sequences that are there for all. One that a transaction made is
+//! counted by itself until it commits: nobody else has drawn of it, and whoever draws of another one of the name meanwhile
+//! draws of that one.
+
+use super::{Counter, Draw, Sequence};
+use crate::database::Database;
+use crate::error::SqlError;
+use crate::relation::{kind, object, objects, parsed, printed, put_object};
+use crate::source::Source;
+use sardonyx::Transaction;
+use std::collections::{BTreeSet, HashMap};
+
+/// How many numbers are made usable at a time.
+const AHEAD: i128 = 1000;
+
+/// What a transaction changed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SequenceChanges {
+    /// Up to where numbers may be used, where it raised that.
+    pub raised: HashMap<String, i128>,
+    /// Those that it made.
+    pub made: HashMap<String, Counter>,
+    /// Those of others that it dropped; one of the name may have been made since.
+    pub dropped: BTreeSet<String>,
+}
+
+impl SequenceChanges {
+    /// Calls `act` with the counter of a sequence as the transaction sees it.
+    ///
+    /// # Errors
+    /// `42P01` if there is none; what `act` returns.
+    pub fn with_counter<R>(
+        &mut self,
+        database: &Database,
+        name: &str,
+        act: impl FnOnce(&mut Counter) -> Result<R, SqlError>,
+    ) -> Result<R, SqlError> {
+        if let Some(own) = self.made.get_mut(name) {
+            return act(own);
+        }
+        let mut counters = database.counters();
+        match counters.get_mut(name) {
+            Some(counter) if !self.dropped.contains(name) => act(counter),
+            _ => Err(SqlError::unknown_table(name)),
+        }
+    }
+
+    /// Sequences that are stored now were made or dropped by the transaction, where others know another state.
+    ///
+    /// # Errors
+    /// `XX001` if they cannot be read.
+    pub fn note_stored(
+        &mut self,
+        database: &Database,
+        source: &Source<'_>,
+    ) -> Result<(), SqlError> {
+        let stored = objects(source, kind::SEQUENCE)?;
+        let is_stored = |name: &String| stored.iter().any(|(there, _)| there == name);
+        self.made.retain(|name, _| is_stored(name));
+        let counters = database.counters();
+        let gone = counters.keys().filter(|name| !is_stored(name));
+        self.dropped.extend(gone.cloned());
+        for (name, body) in &stored {
+            if self.made.contains_key(name) {
+                continue;
+            }
+            let sequence: Sequence = parsed(body)?;
+            let is_known = counters.get(name).is_some_and(|counter| {
+                let usable_to = self.raised.get(name).copied();
+                let known = Sequence {
+                    usable_to: usable_to.unwrap_or(counter.usable_to),
+                    ..counter.sequence.clone()
+                };
+                sequence == known && !self.dropped.contains(name)
+            });
+            if !is_known {
+                self.raised.remove(name);
+                self.dropped.insert(name.clone());
+                self.made.insert(name.clone(), Counter::of(sequence));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes sure that what was drawn may be used, in the transaction that uses it: it is stored with it.
+    ///
+    /// # Errors
+    /// What the engine says.
+    pub fn make_usable(
+        &mut self,
+        database: &Database,
+        tx: &mut Transaction<'_>,
+        drawn: &[Draw],
+    ) -> Result<(), SqlError> {
+        for draw in drawn {
+            let name = draw.name();
+            let counter = self.with_counter(database, name, |counter| Ok(counter.clone()));
+            // The transaction drops it.
+            let Ok(counter) = counter else { continue };
+            let increment = i128::from(counter.sequence.increment);
+            match draw {
+                // Others may have drawn since.
+                Draw::Set(..) => self.raise(tx, name, counter.next)?,
+                Draw::Next(_, number) => {
+                    let number = i128::from(*number);
+                    let usable_to = self.raised.get(name).copied();
+                    let usable_to = usable_to.unwrap_or(counter.usable_to);
+                    let is_usable = match increment > 0 {
+                        true => number < usable_to,
+                        false => number > usable_to,
+                    };
+                    if !is_usable {
+                        self.raise(tx, name, number + increment * AHEAD)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn raise(
+        &mut self,
+        tx: &mut Transaction<'_>,
+        name: &str,
+        usable_to: i128,
+    ) -> Result<(), SqlError> {
+        let body = object(&Source::Live(tx.view()), kind::SEQUENCE, name)?;
+        // One that a transaction made which was undone, or that is dropped.
+        let body = body.ok_or_else(|| SqlError::unknown_table(name))?;
+        let mut sequence: Sequence = parsed(&body)?;
+        sequence.usable_to = usable_to;
+        put_object(tx, kind::SEQUENCE, name, &printed(&sequence)?)?;
+        self.raised.insert(name.to_string(), usable_to);
+        Ok(())
+    }
+
+    /// The transaction has committed: what others see of it.
+    pub fn committed(self, counters: &mut HashMap<String, Counter>) {
+        for name in &self.dropped {
+            counters.remove(name);
+        }
+        counters.extend(self.made);
+        for (name, usable_to) in self.raised {
+            if let Some(counter) = counters.get_mut(&name) {
+                counter.usable_to = usable_to;
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What an open transaction did, in the order in which it did it, with what its client was told of each statement: what is
+//! run again, and compared, before the transaction goes on or commits.
+//!
+//! A client that goes back to a savepoint has been told what the statements since it gave, and may have decided by that
+//! what to do next. So they stay, between a mark and the return to it: they are run again, compared, and undone. A
+//! statement that failed and was gone back behind stays in the same way, with the code of its error.
+//!
+//! Invariant: each return has its mark before it, and between them stand whole pairs only.
+
+use crate::error::{SqlError, code};
+use crate::prepared::{Class, Prepared};
+use crate::result::CopyData;
+use crate::sequences::Draw;
+use crate::settings::Settings;
+use sardonyx::schema::Value;
+use std::sync::Arc;
+
+/// The most statements of an open transaction that are run again.
+pub const REPLAYED_STATEMENTS_MAX: usize = 10_000;
+/// The most bytes of their parameters, and of data for `COPY`.
+pub const REPLAYED_BYTES_MAX: usize = 256 << 20;
+
+/// What an open transaction did.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    events: Vec<Event>,
+    statements: usize,
+    bytes: usize,
+}
+
+/// A part of what a transaction did.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Statement(Remembered),
+    /// A place to which the transaction went back later.
+    Mark,
+    /// It went back to the last mark to which it had not gone back yet.
+    Return,
+}
+
+/// A statement of an open transaction, with what its client was told.
+#[derive(Clone, Debug)]
+pub(crate) struct Remembered {
+    pub statement: Arc<Prepared>,
+    pub parameters: Arc<[Value]>,
+    pub data: Option<Arc<CopyData>>,
+    pub statement_started: i64,
+    pub seed: [u64; 2],
+    /// The session's parameters as they were then, which it may have asked for.
+    pub settings: Settings,
+    pub drawn: Vec<Draw>,
+    pub told: Told,
+    pub bytes: usize,
+}
+
+/// What a client was told of a statement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Told {
+    /// How many rows, and a digest of all of them, in whatever order they came.
+    Rows { rows: u64, digest: [u64; 2] },
+    /// That it failed, with this code.
+    Failed(&'static str),
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Told::Rows {
+            rows: 0,
+            digest: [0; 2],
+        }
+    }
+}
+
+impl History {
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// How far it has come, to say later since when something is undone.
+    pub fn place(&self) -> usize {
+        self.events.len()
+    }
+
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Remembers a statement of a transaction that began with these parameters of the session.
+    ///
+    /// # Errors
+    /// `54001` beyond the bounds.
+    pub fn remember(&mut self, mut one: Remembered, first: &Settings) -> Result<(), SqlError> {
+        // Parameters of the session are kept once for all statements between which they do not change.
+        let before = match self.events.last() {
+            Some(Event::Statement(last)) => &last.settings,
+            _ => first,
+        };
+        if !one.settings.is_same(before) {
+            one.bytes += one.settings.bytes();
+        }
+        self.bytes += one.bytes;
+        self.statements += 1;
+        self.events.push(Event::Statement(one));
+        if self.statements > REPLAYED_STATEMENTS_MAX || self.bytes > REPLAYED_BYTES_MAX {
+            return Err(SqlError::new(
+                code::TOO_COMPLEX,
+                format!(
+                    "an open transaction has at most {REPLAYED_STATEMENTS_MAX} statements and \
+                     {REPLAYED_BYTES_MAX} bytes of parameters that arrive one by one"
+                ),
+            )
+            .hint(
+                "Send the statements of a transaction together with its end, up to 64 MiB of them; \
+                 store many rows by COPY, or by INSERT with several rows; or use several transactions.",
+            ));
+        }
+        Ok(())
+    }
+
+    /// What was done since a place is undone.
+    pub fn undo_since(&mut self, place: usize) {
+        if place < self.events.len() {
+            self.events.insert(place, Event::Mark);
+            self.events.push(Event::Return);
+        }
+    }
+
+    /// Whether tables were changed, and not as before again.
+    pub fn defines(&self) -> bool {
+        let mut undone = 0_usize;
+        for event in &self.events {
+            match event {
+                Event::Mark => undone += 1,
+                Event::Return => undone = undone.saturating_sub(1),
+                Event::Statement(one) if undone == 0 => {
+                    if one.statement.class() == Class::Define {
+                        return true;
+                    }
+                }
+                Event::Statement(_) => {}
+            }
+        }
+        false
+    }
+}
+
+/// Whether an error says something of the engine, or of the client that asked for an end, and not of the statement.
+pub(super) fn is_of_the_engine(error: &SqlError) -> bool {
+    let classes = ["53", "54", "57", "58", "XX"];
+    classes.iter().any(|class| error.code.starts_with(class))
+}
