@@ -97,8 +97,8 @@ impl Keyspace {
         }))
     }
 
-    /// Lets clients call a function by `FCALL`: a transaction on any tables, undone if it returns an error or panics.
-    /// One of the same name is replaced.
+    /// Lets clients call a function by `FCALL`: a transaction on any tables, undone if it returns an error, whichever, or
+    /// panics; within an `EXEC` all of that is. One of the same name is replaced.
     pub fn register_function(
         &self,
         name: &str,

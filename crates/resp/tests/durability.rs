@@ -108,6 +108,49 @@ fn a_function_is_a_transaction_on_any_tables() {
     assert_eq!(ask(&["EXISTS", "a"]), ":0");
 }
 
+#[test]
+fn whatever_error_a_function_returns_undoes_what_it_wrote() {
+    let world = World::new(1);
+    let schema = Schema::new().column("id", Type::U64).primary_key(["id"]);
+    let tables = world.keyspace.tables();
+    tables.create_table("marks", schema).expect("created");
+    world
+        .keyspace
+        .register_function("mark", |tx, _, arguments| {
+            tx.rows("marks")?.insert(&[("id", 1_u64.into())])?;
+            Err(match arguments.first().copied().unwrap_or_default() {
+                b"integer" => Failure::NotInteger,
+                b"told" => Failure::Told("LIMIT not today"),
+                b"type" => Failure::WrongType,
+                _ => Failure::Said("ERR said".to_string()),
+            })
+        });
+    let mut session = world.session();
+    let mut ask = |words: &[&str]| answers(&send(&mut session, &encode(words)).0).remove(0);
+    for (what, text) in [
+        ("integer", "ERR value is not an integer or out of range"),
+        ("told", "LIMIT not today"),
+        (
+            "type",
+            "WRONGTYPE Operation against a key holding the wrong kind of value",
+        ),
+        ("said", "ERR said"),
+    ] {
+        // Alone it is told as it is.
+        assert_eq!(ask(&["FCALL", "mark", "0", what]), format!("-{text}"));
+        ask(&["MULTI"]);
+        ask(&["SET", "a", "1"]);
+        ask(&["FCALL", "mark", "0", what]);
+        assert_eq!(
+            ask(&["EXEC"]),
+            format!("-EXECABORT Transaction discarded: {text} (in 'fcall')")
+        );
+        assert_eq!(ask(&["EXISTS", "a"]), ":0");
+        let rows = tables.read(|view| view.rows("marks").expect("a table").count());
+        assert_eq!(rows.expect("read"), 0, "{what}");
+    }
+}
+
 /// Two users.
 struct Users;
 
