@@ -6,7 +6,7 @@ mod common;
 use common::text::answers;
 use common::{World, encode, send};
 use sardonyx::schema::{Schema, Type};
-use sardonyx_resp::{Authenticate, Failure, Permission, Reply, SessionOptions};
+use sardonyx_resp::{Authenticate, Authenticated, Failure, Permission, Reply, SessionOptions};
 use std::sync::Arc;
 
 #[test]
@@ -155,12 +155,13 @@ fn whatever_error_a_function_returns_undoes_what_it_wrote() {
 struct Users;
 
 impl Authenticate for Users {
-    fn authenticate(&self, user: &[u8], password: &[u8]) -> Option<Permission> {
-        match (user, password) {
+    fn authenticate<'a>(&'a self, user: &'a [u8], password: &'a [u8]) -> Authenticated<'a> {
+        let permission = match (user, password) {
             (b"default", b"open") => Some(Permission::Write),
             (b"guest", b"look") => Some(Permission::Read),
             _ => None,
-        }
+        };
+        Box::pin(async move { permission })
     }
 }
 

@@ -1,16 +1,18 @@
 //! Redis' clients: a socket and a session of [`sardonyx_resp`], which knows the protocol and the commands.
 //!
-//! Where users are configured a client says `AUTH user password`, and may do what the user may with keys. Keys whose time has come are deleted now and then ([`sweep`]), besides by whoever meets them.
+//! Where users are configured a client says `AUTH user password`, and may do what the user may with keys. Keys whose time
+//! has come are deleted now and then ([`sweep`]), besides by whoever meets them.
 
 use crate::connection::{Connection, Received};
 use crate::metrics::Protocol;
-use crate::options::{Right, User};
+use crate::options::Right;
+use crate::passwords::Passwords;
 use crate::server::Shared;
 use bytes::BytesMut;
 use sardonyx_resp::{
-    Authenticate, Clock, Continue, Keyspace, Permission, Session, SessionOptions, SystemClock,
+    Authenticate, Authenticated, Clock, Continue, Keyspace, Permission, Session, SessionOptions,
+    SystemClock,
 };
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,31 +29,29 @@ const SWEEP_PAUSE: Duration = Duration::from_millis(100);
 const SWEEP_KEYS_MAX: usize = 200;
 
 /// The users of a configuration, as sessions ask for them.
-struct Users(BTreeMap<String, User>);
+struct Users(Arc<Passwords>);
 
 impl Authenticate for Users {
-    fn authenticate(&self, user: &[u8], password: &[u8]) -> Option<Permission> {
-        let user = match user {
-            [] => DEFAULT_USER,
-            name => std::str::from_utf8(name).ok()?,
-        };
-        let password = std::str::from_utf8(password).ok()?;
-        let user = self.0.get(user)?;
-        if !user.verifier.matches(password) {
-            return None;
-        }
-        match user.keys {
-            Right::None => None,
-            Right::Read => Some(Permission::Read),
-            Right::Write | Right::Own => Some(Permission::Write),
-        }
+    fn authenticate<'a>(&'a self, user: &'a [u8], password: &'a [u8]) -> Authenticated<'a> {
+        Box::pin(async move {
+            let user = match user {
+                [] => DEFAULT_USER,
+                name => std::str::from_utf8(name).ok()?,
+            };
+            let password = std::str::from_utf8(password).ok()?;
+            match self.0.user(user, password).await?.keys {
+                Right::None => None,
+                Right::Read => Some(Permission::Read),
+                Right::Write | Right::Own => Some(Permission::Write),
+            }
+        })
     }
 }
 
-/// What sessions are given.
-pub fn session_options(users: &BTreeMap<String, User>) -> SessionOptions {
-    let authentication = (!users.is_empty()).then(|| {
-        let users: Arc<dyn Authenticate> = Arc::new(Users(users.clone()));
+/// What sessions are given: without users, everybody may do everything.
+pub fn session_options(passwords: &Arc<Passwords>) -> SessionOptions {
+    let authentication = passwords.has_users().then(|| {
+        let users: Arc<dyn Authenticate> = Arc::new(Users(passwords.clone()));
         users
     });
     SessionOptions {

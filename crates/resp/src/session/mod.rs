@@ -18,7 +18,7 @@ mod options;
 
 pub(crate) use connection::COMMANDS;
 pub(crate) use options::system_time;
-pub use options::{Authenticate, Clock, Permission, SessionOptions, SystemClock};
+pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions, SystemClock};
 
 use crate::command::line::{Decoder, Line, ProtocolError};
 use crate::command::{self, ALONE, Command, OPEN, WRITE};
@@ -118,6 +118,13 @@ enum Planned {
     Asked,
 }
 
+/// What a command is at first sight.
+enum Plan {
+    Planned(Planned),
+    /// One of the connection, for which somebody may have to be waited.
+    OfConnection(&'static Command, Line),
+}
+
 impl Session {
     /// A session of a new connection.
     pub fn new(keyspace: Arc<Keyspace>, options: SessionOptions) -> Session {
@@ -193,10 +200,18 @@ impl Session {
         let mut planned = Vec::with_capacity(flight.lines.len());
         let mut end = Continue::More;
         for line in flight.lines {
-            let (plan, close) = self.plan(line, now, &mut requests);
+            let plan = match self.plan(line, now, &mut requests) {
+                Plan::Planned(plan) => plan,
+                Plan::OfConnection(command, line) => {
+                    if command.name == "quit" {
+                        end = Continue::Close;
+                    }
+                    let plan = self.of_connection(command, &line, now, &mut requests);
+                    plan.await
+                }
+            };
             planned.push((plan, self.version));
-            if close {
-                end = Continue::Close;
+            if end == Continue::Close {
                 break;
             }
         }
@@ -227,9 +242,9 @@ impl Session {
         std::mem::take(&mut self.errors)
     }
 
-    /// What becomes of a command, and whether the connection ends with it.
-    fn plan(&mut self, line: Line, now: i64, requests: &mut Vec<Request>) -> (Planned, bool) {
-        let answered = |reply| (Planned::Answered(reply), false);
+    /// What becomes of a command.
+    fn plan(&mut self, line: Line, now: i64, requests: &mut Vec<Request>) -> Plan {
+        let answered = |reply| Plan::Planned(Planned::Answered(reply));
         let command = match self.admit(&line) {
             Ok(command) => command,
             Err(failure) => {
@@ -254,11 +269,10 @@ impl Session {
             return answered(reply);
         }
         if command.run.is_none() {
-            let planned = self.of_connection(command, &line, now, requests);
-            return (planned, command.name == "quit");
+            return Plan::OfConnection(command, line);
         }
         requests.push(self.request(What::One(Call { command, line }), now));
-        (Planned::Asked, false)
+        Plan::Planned(Planned::Asked)
     }
 
     fn request(&mut self, what: What, now: i64) -> Request {

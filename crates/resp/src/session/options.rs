@@ -1,6 +1,7 @@
 //! What a session is given: bounds, the time, who may do what.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,11 +14,15 @@ pub enum Permission {
     Write,
 }
 
+/// What somebody may do, once that is found.
+pub type Authenticated<'a> = Pin<Box<dyn Future<Output = Option<Permission>> + Send + 'a>>;
+
 /// Tells who may do what by name and password.
 pub trait Authenticate: Send + Sync {
     /// What this user may do; `None` if there is no such user, or the password is wrong. A client that gives no name is
-    /// `default`. It is called on the session's task and should not take long.
-    fn authenticate(&self, user: &[u8], password: &[u8]) -> Option<Permission>;
+    /// `default`. It is waited for on the session's task: what takes long is done on a thread of its own, and so that the
+    /// time does not tell which users there are.
+    fn authenticate<'a>(&'a self, user: &'a [u8], password: &'a [u8]) -> Authenticated<'a>;
 }
 
 /// Tells the time.
