@@ -5,7 +5,8 @@ mod common;
 
 use common::text::answers;
 use common::{World, encode, send};
-use sardonyx::schema::{Schema, Type};
+use sardonyx::schema::{Schema, Type, Value};
+use sardonyx::{Error, Transaction};
 use sardonyx_resp::{Authenticate, Authenticated, Failure, Permission, Reply, SessionOptions};
 use std::sync::Arc;
 
@@ -222,4 +223,38 @@ fn large_values_that_are_deleted_go_a_part_at_a_time() {
     while world.keyspace.sweep(common::START, 300).expect("swept") == 300 {}
     assert_eq!(rows(), 1);
     assert_eq!(ask(&words("SMEMBERS s")), "[\"new\"]");
+}
+
+#[test]
+fn what_the_sweep_meets_goes_whoever_left_it_there() {
+    let world = World::new(1);
+    let mut session = world.session();
+    let mut ask = |words: &[&str]| answers(&send(&mut session, &encode(words)).0).remove(0);
+    let at = |millis: i64| Value::Timestamp((common::START + millis) * 1000);
+    // Of keys that are gone, and of one that has another time: more than a sweep takes, before the one that is due.
+    let tables = world.keyspace.tables();
+    let left = |tx: &mut Transaction<'_>| -> Result<(), Error> {
+        let mut rows = tx.rows("kv_expiry")?;
+        for (time, key) in [(1, "gone"), (2, "never"), (3, "later"), (4, "at all")] {
+            rows.insert(&[("expires", at(time)), ("key", key.as_bytes().into())])?;
+        }
+        Ok(())
+    };
+    tables.run(left).expect("left");
+    let due = (common::START + 10).to_string();
+    let later = (common::START + 20).to_string();
+    assert_eq!(ask(&["SET", "due", "1", "PXAT", &due]), "+OK");
+    assert_eq!(ask(&["SET", "later", "1", "PXAT", &later]), "+OK");
+    let sweep = |millis| {
+        let swept = world.keyspace.sweep(common::START + millis, 2);
+        swept.expect("swept")
+    };
+    assert_eq!((sweep(10), sweep(10), sweep(10), sweep(10)), (2, 2, 1, 0));
+    // The key whose time has not come has its row still.
+    assert_eq!(
+        (ask(&["EXISTS", "later"]), ask(&["DBSIZE"])),
+        (":1".into(), ":1".into())
+    );
+    assert_eq!((sweep(20), sweep(20)), (1, 0));
+    assert_eq!(ask(&["DBSIZE"]), ":0");
 }

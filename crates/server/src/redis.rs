@@ -25,8 +25,8 @@ const DEFAULT_USER: &str = "default";
 const SLOW_USER: &str = "(redis)";
 /// Between two looks for keys whose time has come.
 const SWEEP_PAUSE: Duration = Duration::from_millis(100);
-/// The most keys that one look deletes: others wait for so many.
-const SWEEP_KEYS_MAX: usize = 200;
+/// The most rows that one transaction of a look deletes: others wait for so many.
+const SWEEP_ROWS_MAX: usize = 200;
 
 /// The users of a configuration, as sessions ask for them.
 struct Users(Arc<Passwords>);
@@ -118,8 +118,54 @@ pub async fn sweep(keyspace: Arc<Keyspace>, mut stop: watch::Receiver<bool>) {
         if stopped.is_ok() {
             return;
         }
-        if let Err(error) = keyspace.sweep(SystemClock.now(), SWEEP_KEYS_MAX) {
+        if let Err(error) = sweep_due(&keyspace, &stop, SystemClock.now()).await {
             tracing::warn!(%error, "keys whose time has come were not deleted");
         }
+    }
+}
+
+/// Deletes all that is due at a time, with room for others between two transactions.
+async fn sweep_due(
+    keyspace: &Keyspace,
+    stop: &watch::Receiver<bool>,
+    now: i64,
+) -> Result<(), sardonyx::Error> {
+    while keyspace.sweep(now, SWEEP_ROWS_MAX)? == SWEEP_ROWS_MAX && !*stop.borrow() {
+        tokio::task::yield_now().await;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sardonyx::Tables;
+
+    #[test]
+    fn all_that_is_due_is_deleted_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let tables = Arc::new(Tables::open(directory.path().join("x.sdx")).unwrap());
+        let keyspace = Keyspace::open(tables).unwrap();
+        let mut session = Session::new(keyspace.clone(), SessionOptions::default());
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.build().unwrap();
+        let mut ask = |sent: &str| {
+            let (mut input, mut output) = (BytesMut::from(sent), BytesMut::new());
+            while !input.is_empty() {
+                let flight = session.take(&mut input).unwrap();
+                runtime.block_on(session.run(flight, &mut output));
+            }
+            String::from_utf8(output.to_vec()).unwrap()
+        };
+        let due = SystemClock.now() + 3_600_000;
+        for key in 0..3 * SWEEP_ROWS_MAX + 1 {
+            assert_eq!(ask(&format!("SET k{key} x PXAT {due}\r\n")), "+OK\r\n");
+        }
+        ask(&format!("SET later x PXAT {}\r\n", due + 1));
+        let (stopping, stop) = watch::channel(false);
+        let swept = sweep_due(&keyspace, &stop, due);
+        runtime.block_on(swept).unwrap();
+        assert_eq!(ask("DBSIZE\r\n"), ":1\r\n");
+        drop(stopping);
     }
 }
