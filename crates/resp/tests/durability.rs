@@ -7,7 +7,9 @@ use common::text::answers;
 use common::{World, encode, send};
 use sardonyx::schema::{Schema, Type, Value};
 use sardonyx::{Error, Transaction};
-use sardonyx_resp::{Authenticate, Authenticated, Failure, Permission, Reply, SessionOptions};
+use sardonyx_resp::{
+    Authenticate, Authenticated, Continue, Failure, Permission, Reply, SessionOptions,
+};
 use std::sync::Arc;
 
 #[test]
@@ -191,6 +193,52 @@ fn who_has_not_said_who_it_is_is_refused_and_a_reader_does_not_write() {
     assert_eq!(ask(&["SET", "a", "1"]), "+OK");
     assert_eq!(ask(&["RESET"]), "+RESET");
     assert_eq!(ask(&["GET", "a"]), "-NOAUTH Authentication required.");
+}
+
+#[test]
+fn who_has_not_said_who_it_is_may_say_little() {
+    let world = World::new(1);
+    let session = || {
+        world.session_with(SessionOptions {
+            authentication: Some(Arc::new(Users)),
+            unknown_bytes_max: 100,
+            ..SessionOptions::default()
+        })
+    };
+    let long = "x".repeat(200);
+    let refused = "-ERR Protocol error: unauthenticated command of more than 100 bytes";
+    let inline = format!("ECHO {long}");
+    for sent in [
+        encode(&["ECHO", &long]),
+        // Not all of it is there.
+        encode(&["ECHO", &long])[..20].to_vec(),
+        inline.clone().into_bytes(),
+    ] {
+        let (answer, goes_on) = send(&mut session(), &sent);
+        let expected = match sent.starts_with(b"ECHO") {
+            true => "-ERR Protocol error: too big inline request",
+            false => refused,
+        };
+        assert_eq!(answers(&answer), [expected]);
+        assert_eq!(goes_on, Continue::Close);
+    }
+    // The answers to what came before stand before it.
+    let both = [encode(&["PING"]), encode(&["ECHO", &long])].concat();
+    let said = answers(&send(&mut session(), &both).0);
+    assert_eq!(said, ["-NOAUTH Authentication required.", refused]);
+    // What comes with a password, behind it, is of somebody who is known.
+    for hello in [
+        &["AUTH", "open"][..],
+        &["HELLO", "2", "AUTH", "default", "open"],
+    ] {
+        let sent = [encode(hello), encode(&["SET", "a", &long])].concat();
+        let said = answers(&send(&mut session(), &sent).0);
+        assert_eq!(said[1..], ["+OK"]);
+    }
+    // And of somebody who is not, behind a wrong one.
+    let sent = [encode(&["AUTH", "shut"]), encode(&["SET", "a", &long])].concat();
+    let said = answers(&send(&mut session(), &sent).0);
+    assert_eq!(said[1..], [refused]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Redis' clients: a socket and a session of [`sardonyx_resp`], which knows the protocol and the commands.
 //!
-//! Where users are configured a client says `AUTH user password`, and may do what the user may with keys. Keys whose time
+//! Where users are configured a client says `AUTH user password`, and may do what the user may with keys; who does not
+//! say it in [`Limits::greeting`](crate::Limits::greeting) is sent away. Keys whose time
 //! has come are deleted now and then ([`sweep`]), besides by whoever meets them.
 
 use crate::connection::{Connection, Received};
@@ -17,7 +18,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{timeout, timeout_at};
 
 /// The user that a client means who gives a password alone.
 const DEFAULT_USER: &str = "default";
@@ -71,7 +72,14 @@ pub async fn serve(
 ) -> io::Result<()> {
     let mut session = Session::new(keyspace, shared.redis.clone());
     let mut output = BytesMut::new();
+    // Until when the client is to have said who it is.
+    let mut until = None;
     loop {
+        let limit = shared.options.limits.greeting;
+        until = match session.is_known() {
+            true => None,
+            false => Some(until.unwrap_or_else(|| tokio::time::Instant::now() + limit)),
+        };
         let flight = match session.take(&mut connection.input) {
             Ok(flight) => flight,
             Err(error) => {
@@ -100,7 +108,19 @@ pub async fn serve(
                 Continue::Close => return Ok(()),
             }
         }
-        match connection.receive().await? {
+        let received = match until {
+            Some(until) => match timeout_at(until, connection.receive()).await {
+                Ok(received) => received?,
+                // As of PostgreSQL's clients: without a word.
+                Err(_) => return Ok(()),
+            },
+            None => connection.receive().await?,
+        };
+        // Nor by going on to say what is wrong.
+        if until.is_some_and(|until| until <= tokio::time::Instant::now()) {
+            return Ok(());
+        }
+        match received {
             Received::Bytes => {}
             Received::Closed => return Ok(()),
             Received::Stop => {
@@ -114,8 +134,10 @@ pub async fn serve(
 /// Deletes keys whose time has come, a few at a time, until the server is to stop.
 pub async fn sweep(keyspace: Arc<Keyspace>, mut stop: watch::Receiver<bool>) {
     loop {
-        let stopped = timeout(SWEEP_PAUSE, stop.wait_for(|stop| *stop)).await;
-        if stopped.is_ok() {
+        let stopped = timeout(SWEEP_PAUSE, stop.wait_for(|stop| *stop))
+            .await
+            .is_ok();
+        if stopped {
             return;
         }
         if let Err(error) = sweep_due(&keyspace, &stop, SystemClock.now()).await {

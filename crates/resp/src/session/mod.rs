@@ -151,8 +151,8 @@ impl Session {
     }
 
     /// Takes the whole commands from the front of what was received: as many as are there, up to the bounds of
-    /// [`SessionOptions`]. An empty flight asks for more bytes. If the flight is full there may be more commands; run it
-    /// and take again.
+    /// [`SessionOptions`], and up to the one by which a client says who it is. An empty flight asks for more bytes. If the
+    /// flight is full there may be more commands; run it and take again.
     ///
     /// # Errors
     /// What is no command. Those before it were taken by the call before. Send
@@ -163,23 +163,56 @@ impl Session {
         }
         let mut flight = Flight::default();
         let mut bytes = 0;
+        let command_bytes_max = self.command_bytes_max();
+        self.decoder.set_command_bytes_max(command_bytes_max);
         while flight.lines.len() < self.options.flight_commands_max
             && bytes < self.options.flight_bytes_max
         {
             match self.decoder.next(input) {
                 Ok(Some(line)) => {
                     bytes += line.bytes();
+                    // What follows is of somebody who is known then.
+                    let is_last = !self.is_known() && says_who(&line);
                     flight.lines.push(line);
+                    if is_last {
+                        break;
+                    }
                 }
                 Ok(None) => break,
-                Err(error) if flight.is_empty() => return Err(error),
                 Err(error) => {
+                    let error = self.of_unknown(error);
+                    if flight.is_empty() {
+                        return Err(error);
+                    }
                     self.failed = Some(error);
                     break;
                 }
             }
         }
         Ok(flight)
+    }
+
+    /// Whether the client has said who it is, or need not.
+    pub fn is_known(&self) -> bool {
+        self.permission.is_some()
+    }
+
+    fn command_bytes_max(&self) -> usize {
+        let all = self.options.command_bytes_max;
+        match self.is_known() {
+            true => all,
+            false => all.min(self.options.unknown_bytes_max),
+        }
+    }
+
+    /// Says of a bound that is another one for who is known that it is.
+    fn of_unknown(&self, error: ProtocolError) -> ProtocolError {
+        match error {
+            ProtocolError::Command { limit } if !self.is_known() => {
+                ProtocolError::Unauthenticated { limit }
+            }
+            error => error,
+        }
     }
 
     /// Writes the answer to what was no command.
@@ -304,6 +337,12 @@ impl Session {
         }
         Ok(command)
     }
+}
+
+/// Whether a command may say who the client is.
+fn says_who(line: &Line) -> bool {
+    let command = command::find(line.part(0));
+    command.is_some_and(|command| matches!(command.name, "auth" | "hello"))
 }
 
 /// What Redis says of a command that it does not have.

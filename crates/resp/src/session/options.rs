@@ -52,6 +52,8 @@ pub(crate) fn system_time() -> i64 {
 pub struct SessionOptions {
     /// The most bytes of one command (default 32 MiB).
     pub command_bytes_max: usize,
+    /// The same before the client has said who it is (default 16 KiB), where that is asked.
+    pub unknown_bytes_max: usize,
     /// The most commands of a flight (default 1,024): while they run, other sessions' wait.
     pub flight_commands_max: usize,
     /// After so many bytes of commands (default 16 MiB) a flight is full.
@@ -70,6 +72,7 @@ impl Default for SessionOptions {
     fn default() -> Self {
         SessionOptions {
             command_bytes_max: 32 << 20,
+            unknown_bytes_max: 16 << 10,
             flight_commands_max: 1024,
             flight_bytes_max: 16 << 20,
             transaction_bytes_max: 64 << 20,
@@ -94,6 +97,7 @@ impl fmt::Debug for SessionOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SessionOptions")
             .field("command_bytes_max", &self.command_bytes_max)
+            .field("unknown_bytes_max", &self.unknown_bytes_max)
             .field("flight_commands_max", &self.flight_commands_max)
             .field("flight_bytes_max", &self.flight_bytes_max)
             .field("transaction_bytes_max", &self.transaction_bytes_max)
