@@ -111,9 +111,21 @@ impl Line {
         (from.min(self.len())..self.len()).map(|number| self.part(number))
     }
 
-    /// Bytes that it keeps in memory.
+    /// Bytes that it has in memory, without those of the buffer that are not its own.
     pub fn bytes(&self) -> usize {
-        self.bytes.len()
+        let places = match self.parts.spilled() {
+            true => self.parts.len() * size_of::<Range<u32>>(),
+            false => 0,
+        };
+        self.bytes.len() + places
+    }
+
+    /// The same in memory of its own, which is what [`Line::bytes`] says: nothing is kept of the buffer it was received
+    /// into.
+    pub(crate) fn by_itself(mut self) -> Line {
+        self.parts.shrink_to_fit();
+        self.bytes = Bytes::copy_from_slice(&self.bytes);
+        self
     }
 }
 

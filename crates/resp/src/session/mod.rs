@@ -100,13 +100,19 @@ struct Queue {
 impl Queue {
     /// Keeps a command. Returns false if that would be more than so many bytes: `EXEC` will be refused.
     fn push(&mut self, call: Call, bytes_max: usize) -> bool {
-        self.bytes += call.line.bytes() + size_of::<Call>();
+        self.bytes = self
+            .bytes
+            .saturating_add(call.line.bytes() + size_of::<Call>());
         if self.bytes > bytes_max {
             self.refused = true;
-            self.calls.clear();
+            self.calls = Vec::new();
             return false;
         }
-        self.calls.push(call);
+        // What it was received into is not kept with it.
+        self.calls.push(Call {
+            line: call.line.by_itself(),
+            ..call
+        });
         true
     }
 }
