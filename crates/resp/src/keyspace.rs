@@ -2,7 +2,7 @@
 
 use crate::cursors::Cursors;
 use crate::data::tables::{NAMES, PRIMARY};
-use crate::data::{Data, Numbers};
+use crate::data::{Data, Numbers, Room};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::request::{Commands, Request};
@@ -137,11 +137,14 @@ impl Keyspace {
     pub fn sweep(&self, now: i64, most: usize) -> Result<usize, Error> {
         let body = |tx: &mut Transaction<'_>| {
             let random = Random::new(0);
+            // It answers nothing.
+            let room = Room::new(0);
             let mut data = Data {
                 tx,
                 shared: &self.shared,
                 now,
                 random,
+                room: &room,
             };
             data.sweep(most).map_err(|failure| match failure {
                 Failure::Engine(error) => error,

@@ -8,7 +8,7 @@
 
 use crate::command::Command;
 use crate::command::line::Line;
-use crate::data::{Data, Seen};
+use crate::data::{Data, Room, Seen};
 use crate::failure::Failure;
 use crate::keyspace::Shared;
 use crate::reply::Reply;
@@ -37,6 +37,8 @@ pub(crate) struct Request {
     /// Milliseconds since 1970.
     pub now: i64,
     pub seed: u64,
+    /// The most bytes of its answer.
+    pub answer_bytes_max: usize,
 }
 
 #[derive(Debug)]
@@ -88,11 +90,13 @@ impl Procedure for Commands {
         (): (),
         transaction: &mut Transaction<'_>,
     ) -> Result<Reply, Failure> {
+        let room = Room::new(request.answer_bytes_max);
         let mut data = Data {
             tx: transaction,
             shared: &self.shared,
             now: request.now,
             random: Random::new(request.seed),
+            room: &room,
         };
         match &request.what {
             What::One(call) => call.run(&mut data),
@@ -106,7 +110,11 @@ impl Call {
     #[inline]
     fn run(&self, data: &mut Data<'_, '_>) -> Result<Reply, Failure> {
         match self.command.run {
-            Some(run) => run(data, &self.line),
+            Some(run) => {
+                let reply = run(data, &self.line)?;
+                data.room.check()?;
+                Ok(reply)
+            }
             None => Err(Failure::Told("ERR the command is not one on data")),
         }
     }

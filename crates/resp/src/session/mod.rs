@@ -316,7 +316,12 @@ impl Session {
 
     fn request(&mut self, what: What, now: i64) -> Request {
         let seed = self.random.next();
-        Request { what, now, seed }
+        Request {
+            what,
+            now,
+            seed,
+            answer_bytes_max: self.options.answer_bytes_max,
+        }
     }
 
     /// The command of a line, if it may be run.

@@ -60,6 +60,8 @@ pub struct SessionOptions {
     pub flight_bytes_max: usize,
     /// The most bytes of commands between `MULTI` and `EXEC` (default 64 MiB).
     pub transaction_bytes_max: usize,
+    /// The most bytes of the answer to a command, or to an `EXEC` (default 256 MiB).
+    pub answer_bytes_max: usize,
     /// The time (default: the system's).
     pub clock: Arc<dyn Clock>,
     /// Who may do what. Without one, everybody may do everything.
@@ -76,6 +78,7 @@ impl Default for SessionOptions {
             flight_commands_max: 1024,
             flight_bytes_max: 16 << 20,
             transaction_bytes_max: 64 << 20,
+            answer_bytes_max: 256 << 20,
             clock: Arc::new(SystemClock),
             authentication: None,
             seed: None,
@@ -101,6 +104,7 @@ impl fmt::Debug for SessionOptions {
             .field("flight_commands_max", &self.flight_commands_max)
             .field("flight_bytes_max", &self.flight_bytes_max)
             .field("transaction_bytes_max", &self.transaction_bytes_max)
+            .field("answer_bytes_max", &self.answer_bytes_max)
             .field("authentication", &self.authentication.is_some())
             .finish_non_exhaustive()
     }
