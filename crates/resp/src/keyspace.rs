@@ -49,7 +49,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// An id that no key has had.
+    /// An id that no row has.
     pub fn next_id(&self) -> u64 {
         // Only who holds the tables takes one.
         self.ids.fetch_add(1, Ordering::Relaxed) + 1
@@ -58,6 +58,17 @@ impl Shared {
     /// The newest key's id.
     pub fn newest_id(&self) -> u64 {
         self.ids.load(Ordering::Relaxed)
+    }
+
+    /// The functions' names, in their order.
+    pub fn function_names(&self) -> Vec<Vec<u8>> {
+        let functions = self
+            .functions
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut names: Vec<Vec<u8>> = functions.keys().cloned().collect();
+        names.sort_unstable();
+        names
     }
 
     /// The function with this name.
@@ -157,6 +168,11 @@ impl Keyspace {
     /// The database.
     pub fn tables(&self) -> &Arc<Tables> {
         &self.tables
+    }
+
+    /// The names of what [`Keyspace::register_function`] has registered, in their order.
+    pub(crate) fn function_names(&self) -> Vec<Vec<u8>> {
+        self.shared.function_names()
     }
 
     pub(crate) fn submit(

@@ -130,6 +130,8 @@ fn whatever_error_a_function_returns_undoes_what_it_wrote() {
         });
     let mut session = world.session();
     let mut ask = |words: &[&str]| answers(&send(&mut session, &encode(words)).0).remove(0);
+    let listed = ask(&["FUNCTION", "LIST"]);
+    assert!(listed.contains("\"library_name\" \"mark\""), "{listed}");
     for (what, text) in [
         ("integer", "ERR value is not an integer or out of range"),
         ("told", "LIMIT not today"),
@@ -189,7 +191,16 @@ fn who_has_not_said_who_it_is_is_refused_and_a_reader_does_not_write() {
         ask(&["SET", "a", "1"]),
         "-NOPERM User has no permissions to run the 'set' command"
     );
+    for name in ["save", "bgsave"] {
+        assert_eq!(
+            ask(&[name]),
+            format!("-NOPERM User has no permissions to run the '{name}' command")
+        );
+    }
+    // Clients ask for settings when they begin.
+    assert!(!ask(&["CONFIG", "GET", "maxmemory"]).starts_with('-'));
     assert_eq!(ask(&["AUTH", "open"]), "+OK");
+    assert_eq!(ask(&["SAVE"]), "+OK");
     assert_eq!(ask(&["SET", "a", "1"]), "+OK");
     assert_eq!(ask(&["RESET"]), "+RESET");
     assert_eq!(ask(&["GET", "a"]), "-NOAUTH Authentication required.");

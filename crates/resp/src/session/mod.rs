@@ -21,7 +21,7 @@ pub(crate) use options::system_time;
 pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions, SystemClock};
 
 use crate::command::line::{Decoder, Line, ProtocolError};
-use crate::command::{self, ALONE, Command, OPEN, WRITE};
+use crate::command::{self, ADMIN, ALONE, Command, OPEN, WRITE};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::reply::{Reply, Version};
@@ -335,7 +335,10 @@ impl Session {
         if !command.takes(line.len()) {
             return Err(command.wrong_arguments());
         }
-        if command.is(WRITE) && self.permission == Some(Permission::Read) {
+        // Who may only read begins no checkpoint, either.
+        if (command.is(WRITE) || command.is(ADMIN) && command.name != "config")
+            && self.permission == Some(Permission::Read)
+        {
             let name = command.name;
             return Err(Failure::Said(format!(
                 "NOPERM User has no permissions to run the '{name}' command"
