@@ -64,6 +64,11 @@ def judge(transactions, final):
         or transaction.outcome == UNKNOWN
         and any(kind == "append" and value in final.get(key, []) for kind, key, value in transaction.operations)
     ]
+    # One of which nobody knows whether it happened has happened if one of its appends is there: then all of them are.
+    for at in happened:
+        for kind, key, value in transactions[at].operations:
+            if kind == "append" and value not in final.get(key, []):
+                return f"list {key} lacks {value}, of a transaction of which a half is there: {transactions[at]}"
     edges = collections.defaultdict(set)
     for key, elements in final.items():
         for before, after in itertools.pairwise(elements):
@@ -157,6 +162,9 @@ def known_faults():
         ("an old read", False, [ok(append(0, 1), began=0, ended=1), ok(read(0), began=2, ended=3)], {0: [1]}),
         ("own appends unseen", False, [ok(append(0, 1), read(0))], {0: [1]}),
         ("twice", False, [ok(append(0, 1))], {0: [1, 1]}),
+        ("half of one that nobody knows of", False, [Transaction([append(0, 1), append(1, 2)], UNKNOWN)], {0: [1], 1: []}),
+        ("all of one that nobody knows of", True, [Transaction([append(0, 1), append(1, 2)], UNKNOWN)], {0: [1], 1: [2]}),
+        ("nothing of one that nobody knows of", True, [Transaction([append(0, 1), append(1, 2)], UNKNOWN)], {0: [], 1: []}),
     ]
 
 
@@ -214,7 +222,11 @@ class Client(threading.Thread):
             transaction.outcome, transaction.ended = OK, time.monotonic()
         except psycopg.errors.SerializationFailure:
             transaction.outcome = REFUSED
-            connection.execute("ROLLBACK")
+            try:
+                connection.execute("ROLLBACK")
+            except psycopg.OperationalError:
+                # The server was killed meanwhile: what was refused stays so.
+                connection.close()
         except psycopg.OperationalError:
             # The server was killed, or is: whether it had committed nobody knows.
             connection.close()

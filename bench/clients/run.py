@@ -172,7 +172,7 @@ def main():
     unknown = set(only + required) - set(CLIENTS)
     if unknown:
         parser.error(f"no such client: {', '.join(sorted(unknown))}")
-    failed = []
+    passed, left_out, failed = [], [], []
     with tempfile.TemporaryDirectory() as directory:
         server = Server(pathlib.Path(directory) / "bank.sdx")
         for name in only:
@@ -180,7 +180,7 @@ def main():
             absent = installed()
             if absent:
                 print(f"{name:<12}left out  {absent}", flush=True)
-                failed += [name] * (name in required)
+                (failed if name in required else left_out).append(name)
                 continue
             try:
                 ran = subprocess.run(
@@ -198,14 +198,15 @@ def main():
             if not good:
                 print("".join(f"    {line}\n" for line in said.strip().splitlines()[-30:]), end="")
                 failed.append(name)
+            else:
+                passed.append(name)
         if server.process.poll() is not None:
             print("FAILED: the server ended")
             failed.append("server")
         elif server.end() != 0:
             print("FAILED: the server did not end in order")
             failed.append("server")
-    count = len(only)
-    print(f"{count - len(failed)} passed, {len(failed)} failed")
+    print(f"{len(passed)} passed, {len(failed)} failed, {len(left_out)} left out")
     sys.exit(1 if failed else 0)
 
 

@@ -17,6 +17,21 @@ const ROWS: &str = "copy accounts from stdin with (format csv);\n\
     begin; update accounts set balance = 99 where id = 1; rollback;\n\
     select count(*) from accounts";
 
+/// Everything that can be done, and leaves nothing.
+const DEEDS: &str = "create table t (a int primary key); create sequence q; -- a comment\n\
+    create unique index i on t (a); insert into t values (1), (2);\n\
+    -- behind a comment\n/* or two */ insert into t values (3);\n\
+    prepare p (int) as insert into t values ($1); execute p (4); deallocate p;\n\
+    start transaction; savepoint s; delete from t where a = 4; rollback to s; release s; end;\n\
+    set extra_float_digits = 1; begin; abort; alter table t add column b int; drop index i;\n\
+    update t set b = 1; truncate t; drop table t; drop sequence q; discard all";
+
+/// Rows whose numbers are numbers.
+const OBJECTS: &str = "create table o (a int primary key, b boolean); insert into o values (3, true) returning a, b;\n\
+    -- behind a comment\nselect a from o; (select 1 as n);\n\
+    update o set a = 4 returning a; with x as (select 5 as n) select n from x; delete from o returning a;\n\
+    drop table o";
+
 /// Runs statements from standard input; returns the exit code, what was printed, and what was complained.
 fn piped(arguments: &[&str], text: &str) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sardonyx"));
@@ -88,10 +103,17 @@ fn conversation(target: &str) -> Vec<String> {
         "select id, owner as \"a\nb\" from accounts where id = 1; select\n  nonsense\nfrom accounts; select 1",
         "\\csv\nselect id, balance from accounts order by id;\n\\json\nselect 1 as n, 'x' as t, null as z, true as b",
         "copy accounts to stdout; create table accounts (a int)",
+        DEEDS,
+        "copy accounts (id)  to\n  stdout;\n/* first */ copy (select 1) to stdout",
+        // What is wrong in a transaction is told as it is, once.
+        "begin;\nselect nothing from accounts",
+        "copy accounts (id, owner) from stdin (format csv);\n7,x\n8,y\n\\.\n\n\\csv\nselect 1;\n\nselect\n  nonsense",
     ] {
         let (code, printed, complained) = piped(&[target], text);
         said.push(format!("{code:?}\n{printed}\n{complained}"));
     }
+    let (code, printed, complained) = piped(&[target, "--json"], OBJECTS);
+    said.push(format!("{code:?}\n{printed}\n{complained}"));
     said
 }
 
@@ -126,11 +148,29 @@ fn a_directory_and_a_server_of_it_say_the_same() {
     assert!(here[1].contains("by_owner") && here[1].contains("not null"));
     assert!(here[1].contains("there is no table \"nothing\""));
     assert!(here[2].starts_with("Some(4)"), "{}", here[2]);
-    assert!(here[2].contains("line 2:   nonsense\n          ^"));
+    // The third line of what was read: there is one in a name.
+    assert!(here[2].contains("line 3:   nonsense\n          ^"));
     let forms = "id,balance\n1,10.50\n2,\n{\"n\":1,\"t\":\"x\",\"z\":null,\"b\":true}\n";
     assert!(here[3].contains(forms), "{}", here[3]);
     assert!(here[4].contains("1\tada\t10.50\tt\n") && here[4].contains("42P07"));
 
+    let deeds = "CREATE TABLE\nCREATE SEQUENCE\nCREATE INDEX\nINSERT 0 2\nINSERT 0 1\nPREPARE\nINSERT 0 1\nDEALLOCATE\n\
+                 START TRANSACTION\nSAVEPOINT\nDELETE 1\nROLLBACK\nRELEASE\nCOMMIT\nSET\nBEGIN\nROLLBACK\nALTER TABLE\n\
+                 DROP INDEX\nUPDATE 4\nTRUNCATE TABLE\nDROP TABLE\nDROP SEQUENCE\nDISCARD ALL\n";
+    assert_eq!(here[5], format!("Some(0)\n{deeds}\n"));
+    assert_eq!(here[6], "Some(0)\n1\n2\n1\n\n");
+    assert!(
+        here[7].contains("42703") && here[7].contains("line 2: "),
+        "{}",
+        here[7]
+    );
+    // The line of what was read, the data that was copied included.
+    assert!(here[8].contains("line 10:   nonsense"), "{}", here[8]);
+    let objects = "{\"a\":3,\"b\":true}\n{\"a\":3}\n{\"n\":1}\n{\"a\":4}\n{\"n\":5}\n{\"a\":4}\n";
+    assert_eq!(here[9], format!("Some(0)\n{objects}\n"));
+
+    let undo = piped(&[path], "delete from accounts where id > 6");
+    assert_eq!(undo.0, Some(0), "{}", undo.2);
     let server = Served::start(path);
     assert_eq!(conversation(&server.url), here);
 }

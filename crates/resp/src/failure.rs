@@ -36,13 +36,33 @@ pub enum Failure {
     /// The engine's.
     #[error("ERR {0}")]
     Engine(#[from] Error),
+    /// An answer of more than so many bytes.
+    #[error("ERR more than {0} bytes would be gathered for the answer: ask for less at once")]
+    AnswerBytes(usize),
+    /// Any of the others, of a registered function, which may have written before.
+    #[error(transparent)]
+    OfFunction(Box<Failure>),
 }
 
 impl Failure {
-    /// Whether something may be half done, so that the whole transaction must be undone: what the engine refuses is
-    /// found on the way, what Redis refuses before.
+    /// Whether something may be half done, so that the whole transaction must be undone: what the engine or a function
+    /// refuses, and that an answer is too large, is found on the way, what Redis refuses before.
     pub fn undoes(&self) -> bool {
-        matches!(self, Failure::Engine(_) | Failure::Function(_))
+        matches!(
+            self,
+            Failure::Engine(_)
+                | Failure::Function(_)
+                | Failure::OfFunction(_)
+                | Failure::AnswerBytes(_)
+        )
+    }
+
+    /// The same as what a registered function says: with its text, but it undoes.
+    pub(crate) fn of_function(self) -> Failure {
+        match self.undoes() {
+            true => self,
+            false => Failure::OfFunction(Box::new(self)),
+        }
     }
 }
 

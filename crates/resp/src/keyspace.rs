@@ -2,7 +2,7 @@
 
 use crate::cursors::Cursors;
 use crate::data::tables::{NAMES, PRIMARY};
-use crate::data::{Data, Numbers};
+use crate::data::{Data, Numbers, Room};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::request::{Commands, Request};
@@ -49,7 +49,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// An id that no key has had.
+    /// An id that no row has.
     pub fn next_id(&self) -> u64 {
         // Only who holds the tables takes one.
         self.ids.fetch_add(1, Ordering::Relaxed) + 1
@@ -58,6 +58,17 @@ impl Shared {
     /// The newest key's id.
     pub fn newest_id(&self) -> u64 {
         self.ids.load(Ordering::Relaxed)
+    }
+
+    /// The functions' names, in their order.
+    pub fn function_names(&self) -> Vec<Vec<u8>> {
+        let functions = self
+            .functions
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut names: Vec<Vec<u8>> = functions.keys().cloned().collect();
+        names.sort_unstable();
+        names
     }
 
     /// The function with this name.
@@ -97,8 +108,8 @@ impl Keyspace {
         }))
     }
 
-    /// Lets clients call a function by `FCALL`: a transaction on any tables, undone if it returns an error or panics.
-    /// One of the same name is replaced.
+    /// Lets clients call a function by `FCALL`: a transaction on any tables, undone if it returns an error, whichever, or
+    /// panics; within an `EXEC` all of that is. One of the same name is replaced.
     pub fn register_function(
         &self,
         name: &str,
@@ -137,11 +148,14 @@ impl Keyspace {
     pub fn sweep(&self, now: i64, most: usize) -> Result<usize, Error> {
         let body = |tx: &mut Transaction<'_>| {
             let random = Random::new(0);
+            // It answers nothing.
+            let room = Room::new(0);
             let mut data = Data {
                 tx,
                 shared: &self.shared,
                 now,
                 random,
+                room: &room,
             };
             data.sweep(most).map_err(|failure| match failure {
                 Failure::Engine(error) => error,
@@ -154,6 +168,11 @@ impl Keyspace {
     /// The database.
     pub fn tables(&self) -> &Arc<Tables> {
         &self.tables
+    }
+
+    /// The names of what [`Keyspace::register_function`] has registered, in their order.
+    pub(crate) fn function_names(&self) -> Vec<Vec<u8>> {
+        self.shared.function_names()
     }
 
     pub(crate) fn submit(

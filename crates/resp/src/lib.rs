@@ -52,5 +52,6 @@ pub use failure::Failure;
 pub use keyspace::{Body, Keyspace};
 pub use reply::{Reply, Version};
 pub use session::{
-    Authenticate, Clock, Continue, Flight, Permission, Session, SessionOptions, SystemClock,
+    Authenticate, Authenticated, Clock, Continue, Flight, Permission, Session, SessionOptions,
+    SystemClock,
 };

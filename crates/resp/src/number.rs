@@ -66,9 +66,10 @@ pub(crate) fn parse_float(text: &[u8]) -> Option<f64> {
     (!number.is_nan()).then_some(number)
 }
 
-/// A float argument.
+/// A float argument. Digits that are too large for one are none; infinity is meant by who says so.
 pub(crate) fn float(text: &[u8]) -> Result<f64, Failure> {
-    parse_float(text).ok_or(Failure::NotFloat)
+    let is_meant = |number: &f64| number.is_finite() || !text.iter().any(u8::is_ascii_digit);
+    parse_float(text).filter(is_meant).ok_or(Failure::NotFloat)
 }
 
 /// Appends a float as Redis 7.2 writes scores: the shortest text that is read as the same number, with an exponent where
@@ -112,7 +113,8 @@ pub(crate) fn float_text(number: f64) -> Vec<u8> {
     text
 }
 
-/// Digits behind the point that decimals are added with.
+/// Digits before the point, and behind it, that decimals are added with: the sum of two has room in 127 bits.
+const WHOLE_DIGITS: usize = 20;
 const DECIMAL_DIGITS: usize = 17;
 
 /// A decimal in units of its last digit, if it is not too long.
@@ -125,8 +127,7 @@ pub(crate) fn parse_decimal(text: &[u8]) -> Option<i128> {
     let (whole, part) = digits.split_at(point.unwrap_or(digits.len()));
     let part = part.get(1..).unwrap_or_default();
     let all = || whole.iter().chain(part);
-    if whole.len() > DECIMAL_DIGITS || part.len() > DECIMAL_DIGITS || !all().all(u8::is_ascii_digit)
-    {
+    if whole.len() > WHOLE_DIGITS || part.len() > DECIMAL_DIGITS || !all().all(u8::is_ascii_digit) {
         return None;
     }
     let units = all().fold(0, |units: i128, digit| {
@@ -212,6 +213,10 @@ mod tests {
         assert_eq!(sum(b"-1.5", b"1"), "-0.5");
         assert_eq!(sum(b"-1", b"1"), "0");
         assert_eq!(sum(b"10", b"90"), "100");
+        assert_eq!(sum(b"123456789012345678", b"1"), "123456789012345679");
+        let most = [b'9'; WHOLE_DIGITS];
+        assert_eq!(sum(&most, &most), "199999999999999999998");
+        assert!(parse_decimal(&[b'9'; WHOLE_DIGITS + 1]).is_none());
         assert!(parse_decimal(b"1e3").is_none() && parse_decimal(b"inf").is_none());
         assert_eq!(plain_float_text(1e21), b"1000000000000000000000");
         assert!(
@@ -219,6 +224,7 @@ mod tests {
                 && parse_float(b"").is_none()
                 && parse_float(b" 1").is_none()
         );
+        assert!(float(b"1e400").is_err() && float(b"-1e400").is_err() && float(b"-inf").is_ok());
         assert_eq!(parse_float(b"-inf"), Some(f64::NEG_INFINITY));
     }
 }

@@ -8,12 +8,13 @@
 
 use crate::command::Command;
 use crate::command::line::Line;
-use crate::data::{Data, Seen};
+use crate::data::{Data, Room, Seen};
 use crate::failure::Failure;
 use crate::keyspace::Shared;
 use crate::reply::Reply;
 use sardonyx::{Procedure, TableSpace, Transaction};
 use sardonyx_base::random::Random;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A command on data with what runs it.
@@ -23,8 +24,11 @@ pub(crate) struct Call {
     pub line: Line,
 }
 
-/// What a session's `WATCH` saw.
-pub(crate) type Watched = Arc<Mutex<Vec<Seen>>>;
+/// What a session's `WATCH` saw, by the keys.
+pub(crate) type Watched = Arc<Mutex<HashMap<Vec<u8>, Seen>>>;
+
+/// The most keys that a session watches: each costs time in the serial stage, again at `EXEC`.
+pub(crate) const WATCHED_KEYS_MAX: usize = 10_000;
 
 /// A transaction that a session asks for.
 #[derive(Debug)]
@@ -33,6 +37,8 @@ pub(crate) struct Request {
     /// Milliseconds since 1970.
     pub now: i64,
     pub seed: u64,
+    /// The most bytes of its answer.
+    pub answer_bytes_max: usize,
 }
 
 #[derive(Debug)]
@@ -84,11 +90,13 @@ impl Procedure for Commands {
         (): (),
         transaction: &mut Transaction<'_>,
     ) -> Result<Reply, Failure> {
+        let room = Room::new(request.answer_bytes_max);
         let mut data = Data {
             tx: transaction,
             shared: &self.shared,
             now: request.now,
             random: Random::new(request.seed),
+            room: &room,
         };
         match &request.what {
             What::One(call) => call.run(&mut data),
@@ -102,7 +110,11 @@ impl Call {
     #[inline]
     fn run(&self, data: &mut Data<'_, '_>) -> Result<Reply, Failure> {
         match self.command.run {
-            Some(run) => run(data, &self.line),
+            Some(run) => {
+                let reply = run(data, &self.line)?;
+                data.room.check()?;
+                Ok(reply)
+            }
             None => Err(Failure::Told("ERR the command is not one on data")),
         }
     }
@@ -115,8 +127,8 @@ fn run_all(
 ) -> Result<Reply, Failure> {
     if let Some(watched) = watched {
         let watched = std::mem::take(&mut *watched.lock().unwrap_or_else(PoisonError::into_inner));
-        for seen in &watched {
-            if !data.is_as_seen(seen)? {
+        for (key, seen) in &watched {
+            if !data.is_as_seen(key, seen)? {
                 return Ok(Reply::NullArray);
             }
         }
@@ -146,12 +158,17 @@ fn run_all(
 
 fn watch(data: &mut Data<'_, '_>, line: &Line, watched: &Watched) -> Result<Reply, Failure> {
     let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
-    for key in line.parts(1) {
-        // What was seen first counts.
-        if !watched.iter().any(|seen| seen.key == key) {
-            let seen = data.seen(key)?;
-            watched.push(seen);
-        }
+    // What was seen first counts.
+    let is_new = |key: &&[u8]| !watched.contains_key(*key);
+    let new: BTreeSet<&[u8]> = line.parts(1).filter(is_new).collect();
+    if watched.len() + new.len() > WATCHED_KEYS_MAX {
+        return Err(Failure::Said(format!(
+            "ERR more than {WATCHED_KEYS_MAX} keys are watched"
+        )));
+    }
+    for key in new {
+        let seen = data.seen(key)?;
+        watched.insert(key.to_vec(), seen);
     }
     Ok(Reply::Ok)
 }

@@ -5,8 +5,11 @@ mod common;
 
 use common::text::answers;
 use common::{World, encode, send};
-use sardonyx::schema::{Schema, Type};
-use sardonyx_resp::{Authenticate, Failure, Permission, Reply, SessionOptions};
+use sardonyx::schema::{Schema, Type, Value};
+use sardonyx::{Error, Transaction};
+use sardonyx_resp::{
+    Authenticate, Authenticated, Continue, Failure, Permission, Reply, SessionOptions,
+};
 use std::sync::Arc;
 
 #[test]
@@ -108,16 +111,62 @@ fn a_function_is_a_transaction_on_any_tables() {
     assert_eq!(ask(&["EXISTS", "a"]), ":0");
 }
 
+#[test]
+fn whatever_error_a_function_returns_undoes_what_it_wrote() {
+    let world = World::new(1);
+    let schema = Schema::new().column("id", Type::U64).primary_key(["id"]);
+    let tables = world.keyspace.tables();
+    tables.create_table("marks", schema).expect("created");
+    world
+        .keyspace
+        .register_function("mark", |tx, _, arguments| {
+            tx.rows("marks")?.insert(&[("id", 1_u64.into())])?;
+            Err(match arguments.first().copied().unwrap_or_default() {
+                b"integer" => Failure::NotInteger,
+                b"told" => Failure::Told("LIMIT not today"),
+                b"type" => Failure::WrongType,
+                _ => Failure::Said("ERR said".to_string()),
+            })
+        });
+    let mut session = world.session();
+    let mut ask = |words: &[&str]| answers(&send(&mut session, &encode(words)).0).remove(0);
+    let listed = ask(&["FUNCTION", "LIST"]);
+    assert!(listed.contains("\"library_name\" \"mark\""), "{listed}");
+    for (what, text) in [
+        ("integer", "ERR value is not an integer or out of range"),
+        ("told", "LIMIT not today"),
+        (
+            "type",
+            "WRONGTYPE Operation against a key holding the wrong kind of value",
+        ),
+        ("said", "ERR said"),
+    ] {
+        // Alone it is told as it is.
+        assert_eq!(ask(&["FCALL", "mark", "0", what]), format!("-{text}"));
+        ask(&["MULTI"]);
+        ask(&["SET", "a", "1"]);
+        ask(&["FCALL", "mark", "0", what]);
+        assert_eq!(
+            ask(&["EXEC"]),
+            format!("-EXECABORT Transaction discarded: {text} (in 'fcall')")
+        );
+        assert_eq!(ask(&["EXISTS", "a"]), ":0");
+        let rows = tables.read(|view| view.rows("marks").expect("a table").count());
+        assert_eq!(rows.expect("read"), 0, "{what}");
+    }
+}
+
 /// Two users.
 struct Users;
 
 impl Authenticate for Users {
-    fn authenticate(&self, user: &[u8], password: &[u8]) -> Option<Permission> {
-        match (user, password) {
+    fn authenticate<'a>(&'a self, user: &'a [u8], password: &'a [u8]) -> Authenticated<'a> {
+        let permission = match (user, password) {
             (b"default", b"open") => Some(Permission::Write),
             (b"guest", b"look") => Some(Permission::Read),
             _ => None,
-        }
+        };
+        Box::pin(async move { permission })
     }
 }
 
@@ -142,10 +191,65 @@ fn who_has_not_said_who_it_is_is_refused_and_a_reader_does_not_write() {
         ask(&["SET", "a", "1"]),
         "-NOPERM User has no permissions to run the 'set' command"
     );
+    for name in ["save", "bgsave"] {
+        assert_eq!(
+            ask(&[name]),
+            format!("-NOPERM User has no permissions to run the '{name}' command")
+        );
+    }
+    // Clients ask for settings when they begin.
+    assert!(!ask(&["CONFIG", "GET", "maxmemory"]).starts_with('-'));
     assert_eq!(ask(&["AUTH", "open"]), "+OK");
+    assert_eq!(ask(&["SAVE"]), "+OK");
     assert_eq!(ask(&["SET", "a", "1"]), "+OK");
     assert_eq!(ask(&["RESET"]), "+RESET");
     assert_eq!(ask(&["GET", "a"]), "-NOAUTH Authentication required.");
+}
+
+#[test]
+fn who_has_not_said_who_it_is_may_say_little() {
+    let world = World::new(1);
+    let session = || {
+        world.session_with(SessionOptions {
+            authentication: Some(Arc::new(Users)),
+            unknown_bytes_max: 100,
+            ..SessionOptions::default()
+        })
+    };
+    let long = "x".repeat(200);
+    let refused = "-ERR Protocol error: unauthenticated command of more than 100 bytes";
+    let inline = format!("ECHO {long}");
+    for sent in [
+        encode(&["ECHO", &long]),
+        // Not all of it is there.
+        encode(&["ECHO", &long])[..20].to_vec(),
+        inline.clone().into_bytes(),
+    ] {
+        let (answer, goes_on) = send(&mut session(), &sent);
+        let expected = match sent.starts_with(b"ECHO") {
+            true => "-ERR Protocol error: too big inline request",
+            false => refused,
+        };
+        assert_eq!(answers(&answer), [expected]);
+        assert_eq!(goes_on, Continue::Close);
+    }
+    // The answers to what came before stand before it.
+    let both = [encode(&["PING"]), encode(&["ECHO", &long])].concat();
+    let said = answers(&send(&mut session(), &both).0);
+    assert_eq!(said, ["-NOAUTH Authentication required.", refused]);
+    // What comes with a password, behind it, is of somebody who is known.
+    for hello in [
+        &["AUTH", "open"][..],
+        &["HELLO", "2", "AUTH", "default", "open"],
+    ] {
+        let sent = [encode(hello), encode(&["SET", "a", &long])].concat();
+        let said = answers(&send(&mut session(), &sent).0);
+        assert_eq!(said[1..], ["+OK"]);
+    }
+    // And of somebody who is not, behind a wrong one.
+    let sent = [encode(&["AUTH", "shut"]), encode(&["SET", "a", &long])].concat();
+    let said = answers(&send(&mut session(), &sent).0);
+    assert_eq!(said[1..], [refused]);
 }
 
 #[test]
@@ -178,4 +282,38 @@ fn large_values_that_are_deleted_go_a_part_at_a_time() {
     while world.keyspace.sweep(common::START, 300).expect("swept") == 300 {}
     assert_eq!(rows(), 1);
     assert_eq!(ask(&words("SMEMBERS s")), "[\"new\"]");
+}
+
+#[test]
+fn what_the_sweep_meets_goes_whoever_left_it_there() {
+    let world = World::new(1);
+    let mut session = world.session();
+    let mut ask = |words: &[&str]| answers(&send(&mut session, &encode(words)).0).remove(0);
+    let at = |millis: i64| Value::Timestamp((common::START + millis) * 1000);
+    // Of keys that are gone, and of one that has another time: more than a sweep takes, before the one that is due.
+    let tables = world.keyspace.tables();
+    let left = |tx: &mut Transaction<'_>| -> Result<(), Error> {
+        let mut rows = tx.rows("kv_expiry")?;
+        for (time, key) in [(1, "gone"), (2, "never"), (3, "later"), (4, "at all")] {
+            rows.insert(&[("expires", at(time)), ("key", key.as_bytes().into())])?;
+        }
+        Ok(())
+    };
+    tables.run(left).expect("left");
+    let due = (common::START + 10).to_string();
+    let later = (common::START + 20).to_string();
+    assert_eq!(ask(&["SET", "due", "1", "PXAT", &due]), "+OK");
+    assert_eq!(ask(&["SET", "later", "1", "PXAT", &later]), "+OK");
+    let sweep = |millis| {
+        let swept = world.keyspace.sweep(common::START + millis, 2);
+        swept.expect("swept")
+    };
+    assert_eq!((sweep(10), sweep(10), sweep(10), sweep(10)), (2, 2, 1, 0));
+    // The key whose time has not come has its row still.
+    assert_eq!(
+        (ask(&["EXISTS", "later"]), ask(&["DBSIZE"])),
+        (":1".into(), ":1".into())
+    );
+    assert_eq!((sweep(20), sweep(20)), (1, 0));
+    assert_eq!(ask(&["DBSIZE"]), ":0");
 }

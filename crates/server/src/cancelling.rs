@@ -1,7 +1,8 @@
 //! Cancelling the statements of another connection: who knows a session's number and secret may.
 //!
-//! Statements that change something are short and run one at a time; what can take long are answers, and they look
-//! between portions of rows whether they are still wanted.
+//! Statements that change something are short and run one at a time; what can take long are answers, and those of
+//! statements that only read look between portions of rows whether they are still wanted. Rows of a change, such as those
+//! of `RETURNING`, do not: it is durable before they are told, and an error would say that it is not.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

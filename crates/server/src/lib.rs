@@ -44,6 +44,7 @@ mod error;
 mod http;
 pub mod metrics;
 mod options;
+mod passwords;
 pub mod postgres;
 mod redis;
 pub mod scram;

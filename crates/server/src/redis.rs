@@ -1,21 +1,24 @@
 //! Redis' clients: a socket and a session of [`sardonyx_resp`], which knows the protocol and the commands.
 //!
-//! Where users are configured a client says `AUTH user password`, and may do what the user may with keys. Keys whose time has come are deleted now and then ([`sweep`]), besides by whoever meets them.
+//! Where users are configured a client says `AUTH user password`, and may do what the user may with keys; who does not
+//! say it in [`Limits::greeting`](crate::Limits::greeting) is sent away. Keys whose time
+//! has come are deleted now and then ([`sweep`]), besides by whoever meets them.
 
 use crate::connection::{Connection, Received};
 use crate::metrics::Protocol;
-use crate::options::{Right, User};
+use crate::options::Right;
+use crate::passwords::Passwords;
 use crate::server::Shared;
 use bytes::BytesMut;
 use sardonyx_resp::{
-    Authenticate, Clock, Continue, Keyspace, Permission, Session, SessionOptions, SystemClock,
+    Authenticate, Authenticated, Clock, Continue, Keyspace, Permission, Session, SessionOptions,
+    SystemClock,
 };
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{timeout, timeout_at};
 
 /// The user that a client means who gives a password alone.
 const DEFAULT_USER: &str = "default";
@@ -23,35 +26,33 @@ const DEFAULT_USER: &str = "default";
 const SLOW_USER: &str = "(redis)";
 /// Between two looks for keys whose time has come.
 const SWEEP_PAUSE: Duration = Duration::from_millis(100);
-/// The most keys that one look deletes: others wait for so many.
-const SWEEP_KEYS_MAX: usize = 200;
+/// The most rows that one transaction of a look deletes: others wait for so many.
+const SWEEP_ROWS_MAX: usize = 200;
 
 /// The users of a configuration, as sessions ask for them.
-struct Users(BTreeMap<String, User>);
+struct Users(Arc<Passwords>);
 
 impl Authenticate for Users {
-    fn authenticate(&self, user: &[u8], password: &[u8]) -> Option<Permission> {
-        let user = match user {
-            [] => DEFAULT_USER,
-            name => std::str::from_utf8(name).ok()?,
-        };
-        let password = std::str::from_utf8(password).ok()?;
-        let user = self.0.get(user)?;
-        if !user.verifier.matches(password) {
-            return None;
-        }
-        match user.keys {
-            Right::None => None,
-            Right::Read => Some(Permission::Read),
-            Right::Write | Right::Own => Some(Permission::Write),
-        }
+    fn authenticate<'a>(&'a self, user: &'a [u8], password: &'a [u8]) -> Authenticated<'a> {
+        Box::pin(async move {
+            let user = match user {
+                [] => DEFAULT_USER,
+                name => std::str::from_utf8(name).ok()?,
+            };
+            let password = std::str::from_utf8(password).ok()?;
+            match self.0.user(user, password).await?.keys {
+                Right::None => None,
+                Right::Read => Some(Permission::Read),
+                Right::Write | Right::Own => Some(Permission::Write),
+            }
+        })
     }
 }
 
-/// What sessions are given.
-pub fn session_options(users: &BTreeMap<String, User>) -> SessionOptions {
-    let authentication = (!users.is_empty()).then(|| {
-        let users: Arc<dyn Authenticate> = Arc::new(Users(users.clone()));
+/// What sessions are given: without users, everybody may do everything.
+pub fn session_options(passwords: &Arc<Passwords>) -> SessionOptions {
+    let authentication = passwords.has_users().then(|| {
+        let users: Arc<dyn Authenticate> = Arc::new(Users(passwords.clone()));
         users
     });
     SessionOptions {
@@ -71,7 +72,14 @@ pub async fn serve(
 ) -> io::Result<()> {
     let mut session = Session::new(keyspace, shared.redis.clone());
     let mut output = BytesMut::new();
+    // Until when the client is to have said who it is.
+    let mut until = None;
     loop {
+        let limit = shared.options.limits.greeting;
+        until = match session.is_known() {
+            true => None,
+            false => Some(until.unwrap_or_else(|| tokio::time::Instant::now() + limit)),
+        };
         let flight = match session.take(&mut connection.input) {
             Ok(flight) => flight,
             Err(error) => {
@@ -100,7 +108,19 @@ pub async fn serve(
                 Continue::Close => return Ok(()),
             }
         }
-        match connection.receive().await? {
+        let received = match until {
+            Some(until) => match timeout_at(until, connection.receive()).await {
+                Ok(received) => received?,
+                // As of PostgreSQL's clients: without a word.
+                Err(_) => return Ok(()),
+            },
+            None => connection.receive().await?,
+        };
+        // Nor by going on to say what is wrong.
+        if until.is_some_and(|until| until <= tokio::time::Instant::now()) {
+            return Ok(());
+        }
+        match received {
             Received::Bytes => {}
             Received::Closed => return Ok(()),
             Received::Stop => {
@@ -114,12 +134,60 @@ pub async fn serve(
 /// Deletes keys whose time has come, a few at a time, until the server is to stop.
 pub async fn sweep(keyspace: Arc<Keyspace>, mut stop: watch::Receiver<bool>) {
     loop {
-        let stopped = timeout(SWEEP_PAUSE, stop.wait_for(|stop| *stop)).await;
-        if stopped.is_ok() {
+        let stopped = timeout(SWEEP_PAUSE, stop.wait_for(|stop| *stop))
+            .await
+            .is_ok();
+        if stopped {
             return;
         }
-        if let Err(error) = keyspace.sweep(SystemClock.now(), SWEEP_KEYS_MAX) {
+        if let Err(error) = sweep_due(&keyspace, &stop, SystemClock.now()).await {
             tracing::warn!(%error, "keys whose time has come were not deleted");
         }
+    }
+}
+
+/// Deletes all that is due at a time, with room for others between two transactions.
+async fn sweep_due(
+    keyspace: &Keyspace,
+    stop: &watch::Receiver<bool>,
+    now: i64,
+) -> Result<(), sardonyx::Error> {
+    while keyspace.sweep(now, SWEEP_ROWS_MAX)? == SWEEP_ROWS_MAX && !*stop.borrow() {
+        tokio::task::yield_now().await;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sardonyx::Tables;
+
+    #[test]
+    fn all_that_is_due_is_deleted_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let tables = Arc::new(Tables::open(directory.path().join("x.sdx")).unwrap());
+        let keyspace = Keyspace::open(tables).unwrap();
+        let mut session = Session::new(keyspace.clone(), SessionOptions::default());
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.build().unwrap();
+        let mut ask = |sent: &str| {
+            let (mut input, mut output) = (BytesMut::from(sent), BytesMut::new());
+            while !input.is_empty() {
+                let flight = session.take(&mut input).unwrap();
+                runtime.block_on(session.run(flight, &mut output));
+            }
+            String::from_utf8(output.to_vec()).unwrap()
+        };
+        let due = SystemClock.now() + 3_600_000;
+        for key in 0..3 * SWEEP_ROWS_MAX + 1 {
+            assert_eq!(ask(&format!("SET k{key} x PXAT {due}\r\n")), "+OK\r\n");
+        }
+        ask(&format!("SET later x PXAT {}\r\n", due + 1));
+        let (stopping, stop) = watch::channel(false);
+        let swept = sweep_due(&keyspace, &stop, due);
+        runtime.block_on(swept).unwrap();
+        assert_eq!(ask("DBSIZE\r\n"), ":1\r\n");
+        drop(stopping);
     }
 }

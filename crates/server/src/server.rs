@@ -15,6 +15,7 @@ use crate::http::connection::{Http, Place};
 use crate::http::observer::Observer;
 use crate::metrics::{Metrics, Protocol};
 use crate::options::{Endpoint, Options, Right};
+use crate::passwords::Passwords;
 use crate::scram::random;
 use crate::stream::Stream;
 use crate::{postgres, redis, tls};
@@ -63,6 +64,7 @@ pub struct Shared {
     pub redis: SessionOptions,
     /// Of names that are no user's.
     pub secret: [u8; 32],
+    passwords: Arc<Passwords>,
     places: Arc<Semaphore>,
     stop: watch::Receiver<bool>,
 }
@@ -101,7 +103,7 @@ impl Shared {
     fn http(&self) -> Arc<Http> {
         let (tables, metrics) = (self.database.tables().clone(), self.metrics.clone());
         let observer = Observer::new(tables, metrics, self.stop.clone());
-        let gate = Gate::new(self.options.users.clone(), self.secret);
+        let gate = Gate::new(self.passwords.clone());
         Arc::new(Http::new(observer, gate, self.options.limits))
     }
 }
@@ -133,13 +135,16 @@ impl Server {
             .thread_name("sardonyx-server")
             .build()
             .map_err(ServerError::Threads)?;
+        let secret = random().map_err(|_| ServerError::Random)?;
+        let passwords = Arc::new(Passwords::new(options.users.clone(), secret));
         let shared = Arc::new(Shared {
             tls: options.tls.as_ref().map(tls::acceptor).transpose()?,
             places: Arc::new(Semaphore::new(options.limits.connections_max)),
             cancelling: Cancelling::default(),
             metrics: Arc::default(),
-            redis: redis::session_options(&options.users),
-            secret: random().map_err(|_| ServerError::Random)?,
+            redis: redis::session_options(&passwords),
+            secret,
+            passwords,
             stop: stopped,
             database,
             options,

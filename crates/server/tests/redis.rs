@@ -102,6 +102,39 @@ fn a_password_is_asked_for_and_rights_hold() {
 }
 
 #[test]
+fn who_does_not_say_who_it_is_is_sent_away() {
+    let mut options = redis_alone();
+    options.limits.greeting = std::time::Duration::from_secs(2);
+    let user = User {
+        verifier: Verifier::of_password("ada").unwrap(),
+        tables: Right::Own,
+        table: BTreeMap::new(),
+        keys: Right::Write,
+    };
+    options.users.insert("ada".into(), user);
+    let running = Running::start(options);
+    let mut known = Client::of(&running);
+    assert_eq!(known.ask("AUTH ada ada"), "+OK");
+    // One says nothing; the other goes on to say what it may not.
+    let (mut silent, mut busy) = (Client::of(&running), Client::of(&running));
+    let mut said = 0;
+    while let Ok(()) = busy.0.get_mut().write_all(b"GET a\r\n") {
+        let mut line = String::new();
+        if busy.0.read_line(&mut line).unwrap_or(0) == 0 {
+            break;
+        }
+        assert!(line.starts_with("-NOAUTH"), "{line}");
+        said += 1;
+    }
+    assert!(said > 0);
+    assert_eq!(silent.line(), "");
+    // Nobody waits for who is known, until that is forgotten.
+    assert_eq!(known.ask("SET a 1"), "+OK");
+    assert_eq!(known.ask("RESET"), "+RESET");
+    assert_eq!(known.line(), "");
+}
+
+#[test]
 fn errors_and_slow_commands_are_counted_without_what_was_sent() {
     let mut options = redis_alone();
     options.limits.slow_statement = std::time::Duration::ZERO;

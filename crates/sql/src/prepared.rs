@@ -269,6 +269,16 @@ impl Prepared {
         self.class == Class::Empty
     }
 
+    /// Whether nothing comes of it but its answer, as of a query.
+    pub fn only_reads(&self) -> bool {
+        matches!(self.class, Class::Empty | Class::Read)
+    }
+
+    /// Whether it is `BEGIN`, by whichever name.
+    pub fn begins_transaction(&self) -> bool {
+        matches!(self.statement, Some(Statement::StartTransaction { .. }))
+    }
+
     /// Its text, or that of which it is a part.
     pub fn text(&self) -> &str {
         &self.text

@@ -3,6 +3,7 @@
 use super::answer::Answer;
 use super::local::Local;
 use super::remote::Remote;
+use super::text::Statement;
 use std::path::Path;
 
 /// Where statements go.
@@ -56,7 +57,7 @@ impl Connection {
     /// [`StatementError`].
     pub fn run(
         &mut self,
-        statement: &str,
+        statement: &Statement,
         copied: Option<Vec<u8>>,
     ) -> Result<Vec<Answer>, StatementError> {
         match self {

@@ -2,6 +2,7 @@
 
 use super::answer::{Answer, Rows};
 use super::connection::{Connection, StatementError};
+use super::text::Statement;
 
 /// What tables there are, and their indexes.
 const TABLES: &str = "SELECT t.table_name AS \"table\", count(i.indexname) AS indexes \
@@ -13,7 +14,7 @@ const TABLES: &str = "SELECT t.table_name AS \"table\", count(i.indexname) AS in
 /// # Errors
 /// Those of [`Connection::run`].
 pub fn tables(connection: &mut Connection) -> Result<Vec<Answer>, StatementError> {
-    connection.run(TABLES, None)
+    connection.run(&Statement::of(TABLES), None)
 }
 
 /// A table's columns, then its indexes; `None` if there is none of this name.
@@ -31,7 +32,7 @@ pub fn table(
          FROM information_schema.columns WHERE table_schema = 'public' AND table_name = '{name}' \
          ORDER BY ordinal_position"
     );
-    let columns = connection.run(&columns, None)?;
+    let columns = connection.run(&Statement::of(columns), None)?;
     if rows_of(&columns).is_none_or(|rows| rows.rows.is_empty()) {
         return Ok(None);
     }
@@ -40,7 +41,7 @@ pub fn table(
          WHERE schemaname = 'public' AND tablename = '{name}' ORDER BY indexname"
     );
     let mut answers = columns;
-    answers.extend(connection.run(&indexes, None)?);
+    answers.extend(connection.run(&Statement::of(indexes), None)?);
     Ok(Some(answers))
 }
 
@@ -54,7 +55,7 @@ pub fn names(connection: &mut Connection) -> Result<Vec<String>, StatementError>
         let asked = format!(
             "SELECT DISTINCT {column} FROM information_schema.columns WHERE table_schema = 'public'"
         );
-        let answers = connection.run(&asked, None)?;
+        let answers = connection.run(&Statement::of(asked), None)?;
         let rows = rows_of(&answers).map(|rows| rows.rows.iter().flatten());
         names.extend(rows.into_iter().flatten().flatten().cloned());
     }

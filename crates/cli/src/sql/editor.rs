@@ -1,7 +1,6 @@
 //! Lines that a person types, with a history and completion.
 
 use super::connection::Standing;
-use super::text;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -182,13 +181,13 @@ impl Lines {
     ///
     /// # Errors
     /// The terminal is gone.
-    pub fn next(&mut self, standing: Standing, so_far: &str) -> anyhow::Result<Typed> {
+    pub fn next(&mut self, standing: Standing, is_blank: bool) -> anyhow::Result<Typed> {
         let mark = match standing {
             Standing::Idle => "",
             Standing::Open => "*",
             Standing::Failed => "!",
         };
-        let end = if text::is_blank(so_far) { "=>" } else { "->" };
+        let end = if is_blank { "=>" } else { "->" };
         match self.editor.readline(&format!("sardonyx{mark}{end} ")) {
             Ok(line) => Ok(Typed::Line(line)),
             Err(ReadlineError::Interrupted) => Ok(Typed::Forget),

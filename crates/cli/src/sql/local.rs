@@ -3,6 +3,7 @@
 use super::answer::{Answer, Column, ColumnKind, Rows};
 use super::connection::{Standing, StatementError};
 use super::message::{Parts, message};
+use super::text::Statement;
 use sardonyx::Tables;
 use sardonyx_sql::{
     Access, Complete, CopyData, Database, Outcome, Session, SessionOptions, SqlError, SqlType,
@@ -45,11 +46,11 @@ impl Local {
 
     pub fn run(
         &mut self,
-        text: &str,
+        statement: &Statement,
         copied: Option<Vec<u8>>,
     ) -> Result<Vec<Answer>, StatementError> {
-        let refused = |error: SqlError| StatementError::Refused(told(text, &error));
-        let statements = match self.session.prepare(text, &[]) {
+        let refused = |error: SqlError| StatementError::Refused(told(statement, &error));
+        let statements = match self.session.prepare(&statement.text, &[]) {
             Ok(statements) => statements,
             Err(error) => {
                 // As a failed statement fails the transaction.
@@ -142,9 +143,10 @@ fn kind_of(kind: SqlType) -> ColumnKind {
     }
 }
 
-fn told(text: &str, error: &SqlError) -> String {
+fn told(statement: &Statement, error: &SqlError) -> String {
     message(&Parts {
-        text,
+        text: &statement.text,
+        line: statement.line,
         code: error.code,
         message: &error.message,
         detail: error.detail.as_deref(),

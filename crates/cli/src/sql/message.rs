@@ -5,8 +5,9 @@ use std::fmt::Write;
 /// What an error says.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
-    /// The statement.
+    /// The statement, and the number of its first line.
     pub text: &'a str,
+    pub line: usize,
     /// SQLSTATE.
     pub code: &'a str,
     pub message: &'a str,
@@ -20,7 +21,7 @@ pub struct Parts<'a> {
 pub fn message(parts: &Parts<'_>) -> String {
     let mut shown = format!("{}: {}", parts.code, parts.message);
     if let Some((number, line, column)) = parts.position.and_then(|at| line_of(parts.text, at)) {
-        let head = format!("line {number}: ");
+        let head = format!("line {}: ", parts.line + number);
         let blanks = " ".repeat(head.chars().count() + column);
         let _ = write!(shown, "\n{head}{line}\n{blanks}^");
     }
@@ -32,13 +33,13 @@ pub fn message(parts: &Parts<'_>) -> String {
     shown
 }
 
-/// The line with a character, its number from 1, and how many characters of it are before.
+/// The line with a character, its number from 0, and how many characters of it are before.
 fn line_of(text: &str, position: usize) -> Option<(usize, &str, usize)> {
     let mut before = position.checked_sub(1)?;
     for (number, line) in text.split('\n').enumerate() {
         let length = line.chars().count();
         if before <= length {
-            return Some((number + 1, line, before));
+            return Some((number, line, before));
         }
         before -= length + 1;
     }
@@ -53,6 +54,7 @@ mod tests {
     fn the_place_is_pointed_at() {
         let parts = Parts {
             text: "select\n ä, b from t",
+            line: 7,
             code: "42703",
             message: "column \"b\" does not exist",
             detail: None,
@@ -60,7 +62,7 @@ mod tests {
             position: Some(12),
         };
         let expected = "42703: column \"b\" does not exist\n\
-                        line 2:  ä, b from t\n\
+                        line 8:  ä, b from t\n\
                         \x20           ^\n\
                         hint: Look at \\d t.";
         assert_eq!(message(&parts), expected);

@@ -1,7 +1,7 @@
 //! `sql`: a shell for a database's tables, with a server or without.
 //!
 //! - [`connection`]: who runs statements: [`local`], the SQL layer in this process; [`remote`], a server;
-//! - [`text`]: where a statement ends; [`command`]: orders that begin with a backslash; [`describe`]: what `\d` asks;
+//! - [`text`]: where a statement ends; [`tag`]: what it did; [`command`]: orders that begin with a backslash; [`describe`]: what `\d` asks;
 //! - [`show`]: how rows are printed; [`message`]: how errors are; [`editor`]: lines of a terminal.
 
 mod answer;
@@ -13,6 +13,7 @@ mod local;
 mod message;
 mod remote;
 mod show;
+mod tag;
 mod text;
 
 use crate::exit::{Exit, UsageError};
@@ -33,6 +34,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
+use text::{Pending, Statement};
 
 /// Speak SQL to a database, or to a server of it, from a terminal or a script.
 ///
@@ -153,17 +155,17 @@ impl Shell<'_> {
     /// Runs what a person types, until they end it.
     fn converse(&mut self) -> anyhow::Result<()> {
         let mut lines = Lines::new()?;
-        let mut text = String::new();
+        let mut text = Pending::default();
         self.learn(&mut lines);
         loop {
-            match lines.next(self.connection.standing(), &text)? {
+            match lines.next(self.connection.standing(), text.is_blank())? {
                 Typed::End => break,
-                Typed::Forget => text.clear(),
+                Typed::Forget => text = Pending::default(),
                 Typed::Line(line) => {
-                    if text::is_blank(&text)
+                    if text.is_blank()
                         && let Some(command) = command::parse(&line)
                     {
-                        text.clear();
+                        text = Pending::default();
                         lines.remember(&line);
                         let done = command.map_err(|error| UsageError::Arguments(error).into());
                         match done.and_then(|command| self.order(command)) {
@@ -173,17 +175,16 @@ impl Shell<'_> {
                         }
                         continue;
                     }
-                    text.push_str(&line);
-                    text.push('\n');
-                    while let Some(statement) = text::take_statement(&mut text) {
-                        lines.remember(&statement);
+                    text.push(&(line + "\n"));
+                    while let Some(statement) = text.take() {
+                        lines.remember(&statement.text);
                         let ran = self.statement(&statement, &mut std::io::empty());
                         if let Err(error) = ran {
                             self.tell(&error)?;
                         }
                     }
-                    if text::is_blank(&text) {
-                        text.clear();
+                    if text.is_blank() {
+                        text = Pending::default();
                         self.learn(&mut lines);
                     }
                 }
@@ -220,27 +221,29 @@ impl Shell<'_> {
 
     /// Runs statements up to the first that fails. The last one needs no semicolon.
     fn script(&mut self, input: &mut dyn BufRead) -> anyhow::Result<()> {
-        let mut text = String::new();
+        let mut text = Pending::default();
         let mut line = String::new();
         loop {
             line.clear();
             let ended = input.read_line(&mut line)? == 0;
-            if text::is_blank(&text)
+            if text.is_blank()
                 && let Some(command) = command::parse(&line)
             {
+                text.skip_lines(1);
                 let command = command.map_err(UsageError::Arguments)?;
                 if self.order(command)? == Next::End {
                     return Ok(());
                 }
                 continue;
             }
-            text.push_str(&line);
-            while let Some(statement) = text::take_statement(&mut text) {
-                self.statement(&statement, input)?;
+            text.push(&line);
+            while let Some(statement) = text.take() {
+                let copied = self.statement(&statement, input)?;
+                text.skip_lines(copied);
             }
             if ended {
-                if !text::is_blank(&text) {
-                    self.statement(&text, input)?;
+                if let Some(statement) = text.take_rest() {
+                    self.statement(&statement, input)?;
                 }
                 return Ok(());
             }
@@ -273,14 +276,21 @@ impl Shell<'_> {
         Ok(Next::Statement)
     }
 
-    /// Runs a statement; what `COPY … FROM STDIN` reads comes from `input`.
-    fn statement(&mut self, statement: &str, input: &mut dyn BufRead) -> anyhow::Result<()> {
-        if text::is_blank(statement.trim_end().trim_end_matches(';')) {
-            return Ok(());
+    /// Runs a statement; what `COPY … FROM STDIN` reads comes from `input`. Returns how many lines that are.
+    fn statement(
+        &mut self,
+        statement: &Statement,
+        input: &mut dyn BufRead,
+    ) -> anyhow::Result<usize> {
+        if text::is_blank(statement.text.trim_end().trim_end_matches(';')) {
+            return Ok(0);
         }
-        let copied = match text::copies_in(statement) {
-            true => Some(copied_of(input)?),
-            false => None,
+        let (copied, lines) = match text::copies_in(&text::words(&statement.text)) {
+            true => {
+                let (copied, lines) = copied_of(input)?;
+                (Some(copied), lines)
+            }
+            false => (None, 0),
         };
         let began = Instant::now();
         let answers = self.connection.run(statement, copied)?;
@@ -290,7 +300,7 @@ impl Shell<'_> {
             self.output
                 .note(&format!("{:.3} ms", took.as_secs_f64() * 1e3));
         }
-        Ok(())
+        Ok(lines)
     }
 
     fn show(&mut self, answers: &[Answer]) -> anyhow::Result<()> {
@@ -301,16 +311,17 @@ impl Shell<'_> {
     }
 }
 
-/// The lines up to one that is `\.` alone, or to the end.
-fn copied_of(input: &mut dyn BufRead) -> anyhow::Result<Vec<u8>> {
-    let mut copied = Vec::new();
+/// The lines up to one that is `\.` alone, or to the end, and how many were read.
+fn copied_of(input: &mut dyn BufRead) -> anyhow::Result<(Vec<u8>, usize)> {
+    let (mut copied, mut lines) = (Vec::new(), 0);
     loop {
         let start = copied.len();
         let read = input.read_until(b'\n', &mut copied)?;
+        lines += usize::from(read > 0);
         let line = &copied[start..];
         if read == 0 || line == b"\\.\n" || line == b"\\.\r\n" || line == b"\\." {
             copied.truncate(start);
-            return Ok(copied);
+            return Ok((copied, lines));
         }
     }
 }

@@ -3,6 +3,8 @@
 use super::answer::{Answer, Column, ColumnKind, Rows};
 use super::connection::{Standing, StatementError};
 use super::message::{Parts, message};
+use super::tag::{Named, may_give_rows};
+use super::text::{self, Statement};
 use anyhow::{Context, bail};
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt, pin_mut};
@@ -20,6 +22,9 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, SimpleQueryMessage, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+/// How much of what is copied in is sent as one message: a server's have a bound.
+const COPY_BYTES: usize = 1 << 20;
+
 /// The environment's password, as PostgreSQL's own clients have it.
 const PASSWORD: &str = "PGPASSWORD";
 
@@ -30,6 +35,7 @@ pub struct Remote {
     tls: MakeRustlsConnect,
     notices: Receiver<String>,
     standing: Standing,
+    named: Named,
 }
 
 impl fmt::Debug for Remote {
@@ -78,6 +84,7 @@ impl Remote {
             tls,
             notices,
             standing: Standing::Idle,
+            named: Named::default(),
         })
     }
 
@@ -87,12 +94,15 @@ impl Remote {
 
     pub fn run(
         &mut self,
-        text: &str,
+        statement: &Statement,
         copied: Option<Vec<u8>>,
     ) -> Result<Vec<Answer>, StatementError> {
+        let words = text::words(&statement.text);
         let (client, tls) = (&self.client, &self.tls);
+        let failed = self.standing == Standing::Failed;
+        let tag = |rows| self.named.tag(&words, rows, failed);
         let answered = self.runtime.block_on(async {
-            let mut work = std::pin::pin!(answers(client, text, copied));
+            let mut work = std::pin::pin!(answers(client, &statement.text, &words, copied, tag));
             tokio::select! {
                 answers = &mut work => answers,
                 _ = tokio::signal::ctrl_c() => {
@@ -105,15 +115,16 @@ impl Remote {
         let mut answers: Vec<Answer> = self.notices.try_iter().map(Answer::Notice).collect();
         match answered {
             Ok(more) => {
-                self.standing = standing_after(text, self.standing);
+                self.standing = standing_after(&words, self.standing);
+                self.named.note(&words);
                 answers.extend(more);
                 Ok(answers)
             }
             Err(error) => {
                 if self.standing == Standing::Open {
-                    self.standing = Standing::Failed;
+                    self.standing = standing_after_error(&words, &error);
                 }
-                Err(statement_error(text, error))
+                Err(statement_error(statement, error))
             }
         }
     }
@@ -151,16 +162,20 @@ fn tls_of(ca: Option<&Path>) -> anyhow::Result<ClientConfig> {
 async fn answers(
     client: &Client,
     text: &str,
+    words: &[String],
     copied: Option<Vec<u8>>,
+    tag: impl Fn(u64) -> String,
 ) -> Result<Vec<Answer>, tokio_postgres::Error> {
     if let Some(data) = copied {
         let sink = client.copy_in::<_, Bytes>(text).await?;
         pin_mut!(sink);
-        sink.send(Bytes::from(data)).await?;
+        for piece in pieces(data.into()) {
+            sink.send(piece).await?;
+        }
         let rows = sink.finish().await?;
-        return Ok(vec![Answer::Done(format!("COPY {rows}"))]);
+        return Ok(vec![Answer::Done(tag(rows))]);
     }
-    if copies_out(text) {
+    if text::copies_out(words) {
         let stream = client.copy_out(text).await?;
         pin_mut!(stream);
         let mut bytes = Vec::new();
@@ -169,10 +184,11 @@ async fn answers(
         }
         return Ok(vec![Answer::Copied(bytes)]);
     }
-    // Which types the columns have is said only of a statement that is prepared; what cannot be is run without.
-    let kinds = match word_of(text).as_str() {
-        "SELECT" | "WITH" | "VALUES" | "TABLE" => client.prepare(text).await.ok(),
-        _ => None,
+    // Which types the columns have is said only of a statement that is prepared. What is wrong is told once: in a
+    // transaction, a second time would only say that the transaction has failed.
+    let kinds = match may_give_rows(words) {
+        true => Some(client.prepare(text).await?),
+        false => None,
     };
     let kind = |at: usize| {
         let column = kinds.as_ref()?.columns().get(at)?;
@@ -200,7 +216,7 @@ async fn answers(
             }
             SimpleQueryMessage::CommandComplete(count) => answers.push(match rows.take() {
                 Some(rows) => Answer::Rows(rows),
-                None => Answer::Done(done(text, count)),
+                None => Answer::Done(tag(count)),
             }),
             _ => {}
         }
@@ -208,35 +224,33 @@ async fn answers(
     Ok(answers)
 }
 
-/// The first word of a statement, in capitals.
-fn word_of(text: &str) -> String {
-    let text = text.trim_start();
-    let end = text.find(|c: char| !c.is_ascii_alphabetic());
-    text.get(..end.unwrap_or(text.len()))
-        .unwrap_or_default()
-        .to_ascii_uppercase()
+/// Data in pieces that a server takes as messages.
+fn pieces(mut data: Bytes) -> impl Iterator<Item = Bytes> {
+    std::iter::from_fn(move || {
+        let piece = data.split_to(data.len().min(COPY_BYTES));
+        (!piece.is_empty()).then_some(piece)
+    })
 }
 
-fn copies_out(text: &str) -> bool {
-    word_of(text) == "COPY" && text.to_ascii_uppercase().contains("TO STDOUT")
-}
-
-/// The client crate gives of a tag only the number of rows.
-fn done(text: &str, count: u64) -> String {
-    let word = word_of(text);
-    match word.as_str() {
-        "INSERT" | "UPDATE" | "DELETE" | "COPY" | "MERGE" => format!("{word} {count}"),
-        _ => word,
+fn standing_after(words: &[String], before: Standing) -> Standing {
+    match words.first().map_or("", |word| &**word) {
+        "BEGIN" | "START" => Standing::Open,
+        "COMMIT" | "END" | "ABORT" => Standing::Idle,
+        "ROLLBACK" if words.iter().any(|word| word == "TO") => Standing::Open,
+        "ROLLBACK" => Standing::Idle,
+        _ => before,
     }
 }
 
-fn standing_after(text: &str, before: Standing) -> Standing {
-    match word_of(text).as_str() {
-        "BEGIN" | "START" => Standing::Open,
-        "COMMIT" | "END" | "ABORT" => Standing::Idle,
-        "ROLLBACK" if text.to_ascii_uppercase().contains(" TO ") => Standing::Open,
-        "ROLLBACK" => Standing::Idle,
-        _ => before,
+/// Where an error leaves an open transaction: one whose commit is refused is over.
+fn standing_after_error(words: &[String], error: &tokio_postgres::Error) -> Standing {
+    let is_end = matches!(words.first().map_or("", |word| &**word), "COMMIT" | "END");
+    let is_understood = error
+        .code()
+        .is_some_and(|code| !code.code().starts_with("42"));
+    match is_end && is_understood {
+        true => Standing::Idle,
+        false => Standing::Failed,
     }
 }
 
@@ -258,7 +272,7 @@ fn kind_of(kind: &Type) -> ColumnKind {
     }
 }
 
-fn statement_error(text: &str, error: tokio_postgres::Error) -> StatementError {
+fn statement_error(statement: &Statement, error: tokio_postgres::Error) -> StatementError {
     let Some(told) = error.as_db_error() else {
         return StatementError::Gone(error);
     };
@@ -267,11 +281,25 @@ fn statement_error(text: &str, error: tokio_postgres::Error) -> StatementError {
         _ => None,
     };
     StatementError::Refused(message(&Parts {
-        text,
+        text: &statement.text,
+        line: statement.line,
         code: told.code().code(),
         message: told.message(),
         detail: told.detail(),
         hint: told.hint(),
         position,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_copied_goes_in_pieces() {
+        let data = Bytes::from(vec![7; 2 * COPY_BYTES + 3]);
+        let lengths: Vec<usize> = pieces(data).map(|piece| piece.len()).collect();
+        assert_eq!(lengths, [COPY_BYTES, COPY_BYTES, 3]);
+        assert_eq!(pieces(Bytes::new()).count(), 0);
+    }
 }

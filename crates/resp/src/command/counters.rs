@@ -88,7 +88,8 @@ fn decrby(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     )
 }
 
-/// The sum of a float's text and another's: exact where both are decimals of at most 17 digits behind the point.
+/// The sum of a float's text and another's: exact where both are decimals of at most 20 digits before the
+/// point and 17 behind it.
 pub(super) fn float_sum(
     before: Option<&[u8]>,
     amount: &[u8],

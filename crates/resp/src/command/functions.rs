@@ -54,5 +54,6 @@ fn call(data: &mut Data<'_, '_>, line: &Line, only_reading: bool) -> Result<Repl
     }
     let parts: SmallVec<[&[u8]; 8]> = line.parts(3).collect();
     let (keys, arguments) = parts.split_at(keys);
-    (function.body)(data.tx, keys, arguments)
+    // Whatever it says, it may have written before.
+    (function.body)(data.tx, keys, arguments).map_err(Failure::of_function)
 }

@@ -2,7 +2,7 @@
 
 use super::counters::float_sum;
 use super::line::Line;
-use super::pairs::{keep_field, random_elements};
+use super::pairs::random_elements;
 use super::words::Words;
 use super::{Command, FAST, MORE, ONE_KEY, READ, WRITE, on_data};
 use crate::data::{Data, Entry, Kind, Pair, check_key};
@@ -314,12 +314,11 @@ fn hrandfield(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let Some(hash) = hash else {
         return Ok(Reply::Array(Vec::new()));
     };
-    let chosen = random_elements(data, &hash, count, keep_field)?;
-    let pairs = chosen
+    if !with_values {
+        return Ok(Reply::bulks(random_elements(data, &hash, count)?));
+    }
+    let pairs = random_elements::<Pair>(data, &hash, count)?
         .into_iter()
         .map(|(field, value)| (Reply::Bulk(field), Reply::Bulk(value)));
-    Ok(match with_values {
-        true => Reply::Pairs(pairs.collect()),
-        false => Reply::Array(pairs.map(|(field, _)| field).collect()),
-    })
+    Ok(Reply::Pairs(pairs.collect()))
 }

@@ -54,6 +54,12 @@ pub enum ProtocolError {
         /// The bound.
         limit: usize,
     },
+    /// The same of a client that has not said who it is.
+    #[error("Protocol error: unauthenticated command of more than {limit} bytes")]
+    Unauthenticated {
+        /// The bound.
+        limit: usize,
+    },
 }
 
 /// A command's parts: its name, and its arguments.
@@ -105,9 +111,21 @@ impl Line {
         (from.min(self.len())..self.len()).map(|number| self.part(number))
     }
 
-    /// Bytes that it keeps in memory.
+    /// Bytes that it has in memory, without those of the buffer that are not its own.
     pub fn bytes(&self) -> usize {
-        self.bytes.len()
+        let places = match self.parts.spilled() {
+            true => self.parts.len() * size_of::<Range<u32>>(),
+            false => 0,
+        };
+        self.bytes.len() + places
+    }
+
+    /// The same in memory of its own, which is what [`Line::bytes`] says: nothing is kept of the buffer it was received
+    /// into.
+    pub(crate) fn by_itself(mut self) -> Line {
+        self.parts.shrink_to_fit();
+        self.bytes = Bytes::copy_from_slice(&self.bytes);
+        self
     }
 }
 
@@ -147,6 +165,16 @@ impl Decoder {
         }
     }
 
+    /// Has commands from here on be of at most so many bytes.
+    pub fn set_command_bytes_max(&mut self, bytes: usize) {
+        self.command_bytes_max = bytes.min(u32::MAX as usize / 2);
+    }
+
+    /// Begins with another command.
+    fn begin(&mut self) {
+        *self = Decoder::new(self.command_bytes_max);
+    }
+
     /// The next command, if it is whole. Empty ones are skipped.
     pub fn next(&mut self, input: &mut BytesMut) -> Result<Option<Line>, ProtocolError> {
         loop {
@@ -184,7 +212,7 @@ impl Decoder {
             }
             let bytes = input.split_to(self.at).freeze();
             let parts = std::mem::take(&mut self.parts);
-            *self = Decoder::new(self.command_bytes_max);
+            self.begin();
             if !parts.is_empty() {
                 return Ok(Some(Line { bytes, parts }));
             }
@@ -263,7 +291,7 @@ impl Decoder {
         let found = input[from..].iter().position(|byte| *byte == b'\n');
         let end = found.map(|found| from + found);
         self.searched = end.unwrap_or(input.len());
-        match self.searched - self.at > LINE_BYTES_MAX {
+        match self.searched - self.at > LINE_BYTES_MAX.min(self.command_bytes_max) {
             true => Err(ProtocolError::Line),
             false => Ok(end),
         }
@@ -275,7 +303,7 @@ impl Decoder {
             return Ok(None);
         };
         let line = input.split_to(end + 1).freeze();
-        *self = Decoder::new(self.command_bytes_max);
+        self.begin();
         let parts = split_inline(&line).ok_or(ProtocolError::Quotes)?;
         let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
         Ok(Some(Line::of(&parts)))

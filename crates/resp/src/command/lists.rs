@@ -198,11 +198,12 @@ fn take(
     if front {
         list.first = to;
     }
-    let mut taken = Vec::with_capacity(count as usize);
+    let (mut taken, room) = (Vec::with_capacity(count as usize), data.room);
     data.walk_list(before.id, from, to, !front, |_, value| {
         taken.push(value.to_vec());
-        true
+        room.take(value.len())
     })?;
+    room.check()?;
     for position in from..to {
         data.delete_at(before.id, position)?;
     }
@@ -245,7 +246,7 @@ fn llen(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 
 fn lrange(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let (start, end) = (integer(line.part(2))?, integer(line.part(3))?);
-    let mut values = Vec::new();
+    let (mut values, room) = (Vec::new(), data.room);
     if let Some(list) = data.entry_of(line.part(1), Kind::List)? {
         let range = places(start, end, list.length);
         let position = |place: u64| list.first + place as i64;
@@ -256,7 +257,7 @@ fn lrange(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
             false,
             |_, value| {
                 values.push(value.to_vec());
-                true
+                room.take(value.len())
             },
         )?;
     }

@@ -1,5 +1,6 @@
 //! Elements chosen at random: `HRANDFIELD`, `SRANDMEMBER`, `SPOP`, `ZRANDMEMBER`.
 
+use super::range::Scored;
 use crate::data::{Data, Elements, Entry, Pair};
 use crate::failure::Failure;
 use sardonyx::RowRef;
@@ -8,31 +9,54 @@ use sardonyx::RowRef;
 const REPEATED_MAX: u64 = 1 << 20;
 
 /// What is kept of an element.
-pub(super) type Keep<T> = fn(&RowRef<'_>) -> Result<T, Failure>;
+pub(super) trait Kept: Clone + Default {
+    /// Reads it from the element's row.
+    fn read(row: &RowRef<'_>) -> Result<Self, Failure>;
 
-/// A field and its value.
-pub(super) fn keep_field(row: &RowRef<'_>) -> Result<Pair, Failure> {
-    let (field, value) = Elements::field(row)?;
-    Ok((field.to_vec(), value.to_vec()))
+    /// Its bytes.
+    fn bytes(&self) -> usize;
 }
 
-/// A member.
-pub(super) fn keep_name(row: &RowRef<'_>) -> Result<Vec<u8>, Failure> {
-    Ok(Elements::name(row)?.to_vec())
+/// A field and its value.
+impl Kept for Pair {
+    fn read(row: &RowRef<'_>) -> Result<Self, Failure> {
+        let (field, value) = Elements::field(row)?;
+        Ok((field.to_vec(), value.to_vec()))
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.len() + self.1.len()
+    }
+}
+
+/// A member, or a field.
+impl Kept for Vec<u8> {
+    fn read(row: &RowRef<'_>) -> Result<Self, Failure> {
+        Ok(Elements::name(row)?.to_vec())
+    }
+
+    fn bytes(&self) -> usize {
+        self.len()
+    }
 }
 
 /// A member and its score.
-pub(super) fn keep_scored(row: &RowRef<'_>) -> Result<(Vec<u8>, f64), Failure> {
-    let (member, score) = Elements::scored(row)?;
-    Ok((member.to_vec(), score))
+impl Kept for Scored {
+    fn read(row: &RowRef<'_>) -> Result<Self, Failure> {
+        let (member, score) = Elements::scored(row)?;
+        Ok((member.to_vec(), score))
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.len()
+    }
 }
 
 /// So many different elements, or all if there are fewer; if the count is negative, as many, some perhaps more than once.
-pub(super) fn random_elements<T: Clone>(
+pub(super) fn random_elements<T: Kept>(
     data: &mut Data<'_, '_>,
     entry: &Entry,
     count: i64,
-    keep: Keep<T>,
 ) -> Result<Vec<T>, Failure> {
     let repeats = count < 0;
     let wanted = count.unsigned_abs();
@@ -47,20 +71,42 @@ pub(super) fn random_elements<T: Clone>(
     places.sort_unstable();
     places.dedup();
     let mut kept = Vec::with_capacity(places.len());
-    let (mut at, mut next) = (0, 0);
+    let (mut at, mut next, room) = (0, 0, data.room);
     data.walk(entry, None, |row| {
+        let mut has_room = true;
         if places.get(next) == Some(&at) {
-            kept.push(keep(row)?);
+            let element = T::read(row)?;
+            has_room = room.take(element.bytes());
+            kept.push(element);
             next += 1;
         }
         at += 1;
-        Ok(next < places.len())
+        Ok(has_room && next < places.len())
     })?;
-    let chosen = order.iter().filter_map(|place| {
-        let found = places.binary_search(place).ok()?;
-        kept.get(found).cloned()
-    });
-    Ok(chosen.collect())
+    room.check()?;
+    let mut chosen: Vec<T> = Vec::with_capacity(order.len());
+    // Where each of them was chosen first.
+    let mut first: Vec<Option<usize>> = vec![None; kept.len()];
+    for place in &order {
+        let Ok(found) = places.binary_search(place) else {
+            continue;
+        };
+        let Some(element) = kept.get_mut(found) else {
+            continue;
+        };
+        let element = match first[found].and_then(|first| chosen.get(first)) {
+            // One that is there again takes room again.
+            Some(before) if !room.take(before.bytes()) => break,
+            Some(before) => before.clone(),
+            None => {
+                first[found] = Some(chosen.len());
+                std::mem::take(element)
+            }
+        };
+        chosen.push(element);
+    }
+    room.check()?;
+    Ok(chosen)
 }
 
 /// So many different numbers below a bound, by Floyd's method.

@@ -143,7 +143,7 @@ pub(super) fn select(
     } else {
         limit.count as usize
     };
-    let (mut skipped, mut found) = (0, Vec::new());
+    let (mut skipped, mut found, room) = (0, Vec::new(), data.room);
     if most == 0 {
         return Ok(found);
     }
@@ -153,7 +153,8 @@ pub(super) fn select(
         } else {
             found.push((member.to_vec(), score));
         }
-        found.len() < most
+        let has_room = found.is_empty() || room.take(member.len());
+        has_room && found.len() < most
     };
     match *range {
         Range::Rank(..) => {}
@@ -183,7 +184,7 @@ fn by_rank(
     let backwards = behind < places.start;
     let skip = places.start.min(behind);
     let count = (places.end - places.start) as usize;
-    let (mut skipped, mut found) = (0, Vec::with_capacity(count));
+    let (mut skipped, mut found, room) = (0, Vec::with_capacity(count), data.room);
     let all = (Bound::Unbounded, Bound::Unbounded);
     data.walk_scores(entry.id, all, backwards, &mut |member, score| {
         if skipped < skip {
@@ -191,7 +192,8 @@ fn by_rank(
         } else {
             found.push((member.to_vec(), score));
         }
-        found.len() < count
+        let has_room = found.is_empty() || room.take(member.len());
+        has_room && found.len() < count
     })?;
     if backwards != reverse {
         found.reverse();

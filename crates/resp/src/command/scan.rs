@@ -124,11 +124,12 @@ fn found(cursor: u64, items: Vec<Reply>) -> Reply {
 fn scan(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let after = cursor(line.part(1))?;
     let wanted = Wanted::of(line, 2)?;
-    let mut keys = Vec::new();
+    let (mut keys, room) = (Vec::new(), data.room);
     let next = data.walk_ids(after, wanted.count, |key, entry| {
         let is_kind = wanted.kind.is_none_or(|kind| is(kind, entry.kind.name()));
         if is_kind && wanted.has(key) {
             keys.push(Reply::Bulk(key.to_vec()));
+            return room.take(key.len());
         }
         true
     })?;
@@ -137,9 +138,9 @@ fn scan(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 
 fn keys(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let pattern = line.part(1);
-    let mut keys = Vec::new();
+    let (mut keys, room) = (Vec::new(), data.room);
     data.keys_from(beginning(pattern), |key| {
-        if matches(pattern, key) {
+        if matches(pattern, key) && room.take(key.len()) {
             keys.push(Reply::Bulk(key.to_vec()));
         }
     })?;
@@ -164,6 +165,7 @@ fn scan_value(
         false => wanted.count,
     };
     let (mut items, mut seen, mut last) = (Vec::new(), 0, None);
+    let room = data.room;
     data.walk(&entry, after.as_deref(), |row| {
         let name = Elements::name(row)?;
         if seen == most {
@@ -172,6 +174,11 @@ fn scan_value(
         seen += 1;
         if wanted.has(name) {
             push(&mut items, row, wanted.only_names)?;
+            room.take(name.len());
+            if let Some(Reply::Bulk(last)) = items.last() {
+                room.take(last.len());
+            }
+            room.check()?;
         }
         if seen == most {
             last = Some(name.to_vec());

@@ -110,14 +110,15 @@ fn intersection(
 }
 
 fn union(data: &mut Data<'_, '_>, sets: &[Option<Entry>]) -> Result<Vec<Vec<u8>>, Failure> {
-    let mut all = BTreeSet::new();
+    let (mut all, room) = (BTreeSet::new(), data.room);
     for set in sets.iter().flatten() {
         data.walk(set, None, |row| {
             let member = Elements::name(row)?;
-            if !all.contains(member) {
+            let is_new = !all.contains(member);
+            if is_new {
                 all.insert(member.to_vec());
             }
-            Ok(true)
+            Ok(!is_new || room.take(member.len()))
         })?;
     }
     Ok(all.into_iter().collect())

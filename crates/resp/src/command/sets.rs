@@ -1,7 +1,7 @@
 //! Sets: members without an order.
 
 use super::line::Line;
-use super::pairs::{keep_name, random_elements};
+use super::pairs::random_elements;
 use super::words::count as count_of;
 use super::{Command, FAST, MORE, ONE_KEY, READ, TWO_KEYS, WRITE, on_data};
 use crate::data::{Data, Kind, check_key};
@@ -178,7 +178,7 @@ fn spop(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         });
     };
     let mut chosen = match count {
-        Some(count) => random_elements(data, &set, count, keep_name)?,
+        Some(count) => random_elements(data, &set, count)?,
         None => {
             let number = data.below(set.length);
             data.nth(&set, number)?.into_iter().collect()
@@ -210,9 +210,7 @@ fn srandmember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
             let number = data.below(set.length);
             Ok(Reply::optional(data.nth(&set, number)?))
         }
-        (Some(set), Some(count)) => {
-            Ok(Reply::bulks(random_elements(data, &set, count, keep_name)?))
-        }
+        (Some(set), Some(count)) => Ok(Reply::bulks(random_elements(data, &set, count)?)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sorted sets: members with scores, changed.
 
 use super::line::Line;
-use super::pairs::{keep_scored, random_elements};
+use super::pairs::random_elements;
 use super::range::{By, Limit, Range, Scored, select};
 use super::sets::delete;
 use super::words::{Words, count as count_of};
@@ -315,6 +315,6 @@ fn zrandmember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         }
         (Some(entry), Some(count)) => (entry, count),
     };
-    let chosen = random_elements(data, &entry, count, keep_scored)?;
+    let chosen = random_elements(data, &entry, count)?;
     Ok(super::sorted_reads::answer(chosen, with_scores))
 }

@@ -194,7 +194,7 @@ fn members(
     source: &Option<Entry>,
     weight: f64,
 ) -> Result<Vec<Scored>, Failure> {
-    let mut all = Vec::new();
+    let (mut all, room) = (Vec::new(), data.room);
     if let Some(entry) = source {
         data.walk(entry, None, |row| {
             let (member, score) = match entry.kind {
@@ -203,7 +203,7 @@ fn members(
             };
             let score = score * weight;
             all.push((member.to_vec(), if score.is_nan() { 0.0 } else { score }));
-            Ok(true)
+            Ok(room.take(member.len()))
         })?;
     }
     Ok(all)

@@ -68,7 +68,13 @@ impl Data<'_, '_> {
 
     /// A field's value.
     pub fn field(&mut self, id: u64, field: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
-        let read = |row: &RowRef<'_>| Ok(bytes(engine(row.get_at(VALUE))?).to_vec());
+        let room = self.room;
+        let read = |row: &RowRef<'_>| {
+            let value = bytes(engine(row.get_at(VALUE))?);
+            room.take(value.len());
+            room.check()?;
+            Ok(value.to_vec())
+        };
         self.element(Kind::Hash, id, field, read)
     }
 
@@ -181,21 +187,22 @@ impl Data<'_, '_> {
 
     /// The names of all elements of a key, in their order.
     pub fn names(&mut self, entry: &Entry) -> Result<Vec<Vec<u8>>, Failure> {
-        let mut names = Vec::new();
+        let (mut names, room) = (Vec::new(), self.room);
         self.walk(entry, None, |row| {
-            names.push(Elements::name(row)?.to_vec());
-            Ok(true)
+            let name = Elements::name(row)?;
+            names.push(name.to_vec());
+            Ok(room.take(name.len()))
         })?;
         Ok(names)
     }
 
     /// The fields and values of a hash, in the fields' order.
     pub fn fields(&mut self, entry: &Entry) -> Result<Vec<Pair>, Failure> {
-        let mut fields = Vec::new();
+        let (mut fields, room) = (Vec::new(), self.room);
         self.walk(entry, None, |row| {
             let (field, value) = Elements::field(row)?;
             fields.push((field.to_vec(), value.to_vec()));
-            Ok(true)
+            Ok(room.take(field.len() + value.len()))
         })?;
         Ok(fields)
     }

@@ -133,7 +133,12 @@ impl Data<'_, '_> {
 
     /// A string, if there is one.
     pub fn string(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
-        self.with_string(key, |_, value| value.to_vec())
+        let room = self.room;
+        let value = self.with_string(key, |_, value| {
+            room.take(value.len()).then(|| value.to_vec())
+        })?;
+        room.check()?;
+        Ok(value.flatten())
     }
 
     /// Gives a key a string, whatever it had. `before` is what [`Data::entry_to_change`] said.

@@ -9,11 +9,13 @@ mod elements;
 mod keys;
 mod lists;
 mod removal;
+mod room;
 pub(crate) mod tables;
 mod watching;
 
 pub(crate) use elements::{Elements, Pair};
 pub(crate) use keys::{Entry, Expiry};
+pub(crate) use room::Room;
 pub(crate) use tables::Numbers;
 pub(crate) use watching::Seen;
 
@@ -68,6 +70,8 @@ pub(crate) struct Data<'t, 'a> {
     /// Milliseconds since 1970.
     pub now: i64,
     pub random: Random,
+    /// For what is gathered for the answer.
+    pub room: &'t Room,
 }
 
 impl Data<'_, '_> {

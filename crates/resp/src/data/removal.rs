@@ -60,16 +60,24 @@ impl Data<'_, '_> {
     }
 
     /// Deletes keys whose time has come, and elements of keys that are gone, as many at most. Returns how many.
+    ///
+    /// Each row of `kv_expiry` that is met goes, also one that SQL left there, whose key is gone or has another time: it
+    /// would be met first again, and nothing behind it ever.
     pub fn sweep(&mut self, most: usize) -> Result<usize, Failure> {
         let mut done = 0;
         let mut keys = Vec::new();
         let rows = self.tx.rows_of(self.shared.numbers.expiry)?;
         let now = ValueRef::Timestamp(self.now.saturating_mul(1000));
         for row in rows.index(PRIMARY)?.range(..=now)?.take(most) {
-            keys.push(bytes(super::engine(row?.get_at(1))?).to_vec());
+            let row = row?;
+            let at = super::engine(row.get_at(0))?.to_value();
+            keys.push((at, bytes(super::engine(row.get_at(1))?).to_vec()));
         }
-        for key in &keys {
-            self.entry_to_change(key)?;
+        for (at, key) in keys {
+            self.entry_to_change(&key)?;
+            let mut rows = self.tx.rows_of(self.shared.numbers.expiry)?;
+            // It went with its key, if that had this time.
+            rows.delete(&[at, Value::Bytes(key)])?;
             done += 1;
         }
         while done < most {

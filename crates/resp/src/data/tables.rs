@@ -12,8 +12,8 @@
 //!
 //! A string is one row of `kv`, so that the common commands touch one row of one table. The elements of everything else
 //! are rows of a table of their kind, under the key's `id`: renaming a key moves none of them, and removing a key with
-//! many only notes its id in `kv_removed`, from which they are deleted a bounded number at a time. An id is never used
-//! again. Ids grow with time, which makes them the cursor of `SCAN`.
+//! many only notes its id in `kv_removed`, from which they are deleted a bounded number at a time. An id is not used
+//! again while a row has it: after a restart ids go on behind the greatest that any row has. Ids grow with time, which makes them the cursor of `SCAN`.
 //!
 //! Invariants: a key whose `length` is not 0 has so many elements, and a kind other than string; none is empty; the
 //! elements of a list have consecutive positions from `first` on; `kv_expiry` has a row for each key that expires.

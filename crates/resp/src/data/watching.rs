@@ -11,7 +11,6 @@ use std::hash::{BuildHasher, Hasher};
 /// What was seen of a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Seen {
-    pub key: Vec<u8>,
     /// `None` if it was not there.
     digest: Option<u64>,
 }
@@ -20,13 +19,12 @@ impl Data<'_, '_> {
     /// What a key has, to be compared later.
     pub fn seen(&mut self, key: &[u8]) -> Result<Seen, Failure> {
         let digest = self.digest(key)?;
-        let key = key.to_vec();
-        Ok(Seen { key, digest })
+        Ok(Seen { digest })
     }
 
     /// Whether a key has what was seen.
-    pub fn is_as_seen(&mut self, seen: &Seen) -> Result<bool, Failure> {
-        Ok(self.digest(&seen.key)? == seen.digest)
+    pub fn is_as_seen(&mut self, key: &[u8], seen: &Seen) -> Result<bool, Failure> {
+        Ok(self.digest(key)? == seen.digest)
     }
 
     fn digest(&mut self, key: &[u8]) -> Result<Option<u64>, Failure> {

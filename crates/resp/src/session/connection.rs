@@ -6,7 +6,7 @@ use crate::command::words::{Words, is};
 use crate::command::{ADMIN, ALL_KEYS, ALONE, Command, FAST, NO_KEYS, OPEN};
 use crate::failure::Failure;
 use crate::reply::{Reply, Version};
-use crate::request::{Call, Request, Step, What};
+use crate::request::{Request, Step, What};
 
 const fn of_session(name: &'static str, arity: i32, flags: u8, summary: &'static str) -> Command {
     Command {
@@ -91,7 +91,7 @@ pub(crate) const COMMANDS: &[Command] = &[
 
 impl Session {
     /// Plans a command of the connection.
-    pub(super) fn of_connection(
+    pub(super) async fn of_connection(
         &mut self,
         command: &'static Command,
         line: &Line,
@@ -99,7 +99,7 @@ impl Session {
         requests: &mut Vec<Request>,
     ) -> Planned {
         let answer = match command.name {
-            "exec" => return self.exec(now, requests),
+            "exec" => return self.exec(now, requests).await,
             "watch" if self.queue.is_some() => {
                 Err(Failure::Told("ERR WATCH inside MULTI is not allowed"))
             }
@@ -123,13 +123,13 @@ impl Session {
                 }
                 None => Err(Failure::Told("ERR DISCARD without MULTI")),
             },
-            _ => return Planned::Answered(self.answer(command, line, now)),
+            _ => return Planned::Answered(self.answer(command, line, now).await),
         };
         Planned::Answered(answer.unwrap_or_else(|failure| Reply::Error(failure.to_string())))
     }
 
     /// Answers a command of the connection that may be among others of an `EXEC`, too.
-    fn answer(&mut self, command: &'static Command, line: &Line, now: i64) -> Reply {
+    async fn answer(&mut self, command: &'static Command, line: &Line, now: i64) -> Reply {
         let answer = match command.name {
             "unwatch" => {
                 self.watched = None;
@@ -146,8 +146,8 @@ impl Session {
                 self.reset();
                 Ok(Reply::Simple("RESET"))
             }
-            "hello" => self.hello(line),
-            "auth" => self.auth(line),
+            "hello" => self.hello(line).await,
+            "auth" => self.auth(line).await,
             "select" => match crate::number::integer(line.part(1)) {
                 Ok(0) => Ok(Reply::Ok),
                 Ok(_) => Err(Failure::Told("ERR DB index is out of range")),
@@ -159,7 +159,7 @@ impl Session {
         answer.unwrap_or_else(|failure| Reply::Error(failure.to_string()))
     }
 
-    fn exec(&mut self, now: i64, requests: &mut Vec<Request>) -> Planned {
+    async fn exec(&mut self, now: i64, requests: &mut Vec<Request>) -> Planned {
         let Some(queue) = self.queue.take() else {
             return error("ERR EXEC without MULTI".to_string());
         };
@@ -168,15 +168,13 @@ impl Session {
             let text = "EXECABORT Transaction discarded because of previous errors.";
             return error(text.to_string());
         }
-        let step = |this: &mut Self, call: Call| match call.command.run {
-            Some(_) => Step::Call(call),
-            None => Step::Answered(this.answer(call.command, &call.line, now)),
-        };
-        let steps = queue
-            .calls
-            .into_iter()
-            .map(|call| step(self, call))
-            .collect();
+        let mut steps = Vec::with_capacity(queue.calls.len());
+        for call in queue.calls {
+            steps.push(match call.command.run {
+                Some(_) => Step::Call(call),
+                None => Step::Answered(self.answer(call.command, &call.line, now).await),
+            });
+        }
         let request = self.request(What::All(steps, watched), now);
         requests.push(request);
         Planned::Asked
@@ -190,7 +188,7 @@ impl Session {
         self.permission = self.options.permission_without_password();
     }
 
-    fn hello(&mut self, line: &Line) -> Result<Reply, Failure> {
+    async fn hello(&mut self, line: &Line) -> Result<Reply, Failure> {
         let mut words = Words::from(line, 1);
         let version = match words.next() {
             None => self.version,
@@ -207,7 +205,7 @@ impl Session {
         while let Some(word) = words.next() {
             if is(word, "auth") && words.left() >= 2 {
                 let (user, password) = (words.wanted()?, words.wanted()?);
-                self.authenticate(user, password)?;
+                self.authenticate(user, password).await?;
             } else if is(word, "setname") && words.left() >= 1 {
                 name = Some(check_name(words.wanted()?)?);
             } else {
@@ -246,7 +244,7 @@ impl Session {
         ))
     }
 
-    fn auth(&mut self, line: &Line) -> Result<Reply, Failure> {
+    async fn auth(&mut self, line: &Line) -> Result<Reply, Failure> {
         if self.options.authentication.is_none() {
             return Err(Failure::Told(
                 "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
@@ -254,18 +252,18 @@ impl Session {
             ));
         }
         match line.len() {
-            2 => self.authenticate(b"default", line.part(1))?,
-            3 => self.authenticate(line.part(1), line.part(2))?,
+            2 => self.authenticate(b"default", line.part(1)).await?,
+            3 => self.authenticate(line.part(1), line.part(2)).await?,
             _ => return Err(Failure::Syntax),
         }
         Ok(Reply::Ok)
     }
 
-    fn authenticate(&mut self, user: &[u8], password: &[u8]) -> Result<(), Failure> {
-        let Some(authentication) = &self.options.authentication else {
+    async fn authenticate(&mut self, user: &[u8], password: &[u8]) -> Result<(), Failure> {
+        let Some(authentication) = self.options.authentication.clone() else {
             return Ok(());
         };
-        let permission = authentication.authenticate(user, password);
+        let permission = authentication.authenticate(user, password).await;
         let wrong = Failure::Told("WRONGPASS invalid username-password pair or user is disabled.");
         self.permission = Some(permission.ok_or(wrong)?);
         Ok(())

@@ -42,7 +42,7 @@ impl Session {
             }
             "waitaof" => Ok(Reply::Array(vec![Reply::Int(1), Reply::Int(0)])),
             "function" => match line.part(1) {
-                word if is(word, "list") => Ok(Reply::Array(Vec::new())),
+                word if is(word, "list") => Ok(self.functions()),
                 _ => Err(Failure::Told(
                     "ERR functions are registered by the program that embeds the server",
                 )),
@@ -50,6 +50,28 @@ impl Session {
             "debug" => Err(Failure::Told("ERR DEBUG command not allowed.")),
             _ => Err(command.wrong_arguments()),
         }
+    }
+
+    /// As Redis lists libraries: each function is one by itself.
+    fn functions(&self) -> Reply {
+        let names = self.keyspace.function_names().into_iter();
+        let one = |name: Vec<u8>| {
+            let name = Reply::Bulk(name);
+            let function = vec![
+                (Reply::Text("name"), name.clone()),
+                (Reply::Text("description"), Reply::Null),
+                (Reply::Text("flags"), Reply::Set(Vec::new())),
+            ];
+            Reply::Map(vec![
+                (Reply::Text("library_name"), name),
+                (Reply::Text("engine"), Reply::Text("sardonyx")),
+                (
+                    Reply::Text("functions"),
+                    Reply::Array(vec![Reply::Map(function)]),
+                ),
+            ])
+        };
+        Reply::Array(names.map(one).collect())
     }
 
     fn info(&self) -> String {

@@ -18,10 +18,10 @@ mod options;
 
 pub(crate) use connection::COMMANDS;
 pub(crate) use options::system_time;
-pub use options::{Authenticate, Clock, Permission, SessionOptions, SystemClock};
+pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions, SystemClock};
 
 use crate::command::line::{Decoder, Line, ProtocolError};
-use crate::command::{self, ALONE, Command, OPEN, WRITE};
+use crate::command::{self, ADMIN, ALONE, Command, OPEN, WRITE};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::reply::{Reply, Version};
@@ -100,13 +100,19 @@ struct Queue {
 impl Queue {
     /// Keeps a command. Returns false if that would be more than so many bytes: `EXEC` will be refused.
     fn push(&mut self, call: Call, bytes_max: usize) -> bool {
-        self.bytes += call.line.bytes() + size_of::<Call>();
+        self.bytes = self
+            .bytes
+            .saturating_add(call.line.bytes() + size_of::<Call>());
         if self.bytes > bytes_max {
             self.refused = true;
-            self.calls.clear();
+            self.calls = Vec::new();
             return false;
         }
-        self.calls.push(call);
+        // What it was received into is not kept with it.
+        self.calls.push(Call {
+            line: call.line.by_itself(),
+            ..call
+        });
         true
     }
 }
@@ -116,6 +122,13 @@ enum Planned {
     Answered(Reply),
     /// By the next outcome of the batch.
     Asked,
+}
+
+/// What a command is at first sight.
+enum Plan {
+    Planned(Planned),
+    /// One of the connection, for which somebody may have to be waited.
+    OfConnection(&'static Command, Line),
 }
 
 impl Session {
@@ -144,8 +157,8 @@ impl Session {
     }
 
     /// Takes the whole commands from the front of what was received: as many as are there, up to the bounds of
-    /// [`SessionOptions`]. An empty flight asks for more bytes. If the flight is full there may be more commands; run it
-    /// and take again.
+    /// [`SessionOptions`], and up to the one by which a client says who it is. An empty flight asks for more bytes. If the
+    /// flight is full there may be more commands; run it and take again.
     ///
     /// # Errors
     /// What is no command. Those before it were taken by the call before. Send
@@ -156,23 +169,56 @@ impl Session {
         }
         let mut flight = Flight::default();
         let mut bytes = 0;
+        let command_bytes_max = self.command_bytes_max();
+        self.decoder.set_command_bytes_max(command_bytes_max);
         while flight.lines.len() < self.options.flight_commands_max
             && bytes < self.options.flight_bytes_max
         {
             match self.decoder.next(input) {
                 Ok(Some(line)) => {
                     bytes += line.bytes();
+                    // What follows is of somebody who is known then.
+                    let is_last = !self.is_known() && says_who(&line);
                     flight.lines.push(line);
+                    if is_last {
+                        break;
+                    }
                 }
                 Ok(None) => break,
-                Err(error) if flight.is_empty() => return Err(error),
                 Err(error) => {
+                    let error = self.of_unknown(error);
+                    if flight.is_empty() {
+                        return Err(error);
+                    }
                     self.failed = Some(error);
                     break;
                 }
             }
         }
         Ok(flight)
+    }
+
+    /// Whether the client has said who it is, or need not.
+    pub fn is_known(&self) -> bool {
+        self.permission.is_some()
+    }
+
+    fn command_bytes_max(&self) -> usize {
+        let all = self.options.command_bytes_max;
+        match self.is_known() {
+            true => all,
+            false => all.min(self.options.unknown_bytes_max),
+        }
+    }
+
+    /// Says of a bound that is another one for who is known that it is.
+    fn of_unknown(&self, error: ProtocolError) -> ProtocolError {
+        match error {
+            ProtocolError::Command { limit } if !self.is_known() => {
+                ProtocolError::Unauthenticated { limit }
+            }
+            error => error,
+        }
     }
 
     /// Writes the answer to what was no command.
@@ -193,10 +239,18 @@ impl Session {
         let mut planned = Vec::with_capacity(flight.lines.len());
         let mut end = Continue::More;
         for line in flight.lines {
-            let (plan, close) = self.plan(line, now, &mut requests);
+            let plan = match self.plan(line, now, &mut requests) {
+                Plan::Planned(plan) => plan,
+                Plan::OfConnection(command, line) => {
+                    if command.name == "quit" {
+                        end = Continue::Close;
+                    }
+                    let plan = self.of_connection(command, &line, now, &mut requests);
+                    plan.await
+                }
+            };
             planned.push((plan, self.version));
-            if close {
-                end = Continue::Close;
+            if end == Continue::Close {
                 break;
             }
         }
@@ -227,9 +281,9 @@ impl Session {
         std::mem::take(&mut self.errors)
     }
 
-    /// What becomes of a command, and whether the connection ends with it.
-    fn plan(&mut self, line: Line, now: i64, requests: &mut Vec<Request>) -> (Planned, bool) {
-        let answered = |reply| (Planned::Answered(reply), false);
+    /// What becomes of a command.
+    fn plan(&mut self, line: Line, now: i64, requests: &mut Vec<Request>) -> Plan {
+        let answered = |reply| Plan::Planned(Planned::Answered(reply));
         let command = match self.admit(&line) {
             Ok(command) => command,
             Err(failure) => {
@@ -254,16 +308,20 @@ impl Session {
             return answered(reply);
         }
         if command.run.is_none() {
-            let planned = self.of_connection(command, &line, now, requests);
-            return (planned, command.name == "quit");
+            return Plan::OfConnection(command, line);
         }
         requests.push(self.request(What::One(Call { command, line }), now));
-        (Planned::Asked, false)
+        Plan::Planned(Planned::Asked)
     }
 
     fn request(&mut self, what: What, now: i64) -> Request {
         let seed = self.random.next();
-        Request { what, now, seed }
+        Request {
+            what,
+            now,
+            seed,
+            answer_bytes_max: self.options.answer_bytes_max,
+        }
     }
 
     /// The command of a line, if it may be run.
@@ -277,7 +335,10 @@ impl Session {
         if !command.takes(line.len()) {
             return Err(command.wrong_arguments());
         }
-        if command.is(WRITE) && self.permission == Some(Permission::Read) {
+        // Who may only read begins no checkpoint, either.
+        if (command.is(WRITE) || command.is(ADMIN) && command.name != "config")
+            && self.permission == Some(Permission::Read)
+        {
             let name = command.name;
             return Err(Failure::Said(format!(
                 "NOPERM User has no permissions to run the '{name}' command"
@@ -290,6 +351,12 @@ impl Session {
         }
         Ok(command)
     }
+}
+
+/// Whether a command may say who the client is.
+fn says_who(line: &Line) -> bool {
+    let command = command::find(line.part(0));
+    command.is_some_and(|command| matches!(command.name, "auth" | "hello"))
 }
 
 /// What Redis says of a command that it does not have.

@@ -1,6 +1,7 @@
 //! What a session is given: bounds, the time, who may do what.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,11 +14,15 @@ pub enum Permission {
     Write,
 }
 
+/// What somebody may do, once that is found.
+pub type Authenticated<'a> = Pin<Box<dyn Future<Output = Option<Permission>> + Send + 'a>>;
+
 /// Tells who may do what by name and password.
 pub trait Authenticate: Send + Sync {
     /// What this user may do; `None` if there is no such user, or the password is wrong. A client that gives no name is
-    /// `default`. It is called on the session's task and should not take long.
-    fn authenticate(&self, user: &[u8], password: &[u8]) -> Option<Permission>;
+    /// `default`. It is waited for on the session's task: what takes long is done on a thread of its own, and so that the
+    /// time does not tell which users there are.
+    fn authenticate<'a>(&'a self, user: &'a [u8], password: &'a [u8]) -> Authenticated<'a>;
 }
 
 /// Tells the time.
@@ -47,12 +52,16 @@ pub(crate) fn system_time() -> i64 {
 pub struct SessionOptions {
     /// The most bytes of one command (default 32 MiB).
     pub command_bytes_max: usize,
+    /// The same before the client has said who it is (default 16 KiB), where that is asked.
+    pub unknown_bytes_max: usize,
     /// The most commands of a flight (default 1,024): while they run, other sessions' wait.
     pub flight_commands_max: usize,
     /// After so many bytes of commands (default 16 MiB) a flight is full.
     pub flight_bytes_max: usize,
     /// The most bytes of commands between `MULTI` and `EXEC` (default 64 MiB).
     pub transaction_bytes_max: usize,
+    /// The most bytes of the answer to a command, or to an `EXEC` (default 256 MiB).
+    pub answer_bytes_max: usize,
     /// The time (default: the system's).
     pub clock: Arc<dyn Clock>,
     /// Who may do what. Without one, everybody may do everything.
@@ -65,9 +74,11 @@ impl Default for SessionOptions {
     fn default() -> Self {
         SessionOptions {
             command_bytes_max: 32 << 20,
+            unknown_bytes_max: 16 << 10,
             flight_commands_max: 1024,
             flight_bytes_max: 16 << 20,
             transaction_bytes_max: 64 << 20,
+            answer_bytes_max: 256 << 20,
             clock: Arc::new(SystemClock),
             authentication: None,
             seed: None,
@@ -89,9 +100,11 @@ impl fmt::Debug for SessionOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SessionOptions")
             .field("command_bytes_max", &self.command_bytes_max)
+            .field("unknown_bytes_max", &self.unknown_bytes_max)
             .field("flight_commands_max", &self.flight_commands_max)
             .field("flight_bytes_max", &self.flight_bytes_max)
             .field("transaction_bytes_max", &self.transaction_bytes_max)
+            .field("answer_bytes_max", &self.answer_bytes_max)
             .field("authentication", &self.authentication.is_some())
             .finish_non_exhaustive()
     }

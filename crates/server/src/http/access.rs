@@ -6,16 +6,13 @@
 //! | `/metrics`, `/`, `/api/state` | all | all | users |
 //! | statements in `/api/state` | all | users who may read all tables | users who may read all tables |
 //!
-//! A password is compared as slowly as it must be, so: one at a time for the whole server, not on a thread that serves
-//! others, and once for a connection that says the same again.
+//! A password is compared as slowly as it must be ([`crate::passwords`]), and once for a connection that says the same
+//! again.
 
-use crate::options::User;
-use crate::scram::Verifier;
+use crate::passwords::Passwords;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 
 /// The longest header with a password that is looked at, in bytes.
 const CREDENTIALS_BYTES_MAX: usize = 4096;
@@ -37,30 +34,21 @@ pub struct Wrong;
 
 /// Who may see what.
 #[derive(Debug)]
-pub struct Gate {
-    users: BTreeMap<String, User>,
-    /// Of names that are no user's.
-    secret: [u8; 32],
-    one_at_a_time: Semaphore,
-}
+pub struct Gate(Arc<Passwords>);
 
 /// What a connection has shown before.
 #[derive(Debug, Default)]
 pub struct Shown(Option<(Vec<u8>, Sight)>);
 
 impl Gate {
-    /// For these users; `secret` is known to nobody.
-    pub fn new(users: BTreeMap<String, User>, secret: [u8; 32]) -> Self {
-        Gate {
-            users,
-            secret,
-            one_at_a_time: Semaphore::new(1),
-        }
+    /// For users with these passwords.
+    pub fn new(passwords: Arc<Passwords>) -> Self {
+        Gate(passwords)
     }
 
     /// Whether there are users.
     pub fn has_users(&self) -> bool {
-        !self.users.is_empty()
+        self.0.has_users()
     }
 
     /// What a client may see who shows nothing.
@@ -77,7 +65,7 @@ impl Gate {
     /// # Errors
     /// [`Wrong`].
     pub async fn sight(
-        self: &Arc<Self>,
+        &self,
         is_local: bool,
         header: Option<&[u8]>,
         shown: &mut Shown,
@@ -91,29 +79,15 @@ impl Gate {
         {
             return Ok(*sight);
         }
-        let credentials = credentials(header).ok_or(Wrong)?;
-        // The semaphore is never closed.
-        let turn = self.one_at_a_time.acquire().await.map_err(|_| Wrong)?;
-        let gate = self.clone();
-        let compared = tokio::task::spawn_blocking(move || gate.compare(&credentials));
-        let sight = compared.await.map_err(|_| Wrong)??.max(anybody);
-        drop(turn);
+        let (name, password) = credentials(header).ok_or(Wrong)?;
+        let user = self.0.user(&name, &password).await.ok_or(Wrong)?;
+        let sight = match user.may_read_all() {
+            true => Sight::Statements,
+            false => Sight::Figures,
+        };
+        let sight = sight.max(anybody);
         shown.0 = Some((header.to_vec(), sight));
         Ok(sight)
-    }
-
-    fn compare(&self, (name, password): &(String, String)) -> Result<Sight, Wrong> {
-        let user = self.users.get(name);
-        let is_right = match user {
-            Some(user) => user.verifier.matches(password),
-            // As long as for one that there is.
-            None => Verifier::of_nobody(name, &self.secret).matches(password),
-        };
-        match user.filter(|_| is_right) {
-            Some(user) if user.may_read_all() => Ok(Sight::Statements),
-            Some(_) => Ok(Sight::Figures),
-            None => Err(Wrong),
-        }
     }
 }
 
@@ -135,9 +109,11 @@ fn credentials(header: &[u8]) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Right;
+    use crate::options::{Right, User};
+    use crate::scram::Verifier;
+    use std::collections::BTreeMap;
 
-    fn gate() -> Arc<Gate> {
+    fn gate() -> Gate {
         let user = |password: &str, tables| User {
             verifier: Verifier::of_password(password).unwrap(),
             tables,
@@ -148,7 +124,7 @@ mod tests {
             ("ada".to_string(), user("pen:cil", Right::Read)),
             ("shop".to_string(), user("x", Right::None)),
         ]);
-        Arc::new(Gate::new(users, [7; 32]))
+        Gate::new(Arc::new(Passwords::new(users, [7; 32])))
     }
 
     fn basic(text: &str) -> Vec<u8> {
@@ -185,7 +161,7 @@ mod tests {
                 assert_eq!(sight(is_local, Some(wrong)), Err(Wrong));
             }
         }
-        let nobody = Arc::new(Gate::new(BTreeMap::new(), [7; 32]));
+        let nobody = Gate::new(Arc::new(Passwords::new(BTreeMap::new(), [7; 32])));
         let mut shown = Shown::default();
         let sight = nobody.sight(true, Some(b"Basic x"), &mut shown);
         assert_eq!(runtime.block_on(sight), Ok(Sight::Statements));

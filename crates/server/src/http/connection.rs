@@ -264,6 +264,7 @@ mod tests {
     use super::*;
     use crate::metrics::Metrics;
     use crate::options::{Right, User};
+    use crate::passwords::Passwords;
     use crate::scram::Verifier;
     use base64::Engine;
     use base64::prelude::BASE64_STANDARD;
@@ -299,7 +300,7 @@ mod tests {
             let metrics = Arc::new(Metrics::default());
             metrics.slow("ada", "select '<b>'", Duration::from_secs(1));
             let observer = Observer::new(tables, metrics, stopped);
-            let gate = Gate::new(users, [1; 32]);
+            let gate = Gate::new(Arc::new(Passwords::new(users, [1; 32])));
             let mut builder = tokio::runtime::Builder::new_current_thread();
             World {
                 _directory: directory,

@@ -13,12 +13,17 @@
 //! one creates. Then the flight ends before them ([`Wants::Run`]), and they are read again.
 //!
 //! Invariants: answers stand in the order of the messages; after an error everything up to the next Sync is skipped,
-//! and the transaction is given up, whoever found the error; nothing is answered before it is durable.
+//! and the transaction is given up, whoever found the error; nothing is answered before it is durable; what is durable is
+//! never told to have failed.
 //!
-//! - `statements`: what is prepared, bound and queued; - `answering`: what is run and said.
+//! - `statements`: what is prepared, bound and queued; - `answering`: what is run and said;
+//! - `parts`: which answers may still end in an error.
 
 mod answering;
+mod parts;
 mod statements;
+#[cfg(test)]
+mod tests;
 
 pub use answering::Send;
 
@@ -26,6 +31,7 @@ use super::copying::Copying;
 use super::message::{MESSAGE_BYTES_MAX, Message, MessageError, Target, split};
 use answering::{Execution, Reply};
 use bytes::{Buf, BytesMut};
+use parts::Part;
 use sardonyx_sql::{Prepared, SqlError, Step};
 use statements::{Formats, Portal};
 use std::collections::HashMap;
@@ -59,6 +65,8 @@ pub struct Session {
     /// An error was found: up to the next Sync all is passed over.
     skipping: bool,
     copying: Option<Copying>,
+    /// What has run since the last end of what belongs together.
+    part: Part,
     /// How many ends of what belongs together were received.
     syncs: u64,
     ended: bool,
@@ -91,6 +99,7 @@ impl Session {
             complete_bytes: 0,
             skipping: false,
             copying: None,
+            part: Part::default(),
             syncs: 0,
             ended: false,
         }

@@ -92,6 +92,12 @@ impl Session {
         self.state.transaction.status()
     }
 
+    /// The transaction, if one is open, has failed: its client was told an error of an answer that was read further after
+    /// the statement had run.
+    pub fn fail(&mut self) {
+        self.state.fail();
+    }
+
     /// The database.
     pub fn database(&self) -> &Arc<Database> {
         &self.database

@@ -82,38 +82,52 @@ impl Session {
         let rest = self.replies.split_off(replies);
         let replies = std::mem::replace(&mut self.replies, rest);
         let started = Instant::now();
-        let mut outcomes = self.sql.run(steps).await.into_iter();
+        let outcomes = self.sql.run(steps).await;
+        let mut parts = self.part.may_fail(&replies, &outcomes).into_iter();
+        let mut may_fail = parts.next().unwrap_or(false);
+        let mut outcomes = outcomes.into_iter();
         let statements = replies.iter().filter_map(|reply| match reply {
             Reply::Executed(execution) => Some(execution.statement.text()),
             _ => None,
         });
         to.ran(statements, started.elapsed());
-        // What an outcome's failure lets be said no more, up to the next Sync.
+        // What was told of an error lets nothing be said, up to the next Sync.
         let mut failed = false;
         for reply in replies {
             match reply {
                 Reply::Executed(execution) => match outcomes.next() {
-                    Some(Outcome::Done(complete)) => {
-                        self.executed(execution, complete, output, to).await?;
+                    Some(Outcome::Done(complete)) if !failed => {
+                        let sent = self.executed(execution, complete, may_fail, output, to);
+                        let sent = sent.await?;
+                        failed = self.refused(sent, parts.len() == 0, output, to);
                     }
-                    Some(Outcome::Failed(error)) => {
+                    Some(Outcome::Failed(error)) if !failed => {
                         failed = true;
                         tell(&error, output, to);
                     }
                     _ => failed = true,
                 },
                 Reply::Failed => {
-                    failed = true;
-                    if let Some(Outcome::Failed(error)) = outcomes.next() {
+                    if let Some(Outcome::Failed(error)) = outcomes.next()
+                        && !failed
+                    {
                         tell(&error, output, to);
                     }
+                    failed = true;
                 }
                 Reply::Ready(syncs) => {
+                    let status = match outcomes.next() {
+                        // It may be said of one that failed when its rows were told.
+                        Some(Outcome::Synced(status)) if parts.len() > 0 => status,
+                        Some(Outcome::Failed(error)) if !failed => {
+                            tell(&error, output, to);
+                            self.sql.status()
+                        }
+                        _ => self.sql.status(),
+                    };
                     failed = false;
-                    if let Some(Outcome::Failed(error)) = outcomes.next() {
-                        tell(&error, output, to);
-                    }
-                    self.ready(syncs, output);
+                    may_fail = parts.next().unwrap_or(false);
+                    self.ready(syncs, status, output);
                 }
                 _ if failed => {
                     // The data of a copy that is not wanted is passed over when it comes.
@@ -127,7 +141,12 @@ impl Session {
                     tell(&SqlError::in_failed_transaction(), output, to);
                     self.refuse_copy();
                 }
-                reply => self.say(reply, output, to).await?,
+                Reply::More { portal, rows_max } => {
+                    let sent = self.more(&portal, rows_max, may_fail, output, to);
+                    let sent = sent.await?;
+                    failed = self.refused(sent, parts.len() == 0, output, to);
+                }
+                reply => say(reply, output),
             }
         }
         // What was given up before the client saw an end of it is passed over up to its end.
@@ -144,43 +163,30 @@ impl Session {
         }
     }
 
-    async fn say(
+    /// Whether an answer ended in an error, which then is told, and fails the transaction that is open, if the answer is
+    /// of the last part: others are over.
+    fn refused(
         &mut self,
-        reply: Reply,
+        sent: Sent,
+        is_last: bool,
         output: &mut BytesMut,
         to: &mut impl Send,
-    ) -> std::io::Result<()> {
-        let mut answers = Answers(output);
-        match reply {
-            Reply::Parsed => answers.parsed(),
-            Reply::Bound => answers.bound(),
-            Reply::Closed => answers.closed(),
-            Reply::Empty => answers.empty(),
-            Reply::NoParameters => answers.parameters(&[]),
-            Reply::Parameters(statement) => answers.parameters(statement.parameters()),
-            Reply::Columns(statement, formats) => {
-                match statement.as_ref().and_then(|statement| statement.columns()) {
-                    Some(columns) => answers.columns(columns, formats.codes()),
-                    None => answers.no_data(),
-                }
-            }
-            Reply::CopyIn(statement) => {
-                answers.copy_in(statement.copy_columns(), Format::Text);
-            }
-            Reply::More { portal, rows_max } => {
-                return self.more(&portal, rows_max, output, to).await;
-            }
-            Reply::Executed(_) | Reply::Failed | Reply::Ready(_) => {}
+    ) -> bool {
+        let Sent::Failed(error) = sent else {
+            return false;
+        };
+        tell(&error, output, to);
+        if is_last {
+            self.sql.fail();
         }
-        Ok(())
+        true
     }
 
-    fn ready(&mut self, syncs: u64, output: &mut BytesMut) {
+    fn ready(&mut self, syncs: u64, status: TransactionStatus, output: &mut BytesMut) {
         let mut answers = Answers(output);
         for (name, value) in self.sql.take_changed_parameters() {
             answers.parameter(&name, &value);
         }
-        let status = self.sql.status();
         if status == TransactionStatus::Idle {
             self.portals.retain(|_, portal| portal.syncs > syncs);
         }
@@ -191,9 +197,10 @@ impl Session {
         &mut self,
         execution: Execution,
         complete: Complete,
+        may_fail: bool,
         output: &mut BytesMut,
         to: &mut impl Send,
-    ) -> std::io::Result<()> {
+    ) -> std::io::Result<Sent> {
         let Complete {
             tag,
             rows,
@@ -208,7 +215,7 @@ impl Session {
         }
         let Some(rows) = rows else {
             answers.complete(&tag);
-            return Ok(());
+            return Ok(Sent::All(0));
         };
         let columns = rows.columns.clone();
         if execution.described {
@@ -216,9 +223,9 @@ impl Session {
         }
         let mut rows = Portions::of(rows);
         let codes = execution.formats.codes();
-        let (most, flag) = (execution.rows_max, &self.cancelled);
+        let (most, flag) = (execution.rows_max, may_fail.then_some(&*self.cancelled));
         let sent = send_rows(&columns, codes, &mut rows, most, flag, output, to).await?;
-        let state = match sent {
+        let state = match &sent {
             Sent::All(count) => {
                 let mut answers = Answers(output);
                 match tag.word {
@@ -232,10 +239,7 @@ impl Session {
                 Answers(output).suspended();
                 PortalState::Ran(rows, tag.word.to_string())
             }
-            Sent::Failed(error) => {
-                tell(&error, output, to);
-                PortalState::Done(tag.word.to_string())
-            }
+            Sent::Failed(_) => PortalState::Done(tag.word.to_string()),
         };
         if let Some(portal) = execution
             .portal
@@ -244,37 +248,64 @@ impl Session {
         {
             portal.state = state;
         }
-        Ok(())
+        Ok(sent)
     }
 
     async fn more(
         &mut self,
         name: &str,
         rows_max: usize,
+        may_fail: bool,
         output: &mut BytesMut,
         to: &mut impl Send,
-    ) -> std::io::Result<()> {
+    ) -> std::io::Result<Sent> {
         let Some(portal) = self.portals.get_mut(name) else {
-            tell(&unknown_portal(name), output, to);
-            return Ok(());
+            return Ok(Sent::Failed(unknown_portal(name)));
         };
-        let columns = portal.statement.as_ref().and_then(|one| one.columns());
+        let statement = portal.statement.as_ref();
+        // Rows that are left of a change were told of it with the first of them.
+        let only_reads = statement.is_some_and(|statement| statement.only_reads());
+        let flag = (may_fail && only_reads).then_some(&*self.cancelled);
+        let columns = statement.and_then(|one| one.columns()).unwrap_or_default();
         let codes = portal.formats.codes();
-        let columns = columns.unwrap_or_default();
         let (rows, word) = match &mut portal.state {
             PortalState::Ran(rows, word) => (rows, word),
             PortalState::Done(word) => {
                 Answers(output).complete(&format_args!("{word} 0"));
-                return Ok(());
+                return Ok(Sent::All(0));
             }
-            PortalState::New | PortalState::Queued => return Ok(()),
+            PortalState::New | PortalState::Queued => return Ok(Sent::All(0)),
         };
-        match send_rows(columns, codes, rows, rows_max, &self.cancelled, output, to).await? {
+        let sent = send_rows(columns, codes, rows, rows_max, flag, output, to).await?;
+        match &sent {
             Sent::All(count) => Answers(output).complete(&format_args!("{word} {count}")),
             Sent::Some => Answers(output).suspended(),
-            Sent::Failed(error) => tell(&error, output, to),
+            Sent::Failed(_) => portal.state = PortalState::Done(word.clone()),
         }
-        Ok(())
+        Ok(sent)
+    }
+}
+
+/// Says what needs nothing of the session.
+fn say(reply: Reply, output: &mut BytesMut) {
+    let mut answers = Answers(output);
+    match reply {
+        Reply::Parsed => answers.parsed(),
+        Reply::Bound => answers.bound(),
+        Reply::Closed => answers.closed(),
+        Reply::Empty => answers.empty(),
+        Reply::NoParameters => answers.parameters(&[]),
+        Reply::Parameters(statement) => answers.parameters(statement.parameters()),
+        Reply::Columns(statement, formats) => {
+            match statement.as_ref().and_then(|statement| statement.columns()) {
+                Some(columns) => answers.columns(columns, formats.codes()),
+                None => answers.no_data(),
+            }
+        }
+        Reply::CopyIn(statement) => {
+            answers.copy_in(statement.copy_columns(), Format::Text);
+        }
+        Reply::Executed(_) | Reply::More { .. } | Reply::Failed | Reply::Ready(_) => {}
     }
 }
 
@@ -292,18 +323,19 @@ enum Sent {
     Failed(SqlError),
 }
 
+/// Sends rows, until somebody says that they are not wanted any more, where that is asked.
 async fn send_rows(
     columns: &[ResultColumn],
     formats: Codes<'_, 2>,
     rows: &mut Portions,
     most: usize,
-    cancelled: &AtomicBool,
+    cancelled: Option<&AtomicBool>,
     output: &mut BytesMut,
     to: &mut impl Send,
 ) -> std::io::Result<Sent> {
     let (mut left, mut scratch) = (most, Scratch::default());
     loop {
-        if cancelled.swap(false, Ordering::Relaxed) {
+        if cancelled.is_some_and(|flag| flag.swap(false, Ordering::Relaxed)) {
             let text = "canceling statement due to user request";
             return Ok(Sent::Failed(SqlError::new("57014", text)));
         }
@@ -339,7 +371,7 @@ async fn send_copy(
     tag: &impl std::fmt::Display,
     output: &mut BytesMut,
     to: &mut impl Send,
-) -> std::io::Result<()> {
+) -> std::io::Result<Sent> {
     Answers(output).copy_out(columns, Format::Text);
     for line in data.0.split_inclusive(|&byte| byte == b'\n') {
         Answers(output).copy_data(line);
@@ -350,5 +382,5 @@ async fn send_copy(
     let mut answers = Answers(output);
     answers.copy_done();
     answers.complete(tag);
-    Ok(())
+    Ok(Sent::All(0))
 }

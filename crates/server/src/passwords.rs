@@ -1,0 +1,116 @@
+//! Passwords that clients send as they are, over Redis' protocol and HTTP, compared with what is known of them.
+//!
+//! A password is compared as slowly as it must be, and by whoever is not known yet, so: one at a time for the whole
+//! server, and not on a thread that serves others. A name that is no user's takes as long as one that is, so that the
+//! time does not tell which users there are.
+
+use crate::options::User;
+use crate::scram::Verifier;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// The users of a server, with what is known of their passwords.
+#[derive(Debug)]
+pub struct Passwords {
+    users: BTreeMap<String, User>,
+    /// Of names that are no user's.
+    secret: [u8; 32],
+    one_at_a_time: Semaphore,
+}
+
+impl Passwords {
+    /// Of these users; `secret` is known to nobody.
+    pub fn new(users: BTreeMap<String, User>, secret: [u8; 32]) -> Self {
+        Passwords {
+            users,
+            secret,
+            one_at_a_time: Semaphore::new(1),
+        }
+    }
+
+    /// Whether there are users.
+    pub fn has_users(&self) -> bool {
+        !self.users.is_empty()
+    }
+
+    /// The user of this name, if the password is that user's.
+    pub async fn user(self: &Arc<Self>, name: &str, password: &str) -> Option<&User> {
+        // The semaphore is never closed.
+        let turn = self.one_at_a_time.acquire().await.ok()?;
+        let user = self.users.get(name);
+        let verifier = match user {
+            Some(user) => user.verifier.clone(),
+            None => Verifier::of_nobody(name, &self.secret),
+        };
+        let password = password.to_string();
+        let compared = tokio::task::spawn_blocking(move || verifier.matches(&password));
+        let is_right = compared.await.unwrap_or(false);
+        drop(turn);
+        user.filter(|_| is_right)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Right;
+    use std::sync::mpsc;
+    use std::task::{Context, Poll, Waker};
+
+    fn passwords() -> Arc<Passwords> {
+        let user = User {
+            verifier: Verifier::of_password("pencil").unwrap(),
+            tables: Right::Own,
+            table: BTreeMap::new(),
+            keys: Right::Read,
+        };
+        Arc::new(Passwords::new(
+            BTreeMap::from([("ada".to_string(), user)]),
+            [7; 32],
+        ))
+    }
+
+    #[test]
+    fn a_password_is_its_users_alone() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let (runtime, passwords) = (runtime.unwrap(), passwords());
+        let is_right = |name, password| {
+            let user = passwords.user(name, password);
+            runtime.block_on(user).is_some()
+        };
+        assert!(is_right("ada", "pencil"));
+        for (name, password) in [
+            ("ada", "pen"),
+            ("ada", ""),
+            ("eve", "pencil"),
+            ("", "pencil"),
+        ] {
+            assert!(!is_right(name, password), "{name} {password}");
+        }
+    }
+
+    #[test]
+    fn one_is_compared_at_a_time_and_none_on_the_thread_that_asks() {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.max_blocking_threads(1).build().unwrap();
+        let _inside = runtime.enter();
+        let mut context = Context::from_waker(Waker::noop());
+        // A name that nobody has is compared like another.
+        for (first, second) in [("ada", "eve"), ("eve", "ada")] {
+            let passwords = passwords();
+            // The only thread that compares is busy.
+            let (busy, free) = mpsc::channel::<()>();
+            let waiting = runtime.spawn_blocking(move || free.recv());
+            let mut one = Box::pin(passwords.user(first, "pencil"));
+            let mut other = Box::pin(passwords.user(second, "pencil"));
+            assert!(matches!(one.as_mut().poll(&mut context), Poll::Pending));
+            assert_eq!(passwords.one_at_a_time.available_permits(), 0);
+            assert!(matches!(other.as_mut().poll(&mut context), Poll::Pending));
+            drop(busy);
+            assert!(runtime.block_on(waiting).unwrap().is_err());
+            assert_eq!(runtime.block_on(one).is_some(), first == "ada");
+            assert_eq!(runtime.block_on(other).is_some(), second == "ada");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! What a session says when it is cancelled between the run of its statements and their answers.
+
+use super::answering::Send;
+use super::{Session, Wants};
+use bytes::BytesMut;
+use sardonyx::{GroupLimits, Options, Tables};
+use sardonyx_sql::{Database, SessionOptions};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A client that cancels what has just run.
+struct Canceller(Option<Arc<AtomicBool>>);
+
+impl Send for Canceller {
+    async fn send(&mut self, _: &mut BytesMut) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn ran<'a>(&mut self, _: impl Iterator<Item = &'a str>, _: Duration) {
+        if let Some(flag) = &self.0 {
+            flag.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+struct World {
+    _directory: TempDir,
+    session: Session,
+    flag: Arc<AtomicBool>,
+}
+
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![kind];
+    bytes.extend((body.len() as u32 + 4).to_be_bytes());
+    bytes.extend(body);
+    bytes
+}
+
+fn query(text: &str) -> Vec<u8> {
+    message(b'Q', format!("{text}\0").as_bytes())
+}
+
+fn extended(text: &str, rows_max: u8) -> Vec<u8> {
+    let mut bytes = message(b'P', format!("\0{text}\0\0\0").as_bytes());
+    bytes.extend(message(b'B', b"\0\0\0\0\0\0\0\0"));
+    bytes.extend(message(b'E', &[0, 0, 0, 0, rows_max]));
+    bytes
+}
+
+fn sync() -> Vec<u8> {
+    message(b'S', b"")
+}
+
+impl World {
+    fn new() -> World {
+        let directory = tempfile::tempdir().unwrap();
+        let tables = Options::new()
+            .segment_bytes(1 << 20)
+            .log_bytes_max(8 << 20)
+            .log_bytes_prepared(0)
+            .memory_bytes_max(64 << 20)
+            .group_limits(GroupLimits {
+                group_bytes: 256 << 10,
+                transaction_bytes: 256 << 10,
+                depth: 2,
+                buffers: 6,
+            })
+            .open_tables(directory.path().join("bank.sdx"));
+        let database = Database::new(Arc::<Tables>::new(tables.unwrap())).unwrap();
+        let flag = Arc::new(AtomicBool::new(false));
+        let sql = sardonyx_sql::Session::new(database, SessionOptions::default());
+        let mut world = World {
+            _directory: directory,
+            session: Session::new(sql, flag.clone()),
+            flag,
+        };
+        let made = "CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3)";
+        assert_eq!(world.say(query(made)), "C C Z:I");
+        world
+    }
+
+    /// What the session says, and where it stands: the kinds of its messages, the code of an error, the status.
+    fn heard(&mut self, bytes: Vec<u8>, cancels: bool) -> String {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let mut client = Canceller(cancels.then(|| self.flag.clone()));
+        let (mut input, mut output) = (BytesMut::from(&bytes[..]), BytesMut::new());
+        let runtime = runtime.unwrap();
+        while self.session.receive(&mut input).unwrap() != Wants::Bytes {
+            let run = self.session.run(&mut output, &mut client);
+            runtime.block_on(run).unwrap();
+        }
+        let mut heard = Vec::new();
+        while !output.is_empty() {
+            let length = u32::from_be_bytes(output[1..5].try_into().unwrap()) as usize;
+            let one = output.split_to(length + 1);
+            heard.push(match one[0] {
+                b'E' => {
+                    let fields = one[5..].split(|&byte| byte == 0);
+                    let code = fields.filter_map(|field| field.strip_prefix(b"C")).next();
+                    format!("E:{}", String::from_utf8_lossy(code.unwrap()))
+                }
+                b'Z' => format!("Z:{}", one[5] as char),
+                kind => (kind as char).to_string(),
+            });
+        }
+        heard.join(" ")
+    }
+
+    fn say(&mut self, bytes: Vec<u8>) -> String {
+        self.heard(bytes, false)
+    }
+
+    fn cancelled(&mut self, bytes: Vec<u8>) -> String {
+        self.heard(bytes, true)
+    }
+}
+
+#[test]
+fn what_is_durable_is_not_told_to_be_cancelled() {
+    let mut world = World::new();
+    let insert = "INSERT INTO t VALUES (4) RETURNING id";
+    assert_eq!(world.cancelled(query(insert)), "T D C Z:I");
+    let both = "INSERT INTO t VALUES (5); SELECT id FROM t WHERE id = 5";
+    assert_eq!(world.cancelled(query(both)), "C T D C Z:I");
+    // In pieces of one transaction, of which the first is done when the second comes.
+    let mut bytes = extended("CREATE TABLE u (id int PRIMARY KEY)", 0);
+    bytes.extend(extended("SELECT id FROM u", 0));
+    bytes.extend(sync());
+    assert_eq!(world.cancelled(bytes), "1 2 C 1 2 C Z:I");
+    assert_eq!(world.say(query("BEGIN")), "C Z:T");
+    let delete = "DELETE FROM t WHERE id = 4 RETURNING id";
+    assert_eq!(world.cancelled(query(delete)), "T D C Z:T");
+    // The commit is of what was deleted.
+    let both = "SELECT id FROM t WHERE id = 1; COMMIT";
+    assert_eq!(world.cancelled(query(both)), "T D C C Z:I");
+    assert_eq!(
+        world.say(query("SELECT id FROM t WHERE id >= 4")),
+        "T D C Z:I"
+    );
+    // What was left of a change's rows.
+    assert_eq!(world.say(query("BEGIN")), "C Z:T");
+    let mut bytes = extended("DELETE FROM t RETURNING id", 2);
+    bytes.extend(message(b'E', &[0, 0, 0, 0, 1]));
+    bytes.extend(sync());
+    assert_eq!(world.cancelled(bytes), "1 2 D D s D s Z:T");
+    let more = [message(b'E', &[0, 0, 0, 0, 0]), sync()].concat();
+    assert_eq!(world.cancelled(more), "D C Z:T");
+    assert_eq!(world.say(query("ROLLBACK")), "C Z:I");
+}
+
+#[test]
+fn a_cancelled_read_fails_the_transaction_that_it_is_in() {
+    let mut world = World::new();
+    let read = "SELECT id FROM t";
+    assert_eq!(world.cancelled(query(read)), "T E:57014 Z:I");
+    assert_eq!(
+        world.cancelled(query("BEGIN; SELECT id FROM t")),
+        "C T E:57014 Z:E"
+    );
+    assert_eq!(world.say(query(read)), "E:25P02 Z:E");
+    assert_eq!(world.say(query("COMMIT")), "C Z:I");
+    // What was written before is undone.
+    let written = "BEGIN; INSERT INTO t VALUES (9)";
+    assert_eq!(world.say(query(written)), "C C Z:T");
+    assert_eq!(world.cancelled(query(read)), "T E:57014 Z:E");
+    assert_eq!(world.say(query("COMMIT")), "C Z:I");
+    assert_eq!(world.say(query("SELECT id FROM t WHERE id = 9")), "T C Z:I");
+}
+
+#[test]
+fn after_an_error_nothing_is_said_up_to_the_sync() {
+    let mut world = World::new();
+    let read = || extended("SELECT id FROM t", 0);
+    let mut bytes = read();
+    bytes.extend(read());
+    bytes.extend(message(b'B', b"\0\0\0\0\0\0\0\0"));
+    bytes.extend(extended("SELECT * FROM nowhere", 0));
+    bytes.extend(sync());
+    assert_eq!(world.cancelled(bytes), "1 2 E:57014 Z:I");
+    // The next part is answered.
+    let bytes = [read(), sync(), extended("SELECT 1", 0), sync()].concat();
+    assert_eq!(world.cancelled(bytes), "1 2 E:57014 Z:I 1 2 D C Z:I");
+    // Where each end stands is said of it, not of the last.
+    let bytes = [query("BEGIN"), query("SELECT 1"), query("COMMIT")].concat();
+    assert_eq!(world.cancelled(bytes), "C Z:T T D C Z:T C Z:I");
+}
