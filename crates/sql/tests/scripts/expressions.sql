@@ -179,6 +179,7 @@ query
 select q."case", q.text, q."?column?", q.substr, q.ltrim from (select case when true then date '2024-01-02' else date '2024-01-01' end, ('2024-01-01'::date)::text, true, substr('abc', 2), trim(leading from ' x')) q
 ----
 2024-01-02|2024-01-01|t|bc|x
+
 # A number has at most 38 digits behind its point, however many are written.
 
 statement error 22003
