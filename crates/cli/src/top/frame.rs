@@ -284,7 +284,7 @@ mod tests {
             "groups of 100.0",
             "a?[2Jb c",
             "hot                   2      7  16.0 KiB",
-            "1,234  1.0 MiB",
+            "1,234   1.0 MiB",
             "and 2 others",
             "select 1 ?",
         ] {
