@@ -26,10 +26,10 @@ from run import Server
 HERE = pathlib.Path(__file__).resolve().parent
 WORK = [
     # name, clients, pgbench's arguments, what a reported transaction stands for
-    ("simple, 1 client", 1, ["-M", "simple"]),
+    ("simple by 1 client", 1, ["-M", "simple"]),
     ("simple", 32, ["-M", "simple"]),
     ("extended", 32, ["-M", "extended"]),
-    ("prepared, 1 client", 1, ["-M", "prepared"]),
+    ("prepared by 1 client", 1, ["-M", "prepared"]),
     ("prepared", 32, ["-M", "prepared"]),
     ("pipelined", 32, ["-M", "prepared", "-f", str(HERE / "tpcb_pipelined.sql")]),
     ("call", 32, ["-M", "prepared", "-f", str(HERE / "tpcb_call.sql")]),
