@@ -52,6 +52,7 @@ mod source;
 mod stream;
 mod text;
 mod types;
+mod views;
 mod virtual_tables;
 
 pub use analytic::{

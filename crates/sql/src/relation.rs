@@ -25,6 +25,7 @@ pub(crate) mod kind {
     pub const TABLE: &str = "table";
     pub const SEQUENCE: &str = "sequence";
     pub const PROCEDURE: &str = "procedure";
+    pub const VIEW: &str = "view";
 }
 
 /// What the engine's schema does not say of a table.

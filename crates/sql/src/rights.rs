@@ -4,7 +4,8 @@
 //! `define::check` for what changes tables, and by an analytic reader's query;
 //! a sequence is asked for with the table that has it, by `sequences::check_rights`. So a table is found by nobody who may not
 //! use it, in whatever part of a statement it stands. A procedure's statements are planned with the rights
-//! of who creates it, and then without: whoever may call procedures may do what they do.
+//! of who creates it, and then without: whoever may call procedures may do what they do. So is a view's query: whoever may
+//! read the view may read what it gives.
 //!
 //! [`Planning::relation`]: crate::plan::planning::Planning::relation
 

@@ -6,12 +6,14 @@ mod indexes;
 mod information_schema;
 mod relations;
 mod system;
+mod views;
 
 pub(crate) use constraints::{
     constraint_definition, index_definition, sequence_names, serial_sequence,
 };
 
 pub(crate) use system::function_number;
+pub(crate) use views::{view_numbers, view_text};
 
 use crate::error::SqlError;
 use crate::expression::{Environment, ScopeColumn, ScopeTable};
@@ -100,6 +102,7 @@ pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
         .chain(indexes::TABLES)
         .chain(constraints::TABLES)
         .chain(empty::TABLES)
-        .chain(information_schema::TABLES);
+        .chain(information_schema::TABLES)
+        .chain(views::TABLES);
     tables.copied().collect::<Vec<_>>()
 }

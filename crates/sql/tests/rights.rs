@@ -238,3 +238,25 @@ fn a_procedure_does_what_its_caller_may_not() {
     let mut root = fresh.session();
     assert_eq!(query(&mut root, "select v from hidden").unwrap(), ["h!"]);
 }
+
+#[test]
+fn a_view_shows_what_its_reader_may_not_read_and_its_maker_may() {
+    let fresh = Fresh::new();
+    let mut root = fresh.session();
+    run(&mut root, TABLES).unwrap();
+    let mut cy = user(&fresh, Access::Define);
+    refused(&mut cy, "create view peek as select v from hidden");
+    refused(
+        &mut cy,
+        "create view peek as select 1 as one where exists (select 1 from hidden)",
+    );
+    run(&mut root, "create view hidden_all as select * from hidden").unwrap();
+    let mut ada = user(&fresh, Access::Read);
+    refused(&mut ada, "select * from hidden");
+    assert_eq!(query(&mut ada, "select v from hidden_all").unwrap(), ["h"]);
+    refused(&mut ada, "create view mine as select * from hidden_all");
+    refused(&mut ada, "drop view hidden_all");
+    let mut nobody = user(&fresh, Access::Nothing);
+    refused(&mut nobody, "select v from hidden_all");
+    refused(&mut nobody, "select * from (select v from hidden_all) q");
+}

@@ -150,6 +150,7 @@ scripts! {
     selects: "selects.sql",
     definitions: "definitions.sql",
     transactions: "transactions.sql",
+    views: "views.sql",
     sequences: "sequences.sql",
     copies: "copies.sql",
     session_parameters: "session_parameters.sql",

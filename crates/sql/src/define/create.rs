@@ -28,16 +28,21 @@ pub(super) fn new_name(name: &ObjectName) -> Result<String, SqlError> {
     }
 }
 
-/// Whether there is a table, index or sequence of a name.
-fn is_taken(tx: &Transaction<'_>, name: &str) -> Result<bool, SqlError> {
+/// Whether there is a table, view, index or sequence of a name.
+///
+/// # Errors
+/// What cannot be read.
+pub(super) fn is_taken(tx: &Transaction<'_>, name: &str) -> Result<bool, SqlError> {
     let source = Source::Live(tx.view());
     let is_sequence = object(&source, kind::SEQUENCE, name)?.is_some();
     Ok(source.table_named(name).is_some()
         || is_sequence
+        || object(&source, kind::VIEW, name)?.is_some()
         || super::drop::index_named(&source, name).is_some())
 }
 
-fn exists(name: &str) -> SqlError {
+/// That there is something of this name.
+pub(super) fn exists(name: &str) -> SqlError {
     SqlError::new(
         code::DUPLICATE_TABLE,
         format!("relation \"{name}\" already exists"),

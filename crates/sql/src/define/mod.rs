@@ -5,6 +5,7 @@ mod columns;
 mod create;
 mod drop;
 mod procedure;
+mod view;
 
 use crate::database::Database;
 use crate::error::{SqlError, code};
@@ -35,13 +36,14 @@ pub(crate) fn run(
     let Some(statement) = prepared.statement() else {
         return Err(SqlError::syntax("there is nothing to define"));
     };
-    let complete = match statement {
+    let mut complete = match statement {
         Statement::DropProcedure {
             if_exists,
             proc_desc,
             ..
         } => procedure::drop(tx, proc_desc, *if_exists)?,
         Statement::CreateTable(create) => create::table(tx, create)?,
+        Statement::CreateView(create) => view::create(tx, create, prepared.rights())?,
         Statement::CreateIndex(create) => create::index(tx, create)?,
         Statement::CreateSequence {
             if_not_exists,
@@ -61,6 +63,7 @@ pub(crate) fn run(
             ObjectType::Table => drop::tables(tx, names, *if_exists, *cascade)?,
             ObjectType::Index => drop::indexes(tx, names, *if_exists, prepared.rights())?,
             ObjectType::Sequence => drop::sequences(tx, names, *if_exists)?,
+            ObjectType::View => view::drop(tx, names, *if_exists)?,
             other => {
                 return Err(SqlError::unsupported(format!(
                     "DROP {other} is not supported"
@@ -80,6 +83,8 @@ pub(crate) fn run(
             )));
         }
     };
+    let cascade = matches!(statement, Statement::Drop { cascade: true, .. });
+    view::keep_whole(tx, cascade, &mut complete)?;
     sequences.note_stored(database, &Source::Live(tx.view()))?;
     Ok(complete)
 }

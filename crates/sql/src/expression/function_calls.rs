@@ -9,7 +9,7 @@ use super::functions::Function;
 use super::{Datum, Environment};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
-use crate::virtual_tables::{constraint_definition, index_definition, serial_sequence};
+use crate::virtual_tables::{constraint_definition, index_definition, serial_sequence, view_text};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_table::condition::compare;
 use sardonyx_table::value_text::days_of;
@@ -275,7 +275,7 @@ pub(super) fn call(
             let number = int_at(values, 1).unwrap_or(-1);
             arrays::element_at(first(), number, kind_at(values, 2))
         }
-        F::IndexDefinition | F::ConstraintDefinition => {
+        F::IndexDefinition | F::ConstraintDefinition | F::ViewDefinition => {
             let oid = int_at(values, 0).and_then(|oid| u32::try_from(oid).ok());
             let (Some(oid), Some(reading)) = (oid, with.reading) else {
                 return Ok(Value::Null);
@@ -285,6 +285,7 @@ pub(super) fn call(
                     let column = int_at(values, 1).and_then(|at| usize::try_from(at).ok());
                     index_definition(&reading.source, oid, column.unwrap_or(0))
                 }
+                F::ViewDefinition => view_text(&reading.source, oid),
                 _ => constraint_definition(&reading.source, oid),
             }
         }

@@ -90,6 +90,7 @@ functions!(
     ArrayConcat,
     JsonObject,
     IndexDefinition,
+    ViewDefinition,
     ConstraintDefinition,
     SerialSequence,
     SizePretty,
@@ -320,7 +321,6 @@ pub(super) fn resolve(
             | "pg_get_function_result"
             | "pg_get_function_arguments"
             | "pg_get_functiondef"
-            | "pg_get_viewdef"
             | "pg_get_triggerdef"
             | "pg_get_ruledef"
             | "pg_get_statisticsobjdef",
@@ -361,6 +361,7 @@ pub(super) fn resolve(
         }
         ("pg_get_indexdef", 1) => (F::IndexDefinition, &[SqlType::Oid], Text),
         ("pg_get_indexdef", 3) => (F::IndexDefinition, &[SqlType::Oid, Int4, Bool], Text),
+        ("pg_get_viewdef", 1..) => (F::ViewDefinition, &[SqlType::Oid], Text),
         ("pg_get_constraintdef", 1..) => (F::ConstraintDefinition, &[SqlType::Oid], Text),
         ("pg_get_serial_sequence", 2) => (F::SerialSequence, &[Text, Text], Text),
         ("array_to_string", 2 | 3) if first.element().is_some() || first == SqlType::Unknown => {

@@ -14,6 +14,7 @@ use crate::expression::{Comparison, Expr, Scope, ScopeColumn, ScopeTable, Typed}
 use crate::names::{name_of, parts_of, qualified};
 use crate::relation::Relation;
 use crate::types::TypeSpec;
+use crate::views::{ViewDefinition, draft_view};
 use crate::virtual_tables::{VirtualTable, virtual_table};
 use sqlparser::ast::{
     self, JoinConstraint, JoinOperator, Query, TableAlias, TableFactor, TableWithJoins,
@@ -357,7 +358,7 @@ pub(crate) fn placed(
     Ok(Scope { tables: vec![of] })
 }
 
-/// A table, a query of `WITH`, or one of the catalogue's tables.
+/// A table, a view, a query of `WITH`, or one of the catalogue's tables.
 ///
 /// # Errors
 /// `42P01` if there is none.
@@ -381,13 +382,42 @@ pub(crate) fn named_table(
             (FromTable::Virtual(found), of, found.columns.len())
         }
         _ => {
-            let relation = planning.relation(name)?;
+            let relation = match planning.relation(name) {
+                Err(error) if error.code == code::UNKNOWN_TABLE => {
+                    return match planning.view(name)? {
+                        Some(view) => named_view(planning, &view, &alias_name, alias, start),
+                        None => Err(error),
+                    };
+                }
+                found => found?,
+            };
             let of = scope_of(&relation, &alias_name);
             let width = relation.schema.columns.len();
             (FromTable::Relation(Box::new(relation)), of, width)
         }
     };
     let node = FromNode::Leaf(table, start..start + width);
+    Ok((node, placed(of, alias, start)?))
+}
+
+fn named_view(
+    planning: &mut Planning<'_>,
+    view: &ViewDefinition,
+    alias_name: &str,
+    alias: Option<&TableAlias>,
+    start: usize,
+) -> Result<Planned, SqlError> {
+    let (draft, columns) = draft_view(planning, view)?;
+    let places = start..start + draft.items.len();
+    let columns = columns.into_iter();
+    let columns = columns.map(|column| ScopeColumn::new(&column.name, column.spec, column.place));
+    let of = ScopeTable {
+        alias: alias_name.to_string(),
+        columns: columns.collect(),
+        is_aside: false,
+        key: Vec::new(),
+    };
+    let node = FromNode::Leaf(FromTable::Derived(Box::new(draft)), places);
     Ok((node, placed(of, alias, start)?))
 }
 

@@ -68,6 +68,8 @@ pub(crate) struct Planned {
     tables: Vec<(u16, Arc<Schema>)>,
     /// Whether it asks, or sets, what the session knows.
     asks_session: bool,
+    /// Whether it names a view.
+    pub names_views: bool,
 }
 
 impl Planned {
@@ -76,6 +78,7 @@ impl Planned {
             plan,
             version,
             asks_session: queries.asks_session,
+            names_views: queries.names_views,
             tables: queries.tables,
         }
     }

@@ -13,6 +13,7 @@ use crate::relation::Relation;
 use crate::rights::{Access, Rights};
 use crate::source::Source;
 use crate::types::TypeSpec;
+use crate::views::{ViewDefinition, view_named};
 use sardonyx::schema::Schema;
 use sqlparser::ast;
 use std::sync::Arc;
@@ -45,6 +46,8 @@ pub(crate) struct Queries {
     pub asked: Vec<OuterColumn>,
     /// How many subqueries there are so far.
     pub subqueries: usize,
+    /// Whether a view is named.
+    pub names_views: bool,
     /// Whether it was met that something asks, or sets, what the session knows.
     pub asks_session: bool,
     /// Why there can be none here.
@@ -157,11 +160,56 @@ impl<'a> Planning<'a> {
         access: Access,
     ) -> Result<Relation, SqlError> {
         let name = crate::names::of_public(name)?;
-        let relation = Relation::named(&self.source, &name)?;
+        let relation = match Relation::named(&self.source, &name) {
+            Err(error) if error.code == code::UNKNOWN_TABLE && access > Access::Read => {
+                return Err(match view_named(&self.source, &name)? {
+                    Some(_) => SqlError::new(
+                        code::WRONG_OBJECT_TYPE,
+                        format!("cannot change view \"{name}\""),
+                    )
+                    .hint("Change the tables that it reads."),
+                    None => error,
+                });
+            }
+            found => found?,
+        };
         self.queries.rights.check(&relation.name, access)?;
         let table = (relation.number, relation.schema.clone());
         self.queries.tables.push(table);
         Ok(relation)
+    }
+
+    /// The view of a name in a statement, to read it, if there is one.
+    ///
+    /// # Errors
+    /// `42501` if the session may not.
+    pub fn view(&mut self, name: &ast::ObjectName) -> Result<Option<ViewDefinition>, SqlError> {
+        let name = crate::names::of_public(name)?;
+        let view = view_named(&self.source, &name)?;
+        if view.is_some() {
+            self.queries.rights.check(&name, Access::Read)?;
+            self.queries.names_views = true;
+        }
+        Ok(view)
+    }
+
+    /// Plans something that sees nothing of the queries around it, with all rights: a view.
+    ///
+    /// # Errors
+    /// Those of `plan`.
+    pub fn by_itself<R>(
+        &mut self,
+        plan: impl FnOnce(&mut Planning<'a>) -> Result<R, SqlError>,
+    ) -> Result<R, SqlError> {
+        let named = std::mem::take(&mut self.queries.named);
+        let outer = std::mem::take(&mut self.queries.outer);
+        let asked = std::mem::take(&mut self.queries.asked);
+        let rights = std::mem::take(&mut self.queries.rights);
+        let planned = plan(self);
+        let queries = &mut self.queries;
+        (queries.named, queries.outer, queries.asked, queries.rights) =
+            (named, outer, asked, rights);
+        planned
     }
 
     /// Counts a query, and goes one deeper.

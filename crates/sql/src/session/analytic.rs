@@ -93,10 +93,15 @@ pub(super) fn choose(
         return Ok(None);
     };
     let source = Source::Frozen(snapshot.space());
-    let suits = match explains {
-        None => suits(&*statement.planned(version, &source)?, &source),
-        Some(_) => suits(&explain::plan_of(statement, version, &source)?, &source),
+    let planned = match explains {
+        None => statement.planned(version, &source)?,
+        Some(_) => Arc::new(explain::plan_of(statement, version, &source)?),
     };
+    // The reader knows tables alone.
+    if planned.names_views {
+        return Ok(None);
+    }
+    let suits = suits(&planned, &source);
     let suits = match (suits, mode) {
         (Suits::Not, Mode::Always) => Suits::Better,
         (Suits::Not, _) => return Ok(None),

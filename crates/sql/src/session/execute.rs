@@ -117,6 +117,9 @@ fn table_numbers(statement: &Prepared, source: &Source<'_>) -> HashMap<String, u
     for (name, number) in crate::virtual_tables::sequence_names(source).unwrap_or_default() {
         numbers.insert(name, number);
     }
+    for (name, number) in crate::virtual_tables::view_numbers(source).unwrap_or_default() {
+        numbers.insert(name, number);
+    }
     for (number, definition) in source.definitions().iter().enumerate() {
         let is_table = source.table_named(&definition.name) == Some(number as u16);
         if is_table && !crate::relation::is_own(&definition.name) {

@@ -254,16 +254,6 @@ pub(super) const TABLES: &[VirtualTable] = &[
         &[("oid", Oid), ("spcname", Name), ("spcowner", Oid)],
     ),
     empty(
-        "pg_views",
-        12_010,
-        &[
-            ("schemaname", Name),
-            ("viewname", Name),
-            ("viewowner", Name),
-            ("definition", Text),
-        ],
-    ),
-    empty(
         "pg_matviews",
         12_011,
         &[

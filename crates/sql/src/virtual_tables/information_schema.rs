@@ -1,11 +1,12 @@
 //! `information_schema`: tables and columns, as the standard has them.
 
+use super::views::{seen_views, view_numbers};
 use super::{VirtualRows, VirtualTable};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::relation::{DefaultValue, Relation, is_own};
 use crate::source::Source;
-use crate::types::SqlType;
+use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sardonyx_storage::catalogue::Kind;
 
@@ -92,6 +93,15 @@ fn tables(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlEr
             yes(true),
         ]
     });
+    let views = view_numbers(source)?.into_iter().map(|(name, _)| {
+        vec![
+            text(DATABASE),
+            text("public"),
+            Value::Text(name),
+            text("VIEW"),
+            yes(false),
+        ]
+    });
     let own = super::all().into_iter().map(|table| {
         vec![
             text(DATABASE),
@@ -101,7 +111,7 @@ fn tables(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlEr
             yes(false),
         ]
     });
-    Ok(rows.chain(own).collect())
+    Ok(rows.chain(views).chain(own).collect())
 }
 
 /// The default of a column, as SQL writes it.
@@ -132,32 +142,47 @@ fn columns(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlE
     let mut rows = Vec::new();
     for relation in relations(source)? {
         for (at, column) in relation.columns.iter().enumerate() {
-            let int = |value: Option<i128>| value.map_or(Value::Null, Value::Int);
-            let digits = column.spec.precision_and_scale();
-            let bits = match column.spec.kind {
-                SqlType::Int2 => Some(16),
-                SqlType::Int4 => Some(32),
-                SqlType::Int8 => Some(64),
-                _ => digits.map(|(precision, _)| precision.into()),
-            };
-            rows.push(vec![
-                text(DATABASE),
-                text("public"),
-                text(&relation.name),
-                text(&column.name),
-                Value::Int(at as i128 + 1),
-                default_text(column).map_or(Value::Null, Value::Text),
-                yes(!column.not_null),
-                text(column.spec.kind.name()),
-                int(column.spec.length().map(|length| length as i128)),
-                int(bits),
-                int(digits.map(|(_, scale)| scale.into()).or(bits.map(|_| 0))),
-                text(column.spec.kind.internal_name()),
-                yes(column.identity.is_some()),
-            ]);
+            let default = default_text(column).map_or(Value::Null, Value::Text);
+            let mut row = column_row(&relation.name, at, &column.name, column.spec);
+            row[5] = default;
+            row[6] = yes(!column.not_null);
+            row[12] = yes(column.identity.is_some());
+            rows.push(row);
+        }
+    }
+    for view in seen_views(source)? {
+        for (at, column) in view.columns.iter().enumerate() {
+            rows.push(column_row(&view.name, at, &column.name, column.spec));
         }
     }
     Ok(rows)
+}
+
+/// A column without a default that can be null.
+fn column_row(relation: &str, at: usize, name: &str, spec: TypeSpec) -> Vec<Value> {
+    let int = |value: Option<i128>| value.map_or(Value::Null, Value::Int);
+    let digits = spec.precision_and_scale();
+    let bits = match spec.kind {
+        SqlType::Int2 => Some(16),
+        SqlType::Int4 => Some(32),
+        SqlType::Int8 => Some(64),
+        _ => digits.map(|(precision, _)| precision.into()),
+    };
+    vec![
+        text(DATABASE),
+        text("public"),
+        text(relation),
+        text(name),
+        Value::Int(at as i128 + 1),
+        Value::Null,
+        yes(true),
+        text(spec.kind.name()),
+        int(spec.length().map(|length| length as i128)),
+        int(bits),
+        int(digits.map(|(_, scale)| scale.into()).or(bits.map(|_| 0))),
+        text(spec.kind.internal_name()),
+        yes(false),
+    ]
 }
 
 fn schemata(_: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {

@@ -2,12 +2,14 @@
 
 use super::indexes::{BTREE, HEAP, seen_indexes};
 use super::information_schema::{default_text, relations};
+use super::views::seen_views;
 use super::{INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::plan::select::table_oid;
 use crate::source::Source;
 use crate::types::SqlType::{self, Bool, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
+use crate::types::TypeSpec;
 use sardonyx::schema::Value;
 pub(super) const TABLES: &[VirtualTable] = &[
     VirtualTable {
@@ -194,6 +196,19 @@ fn classes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlE
             refers: false,
         }));
     }
+    for view in &seen_views(source)? {
+        rows.push(class(&Class {
+            oid: view.oid,
+            name: &view.name,
+            namespace: PUBLIC,
+            kind: "v",
+            rows: 0.0,
+            columns: view.columns.len(),
+            checks: 0,
+            has_indexes: false,
+            refers: false,
+        }));
+    }
     for table in super::all() {
         let is_pg = table.schema == "pg_catalog";
         rows.push(class(&Class {
@@ -245,23 +260,28 @@ fn attributes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, S
         for index in seen_indexes(&relation) {
             for (at, (column, _)) in index.columns.iter().enumerate() {
                 if let Some(column) = relation.numbered_column(*column) {
-                    rows.push(index_attribute(index.oid, at, column));
+                    rows.push(plain_attribute(index.oid, at, &column.name, column.spec));
                 }
             }
+        }
+    }
+    for view in seen_views(source)? {
+        for (at, column) in view.columns.iter().enumerate() {
+            rows.push(plain_attribute(view.oid, at, &column.name, column.spec));
         }
     }
     Ok(rows)
 }
 
-/// A column of an index, as one of a table's.
-fn index_attribute(index: u32, at: usize, column: &crate::relation::RelationColumn) -> Vec<Value> {
+/// A column of an index or a view, as one of a table's.
+fn plain_attribute(relation: u32, at: usize, name: &str, spec: TypeSpec) -> Vec<Value> {
     vec![
-        oid(index),
-        text(&column.name),
-        oid(column.spec.kind.oid()),
-        Value::Int(column.spec.kind.size().into()),
+        oid(relation),
+        text(name),
+        oid(spec.kind.oid()),
+        Value::Int(spec.kind.size().into()),
         Value::Int(at as i128 + 1),
-        Value::Int(column.spec.modifier.into()),
+        Value::Int(spec.modifier.into()),
         Value::Bool(false),
         Value::Bool(false),
         text(""),

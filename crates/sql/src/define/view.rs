@@ -1,0 +1,181 @@
+//! `CREATE VIEW` and `DROP VIEW`, and what becomes of views when what they read is changed.
+
+use super::create::{exists, is_taken, new_name};
+use super::skipped;
+use crate::error::{SqlError, code};
+use crate::expression::Parameters;
+use crate::names::{name_of, of_public};
+use crate::plan::planning::Planning;
+use crate::plan::query::draft_query;
+use crate::relation::{delete_object, kind, printed, put_object};
+use crate::result::{Complete, Notice, Tag};
+use crate::rights::Rights;
+use crate::source::Source;
+use crate::views::{ViewDefinition, broken, columns_of, view_named};
+use sardonyx::Transaction;
+use sqlparser::ast::{CreateTableOptions, CreateView, ObjectName};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// `CREATE [OR REPLACE] VIEW`.
+///
+/// # Errors
+/// What is wrong with its query; `42501` if who creates it may not read its tables; `42P07` if the name is taken; `42P16` if
+/// what is replaced has other columns; `0A000` for what is not there.
+pub(super) fn create(
+    tx: &mut Transaction<'_>,
+    create: &CreateView,
+    rights: &Arc<Rights>,
+) -> Result<Complete, SqlError> {
+    check(create)?;
+    let name = new_name(&create.name)?;
+    let before = view_named(&Source::Live(tx.view()), &name)?;
+    let is_taken = is_taken(tx, &name)?;
+    match &before {
+        Some(_) if create.if_not_exists => {
+            let message = format!("relation \"{name}\" already exists, skipping");
+            return Ok(skipped("CREATE VIEW", code::DUPLICATE_TABLE, message));
+        }
+        Some(_) if create.or_replace => {}
+        _ if is_taken => return Err(exists(&name)),
+        _ => {}
+    }
+    let source = Source::Live(tx.view());
+    let view = ViewDefinition {
+        columns: columns(&source, create, rights)?,
+        query: create.query.to_string(),
+    };
+    // As it will be read from its text.
+    let now = columns_of(&source, &view)?;
+    if let Some(before) = before {
+        let before = columns_of(&source, &before)?;
+        let is_same = |(old, new): (&_, &_)| {
+            let (old, new): (&crate::views::ViewColumn, &crate::views::ViewColumn) = (old, new);
+            old.name == new.name && old.spec == new.spec
+        };
+        if now.len() < before.len() || !before.iter().zip(&now).all(is_same) {
+            return Err(SqlError::new(
+                code::INVALID_TABLE_DEFINITION,
+                format!("view \"{name}\" has other columns: they cannot be changed or dropped, only more can be added behind"),
+            )
+            .hint("DROP VIEW it, and create it again."));
+        }
+    }
+    put_object(tx, kind::VIEW, &name, &printed(&view)?)?;
+    Ok(Complete::of(Tag::plain("CREATE VIEW")))
+}
+
+/// Checks that nothing is asked for that is not there.
+fn check(create: &CreateView) -> Result<(), SqlError> {
+    let refused = [
+        (create.materialized, "MATERIALIZED"),
+        (create.temporary, "TEMPORARY"),
+        (create.options != CreateTableOptions::None, "WITH"),
+        (create.or_alter || create.secure, "this word"),
+        (create.to.is_some() || create.params.is_some(), "this word"),
+    ];
+    match refused.into_iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, what)) => Err(SqlError::unsupported(format!(
+            "CREATE VIEW with {what} is not supported"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The columns of a new view: what its query calls them, and what it does.
+fn columns(
+    source: &Source<'_>,
+    create: &CreateView,
+    rights: &Arc<Rights>,
+) -> Result<Vec<(String, String)>, SqlError> {
+    let mut parameters = Parameters::default();
+    let mut planning = Planning::new(*source, &mut parameters, rights);
+    let mut draft = draft_query(&mut planning, &create.query)?;
+    draft.decide(&mut planning)?;
+    if !parameters.decided().is_empty() {
+        return Err(SqlError::new("42P02", "a view has no parameters"));
+    }
+    let inner: Vec<String> = draft.items.iter().map(|item| item.name.clone()).collect();
+    if create.columns.len() > inner.len() {
+        return Err(SqlError::syntax(
+            "CREATE VIEW specifies more column names than columns",
+        ));
+    }
+    let named = create.columns.iter().map(|column| name_of(&column.name));
+    let rest = inner.iter().skip(create.columns.len()).cloned();
+    let columns: Vec<(String, String)> = inner.iter().cloned().zip(named.chain(rest)).collect();
+    // Each is found again by what the query calls it.
+    for of in [
+        |pair: &(String, String)| pair.0.clone(),
+        |pair: &(String, String)| pair.1.clone(),
+    ] {
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = columns
+            .iter()
+            .map(of)
+            .find(|name| !seen.insert(name.clone()))
+        {
+            return Err(SqlError::new(
+                "42701",
+                format!("column \"{twice}\" specified more than once"),
+            )
+            .hint("Give the columns of the query different names, by AS."));
+        }
+    }
+    Ok(columns)
+}
+
+/// `DROP VIEW`.
+///
+/// # Errors
+/// `42P01` if there is no such view.
+pub(super) fn drop(
+    tx: &mut Transaction<'_>,
+    names: &[ObjectName],
+    if_exists: bool,
+) -> Result<Complete, SqlError> {
+    const WORD: &str = "DROP VIEW";
+    let mut complete = Complete::of(Tag::plain(WORD));
+    for name in names {
+        let name = of_public(name)?;
+        if delete_object(tx, kind::VIEW, &name)? {
+            continue;
+        }
+        if Source::Live(tx.view()).table_named(&name).is_some() {
+            return Err(SqlError::new("42809", format!("\"{name}\" is not a view"))
+                .hint("Use DROP TABLE to remove a table."));
+        }
+        let message = format!("view \"{name}\" does not exist");
+        if !if_exists {
+            return Err(SqlError::new(code::UNKNOWN_TABLE, message));
+        }
+        let notices = skipped(WORD, "00000", message + ", skipping").notices;
+        complete.notices.extend(notices);
+    }
+    Ok(complete)
+}
+
+/// Sees that every view can still be planned after something was changed: with `cascade` those that cannot are dropped.
+///
+/// # Errors
+/// `2BP01` if one cannot.
+pub(super) fn keep_whole(
+    tx: &mut Transaction<'_>,
+    cascade: bool,
+    complete: &mut Complete,
+) -> Result<(), SqlError> {
+    while let Some((name, error)) = broken(&Source::Live(tx.view()))? {
+        if !cascade {
+            return Err(SqlError::new(
+                code::DEPENDENT_OBJECTS,
+                format!("view {name} depends on what this would change"),
+            )
+            .detail(format!("Then it could not be read: {}.", error.message))
+            .hint("Drop the view first, or use CASCADE where something is dropped."));
+        }
+        delete_object(tx, kind::VIEW, &name)?;
+        let dropped = Notice::note("00000", format!("drop cascades to view {name}"));
+        complete.notices.push(dropped);
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! Tables of the catalogue on views: `pg_views` and `information_schema.views`; and views as relations with columns, which
+//! stand among the tables in others.
+
+use super::{VirtualRows, VirtualTable, text};
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::source::Source;
+use crate::types::SqlType::{Name, Text};
+use crate::views::{ViewColumn, columns_of, views};
+use sardonyx::schema::Value;
+
+pub(super) const TABLES: &[VirtualTable] = &[
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_views",
+        oid: 12_010,
+        columns: &[
+            ("schemaname", Name),
+            ("viewname", Name),
+            ("viewowner", Name),
+            ("definition", Text),
+        ],
+        rows: pg_views,
+    },
+    VirtualTable {
+        schema: "information_schema",
+        name: "views",
+        oid: 13_010,
+        columns: &[
+            ("table_catalog", Name),
+            ("table_schema", Name),
+            ("table_name", Name),
+            ("view_definition", Text),
+            ("check_option", Text),
+            ("is_updatable", Text),
+            ("is_insertable_into", Text),
+        ],
+        rows: standard_views,
+    },
+];
+
+/// A view as a relation.
+pub(super) struct SeenView {
+    pub oid: u32,
+    pub name: String,
+    pub columns: Vec<ViewColumn>,
+}
+
+fn view_oid(at: usize) -> u32 {
+    (3 << 24) + at as u32
+}
+
+/// All views, with their columns.
+///
+/// # Errors
+/// What cannot be read.
+pub(super) fn seen_views(source: &Source<'_>) -> Result<Vec<SeenView>, SqlError> {
+    let mut seen = Vec::new();
+    for (at, (name, view)) in views(source)?.into_iter().enumerate() {
+        seen.push(SeenView {
+            oid: view_oid(at),
+            columns: columns_of(source, &view)?,
+            name,
+        });
+    }
+    Ok(seen)
+}
+
+/// The views' names, with their numbers in `pg_class`.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn view_numbers(source: &Source<'_>) -> Result<Vec<(String, u32)>, SqlError> {
+    let views = views(source)?.into_iter().enumerate();
+    Ok(views.map(|(at, (name, _))| (name, view_oid(at))).collect())
+}
+
+/// The query of the view of a number; null if there is none.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn view_text(source: &Source<'_>, oid: u32) -> Result<Value, SqlError> {
+    let mut views = views(source)?.into_iter().enumerate();
+    let found = views.find(|(at, _)| view_oid(*at) == oid);
+    Ok(found.map_or(Value::Null, |(_, (_, view))| Value::Text(view.query + ";")))
+}
+
+fn pg_views(source: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let views = views(source)?.into_iter();
+    let rows = views.map(|(name, view)| {
+        vec![
+            text("public"),
+            Value::Text(name),
+            text(&with.context.user),
+            Value::Text(view.query + ";"),
+        ]
+    });
+    Ok(rows.collect())
+}
+
+fn standard_views(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let views = views(source)?.into_iter();
+    let rows = views.map(|(name, view)| {
+        vec![
+            text("sardonyx"),
+            text("public"),
+            Value::Text(name),
+            Value::Text(view.query + ";"),
+            text("NONE"),
+            text("NO"),
+            text("NO"),
+        ]
+    });
+    Ok(rows.collect())
+}
