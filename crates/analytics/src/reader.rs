@@ -23,8 +23,6 @@ use tokio::sync::oneshot;
 
 /// The stack of a thread that plans or runs: trees lean as deep as the SQL layer lets them, 1000 levels.
 const STACK_BYTES: usize = 64 << 20;
-/// How much lower than others threads stand that run queries.
-const NICE: i32 = 19;
 
 /// What queries may take.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -117,7 +115,7 @@ enum Rank {
 
 /// Has this thread stand behind all others. Where that is not allowed it competes with them.
 fn stand_behind() {
-    let _ = rustix::process::nice(NICE);
+    let _ = sardonyx_base::priority::stand_behind_all();
 }
 
 /// Has work done on a thread of its own.

@@ -2,6 +2,7 @@
 //!
 //! - [`bytes`]: words at fixed places of heads;
 //! - [`sync`]: mutexes, condition variables, atomics and threads, which a model (Shuttle) can drive;
+//! - [`priority`]: threads that stand behind all others;
 //! - [`process`]: whether this is still the process that opened a handle, or a forked child of it;
 //! - [`inherited`]: advisory locks that a forked child leaves to its parent;
 //! - [`shared_file`], [`shared_words`]: memory that several processes share, and who of them lives;
@@ -33,6 +34,7 @@ pub mod error;
 pub mod hash;
 pub mod inherited;
 pub mod lease;
+pub mod priority;
 pub mod process;
 pub mod random;
 pub mod shared_file;
