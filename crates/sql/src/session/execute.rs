@@ -190,49 +190,28 @@ pub(super) fn read(
             return Ok(complete);
         }
     }
-    let settings = state.settings.clone();
+    let settings = digests.then(|| state.settings.clone());
     let draws = Draws::refused(READS_ONLY);
     let (result, _) = with_context(database, state, &given, tables, draws, |with| {
         reading(&given, version, source, with)
     });
-    let (mut complete, table) = match result {
-        Ok(read) => read,
-        Err(error) => {
-            if let TransactionState::Open(open) = &mut state.transaction
-                && digests
-                && open.remembers_failures()
-                && !is_of_the_engine(&error)
-            {
-                let told = Told::Failed(error.code);
-                open.remember(remembered(
-                    statement,
-                    parameters,
-                    None,
-                    &given,
-                    settings,
-                    told,
-                    Vec::new(),
-                ))?;
+    if let (Some(settings), TransactionState::Open(open)) = (settings, &mut state.transaction) {
+        let told = match &result {
+            Ok((complete, table)) => Some(told_of(statement, complete, table.as_ref())),
+            Err(error) if open.remembers_failures() && !is_of_the_engine(error) => {
+                Some(Told::Failed(error.code))
             }
-            return Err(statement.placed(error));
+            Err(_) => None,
+        };
+        if let Some(told) = told {
+            let drawn = Vec::new();
+            open.remember(remembered(
+                statement, parameters, None, &given, settings, told, drawn,
+            ))?;
         }
-    };
-    let told = match digests {
-        true => told_of(given.statement, &complete, table.as_ref()),
-        false => Told::default(),
-    };
-    attach(&mut complete, table, *rows_max);
-    if digests && let TransactionState::Open(open) = &mut state.transaction {
-        open.remember(remembered(
-            statement,
-            parameters,
-            None,
-            &given,
-            settings,
-            told,
-            Vec::new(),
-        ))?;
     }
+    let (mut complete, table) = result.map_err(|error| statement.placed(error))?;
+    attach(&mut complete, table, *rows_max);
     Ok(complete)
 }
 

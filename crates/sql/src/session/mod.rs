@@ -3,7 +3,7 @@
 //! - [`state`]: where a session stands; [`history`]: what it remembers of an open transaction;
 //! - [`unit`]: a part of a flight that runs in one serial call;
 //! - [`execute`]: one statement; [`describing`]: what is known of it before; [`telling`]: what its client is told;
-//! - [`analytic`]: statements that another reader reads;
+//! - [`reading`]: statements that read a snapshot; [`analytic`]: those that another reader reads;
 //! - [`control`]: what begins and ends transactions; [`parameters`]: what a session sets and shows.
 //!
 //! Transactions run one at a time, so an open one must not hold the stage while its client thinks. It is run by replay:
@@ -18,6 +18,7 @@ mod describing;
 mod execute;
 mod history;
 mod parameters;
+mod reading;
 mod state;
 mod telling;
 mod unit;
@@ -34,8 +35,8 @@ use crate::result::{Complete, Outcome, Step, Tag, TransactionStatus};
 use crate::rights::Rights;
 use crate::source::Source;
 use crate::types::SqlType;
-use sardonyx::{Durability, Error, Snapshot, Ticket};
-use state::{OpenTransaction, Reading, SessionState, TransactionState};
+use sardonyx::{Durability, Error, Ticket};
+use state::{OpenTransaction, SessionState, TransactionState};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -376,110 +377,6 @@ impl Session {
             }
         }
         Outcome::Done(Complete::of(Tag::plain(word)))
-    }
-
-    /// Whether the next statement, which reads, does so in a snapshot: in a transaction that has only read and whose
-    /// next statements do not write, or by itself if it looks at many rows.
-    fn reads_snapshot(&self, steps: &VecDeque<Step>) -> bool {
-        match &self.state.transaction {
-            TransactionState::Open(open) => match &open.reading {
-                Reading::Snapshot(_) => open.read_only || !unit::writes_ahead(steps),
-                Reading::Live => false,
-            },
-            TransactionState::Idle => {
-                // What belongs together is of one state: with what follows it is a unit, and what is still to come makes
-                // this one the first read of a transaction.
-                let is_alone = matches!(steps.get(1), None | Some(Step::Sync));
-                let is_long = |step: &Step| match step {
-                    Step::Execute { statement, .. } => describing::is_long(statement),
-                    _ => false,
-                };
-                is_alone && steps.front().is_some_and(is_long)
-            }
-            TransactionState::Failed(_) => false,
-        }
-    }
-
-    async fn read_snapshot(&mut self, step: &Step) -> Outcome {
-        match self.try_read_snapshot(step).await {
-            Ok(complete) => Outcome::Done(complete),
-            Err(error) => Outcome::Failed(error),
-        }
-    }
-
-    async fn try_read_snapshot(&mut self, step: &Step) -> Result<Complete, SqlError> {
-        let there = match &self.state.transaction {
-            TransactionState::Open(OpenTransaction {
-                reading: Reading::Snapshot(Some(there)),
-                ..
-            }) => Some(there.clone()),
-            _ => None,
-        };
-        let (snapshot, version) = match there {
-            Some(there) => there,
-            None => {
-                let version = self.database.version();
-                let snapshot = self.database.tables().snapshot()?;
-                // What is told is durable: this waits for all that the snapshot has.
-                self.database.tables().submit(|_| Ok(())).await?;
-                let taken = (snapshot, version);
-                if let TransactionState::Open(open) = &mut self.state.transaction {
-                    open.reading = Reading::Snapshot(Some(taken.clone()));
-                }
-                taken
-            }
-        };
-        let chosen = analytic::choose(&self.database, &self.state, step, version, &snapshot)?;
-        if let Some(chosen) = chosen
-            && let Some(complete) = chosen.read().await?
-        {
-            return Ok(complete);
-        }
-        match step {
-            Step::Execute {
-                statement,
-                parameters,
-                rows_max,
-            } if describing::is_long(statement) => {
-                let step = Step::Execute {
-                    statement: statement.clone(),
-                    parameters: parameters.clone(),
-                    rows_max: *rows_max,
-                };
-                self.read_elsewhere(step, version, snapshot).await
-            }
-            _ => execute::read(&self.database, &mut self.state, step, version, &snapshot),
-        }
-    }
-
-    /// Reads on another thread: this one serves other sessions meanwhile.
-    async fn read_elsewhere(
-        &mut self,
-        step: Step,
-        version: u64,
-        snapshot: Snapshot,
-    ) -> Result<Complete, SqlError> {
-        let kept = self.state.kept();
-        let was_open = !matches!(self.state.transaction, TransactionState::Idle);
-        let mut state = std::mem::take(&mut self.state);
-        let database = self.database.clone();
-        let read = self.database.readers().run(move || {
-            let result = execute::read(&database, &mut state, &step, version, &snapshot);
-            (state, result)
-        });
-        match read.await {
-            Ok((state, result)) => {
-                self.state = state;
-                result
-            }
-            Err(lost) => {
-                self.state = kept;
-                if was_open {
-                    self.state.transaction = TransactionState::Failed(OpenTransaction::default());
-                }
-                Err(lost)
-            }
-        }
     }
 
     /// Runs a unit that leaves its transaction open. Nothing is waited for: what it reads counts only once the

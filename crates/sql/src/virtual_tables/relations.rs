@@ -234,28 +234,13 @@ fn attributes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, S
     let mut rows = Vec::new();
     for relation in relations(source)? {
         for (at, column) in relation.columns.iter().enumerate() {
-            rows.push(vec![
-                oid(table_oid(relation.number)),
-                text(&column.name),
-                oid(column.spec.kind.oid()),
-                Value::Int(column.spec.kind.size().into()),
-                Value::Int(at as i128 + 1),
-                Value::Int(column.spec.modifier.into()),
-                Value::Bool(column.not_null),
-                Value::Bool(column.identity.is_none() && default_text(column).is_some()),
-                text(column.identity.map_or(String::new(), String::from).as_str()),
-                text(""),
-                Value::Bool(false),
-                oid(0),
-                Value::Int(0),
-                Value::Int(0),
-                Value::Bool(true),
-                text("p"),
-                Value::Int(-1),
-                text(""),
-                Value::Null,
-                Value::Null,
-            ]);
+            let number = table_oid(relation.number);
+            let mut row = plain_attribute(number, at, &column.name, column.spec);
+            row[ATTNOTNULL] = Value::Bool(column.not_null);
+            let has_default = column.identity.is_none() && default_text(column).is_some();
+            row[ATTHASDEF] = Value::Bool(has_default);
+            row[ATTIDENTITY] = text(column.identity.map_or(String::new(), String::from).as_str());
+            rows.push(row);
         }
         for index in seen_indexes(&relation) {
             for (at, (column, _)) in index.columns.iter().enumerate() {
@@ -273,7 +258,12 @@ fn attributes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, S
     Ok(rows)
 }
 
-/// A column of an index or a view, as one of a table's.
+/// Places of `pg_attribute` in which a table's columns differ from each other.
+const ATTNOTNULL: usize = 6;
+const ATTHASDEF: usize = 7;
+const ATTIDENTITY: usize = 8;
+
+/// A column that can be null and has no default, as all of an index and a view are.
 fn plain_attribute(relation: u32, at: usize, name: &str, spec: TypeSpec) -> Vec<Value> {
     vec![
         oid(relation),
