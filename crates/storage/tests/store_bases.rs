@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::store::{Lossy, Primary, disk, follow, options};
+use common::store::{Lossy, Primary, disk, follow, impatient, options};
 use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{
     CloneUntil, Cloned, Deleted, DurableAt, KeepInStore, OpenError, RemoteLog, StorageOptions,
@@ -136,10 +136,7 @@ fn what_retention_deletes_is_not_needed_by_who_begins_anew_and_others_are_told()
 /// which that is acknowledged. It comes back with these faults; the options, and the entry of the newest base.
 fn left_behind(alone: u64, faults: Faults) -> (SimulatedDisk, StorageOptions) {
     let store = Arc::new(Lossy::default());
-    let mut options = options(&store, DurableAt::Local);
-    if let Some(remote) = &mut options.remote {
-        remote.patience.time_limit = Duration::ZERO;
-    }
+    let options = impatient(options(&store, DurableAt::Local));
     let a = disk(1);
     let first = Primary::open(&a, options.clone()).unwrap();
     (1..50).for_each(|number| first.commit(number).unwrap());
@@ -215,10 +212,7 @@ fn a_crash_at_any_step_of_beginning_anew_leaves_a_directory_that_does() {
 #[test]
 fn a_directory_whose_manifest_is_lost_is_not_taken_for_an_attempt() {
     let store = Arc::new(Lossy::default());
-    let mut options = options(&store, DurableAt::Local);
-    if let Some(remote) = &mut options.remote {
-        remote.patience.time_limit = Duration::ZERO;
-    }
+    let options = impatient(options(&store, DurableAt::Local));
     let a = disk(1);
     let first = Primary::open(&a, options.clone()).unwrap();
     (1..50).for_each(|number| first.commit(number).unwrap());
@@ -254,10 +248,7 @@ fn a_directory_whose_manifest_is_lost_is_not_taken_for_an_attempt() {
 #[test]
 fn i12_a_copy_up_to_a_group_inside_an_entry_that_is_cut_short_by_a_crash_knows_what_it_has() {
     let store = Arc::new(Lossy::default());
-    let mut alone = options(&store, DurableAt::Local);
-    if let Some(remote) = &mut alone.remote {
-        remote.patience.time_limit = Duration::ZERO;
-    }
+    let alone = impatient(options(&store, DurableAt::Local));
     let a = disk(1);
     let first = Primary::open(&a, alone).unwrap();
     store.cut_off(true);

@@ -246,6 +246,22 @@ impl Primary {
     }
 }
 
+/// The same, but what the store does not answer at once is given up.
+pub fn impatient(mut options: StorageOptions) -> StorageOptions {
+    if let Some(remote) = &mut options.remote {
+        remote.patience.time_limit = Duration::ZERO;
+    }
+    options
+}
+
+/// The same without a store.
+pub fn without_store(options: &StorageOptions) -> StorageOptions {
+    StorageOptions {
+        remote: None,
+        ..options.clone()
+    }
+}
+
 pub fn follow(
     disk: &SimulatedDisk,
     options: &StorageOptions,
