@@ -260,3 +260,29 @@ fn a_view_shows_what_its_reader_may_not_read_and_its_maker_may() {
     refused(&mut nobody, "select v from hidden_all");
     refused(&mut nobody, "select * from (select v from hidden_all) q");
 }
+
+#[test]
+fn a_view_is_replaced_and_dropped_by_those_who_may_with_its_name() {
+    let fresh = Fresh::new();
+    let mut root = fresh.session();
+    let text = "create table t (id int primary key); create view hidden as select id from t; \
+                create view shown as select id from t; create view own as select id from t";
+    run(&mut root, text).unwrap();
+    let mut ada = user(&fresh, Access::Define);
+    for text in [
+        "drop view hidden",
+        "drop view own, shown",
+        "create or replace view hidden as select 1 as id",
+        "create or replace view shown as select id from t",
+    ] {
+        refused(&mut ada, text);
+    }
+    run(
+        &mut ada,
+        "create or replace view own as select id, 1 as one from t",
+    )
+    .unwrap();
+    let mut bea = user(&fresh, Access::Nothing);
+    refused(&mut bea, "create view another as select 1 as one");
+    run(&mut bea, "drop view own").unwrap();
+}

@@ -89,7 +89,7 @@ pub(crate) fn run(
     Ok(complete)
 }
 
-/// Checks that the session may change the tables that a statement names; what names none needs the right to define where no
+/// Checks that the session may change the tables and views that a statement names; what names none needs the right to define where no
 /// table is named.
 ///
 /// # Errors
@@ -115,11 +115,12 @@ fn check(prepared: &Prepared) -> Result<(), SqlError> {
             tables.map(|table| &table.name).collect()
         }
         Some(Statement::Drop {
-            object_type: ObjectType::Table,
+            object_type: ObjectType::Table | ObjectType::View,
             names,
             ..
         }) => names.iter().collect(),
         Some(Statement::CreateTable(create)) => vec![&create.name],
+        Some(Statement::CreateView(create)) => vec![&create.name],
         // Which tables have them is known when they are found.
         Some(Statement::Drop {
             object_type: ObjectType::Index,

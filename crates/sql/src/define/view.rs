@@ -49,11 +49,9 @@ pub(super) fn create(
     let now = columns_of(&source, &view)?;
     if let Some(before) = before {
         let before = columns_of(&source, &before)?;
-        let is_same = |(old, new): (&_, &_)| {
-            let (old, new): (&crate::views::ViewColumn, &crate::views::ViewColumn) = (old, new);
-            old.name == new.name && old.spec == new.spec
-        };
-        if now.len() < before.len() || !before.iter().zip(&now).all(is_same) {
+        let mut pairs = before.iter().zip(&now);
+        let are_same = pairs.all(|(old, new)| old.name == new.name && old.spec == new.spec);
+        if now.len() < before.len() || !are_same {
             return Err(SqlError::new(
                 code::INVALID_TABLE_DEFINITION,
                 format!("view \"{name}\" has other columns: they cannot be changed or dropped, only more can be added behind"),
@@ -71,8 +69,13 @@ fn check(create: &CreateView) -> Result<(), SqlError> {
         (create.materialized, "MATERIALIZED"),
         (create.temporary, "TEMPORARY"),
         (create.options != CreateTableOptions::None, "WITH"),
-        (create.or_alter || create.secure, "this word"),
-        (create.to.is_some() || create.params.is_some(), "this word"),
+        (create.or_alter, "OR ALTER"),
+        (create.secure, "SECURE"),
+        (create.to.is_some(), "TO"),
+        (
+            create.params.is_some(),
+            "ALGORITHM, DEFINER or SQL SECURITY",
+        ),
     ];
     match refused.into_iter().find(|(is_asked, _)| *is_asked) {
         Some((_, what)) => Err(SqlError::unsupported(format!(
@@ -93,7 +96,10 @@ fn columns(
     let mut draft = draft_query(&mut planning, &create.query)?;
     draft.decide(&mut planning)?;
     if !parameters.decided().is_empty() {
-        return Err(SqlError::new("42P02", "a view has no parameters"));
+        return Err(SqlError::new(
+            code::UNKNOWN_PARAMETER,
+            "a view has no parameters",
+        ));
     }
     let inner: Vec<String> = draft.items.iter().map(|item| item.name.clone()).collect();
     if create.columns.len() > inner.len() {
@@ -105,24 +111,23 @@ fn columns(
     let rest = inner.iter().skip(create.columns.len()).cloned();
     let columns: Vec<(String, String)> = inner.iter().cloned().zip(named.chain(rest)).collect();
     // Each is found again by what the query calls it.
-    for of in [
-        |pair: &(String, String)| pair.0.clone(),
-        |pair: &(String, String)| pair.1.clone(),
-    ] {
-        let mut seen = BTreeSet::new();
-        if let Some(twice) = columns
-            .iter()
-            .map(of)
-            .find(|name| !seen.insert(name.clone()))
-        {
+    check_different(columns.iter().map(|(inner, _)| inner))?;
+    check_different(columns.iter().map(|(_, name)| name))?;
+    Ok(columns)
+}
+
+fn check_different<'n>(names: impl Iterator<Item = &'n String>) -> Result<(), SqlError> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if !seen.insert(name) {
             return Err(SqlError::new(
-                "42701",
-                format!("column \"{twice}\" specified more than once"),
+                code::DUPLICATE_COLUMN,
+                format!("column \"{name}\" specified more than once"),
             )
             .hint("Give the columns of the query different names, by AS."));
         }
     }
-    Ok(columns)
+    Ok(())
 }
 
 /// `DROP VIEW`.
@@ -142,8 +147,11 @@ pub(super) fn drop(
             continue;
         }
         if Source::Live(tx.view()).table_named(&name).is_some() {
-            return Err(SqlError::new("42809", format!("\"{name}\" is not a view"))
-                .hint("Use DROP TABLE to remove a table."));
+            return Err(SqlError::new(
+                code::WRONG_OBJECT_TYPE,
+                format!("\"{name}\" is not a view"),
+            )
+            .hint("Use DROP TABLE to remove a table."));
         }
         let message = format!("view \"{name}\" does not exist");
         if !if_exists {
