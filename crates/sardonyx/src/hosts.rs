@@ -66,6 +66,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+pub use crate::host_error::{HostError, WAIT_MIN};
 pub use sardonyx_storage::engine::{DurableAt, RemoteLog};
 pub use sardonyx_storage::remote_log::memory::MemoryStore;
 pub use sardonyx_storage::remote_log::objects::RemotePlace;
@@ -73,59 +74,8 @@ pub use sardonyx_storage::remote_log::primary::ANY_OTHER;
 pub use sardonyx_storage::remote_log::primary::Primary;
 pub use sardonyx_storage::remote_log::shell::Patience;
 
-/// The least time after which a host counts as gone: below it a busy one would that still lives.
-pub const WAIT_MIN: Duration = Duration::from_millis(200);
-
 /// So many looks in the time after which a host counts as gone.
 const LOOKS: u32 = 16;
-
-/// Why hosts cannot work together.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum HostError {
-    /// The options name no store.
-    #[error("hosts need a log in a store: say which, by `Options::store`")]
-    NoStore,
-    /// A name that no host can have.
-    #[error("no host can be called {name:?}: take 1 to 200 letters, digits, `.`, `_` and `-`")]
-    Name {
-        /// What was given.
-        name: String,
-    },
-    /// The time is too short.
-    #[error(
-        "a host cannot count as gone after {wait:?}: take at least {WAIT_MIN:?}, at most a day"
-    )]
-    Wait {
-        /// What was given.
-        wait: Duration,
-    },
-    /// The store has no database.
-    #[error("{place} has no database")]
-    NoDatabase {
-        /// The store.
-        place: String,
-    },
-    /// No host ever served.
-    #[error("no host has served the database in {place} yet: start one")]
-    NoHost {
-        /// The store.
-        place: String,
-    },
-}
-
-impl From<HostError> for Error {
-    fn from(error: HostError) -> Self {
-        match error {
-            HostError::NoStore | HostError::Name { .. } | HostError::Wait { .. } => {
-                Error::Refused(error.into())
-            }
-            HostError::NoDatabase { .. } | HostError::NoHost { .. } => {
-                Error::NotFound(error.into())
-            }
-        }
-    }
-}
 
 /// How a host takes part.
 #[derive(Clone, Debug)]

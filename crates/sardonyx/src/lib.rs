@@ -107,6 +107,7 @@ compile_error!("sardonyx needs Linux");
 pub mod backup;
 mod compact;
 mod error;
+mod host_error;
 #[cfg(not(shuttle))]
 pub mod hosts;
 #[cfg(feature = "memory")]

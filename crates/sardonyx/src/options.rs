@@ -1,6 +1,6 @@
 //! How to open a database. The defaults suit most; every value is checked when opening.
 
-use crate::hosts::HostError;
+use crate::host_error::HostError;
 use crate::{Error, Tables};
 use sardonyx_serial::Shape;
 use sardonyx_storage::checkpoint::{CheckpointPlace, RemoteCheckpointer};

@@ -1,0 +1,56 @@
+//! Why hosts cannot work together. Apart from [`crate::hosts`], which is not built for Shuttle: [`crate::Options`] says
+//! one of these, too.
+
+use crate::Error;
+use std::time::Duration;
+
+/// The least time after which a host counts as gone: below it a busy one would that still lives.
+pub const WAIT_MIN: Duration = Duration::from_millis(200);
+
+/// Why hosts cannot work together.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HostError {
+    /// The options name no store.
+    #[error("hosts need a log in a store: say which, by `Options::store`")]
+    NoStore,
+    /// A name that no host can have.
+    #[error("no host can be called {name:?}: take 1 to 200 letters, digits, `.`, `_` and `-`")]
+    Name {
+        /// What was given.
+        name: String,
+    },
+    /// The time is too short.
+    #[error(
+        "a host cannot count as gone after {wait:?}: take at least {WAIT_MIN:?}, at most a day"
+    )]
+    Wait {
+        /// What was given.
+        wait: Duration,
+    },
+    /// The store has no database.
+    #[error("{place} has no database")]
+    NoDatabase {
+        /// The store.
+        place: String,
+    },
+    /// No host ever served.
+    #[error("no host has served the database in {place} yet: start one")]
+    NoHost {
+        /// The store.
+        place: String,
+    },
+}
+
+impl From<HostError> for Error {
+    fn from(error: HostError) -> Self {
+        match error {
+            HostError::NoStore | HostError::Name { .. } | HostError::Wait { .. } => {
+                Error::Refused(error.into())
+            }
+            HostError::NoDatabase { .. } | HostError::NoHost { .. } => {
+                Error::NotFound(error.into())
+            }
+        }
+    }
+}
