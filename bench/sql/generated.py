@@ -4,7 +4,7 @@
     bench/sql/generated.py [--seed N] [--queries N] [--show N] [--json]
 
 The same tables, rows and queries go to both: expressions of nine types with casts and functions, joins, subqueries,
-groups, set operations, window functions, `INSERT`, `UPDATE` and `DELETE` with `RETURNING`. Compared are names and types
+groups, set operations, window functions, recursive queries, `INSERT`, `UPDATE` and `DELETE` with `RETURNING`. Compared are names and types
 of columns, rows (in their order where the query orders them wholly), and the codes of errors. Not compared:
 
 - what is not there (`0A000`, and functions that are not: `42883`), which is counted;
@@ -341,6 +341,8 @@ class Generator:
             name = self.new_name()
             columns = ", ".join(f"x{at}" for at in range(len(kinds)))
             text = f"with {name}({columns}) as ({text}) select * from {name}"
+        elif self.chance(8):
+            text = self.recursive(kinds)
         if self.chance(50):
             order = [f"{at + 1}{self.pick(['', '', ' desc', ' nulls first', ' desc nulls last'])}" for at in range(len(kinds))]
             limit = f" limit {self.random.randint(0, 6)}" if self.chance(40) else ""
@@ -348,23 +350,55 @@ class Generator:
             return f"{text} order by {', '.join(order)}{limit}{offset}", True
         return text, False
 
+    def recursive(self, kinds):
+        """A query of some rounds, each over the rows of the one before."""
+        name = self.new_name()
+        scope = [(f"{name}.x{at}", kind) for at, kind in enumerate(kinds)]
+        columns = ", ".join(f"x{at}" for at in range(len(kinds)))
+        first = ", ".join(f"cast({self.value(kind, [], 1)} as {kind})" for kind in kinds)
+        source, joined = "", []
+        if self.chance(50):
+            source, joined = self.source(0)
+            source = f" join {source} on {name}.round <= {self.pick([one for one, kind in joined if kind == 'int'])}"
+        items = ", ".join(f"cast({self.value(kind, scope + joined, 1)} as {kind})" for kind in kinds)
+        step = f"select {name}.round + 1, {items} from {name}{source} where {name}.round < {self.random.randint(1, 3)}"
+        union = self.pick(["union", "union all"])
+        return f"with recursive {name}(round, {columns}) as (select 1, {first} {union} {step}) select {columns} from {name}"
+
+    def joined(self, table, scope):
+        """What a change joins to its table: at most one row for each. With what is to hold."""
+        if not self.chance(30):
+            return "", "", scope
+        other, name = self.pick(list(TABLES)), self.new_name()
+        of = self.pick([column for column, kind in COLUMNS.items() if kind in ("int", "text") and column != "id"])
+        query = f"(select id as k, max({of}) as v from {other} group by id) {name}"
+        word = self.pick(["=", "= 1 +"])
+        return query, f"{table}.id {word} {name}.k", scope + [(f"{name}.v", COLUMNS[of])]
+
     def change(self):
         table = self.pick(list(TABLES))
         scope = [(f"{table}.{column}", kind) for column, kind in COLUMNS.items()]
+        is_insert = self.chance(25)
+        other, equal, scope = ("", "", scope) if is_insert else self.joined(table, scope)
         self.has_subqueries = False
         returning = f" returning {self.value(self.pick(TYPES), scope, 2)}, {table}.id" if self.chance(60) else ""
         self.has_subqueries = True
-        where = f" where {self.value('boolean', scope, 3)}" if self.chance(90) else ""
-        if self.chance(25):
-            return f"delete from {table}{where}{returning}"
-        if self.chance(35):
+        conditions = [equal] if equal else []
+        if self.chance(90):
+            conditions.append(self.value("boolean", scope, 3))
+        where = f" where {' and '.join(conditions)}" if conditions else ""
+        if not is_insert and self.chance(33):
+            using = f" using {other}" if other else ""
+            return f"delete from {table}{using}{where}{returning}"
+        if is_insert:
             rows = ", ".join(f"({self.random.randint(0, 60)}, {', '.join(self.value(kind, [], 2) for kind in list(COLUMNS.values())[1:])})" for _ in range(self.random.randint(1, 3)))
             keys = "(i, id)" if table == "c" else "(id)"
             what = self.pick(["", " on conflict do nothing", f" on conflict {keys} do update set s = excluded.s || '+', n = {table}.n + excluded.n"])
             return f"insert into {table} values {rows}{what}{returning}"
         columns = self.random.sample([name for name in COLUMNS if name != "id"], self.random.randint(1, 3))
         changes = ", ".join(f"{column} = {self.value(COLUMNS[column], scope, 3)}" for column in columns)
-        return f"update {table} set {changes}{where}{returning}"
+        source = f" from {other}" if other else ""
+        return f"update {table} set {changes}{source}{where}{returning}"
 
 
 def rows_of(seed):

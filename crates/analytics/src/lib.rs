@@ -1,6 +1,6 @@
 //! Analytic reads of Sardonyx's SQL layer: DataFusion on a snapshot.
 //!
-//! What the SQL layer's own planner does not know (`WITH RECURSIVE`, `ROLLUP`, more aggregates, …), and what joins
+//! What the SQL layer's own planner does not know (`ROLLUP`, more aggregates, …), and what joins
 //! and groups whole tables, is read by [`DataFusionReader`], once it is set on a database:
 //!
 //! ```no_run

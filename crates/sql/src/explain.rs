@@ -6,6 +6,7 @@ use crate::plan::access::{Access, Path};
 use crate::plan::join::{JoinKind, JoinNode};
 use crate::plan::planning::Planning;
 use crate::plan::select::{Input, SelectPlan};
+use crate::plan::target::Target;
 use crate::plan::{Plan, Planned, ResultColumn};
 use crate::prepared::{Prepared, plan_statement};
 use crate::source::Source;
@@ -143,26 +144,8 @@ fn indented(inner: Vec<String>) -> Vec<String> {
 fn lines(plan: &Plan, source: &Source<'_>) -> Vec<String> {
     match plan {
         Plan::Select(select) => select_lines(select, source),
-        Plan::Update(update) => {
-            let mut lines = vec![format!("Update on {}", update.table)];
-            lines.extend(indented(access_lines(
-                &update.access,
-                &update.table,
-                update.filter.is_some(),
-                source,
-            )));
-            lines
-        }
-        Plan::Delete(delete) => {
-            let mut lines = vec![format!("Delete on {}", delete.table)];
-            lines.extend(indented(access_lines(
-                &delete.access,
-                &delete.table,
-                delete.filter.is_some(),
-                source,
-            )));
-            lines
-        }
+        Plan::Update(update) => target_lines("Update", &update.target, source),
+        Plan::Delete(delete) => target_lines("Delete", &delete.target, source),
         Plan::Insert(insert) => {
             let mut lines = vec![format!("Insert on {}", insert.table)];
             lines.extend(indented(match &insert.rows {
@@ -176,6 +159,18 @@ fn lines(plan: &Plan, source: &Source<'_>) -> Vec<String> {
         }
         Plan::Elsewhere(why) => vec![format!("Elsewhere: {}", why.message)],
     }
+}
+
+fn target_lines(what: &str, target: &Target, source: &Source<'_>) -> Vec<String> {
+    let mut lines = vec![format!("{what} on {}", target.alias)];
+    let is_filtered = target.filter.is_some();
+    lines.extend(indented(input_lines(
+        &target.input,
+        &target.alias,
+        is_filtered,
+        source,
+    )));
+    lines
 }
 
 fn select_lines(select: &SelectPlan, source: &Source<'_>) -> Vec<String> {
@@ -235,6 +230,15 @@ fn input_lines(input: &Input, alias: &str, is_filtered: bool, source: &Source<'_
             scan("ProjectSet".into(), select_lines(&expansion.plan, source))
         }
         Input::Windowed(windowed) => scan("WindowAgg".into(), select_lines(&windowed.plan, source)),
+        Input::Recursion(recursion) => {
+            let mut lines = scan(
+                "Recursive Union".into(),
+                select_lines(&recursion.first, source),
+            );
+            lines.extend(indented(select_lines(&recursion.step, source)));
+            lines
+        }
+        Input::LastRound(_) => scan("WorkTable Scan".into(), Vec::new()),
         Input::Sets(sets) => {
             let what = match sets.is_append() {
                 true => "Append",

@@ -5,7 +5,7 @@ use crate::error::SqlError;
 use crate::expression::{Expr, Parameters};
 use crate::plan::insert::plan_insert;
 use crate::plan::planning::Planning;
-use crate::plan::query::plan_query;
+use crate::plan::query::{plan_query, with_named};
 use crate::plan::write::{plan_delete, plan_update};
 use crate::plan::{Plan, Planned, ResultColumn};
 use crate::procedures::ProcedureDefinition;
@@ -453,6 +453,14 @@ fn with_before_insert(statement: Statement) -> Statement {
     }
 }
 
+/// The statement of `WITH … UPDATE`, or `WITH … DELETE`.
+fn change_behind_with(query: &Query) -> Option<&Statement> {
+    match &*query.body {
+        SetExpr::Update(change) | SetExpr::Delete(change) => Some(change),
+        _ => None,
+    }
+}
+
 /// Plans a statement on data.
 ///
 /// # Errors
@@ -461,6 +469,13 @@ pub(crate) fn plan_statement(
     planning: &mut Planning<'_>,
     statement: &Statement,
 ) -> Result<Plan, SqlError> {
+    if let Statement::Query(query) = statement
+        && let Some(change) = change_behind_with(query)
+    {
+        return with_named(planning, query.with.as_ref(), |planning| {
+            plan_statement(planning, change)
+        });
+    }
     Ok(match statement {
         Statement::Query(query) => match plan_query(planning, query) {
             Ok(plan) => Plan::Select(plan),
@@ -495,7 +510,7 @@ fn class_of(statement: &Statement, text: &str) -> Class {
         | Statement::LISTEN { .. }
         | Statement::UNLISTEN { .. }
         | Statement::NOTIFY { .. } => Class::Session,
-        Statement::Query(_) if draws() => Class::Write,
+        Statement::Query(query) if draws() || change_behind_with(query).is_some() => Class::Write,
         Statement::Query(_) => Class::Read,
         Statement::Explain {
             statement, analyze, ..

@@ -161,6 +161,8 @@ scripts! {
     procedures: "procedures.sql",
     joins: "joins.sql",
     subqueries: "subqueries.sql",
+    recursion: "recursion.sql",
+    joined_changes: "joined_changes.sql",
     windows: "windows.sql",
     psql: "psql.sql",
     jdbc: "jdbc.sql",

@@ -5,6 +5,7 @@ use super::expansion::Expansion;
 use super::join::{FromJoin, FromNode, JoinKind};
 use super::planning::{NamedKind, NamedQuery, Planning, SharedQuery};
 use super::query::draft_query;
+use super::recursion::{Recursion, draft_recursion};
 use super::select::{Draft, scope_of};
 use super::series::{Series, function, keywords, no_ancestors};
 use super::set_operation::SetOperations;
@@ -36,6 +37,9 @@ pub(crate) enum FromTable {
     Series(Series),
     Rows(Vec<Vec<Expr>>),
     Sets(Box<SetOperations>),
+    Recursion(Box<Recursion>),
+    /// The rows of the round before, of the recursive query of this number.
+    LastRound(usize),
     Expanded(Box<Expansion>),
     Windowed(Box<Windowed>),
 }
@@ -48,21 +52,36 @@ pub(crate) fn plan_from(
     planning: &mut Planning<'_>,
     from: &[TableWithJoins],
 ) -> Result<(Option<FromNode>, Scope), SqlError> {
-    let mut scope = Scope::default();
-    let mut node: Option<FromNode> = None;
-    for item in from {
-        let start = node.as_ref().map_or(0, |node| node.places().end);
-        let (next, own) = with_joins(planning, &[&scope], item, start)?;
+    let Some((first, others)) = from.split_first() else {
+        return Ok((None, Scope::default()));
+    };
+    let none = Scope::default();
+    let (node, own) = with_joins(planning, &[&none], first, 0)?;
+    let mut scope = none;
+    append(&mut scope, own)?;
+    let (node, scope) = plan_behind(planning, (node, scope), others)?;
+    Ok((Some(node), scope))
+}
+
+/// Compiles what stands in `FROM` behind something that is compiled.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn plan_behind(
+    planning: &mut Planning<'_>,
+    (mut node, mut scope): Planned,
+    others: &[TableWithJoins],
+) -> Result<Planned, SqlError> {
+    for item in others {
+        let start = node.places().end;
+        let (right, own) = with_joins(planning, &[&scope], item, start)?;
         append(&mut scope, own)?;
-        node = Some(match node {
-            None => next,
-            Some(before) => FromNode::Join(Box::new(FromJoin {
-                left: before,
-                right: next,
-                kind: JoinKind::Inner,
-                on: None,
-            })),
-        });
+        node = FromNode::Join(Box::new(FromJoin {
+            left: node,
+            right,
+            kind: JoinKind::Inner,
+            on: None,
+        }));
     }
     Ok((node, scope))
 }
@@ -435,16 +454,19 @@ fn named_query(
             (FromTable::Shared(shared.clone()), columns.collect())
         }
         NamedKind::Inlined(query) => {
-            // It sees what is seen where it stands.
-            let later = planning.queries.named.split_off(named.named);
-            let inner = planning.queries.outer.split_off(named.outer);
-            let drafted = draft_query(planning, query);
-            planning.queries.named.extend(later);
-            planning.queries.outer.extend(inner);
-            let mut draft = drafted?;
-            draft.decide(planning)?;
-            let columns = columns_of(&draft);
-            (FromTable::Derived(Box::new(draft)), columns)
+            let draft = where_it_stands(planning, named, |planning| draft_query(planning, query));
+            derived_from(planning, draft?)?
+        }
+        NamedKind::Recursive(query) => {
+            let draft =
+                where_it_stands(planning, named, |planning| draft_recursion(planning, query));
+            let draft = draft?.ok_or_else(|| SqlError::unknown_table(&named.name))?;
+            derived_from(planning, draft)?
+        }
+        NamedKind::LastRound(last) => {
+            last.check(&named.name, planning)?;
+            planning.queries.last_rounds.push(last.number);
+            (FromTable::LastRound(last.number), last.columns.clone())
         }
     };
     let of = scope_of_columns(alias_name, columns);
@@ -455,6 +477,30 @@ fn named_query(
         scope = placed(of, alias, 0)?;
     }
     Ok((FromNode::Leaf(table, places), scope))
+}
+
+/// Plans a query that is named, which sees what is seen where it stands.
+fn where_it_stands<'a, R>(
+    planning: &mut Planning<'a>,
+    named: &NamedQuery,
+    plan: impl FnOnce(&mut Planning<'a>) -> Result<R, SqlError>,
+) -> Result<R, SqlError> {
+    let later = planning.queries.named.split_off(named.named);
+    let inner = planning.queries.outer.split_off(named.outer);
+    let planned = plan(planning);
+    planning.queries.named.extend(later);
+    planning.queries.outer.extend(inner);
+    planned
+}
+
+/// The rows of a query in `FROM`, with their columns.
+fn derived_from(
+    planning: &mut Planning<'_>,
+    mut draft: Draft,
+) -> Result<(FromTable, Vec<(String, TypeSpec)>), SqlError> {
+    draft.decide(planning)?;
+    let columns = columns_of(&draft);
+    Ok((FromTable::Derived(Box::new(draft)), columns))
 }
 
 fn columns_of(draft: &Draft) -> Vec<(String, TypeSpec)> {
@@ -480,13 +526,12 @@ fn derived(
     alias: Option<&TableAlias>,
     start: usize,
 ) -> Result<Planned, SqlError> {
-    let mut draft = draft_query(planning, query)?;
-    draft.decide(planning)?;
+    let draft = draft_query(planning, query)?;
+    let (table, columns) = derived_from(planning, draft)?;
     let name = alias.map_or_else(String::new, |alias| name_of(&alias.name));
-    let of = scope_of_columns(&name, columns_of(&draft));
+    let of = scope_of_columns(&name, columns);
     let places = start..start + of.columns.len();
-    let node = FromNode::Leaf(FromTable::Derived(Box::new(draft)), places);
-    Ok((node, placed(of, alias, start)?))
+    Ok((FromNode::Leaf(table, places), placed(of, alias, start)?))
 }
 
 fn lateral_query(

@@ -6,6 +6,7 @@
 //! gives their values. So one query knows nothing of the rows of another, and an equality with an outer column finds a
 //! key or an index as one with a parameter does.
 
+use super::recursion::LastRound;
 use super::select::SelectPlan;
 use crate::error::{SqlError, code};
 use crate::expression::{Compiler, Expr, Parameters, Scope};
@@ -44,6 +45,10 @@ pub(crate) struct Queries {
     pub outer: Vec<Arc<Scope>>,
     /// What this query asks for of them: the numbers of [`Expr::Outer`].
     pub asked: Vec<OuterColumn>,
+    /// How many queries are being named, one inside of the other.
+    pub naming: usize,
+    /// The recursive queries whose last rounds were named, once for each time.
+    pub last_rounds: Vec<usize>,
     /// How many subqueries there are so far.
     pub subqueries: usize,
     /// Whether a view is named.
@@ -84,6 +89,10 @@ pub(crate) enum NamedKind {
     Shared(Arc<SharedQuery>),
     /// Planned at each place that names it.
     Inlined(Box<ast::Query>),
+    /// The same of one that names itself.
+    Recursive(Box<ast::Cte>),
+    /// The recursive query itself, in its step.
+    LastRound(LastRound),
 }
 
 /// A query whose rows are kept, with its number in the statement.

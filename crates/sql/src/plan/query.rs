@@ -2,6 +2,7 @@
 
 use super::from::FromTable;
 use super::planning::{NamedKind, NamedQuery, Planning, SharedQuery};
+use super::recursion::draft_recursion;
 use super::select::{Draft, SelectPlan, draft_select};
 use super::set_operation::draft_sets;
 use super::tail::{Tail, limits, output_order};
@@ -30,15 +31,29 @@ pub(crate) fn plan_query(
 /// Those of [`plan_query`].
 pub(crate) fn draft_query(planning: &mut Planning<'_>, query: &Query) -> Result<Draft, SqlError> {
     let tail = Tail::of(query)?;
+    with_named(planning, query.with.as_ref(), |planning| {
+        draft_body(planning, &query.body, &tail)
+    })
+}
+
+/// Plans something that may name the queries of a `WITH` before it.
+///
+/// # Errors
+/// Those of `plan`; what is wrong with the queries.
+pub(crate) fn with_named<'a, R>(
+    planning: &mut Planning<'a>,
+    with: Option<&ast::With>,
+    plan: impl FnOnce(&mut Planning<'a>) -> Result<R, SqlError>,
+) -> Result<R, SqlError> {
     let named = planning.queries.named.len();
     planning.enter()?;
-    if let Some(with) = &query.with {
+    if let Some(with) = with {
         name_queries(planning, with)?;
     }
-    let draft = draft_body(planning, &query.body, &tail)?;
+    let planned = plan(planning)?;
     planning.leave();
     planning.queries.named.truncate(named);
-    Ok(draft)
+    Ok(planned)
 }
 
 /// Drafts what a query is of, with what stands behind it.
@@ -148,25 +163,14 @@ fn draft_table(planning: &mut Planning<'_>, table: &ast::Table) -> Result<Draft,
 
 /// Plans the queries that `WITH` names: each may name those before it.
 fn name_queries(planning: &mut Planning<'_>, with: &ast::With) -> Result<(), SqlError> {
-    if with.recursive {
-        return Err(SqlError::unsupported("WITH RECURSIVE is not supported"));
-    }
     for named in &with.cte_tables {
         let name = name_of(&named.alias.name);
         let own = std::mem::take(&mut planning.queries.asked);
-        let drafted = draft_query(planning, &named.query);
-        let asked = std::mem::replace(&mut planning.queries.asked, own);
-        let mut draft = drafted?;
-        draft.decide(planning)?;
-        let wants_kept = named.materialized == Some(ast::CteAsMaterialized::Materialized);
-        let kind = match !asked.is_empty() || (draft.is_simple() && !wants_kept) {
-            true => NamedKind::Inlined(named.query.clone()),
-            false => NamedKind::Shared(Arc::new(SharedQuery {
-                number: planning.queries.next_number(),
-                name: name.clone(),
-                plan: draft.finish(),
-            })),
-        };
+        planning.queries.naming += 1;
+        let kind = kind_of(planning, named, with.recursive);
+        planning.queries.naming -= 1;
+        planning.queries.asked = own;
+        let kind = kind?;
         let queries = &mut planning.queries;
         let (before, outer) = (queries.named.len(), queries.outer.len());
         queries.named.push(Arc::new(NamedQuery {
@@ -178,4 +182,27 @@ fn name_queries(planning: &mut Planning<'_>, with: &ast::With) -> Result<(), Sql
         }));
     }
     Ok(())
+}
+
+/// How a query that `WITH` names is run.
+fn kind_of(
+    planning: &mut Planning<'_>,
+    named: &ast::Cte,
+    may_recur: bool,
+) -> Result<NamedKind, SqlError> {
+    if may_recur && draft_recursion(planning, named)?.is_some() {
+        return Ok(NamedKind::Recursive(Box::new(named.clone())));
+    }
+    let mut draft = draft_query(planning, &named.query)?;
+    draft.decide(planning)?;
+    let asks = !planning.queries.asked.is_empty();
+    let wants_kept = named.materialized == Some(ast::CteAsMaterialized::Materialized);
+    Ok(match asks || (draft.is_simple() && !wants_kept) {
+        true => NamedKind::Inlined(named.query.clone()),
+        false => NamedKind::Shared(Arc::new(SharedQuery {
+            number: planning.queries.next_number(),
+            name: name_of(&named.alias.name),
+            plan: draft.finish(),
+        })),
+    })
 }

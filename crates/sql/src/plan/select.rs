@@ -8,6 +8,7 @@ use super::grouping::{group_keys, grouped};
 use super::join::{FromNode, JoinPlan, plan_join};
 use super::output::{Item, Output, compile_items, decide};
 use super::planning::{Planning, SharedQuery};
+use super::recursion::Recursion;
 use super::series::Series;
 use super::set_operation::SetOperations;
 use super::tail::{Tail, input_order, limits};
@@ -39,6 +40,9 @@ pub(crate) enum Input {
     Shared(Arc<SharedQuery>),
     Series(Series),
     Sets(Box<SetOperations>),
+    Recursion(Box<Recursion>),
+    /// The rows of the round before, of the recursive query of this number.
+    LastRound(usize),
     Expanded(Box<Expansion>),
     Windowed(Box<Windowed>),
 }
@@ -362,6 +366,8 @@ impl FromTable {
             FromTable::Series(series) => (Input::Series(series), condition),
             FromTable::Rows(rows) => (Input::Rows(rows), condition),
             FromTable::Sets(sets) => (Input::Sets(sets), condition),
+            FromTable::Recursion(recursion) => (Input::Recursion(recursion), condition),
+            FromTable::LastRound(number) => (Input::LastRound(number), condition),
             FromTable::Expanded(expansion) => (Input::Expanded(expansion), condition),
             FromTable::Windowed(windowed) => (Input::Windowed(windowed), condition),
         };

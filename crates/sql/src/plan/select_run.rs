@@ -23,6 +23,19 @@ pub(crate) struct Table {
     pub rows: u64,
 }
 
+impl Table {
+    /// Calls `each` with the rows.
+    ///
+    /// # Errors
+    /// What `each` returns.
+    pub fn walk(&self, each: EachRow<'_>) -> Result<(), SqlError> {
+        match self.width {
+            0 => each_of((0..self.rows).map(|_| &[][..]), each),
+            width => each_of(self.values.chunks(width), each),
+        }
+    }
+}
+
 /// Checks the memory that rows take against the bound.
 ///
 /// # Errors
@@ -194,14 +207,18 @@ impl Input {
                 let reading = with.reading.ok_or_else(|| {
                     SqlError::unsupported("a query that WITH names is not supported here")
                 })?;
-                let table = reading.kept.table(shared, source, with)?;
-                match table.width {
-                    0 => each_of((0..table.rows).map(|_| &[][..]), each),
-                    width => each_of(table.values.chunks(width), each),
-                }
+                reading.kept.table(shared, source, with)?.walk(each)
             }
             Input::Series(series) => series.walk(before, with, each),
             Input::Sets(sets) => sets.walk(source, with, each),
+            Input::Recursion(recursion) => recursion.walk(source, with, each),
+            Input::LastRound(number) => {
+                let kept = with.reading.map(|reading| reading.kept);
+                match kept.and_then(|kept| kept.last_round(*number)) {
+                    Some(table) => table.walk(each),
+                    None => Ok(()),
+                }
+            }
             Input::Expanded(expansion) => expansion.walk(source, with, each),
             Input::Windowed(windowed) => windowed.walk(source, with, each),
         }
@@ -235,7 +252,7 @@ impl Input {
             Input::Join(join) => join.root.is_whole(),
             Input::Derived(query) | Input::Lateral(query, _) => query.input.is_whole(),
             Input::Shared(query) => query.plan.input.is_whole(),
-            Input::Sets(_) => true,
+            Input::Sets(_) | Input::Recursion(_) | Input::LastRound(_) => true,
             Input::Windowed(windowed) => windowed.plan.input.is_whole(),
             Input::Expanded(_) | Input::Virtual(_) => false,
             Input::Nothing | Input::Rows(_) | Input::Series(_) => true,

@@ -78,6 +78,8 @@ pub(crate) struct Kept {
     pub bytes: Cell<usize>,
     answers: RefCell<HashMap<usize, Asked>>,
     tables: RefCell<HashMap<usize, Rc<Table>>>,
+    /// Of recursive queries that are running, the rows of the round before.
+    last_rounds: RefCell<HashMap<usize, Rc<Table>>>,
 }
 
 /// An answer with what it was asked with.
@@ -364,6 +366,23 @@ impl Kept {
         let mut tables = self.tables.borrow_mut();
         tables.insert(shared.number, table.clone());
         Ok(table)
+    }
+}
+
+impl Kept {
+    /// The rows that the step of a recursive query reads next.
+    pub fn set_last_round(&self, number: usize, rows: Table) {
+        self.last_rounds.borrow_mut().insert(number, Rc::new(rows));
+    }
+
+    /// The rows that the step of a recursive query reads.
+    pub fn last_round(&self, number: usize) -> Option<Rc<Table>> {
+        self.last_rounds.borrow().get(&number).cloned()
+    }
+
+    /// A recursive query has ended.
+    pub fn end_rounds(&self, number: usize) {
+        self.last_rounds.borrow_mut().remove(&number);
     }
 }
 

@@ -1,23 +1,21 @@
 //! `UPDATE` and `DELETE`: the rows are found first, and then changed, so that no change is met again on the way.
 
-use super::access::{Access, choose};
 use super::output::{Output, compile_items};
 use super::planning::Planning;
-use super::select::scope_of;
 use super::select_run::{Memory, Table};
 use super::subquery::Kept;
+use super::target::{Target, TargetDraft, key_columns};
 use crate::error::{SqlError, code, not_null};
 use crate::expression::cast::{Coercion, stored};
 use crate::expression::{Environment, Expr, InputRow, Scope, Values};
-use crate::names::{name_of, parts_of};
+use crate::names::parts_of;
 use crate::relation::{Relation, RelationColumn};
 use crate::source::Source;
 use crate::types::TypeSpec;
 use sardonyx::schema::{OnDelete, Value, ValueRef};
 use sardonyx::{RowWriter, Transaction};
 use sqlparser::ast::{
-    self, Assignment, AssignmentTarget, Expr as Tree, FromTable, SelectItem, TableFactor,
-    TableWithJoins,
+    self, Assignment, AssignmentTarget, Expr as Tree, FromTable, SelectItem, UpdateTableFromKind,
 };
 
 /// A column that is stored into.
@@ -54,9 +52,7 @@ impl StoredColumn {
 /// A compiled `UPDATE`.
 #[derive(Debug)]
 pub(crate) struct UpdatePlan {
-    pub table: String,
-    pub access: Access,
-    pub filter: Option<Expr>,
+    pub target: Target,
     pub changes: Changes,
     pub returning: Option<Output>,
 }
@@ -80,30 +76,8 @@ pub(crate) struct Changes {
 /// A compiled `DELETE`.
 #[derive(Debug)]
 pub(crate) struct DeletePlan {
-    pub table: String,
-    pub number: u16,
-    pub access: Access,
-    pub filter: Option<Expr>,
-    pub key: Vec<usize>,
+    pub target: Target,
     pub returning: Option<Output>,
-}
-
-/// The one table of a statement, and how it is called there.
-fn one_table<'t>(
-    table: &'t TableWithJoins,
-    what: &str,
-) -> Result<(&'t ast::ObjectName, Option<String>), SqlError> {
-    match &table.relation {
-        TableFactor::Table {
-            name,
-            alias,
-            args: None,
-            ..
-        } if table.joins.is_empty() => Ok((name, alias.as_ref().map(|alias| name_of(&alias.name)))),
-        _ => Err(SqlError::unsupported(format!(
-            "{what} is supported with one table only"
-        ))),
-    }
 }
 
 /// Compiles `UPDATE`.
@@ -114,25 +88,24 @@ pub(crate) fn plan_update(
     planning: &mut Planning<'_>,
     update: &ast::Update,
 ) -> Result<UpdatePlan, SqlError> {
-    let (name, alias) = one_table(&update.table, "UPDATE")?;
-    if update.from.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
+    let others = match &update.from {
+        None => &[][..],
+        Some(UpdateTableFromKind::AfterSet(others)) => others,
+        Some(UpdateTableFromKind::BeforeSet(_)) => {
+            return Err(SqlError::syntax("FROM stands behind SET"));
+        }
+    };
+    if !update.order_by.is_empty() || update.limit.is_some() {
         return Err(SqlError::unsupported(
-            "UPDATE with FROM, ORDER BY or LIMIT is not supported",
+            "UPDATE with ORDER BY or LIMIT is not supported",
         ));
     }
-    let relation = planning.relation_to_change(name)?;
-    let alias = alias.unwrap_or_else(|| relation.name.clone());
-    let scope = Scope {
-        tables: vec![scope_of(&relation, &alias)],
-    };
-    let changes = compile_changes(planning, &relation, &scope, &update.assignments)?;
-    let condition = compile_condition(planning, &scope, update.selection.as_ref())?;
-    let returning = compile_returning(planning, &scope, update.returning.as_deref())?;
-    let choice = choose(&relation, condition, None, false);
+    let draft = TargetDraft::new(planning, "UPDATE", &update.table, others)?;
+    let (relation, scope) = (&draft.relation, &draft.scope);
+    let changes = compile_changes(planning, relation, scope, &update.assignments)?;
+    let returning = compile_returning(planning, scope, update.returning.as_deref())?;
     Ok(UpdatePlan {
-        table: alias,
-        access: choice.access,
-        filter: choice.filter,
+        target: draft.finish(planning, update.selection.as_ref())?,
         changes,
         returning,
     })
@@ -151,45 +124,21 @@ pub(crate) fn plan_delete(
     };
     let [table] = tables.as_slice() else {
         return Err(SqlError::unsupported(
-            "DELETE is supported with one table only",
+            "DELETE changes one table: others stand behind USING",
         ));
     };
-    if delete.using.is_some()
-        || !delete.order_by.is_empty()
-        || delete.limit.is_some()
-        || !delete.tables.is_empty()
-    {
+    if !delete.order_by.is_empty() || delete.limit.is_some() || !delete.tables.is_empty() {
         return Err(SqlError::unsupported(
-            "DELETE with USING, ORDER BY or LIMIT is not supported",
+            "DELETE with ORDER BY or LIMIT is not supported",
         ));
     }
-    let (name, alias) = one_table(table, "DELETE")?;
-    let relation = planning.relation_to_change(name)?;
-    let alias = alias.unwrap_or_else(|| relation.name.clone());
-    let scope = Scope {
-        tables: vec![scope_of(&relation, &alias)],
-    };
-    let condition = compile_condition(planning, &scope, delete.selection.as_ref())?;
-    let returning = compile_returning(planning, &scope, delete.returning.as_deref())?;
-    let choice = choose(&relation, condition, None, false);
+    let others = delete.using.as_deref().unwrap_or_default();
+    let draft = TargetDraft::new(planning, "DELETE", table, others)?;
+    let returning = compile_returning(planning, &draft.scope, delete.returning.as_deref())?;
     Ok(DeletePlan {
-        table: alias,
-        number: relation.number,
-        access: choice.access,
-        filter: choice.filter,
-        key: key_columns(&relation),
+        target: draft.finish(planning, delete.selection.as_ref())?,
         returning,
     })
-}
-
-fn compile_condition(
-    planning: &mut Planning<'_>,
-    scope: &Scope,
-    tree: Option<&Tree>,
-) -> Result<Option<Expr>, SqlError> {
-    let mut compiler = planning.compiler(scope);
-    tree.map(|tree| compiler.condition(tree, "WHERE"))
-        .transpose()
 }
 
 /// Compiles `RETURNING`.
@@ -210,12 +159,6 @@ pub(crate) fn compile_returning(
         super::output::decide(&mut compiler, &mut items)?;
         Ok(Some(Output::new(items)))
     })
-}
-
-/// The columns of the engine's primary key.
-pub(crate) fn key_columns(relation: &Relation) -> Vec<usize> {
-    let key = relation.schema.primary.key.iter();
-    key.map(|part| part.column).collect()
 }
 
 /// Compiles what `SET` says.
@@ -345,11 +288,13 @@ pub(crate) fn columns_of(row: &dyn InputRow, columns: &[usize]) -> Result<Vec<Va
 }
 
 impl Changes {
+    /// `kept` is how many of the row's columns are wanted as they are then.
     fn of_row(
         &self,
         row: &dyn InputRow,
         with: &Environment<'_>,
-        whole: bool,
+        key: Vec<Value>,
+        kept: usize,
     ) -> Result<Change, SqlError> {
         let mut values = Vec::with_capacity(self.set.len());
         for (column, expr) in &self.set {
@@ -357,14 +302,14 @@ impl Changes {
             values.push((column.number, column.fit(value, &self.name)?));
         }
         let mut all = Vec::new();
-        if whole || self.moves {
-            all = whole_row(row, self.width)?;
+        if kept > 0 || self.moves {
+            all = whole_row(row, kept.max(self.width))?;
             for (number, value) in &values {
                 all[*number] = value.clone();
             }
         }
         Ok(Change {
-            key: columns_of(row, &self.key)?,
+            key,
             values,
             row: all,
         })
@@ -381,7 +326,8 @@ impl Changes {
         with: &Environment<'_>,
         whole: bool,
     ) -> Result<Vec<Value>, SqlError> {
-        let mut changes = vec![self.of_row(row, with, whole)?];
+        let kept = if whole { self.width } else { 0 };
+        let mut changes = vec![self.of_row(row, with, columns_of(row, &self.key)?, kept)?];
         self.apply(tx, &changes)?;
         Ok(changes.pop().map(|change| change.row).unwrap_or_default())
     }
@@ -416,7 +362,7 @@ impl Changes {
             rows.delete(&change.key)?;
         }
         for change in moved {
-            insert_whole(&mut rows, &change.row)?;
+            insert_whole(&mut rows, &change.row[..self.width])?;
         }
         Ok(())
     }
@@ -447,23 +393,23 @@ impl UpdatePlan {
         with: &Environment<'_>,
     ) -> Result<(u64, Table), SqlError> {
         let mut changes = Vec::new();
-        let mut memory = Memory::default();
-        let whole = self.returning.is_some();
         let kept = Kept::default();
         let source = Source::Live(tx.view());
         let reading = &with.over(source, &kept);
-        self.access.walk(&source, reading, &mut |row| {
-            if let Some(filter) = &self.filter
-                && !filter.holds(row, reading)?
-            {
-                return Ok(true);
-            }
-            let change = self.changes.of_row(row, reading, whole)?;
+        let mut memory = Memory::of(reading);
+        let shown = match &self.returning {
+            Some(_) => self.target.width,
+            None => 0,
+        };
+        self.target.walk(&source, reading, &mut |row, key| {
+            let change = self.changes.of_row(row, reading, key, shown)?;
             memory.take(&change.row)?;
             memory.take(&change.key)?;
             changes.push(change);
-            Ok(true)
+            Ok(())
         })?;
+        // Nothing is read any more.
+        drop(memory);
         self.changes.apply(tx, &changes)?;
         let mut table = Table::default();
         if let Some(output) = &self.returning {
@@ -488,18 +434,12 @@ impl DeletePlan {
         with: &Environment<'_>,
     ) -> Result<(u64, Table), SqlError> {
         let mut keys = Vec::new();
-        let mut memory = Memory::default();
         let mut table = Table::default();
         let kept = Kept::default();
         let source = Source::Live(tx.view());
         let reading = &with.over(source, &kept);
-        self.access.walk(&source, reading, &mut |row| {
-            if let Some(filter) = &self.filter
-                && !filter.holds(row, reading)?
-            {
-                return Ok(true);
-            }
-            let key = columns_of(row, &self.key)?;
+        let mut memory = Memory::of(reading);
+        self.target.walk(&source, reading, &mut |row, key| {
             memory.take(&key)?;
             keys.push(key);
             if let Some(output) = &self.returning {
@@ -508,10 +448,11 @@ impl DeletePlan {
                 memory.take(&table.values[from..])?;
                 table.rows += 1;
             }
-            Ok(true)
+            Ok(())
         })?;
+        drop(memory);
         table.width = self.returning.as_ref().map_or(0, Output::width);
-        let mut rows = tx.rows_of(self.number)?;
+        let mut rows = tx.rows_of(self.target.number)?;
         for key in &keys {
             // One that went with another before is gone.
             rows.delete(key)?;

@@ -176,9 +176,6 @@ with one as materialized (select id from a where id = 1) select o.id, p.id from 
 ----
 1|1
 
-statement error 0A000
-with recursive r as (select 1 union all select * from r) select * from r
-
 query
 select id from a where x in (with c as (select y * 2 as z from b where b.a = a.id) select z from c c1 where exists (select 1 from c where c.z = c1.z)) order by id
 ----

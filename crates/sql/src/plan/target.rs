@@ -1,0 +1,174 @@
+//! The rows that `UPDATE` and `DELETE` change: a table's that meet a condition, with what `FROM` or `USING` joins to them.
+//!
+//! They are all found before one is changed, so that no change is met again on the way. The table stands first in the
+//! row, so its columns have the places that they have in the table alone. A row that goes with several others is changed
+//! once, with the first of them that is found.
+
+use super::from::{FromTable, plan_behind};
+use super::join::{FromNode, plan_join};
+use super::planning::Planning;
+use super::select::{Input, scope_of};
+use super::select_run::Memory;
+use crate::aggregate::key_of;
+use crate::error::SqlError;
+use crate::expression::{Environment, Expr, InputRow, Scope, Values};
+use crate::names::name_of;
+use crate::relation::Relation;
+use crate::source::Source;
+use sardonyx::schema::Value;
+use sqlparser::ast::{self, Expr as Tree, TableFactor, TableWithJoins};
+use std::collections::HashSet;
+
+/// What `UPDATE` or `DELETE` names, before its condition is known.
+#[derive(Debug)]
+pub(crate) struct TargetDraft {
+    pub relation: Relation,
+    alias: String,
+    /// The table's columns, and of what is joined to it.
+    pub scope: Scope,
+    node: FromNode,
+}
+
+/// The rows that are changed.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// What the table is called in the statement.
+    pub alias: String,
+    /// The table's number.
+    pub number: u16,
+    /// The columns of the engine's primary key.
+    pub key: Vec<usize>,
+    /// How many columns a row has, with what is joined to it.
+    pub width: usize,
+    pub input: Input,
+    /// What is still to be tested of each row.
+    pub filter: Option<Expr>,
+}
+
+/// The one table that a statement changes, and how it is called there.
+fn one_table<'t>(
+    table: &'t TableWithJoins,
+    what: &str,
+) -> Result<(&'t ast::ObjectName, Option<String>), SqlError> {
+    match &table.relation {
+        TableFactor::Table {
+            name,
+            alias,
+            args: None,
+            ..
+        } if table.joins.is_empty() => Ok((name, alias.as_ref().map(|alias| name_of(&alias.name)))),
+        _ => Err(SqlError::unsupported(format!(
+            "{what} changes one table: others stand behind FROM in UPDATE, and behind USING in DELETE"
+        ))),
+    }
+}
+
+/// The columns of the engine's primary key.
+pub(crate) fn key_columns(relation: &Relation) -> Vec<usize> {
+    let key = relation.schema.primary.key.iter();
+    key.map(|part| part.column).collect()
+}
+
+impl TargetDraft {
+    /// Of the table that `what` changes, and of what is joined to it.
+    ///
+    /// # Errors
+    /// What is wrong with either.
+    pub fn new(
+        planning: &mut Planning<'_>,
+        what: &str,
+        table: &TableWithJoins,
+        others: &[TableWithJoins],
+    ) -> Result<TargetDraft, SqlError> {
+        let (name, alias) = one_table(table, what)?;
+        let relation = planning.relation_to_change(name)?;
+        let alias = alias.unwrap_or_else(|| relation.name.clone());
+        let scope = Scope {
+            tables: vec![scope_of(&relation, &alias)],
+        };
+        let places = 0..relation.schema.columns.len();
+        let leaf = FromNode::Leaf(FromTable::Relation(Box::new(relation.clone())), places);
+        let (node, scope) = plan_behind(planning, (leaf, scope), others)?;
+        Ok(TargetDraft {
+            relation,
+            alias,
+            scope,
+            node,
+        })
+    }
+
+    /// Chooses the way to the rows that meet a condition.
+    ///
+    /// # Errors
+    /// What is wrong with the condition.
+    pub fn finish(
+        self,
+        planning: &mut Planning<'_>,
+        condition: Option<&Tree>,
+    ) -> Result<Target, SqlError> {
+        let mut compiler = planning.compiler(&self.scope);
+        let condition = condition.map(|tree| compiler.condition(tree, "WHERE"));
+        let condition = condition.transpose()?;
+        let width = self.node.places().end;
+        let (input, filter) = match self.node {
+            FromNode::Leaf(table, _) => {
+                let chosen = table.input(condition, None, false);
+                (chosen.input, chosen.filter)
+            }
+            node => {
+                let (join, rest) = plan_join(node, condition);
+                (Input::Join(Box::new(join)), rest)
+            }
+        };
+        Ok(Target {
+            alias: self.alias,
+            number: self.relation.number,
+            key: key_columns(&self.relation),
+            width,
+            input,
+            filter,
+        })
+    }
+}
+
+impl Target {
+    /// Calls `each` with the rows, and their keys: each row of the table once.
+    ///
+    /// # Errors
+    /// What `each` returns; what cannot be read or computed; `53200` if rows take too much memory.
+    pub fn walk(
+        &self,
+        source: &Source<'_>,
+        with: &Environment<'_>,
+        each: &mut dyn FnMut(&dyn InputRow, Vec<Value>) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        let mut memory = Memory::of(with);
+        let mut found: HashSet<Vec<u8>> = HashSet::new();
+        let may_repeat = matches!(self.input, Input::Join(_));
+        let mut changed = |row: &dyn InputRow| {
+            if let Some(filter) = &self.filter
+                && !filter.holds(row, with)?
+            {
+                return Ok(true);
+            }
+            let mut key = Vec::with_capacity(self.key.len());
+            for column in &self.key {
+                key.push(row.value(*column)?.to_value());
+            }
+            if may_repeat {
+                let mut bytes = Vec::new();
+                for value in &key {
+                    key_of(value.as_ref(), &mut bytes);
+                }
+                memory.take_bytes(bytes.len() + size_of::<Vec<u8>>())?;
+                if !found.insert(bytes) {
+                    return Ok(true);
+                }
+            }
+            memory.take(&key)?;
+            each(row, key)?;
+            Ok(true)
+        };
+        self.input.walk(source, with, &Values(&[]), &mut changed)
+    }
+}
