@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 """pgbench against Sardonyx and PostgreSQL, in turn, in one run: the same work, each with durable replies.
 
-    bench/clients/compare.py [--scale N] [--seconds N] [--rounds N] [--only NAME,NAME] [--json]
+    bench/clients/compare.py [--scale N] [--seconds N] [--rounds N] [--only NAME,NAME] [--awake idle|nice|none]
+                             [--floor PROGRAM] [--json]
 
 PostgreSQL runs with synchronous_commit on and its data beside Sardonyx's, with shared_buffers of a gigabyte. Each pair of
 runs is made so many rounds, in turn; the medians are shown, with the least and the most, and the median of the ratios. The four
-sums are compared after all runs of an engine. A low-priority process keeps the processors from idling, so that both see
-the disk with the same face.
+sums are compared after all runs of an engine. Processes of the scheduler's idle class keep the processors from sleeping,
+so that both engines see the disk with the same face; `--awake nice` takes one of nice 19, which is given processors' time that
+others want, and `--awake none` none.
+
+`--floor` runs pgbench also against a server that does nothing (`cargo build --release -p sardonyx-server --example
+answers_at_once`): more than with that no database can reach here.
 """
 
 import argparse
@@ -36,6 +41,9 @@ WORK = [
     ("select", 32, ["-M", "prepared", "-S"]),
 ]
 
+
+# Of each process that keeps the processors awake, how it is started.
+AWAKE = {"idle": [["chrt", "-i", "0"]] * (os.cpu_count() or 1), "nice": [["nice", "-n", "19"]], "none": []}
 
 # From this scale on Sardonyx is loaded in pieces, of so many rows.
 PIECES_FROM, PIECE = 50, 250_000
@@ -68,6 +76,19 @@ class PostgreSQL:
 
     def end(self):
         self.run("pg_ctl", "-D", str(self.directory / "data"), "-w", "-m", "fast", "stop")
+
+
+class Nothing:
+    """A server that answers at once, whatever it is asked."""
+
+    def __init__(self, program):
+        self.process = subprocess.Popen([program, "127.0.0.1:0"], stdout=subprocess.PIPE, text=True)
+        host, _, port = self.process.stdout.readline().strip().rpartition(":")
+        self.environment = dict(os.environ, PGHOST=host, PGPORT=port, PGUSER="tester", PGDATABASE="none", PGSSLMODE="disable")
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
 
 
 class Sardonyx:
@@ -138,10 +159,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="")
     parser.add_argument("--directory", default=None, help="on the disk that is to be measured")
+    parser.add_argument("--awake", choices=AWAKE, default="idle", help="what keeps the processors from sleeping")
+    parser.add_argument("--floor", metavar="PROGRAM", help="a server that does nothing, to run beside")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     only = [name.strip() for name in arguments.only.split(",") if name.strip()]
-    spinner = subprocess.Popen(["nice", "-n", "19", sys.executable, "-c", "while True: pass"])
+    spinners = [subprocess.Popen([*before, sys.executable, "-c", "while True: pass"]) for before in AWAKE[arguments.awake]]
     results, good = [], True
     with tempfile.TemporaryDirectory(dir=arguments.directory) as place:
         os.chmod(place, 0o755)
@@ -156,6 +179,9 @@ def main():
                 print(f"{name}: loading scale {arguments.scale} took {time.monotonic() - started:.1f} s", file=sys.stderr)
                 with open(HERE / "tpcb_procedure.sql") as procedure:
                     subprocess.run(["psql", "-Xq", "-v", "ON_ERROR_STOP=1"], env=engine.environment, stdin=procedure, check=True)
+            loaded = list(engines)
+            if arguments.floor:
+                engines["nothing"] = Nothing(arguments.floor)
             for name, clients, options in WORK:
                 if only and name not in only:
                     continue
@@ -168,24 +194,27 @@ def main():
                 ratios = [ours / theirs for ours, theirs in zip(rates["Sardonyx"], rates["PostgreSQL"])]
                 results.append({"work": name, "clients": clients, "rates": rates, "ratio": statistics.median(ratios)})
                 print(f"{name}: {statistics.median(ratios):.2f} x", file=sys.stderr)
-            for name, engine in engines.items():
-                told = sums(engine)
+            for name in loaded:
+                told = sums(engines[name])
                 if len(set(told)) != 1:
                     good = False
                     print(f"{name}: the four sums differ: {told}", file=sys.stderr)
         finally:
-            spinner.kill()
+            for spinner in spinners:
+                spinner.kill()
             for engine in engines.values():
                 engine.end()
     if arguments.json:
         print(json.dumps({"scale": arguments.scale, "seconds": arguments.seconds, "results": results, "sums": good}))
     else:
-        print(f"{'pgbench, transactions/s':<24}{'Sardonyx':>26}{'PostgreSQL':>26}{'ratio':>8}")
+        names = "".join(f"{name:>26}" for name in engines)
+        print(f"{'pgbench, transactions/s':<24}{names}{'ratio':>8}")
         for result in results:
             shown = []
             for rates in result["rates"].values():
                 shown.append(f"{statistics.median(rates):,.0f} ({min(rates):,.0f} to {max(rates):,.0f})")
-            print(f"{result['work']:<24}{shown[0]:>26}{shown[1]:>26}{result['ratio']:>8.2f}")
+            columns = "".join(f"{one:>26}" for one in shown)
+            print(f"{result['work']:<24}{columns}{result['ratio']:>8.2f}")
         print(f"the four sums of each engine are {'equal' if good else 'NOT EQUAL'}")
     sys.exit(0 if good else 1)
 
