@@ -22,6 +22,7 @@ pub mod code {
         CARDINALITY_VIOLATION = "21000";
         STRING_TOO_LONG = "22001";
         OUT_OF_RANGE = "22003";
+        INVALID_DATETIME = "22007";
         DATETIME_OVERFLOW = "22008";
         DIVISION_BY_ZERO = "22012";
         INVALID_PARAMETER_VALUE = "22023";

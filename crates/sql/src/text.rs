@@ -10,7 +10,8 @@ use std::fmt::Write;
 /// Reads a value of a type from PostgreSQL's text format.
 ///
 /// # Errors
-/// `22P02` if the text is none, `22003` if it is out of the type's range, `22008` for dates.
+/// `22P02` if the text is none, `22007` where it is to be a date or a time, `22003` if it is out of the type's range,
+/// `22008` for dates.
 pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
     let trimmed = text.trim();
     let wrong = || invalid(kind, text);
@@ -216,7 +217,10 @@ pub(crate) fn invalid(kind: SqlType, text: &str) -> SqlError {
 }
 
 fn invalid_datetime(kind: SqlType, text: &str) -> SqlError {
-    let mut error = invalid(kind, text);
+    let mut error = SqlError {
+        code: code::INVALID_DATETIME,
+        ..invalid(kind, text)
+    };
     let parts = text.split(['-', ':', ' ', 'T', '.', '+']);
     // Digits in the right places, of no day that there is.
     if parts.clone().count() > 2 && parts.into_iter().all(|part| part.parse::<u32>().is_ok()) {
@@ -408,6 +412,7 @@ mod tests {
             code_of(SqlType::Date, "2026-02-30"),
             code::DATETIME_OVERFLOW
         );
+        assert_eq!(code_of(SqlType::Date, "today?"), code::INVALID_DATETIME);
         assert_eq!(code_of(SqlType::Bytea, "\\q"), code::INVALID_TEXT);
         assert_eq!(code_of(SqlType::Text, "a\0"), code::INVALID_TEXT);
     }
