@@ -27,6 +27,10 @@ def main(dsn):
     with db, db.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM psy2")
         assert cursor.fetchone() == (51,)
+    with db, db.cursor("by name") as cursor:
+        cursor.itersize = 7
+        cursor.execute("SELECT name FROM psy2 WHERE n < %s", (1,))
+        assert len({name for name, in cursor}) == 50
     db.close()
     print("psycopg2", psycopg2.__version__.split()[0], "ok")
 

@@ -70,6 +70,20 @@ def main(dsn):
         assert len(rows) == 2301 and rows[1001] == "copied\t1001\\ \n", len(rows)
         db.commit()
 
+        # A cursor of the server gives its rows as they are asked for; one that is held, after the transaction, too.
+        with db.cursor(name="by name") as cursor:
+            cursor.itersize = 100
+            cursor.execute("SELECT id, name FROM psy WHERE id >= %s ORDER BY id", (1000,))
+            assert [column.name for column in cursor.description] == ["id", "name"]
+            assert sum(1 for _ in cursor) == 2000
+        db.commit()
+        with db.cursor(name="held", withhold=True) as cursor:
+            cursor.execute("SELECT id FROM psy WHERE id > %s ORDER BY id", (2900,))
+            assert cursor.fetchone() == (2901,)
+            db.commit()
+            assert len(cursor.fetchmany(10)) == 10 and len(cursor.fetchall()) == 88
+        db.commit()
+
     # Two that read what the other writes: one of them is told to try again.
     with psycopg.connect(dsn) as one, psycopg.connect(dsn) as other:
         conflicts = 0

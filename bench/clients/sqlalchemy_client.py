@@ -52,6 +52,9 @@ def main(dsn):
         session.commit()
         ids = [customer.id for customer in many]
         assert ids == sorted(ids) and many[7].name == "customer 7"
+    with engine.connect() as connection:
+        rows = connection.execution_options(yield_per=100).execute(sa.select(Customer.name).order_by(Customer.id))
+        assert sum(len(part) for part in rows.partitions()) == 2502
     inspector = sa.inspect(engine)
     assert {"sa_customers", "sa_orders"} <= set(inspector.get_table_names())
     assert [column["name"] for column in inspector.get_columns("sa_orders")] == ["id", "customer_id", "total"]

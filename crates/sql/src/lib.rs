@@ -31,6 +31,7 @@ mod aggregate;
 mod analytic;
 mod blocking;
 mod copy;
+mod cursors;
 mod database;
 mod define;
 mod error;
@@ -59,6 +60,7 @@ pub use analytic::{
     AnalyticColumn, AnalyticDescription, AnalyticFuture, AnalyticQuery, AnalyticReader,
     AnalyticRows, AnalyticTable,
 };
+pub use cursors::CursorCommand;
 pub use database::{Database, ProcedureBody};
 pub use error::{ErrorFields, SqlError, code};
 pub use parse::TEXT_BYTES_MAX;

@@ -1,5 +1,6 @@
 //! A statement that is prepared: parsed once, and compiled once for the tables as they are.
 
+use crate::cursors::CursorCommand;
 use crate::database::Database;
 use crate::error::SqlError;
 use crate::expression::{Expr, Parameters};
@@ -78,6 +79,7 @@ pub struct Prepared {
     statement: Option<Statement>,
     special: Option<Special>,
     definition: Option<Arc<ProcedureDefinition>>,
+    cursor: Option<CursorCommand>,
     /// The names of a procedure's parameters, in its body.
     names: Arc<[String]>,
     /// Of `CALL`: the arguments, compiled.
@@ -130,6 +132,7 @@ impl Prepared {
             statement,
             special: None,
             definition: None,
+            cursor: None,
             names: Arc::default(),
             arguments: OnceLock::new(),
             sets_session: lower.contains("set_config"),
@@ -174,6 +177,15 @@ impl Prepared {
         Prepared {
             definition: Some(Arc::new(definition)),
             class: Class::Define,
+            ..Prepared::new(text, None, &[])
+        }
+    }
+
+    /// A statement that is of a cursor.
+    pub(crate) fn of_cursor(text: Arc<str>, command: CursorCommand) -> Prepared {
+        Prepared {
+            cursor: Some(command),
+            class: Class::Session,
             ..Prepared::new(text, None, &[])
         }
     }
@@ -261,6 +273,19 @@ impl Prepared {
         match &self.last_plan()?.plan {
             Plan::Elsewhere(why) => Some(why.clone()),
             _ => None,
+        }
+    }
+
+    /// What it does with a cursor, if it does that: whoever keeps portals does it, and runs nothing else of it.
+    pub fn cursor(&self) -> Option<&CursorCommand> {
+        self.cursor.as_ref()
+    }
+
+    /// Itself, or the query of the cursor that it declares: what is compiled.
+    pub(crate) fn compiled<'p>(self: &'p Arc<Prepared>) -> &'p Arc<Prepared> {
+        match &self.cursor {
+            Some(CursorCommand::Declare { query, .. }) => query,
+            _ => self,
         }
     }
 

@@ -206,8 +206,12 @@ fn without_zone(text: &str) -> &str {
 /// That a text is no value of a type.
 #[cold]
 pub(crate) fn invalid(kind: SqlType, text: &str) -> SqlError {
+    no_value(code::INVALID_TEXT, kind, text)
+}
+
+fn no_value(code: &'static str, kind: SqlType, text: &str) -> SqlError {
     SqlError::new(
-        code::INVALID_TEXT,
+        code,
         format!(
             "invalid input syntax for type {}: \"{}\"",
             kind.name(),
@@ -217,10 +221,7 @@ pub(crate) fn invalid(kind: SqlType, text: &str) -> SqlError {
 }
 
 fn invalid_datetime(kind: SqlType, text: &str) -> SqlError {
-    let mut error = SqlError {
-        code: code::INVALID_DATETIME,
-        ..invalid(kind, text)
-    };
+    let mut error = no_value(code::INVALID_DATETIME, kind, text);
     let parts = text.split(['-', ':', ' ', 'T', '.', '+']);
     // Digits in the right places, of no day that there is.
     if parts.clone().count() > 2 && parts.into_iter().all(|part| part.parse::<u32>().is_ok()) {

@@ -17,9 +17,11 @@
 //! never told to have failed.
 //!
 //! - `statements`: what is prepared, bound and queued; - `answering`: what is run and said;
+//! - `cursors`: `DECLARE`, `FETCH`, `MOVE` and `CLOSE`, which are of portals;
 //! - `parts`: which answers may still end in an error.
 
 mod answering;
+mod cursors;
 mod parts;
 mod statements;
 #[cfg(test)]
@@ -31,6 +33,7 @@ use super::copying::Copying;
 use super::message::{MESSAGE_BYTES_MAX, Message, MessageError, Target, split};
 use answering::{Execution, Reply};
 use bytes::{Buf, BytesMut};
+use cursors::Asked;
 use parts::Part;
 use sardonyx_sql::{Prepared, SqlError, Step};
 use statements::{Formats, Portal};
@@ -245,6 +248,11 @@ impl Session {
                 return true;
             }
         };
+        let of_cursors = statements.iter().any(|one| one.cursor().is_some());
+        if of_cursors && self.has_unfinished() {
+            // What cursors there are then is to be seen first.
+            return false;
+        }
         self.continue_query(statements.into_iter());
         true
     }
@@ -259,6 +267,19 @@ impl Session {
             if statement.is_copy_in() {
                 self.begin_copying(Copying::of_query(statement, statements));
                 return;
+            }
+            if let Some(command) = statement.cursor().cloned() {
+                let asked = Asked {
+                    formats: Formats::default(),
+                    described: true,
+                    parameters: Vec::new(),
+                };
+                if let Err(error) = self.of_cursor(command, asked) {
+                    self.fail(error);
+                    self.skipping = false;
+                    break;
+                }
+                continue;
             }
             self.steps.push(Step::Execute {
                 statement: statement.clone(),

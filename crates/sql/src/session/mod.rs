@@ -26,6 +26,7 @@ mod unit;
 pub(crate) use execute::run_plan;
 pub(crate) use state::Drawn;
 
+use crate::cursors::{command_of, is_fetch, parse_fetch};
 use crate::database::Database;
 use crate::error::SqlError;
 use crate::parse::parse;
@@ -137,6 +138,7 @@ impl Session {
     ) -> Result<Vec<Arc<Prepared>>, SqlError> {
         let prepared = self.prepare_to_run(text, parameter_types)?;
         if let [one] = &prepared[..] {
+            let one = one.compiled();
             analytic::describe(&self.database, &self.state, one)?;
             one.keep_columns();
         }
@@ -155,12 +157,17 @@ impl Session {
     ) -> Result<Vec<Arc<Prepared>>, SqlError> {
         let prepared = statements_of(text, parameter_types, &self.rights)?;
         for statement in &prepared {
-            describing::check_access(&self.state.user, statement)?;
+            describing::check_access(&self.state.user, statement.compiled())?;
         }
         if let [one] = &prepared[..]
-            && one.is_to_be_compiled()
+            && one.compiled().is_to_be_compiled()
         {
-            self.describe(one).map_err(|error| one.placed(error))?;
+            let compiled = one.compiled();
+            self.describe(compiled)
+                .map_err(|error| compiled.placed(error))?;
+            if !Arc::ptr_eq(one, compiled) {
+                one.describe(compiled.parameters().to_vec(), None);
+            }
         }
         Ok(prepared)
     }
@@ -455,15 +462,27 @@ fn statements_of(
         let prepared = Prepared::procedure(whole, definition);
         return Ok(vec![Arc::new(prepared.with_rights(rights.clone()))]);
     }
+    let of_cursor = |command| Arc::new(Prepared::of_cursor(whole.clone(), command));
+    if is_fetch(text) {
+        return Ok(vec![of_cursor(parse_fetch(text)?)]);
+    }
     let prepared = |statement| {
         let prepared = Prepared::new(whole.clone(), statement, parameter_types);
         Arc::new(prepared.with_rights(rights.clone()))
     };
     let statements = parse(text)?;
-    Ok(match statements.is_empty() {
-        true => vec![prepared(None)],
-        false => statements.into_iter().map(Some).map(prepared).collect(),
-    })
+    if statements.is_empty() {
+        return Ok(vec![prepared(None)]);
+    }
+    let statements = statements.into_iter().map(|statement| {
+        Ok(
+            match command_of(&whole, &statement, parameter_types, rights)? {
+                Some(command) => of_cursor(command),
+                None => prepared(Some(statement)),
+            },
+        )
+    });
+    statements.collect()
 }
 
 /// A step that runs a statement of `PREPARE`, as the step that runs that one.

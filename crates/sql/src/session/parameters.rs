@@ -12,9 +12,7 @@ use crate::rights::Rights;
 use crate::settings::Settings;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
-use sqlparser::ast::{
-    CloseCursor, ContextModifier, DiscardObject, Expr, Reset, ResetStatement, Set, Statement,
-};
+use sqlparser::ast::{ContextModifier, DiscardObject, Expr, Reset, ResetStatement, Set, Statement};
 use std::sync::Arc;
 
 /// Runs a statement on the session itself.
@@ -25,6 +23,9 @@ pub(super) fn run(
 ) -> Outcome {
     let result = match statement.statement() {
         Some(tree) => act(state, database, tree, statement.rights()),
+        None if statement.cursor().is_some() => {
+            Err(SqlError::unsupported("cursors are for clients of a server"))
+        }
         None => Err(SqlError::syntax("there is no statement")),
     };
     match result {
@@ -148,10 +149,6 @@ fn act(
         }
         // Nobody can have opened or listened to anything.
         Statement::UNLISTEN { .. } => Ok(Complete::of(Tag::plain("UNLISTEN"))),
-        Statement::Close {
-            cursor: CloseCursor::All,
-        } => Ok(Complete::of(Tag::plain("CLOSE CURSOR ALL"))),
-        Statement::Close { .. } => Err(SqlError::unsupported("cursors are not supported")),
         Statement::LISTEN { .. } | Statement::NOTIFY { .. } => {
             Err(SqlError::unsupported("LISTEN and NOTIFY are not supported"))
         }

@@ -3,6 +3,7 @@
 //! Rows are sent on in portions while they are read, so that no result is in memory whole.
 
 use super::Session;
+use super::cursors::Fetch;
 use super::statements::{Formats, PortalState, unknown_portal};
 use crate::postgres::answer::{Answers, Scratch, Severity};
 use crate::postgres::message::{Codes, Format};
@@ -35,6 +36,14 @@ pub(super) enum Reply {
         portal: String,
         rows_max: usize,
     },
+    /// A step: a cursor is declared.
+    Declared(String),
+    /// Rows of a cursor.
+    Fetched(Fetch),
+    /// The columns of a cursor.
+    CursorColumns(String, Formats),
+    /// A statement that is no step was done.
+    Complete(&'static str),
     /// A step: the error that was found before.
     Failed,
     /// A step: the end of what belongs together, with its number.
@@ -88,6 +97,7 @@ impl Session {
         let mut outcomes = outcomes.into_iter();
         let statements = replies.iter().filter_map(|reply| match reply {
             Reply::Executed(execution) => Some(execution.statement.text()),
+            Reply::Declared(cursor) => self.declared_text(cursor),
             _ => None,
         });
         to.ran(statements, started.elapsed());
@@ -107,6 +117,10 @@ impl Session {
                     }
                     _ => failed = true,
                 },
+                Reply::Declared(cursor) => {
+                    let sent = self.declared(&cursor, outcomes.next(), failed, output);
+                    failed |= self.refused(sent, parts.len() == 0, output, to);
+                }
                 Reply::Failed => {
                     if let Some(Outcome::Failed(error)) = outcomes.next()
                         && !failed
@@ -145,6 +159,13 @@ impl Session {
                     let sent = self.more(&portal, rows_max, may_fail, output, to);
                     let sent = sent.await?;
                     failed = self.refused(sent, parts.len() == 0, output, to);
+                }
+                Reply::Fetched(fetch) => {
+                    let sent = self.fetched(fetch, may_fail, output, to).await?;
+                    failed = self.refused(sent, parts.len() == 0, output, to);
+                }
+                Reply::CursorColumns(cursor, formats) => {
+                    self.say_columns_of(&cursor, &formats, output);
                 }
                 reply => say(reply, output),
             }
@@ -188,7 +209,8 @@ impl Session {
             answers.parameter(&name, &value);
         }
         if status == TransactionStatus::Idle {
-            self.portals.retain(|_, portal| portal.syncs > syncs);
+            self.portals
+                .retain(|_, portal| portal.syncs > syncs || portal.is_kept());
         }
         answers.ready(status);
     }
@@ -215,6 +237,7 @@ impl Session {
         }
         let Some(rows) = rows else {
             answers.complete(&tag);
+            self.end_cursors(tag.word);
             return Ok(Sent::All(0));
         };
         let columns = rows.columns.clone();
@@ -294,6 +317,7 @@ fn say(reply: Reply, output: &mut BytesMut) {
         Reply::Bound => answers.bound(),
         Reply::Closed => answers.closed(),
         Reply::Empty => answers.empty(),
+        Reply::Complete(word) => answers.complete(&word),
         Reply::NoParameters => answers.parameters(&[]),
         Reply::Parameters(statement) => answers.parameters(statement.parameters()),
         Reply::Columns(statement, formats) => {
@@ -305,7 +329,13 @@ fn say(reply: Reply, output: &mut BytesMut) {
         Reply::CopyIn(statement) => {
             answers.copy_in(statement.copy_columns(), Format::Text);
         }
-        Reply::Executed(_) | Reply::More { .. } | Reply::Failed | Reply::Ready(_) => {}
+        Reply::Executed(_)
+        | Reply::More { .. }
+        | Reply::Declared(_)
+        | Reply::Fetched(_)
+        | Reply::CursorColumns(..)
+        | Reply::Failed
+        | Reply::Ready(_) => {}
     }
 }
 
@@ -316,7 +346,7 @@ fn tell(error: &SqlError, output: &mut BytesMut, to: &mut impl Send) {
 }
 
 /// How far rows were sent.
-enum Sent {
+pub(super) enum Sent {
     /// All that there were: so many now.
     All(usize),
     Some,
@@ -324,7 +354,7 @@ enum Sent {
 }
 
 /// Sends rows, until somebody says that they are not wanted any more, where that is asked.
-async fn send_rows(
+pub(super) async fn send_rows(
     columns: &[ResultColumn],
     formats: Codes<'_, 2>,
     rows: &mut Portions,

@@ -21,6 +21,9 @@ pub(super) struct Part {
 
 impl Part {
     fn take(&mut self, reply: &Reply) {
+        if let Reply::Declared(_) = reply {
+            self.any = true;
+        }
         let Reply::Executed(execution) = reply else {
             return;
         };
@@ -38,7 +41,7 @@ impl Part {
         for (index, reply) in replies.iter().enumerate() {
             self.take(reply);
             match reply {
-                Reply::Executed(_) | Reply::Failed => drop(outcomes.next()),
+                Reply::Executed(_) | Reply::Declared(_) | Reply::Failed => drop(outcomes.next()),
                 Reply::Ready(_) => {
                     // A transaction that was open then: it may be over by now, unless nothing came behind.
                     let is_over = matches!(

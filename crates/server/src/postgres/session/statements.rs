@@ -3,13 +3,14 @@
 //! A portal is gone with the end of what it was made in, unless a transaction is open then.
 
 use super::answering::{Execution, Reply};
+use super::cursors::{Asked, Cursor};
 use super::{STATEMENTS_MAX, Session};
 use crate::postgres::copying::Copying;
 use crate::postgres::format;
 use crate::postgres::message::{Bind, Codes, Format, Target};
 use crate::postgres::portions::Portions;
 use sardonyx::schema::Value;
-use sardonyx_sql::{Prepared, SqlError, SqlType, Step};
+use sardonyx_sql::{CursorCommand, Prepared, SqlError, SqlType, Step};
 use std::sync::Arc;
 
 /// A statement with its parameters.
@@ -21,6 +22,8 @@ pub(super) struct Portal {
     pub(super) state: PortalState,
     /// Behind how many ends it was made: with the next one it is gone, unless a transaction is open.
     pub(super) syncs: u64,
+    /// What else is known of it, if it is a cursor of SQL.
+    pub(super) cursor: Option<Cursor>,
 }
 
 /// How far a portal is.
@@ -100,7 +103,9 @@ impl Session {
         let columns = statement.as_ref().and_then(|one| one.columns());
         let columns = columns.map_or(0, <[_]>::len);
         let formats = bind.result_formats;
-        if formats.len() > 1 && formats.len() != columns {
+        // Those of FETCH are its cursor's.
+        let is_of_cursor = statement.as_ref().is_some_and(|one| one.cursor().is_some());
+        if formats.len() > 1 && formats.len() != columns && !is_of_cursor {
             let text = format!("{} formats for {columns} columns", formats.len());
             return Err(SqlError::new("08P01", text));
         }
@@ -119,6 +124,7 @@ impl Session {
             formats: Formats(formats.bytes().to_vec()),
             state: PortalState::New,
             syncs: self.syncs,
+            cursor: None,
         };
         if !bind.portal.is_empty() && self.portals.contains_key(bind.portal) {
             let text = format!("the portal {:?} exists already", bind.portal);
@@ -150,7 +156,19 @@ impl Session {
                 (portal.statement.clone(), portal.formats.clone())
             }
         };
-        self.replies.push(Reply::Columns(statement, formats));
+        self.replies.push(
+            match statement.as_ref().and_then(|statement| statement.cursor()) {
+                Some(CursorCommand::Fetch {
+                    name,
+                    is_move: false,
+                    ..
+                }) => {
+                    self.cursor(name)?;
+                    Reply::CursorColumns(name.clone(), formats)
+                }
+                _ => Reply::Columns(statement, formats),
+            },
+        );
         Ok(())
     }
 
@@ -181,6 +199,25 @@ impl Session {
             self.begin_copying(Copying::of_portal(statement));
             return true;
         }
+        if let Some(command) = statement.cursor().cloned() {
+            if self.has_unfinished() {
+                // What cursors there are then is to be seen first.
+                return false;
+            }
+            let Some(portal) = self.portals.get_mut(name) else {
+                return true;
+            };
+            let asked = Asked {
+                formats: portal.formats.clone(),
+                described: false,
+                parameters: std::mem::take(&mut portal.parameters),
+            };
+            portal.state = PortalState::Done("FETCH".into());
+            if let Err(error) = self.of_cursor(command, asked) {
+                self.fail(error);
+            }
+            return true;
+        }
         portal.state = PortalState::Queued;
         self.steps.push(Step::Execute {
             statement: statement.clone(),
@@ -206,7 +243,7 @@ pub(super) fn unknown_portal(name: &str) -> SqlError {
     SqlError::new("34000", format!("the portal {name:?} does not exist"))
 }
 
-fn too_many(what: &str) -> SqlError {
+pub(super) fn too_many(what: &str) -> SqlError {
     let text = format!("a session has at most {STATEMENTS_MAX} {what}: close some");
     SqlError::new("53400", text)
 }

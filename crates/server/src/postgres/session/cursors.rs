@@ -1,0 +1,286 @@
+//! Cursors of SQL: `DECLARE`, `FETCH`, `MOVE` and `CLOSE`. A cursor is a portal with a name, as in PostgreSQL: its query is
+//! run when it is declared, its rows are read in portions as they are fetched.
+//!
+//! A cursor is gone with its transaction. One that is declared `WITH HOLD` stays, once that is committed: its rows are those
+//! of the state that the transaction saw, and a part of it.
+//!
+//! Invariant: these statements are taken when all before them has run, so that it is known what cursors there are.
+
+use super::answering::{Reply, Sent, send_rows};
+use super::statements::{Formats, Portal, PortalState, too_many};
+use super::{STATEMENTS_MAX, Session, answering};
+use crate::postgres::answer::Answers;
+use crate::postgres::message::Codes;
+use crate::postgres::portions::Portions;
+use bytes::BytesMut;
+use sardonyx::schema::Value;
+use sardonyx_sql::{CursorCommand, Outcome, ResultColumn, SqlError, Step, TransactionStatus};
+use std::sync::Arc;
+
+/// What is known of a portal that is a cursor.
+#[derive(Debug)]
+pub(super) struct Cursor {
+    /// `WITH HOLD`.
+    is_held: bool,
+    /// It is there after the transaction.
+    is_kept: bool,
+    /// Known when its query has run.
+    columns: Arc<[ResultColumn]>,
+}
+
+/// How a client asks for a statement of a cursor.
+pub(super) struct Asked {
+    pub formats: Formats,
+    /// By the simple protocol, which describes rows unasked.
+    pub described: bool,
+    pub parameters: Vec<Value>,
+}
+
+/// Rows of a cursor that are asked for.
+#[derive(Debug)]
+pub(super) struct Fetch {
+    cursor: String,
+    most: usize,
+    /// They are passed over.
+    is_move: bool,
+    formats: Formats,
+    described: bool,
+}
+
+fn unknown_cursor(name: &str) -> SqlError {
+    SqlError::new("34000", format!("cursor \"{name}\" does not exist"))
+}
+
+impl Portal {
+    /// Whether it is a cursor that is there after the transaction.
+    pub(super) fn is_kept(&self) -> bool {
+        self.cursor.as_ref().is_some_and(|cursor| cursor.is_kept)
+    }
+}
+
+impl Session {
+    /// The portal of a name.
+    ///
+    /// # Errors
+    /// `34000` if there is none.
+    pub(super) fn cursor(&self, name: &str) -> Result<&Portal, SqlError> {
+        self.portals.get(name).ok_or_else(|| unknown_cursor(name))
+    }
+
+    /// Takes a statement of a cursor.
+    ///
+    /// # Errors
+    /// `34000` if there is none of the name, `42P03` if there is one already; `25P01` outside of a transaction, `25P02` in
+    /// one that failed.
+    pub(super) fn of_cursor(
+        &mut self,
+        command: CursorCommand,
+        asked: Asked,
+    ) -> Result<(), SqlError> {
+        if self.sql.status() == TransactionStatus::Failed {
+            return Err(SqlError::in_failed_transaction());
+        }
+        match command {
+            CursorCommand::Declare {
+                name,
+                query,
+                is_held,
+            } => {
+                let is_idle = self.sql.status() == TransactionStatus::Idle;
+                let is_outside = is_idle && !self.has_unfinished();
+                if is_outside && !is_held {
+                    let text = "DECLARE CURSOR can only be used in transaction blocks";
+                    return Err(SqlError::new("25P01", text.to_string()));
+                }
+                if self.portals.contains_key(&name) {
+                    let text = format!("cursor \"{name}\" already exists");
+                    return Err(SqlError::new("42P03", text));
+                }
+                if self.portals.len() >= STATEMENTS_MAX {
+                    return Err(too_many("portals"));
+                }
+                self.steps.push(Step::Execute {
+                    statement: query.clone(),
+                    parameters: asked.parameters,
+                    rows_max: 1,
+                });
+                let cursor = Cursor {
+                    is_held,
+                    // Outside of a transaction it is one by itself.
+                    is_kept: is_outside,
+                    columns: Arc::default(),
+                };
+                let portal = Portal {
+                    statement: Some(query),
+                    parameters: Vec::new(),
+                    formats: Formats::default(),
+                    state: PortalState::Queued,
+                    syncs: self.syncs,
+                    cursor: Some(cursor),
+                };
+                self.portals.insert(name.clone(), portal);
+                self.replies.push(Reply::Declared(name));
+            }
+            CursorCommand::Fetch {
+                name,
+                most,
+                is_move,
+            } => {
+                self.cursor(&name)?;
+                self.replies.push(Reply::Fetched(Fetch {
+                    cursor: name,
+                    most: most.map_or(usize::MAX, |most| {
+                        usize::try_from(most).unwrap_or(usize::MAX)
+                    }),
+                    is_move,
+                    formats: asked.formats,
+                    described: asked.described,
+                }));
+            }
+            CursorCommand::Close(Some(name)) => {
+                self.cursor(&name)?;
+                self.portals.remove(&name);
+                self.replies.push(Reply::Complete("CLOSE CURSOR"));
+            }
+            CursorCommand::Close(None) => {
+                self.portals.retain(|_, portal| portal.cursor.is_none());
+                self.replies.push(Reply::Complete("CLOSE CURSOR ALL"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The text of a cursor's declaration.
+    pub(super) fn declared_text(&self, name: &str) -> Option<&str> {
+        let statement = self.portals.get(name)?.statement.as_ref()?;
+        Some(statement.text())
+    }
+
+    /// A cursor's query has run, or has not.
+    pub(super) fn declared(
+        &mut self,
+        name: &str,
+        outcome: Option<Outcome>,
+        is_skipped: bool,
+        output: &mut BytesMut,
+    ) -> Sent {
+        let done = match outcome {
+            Some(Outcome::Done(complete)) if !is_skipped => Ok(complete),
+            Some(Outcome::Failed(error)) if !is_skipped => Err(Some(error)),
+            _ => Err(None),
+        };
+        let rows = done.and_then(|complete| {
+            let mut answers = Answers(output);
+            (complete.notices.iter()).for_each(|notice| answers.notice(notice));
+            complete.rows.ok_or(None)
+        });
+        let error = match (rows, self.portals.get_mut(name)) {
+            (Ok(rows), Some(portal)) => {
+                if let Some(cursor) = &mut portal.cursor {
+                    cursor.columns = rows.columns.clone();
+                }
+                portal.state = PortalState::Ran(Portions::of(rows), "SELECT".into());
+                Answers(output).complete(&"DECLARE CURSOR");
+                return Sent::All(0);
+            }
+            (Ok(_), None) => return Sent::All(0),
+            (Err(error), _) => error,
+        };
+        self.portals.remove(name);
+        error.map_or(Sent::All(0), Sent::Failed)
+    }
+
+    /// Says the columns of a cursor.
+    pub(super) fn say_columns_of(&self, name: &str, formats: &Formats, output: &mut BytesMut) {
+        let columns = self.portals.get(name).and_then(|portal| {
+            let of_cursor = portal.cursor.as_ref().map(|cursor| &*cursor.columns);
+            let of_statement = || portal.statement.as_ref()?.columns();
+            of_cursor.or_else(of_statement)
+        });
+        match columns {
+            Some(columns) => Answers(output).columns(columns, formats.codes()),
+            None => Answers(output).no_data(),
+        }
+    }
+
+    /// Gives rows of a cursor, or passes over them.
+    ///
+    /// # Errors
+    /// The client does not take them.
+    pub(super) async fn fetched(
+        &mut self,
+        fetch: Fetch,
+        may_fail: bool,
+        output: &mut BytesMut,
+        to: &mut impl answering::Send,
+    ) -> std::io::Result<Sent> {
+        let name = &fetch.cursor;
+        if fetch.described && !fetch.is_move {
+            self.say_columns_of(name, &fetch.formats, output);
+        }
+        let Some(portal) = self.portals.get_mut(name) else {
+            return Ok(Sent::Failed(unknown_cursor(name)));
+        };
+        let columns = match (&portal.cursor, &portal.statement) {
+            (Some(cursor), _) => &*cursor.columns,
+            (None, Some(statement)) => statement.columns().unwrap_or_default(),
+            (None, None) => &[],
+        };
+        let flag = may_fail.then_some(&*self.cancelled);
+        let codes = match fetch.described {
+            true => Codes::default(),
+            false => fetch.formats.codes(),
+        };
+        let sent = match &mut portal.state {
+            PortalState::Ran(rows, _) if fetch.is_move => pass_over(rows, fetch.most).await,
+            PortalState::Ran(rows, _) => {
+                send_rows(columns, codes, rows, fetch.most, flag, output, to).await?
+            }
+            PortalState::New | PortalState::Queued | PortalState::Done(_) => Sent::All(0),
+        };
+        let count = match &sent {
+            Sent::All(count) => *count,
+            Sent::Some => fetch.most,
+            Sent::Failed(_) => {
+                portal.state = PortalState::Done("SELECT".into());
+                return Ok(sent);
+            }
+        };
+        let word = if fetch.is_move { "MOVE" } else { "FETCH" };
+        Answers(output).complete(&format_args!("{word} {count}"));
+        Ok(sent)
+    }
+
+    /// A statement was done that may end the cursors of a transaction, or keep those that are held.
+    pub(super) fn end_cursors(&mut self, word: &str) {
+        let is_over = self.sql.status() == TransactionStatus::Idle;
+        match word {
+            "COMMIT" => {
+                let cursors = self.portals.values_mut();
+                cursors
+                    .filter_map(|portal| portal.cursor.as_mut())
+                    .for_each(|cursor| cursor.is_kept = cursor.is_held);
+            }
+            "ROLLBACK" if is_over => {
+                let is_of_another = |portal: &Portal| portal.cursor.is_none() || portal.is_kept();
+                self.portals.retain(|_, portal| is_of_another(portal));
+            }
+            "DISCARD ALL" => self.portals.retain(|_, portal| portal.cursor.is_none()),
+            _ => {}
+        }
+    }
+}
+
+/// Takes rows, at most so many, and gives them to nobody.
+async fn pass_over(rows: &mut Portions, most: usize) -> Sent {
+    let mut left = most;
+    while left > 0 {
+        rows.ready().await;
+        match rows.next(left) {
+            Ok(Some(portion)) => left -= portion.count(),
+            Ok(None) => break,
+            Err(error) => return Sent::Failed(error),
+        }
+    }
+    Sent::All(most - left)
+}
