@@ -27,7 +27,7 @@ pub use values::KeyValues;
 use crate::error::TableError;
 use crate::layout::{PageKind, PageLayout, PageUse};
 use crate::schema::{IndexDefinition, KEY_BYTES_MAX, NullBit, Schema, Type, Value};
-use crate::values::{Reference, read_value};
+use crate::values::{Reference, borrow_value, read_value};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::cmp::Ordering;
@@ -310,6 +310,13 @@ impl KeyShape {
                 }
                 _ => known = 0,
             }
+            if let Some((order, behind)) = part.compare_as_it_stands(pages, row, rest)? {
+                if order != Ordering::Equal {
+                    return Ok(order);
+                }
+                rest = behind;
+                continue;
+            }
             let mut encoded = KeyBytes::default();
             let there = match part.is_plain() {
                 true => {
@@ -447,6 +454,32 @@ impl Part {
         Ok(is_null)
     }
 
+    /// How a text, or bytes, of a row compares with the beginning of a key's bytes, and what is behind it there: where it
+    /// stands, without encoding it. `None` for what has to be encoded.
+    #[inline]
+    fn compare_as_it_stands<'b, P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        wanted: &'b [u8],
+    ) -> Result<Option<(Ordering, &'b [u8])>, TableError>
+    where
+        TableError: From<P::Error>,
+    {
+        let is_it = self.kind.is_variable() && !self.descending && self.since_shape == 0;
+        if !is_it || self.null.is_some() {
+            return Ok(None);
+        }
+        let mut buffer = Vec::new();
+        let at = Address(row.0 + self.offset as u64);
+        let reference = Reference::at(pages.read(at, self.kind.bytes(), &mut buffer)?, 0);
+        let value = match reference.cell() {
+            None => Some(reference.start()),
+            Some(_) => borrow_value(pages, &reference, "")?,
+        };
+        Ok(value.and_then(|value| compare_escaped(value, wanted)))
+    }
+
     /// Bytes of its keys, if all have as many.
     fn width(&self) -> Option<usize> {
         let is_fixed = self.null.is_none() && !self.kind.is_variable();
@@ -517,6 +550,25 @@ impl Part {
 fn push_escaped(value: &[u8], key: &mut KeyBytes) {
     push_beginning(value, key);
     key.extend(&[0, 0]);
+}
+
+/// How text or bytes, encoded, compare with the beginning of bytes, as many as they are, and what is behind there. `None`
+/// for a value with a zero byte, which stands otherwise in a key.
+#[inline]
+fn compare_escaped<'b>(value: &[u8], wanted: &'b [u8]) -> Option<(Ordering, &'b [u8])> {
+    let both = value.len().min(wanted.len());
+    if value[..both].contains(&0) {
+        return None;
+    }
+    let order = value[..both].cmp(&wanted[..both]);
+    if order != Ordering::Equal || both == wanted.len() {
+        return Some((order, &wanted[both..]));
+    }
+    // The value has come to its end.
+    let behind = &wanted[both..];
+    let end = &[0, 0][..behind.len().min(2)];
+    let order = end.cmp(&behind[..end.len()]);
+    Some((order, &behind[end.len()..]))
 }
 
 /// Appends the beginning of text or bytes.

@@ -103,6 +103,30 @@ fn raw(kind: Type, value: &Value) -> Vec<u8> {
 
 proptest! {
     #[test]
+    fn a_value_compares_where_it_stands_as_its_encoding_does(
+        value in prop::collection::vec(0u8..4, 0..6),
+        other in prop::collection::vec(0u8..4, 0..6),
+        kept in 0usize..12,
+    ) {
+        let (mut encoded, mut wanted) = (KeyBytes::default(), KeyBytes::default());
+        push_escaped(&value, &mut encoded);
+        push_escaped(&other, &mut wanted);
+        wanted.extend(b"behind");
+        let wanted = &wanted[..kept.min(wanted.len())];
+        let both = encoded.len().min(wanted.len());
+        let order = encoded[..both].cmp(&wanted[..both]);
+        match compare_escaped(&value, wanted) {
+            None => prop_assert!(value.contains(&0)),
+            Some((found, behind)) => {
+                prop_assert_eq!(found, order);
+                if order == Ordering::Equal {
+                    prop_assert_eq!(behind, &wanted[both..]);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn keys_have_the_order_of_their_values_and_rows_have_the_keys_of_theirs(
         columns in prop::collection::vec((column(), any::<bool>()), 1..4)
     ) {
