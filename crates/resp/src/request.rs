@@ -70,6 +70,11 @@ impl Commands {
     pub fn new(shared: Arc<Shared>) -> Self {
         Commands { shared }
     }
+
+    /// What the commands of all sessions share.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
 }
 
 impl Procedure for Commands {
