@@ -168,6 +168,8 @@ impl Keyspace {
                 now,
                 random,
                 room: &room,
+                caller: None,
+                committed: Vec::new(),
             };
             data.sweep(most).map_err(|failure| match failure {
                 Failure::Engine(error) => error,
