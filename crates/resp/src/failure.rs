@@ -30,6 +30,9 @@ pub enum Failure {
     /// The command has another number of arguments.
     #[error("ERR wrong number of arguments for '{0}' command")]
     Arguments(String),
+    /// A function that may write is called by a command that only reads.
+    #[error("ERR Can not execute a script with write flag using *_ro command.")]
+    Writes,
     /// What a registered function says.
     #[error("ERR {0}")]
     Function(String),

@@ -27,15 +27,14 @@ pub(crate) struct Function {
 
 /// A database as Redis' clients see it: strings, hashes, sets, sorted sets and lists under keys, which stand in tables
 /// that SQL shows, too. Share it in an `Arc`; each connection has a [`Session`](crate::Session) of it.
+///
+/// Several parts of a program may open it, each for itself: as long as one is open, the next is the same, with the functions
+/// that were registered in either. When all are closed, their functions are forgotten, and it can be opened anew.
 #[derive(Debug)]
 pub struct Keyspace {
     tables: Arc<Tables>,
     commands: Registered<Commands>,
     shared: Arc<Shared>,
-    sessions: AtomicU64,
-    checkpointing: AtomicBool,
-    /// Milliseconds since 1970; when it was opened, before the first.
-    checkpointed: AtomicI64,
 }
 
 /// What the commands of all sessions share.
@@ -46,9 +45,26 @@ pub(crate) struct Shared {
     functions: RwLock<HashMap<Vec<u8>, Function>>,
     pub cursors: Mutex<Cursors>,
     pub hashes: RandomState,
+    sessions: AtomicU64,
+    checkpointing: AtomicBool,
+    /// Milliseconds since 1970; when it was opened, before the first.
+    checkpointed: AtomicI64,
 }
 
 impl Shared {
+    fn new(numbers: Numbers) -> Shared {
+        Shared {
+            numbers,
+            ids: AtomicU64::new(0),
+            functions: RwLock::default(),
+            cursors: Mutex::default(),
+            hashes: RandomState::new(),
+            sessions: AtomicU64::new(0),
+            checkpointing: AtomicBool::new(false),
+            checkpointed: AtomicI64::new(crate::session::system_time()),
+        }
+    }
+
     /// An id that no row has.
     pub fn next_id(&self) -> u64 {
         // Only who holds the tables takes one.
@@ -82,29 +98,25 @@ impl Shared {
 }
 
 impl Keyspace {
-    /// The keyspace of a database, whose tables are created where absent.
+    /// The keyspace of a database, whose tables are created where absent; if it is open already, the same once more.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the database has a table of such a name with other columns, or a keyspace of it is open
-    /// already; [`Error::Nested`] inside a transaction; the engine's.
+    /// [`Error::Refused`] if the database has a table of such a name with other columns; [`Error::Nested`] inside a
+    /// transaction; the engine's.
     pub fn open(tables: Arc<Tables>) -> Result<Arc<Keyspace>, Error> {
-        let numbers = Numbers::open(&tables)?;
-        let newest = tables.run(newest_id)?;
-        let shared = Arc::new(Shared {
-            numbers,
-            ids: AtomicU64::new(newest),
-            functions: RwLock::default(),
-            cursors: Mutex::default(),
-            hashes: RandomState::new(),
-        });
-        let commands = tables.register(Commands::new(Arc::clone(&shared)))?;
+        let shared = Arc::new(Shared::new(Numbers::open(&tables)?));
+        let commands = tables.register_or_share(Commands::new(shared))?;
+        let shared = Arc::clone(commands.procedure().shared());
+        // Whoever shares it asks, too: the first may not have come to it.
+        tables.run(|tx| {
+            let newest = newest_id(tx)?;
+            shared.ids.fetch_max(newest, Ordering::Relaxed);
+            Ok(())
+        })?;
         Ok(Arc::new(Keyspace {
             tables,
             commands,
             shared,
-            sessions: AtomicU64::new(0),
-            checkpointing: AtomicBool::new(false),
-            checkpointed: AtomicI64::new(crate::session::system_time()),
         }))
     }
 
@@ -156,6 +168,8 @@ impl Keyspace {
                 now,
                 random,
                 room: &room,
+                caller: None,
+                committed: Vec::new(),
             };
             data.sweep(most).map_err(|failure| match failure {
                 Failure::Engine(error) => error,
@@ -186,26 +200,26 @@ impl Keyspace {
 
     /// A number for a new session.
     pub(crate) fn next_session(&self) -> u64 {
-        self.sessions.fetch_add(1, Ordering::Relaxed) + 1
+        self.shared.sessions.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Takes a checkpoint on a thread of its own, unless one is being taken.
-    pub(crate) fn begin_checkpoint(self: &Arc<Self>) -> Result<bool, Error> {
-        if self.checkpointing.swap(true, Ordering::AcqRel) {
+    pub(crate) fn begin_checkpoint(&self) -> Result<bool, Error> {
+        if self.shared.checkpointing.swap(true, Ordering::AcqRel) {
             return Ok(false);
         }
-        let this = Arc::clone(self);
+        let (tables, shared) = (Arc::clone(&self.tables), Arc::clone(&self.shared));
         let thread = std::thread::Builder::new().name("checkpoint-asked".into());
         let spawned = thread.spawn(move || {
             // What it says is kept by the engine: `Tables::checkpoint_failure`.
-            if this.tables.checkpoint().is_ok() {
-                this.checkpointed
-                    .store(crate::session::system_time(), Ordering::Relaxed);
+            if tables.checkpoint().is_ok() {
+                let now = crate::session::system_time();
+                shared.checkpointed.store(now, Ordering::Relaxed);
             }
-            this.checkpointing.store(false, Ordering::Release);
+            shared.checkpointing.store(false, Ordering::Release);
         });
         if let Err(error) = spawned {
-            self.checkpointing.store(false, Ordering::Release);
+            self.shared.checkpointing.store(false, Ordering::Release);
             return Err(Error::other(error));
         }
         Ok(true)
@@ -213,7 +227,7 @@ impl Keyspace {
 
     /// When the last checkpoint was taken that a client asked for, in milliseconds since 1970.
     pub(crate) fn last_checkpoint(&self) -> i64 {
-        self.checkpointed.load(Ordering::Relaxed)
+        self.shared.checkpointed.load(Ordering::Relaxed)
     }
 }
 

@@ -39,6 +39,7 @@ mod command;
 mod cursors;
 mod data;
 mod failure;
+mod functions;
 mod keyspace;
 mod number;
 mod pattern;
@@ -49,6 +50,7 @@ mod session;
 pub use command::line::{Line, PART_BYTES_MAX, PARTS_MAX, ProtocolError};
 pub use data::KEY_BYTES_MAX;
 pub use failure::Failure;
+pub use functions::{Called, FunctionCall, Functions, Listed};
 pub use keyspace::{Body, Keyspace};
 pub use reply::{Reply, Version};
 pub use session::{

@@ -10,6 +10,7 @@ use crate::command::Command;
 use crate::command::line::Line;
 use crate::data::{Data, Room, Seen};
 use crate::failure::Failure;
+use crate::functions::Functions;
 use crate::keyspace::Shared;
 use crate::reply::Reply;
 use sardonyx::{Procedure, TableSpace, Transaction};
@@ -22,6 +23,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct Call {
     pub command: &'static Command,
     pub line: Line,
+    /// Of a command that calls functions.
+    pub caller: Option<Arc<Caller>>,
+}
+
+/// Who calls functions, and which there are besides those of the keyspace.
+pub(crate) struct Caller {
+    pub user: String,
+    pub functions: Option<Arc<dyn Functions>>,
+}
+
+impl std::fmt::Debug for Caller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Caller")
+            .field("user", &self.user)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What a session's `WATCH` saw, by the keys.
@@ -70,6 +87,11 @@ impl Commands {
     pub fn new(shared: Arc<Shared>) -> Self {
         Commands { shared }
     }
+
+    /// What the commands of all sessions share.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
 }
 
 impl Procedure for Commands {
@@ -97,20 +119,25 @@ impl Procedure for Commands {
             now: request.now,
             random: Random::new(request.seed),
             room: &room,
+            caller: None,
+            committed: Vec::new(),
         };
-        match &request.what {
+        let reply = match &request.what {
             What::One(call) => call.run(&mut data),
             What::All(steps, watched) => run_all(&mut data, steps, watched.as_ref()),
             What::Watch(line, watched) => watch(&mut data, line, watched),
-        }
+        }?;
+        data.committed.into_iter().for_each(|act| act());
+        Ok(reply)
     }
 }
 
 impl Call {
     #[inline]
-    fn run(&self, data: &mut Data<'_, '_>) -> Result<Reply, Failure> {
+    fn run<'t>(&'t self, data: &mut Data<'t, '_>) -> Result<Reply, Failure> {
         match self.command.run {
             Some(run) => {
+                data.caller = self.caller.as_deref();
                 let reply = run(data, &self.line)?;
                 data.room.check()?;
                 Ok(reply)
@@ -120,9 +147,9 @@ impl Call {
     }
 }
 
-fn run_all(
-    data: &mut Data<'_, '_>,
-    steps: &[Step],
+fn run_all<'t>(
+    data: &mut Data<'t, '_>,
+    steps: &'t [Step],
     watched: Option<&Watched>,
 ) -> Result<Reply, Failure> {
     if let Some(watched) = watched {

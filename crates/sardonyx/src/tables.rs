@@ -1,16 +1,16 @@
 //! Tables: transactions one at a time, on typed records.
 
 mod journals;
+mod procedures;
 
 pub use journals::JournalRows;
+use procedures::Procedures;
 
 use crate::backup::{self, Backup};
 use crate::error::Typed;
 use crate::ticket::{BatchTicket, Ticket};
 use crate::{Error, Options, Snapshot, Statistics};
-use sardonyx_base::sync::futex::Mutex;
-use sardonyx_serial::{Durability, Exchange, Kernel, Owed, Procedure, ProcedureError};
-use sardonyx_serial::{Registered, SerialError};
+use sardonyx_serial::{Durability, Exchange, Kernel, Owed, Procedure, ProcedureError, Registered};
 use sardonyx_storage::checkpoint::Waiting;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
@@ -22,7 +22,6 @@ use sardonyx_table::{
     Journal, JournalRow, KeyHash, RebuildReport, Record, Stored, StoredTable, Table, TableSpace,
     Transaction, View,
 };
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,7 +36,7 @@ pub struct Tables {
     kernel: Kernel,
     recovery: RecoveryReport,
     rebuild: RebuildReport,
-    procedures: Mutex<HashSet<String>>,
+    procedures: Procedures,
 }
 
 impl Tables {
@@ -62,7 +61,7 @@ impl Tables {
             space.set_snapshot_bytes_max(bytes);
         }
         let kernel = Kernel::start(space, opened.engine, shape);
-        let procedures = Mutex::default();
+        let procedures = Procedures::default();
         Ok(Tables {
             kernel,
             recovery: opened.report,
@@ -264,18 +263,24 @@ impl Tables {
         Ticket::of_value(self.kernel.submit(body))
     }
 
-    /// Registers a procedure.
+    /// Registers a procedure, for as long as somebody has what is returned, or a call of it is under way.
     ///
     /// # Errors
-    /// If one of that name is registered.
+    /// [`Error::Refused`] if one of that name is registered; [`Error::Closed`]; [`Error::Forked`].
     pub fn register<P: Procedure>(&self, procedure: P) -> Result<Registered<P>, Error> {
         self.kernel.check()?;
-        let name = procedure.name().to_string();
-        if !self.procedures.lock().insert(name.clone()) {
-            let reason = format!("a procedure named {name:?} is registered already");
-            return Err(SerialError::Refused { reason }.into());
-        }
-        Ok(self.kernel.register(procedure))
+        Ok(self.procedures.add(self.kernel.register(procedure))?)
+    }
+
+    /// The procedure of this one's name and type that is registered, or else this one, which is registered then: for
+    /// what several parts of a program open, each for itself, and are to share.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if one of that name and of another type is registered; [`Error::Closed`]; [`Error::Forked`].
+    pub fn register_or_share<P: Procedure>(&self, procedure: P) -> Result<Registered<P>, Error> {
+        self.kernel.check()?;
+        let procedure = self.kernel.register(procedure);
+        Ok(self.procedures.add_or_share(procedure)?)
     }
 
     /// Calls a procedure and returns when it is on stable storage.

@@ -55,7 +55,7 @@ pub use batch::Outcomes;
 pub use error::{ProcedureError, SerialError};
 pub use exchange::{Exchange, Owed};
 pub use kernel::{Durability, Kernel};
-pub use procedure::{Procedure, Registered};
+pub use procedure::{Procedure, Registered, WeakRegistered};
 pub use shape::Shape;
 pub use stages::{StageTime, StageTimes};
 pub use ticket::{BatchTicket, Ticket};

@@ -6,7 +6,8 @@
 //! the batch's cache misses overlap, then [`Procedure::locate`], then [`Procedure::execute`].
 
 use sardonyx_table::{Prefetch, TableSpace, Transaction};
-use std::sync::Arc;
+use std::any::Any;
+use std::sync::{Arc, Weak};
 
 /// A transaction that is called by arguments.
 pub trait Procedure: Send + Sync + 'static {
@@ -19,7 +20,7 @@ pub trait Procedure: Send + Sync + 'static {
     /// What the first stage hands to the second, such as rows; `()` if nothing.
     type Located;
 
-    /// The procedure's name, unique in a database.
+    /// The procedure's name, unique in a database among those that are registered.
     fn name(&self) -> &str;
 
     /// Checks the arguments on the input stage, without the database.
@@ -44,9 +45,39 @@ pub trait Procedure: Send + Sync + 'static {
     ) -> Result<Self::Output, Self::Error>;
 }
 
-/// A procedure that has been registered with a database. Cheap to clone.
+/// A procedure that has been registered with a database, for as long as one of these is there. Cheap to clone.
 #[derive(Debug)]
 pub struct Registered<P>(pub(crate) Arc<P>);
+
+impl<P: Procedure> Registered<P> {
+    /// The procedure.
+    pub fn procedure(&self) -> &P {
+        &self.0
+    }
+
+    /// A handle that does not keep it registered.
+    pub fn downgrade(&self) -> WeakRegistered {
+        let weak = Arc::downgrade(&self.0);
+        WeakRegistered(weak)
+    }
+}
+
+/// A procedure of any type that was registered, and may be no more.
+#[derive(Clone, Debug)]
+pub struct WeakRegistered(Weak<dyn Any + Send + Sync>);
+
+impl WeakRegistered {
+    /// Whether it is registered: somebody can call it, or a call is under way.
+    pub fn is_registered(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
+    /// The procedure, if it is registered and of this type.
+    pub fn upgrade<P: Procedure>(&self) -> Option<Registered<P>> {
+        let procedure = self.0.upgrade()?.downcast().ok()?;
+        Some(Registered(procedure))
+    }
+}
 
 impl<P> Clone for Registered<P> {
     fn clone(&self) -> Self {

@@ -46,6 +46,7 @@ pub mod metrics;
 mod options;
 mod passwords;
 pub mod postgres;
+mod procedures;
 mod redis;
 pub mod scram;
 mod server;

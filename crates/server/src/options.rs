@@ -4,6 +4,7 @@
 //! there is none, and nothing but this host can connect.
 
 use crate::scram::Verifier;
+use sardonyx_sql::{Access, Rights};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -48,6 +49,23 @@ pub struct User {
     pub table: BTreeMap<String, Right>,
     /// What the user may do with the keys of Redis' clients.
     pub keys: Right,
+}
+
+impl User {
+    /// What the user may do with tables, as sessions of SQL are told.
+    pub fn rights(&self) -> Rights {
+        let access = |right| match right {
+            Right::Own => Access::Define,
+            Right::Write => Access::Write,
+            Right::Read => Access::Read,
+            Right::None => Access::Nothing,
+        };
+        let all = Rights::from(access(self.tables));
+        let tables = self.table.iter();
+        tables.fold(all, |rights, (name, right)| {
+            rights.with_table(name, access(*right))
+        })
+    }
 }
 
 /// What a user may do.

@@ -6,22 +6,24 @@
 
 use crate::connection::{Connection, Received};
 use crate::metrics::Protocol;
-use crate::options::Right;
+use crate::options::{Options, Right};
 use crate::passwords::Passwords;
+use crate::procedures::Procedures;
 use crate::server::Shared;
 use bytes::BytesMut;
 use sardonyx_resp::{
     Authenticate, Authenticated, Clock, Continue, Keyspace, Permission, Session, SessionOptions,
     SystemClock,
 };
+use sardonyx_sql::Database;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::{timeout, timeout_at};
 
-/// The user that a client means who gives a password alone.
-const DEFAULT_USER: &str = "default";
+/// The user that a client means who gives a password alone, and that everybody is where there are no users.
+pub const DEFAULT_USER: &str = "default";
 /// Whose slow commands are: sessions know what a client may, not who it is.
 const SLOW_USER: &str = "(redis)";
 /// Between two looks for keys whose time has come.
@@ -50,13 +52,18 @@ impl Authenticate for Users {
 }
 
 /// What sessions are given: without users, everybody may do everything.
-pub fn session_options(passwords: &Arc<Passwords>) -> SessionOptions {
+pub fn session_options(
+    passwords: &Arc<Passwords>,
+    database: &Arc<Database>,
+    options: &Options,
+) -> SessionOptions {
     let authentication = passwords.has_users().then(|| {
         let users: Arc<dyn Authenticate> = Arc::new(Users(passwords.clone()));
         users
     });
     SessionOptions {
         authentication,
+        functions: Some(Arc::new(Procedures::new(database.clone(), &options.users))),
         ..SessionOptions::default()
     }
 }

@@ -14,7 +14,7 @@ use crate::http::access::Gate;
 use crate::http::connection::{Http, Place};
 use crate::http::observer::Observer;
 use crate::metrics::{Metrics, Protocol};
-use crate::options::{Endpoint, Options, Right};
+use crate::options::{Endpoint, Options};
 use crate::passwords::Passwords;
 use crate::scram::random;
 use crate::stream::Stream;
@@ -78,19 +78,10 @@ impl std::fmt::Debug for Shared {
 impl Shared {
     /// What a user who was let in may do with tables.
     pub fn rights_of(&self, user: &str) -> Rights {
-        let access = |right| match right {
-            Right::Own => Access::Define,
-            Right::Write => Access::Write,
-            Right::Read => Access::Read,
-            Right::None => Access::Nothing,
-        };
         match self.options.users.get(user) {
             // Without users everybody may do everything.
             None => Access::Define.into(),
-            Some(user) => user.table.iter().fold(
-                Rights::from(access(user.tables)),
-                |rights, (name, right)| rights.with_table(name, access(*right)),
-            ),
+            Some(user) => user.rights(),
         }
     }
 
@@ -142,7 +133,7 @@ impl Server {
             places: Arc::new(Semaphore::new(options.limits.connections_max)),
             cancelling: Cancelling::default(),
             metrics: Arc::default(),
-            redis: redis::session_options(&passwords),
+            redis: redis::session_options(&passwords, &database, &options),
             secret,
             passwords,
             stop: stopped,

@@ -4,6 +4,7 @@
 //! - [`Database`]: the tables and what SQL knows beyond them, shared by all sessions;
 //! - [`Session`]: one client: it [prepares](Session::prepare) statements and [runs](Session::run) flights of them;
 //! - [`Prepared`], [`Step`], [`Outcome`]: what goes in and comes out; [`SqlError`]: what went wrong;
+//! - [`ProcedureCall`]: a procedure called inside of a program's own transaction, without a session;
 //! - [`SqlType`], [`encode_text`], [`decode_text`]: types, and values as text.
 //!
 //! Transactions are serializable, and an open one holds nobody up: see the module `session` in the sources. A reply means
@@ -30,6 +31,7 @@
 mod aggregate;
 mod analytic;
 mod blocking;
+mod called;
 mod copy;
 mod cursors;
 mod database;
@@ -60,6 +62,7 @@ pub use analytic::{
     AnalyticColumn, AnalyticDescription, AnalyticFuture, AnalyticQuery, AnalyticReader,
     AnalyticRows, AnalyticTable,
 };
+pub use called::{CalledProcedure, Caller, ProcedureCall};
 pub use cursors::CursorCommand;
 pub use database::{Database, ProcedureBody};
 pub use error::{ErrorFields, SqlError, code};

@@ -191,10 +191,57 @@ impl Compiled {
             statements,
         })
     }
+
+    /// The types of its parameters.
+    pub fn parameters(&self) -> &[TypeSpec] {
+        &self.parameters
+    }
+
+    /// Whether it changes nothing.
+    pub fn only_reads(&self) -> bool {
+        self.statements.iter().all(|one| one.only_reads())
+    }
+
+    /// Checks that so many arguments are given.
+    ///
+    /// # Errors
+    /// `42883` if it has another number of parameters.
+    pub fn check_count(&self, given: usize) -> Result<(), SqlError> {
+        match self.parameters.len() {
+            wanted if wanted == given => Ok(()),
+            wanted => Err(SqlError::new(
+                code::UNKNOWN_FUNCTION,
+                format!("the procedure has {wanted} parameters, and {given} arguments are given"),
+            )),
+        }
+    }
+
+    /// Runs its statements with the values of its parameters. Returns what the last one did.
+    ///
+    /// # Errors
+    /// What a statement returns.
+    pub fn run(
+        &self,
+        tx: &mut Transaction<'_>,
+        name: &str,
+        version: u64,
+        with: &Environment<'_>,
+    ) -> Result<Option<Called>, SqlError> {
+        let mut last = None;
+        for statement in &self.statements {
+            let planned = statement.planned(version, &Source::Live(tx.view()));
+            let planned = planned.map_err(|error| error.detail(format!("in procedure {name}")))?;
+            last = Some(crate::session::run_plan(tx, &planned.plan, with)?);
+        }
+        Ok(last)
+    }
 }
 
-/// The procedure of a name as it is in a state of the tables.
-fn compiled(
+/// The procedure of a name as it is in a state of the tables; `None` if there is none.
+///
+/// # Errors
+/// What cannot be read; what is wrong with its body.
+pub(crate) fn compiled(
     database: &Database,
     name: &str,
     version: u64,
@@ -233,7 +280,7 @@ pub(crate) fn is_by_itself(function: &Function, database: &Database) -> bool {
 fn arguments(
     function: &Function,
     parameters: &mut Parameters,
-    wanted: Option<&[TypeSpec]>,
+    procedure: Option<&Compiled>,
 ) -> Result<Vec<Expr>, SqlError> {
     let scope = Scope::default();
     let mut compiler = Compiler::new(&scope, parameters);
@@ -241,17 +288,8 @@ fn arguments(
         FunctionArguments::List(list) => list.args.as_slice(),
         _ => &[],
     };
-    if let Some(wanted) = wanted
-        && wanted.len() != given.len()
-    {
-        return Err(SqlError::new(
-            code::UNKNOWN_FUNCTION,
-            format!(
-                "the procedure has {} parameters, and {} arguments are given",
-                wanted.len(),
-                given.len()
-            ),
-        ));
+    if let Some(procedure) = procedure {
+        procedure.check_count(given.len())?;
     }
     let mut compiled = Vec::with_capacity(given.len());
     for (at, argument) in given.iter().enumerate() {
@@ -260,10 +298,10 @@ fn arguments(
                 "the argument {argument} is not supported"
             )));
         };
-        compiled.push(match wanted {
-            Some(wanted) => {
+        compiled.push(match procedure {
+            Some(procedure) => {
                 let typed = compiler.compile(tree)?;
-                compiler.coerce(typed, wanted[at], Coercion::Assignment)?
+                compiler.coerce(typed, procedure.parameters[at], Coercion::Assignment)?
             }
             None => compiler.decided(tree)?.expr,
         });
@@ -288,10 +326,7 @@ pub(crate) fn parameters(
         None => Some(compiled(database, &name, version, source)?.ok_or_else(|| unknown(&name))?),
     };
     let mut parameters = Parameters::given(&prepared.known_parameters());
-    let wanted = procedure
-        .as_ref()
-        .map(|procedure| procedure.parameters.as_slice());
-    for argument in arguments(function, &mut parameters, wanted)? {
+    for argument in arguments(function, &mut parameters, procedure.as_deref())? {
         check_rights(&argument, source, prepared.rights())?;
     }
     Ok(parameters.decided())
@@ -304,7 +339,8 @@ fn unknown(name: &str) -> SqlError {
     )
 }
 
-type Called = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
+/// What was done, and the rows that it gives.
+pub(crate) type Called = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
 
 /// Calls a procedure.
 ///
@@ -329,22 +365,22 @@ pub(crate) fn call(
     };
     let wanted = procedure
         .as_ref()
-        .map(|procedure| procedure.parameters.as_slice());
+        .map(|procedure| procedure.parameters.len());
     // They are compiled again only if another procedure of the name came meanwhile.
     let known = prepared.arguments().get();
     let fresh;
-    let expressions =
-        match known.filter(|known| wanted.is_none_or(|wanted| wanted.len() == known.len())) {
-            Some(known) => known,
-            None => {
-                let mut parameters = Parameters::given(&prepared.known_parameters());
-                fresh = arguments(function, &mut parameters, wanted)?;
-                for argument in &fresh {
-                    check_rights(argument, &Source::Live(tx.view()), prepared.rights())?;
-                }
-                prepared.arguments().get_or_init(|| fresh.clone())
+    let expressions = match known.filter(|known| wanted.is_none_or(|wanted| wanted == known.len()))
+    {
+        Some(known) => known,
+        None => {
+            let mut parameters = Parameters::given(&prepared.known_parameters());
+            fresh = arguments(function, &mut parameters, procedure.as_deref())?;
+            for argument in &fresh {
+                check_rights(argument, &Source::Live(tx.view()), prepared.rights())?;
             }
-        };
+            prepared.arguments().get_or_init(|| fresh.clone())
+        }
+    };
     let mut values = Vec::with_capacity(expressions.len());
     for expression in expressions {
         values.push(expression.constant(with)?);
@@ -353,18 +389,16 @@ pub(crate) fn call(
     if let Some(body) = registered {
         return Ok((complete, row_of(body(tx, &values)?)));
     }
-    let mut last = None;
     let inside = Environment::new(&values, with.context);
-    for statement in procedure.iter().flat_map(|procedure| &procedure.statements) {
-        let planned = statement.planned(version, &Source::Live(tx.view()));
-        let planned = planned.map_err(|error| error.detail(format!("in procedure {name}")))?;
-        last = crate::session::run_plan(tx, &planned.plan, &inside)?.1;
-    }
-    Ok((complete, last))
+    let last = match procedure {
+        Some(procedure) => procedure.run(tx, &name, version, &inside)?,
+        None => None,
+    };
+    Ok((complete, last.and_then(|(_, rows)| rows)))
 }
 
 /// Values that a program's procedure returned, as a row.
-fn row_of(returned: Vec<Value>) -> Option<(Table, Arc<[ResultColumn]>)> {
+pub(crate) fn row_of(returned: Vec<Value>) -> Option<(Table, Arc<[ResultColumn]>)> {
     if returned.is_empty() {
         return None;
     }

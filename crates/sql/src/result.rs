@@ -3,6 +3,7 @@
 use crate::analytic::AnalyticStream;
 use crate::error::SqlError;
 use crate::plan::ResultColumn;
+use crate::plan::select_run::Table;
 use crate::prepared::Prepared;
 use crate::stream::{SnapshotPortions, SnapshotStream};
 use sardonyx::schema::Value;
@@ -116,6 +117,19 @@ pub struct Rows {
     pub columns: Arc<[ResultColumn]>,
     /// What follows, if these are not all.
     pub more: Option<RowStream>,
+}
+
+impl Rows {
+    /// All rows of a result.
+    pub(crate) fn all(table: Table, columns: Arc<[ResultColumn]>) -> Rows {
+        Rows {
+            values: table.values,
+            width: table.width,
+            count: table.rows,
+            columns,
+            more: None,
+        }
+    }
 }
 
 /// Rows that follow, to be taken in portions.

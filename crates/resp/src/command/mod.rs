@@ -48,6 +48,8 @@ pub(crate) const OPEN: u8 = 16;
 pub(crate) const ADMIN: u8 = 32;
 /// It cannot be in a transaction.
 pub(crate) const ALONE: u8 = 64;
+/// It calls functions, which are told who calls.
+pub(crate) const CALLS: u8 = 128;
 
 /// A command.
 pub(crate) struct Command {

@@ -21,6 +21,7 @@ pub(crate) use watching::Seen;
 
 use crate::failure::Failure;
 use crate::keyspace::Shared;
+use crate::request::Caller;
 use sardonyx::{Error, Transaction};
 use sardonyx_base::random::Random;
 
@@ -72,6 +73,10 @@ pub(crate) struct Data<'t, 'a> {
     pub random: Random,
     /// For what is gathered for the answer.
     pub room: &'t Room,
+    /// Who calls functions, and which there are; while a command runs that does.
+    pub caller: Option<&'t Caller>,
+    /// What is to be done once the transaction commits.
+    pub committed: Vec<Box<dyn FnOnce()>>,
 }
 
 impl Data<'_, '_> {

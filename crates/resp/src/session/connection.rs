@@ -1,6 +1,7 @@
 //! Commands of the connection: who is there, in which version, and transactions' beginnings and ends.
 
-use super::{Planned, Queue, Session};
+use super::options::DEFAULT_USER;
+use super::{Planned, Queue, Session, caller};
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
 use crate::command::{ADMIN, ALL_KEYS, ALONE, Command, FAST, NO_KEYS, OPEN};
@@ -186,6 +187,7 @@ impl Session {
         self.queue = None;
         self.watched = None;
         self.permission = self.options.permission_without_password();
+        self.caller = caller(DEFAULT_USER, &self.options);
     }
 
     async fn hello(&mut self, line: &Line) -> Result<Reply, Failure> {
@@ -252,7 +254,10 @@ impl Session {
             ));
         }
         match line.len() {
-            2 => self.authenticate(b"default", line.part(1)).await?,
+            2 => {
+                self.authenticate(DEFAULT_USER.as_bytes(), line.part(1))
+                    .await?
+            }
             3 => self.authenticate(line.part(1), line.part(2)).await?,
             _ => return Err(Failure::Syntax),
         }
@@ -266,6 +271,11 @@ impl Session {
         let permission = authentication.authenticate(user, password).await;
         let wrong = Failure::Told("WRONGPASS invalid username-password pair or user is disabled.");
         self.permission = Some(permission.ok_or(wrong)?);
+        let user = match user {
+            [] => DEFAULT_USER.into(),
+            user => String::from_utf8_lossy(user),
+        };
+        self.caller = caller(&user, &self.options);
         Ok(())
     }
 

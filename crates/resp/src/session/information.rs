@@ -5,6 +5,7 @@ use crate::command::line::Line;
 use crate::command::words::is;
 use crate::command::{self, ADMIN, ALONE, Command, FAST, MORE, OPEN, READ, WRITE};
 use crate::failure::Failure;
+use crate::functions::Listed;
 use crate::reply::Reply;
 
 /// The version of Redis whose commands these are.
@@ -42,9 +43,9 @@ impl Session {
             }
             "waitaof" => Ok(Reply::Array(vec![Reply::Int(1), Reply::Int(0)])),
             "function" => match line.part(1) {
-                word if is(word, "list") => Ok(self.functions()),
+                word if is(word, "list") => self.functions(),
                 _ => Err(Failure::Told(
-                    "ERR functions are registered by the program that embeds the server",
+                    "ERR functions are registered by the program that embeds the server, or procedures of SQL",
                 )),
             },
             "debug" => Err(Failure::Told("ERR DEBUG command not allowed.")),
@@ -53,25 +54,22 @@ impl Session {
     }
 
     /// As Redis lists libraries: each function is one by itself.
-    fn functions(&self) -> Reply {
-        let names = self.keyspace.function_names().into_iter();
-        let one = |name: Vec<u8>| {
-            let name = Reply::Bulk(name);
-            let function = vec![
-                (Reply::Text("name"), name.clone()),
-                (Reply::Text("description"), Reply::Null),
-                (Reply::Text("flags"), Reply::Set(Vec::new())),
-            ];
-            Reply::Map(vec![
-                (Reply::Text("library_name"), name),
-                (Reply::Text("engine"), Reply::Text("sardonyx")),
-                (
-                    Reply::Text("functions"),
-                    Reply::Array(vec![Reply::Map(function)]),
-                ),
-            ])
+    fn functions(&self) -> Result<Reply, Failure> {
+        let names = self.keyspace.function_names();
+        let others = match &self.options.functions {
+            Some(others) => others.list()?,
+            None => Vec::new(),
         };
-        Reply::Array(names.map(one).collect())
+        // One that is registered goes before another of its name.
+        let hidden = |listed: &Listed| names.iter().any(|name| name == listed.name.as_bytes());
+        let others: Vec<Reply> = others
+            .into_iter()
+            .filter(|listed| !hidden(listed))
+            .map(|listed| listed_function(listed.name.into_bytes(), listed.engine))
+            .collect();
+        let registered = names.into_iter();
+        let registered = registered.map(|name| listed_function(name, "sardonyx"));
+        Ok(Reply::Array(registered.chain(others).collect()))
     }
 
     fn info(&self) -> String {
@@ -96,6 +94,23 @@ impl Session {
             },
         )
     }
+}
+
+fn listed_function(name: Vec<u8>, engine: &'static str) -> Reply {
+    let name = Reply::Bulk(name);
+    let function = vec![
+        (Reply::Text("name"), name.clone()),
+        (Reply::Text("description"), Reply::Null),
+        (Reply::Text("flags"), Reply::Set(Vec::new())),
+    ];
+    Reply::Map(vec![
+        (Reply::Text("library_name"), name),
+        (Reply::Text("engine"), Reply::Text(engine)),
+        (
+            Reply::Text("functions"),
+            Reply::Array(vec![Reply::Map(function)]),
+        ),
+    ])
 }
 
 /// The settings that clients ask for. They cannot be changed.

@@ -21,11 +21,11 @@ pub(crate) use options::system_time;
 pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions, SystemClock};
 
 use crate::command::line::{Decoder, Line, ProtocolError};
-use crate::command::{self, ADMIN, ALONE, Command, OPEN, WRITE};
+use crate::command::{self, ADMIN, ALONE, CALLS, Command, OPEN, WRITE};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::reply::{Reply, Version};
-use crate::request::{Call, Request, Watched, What};
+use crate::request::{Call, Caller, Request, Watched, What};
 use bytes::BytesMut;
 use sardonyx_base::random::{Random, system_random};
 use std::sync::Arc;
@@ -81,6 +81,8 @@ pub struct Session {
     version: Version,
     name: Vec<u8>,
     permission: Option<Permission>,
+    /// Who calls functions.
+    caller: Arc<Caller>,
     /// Between `MULTI` and `EXEC`.
     queue: Option<Queue>,
     watched: Option<Watched>,
@@ -142,6 +144,7 @@ impl Session {
             version: Version::default(),
             name: Vec::new(),
             permission: options.permission_without_password(),
+            caller: caller(options::DEFAULT_USER, &options),
             queue: None,
             watched: None,
             random: Random::new(seed),
@@ -297,9 +300,16 @@ impl Session {
             command.name,
             "multi" | "exec" | "discard" | "watch" | "quit" | "reset"
         );
+        // Who sends it calls, also if it is run later.
+        let caller = command.is(CALLS).then(|| Arc::clone(&self.caller));
+        let call = |line| Call {
+            command,
+            line,
+            caller,
+        };
         if let (Some(queue), false) = (&mut self.queue, is_at_once) {
             let limit = self.options.transaction_bytes_max;
-            let reply = match queue.push(Call { command, line }, limit) {
+            let reply = match queue.push(call(line), limit) {
                 true => Reply::Simple("QUEUED"),
                 false => Reply::Error(format!(
                     "ERR more than {limit} bytes between MULTI and EXEC"
@@ -310,7 +320,8 @@ impl Session {
         if command.run.is_none() {
             return Plan::OfConnection(command, line);
         }
-        requests.push(self.request(What::One(Call { command, line }), now));
+        let what = What::One(call(line));
+        requests.push(self.request(what, now));
         Plan::Planned(Planned::Asked)
     }
 
@@ -351,6 +362,14 @@ impl Session {
         }
         Ok(command)
     }
+}
+
+/// What calls of a user are made with.
+fn caller(user: &str, options: &SessionOptions) -> Arc<Caller> {
+    Arc::new(Caller {
+        user: user.to_string(),
+        functions: options.functions.clone(),
+    })
 }
 
 /// Whether a command may say who the client is.

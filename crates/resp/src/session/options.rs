@@ -1,9 +1,13 @@
 //! What a session is given: bounds, the time, who may do what.
 
+use crate::functions::Functions;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The user that a client is who gives no name.
+pub(super) const DEFAULT_USER: &str = "default";
 
 /// What a client may do once it has said who it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +70,8 @@ pub struct SessionOptions {
     pub clock: Arc<dyn Clock>,
     /// Who may do what. Without one, everybody may do everything.
     pub authentication: Option<Arc<dyn Authenticate>>,
+    /// What `FCALL` calls besides the functions that are registered with the keyspace (default: nothing).
+    pub functions: Option<Arc<dyn Functions>>,
     /// Where random numbers begin, for tests (default: anywhere).
     pub seed: Option<u64>,
 }
@@ -81,6 +87,7 @@ impl Default for SessionOptions {
             answer_bytes_max: 256 << 20,
             clock: Arc::new(SystemClock),
             authentication: None,
+            functions: None,
             seed: None,
         }
     }
@@ -106,6 +113,7 @@ impl fmt::Debug for SessionOptions {
             .field("transaction_bytes_max", &self.transaction_bytes_max)
             .field("answer_bytes_max", &self.answer_bytes_max)
             .field("authentication", &self.authentication.is_some())
+            .field("functions", &self.functions.is_some())
             .finish_non_exhaustive()
     }
 }

@@ -137,8 +137,7 @@ fn is_regproc(of: &DataType) -> bool {
 
 /// A value of a type with the length, or the digits, of it.
 pub(super) fn shaped(expr: Expr, from: SqlType, to: TypeSpec, how: Coercion) -> Expr {
-    let needs = to.modifier >= 0 && (to.length().is_some() || to.precision_and_scale().is_some());
-    match needs || (to.kind == SqlType::Char && !matches!(expr, Expr::Literal(_))) {
+    match needs_shape(to) || (to.kind == SqlType::Char && !matches!(expr, Expr::Literal(_))) {
         true => folded(Expr::Cast(
             Box::new(expr),
             from,
@@ -146,6 +145,23 @@ pub(super) fn shaped(expr: Expr, from: SqlType, to: TypeSpec, how: Coercion) -> 
             how == Coercion::Explicit,
         )),
         false => expr,
+    }
+}
+
+/// Whether values of a type are cut or rounded to its length, or precision.
+fn needs_shape(to: TypeSpec) -> bool {
+    to.modifier >= 0 && (to.length().is_some() || to.precision_and_scale().is_some())
+}
+
+/// The value of a literal in quotes, where one of this type is wanted to be stored.
+///
+/// # Errors
+/// `22P02` if the text is no value of the type, `22003`, `22008` if it is out of range, `22001` if it is too long.
+pub(crate) fn literal_as(text: &str, to: TypeSpec) -> Result<Value, SqlError> {
+    let value = decode_text(to.kind, text)?;
+    match needs_shape(to) {
+        true => super::cast::cast(value.as_ref(), to.kind, to, false),
+        false => Ok(value),
     }
 }
 

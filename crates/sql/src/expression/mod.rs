@@ -30,6 +30,7 @@ mod scope;
 mod subqueries;
 mod windows;
 
+pub(crate) use coercion::literal_as;
 pub(crate) use compile::Compiler;
 pub(crate) use evaluate::{Datum, Environment, InputRow, StatementContext, Values, are_same};
 pub(crate) use functions::Function;

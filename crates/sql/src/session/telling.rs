@@ -34,13 +34,9 @@ pub(super) fn attach(
         let rest = table.values.split_off(at);
         RowStream::held(rest, table.width, table.rows - count)
     });
-    complete.rows = Some(Rows {
-        values: table.values,
-        width: table.width,
-        count,
-        columns,
-        more,
-    });
+    table.rows = count;
+    let rows = Rows::all(table, columns);
+    complete.rows = Some(Rows { more, ..rows });
 }
 
 fn hashers() -> &'static [RandomState; 2] {

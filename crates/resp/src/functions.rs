@@ -1,0 +1,73 @@
+//! Functions of others that `FCALL` calls: what a session is given besides those that are registered with the keyspace.
+//!
+//! A server has its database's procedures behind this interface, which the commands know nothing of. A call is a part of the
+//! transaction of its command, or of its `EXEC`: nothing that it did outside of the tables counts before that commits.
+
+use crate::failure::Failure;
+use crate::reply::Reply;
+use sardonyx::Transaction;
+
+/// Functions that clients call by name.
+pub trait Functions: Send + Sync {
+    /// Calls a function as a part of the transaction; `None` if there is none of this name.
+    ///
+    /// # Errors
+    /// Why it is not done, in Redis' words. What [undoes](Failure::undoes) has the whole transaction undone; with others
+    /// nothing may have been written. [`Failure::Writes`] if [`FunctionCall::only_reads`] and it does not.
+    fn call(
+        &self,
+        call: &FunctionCall<'_>,
+        transaction: &mut Transaction<'_>,
+    ) -> Result<Option<Called>, Failure>;
+
+    /// What `FUNCTION LIST` says of them, in the order of their names. Asked outside of transactions.
+    ///
+    /// # Errors
+    /// Why they cannot be listed.
+    fn list(&self) -> Result<Vec<Listed>, Failure>;
+}
+
+/// A call of a function.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct FunctionCall<'c> {
+    /// The function's name.
+    pub name: &'c [u8],
+    /// The keys, then the arguments, that the client gave.
+    pub given: &'c [&'c [u8]],
+    /// How many of them are keys.
+    pub keys: usize,
+    /// Who calls: as the client said, or `default`.
+    pub user: &'c str,
+    /// It is to be done only if it changes nothing.
+    pub only_reads: bool,
+    /// The time, in milliseconds since 1970.
+    pub now: i64,
+    /// Where its random numbers begin.
+    pub seed: [u64; 2],
+}
+
+/// What a function did.
+pub struct Called {
+    /// What is answered.
+    pub reply: Reply,
+    /// What is to be done once the transaction commits, in the serial stage; not if it is undone.
+    pub committed: Option<Box<dyn FnOnce()>>,
+}
+
+impl std::fmt::Debug for Called {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Called")
+            .field("reply", &self.reply)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is said of a function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// What runs it, such as `SQL`.
+    pub engine: &'static str,
+}

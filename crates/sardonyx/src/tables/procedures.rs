@@ -1,0 +1,62 @@
+//! Which procedures are registered, by name.
+//!
+//! A procedure is registered for as long as somebody can call it: here stand handles that do not keep it. Names are of the
+//! process alone; no record of the log has one, so that recovery asks for none.
+
+use sardonyx_base::sync::futex::Mutex;
+use sardonyx_serial::{Procedure, Registered, SerialError, WeakRegistered};
+use std::collections::HashMap;
+
+/// Procedures by name.
+#[derive(Debug, Default)]
+pub(super) struct Procedures(Mutex<HashMap<String, WeakRegistered>>);
+
+impl Procedures {
+    /// Has this one registered.
+    ///
+    /// # Errors
+    /// [`SerialError::Refused`] if one of its name is.
+    pub fn add<P: Procedure>(
+        &self,
+        procedure: Registered<P>,
+    ) -> Result<Registered<P>, SerialError> {
+        let name = procedure.procedure().name().to_string();
+        let mut named = self.0.lock();
+        // What is registered no more takes no memory, whatever its name.
+        named.retain(|_, there| there.is_registered());
+        if named.contains_key(&name) {
+            return Err(refused(&name));
+        }
+        named.insert(name, procedure.downgrade());
+        Ok(procedure)
+    }
+
+    /// The one of this one's name that is registered, or this one, which is then.
+    ///
+    /// # Errors
+    /// [`SerialError::Refused`] if one of its name is that is of another type.
+    pub fn add_or_share<P: Procedure>(
+        &self,
+        procedure: Registered<P>,
+    ) -> Result<Registered<P>, SerialError> {
+        let name = procedure.procedure().name().to_string();
+        let mut named = self.0.lock();
+        named.retain(|_, there| there.is_registered());
+        if let Some(there) = named.get(&name) {
+            if let Some(shared) = there.upgrade() {
+                return Ok(shared);
+            }
+            // It may have ended just now; one that has not is of another type.
+            if there.is_registered() {
+                return Err(refused(&name));
+            }
+        }
+        named.insert(name, procedure.downgrade());
+        Ok(procedure)
+    }
+}
+
+fn refused(name: &str) -> SerialError {
+    let reason = format!("a procedure named {name:?} is registered already");
+    SerialError::Refused { reason }
+}

@@ -1,0 +1,152 @@
+//! Procedures of SQL as the functions that Redis' clients call: `FCALL name numkeys key… arg…`.
+//!
+//! Keys and arguments are the procedure's parameters, as literals in quotes would be. What the last statement gives is the
+//! answer ([`reply_of`]); who may say `CALL` may say `FCALL`.
+
+use crate::options::User;
+use sardonyx::Transaction;
+use sardonyx_resp::{Called, Failure, FunctionCall, Functions, Listed, Reply};
+use sardonyx_sql::{
+    Access, Caller, Complete, Database, ProcedureCall, Rights, Rows, SqlError, SqlType, Value,
+    code, encode_text,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Microseconds of a millisecond.
+const MICROS: i64 = 1000;
+
+/// The procedures of a database.
+pub struct Procedures {
+    database: Arc<Database>,
+    users: BTreeMap<String, Caller>,
+}
+
+impl Procedures {
+    /// Those of a database, for these users; without any, for everybody.
+    pub fn new(database: Arc<Database>, users: &BTreeMap<String, User>) -> Procedures {
+        let callers = users.iter();
+        let callers = callers.map(|(name, user)| (name.clone(), Caller::new(name, &user.rights())));
+        let mut users: BTreeMap<_, _> = callers.collect();
+        if users.is_empty() {
+            let rights = Rights::from(Access::Define);
+            users.insert(
+                crate::redis::DEFAULT_USER.to_string(),
+                Caller::new(crate::redis::DEFAULT_USER, &rights),
+            );
+        }
+        Procedures { database, users }
+    }
+}
+
+impl Functions for Procedures {
+    fn call(
+        &self,
+        call: &FunctionCall<'_>,
+        transaction: &mut Transaction<'_>,
+    ) -> Result<Option<Called>, Failure> {
+        let (Ok(name), Some(caller)) = (std::str::from_utf8(call.name), self.users.get(call.user))
+        else {
+            return Ok(None);
+        };
+        let mut arguments = Vec::with_capacity(call.given.len());
+        for given in call.given {
+            let text = std::str::from_utf8(given);
+            arguments.push(text.map_err(|_| {
+                Failure::Told("ERR a key or an argument is no text in UTF-8 (SQLSTATE 22021)")
+            })?);
+        }
+        let call = ProcedureCall {
+            name,
+            arguments: &arguments,
+            caller,
+            only_reads: call.only_reads,
+            now: call.now.saturating_mul(MICROS),
+            seed: call.seed,
+        };
+        let called = self.database.call_procedure(transaction, &call);
+        let Some(mut called) = called.map_err(|error| failure_of(&error))? else {
+            return Ok(None);
+        };
+        let reply = reply_of(&mut called.complete);
+        let database = self.database.clone();
+        let committed: Option<Box<dyn FnOnce()>> = match called.is_all() {
+            true => None,
+            false => Some(Box::new(move || called.committed(&database))),
+        };
+        Ok(Some(Called { reply, committed }))
+    }
+
+    fn list(&self) -> Result<Vec<Listed>, Failure> {
+        let names = self.database.procedure_names();
+        let names = names.map_err(|error| failure_of(&error))?.into_iter();
+        let listed = |name| Listed {
+            name,
+            engine: "SQL",
+        };
+        Ok(names.map(listed).collect())
+    }
+}
+
+/// An error of SQL in Redis' words: a code, a sentence, and the SQLSTATE at the end.
+fn failure_of(error: &SqlError) -> Failure {
+    let text = format!("{} (SQLSTATE {})", error.message, error.code);
+    match error.code {
+        // Nothing was done yet.
+        code::READ_ONLY_TRANSACTION => Failure::Writes,
+        code::INSUFFICIENT_PRIVILEGE => Failure::Said(format!("NOPERM {text}")),
+        _ => Failure::Function(text),
+    }
+}
+
+/// What is answered: a single value as that value, rows as a list of lists, no rows as nothing; where a statement gives no
+/// rows, how many it changed; `OK` if there is no statement.
+fn reply_of(complete: &mut Complete) -> Reply {
+    let Some(rows) = complete.rows.take() else {
+        return complete.tag.rows.map_or(Reply::Ok, Reply::count);
+    };
+    let Rows {
+        values,
+        width,
+        count,
+        columns,
+        ..
+    } = rows;
+    let mut values = values
+        .into_iter()
+        .zip(columns.iter().map(|column| column.spec.kind).cycle())
+        .map(|(value, kind)| reply_of_value(value, kind));
+    match (count, width) {
+        (0, _) => Reply::Null,
+        (1, 1) => values.next().unwrap_or(Reply::Null),
+        _ => {
+            let row = |_| Reply::Array(values.by_ref().take(width).collect());
+            Reply::Array((0..count).map(row).collect())
+        }
+    }
+}
+
+fn reply_of_value(value: Value, kind: SqlType) -> Reply {
+    match value {
+        Value::Null => Reply::Null,
+        Value::Bool(value) => Reply::Bool(value),
+        Value::Float(value) if kind == SqlType::Float4 => {
+            // The shortest number that is the same of its 32 bits, as SQL tells it.
+            let shortest = (value as f32).to_string().parse();
+            Reply::Double(shortest.unwrap_or(value))
+        }
+        Value::Float(value) => Reply::Double(value),
+        Value::Text(text) => Reply::Bulk(text.into_bytes()),
+        Value::Bytes(bytes) => Reply::Bulk(bytes),
+        other => {
+            if let Value::Int(number) = &other
+                && let Ok(number) = i64::try_from(*number)
+            {
+                return Reply::Int(number);
+            }
+            let mut text = String::new();
+            encode_text(kind, &other.as_ref(), &mut text);
+            Reply::Bulk(text.into_bytes())
+        }
+    }
+}

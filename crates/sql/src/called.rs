@@ -1,0 +1,188 @@
+//! Procedures that a program calls inside of its own transaction, by name and with texts: what `CALL` does with untyped
+//! literals, without a statement and a session.
+//!
+//! What is drawn from sequences is gone at once, as everywhere; up to where numbers may be used counts once the transaction
+//! has committed, which the program tells ([`CalledProcedure::committed`]).
+
+use crate::database::Database;
+use crate::error::{SqlError, code};
+use crate::expression::{Environment, StatementContext, literal_as};
+use crate::procedures::{self, Compiled};
+use crate::relation::{kind, objects};
+use crate::result::{Complete, Rows, Tag};
+use crate::rights::{Access, Rights};
+use crate::sequences::{Draws, SequenceChanges};
+use crate::settings::Settings;
+use crate::source::Source;
+use sardonyx::Transaction;
+use sardonyx::schema::Value;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Who calls procedures.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    user: Arc<str>,
+    settings: Settings,
+    may_call: bool,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Caller {
+    /// A user, with what that one may do: calling goes by what is allowed with all tables.
+    pub fn new(user: &str, rights: &Rights) -> Caller {
+        Caller {
+            user: user.into(),
+            settings: Settings::beginning_with(&[], user),
+            may_call: rights.elsewhere() >= Access::Write,
+            interrupted: Arc::default(),
+        }
+    }
+
+    fn check(&self) -> Result<(), SqlError> {
+        match self.may_call {
+            true => Ok(()),
+            false => Err(SqlError::new(
+                code::INSUFFICIENT_PRIVILEGE,
+                format!(
+                    "permission denied: the user {:?} may not call procedures",
+                    self.user
+                ),
+            )),
+        }
+    }
+}
+
+/// A call of a procedure.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcedureCall<'c> {
+    /// Its name, as it is stored: in lower case, unless it was quoted.
+    pub name: &'c str,
+    /// The values of its parameters, as literals in quotes.
+    pub arguments: &'c [&'c str],
+    /// Who calls.
+    pub caller: &'c Caller,
+    /// It is to be refused if it may write.
+    pub only_reads: bool,
+    /// What `now()` is, in microseconds since 1970.
+    pub now: i64,
+    /// What random values are made of.
+    pub seed: [u64; 2],
+}
+
+/// What a procedure did.
+#[derive(Debug)]
+pub struct CalledProcedure {
+    /// What its last statement did.
+    pub complete: Complete,
+    sequences: SequenceChanges,
+}
+
+impl CalledProcedure {
+    /// Whether [`CalledProcedure::committed`] does nothing.
+    pub fn is_all(&self) -> bool {
+        let changes = &self.sequences;
+        changes.raised.is_empty() && changes.made.is_empty() && changes.dropped.is_empty()
+    }
+
+    /// To be called when the transaction commits, in the serial stage.
+    pub fn committed(self, database: &Database) {
+        database.sequences_committed(self.sequences);
+    }
+}
+
+impl Database {
+    /// The names of the procedures that stand in the database, in their order. Not to be asked inside of a transaction.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn procedure_names(&self) -> Result<Vec<String>, SqlError> {
+        let read = |view: &sardonyx::View<'_>| objects(&Source::Live(*view), kind::PROCEDURE);
+        let procedures = self.tables().read(read)??;
+        Ok(procedures.into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// Calls a procedure as a part of a transaction, which is to be undone if it fails; `None` if there is none of this
+    /// name. One that the program registered is given texts.
+    ///
+    /// # Errors
+    /// `42501` if the caller may not; `25006` if it may write, and is to read only; `42883` if it has another number of
+    /// parameters; what is wrong with a value; what the procedure returns. Of the first three nothing has been done.
+    pub fn call_procedure(
+        self: &Arc<Self>,
+        tx: &mut Transaction<'_>,
+        call: &ProcedureCall<'_>,
+    ) -> Result<Option<CalledProcedure>, SqlError> {
+        let version = self.version();
+        if let Some(body) = self.registered(call.name) {
+            call.caller.check()?;
+            if call.only_reads {
+                return Err(writes(call.name));
+            }
+            let values = call.arguments.iter().map(|text| Value::from(*text));
+            let returned = body(tx, &values.collect::<Vec<_>>())?;
+            let mut complete = Complete::of(Tag::plain("CALL"));
+            complete.rows =
+                procedures::row_of(returned).map(|(table, columns)| Rows::all(table, columns));
+            let sequences = SequenceChanges::default();
+            return Ok(Some(CalledProcedure {
+                complete,
+                sequences,
+            }));
+        }
+        let found = procedures::compiled(self, call.name, version, &Source::Live(tx.view()))?;
+        let Some(procedure) = found else {
+            return Ok(None);
+        };
+        call.caller.check()?;
+        if call.only_reads && !procedure.only_reads() {
+            return Err(writes(call.name));
+        }
+        let values = values(&procedure, call.arguments)?;
+        let context = StatementContext {
+            database: self.clone(),
+            transaction_started: call.now,
+            statement_started: call.now,
+            user: call.caller.user.clone(),
+            settings: RefCell::new(call.caller.settings.clone()),
+            seed: call.seed,
+            made: Cell::new(0),
+            draws: RefCell::new(Draws::default()),
+            patterns: Default::default(),
+            interrupted: call.caller.interrupted.clone(),
+            looked_at: Cell::new(0),
+        };
+        let with = Environment::new(&values, &context);
+        let last = procedure.run(tx, call.name, version, &with)?;
+        let mut draws = context.draws.into_inner();
+        let mut sequences = std::mem::take(&mut draws.changes);
+        sequences.make_usable(self, tx, &draws.take_drawn())?;
+        let complete = match last {
+            Some((mut complete, rows)) => {
+                complete.rows = rows.map(|(table, columns)| Rows::all(table, columns));
+                complete
+            }
+            None => Complete::of(Tag::plain("CALL")),
+        };
+        Ok(Some(CalledProcedure {
+            complete,
+            sequences,
+        }))
+    }
+}
+
+/// The values of a procedure's parameters.
+fn values(procedure: &Compiled, arguments: &[&str]) -> Result<Vec<Value>, SqlError> {
+    procedure.check_count(arguments.len())?;
+    let given = procedure.parameters().iter().zip(arguments);
+    given.map(|(spec, text)| literal_as(text, *spec)).collect()
+}
+
+fn writes(name: impl fmt::Display) -> SqlError {
+    SqlError::new(
+        code::READ_ONLY_TRANSACTION,
+        format!("procedure {name} may write"),
+    )
+}
