@@ -311,3 +311,14 @@ fn wrong_usage_is_told_from_failure() {
     assert!(!help.contains("checkpointer"), "{help}");
     assert!(run(0, &["--version"]).starts_with("sardonyx "));
 }
+
+#[test]
+#[cfg(not(feature = "otlp"))]
+fn who_wants_spans_of_a_command_without_them_is_told_how_to_build_it() {
+    let endpoint = ["--otlp-endpoint", "http://127.0.0.1:4318"];
+    let (_, said) = run(
+        2,
+        &[&["serve", "/nowhere/at/all.sdx"], &endpoint[..]].concat(),
+    );
+    assert!(said.contains("--features otlp"), "{said}");
+}

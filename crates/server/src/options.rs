@@ -4,6 +4,7 @@
 //! there is none, and nothing but this host can connect.
 
 use crate::scram::Verifier;
+use crate::spans::ContinueTrace;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -26,6 +27,19 @@ pub struct Options {
     pub users: BTreeMap<String, User>,
     /// The bounds.
     pub limits: Limits,
+    /// Where spans go, for the program that starts the server: the server sends none itself.
+    pub otlp: Otlp,
+    /// How the flights of clients that tell of a trace become part of it; without it they are traces of their own.
+    pub continue_trace: Option<ContinueTrace>,
+}
+
+/// Where spans go.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Otlp {
+    /// A collector of OpenTelemetry's, by its URL for OTLP over HTTP.
+    pub endpoint: Option<String>,
+    /// Of how many flights and connections, from 0 to 1.
+    pub sample: Option<f64>,
 }
 
 /// PEM files of a server.
@@ -103,6 +117,8 @@ impl Default for Options {
             tls: None,
             users: BTreeMap::new(),
             limits: Limits::default(),
+            otlp: Otlp::default(),
+            continue_trace: None,
         }
     }
 }
@@ -147,7 +163,7 @@ impl fmt::Display for Endpoint {
 }
 
 /// Why an option cannot be.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
     /// A text names no endpoint.
@@ -175,6 +191,12 @@ pub enum OptionsError {
     /// Nothing is served.
     #[error("nothing is served: give at least one of the protocols an address")]
     Nothing,
+    /// A part of all is none.
+    #[error("{sample} is no part of all: write a number from 0 to 1")]
+    Sample {
+        /// What was given.
+        sample: f64,
+    },
     /// A right is unknown.
     #[error("{text:?} is no right: write none, read, write or own")]
     Right {
@@ -222,12 +244,17 @@ impl Options {
     /// Whether a server may be started with these.
     ///
     /// # Errors
-    /// [`OptionsError::Unprotected`], [`OptionsError::Unencrypted`], [`OptionsError::Nothing`].
+    /// [`OptionsError::Unprotected`], [`OptionsError::Unencrypted`], [`OptionsError::Nothing`], [`OptionsError::Sample`].
     pub fn check(&self) -> Result<(), OptionsError> {
         let plain = self.redis.iter().chain(&self.http);
         let all = self.postgres.iter().chain(plain.clone());
         if all.clone().next().is_none() {
             return Err(OptionsError::Nothing);
+        }
+        if let Some(sample) = self.otlp.sample
+            && !(0.0..=1.0).contains(&sample)
+        {
+            return Err(OptionsError::Sample { sample });
         }
         let reached = |endpoint: &&Endpoint| !endpoint.is_local();
         if let Some(endpoint) = all.clone().find(reached).filter(|_| self.users.is_empty()) {

@@ -9,6 +9,7 @@ use crate::metrics::Protocol;
 use crate::options::Right;
 use crate::passwords::Passwords;
 use crate::server::Shared;
+use crate::spans;
 use bytes::BytesMut;
 use sardonyx_resp::{
     Authenticate, Authenticated, Clock, Continue, Keyspace, Permission, Session, SessionOptions,
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::{timeout, timeout_at};
+use tracing::Instrument;
 
 /// The user that a client means who gives a password alone.
 const DEFAULT_USER: &str = "default";
@@ -89,12 +91,18 @@ pub async fn serve(
         };
         if !flight.is_empty() {
             let (started, commands, first) = (Instant::now(), flight.len(), flight.first_name());
-            let goes_on = session.run(flight, &mut output).await;
-            let took = started.elapsed();
-            connection.send(&mut output).await?;
-            let metrics = &shared.metrics;
+            let span = spans::redis_flight(commands, first);
+            let answered = async {
+                let goes_on = session.run(flight, &mut output).await;
+                let took = started.elapsed();
+                connection.send(&mut output).await?;
+                io::Result::Ok((goes_on, took))
+            };
+            let (goes_on, took) = answered.instrument(span.clone()).await?;
+            let (metrics, errors) = (&shared.metrics, session.take_errors());
             metrics.flight(Protocol::Redis, commands, took);
-            metrics.errors_without_code(session.take_errors());
+            metrics.errors_without_code(errors);
+            spans::failed_without_code(&span, errors);
             if took >= shared.options.limits.slow_statement {
                 // What was sent to the commands is nobody else's business.
                 let text = match commands {

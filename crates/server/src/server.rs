@@ -18,7 +18,7 @@ use crate::options::{Endpoint, Options, Right};
 use crate::passwords::Passwords;
 use crate::scram::random;
 use crate::stream::Stream;
-use crate::{postgres, redis, tls};
+use crate::{postgres, redis, spans, tls};
 use sardonyx_resp::{Keyspace, SessionOptions};
 use sardonyx_sql::{Access, Database, Rights};
 use std::io;
@@ -31,6 +31,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
+use tracing::Instrument;
 
 /// Pending connections of an endpoint that the system keeps.
 const BACKLOG: u32 = 1024;
@@ -307,7 +308,9 @@ async fn accept(listener: Listener, service: Service, begins_with_tls: bool, sha
         clients.spawn(async move {
             let protocol = service.protocol();
             let _open = shared.metrics.opened(protocol);
-            if let Err(error) = serve(stream, service, begins_with_tls, &shared).await {
+            let span = spans::connection(protocol, stream.client());
+            let served = serve(stream, service, begins_with_tls, &shared);
+            if let Err(error) = served.instrument(span).await {
                 tracing::debug!(%error, ?protocol, "a connection ended");
             }
             drop(place);

@@ -2,6 +2,11 @@
 
 mod logging;
 mod notify;
+#[cfg(feature = "otlp")]
+mod otlp;
+#[cfg(not(feature = "otlp"))]
+#[path = "without_otlp.rs"]
+mod otlp;
 
 use crate::end_request::end_requested;
 use crate::exit::{Exit, UsageError};
@@ -9,6 +14,7 @@ use crate::output::Output;
 use crate::store::StoreOption;
 use logging::LogLevel;
 use notify::notify;
+use otlp::Sending;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use sardonyx::{Options as DatabaseOptions, Tables};
 use sardonyx_lab::directories::Directories;
@@ -98,6 +104,12 @@ pub struct Arguments {
         env = "SARDONYX_LOG_LEVEL"
     )]
     log_level: LogLevel,
+    /// Where spans go: a collector of OpenTelemetry's, such as http://127.0.0.1:4318 [default: nowhere]
+    #[arg(long, value_name = "URL", env = "SARDONYX_OTLP_ENDPOINT")]
+    otlp_endpoint: Option<String>,
+    /// Of how many flights and connections, from 0 to 1 [default: 0.01]
+    #[arg(long, value_name = "PART", env = "SARDONYX_OTLP_SAMPLE")]
+    otlp_sample: Option<f64>,
     /// End when standard input ends, too: for programs that start a server
     #[arg(long)]
     until_input_ends: bool,
@@ -115,20 +127,35 @@ impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let end = end_requested(self.until_input_ends);
-        logging::tell(self.log_level, output.is_json());
-        let options = self.options()?;
+        let mut options = self.options()?;
         // Before the database is opened, which may take long.
         options.check().map_err(usage)?;
+        let sending = Sending::start(&mut options)?;
+        let spans = sending.as_ref().map(Sending::layer);
+        logging::tell(self.log_level, output.is_json(), spans);
         allow_open_files();
+        let outcome = self.open_and_serve(options, &end, output);
+        if let Some(sending) = sending {
+            sending.end();
+        }
+        outcome?;
+        Ok(Exit::Done)
+    }
+
+    fn open_and_serve(
+        &self,
+        options: Options,
+        end: &std::sync::mpsc::Receiver<()>,
+        output: &mut Output,
+    ) -> anyhow::Result<()> {
         let database = DatabaseOptions::new()
             .wait_for_lock(self.wait.unwrap_or_default())
             .directories(self.moved.places());
         let tables = Arc::new(self.store.add(database)?.open_tables(&self.path)?);
-        let outcome = self.serve(&tables, options, &end, output);
+        let outcome = self.serve(&tables, options, end, output);
         let closed = tables.close();
         outcome?;
-        closed?;
-        Ok(Exit::Done)
+        Ok(closed?)
     }
 
     fn serve(
@@ -194,6 +221,9 @@ impl Arguments {
         if let Some((certificate, key)) = self.tls_certificate.clone().zip(self.tls_key.clone()) {
             options.tls = Some(TlsFiles { certificate, key });
         }
+        let otlp = &mut options.otlp;
+        otlp.endpoint = self.otlp_endpoint.clone().or(otlp.endpoint.take());
+        otlp.sample = self.otlp_sample.or(otlp.sample);
         Ok(options)
     }
 }

@@ -7,19 +7,23 @@ use crate::connection::{Connection, Received};
 use crate::metrics::Protocol;
 use crate::server::Shared;
 use crate::slow_statements::TEXT_BYTES_MAX;
+use crate::spans;
 use bytes::BytesMut;
-use sardonyx_sql::{SessionOptions, SqlError};
+use sardonyx_sql::{SessionOptions, SqlError, record_error};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
+use tracing::{Instrument, Span};
 
 /// A client that is answered: what it is told is counted.
 struct Answered<'a> {
     connection: &'a mut Connection,
     shared: &'a Shared,
     user: &'a str,
+    /// Of the flight, until it is told the first error.
+    span: Option<Span>,
 }
 
 impl Send for Answered<'_> {
@@ -50,6 +54,9 @@ impl Send for Answered<'_> {
 
     fn told(&mut self, error: &SqlError) {
         self.shared.metrics.error(error.code);
+        if let Some(span) = self.span.take() {
+            record_error(&span, error);
+        }
     }
 }
 
@@ -82,6 +89,7 @@ async fn run(
         parameters,
         process,
     } = client;
+    spans::let_in(&user);
     let options = SessionOptions {
         rights: shared.rights_of(&user),
         user: user.clone(),
@@ -111,13 +119,19 @@ async fn run(
         };
         if wants != Wants::Bytes {
             let (started, steps) = (Instant::now(), session.steps());
+            let continues = shared.options.continue_trace;
+            let span = spans::postgres_flight(&user, session.statements(), continues);
             let mut client = Answered {
                 connection: &mut connection,
                 shared,
                 user: &user,
+                span: Some(span.clone()),
             };
-            session.run(&mut output, &mut client).await?;
-            connection.send(&mut output).await?;
+            let answered = async {
+                session.run(&mut output, &mut client).await?;
+                client.connection.send(&mut output).await
+            };
+            answered.instrument(span).await?;
             shared
                 .metrics
                 .flight(Protocol::Postgres, steps, started.elapsed());

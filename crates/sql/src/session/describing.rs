@@ -1,4 +1,4 @@
-//! What is known of a statement before it is run: its parameters and columns, whether it is long, and which statement
+//! What is known of a statement before it is run: which a text has, its parameters and columns, whether it is long, and which statement
 //! `EXECUTE` names.
 
 use super::execute::{Given, seed, with_context};
@@ -9,10 +9,11 @@ use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::expression::cast::Coercion;
 use crate::expression::{Compiler, Parameters, Scope};
+use crate::parse::parse;
 use crate::plan::{Plan, ResultColumn};
-use crate::prepared::{Class, Prepared};
-use crate::procedures;
-use crate::rights::Access;
+use crate::prepared::{Class, Prepared, Special};
+use crate::procedures::{self, creates_procedure, parse_procedure};
+use crate::rights::{Access, Rights};
 use crate::sequences::Draws;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
@@ -22,6 +23,35 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 type Described = (Vec<SqlType>, Option<Arc<[ResultColumn]>>);
+
+/// The statements of a text; one that does nothing if there are none.
+///
+/// # Errors
+/// What is wrong with the text.
+pub(super) fn statements_of(
+    text: &str,
+    parameter_types: &[Option<SqlType>],
+    rights: &Arc<Rights>,
+) -> Result<Vec<Arc<Prepared>>, SqlError> {
+    let whole: Arc<str> = text.into();
+    if let Some(special) = Special::of_text(text) {
+        return Ok(vec![Arc::new(Prepared::special(whole, special))]);
+    }
+    if creates_procedure(text) {
+        let definition = parse_procedure(text)?;
+        let prepared = Prepared::procedure(whole, definition);
+        return Ok(vec![Arc::new(prepared.with_rights(rights.clone()))]);
+    }
+    let prepared = |statement| {
+        let prepared = Prepared::new(whole.clone(), statement, parameter_types);
+        Arc::new(prepared.with_rights(rights.clone()))
+    };
+    let statements = parse(text)?;
+    Ok(match statements.is_empty() {
+        true => vec![prepared(None)],
+        false => statements.into_iter().map(Some).map(prepared).collect(),
+    })
+}
 
 /// What is known of a statement that needs no plan; `None` if it is to be planned.
 ///

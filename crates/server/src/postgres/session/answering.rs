@@ -2,8 +2,8 @@
 //!
 //! Rows are sent on in portions while they are read, so that no result is in memory whole.
 
-use super::Session;
 use super::statements::{Formats, PortalState, unknown_portal};
+use super::{Session, texts};
 use crate::postgres::answer::{Answers, Scratch, Severity};
 use crate::postgres::message::{Codes, Format};
 use crate::postgres::portions::Portions;
@@ -86,11 +86,7 @@ impl Session {
         let mut parts = self.part.may_fail(&replies, &outcomes).into_iter();
         let mut may_fail = parts.next().unwrap_or(false);
         let mut outcomes = outcomes.into_iter();
-        let statements = replies.iter().filter_map(|reply| match reply {
-            Reply::Executed(execution) => Some(execution.statement.text()),
-            _ => None,
-        });
-        to.ran(statements, started.elapsed());
+        to.ran(texts(&replies), started.elapsed());
         // What was told of an error lets nothing be said, up to the next Sync.
         let mut failed = false;
         for reply in replies {
