@@ -316,9 +316,8 @@ fn wrong_usage_is_told_from_failure() {
 #[cfg(not(feature = "otlp"))]
 fn who_wants_spans_of_a_command_without_them_is_told_how_to_build_it() {
     let endpoint = ["--otlp-endpoint", "http://127.0.0.1:4318"];
-    let (_, said) = run(
-        2,
-        &[&["serve", "/nowhere/at/all.sdx"], &endpoint[..]].concat(),
-    );
+    let output = sardonyx(&[&["serve", "/nowhere/at/all.sdx"], &endpoint[..]].concat());
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("--features otlp"), "{said}");
 }

@@ -1,95 +1,50 @@
 //! Spans that `sardonyx serve` sends: to a collector in this test, and to one that has gone.
 
+#[path = "common/serving.rs"]
+mod serving;
+
+use serving::Serving;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
-use tempfile::TempDir;
 
 /// The most that a test waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(120);
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
 
-/// A server, at a port that the system chose, and what it says.
-struct Serving {
-    process: Child,
-    input: Option<ChildStdin>,
-    log: Receiver<String>,
-    postgres: String,
-    _directory: TempDir,
+fn start(arguments: &[&str]) -> Serving {
+    Serving::start(arguments, &[("OTEL_BSP_SCHEDULE_DELAY", "50")])
 }
 
-impl Serving {
-    fn start(arguments: &[&str]) -> Serving {
-        let directory = tempfile::tempdir().unwrap();
-        let mut process = Command::new(env!("CARGO_BIN_EXE_sardonyx"))
-            .arg("serve")
-            .arg(directory.path().join("bank.sdx"))
-            .args(["--json", "--until-input-ends", "--postgres", ":0"])
-            .args(["--redis", "off", "--http", "off"])
-            .args(arguments)
-            .env("OTEL_BSP_SCHEDULE_DELAY", "50")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut said = String::new();
-        let mut output = BufReader::new(process.stdout.take().unwrap());
-        output.read_line(&mut said).unwrap();
-        let serving: serde_json::Value = serde_json::from_str(&said).unwrap();
-        let (told, log) = channel();
-        let lines = BufReader::new(process.stderr.take().unwrap()).lines();
-        std::thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                let _ = told.send(line);
-            }
-        });
-        Serving {
-            input: process.stdin.take(),
-            process,
-            log,
-            postgres: serving["postgres"][0].as_str().unwrap().to_string(),
-            _directory: directory,
+/// Runs a text with statements on a connection of its own; what the server answers up to the end.
+fn run(serving: &Serving, text: &str) -> Vec<u8> {
+    let mut stream = TcpStream::connect(&serving.postgres).unwrap();
+    let mut send = |kind: Option<u8>, body: &[u8]| {
+        let mut message = Vec::from_iter(kind);
+        message.extend((body.len() as u32 + 4).to_be_bytes());
+        message.extend(body);
+        stream.write_all(&message).unwrap();
+    };
+    send(None, b"\0\x03\0\0user\0ada\0\0");
+    send(Some(b'Q'), &[text.as_bytes(), b"\0"].concat());
+    send(Some(b'X'), b"");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    answer
+}
+
+/// Runs statements, which are answered, until something is told.
+fn run_until_told(serving: &Serving) -> String {
+    loop {
+        assert!(has(&run(serving, "SELECT 'on and on'"), b"on and on"));
+        match serving.log.recv_timeout(Duration::from_millis(200)) {
+            Ok(line) => return line,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => panic!("the server has ended"),
         }
-    }
-
-    /// Runs a text with statements on a connection of its own; what the server answers up to the end.
-    fn run(&self, text: &str) -> Vec<u8> {
-        let mut stream = TcpStream::connect(&self.postgres).unwrap();
-        let mut send = |kind: Option<u8>, body: &[u8]| {
-            let mut message = Vec::from_iter(kind);
-            message.extend((body.len() as u32 + 4).to_be_bytes());
-            message.extend(body);
-            stream.write_all(&message).unwrap();
-        };
-        send(None, b"\0\x03\0\0user\0ada\0\0");
-        send(Some(b'Q'), &[text.as_bytes(), b"\0"].concat());
-        send(Some(b'X'), b"");
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        answer
-    }
-
-    /// Runs statements, which are answered, until something is told.
-    fn run_until_told(&self) -> String {
-        loop {
-            assert!(has(&self.run("SELECT 'on and on'"), b"on and on"));
-            match self.log.recv_timeout(Duration::from_millis(200)) {
-                Ok(line) => return line,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => panic!("the server has ended"),
-            }
-        }
-    }
-
-    /// Ends it in an orderly way; what it said that was not read yet.
-    fn end(mut self) -> Vec<String> {
-        drop(self.input.take());
-        assert!(self.process.wait().unwrap().success());
-        self.log.iter().collect()
     }
 }
 
@@ -176,12 +131,15 @@ fn bytes(hexadecimal: &str) -> Vec<u8> {
 fn a_collector_is_sent_what_was_run() {
     let collector = Collector::start();
     let all = ["--otlp-endpoint", &collector.endpoint, "--otlp-sample", "1"];
-    let serving = Serving::start(&all);
-    serving.run("CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)");
-    serving.run("INSERT INTO t VALUES (1)");
+    let serving = start(&all);
+    run(
+        &serving,
+        "CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)",
+    );
+    run(&serving, "INSERT INTO t VALUES (1)");
     let sent = collector.until(b"23505");
     // The last ones are sent at the end.
-    serving.run("DELETE FROM t");
+    run(&serving, "DELETE FROM t");
     assert_eq!(serving.end(), Vec::<String>::new());
     let sent = [sent, collector.until(b"DELETE FROM t")].concat();
     for wanted in [
@@ -205,11 +163,11 @@ fn a_collector_is_sent_what_was_run() {
 fn what_is_not_drawn_is_not_sent_but_what_a_client_has_drawn() {
     let collector = Collector::start();
     let none = ["--otlp-endpoint", &collector.endpoint, "--otlp-sample", "0"];
-    let serving = Serving::start(&none);
-    serving.run("SELECT 'not drawn'");
+    let serving = start(&none);
+    run(&serving, "SELECT 'not drawn'");
     let traced = |flags: &str| format!("/*traceparent='00-{TRACE}-{PARENT}-{flags}'*/");
-    serving.run(&format!("SELECT 'not wanted' {}", traced("00")));
-    serving.run(&format!("SELECT 'wanted' {}", traced("01")));
+    run(&serving, &format!("SELECT 'not wanted' {}", traced("00")));
+    run(&serving, &format!("SELECT 'wanted' {}", traced("01")));
     assert_eq!(serving.end(), Vec::<String>::new());
     let sent = collector.until(b"SELECT 'wanted'");
     assert!(has(&sent, &bytes(TRACE)) && has(&sent, &bytes(PARENT)));
@@ -223,8 +181,8 @@ fn a_server_goes_on_without_its_collector_and_tells_it_once() {
     let collector = Collector::start();
     let endpoint = collector.endpoint.clone();
     let all = ["--otlp-endpoint", &endpoint, "--otlp-sample", "1"];
-    let serving = Serving::start(&all);
-    serving.run("SELECT 'there'");
+    let serving = start(&all);
+    run(&serving, "SELECT 'there'");
     collector.until(b"SELECT 'there'");
     drop(collector);
     // Its thread goes with the next request, which it still answers.
@@ -234,7 +192,7 @@ fn a_server_goes_on_without_its_collector_and_tells_it_once() {
             .contains("the collector takes no spans")
     );
     let collector = Collector::start_at(endpoint.trim_start_matches("http://"));
-    let told = serving.run_until_told();
+    let told = run_until_told(&serving);
     assert!(
         told.contains("takes spans again") && told.contains("lost"),
         "{told}"
@@ -245,7 +203,7 @@ fn a_server_goes_on_without_its_collector_and_tells_it_once() {
             .run_until_told()
             .contains("the collector takes no spans")
     );
-    let answer = serving.run("SELECT 'after all'");
+    let answer = run(&serving, "SELECT 'after all'");
     assert!(has(&answer, b"after all"));
     let told = serving.end();
     let [last] = &told[..] else {

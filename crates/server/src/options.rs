@@ -241,6 +241,26 @@ impl FromStr for Right {
 }
 
 impl Options {
+    /// What differs in others, of what a running server cannot change, by its names in the configuration.
+    pub(crate) fn names_of_others(&self, others: &Options) -> Vec<&'static str> {
+        let (limits, other) = (&self.limits, &others.limits);
+        let same = [
+            ("postgres", self.postgres == others.postgres),
+            ("redis", self.redis == others.redis),
+            ("http", self.http == others.http),
+            ("otlp", self.otlp == others.otlp),
+            (
+                "limits.connections",
+                limits.connections_max == other.connections_max,
+            ),
+            ("limits.greeting_seconds", limits.greeting == other.greeting),
+            ("limits.unread_seconds", limits.unread == other.unread),
+            ("limits.drain_seconds", limits.drain == other.drain),
+        ];
+        let differ = same.into_iter().filter(|(_, is_same)| !is_same);
+        differ.map(|(name, _)| name).collect()
+    }
+
     /// Whether a server may be started with these.
     ///
     /// # Errors

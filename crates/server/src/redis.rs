@@ -72,7 +72,7 @@ pub async fn serve(
     shared: &Shared,
     keyspace: Arc<Keyspace>,
 ) -> io::Result<()> {
-    let mut session = Session::new(keyspace, shared.redis.clone());
+    let mut session = Session::new(keyspace, session_options(&shared.passwords));
     let mut output = BytesMut::new();
     // Until when the client is to have said who it is.
     let mut until = None;
@@ -103,7 +103,7 @@ pub async fn serve(
             metrics.flight(Protocol::Redis, commands, took);
             metrics.errors_without_code(errors);
             spans::failed_without_code(&span, errors);
-            if took >= shared.options.limits.slow_statement {
+            if took >= shared.slow_statement() {
                 // What was sent to the commands is nobody else's business.
                 let text = match commands {
                     1 => first.to_uppercase(),

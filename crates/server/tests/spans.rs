@@ -156,20 +156,25 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Collected {
     }
 }
 
-/// Lets our spans through, while they are wanted.
+/// Lets our spans through, while they are wanted; otherwise what a server tells that tells all but them.
 struct Wanted(Arc<AtomicBool>);
+
+impl Wanted {
+    fn level(&self) -> LevelFilter {
+        match self.0.load(Ordering::Relaxed) {
+            true => LevelFilter::TRACE,
+            false => LevelFilter::DEBUG,
+        }
+    }
+}
 
 impl<S> Filter<S> for Wanted {
     fn enabled(&self, metadata: &Metadata<'_>, _: &Context<'_, S>) -> bool {
-        metadata.target() == SPANS_TARGET && self.0.load(Ordering::Relaxed)
+        metadata.target() == SPANS_TARGET && *metadata.level() <= self.level()
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(match self.0.load(Ordering::Relaxed) {
-            true => LevelFilter::TRACE,
-            // As a server that logs everything but spans.
-            false => LevelFilter::DEBUG,
-        })
+        Some(self.level())
     }
 }
 

@@ -8,7 +8,7 @@ mod otlp;
 #[path = "without_otlp.rs"]
 mod otlp;
 
-use crate::end_request::end_requested;
+use crate::end_request::{Request, requests};
 use crate::exit::{Exit, UsageError};
 use crate::output::Output;
 use crate::store::StoreOption;
@@ -26,6 +26,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// Serve a database to the clients of PostgreSQL and Redis, until an interrupt or a termination signal.
@@ -33,7 +34,9 @@ use std::time::Duration;
 /// A reply means that the transaction is on stable storage. By default only this host can connect, and nobody is asked
 /// for a password; at another address only users of the configuration are served, with a password. What the command
 /// line says goes before the environment, and that before the configuration. At the end those that work get their
-/// answer, all are told, and the database is closed.
+/// answer, all are told, and the database is closed. A hang-up signal (SIGHUP) has the configuration read again: users,
+/// certificates and the limit of slow statements are taken, of what else has changed the log tells that it needs a
+/// restart.
 ///
 /// Examples:
 ///   sardonyx serve bank.sdx
@@ -126,7 +129,8 @@ struct Serving {
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let end = end_requested(self.until_input_ends);
+        // Without a configuration there is nothing to be read again, and a hang-up ends it.
+        let requests = requests(self.until_input_ends, self.config.is_some());
         let mut options = self.options()?;
         // Before the database is opened, which may take long.
         options.check().map_err(usage)?;
@@ -134,7 +138,7 @@ impl Arguments {
         let spans = sending.as_ref().map(Sending::layer);
         logging::tell(self.log_level, output.is_json(), spans);
         allow_open_files();
-        let outcome = self.open_and_serve(options, &end, output);
+        let outcome = self.open_and_serve(options, &requests, output);
         if let Some(sending) = sending {
             sending.end();
         }
@@ -145,14 +149,14 @@ impl Arguments {
     fn open_and_serve(
         &self,
         options: Options,
-        end: &std::sync::mpsc::Receiver<()>,
+        requests: &Receiver<Request>,
         output: &mut Output,
     ) -> anyhow::Result<()> {
         let database = DatabaseOptions::new()
             .wait_for_lock(self.wait.unwrap_or_default())
             .directories(self.moved.places());
         let tables = Arc::new(self.store.add(database)?.open_tables(&self.path)?);
-        let outcome = self.serve(&tables, options, end, output);
+        let outcome = self.serve(&tables, options, requests, output);
         let closed = tables.close();
         outcome?;
         Ok(closed?)
@@ -162,7 +166,7 @@ impl Arguments {
         &self,
         tables: &Arc<Tables>,
         options: Options,
-        end: &std::sync::mpsc::Receiver<()>,
+        requests: &Receiver<Request>,
         output: &mut Output,
     ) -> anyhow::Result<()> {
         let database = Database::new(tables.clone())?;
@@ -197,10 +201,32 @@ impl Arguments {
         output.finish()?;
         notify("READY=1");
         // An error means that whoever would tell is gone.
-        let _ = end.recv();
+        while requests.recv() == Ok(Request::Reload) {
+            self.reload(&server);
+        }
         notify("STOPPING=1");
         server.stop();
         Ok(())
+    }
+
+    /// Reads the configuration again, and has the server take of it what can be taken. What is wrong with it is told in the
+    /// log, and changes nothing.
+    fn reload(&self, server: &Server) {
+        let taken = self
+            .options()
+            .and_then(|options| Ok(server.reload(options)?));
+        match taken {
+            Ok(left) => {
+                tracing::info!("the configuration was read again");
+                for name in left {
+                    tracing::warn!(name, "what the configuration says now needs a restart");
+                }
+            }
+            Err(error) => {
+                let reason = format!("{error:#}");
+                tracing::error!(reason, "the configuration was not taken: nothing changes");
+            }
+        }
     }
 
     fn options(&self) -> anyhow::Result<Options> {

@@ -5,7 +5,7 @@ use super::session::{Send, Session, Wants};
 use super::startup::{self, Client};
 use crate::connection::{Connection, Received};
 use crate::metrics::Protocol;
-use crate::server::Shared;
+use crate::server::{Shared, rights_of};
 use crate::slow_statements::TEXT_BYTES_MAX;
 use crate::spans;
 use bytes::BytesMut;
@@ -32,7 +32,7 @@ impl Send for Answered<'_> {
     }
 
     fn ran<'a>(&mut self, statements: impl Iterator<Item = &'a str>, took: Duration) {
-        if took <= self.shared.options.limits.slow_statement {
+        if took <= self.shared.slow_statement() {
             return;
         }
         let mut text = String::new();
@@ -86,12 +86,13 @@ async fn run(
     let Client {
         mut connection,
         user,
+        users,
         parameters,
         process,
     } = client;
     spans::let_in(&user);
     let options = SessionOptions {
-        rights: shared.rights_of(&user),
+        rights: rights_of(&users, &user),
         user: user.clone(),
         parameters,
     };
