@@ -186,11 +186,7 @@ fn a_server_goes_on_without_its_collector_and_tells_it_once() {
     collector.until(b"SELECT 'there'");
     drop(collector);
     // Its thread goes with the next request, which it still answers.
-    assert!(
-        serving
-            .run_until_told()
-            .contains("the collector takes no spans")
-    );
+    assert!(run_until_told(&serving).contains("the collector takes no spans"));
     let collector = Collector::start_at(endpoint.trim_start_matches("http://"));
     let told = run_until_told(&serving);
     assert!(
@@ -198,11 +194,7 @@ fn a_server_goes_on_without_its_collector_and_tells_it_once() {
         "{told}"
     );
     drop(collector);
-    assert!(
-        serving
-            .run_until_told()
-            .contains("the collector takes no spans")
-    );
+    assert!(run_until_told(&serving).contains("the collector takes no spans"));
     let answer = run(&serving, "SELECT 'after all'");
     assert!(has(&answer, b"after all"));
     let told = serving.end();

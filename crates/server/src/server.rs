@@ -241,22 +241,33 @@ impl Server {
     /// Takes of these options what can be changed while the server runs: users with their passwords and rights, the
     /// certificate, which is read again, and the limit of slow statements. Who is connected keeps what it may do until its
     /// connection ends. Returns what differs otherwise from how the server was started, and needs a restart, by its names
-    /// in the configuration.
+    /// in the configuration. So does going without any users or without a certificate, since a file that is written only in
+    /// part would let everybody in: those that there are stay.
     ///
     /// # Errors
     /// What of the options cannot be, with the endpoints that there are; a certificate or key that cannot be used. Nothing
     /// has changed then.
     pub fn reload(&self, options: Options) -> Result<Vec<&'static str>, ServerError> {
         let started = &self.shared.options;
-        let left = started.names_of_others(&options);
-        let taken = Options {
+        let mut left = started.names_of_others(&options);
+        let mut taken = Options {
             postgres: started.postgres.clone(),
             redis: started.redis.clone(),
             http: started.http.clone(),
             ..options
         };
+        let users = self.shared.passwords.users();
+        if taken.users.is_empty() && !users.is_empty() {
+            left.push("users");
+            taken.users = Users::clone(&users);
+        }
+        let mut tls = taken.tls.as_ref().map(tls::acceptor).transpose()?;
+        if let (None, Some(there)) = (&tls, self.shared.tls()) {
+            left.push("tls");
+            tls = Some(there);
+            taken.tls = started.tls.clone();
+        }
         taken.check()?;
-        let tls = taken.tls.as_ref().map(tls::acceptor).transpose()?;
         *self
             .shared
             .tls
@@ -355,7 +366,7 @@ async fn accept(listener: Listener, service: Service, begins_with_tls: bool, sha
         clients.spawn(async move {
             let protocol = service.protocol();
             let _open = shared.metrics.opened(protocol);
-            let span = spans::connection(protocol, stream.client());
+            let span = spans::connection(protocol, &stream);
             let served = serve(stream, service, begins_with_tls, &shared);
             if let Err(error) = served.instrument(span).await {
                 tracing::debug!(%error, ?protocol, "a connection ended");

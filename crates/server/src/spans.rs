@@ -11,7 +11,7 @@
 //! no value of a parameter; of Redis' clients, names of commands that there are. Passwords are in none.
 
 use crate::metrics::Protocol;
-use std::net::SocketAddr;
+use crate::stream::Stream;
 use tracing::field::Empty;
 use tracing::level_filters::LevelFilter;
 use tracing::{Span, trace_span};
@@ -49,8 +49,12 @@ macro_rules! flight {
     };
 }
 
-/// A connection, from a client over TCP if there is an address.
-pub(crate) fn connection(protocol: Protocol, client: Option<SocketAddr>) -> Span {
+/// A connection.
+pub(crate) fn connection(protocol: Protocol, stream: &Stream) -> Span {
+    if !is_on() {
+        return Span::none();
+    }
+    let client = stream.client();
     trace_span!(
         target: SPANS_TARGET,
         parent: None,

@@ -81,6 +81,8 @@ fn a_renewed_certificate_is_shown_and_a_bad_one_leaves_the_last() {
     assert!(matches!(error, ServerError::Tls { .. }), "{error}");
     // Nor are there users now.
     assert!(shows(&running, &second) && running.try_client("eve", "").is_ok());
+    assert_eq!(server.reload(postgres_alone()).unwrap(), ["tls"]);
+    assert!(shows(&running, &second));
 }
 
 #[test]
@@ -110,6 +112,10 @@ fn passwords_of_redis_clients_and_of_postgres_are_those_of_the_last_reload() {
     assert_eq!(ask("AUTH ada ada-secret"), "-WR");
     assert_eq!(ask("AUTH eve eve-secret"), "+OK");
     assert!(running.try_client("ada", "ada-secret").is_err());
+    // Nobody is let in because a file has no users any more.
+    assert_eq!(server.reload(options(&[])).unwrap(), ["users"]);
+    assert_eq!(ask("SET k 1"), "-NO");
+    assert_eq!(ask("AUTH eve eve-secret"), "+OK");
     // Where it is served is as it was, and told.
     let elsewhere = Options {
         redis: Vec::new(),

@@ -43,8 +43,8 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, Filter};
 use tracing_subscriber::registry::LookupSpan;
 
-/// Of so many flights and connections spans are sent, if nobody says it: one costs about as much as a short statement, and
-/// the queue takes what a busy server does in a few milliseconds.
+/// Of so many flights and connections spans are sent, if nobody says it: the queue has room for what a busy server does in a
+/// few milliseconds.
 const SAMPLE: f64 = 0.01;
 /// For so long an answer of the collector is waited for, by nobody but the thread that sends.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,5 +1,5 @@
-//! What is known of a statement before it is run: which a text has, its parameters and columns, whether it is long, and which statement
-//! `EXECUTE` names.
+//! What is known of statements before they are run: which a text has, their parameters and columns, whether one is long, and
+//! which statement `EXECUTE` names.
 
 use super::execute::{Given, seed, with_context};
 use super::parameters::{shown_columns, text_column};
