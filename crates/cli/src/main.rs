@@ -15,6 +15,7 @@ mod exit;
 mod export;
 mod help;
 mod history;
+mod http_agent;
 mod import;
 mod inspect;
 mod leftovers;

@@ -311,3 +311,13 @@ fn wrong_usage_is_told_from_failure() {
     assert!(!help.contains("checkpointer"), "{help}");
     assert!(run(0, &["--version"]).starts_with("sardonyx "));
 }
+
+#[test]
+#[cfg(not(feature = "otlp"))]
+fn who_wants_spans_of_a_command_without_them_is_told_how_to_build_it() {
+    let endpoint = ["--otlp-endpoint", "http://127.0.0.1:4318"];
+    let output = sardonyx(&[&["serve", "/nowhere/at/all.sdx"], &endpoint[..]].concat());
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("--features otlp"), "{said}");
+}

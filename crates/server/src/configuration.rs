@@ -16,6 +16,10 @@
 //! drain_seconds = 10
 //! slow_statement_milliseconds = 100
 //!
+//! [otlp]                                 # spans, where the command was built with them
+//! endpoint = "http://127.0.0.1:4318"
+//! sample = 0.01
+//!
 //! [users.shop]
 //! password = "SCRAM-SHA-256$4096:…"      # as `sardonyx password` prints it
 //! tables = "read"                        # none, read, write or own
@@ -24,7 +28,7 @@
 //!
 //! What the command line and the environment say goes before it.
 
-use crate::options::{Endpoint, Limits, Options, OptionsError, Right, TlsFiles, User};
+use crate::options::{Endpoint, Limits, Options, OptionsError, Otlp, Right, TlsFiles, User};
 use crate::scram::{ScramError, Verifier};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -90,6 +94,7 @@ struct File {
     http: Option<Endpoints>,
     tls: Option<TlsSection>,
     limits: LimitsSection,
+    otlp: OtlpSection,
     users: BTreeMap<String, UserSection>,
 }
 
@@ -116,6 +121,13 @@ struct LimitsSection {
     unread_seconds: Option<u64>,
     drain_seconds: Option<u64>,
     slow_statement_milliseconds: Option<u64>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct OtlpSection {
+    endpoint: Option<String>,
+    sample: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -198,6 +210,10 @@ pub fn parse(text: &str, file: &Path) -> Result<Options, ConfigurationError> {
             .slow_statement_milliseconds
             .map_or(limits.slow_statement, Duration::from_millis),
     };
+    options.otlp = Otlp {
+        endpoint: read.otlp.endpoint,
+        sample: read.otlp.sample,
+    };
     for (name, section) in read.users {
         let verifier: Result<Verifier, _> = section.password.parse();
         let verifier = verifier.map_err(|source| ConfigurationError::Password {
@@ -255,7 +271,7 @@ mod tests {
             "# comment\npostgres = [\"127.0.0.1:1\", \"unix:/run/sdx\"]\nredis = \"off\"\n\
              [tls]\ncertificate = \"cert.pem\"\nkey = \"/k/key.pem\"\n[limits]\nconnections = 7\n\
              [users.shop]\npassword = \"{verifier}\"\ntables = \"read\"\nkeys = \"write\"\n\
-             [users.shop.table]\nsalaries = \"none\"\n"
+             [otlp]\nendpoint = \"http://[::1]:4318\"\nsample = 0.5\n[users.shop.table]\nsalaries = \"none\"\n"
         );
         let options = parsed(&text).unwrap();
         assert_eq!(options.postgres.len(), 2);
@@ -264,6 +280,9 @@ mod tests {
         assert_eq!(tls.certificate, Path::new("/etc/sardonyx/cert.pem"));
         assert_eq!(tls.key, Path::new("/k/key.pem"));
         assert_eq!(options.limits.connections_max, 7);
+        let endpoint = options.otlp.endpoint.as_deref();
+        assert_eq!(endpoint, Some("http://[::1]:4318"));
+        assert_eq!(options.otlp.sample, Some(0.5));
         let shop = &options.users["shop"];
         assert_eq!((shop.tables, shop.keys), (Right::Read, Right::Write));
         assert_eq!(shop.table["salaries"], Right::None);

@@ -6,7 +6,7 @@
 //!
 //! - [`Server`]: endpoints, connections, the orderly end; - [`Options`], [`configuration`]: how it is started;
 //! - [`postgres`]: PostgreSQL's protocol; - `redis`: Redis'; - [`scram`]: passwords; - [`metrics`]: what is counted;
-//! - [`state`]: what a server does, as one value; - `http`: that value as metrics, as JSON and as a page.
+//! - [`spans`]: what `tracing` is told; - [`state`]: what a server does, as one value; - `http`: that value as metrics, as JSON and as a page.
 //!
 //! ```no_run
 //! use sardonyx::Tables;
@@ -51,10 +51,11 @@ mod redis;
 pub mod scram;
 mod server;
 pub mod slow_statements;
+pub mod spans;
 pub mod state;
 mod stream;
 mod tls;
 
 pub use error::ServerError;
-pub use options::{Endpoint, Limits, Options, OptionsError, Right, TlsFiles, User};
+pub use options::{Endpoint, Limits, Options, OptionsError, Otlp, Right, TlsFiles, User};
 pub use server::Server;

@@ -4,6 +4,7 @@
 //! there is none, and nothing but this host can connect.
 
 use crate::scram::Verifier;
+use crate::spans::ContinueTrace;
 use sardonyx_sql::{Access, Rights};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,6 +28,19 @@ pub struct Options {
     pub users: BTreeMap<String, User>,
     /// The bounds.
     pub limits: Limits,
+    /// Where spans go, for the program that starts the server: the server sends none itself.
+    pub otlp: Otlp,
+    /// How the flights of clients that tell of a trace become part of it; without it they are traces of their own.
+    pub continue_trace: Option<ContinueTrace>,
+}
+
+/// Where spans go.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Otlp {
+    /// A collector of OpenTelemetry's, by its URL for OTLP over HTTP.
+    pub endpoint: Option<String>,
+    /// Of how many flights and connections, from 0 to 1.
+    pub sample: Option<f64>,
 }
 
 /// PEM files of a server.
@@ -121,6 +135,8 @@ impl Default for Options {
             tls: None,
             users: BTreeMap::new(),
             limits: Limits::default(),
+            otlp: Otlp::default(),
+            continue_trace: None,
         }
     }
 }
@@ -165,7 +181,7 @@ impl fmt::Display for Endpoint {
 }
 
 /// Why an option cannot be.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
     /// A text names no endpoint.
@@ -193,6 +209,12 @@ pub enum OptionsError {
     /// Nothing is served.
     #[error("nothing is served: give at least one of the protocols an address")]
     Nothing,
+    /// A part of all is none.
+    #[error("{sample} is no part of all: write a number from 0 to 1")]
+    Sample {
+        /// What was given.
+        sample: f64,
+    },
     /// A right is unknown.
     #[error("{text:?} is no right: write none, read, write or own")]
     Right {
@@ -237,15 +259,40 @@ impl FromStr for Right {
 }
 
 impl Options {
+    /// What differs in others, of what a running server cannot change, by its names in the configuration.
+    pub(crate) fn names_of_others(&self, others: &Options) -> Vec<&'static str> {
+        let (limits, other) = (&self.limits, &others.limits);
+        let same = [
+            ("postgres", self.postgres == others.postgres),
+            ("redis", self.redis == others.redis),
+            ("http", self.http == others.http),
+            ("otlp", self.otlp == others.otlp),
+            (
+                "limits.connections",
+                limits.connections_max == other.connections_max,
+            ),
+            ("limits.greeting_seconds", limits.greeting == other.greeting),
+            ("limits.unread_seconds", limits.unread == other.unread),
+            ("limits.drain_seconds", limits.drain == other.drain),
+        ];
+        let differ = same.into_iter().filter(|(_, is_same)| !is_same);
+        differ.map(|(name, _)| name).collect()
+    }
+
     /// Whether a server may be started with these.
     ///
     /// # Errors
-    /// [`OptionsError::Unprotected`], [`OptionsError::Unencrypted`], [`OptionsError::Nothing`].
+    /// [`OptionsError::Unprotected`], [`OptionsError::Unencrypted`], [`OptionsError::Nothing`], [`OptionsError::Sample`].
     pub fn check(&self) -> Result<(), OptionsError> {
         let plain = self.redis.iter().chain(&self.http);
         let all = self.postgres.iter().chain(plain.clone());
         if all.clone().next().is_none() {
             return Err(OptionsError::Nothing);
+        }
+        if let Some(sample) = self.otlp.sample
+            && !(0.0..=1.0).contains(&sample)
+        {
+            return Err(OptionsError::Sample { sample });
         }
         let reached = |endpoint: &&Endpoint| !endpoint.is_local();
         if let Some(endpoint) = all.clone().find(reached).filter(|_| self.users.is_empty()) {

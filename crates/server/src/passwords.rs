@@ -7,13 +7,16 @@
 use crate::options::User;
 use crate::scram::Verifier;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
+
+/// The users of a server, by their names.
+pub type Users = BTreeMap<String, User>;
 
 /// The users of a server, with what is known of their passwords.
 #[derive(Debug)]
 pub struct Passwords {
-    users: BTreeMap<String, User>,
+    users: Mutex<Arc<Users>>,
     /// Of names that are no user's.
     secret: [u8; 32],
     one_at_a_time: Semaphore,
@@ -21,33 +24,53 @@ pub struct Passwords {
 
 impl Passwords {
     /// Of these users; `secret` is known to nobody.
-    pub fn new(users: BTreeMap<String, User>, secret: [u8; 32]) -> Self {
+    pub fn new(users: Users, secret: [u8; 32]) -> Self {
         Passwords {
-            users,
+            users: Mutex::new(Arc::new(users)),
             secret,
             one_at_a_time: Semaphore::new(1),
         }
     }
 
+    /// The users, as they are now. Who asks about a client keeps these until that is done, so that all answers are of
+    /// the same.
+    pub fn users(&self) -> Arc<Users> {
+        // Nobody panics while it is held.
+        self.users
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// From now on there are these.
+    pub fn replace(&self, users: Users) {
+        *self.users.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(users);
+    }
+
     /// Whether there are users.
     pub fn has_users(&self) -> bool {
-        !self.users.is_empty()
+        !self.users().is_empty()
+    }
+
+    /// What is known of the password of a name, whether or not it is a user's.
+    pub fn verifier(&self, users: &Users, name: &str) -> Verifier {
+        match users.get(name) {
+            Some(user) => user.verifier.clone(),
+            None => Verifier::of_nobody(name, &self.secret),
+        }
     }
 
     /// The user of this name, if the password is that user's.
-    pub async fn user(self: &Arc<Self>, name: &str, password: &str) -> Option<&User> {
+    pub async fn user(self: &Arc<Self>, name: &str, password: &str) -> Option<User> {
         // The semaphore is never closed.
         let turn = self.one_at_a_time.acquire().await.ok()?;
-        let user = self.users.get(name);
-        let verifier = match user {
-            Some(user) => user.verifier.clone(),
-            None => Verifier::of_nobody(name, &self.secret),
-        };
+        let users = self.users();
+        let verifier = self.verifier(&users, name);
         let password = password.to_string();
         let compared = tokio::task::spawn_blocking(move || verifier.matches(&password));
         let is_right = compared.await.unwrap_or(false);
         drop(turn);
-        user.filter(|_| is_right)
+        users.get(name).filter(|_| is_right).cloned()
     }
 }
 
@@ -88,6 +111,20 @@ mod tests {
         ] {
             assert!(!is_right(name, password), "{name} {password}");
         }
+    }
+
+    #[test]
+    fn who_shows_a_password_is_compared_with_the_users_of_now() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let (runtime, passwords) = (runtime.unwrap(), passwords());
+        let before = passwords.users();
+        let mut users = Users::clone(&before);
+        let ada = users.remove("ada").unwrap();
+        users.insert("eve".into(), ada);
+        passwords.replace(users);
+        let is_right = |name| runtime.block_on(passwords.user(name, "pencil")).is_some();
+        assert!(!is_right("ada") && is_right("eve"));
+        assert!(before.contains_key("ada"));
     }
 
     #[test]

@@ -6,10 +6,11 @@
 
 use crate::connection::{Connection, Received};
 use crate::metrics::Protocol;
-use crate::options::{Options, Right};
+use crate::options::Right;
 use crate::passwords::Passwords;
 use crate::procedures::Procedures;
 use crate::server::Shared;
+use crate::spans;
 use bytes::BytesMut;
 use sardonyx_resp::{
     Authenticate, Authenticated, Clock, Continue, Keyspace, Permission, Session, SessionOptions,
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::{timeout, timeout_at};
+use tracing::Instrument;
 
 /// The user that a client means who gives a password alone, and that everybody is where there are no users.
 pub const DEFAULT_USER: &str = "default";
@@ -52,18 +54,17 @@ impl Authenticate for Users {
 }
 
 /// What sessions are given: without users, everybody may do everything.
-pub fn session_options(
-    passwords: &Arc<Passwords>,
-    database: &Arc<Database>,
-    options: &Options,
-) -> SessionOptions {
+pub fn session_options(passwords: &Arc<Passwords>, database: &Arc<Database>) -> SessionOptions {
     let authentication = passwords.has_users().then(|| {
         let users: Arc<dyn Authenticate> = Arc::new(Users(passwords.clone()));
         users
     });
     SessionOptions {
         authentication,
-        functions: Some(Arc::new(Procedures::new(database.clone(), &options.users))),
+        functions: Some(Arc::new(Procedures::new(
+            database.clone(),
+            &passwords.users(),
+        ))),
         ..SessionOptions::default()
     }
 }
@@ -77,7 +78,7 @@ pub async fn serve(
     shared: &Shared,
     keyspace: Arc<Keyspace>,
 ) -> io::Result<()> {
-    let mut session = Session::new(keyspace, shared.redis.clone());
+    let mut session = Session::new(keyspace, shared.redis());
     let mut output = BytesMut::new();
     // Until when the client is to have said who it is.
     let mut until = None;
@@ -96,13 +97,19 @@ pub async fn serve(
         };
         if !flight.is_empty() {
             let (started, commands, first) = (Instant::now(), flight.len(), flight.first_name());
-            let goes_on = session.run(flight, &mut output).await;
-            let took = started.elapsed();
-            connection.send(&mut output).await?;
-            let metrics = &shared.metrics;
+            let span = spans::redis_flight(commands, first);
+            let answered = async {
+                let goes_on = session.run(flight, &mut output).await;
+                let took = started.elapsed();
+                connection.send(&mut output).await?;
+                io::Result::Ok((goes_on, took))
+            };
+            let (goes_on, took) = answered.instrument(span.clone()).await?;
+            let (metrics, errors) = (&shared.metrics, session.take_errors());
             metrics.flight(Protocol::Redis, commands, took);
-            metrics.errors_without_code(session.take_errors());
-            if took >= shared.options.limits.slow_statement {
+            metrics.errors_without_code(errors);
+            spans::failed_without_code(&span, errors);
+            if took >= shared.slow_statement() {
                 // What was sent to the commands is nobody else's business.
                 let text = match commands {
                     1 => first.to_uppercase(),

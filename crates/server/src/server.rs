@@ -15,22 +15,24 @@ use crate::http::connection::{Http, Place};
 use crate::http::observer::Observer;
 use crate::metrics::{Metrics, Protocol};
 use crate::options::{Endpoint, Options};
-use crate::passwords::Passwords;
+use crate::passwords::{Passwords, Users};
 use crate::scram::random;
 use crate::stream::Stream;
-use crate::{postgres, redis, tls};
+use crate::{postgres, redis, spans, tls};
 use sardonyx_resp::{Keyspace, SessionOptions};
 use sardonyx_sql::{Access, Database, Rights};
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
+use tracing::Instrument;
 
 /// Pending connections of an endpoint that the system keeps.
 const BACKLOG: u32 = 1024;
@@ -52,19 +54,17 @@ pub struct Server {
 pub struct Shared {
     /// The database.
     pub database: Arc<Database>,
-    /// How the server was started.
+    /// How the server was started. Its users, certificate and limit of slow statements may be others by now.
     pub options: Options,
     /// Who can be cancelled.
     pub cancelling: Cancelling,
     /// What is counted.
     pub metrics: Arc<Metrics>,
-    /// With what TLS is spoken.
-    pub tls: Option<TlsAcceptor>,
-    /// What sessions of Redis' clients are given.
-    pub redis: SessionOptions,
-    /// Of names that are no user's.
-    pub secret: [u8; 32],
-    passwords: Arc<Passwords>,
+    /// The users, and what is known of their passwords.
+    pub passwords: Arc<Passwords>,
+    tls: Mutex<Option<TlsAcceptor>>,
+    redis: Mutex<SessionOptions>,
+    slow_microseconds: AtomicU64,
     places: Arc<Semaphore>,
     stop: watch::Receiver<bool>,
 }
@@ -76,13 +76,30 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// What a user who was let in may do with tables.
-    pub fn rights_of(&self, user: &str) -> Rights {
-        match self.options.users.get(user) {
-            // Without users everybody may do everything.
-            None => Access::Define.into(),
-            Some(user) => user.rights(),
-        }
+    /// With what TLS is spoken, now.
+    pub fn tls(&self) -> Option<TlsAcceptor> {
+        // Nobody panics while it is held.
+        self.tls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// What sessions of Redis' clients are given, now.
+    pub fn redis(&self) -> SessionOptions {
+        let options = self.redis.lock().unwrap_or_else(PoisonError::into_inner);
+        options.clone()
+    }
+
+    /// A statement that takes longer is told of, now.
+    pub fn slow_statement(&self) -> Duration {
+        Duration::from_micros(self.slow_microseconds.load(Ordering::Relaxed))
+    }
+
+    fn set_slow_statement(&self, limit: Duration) {
+        let microseconds = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX);
+        self.slow_microseconds
+            .store(microseconds, Ordering::Relaxed);
     }
 
     /// A connection over a socket.
@@ -96,6 +113,15 @@ impl Shared {
         let observer = Observer::new(tables, metrics, self.stop.clone());
         let gate = Gate::new(self.passwords.clone());
         Arc::new(Http::new(observer, gate, self.options.limits))
+    }
+}
+
+/// What a user who was let in may do with tables.
+pub fn rights_of(users: &Users, user: &str) -> Rights {
+    match users.get(user) {
+        // Without users everybody may do everything.
+        None => Access::Define.into(),
+        Some(user) => user.rights(),
     }
 }
 
@@ -129,17 +155,18 @@ impl Server {
         let secret = random().map_err(|_| ServerError::Random)?;
         let passwords = Arc::new(Passwords::new(options.users.clone(), secret));
         let shared = Arc::new(Shared {
-            tls: options.tls.as_ref().map(tls::acceptor).transpose()?,
+            tls: Mutex::new(options.tls.as_ref().map(tls::acceptor).transpose()?),
+            slow_microseconds: AtomicU64::new(0),
             places: Arc::new(Semaphore::new(options.limits.connections_max)),
             cancelling: Cancelling::default(),
             metrics: Arc::default(),
-            redis: redis::session_options(&passwords, &database, &options),
-            secret,
+            redis: Mutex::new(redis::session_options(&passwords, &database)),
             passwords,
             stop: stopped,
             database,
             options,
         });
+        shared.set_slow_statement(shared.options.limits.slow_statement);
         let mut server = Server {
             shared: shared.clone(),
             tasks: JoinSet::new(),
@@ -208,6 +235,52 @@ impl Server {
     /// Where it is served: with the ports that the system chose, where 0 was asked for.
     pub fn addresses(&self) -> &[(Protocol, Endpoint)] {
         &self.addresses
+    }
+
+    /// Takes of these options what can be changed while the server runs: users with their passwords and rights, the
+    /// certificate, which is read again, and the limit of slow statements. Who is connected keeps what it may do until its
+    /// connection ends. Returns what differs otherwise from how the server was started, and needs a restart, by its names
+    /// in the configuration. So does going without any users or without a certificate, since a file that is written only in
+    /// part would let everybody in: those that there are stay.
+    ///
+    /// # Errors
+    /// What of the options cannot be, with the endpoints that there are; a certificate or key that cannot be used. Nothing
+    /// has changed then.
+    pub fn reload(&self, options: Options) -> Result<Vec<&'static str>, ServerError> {
+        let started = &self.shared.options;
+        let mut left = started.names_of_others(&options);
+        let mut taken = Options {
+            postgres: started.postgres.clone(),
+            redis: started.redis.clone(),
+            http: started.http.clone(),
+            ..options
+        };
+        let users = self.shared.passwords.users();
+        if taken.users.is_empty() && !users.is_empty() {
+            left.push("users");
+            taken.users = Users::clone(&users);
+        }
+        let mut tls = taken.tls.as_ref().map(tls::acceptor).transpose()?;
+        if let (None, Some(there)) = (&tls, self.shared.tls()) {
+            left.push("tls");
+            tls = Some(there);
+            taken.tls = started.tls.clone();
+        }
+        taken.check()?;
+        *self
+            .shared
+            .tls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = tls;
+        self.shared.set_slow_statement(taken.limits.slow_statement);
+        self.shared.passwords.replace(taken.users);
+        let redis = redis::session_options(&self.shared.passwords, &self.shared.database);
+        *self
+            .shared
+            .redis
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = redis;
+        Ok(left)
     }
 
     /// What is counted.
@@ -298,7 +371,9 @@ async fn accept(listener: Listener, service: Service, begins_with_tls: bool, sha
         clients.spawn(async move {
             let protocol = service.protocol();
             let _open = shared.metrics.opened(protocol);
-            if let Err(error) = serve(stream, service, begins_with_tls, &shared).await {
+            let span = spans::connection(protocol, &stream);
+            let served = serve(stream, service, begins_with_tls, &shared);
+            if let Err(error) = served.instrument(span).await {
                 tracing::debug!(%error, ?protocol, "a connection ended");
             }
             drop(place);
@@ -313,9 +388,9 @@ async fn serve(
     begins_with_tls: bool,
     shared: &Shared,
 ) -> io::Result<()> {
-    if let (true, Some(tls)) = (begins_with_tls, &shared.tls) {
+    if let (true, Some(tls)) = (begins_with_tls, shared.tls()) {
         let limit = shared.options.limits.greeting;
-        stream = tokio::time::timeout(limit, stream.encrypted(tls)).await??;
+        stream = tokio::time::timeout(limit, stream.encrypted(&tls)).await??;
     }
     match service {
         Service::Postgres => {

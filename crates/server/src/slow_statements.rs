@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// Statements that are kept.
 pub const STATEMENTS_MAX: usize = 32;
 /// So much is kept of a text.
-pub const TEXT_BYTES_MAX: usize = 1 << 10;
+pub const TEXT_BYTES_MAX: usize = sardonyx_sql::TOLD_TEXT_BYTES_MAX;
 /// For how long a statement is kept that was not slow again.
 pub const KEPT: Duration = Duration::from_secs(3600);
 

@@ -1,6 +1,7 @@
 //! A client's connection: over TCP or a socket in the file system, with TLS or without.
 
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -28,6 +29,15 @@ impl Stream {
         match self {
             Stream::Tcp(stream) => Ok(Stream::Tls(Box::new(tls.accept(stream).await?))),
             other => Ok(other),
+        }
+    }
+
+    /// Where the client is, if it is not at a socket in the file system.
+    pub fn client(&self) -> Option<SocketAddr> {
+        match self {
+            Stream::Tcp(stream) => stream.peer_addr().ok(),
+            Stream::Tls(stream) => stream.get_ref().0.peer_addr().ok(),
+            Stream::Unix(_) => None,
         }
     }
 

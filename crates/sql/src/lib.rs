@@ -74,6 +74,6 @@ pub use result::{
 };
 pub use rights::{Access, Rights};
 pub use sardonyx::schema::{Value, ValueRef};
-pub use session::{Session, SessionOptions};
+pub use session::{SPANS_TARGET, Session, SessionOptions, TOLD_TEXT_BYTES_MAX, record_error};
 pub use text::{decode_text, encode_text};
 pub use types::{SqlType, TypeSpec};

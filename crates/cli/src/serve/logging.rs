@@ -1,6 +1,9 @@
 //! What a server tells while it runs: on standard error, a line for each event, as text, or as JSON where programs read.
 
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, Registry};
 
 /// How much is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -32,16 +35,24 @@ impl LogLevel {
     }
 }
 
+/// What else is told, besides lines.
+pub type MoreLayer = Box<dyn Layer<Registry> + Send + Sync>;
+
 /// Tells events of this level and above. Once in a process: later calls change nothing.
-pub fn tell(level: LogLevel, json: bool) {
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(level.filter())
+///
+/// Spans are of level TRACE: only there lines have those in which they are. What else is told has a filter of its own.
+pub fn tell(level: LogLevel, json: bool, more: Option<MoreLayer>) {
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(false)
         .with_target(false);
-    // An error means that somebody tells already.
-    let _ = match json {
-        true => subscriber.json().try_init(),
-        false => subscriber.try_init(),
+    let lines = match json {
+        true => lines.json().boxed(),
+        false => lines.boxed(),
     };
+    let subscriber = tracing_subscriber::registry()
+        .with(more)
+        .with(lines.with_filter(level.filter()));
+    // An error means that somebody tells already.
+    let _ = subscriber.try_init();
 }

@@ -2,13 +2,19 @@
 
 mod logging;
 mod notify;
+#[cfg(feature = "otlp")]
+mod otlp;
+#[cfg(not(feature = "otlp"))]
+#[path = "without_otlp.rs"]
+mod otlp;
 
-use crate::end_request::end_requested;
+use crate::end_request::{Request, requests};
 use crate::exit::{Exit, UsageError};
 use crate::output::Output;
 use crate::store::StoreOption;
 use logging::LogLevel;
 use notify::notify;
+use otlp::Sending;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use sardonyx::{Options as DatabaseOptions, Tables};
 use sardonyx_lab::directories::Directories;
@@ -20,6 +26,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// Serve a database to the clients of PostgreSQL and Redis, until an interrupt or a termination signal.
@@ -27,7 +34,9 @@ use std::time::Duration;
 /// A reply means that the transaction is on stable storage. By default only this host can connect, and nobody is asked
 /// for a password; at another address only users of the configuration are served, with a password. What the command
 /// line says goes before the environment, and that before the configuration. At the end those that work get their
-/// answer, all are told, and the database is closed.
+/// answer, all are told, and the database is closed. A hang-up signal (SIGHUP) has the configuration read again: users,
+/// certificates and the limit of slow statements are taken, of what else has changed the log tells that it needs a
+/// restart.
 ///
 /// Examples:
 ///   sardonyx serve bank.sdx
@@ -98,6 +107,12 @@ pub struct Arguments {
         env = "SARDONYX_LOG_LEVEL"
     )]
     log_level: LogLevel,
+    /// Where spans go: a collector of OpenTelemetry's, such as http://127.0.0.1:4318 [default: nowhere]
+    #[arg(long, value_name = "URL", env = "SARDONYX_OTLP_ENDPOINT")]
+    otlp_endpoint: Option<String>,
+    /// Of how many flights and connections, from 0 to 1 [default: 0.01]
+    #[arg(long, value_name = "PART", env = "SARDONYX_OTLP_SAMPLE")]
+    otlp_sample: Option<f64>,
     /// End when standard input ends, too: for programs that start a server
     #[arg(long)]
     until_input_ends: bool,
@@ -114,28 +129,44 @@ struct Serving {
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let end = end_requested(self.until_input_ends);
-        logging::tell(self.log_level, output.is_json());
-        let options = self.options()?;
+        // Without a configuration there is nothing to be read again, and a hang-up ends it.
+        let requests = requests(self.until_input_ends, self.config.is_some());
+        let mut options = self.options()?;
         // Before the database is opened, which may take long.
         options.check().map_err(usage)?;
+        let sending = Sending::start(&mut options)?;
+        let spans = sending.as_ref().map(Sending::layer);
+        logging::tell(self.log_level, output.is_json(), spans);
         allow_open_files();
+        let outcome = self.open_and_serve(options, &requests, output);
+        if let Some(sending) = sending {
+            sending.end();
+        }
+        outcome?;
+        Ok(Exit::Done)
+    }
+
+    fn open_and_serve(
+        &self,
+        options: Options,
+        requests: &Receiver<Request>,
+        output: &mut Output,
+    ) -> anyhow::Result<()> {
         let database = DatabaseOptions::new()
             .wait_for_lock(self.wait.unwrap_or_default())
             .directories(self.moved.places());
         let tables = Arc::new(self.store.add(database)?.open_tables(&self.path)?);
-        let outcome = self.serve(&tables, options, &end, output);
+        let outcome = self.serve(&tables, options, requests, output);
         let closed = tables.close();
         outcome?;
-        closed?;
-        Ok(Exit::Done)
+        Ok(closed?)
     }
 
     fn serve(
         &self,
         tables: &Arc<Tables>,
         options: Options,
-        end: &std::sync::mpsc::Receiver<()>,
+        requests: &Receiver<Request>,
         output: &mut Output,
     ) -> anyhow::Result<()> {
         let database = Database::new(tables.clone())?;
@@ -170,10 +201,32 @@ impl Arguments {
         output.finish()?;
         notify("READY=1");
         // An error means that whoever would tell is gone.
-        let _ = end.recv();
+        while requests.recv() == Ok(Request::Reload) {
+            self.reload(&server);
+        }
         notify("STOPPING=1");
         server.stop();
         Ok(())
+    }
+
+    /// Reads the configuration again, and has the server take of it what can be taken. What is wrong with it is told in the
+    /// log, and changes nothing.
+    fn reload(&self, server: &Server) {
+        let taken = self
+            .options()
+            .and_then(|options| Ok(server.reload(options)?));
+        match taken {
+            Ok(left) => {
+                tracing::info!("the configuration was read again");
+                for name in left {
+                    tracing::warn!(name, "what the configuration says now needs a restart");
+                }
+            }
+            Err(error) => {
+                let reason = format!("{error:#}");
+                tracing::error!(reason, "the configuration was not taken: nothing changes");
+            }
+        }
     }
 
     fn options(&self) -> anyhow::Result<Options> {
@@ -194,6 +247,9 @@ impl Arguments {
         if let Some((certificate, key)) = self.tls_certificate.clone().zip(self.tls_key.clone()) {
             options.tls = Some(TlsFiles { certificate, key });
         }
+        let otlp = &mut options.otlp;
+        otlp.endpoint = self.otlp_endpoint.clone().or(otlp.endpoint.take());
+        otlp.sample = self.otlp_sample.or(otlp.sample);
         Ok(options)
     }
 }

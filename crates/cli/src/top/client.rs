@@ -1,10 +1,9 @@
 //! Asking a server for its state: one small request over HTTP, again and again on one connection.
 
+use crate::http_agent::{CertificateError, agent};
 use sardonyx_server::state::State;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
-use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// For so long an answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -49,11 +48,8 @@ pub enum StateError {
         source: serde_json::Error,
     },
     /// The certificate is none.
-    #[error("{file} has no certificate in PEM")]
-    Certificate {
-        /// Which file.
-        file: String,
-    },
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
 }
 
 /// A client of a server's state.
@@ -74,22 +70,10 @@ impl Client {
         user: Option<(&str, &str)>,
         ca: Option<&Path>,
     ) -> Result<Client, StateError> {
-        let mut tls = TlsConfig::builder()
-            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()));
-        // Without one no server is believed: there is no list of them here.
-        tls = tls.root_certs(RootCerts::Specific(Arc::new(match ca {
-            Some(file) => certificates(file)?,
-            None => Vec::new(),
-        })));
-        let config = ureq::Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
-            .http_status_as_error(false)
-            .tls_config(tls.build())
-            .build();
         let has_scheme = server.contains("://");
         let scheme = if has_scheme { "" } else { "http://" };
         Ok(Client {
-            agent: config.into(),
+            agent: agent(ca, PATIENCE)?,
             url: format!("{scheme}{}/api/state", server.trim_end_matches('/')),
             authorization: user.map(|(name, password)| {
                 use base64::Engine;
@@ -126,22 +110,6 @@ impl Client {
                 text: text.trim().chars().take(200).collect(),
             }),
         }
-    }
-}
-
-fn certificates(file: &Path) -> Result<Vec<Certificate<'static>>, StateError> {
-    let none = || StateError::Certificate {
-        file: file.display().to_string(),
-    };
-    let text = std::fs::read(file).map_err(|_| none())?;
-    let items = parse_pem(&text).filter_map(|item| match item {
-        Ok(PemItem::Certificate(certificate)) => Some(certificate),
-        _ => None,
-    });
-    let certificates: Vec<_> = items.collect();
-    match certificates.is_empty() {
-        true => Err(none()),
-        false => Ok(certificates),
     }
 }
 

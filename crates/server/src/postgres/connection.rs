@@ -5,21 +5,25 @@ use super::session::{Send, Session, Wants};
 use super::startup::{self, Client};
 use crate::connection::{Connection, Received};
 use crate::metrics::Protocol;
-use crate::server::Shared;
+use crate::server::{Shared, rights_of};
 use crate::slow_statements::TEXT_BYTES_MAX;
+use crate::spans;
 use bytes::BytesMut;
-use sardonyx_sql::{SessionOptions, SqlError};
+use sardonyx_sql::{SessionOptions, SqlError, record_error};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
+use tracing::{Instrument, Span};
 
 /// A client that is answered: what it is told is counted.
 struct Answered<'a> {
     connection: &'a mut Connection,
     shared: &'a Shared,
     user: &'a str,
+    /// Of the flight, until it is told the first error.
+    span: Option<Span>,
 }
 
 impl Send for Answered<'_> {
@@ -28,7 +32,7 @@ impl Send for Answered<'_> {
     }
 
     fn ran<'a>(&mut self, statements: impl Iterator<Item = &'a str>, took: Duration) {
-        if took <= self.shared.options.limits.slow_statement {
+        if took <= self.shared.slow_statement() {
             return;
         }
         let mut text = String::new();
@@ -50,6 +54,9 @@ impl Send for Answered<'_> {
 
     fn told(&mut self, error: &SqlError) {
         self.shared.metrics.error(error.code);
+        if let Some(span) = self.span.take() {
+            record_error(&span, error);
+        }
     }
 }
 
@@ -79,11 +86,13 @@ async fn run(
     let Client {
         mut connection,
         user,
+        users,
         parameters,
         process,
     } = client;
+    spans::let_in(&user);
     let options = SessionOptions {
-        rights: shared.rights_of(&user),
+        rights: rights_of(&users, &user),
         user: user.clone(),
         parameters,
     };
@@ -111,13 +120,19 @@ async fn run(
         };
         if wants != Wants::Bytes {
             let (started, steps) = (Instant::now(), session.steps());
+            let continues = shared.options.continue_trace;
+            let span = spans::postgres_flight(&user, session.statements(), continues);
             let mut client = Answered {
                 connection: &mut connection,
                 shared,
                 user: &user,
+                span: Some(span.clone()),
             };
-            session.run(&mut output, &mut client).await?;
-            connection.send(&mut output).await?;
+            let answered = async {
+                session.run(&mut output, &mut client).await?;
+                client.connection.send(&mut output).await
+            };
+            answered.instrument(span).await?;
             shared
                 .metrics
                 .flight(Protocol::Postgres, steps, started.elapsed());

@@ -118,6 +118,11 @@ impl Session {
         self.complete.0
     }
 
+    /// The statements that the next run runs, by their texts; those of one text have the same.
+    pub fn statements(&self) -> impl Iterator<Item = &str> + Clone {
+        texts(&self.replies[..self.complete.1])
+    }
+
     /// Takes what can be understood from what was received.
     ///
     /// # Errors
@@ -365,6 +370,15 @@ impl Session {
             }
         }
     }
+}
+
+/// The texts of the statements among these replies.
+fn texts(replies: &[Reply]) -> impl Iterator<Item = &str> + Clone {
+    replies.iter().filter_map(|reply| match reply {
+        Reply::Executed(execution) => Some(execution.statement.text()),
+        Reply::Declared(declared) => Some(declared.query.text()),
+        _ => None,
+    })
 }
 
 fn protocol_violation(text: &str) -> SqlError {

@@ -7,11 +7,13 @@
 use super::answer::{Answers, Severity};
 use super::message::{GREETING_BYTES_MAX, Greeting, Message, split, split_greeting};
 use crate::connection::{Connection, Received};
-use crate::scram::{Exchange, MECHANISM, Verifier, random};
+use crate::passwords::Users;
+use crate::scram::{Exchange, MECHANISM, random};
 use crate::server::Shared;
 use bytes::{Buf, BytesMut};
 use sardonyx_sql::SqlError;
 use std::io;
+use std::sync::Arc;
 
 /// The protocol's newest minor version that is spoken here.
 const MINOR: u16 = 2;
@@ -23,6 +25,8 @@ pub struct Client {
     pub connection: Connection,
     /// The user's name.
     pub user: String,
+    /// The users, as they were when it was asked who it is.
+    pub users: Arc<Users>,
     /// What it said beside that, in order.
     pub parameters: Vec<(String, String)>,
     /// The number under which its statements can be cancelled.
@@ -77,7 +81,7 @@ pub async fn begin(mut connection: Connection, shared: &Shared) -> io::Result<Op
 }
 
 async fn offer_tls(mut connection: Connection, shared: &Shared) -> io::Result<Option<Connection>> {
-    let Some(tls) = shared.tls.clone() else {
+    let Some(tls) = shared.tls() else {
         send(&mut connection, b"N").await?;
         return Ok(Some(connection));
     };
@@ -119,10 +123,11 @@ async fn start(
     let mut client = Client {
         connection,
         user,
+        users: shared.passwords.users(),
         parameters,
         process: 0,
     };
-    if !shared.options.users.is_empty()
+    if !client.users.is_empty()
         && let Err(error) = authenticate(&mut client, shared, &mut output).await?
     {
         tracing::info!(user = client.user, reason = %error.message, "a client was refused");
@@ -147,10 +152,7 @@ async fn authenticate(
         let text = format!("password authentication failed for user {user:?}");
         SqlError::new("28P01", text)
     };
-    let verifier = match shared.options.users.get(&client.user) {
-        Some(user) => user.verifier.clone(),
-        None => Verifier::of_nobody(&client.user, &shared.secret),
-    };
+    let verifier = shared.passwords.verifier(&client.users, &client.user);
     Answers(output).sasl(&[MECHANISM]);
     client.connection.send(output).await?;
     let first = match password_message(&mut client.connection).await? {

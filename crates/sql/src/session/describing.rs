@@ -1,18 +1,20 @@
-//! What is known of a statement before it is run: its parameters and columns, whether it is long, and which statement
-//! `EXECUTE` names.
+//! What is known of statements before they are run: which a text has, their parameters and columns, whether one is long, and
+//! which statement `EXECUTE` names.
 
 use super::execute::{Given, seed, with_context};
 use super::parameters::{shown_columns, text_column};
 use super::state::SessionState;
 use crate::copy;
+use crate::cursors::{command_of, is_fetch, parse_fetch};
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::expression::cast::Coercion;
 use crate::expression::{Compiler, Parameters, Scope};
+use crate::parse::parse;
 use crate::plan::{Plan, ResultColumn};
-use crate::prepared::{Class, Prepared};
-use crate::procedures;
-use crate::rights::Access;
+use crate::prepared::{Class, Prepared, Special};
+use crate::procedures::{self, creates_procedure, parse_procedure};
+use crate::rights::{Access, Rights};
 use crate::sequences::Draws;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
@@ -22,6 +24,47 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 type Described = (Vec<SqlType>, Option<Arc<[ResultColumn]>>);
+
+/// The statements of a text; one that does nothing if there are none.
+///
+/// # Errors
+/// What is wrong with the text.
+pub(super) fn statements_of(
+    text: &str,
+    parameter_types: &[Option<SqlType>],
+    rights: &Arc<Rights>,
+) -> Result<Vec<Arc<Prepared>>, SqlError> {
+    let whole: Arc<str> = text.into();
+    if let Some(special) = Special::of_text(text) {
+        return Ok(vec![Arc::new(Prepared::special(whole, special))]);
+    }
+    if creates_procedure(text) {
+        let definition = parse_procedure(text)?;
+        let prepared = Prepared::procedure(whole, definition);
+        return Ok(vec![Arc::new(prepared.with_rights(rights.clone()))]);
+    }
+    let of_cursor = |command| Arc::new(Prepared::of_cursor(whole.clone(), command));
+    if is_fetch(text) {
+        return Ok(vec![of_cursor(parse_fetch(text)?)]);
+    }
+    let prepared = |statement| {
+        let prepared = Prepared::new(whole.clone(), statement, parameter_types);
+        Arc::new(prepared.with_rights(rights.clone()))
+    };
+    let statements = parse(text)?;
+    if statements.is_empty() {
+        return Ok(vec![prepared(None)]);
+    }
+    let statements = statements.into_iter().map(|statement| {
+        Ok(
+            match command_of(&whole, &statement, parameter_types, rights)? {
+                Some(command) => of_cursor(command),
+                None => prepared(Some(statement)),
+            },
+        )
+    });
+    statements.collect()
+}
 
 /// What is known of a statement that needs no plan; `None` if it is to be planned.
 ///

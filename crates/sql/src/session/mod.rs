@@ -4,7 +4,8 @@
 //! - [`unit`]: a part of a flight that runs in one serial call;
 //! - [`execute`]: one statement; [`describing`]: what is known of it before; [`telling`]: what its client is told;
 //! - [`reading`]: statements that read a snapshot; [`analytic`]: those that another reader reads;
-//! - [`control`]: what begins and ends transactions; [`parameters`]: what a session sets and shows.
+//! - [`control`]: what begins and ends transactions; [`parameters`]: what a session sets and shows;
+//! - [`spans`]: what `tracing` is told.
 //!
 //! Transactions run one at a time, so an open one must not hold the stage while its client thinks. It is run by replay:
 //! what arrived together runs in one serial call. If that ends the transaction, the call commits. If not, everything is
@@ -19,19 +20,18 @@ mod execute;
 mod history;
 mod parameters;
 mod reading;
+mod spans;
 mod state;
 mod telling;
 mod unit;
 
 pub(crate) use execute::run_plan;
+pub use spans::{SPANS_TARGET, TOLD_TEXT_BYTES_MAX, record_error};
 pub(crate) use state::Drawn;
 
-use crate::cursors::{command_of, is_fetch, parse_fetch};
 use crate::database::Database;
 use crate::error::SqlError;
-use crate::parse::parse;
 use crate::prepared::{Class, Prepared, Special};
-use crate::procedures::{creates_procedure, parse_procedure};
 use crate::result::{Complete, Outcome, Step, Tag, TransactionStatus};
 use crate::rights::Rights;
 use crate::source::Source;
@@ -41,6 +41,7 @@ use state::{OpenTransaction, SessionState, TransactionState};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use tracing::{Instrument, Span};
 use unit::{Unit, UnitDone, UnitEnd};
 
 /// What a session begins with.
@@ -62,9 +63,9 @@ pub struct Session {
     rights: Arc<Rights>,
 }
 
-/// What was sent and is not answered yet: how many steps, without their end.
+/// What was sent and is not answered yet: how many steps, without their end, and the span of the wait.
 #[derive(Default)]
-struct Sent(Vec<(usize, Ticket<UnitEnd>)>);
+struct Sent(Vec<(usize, Ticket<UnitEnd>, Span)>);
 
 /// What has to be done with a step that is no data.
 enum Handled {
@@ -155,7 +156,7 @@ impl Session {
         text: &str,
         parameter_types: &[Option<SqlType>],
     ) -> Result<Vec<Arc<Prepared>>, SqlError> {
-        let prepared = statements_of(text, parameter_types, &self.rights)?;
+        let prepared = describing::statements_of(text, parameter_types, &self.rights)?;
         for statement in &prepared {
             describing::check_access(&self.state.user, statement.compiled())?;
         }
@@ -311,14 +312,14 @@ impl Session {
         let state = self.state.by_itself();
         let unit = Unit::new(self.database.clone(), state, unit);
         let ticket = self.database.tables().try_submit(move |tx| unit.run(tx));
-        sent.0.push((count, ticket));
+        sent.0.push((count, ticket, spans::durability()));
     }
 
     /// Waits for what was sent, and takes its answers.
     async fn answer(&mut self, sent: &mut Sent, outcomes: &mut Vec<Outcome>) {
-        for (count, ticket) in sent.0.drain(..) {
+        for (count, ticket, span) in sent.0.drain(..) {
             let before = outcomes.len();
-            match ticket.await {
+            match ticket.instrument(span).await {
                 Ok(Ok(done) | Err(done)) => {
                     self.state.take_drawn(done.state);
                     outcomes.extend(done.outcomes);
@@ -348,20 +349,34 @@ impl Session {
         }
         match statement.class() {
             Class::Control => match control::without_data(&mut self.state, statement) {
-                Some(outcome) => Handled::Done(outcome),
+                Some(outcome) => {
+                    spans::ended(&spans::statement(statement), &outcome);
+                    Handled::Done(outcome)
+                }
                 None => Handled::Unit,
             },
             Class::Empty => Handled::Done(Outcome::Done(Complete::of(Tag::plain("")))),
-            Class::Maintenance => Handled::Done(self.maintain(statement).await),
+            Class::Maintenance => {
+                let span = spans::statement(statement);
+                let outcome = self.maintain(statement).instrument(span.clone()).await;
+                spans::ended(&span, &outcome);
+                Handled::Done(outcome)
+            }
             Class::Session => {
-                Handled::Done(parameters::run(&mut self.state, &self.database, statement))
+                let span = spans::statement(statement);
+                let outcome =
+                    span.in_scope(|| parameters::run(&mut self.state, &self.database, statement));
+                spans::ended(&span, &outcome);
+                Handled::Done(outcome)
             }
             Class::Read if self.reads_snapshot(steps) => {
                 if steps.len() == 1 && matches!(self.state.transaction, TransactionState::Idle) {
                     // Its end is not sent yet.
                     self.state.begin_implicit();
                 }
-                let outcome = self.read_snapshot(step).await;
+                let span = spans::statement(statement);
+                let outcome = self.read_snapshot(step).instrument(span.clone()).await;
+                spans::ended(&span, &outcome);
                 if let Outcome::Failed(_) = outcome {
                     self.state.fail();
                 }
@@ -415,7 +430,7 @@ impl Session {
             true => self.run_undone(unit),
             false => {
                 let ticket = self.database.tables().try_submit(move |tx| unit.run(tx));
-                ticket.await
+                ticket.instrument(spans::durability()).await
             }
         };
         match ran {
@@ -445,44 +460,6 @@ enum UndoneUnit {
     /// The engine did not run it.
     #[error(transparent)]
     Engine(#[from] Error),
-}
-
-/// The statements of a text; one that does nothing if there are none.
-fn statements_of(
-    text: &str,
-    parameter_types: &[Option<SqlType>],
-    rights: &Arc<Rights>,
-) -> Result<Vec<Arc<Prepared>>, SqlError> {
-    let whole: Arc<str> = text.into();
-    if let Some(special) = Special::of_text(text) {
-        return Ok(vec![Arc::new(Prepared::special(whole, special))]);
-    }
-    if creates_procedure(text) {
-        let definition = parse_procedure(text)?;
-        let prepared = Prepared::procedure(whole, definition);
-        return Ok(vec![Arc::new(prepared.with_rights(rights.clone()))]);
-    }
-    let of_cursor = |command| Arc::new(Prepared::of_cursor(whole.clone(), command));
-    if is_fetch(text) {
-        return Ok(vec![of_cursor(parse_fetch(text)?)]);
-    }
-    let prepared = |statement| {
-        let prepared = Prepared::new(whole.clone(), statement, parameter_types);
-        Arc::new(prepared.with_rights(rights.clone()))
-    };
-    let statements = parse(text)?;
-    if statements.is_empty() {
-        return Ok(vec![prepared(None)]);
-    }
-    let statements = statements.into_iter().map(|statement| {
-        Ok(
-            match command_of(&whole, &statement, parameter_types, rights)? {
-                Some(command) => of_cursor(command),
-                None => prepared(Some(statement)),
-            },
-        )
-    });
-    statements.collect()
 }
 
 /// A step that runs a statement of `PREPARE`, as the step that runs that one.

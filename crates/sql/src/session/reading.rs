@@ -4,11 +4,12 @@
 //! Invariant: what is told is durable. A snapshot may have what is not; so its reads wait, once, for all that it has.
 
 use super::state::{OpenTransaction, Reading, TransactionState};
-use super::{Session, analytic, describing, execute, unit};
+use super::{Session, analytic, describing, execute, spans, unit};
 use crate::error::SqlError;
 use crate::result::{Complete, Outcome, Step};
 use sardonyx::Snapshot;
 use std::collections::VecDeque;
+use tracing::Instrument;
 
 impl Session {
     /// Whether the next statement, which reads, does so in a snapshot: in a transaction that has only read and whose
@@ -55,7 +56,8 @@ impl Session {
                 let version = self.database.version();
                 let snapshot = self.database.tables().snapshot()?;
                 // What is told is durable: this waits for all that the snapshot has.
-                self.database.tables().submit(|_| Ok(())).await?;
+                let durable = self.database.tables().submit(|_| Ok(()));
+                durable.instrument(spans::durability()).await?;
                 let taken = (snapshot, version);
                 if let TransactionState::Open(open) = &mut self.state.transaction {
                     open.reading = Reading::Snapshot(Some(taken.clone()));

@@ -4,17 +4,19 @@
 use super::control;
 use super::execute::{Call, Given, check_may_write, seed};
 use super::history::{Event, History, Remembered, Told, is_of_the_engine};
+use super::spans;
 use super::state::{Reading, SessionState, TransactionState, now};
 use super::telling::remembered;
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::prepared::{Class, Prepared};
-use crate::result::{Complete, Outcome, Step, Tag, TransactionStatus};
+use crate::result::{Complete, CopyData, Outcome, Step, Tag, TransactionStatus};
 use crate::sequences::SequenceChanges;
 use sardonyx::Transaction;
 use sqlparser::ast::Statement;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use tracing::Span;
 
 /// Steps that run in one serial call.
 pub(super) struct Unit {
@@ -26,6 +28,8 @@ pub(super) struct Unit {
     remembers: bool,
     sequences: SequenceChanges,
     defined: bool,
+    /// In which it was made: another thread may run it.
+    span: Span,
 }
 
 /// What became of a unit.
@@ -119,6 +123,7 @@ impl Unit {
             remembers,
             sequences: SequenceChanges::default(),
             defined: false,
+            span: spans::current(),
         }
     }
 
@@ -164,7 +169,11 @@ impl Unit {
 
     /// Runs it: `Err` if what it did is to be undone.
     pub fn run(mut self, tx: &mut Transaction<'_>) -> UnitEnd {
-        let (end, skips) = self.run_steps(tx);
+        let (end, skips) = {
+            let span = self.span.clone();
+            let _inside = span.enter();
+            self.run_steps(tx)
+        };
         if self.defined {
             // Plans of what is undone do not hold, either.
             self.database.catalogue_changed();
@@ -249,6 +258,11 @@ impl Unit {
         };
         let started = open.started;
         let before = std::mem::take(&mut open.history);
+        let span = match before.events().is_empty() {
+            true => Span::none(),
+            false => spans::replay(),
+        };
+        let _inside = span.enter();
         // Each statement asks the session for what it knew then. What was set and drawn since stays so.
         let settings = self.state.settings.clone();
         let drawn = std::mem::replace(&mut self.state.drawn, open.drawn_before.clone());
@@ -352,11 +366,28 @@ impl Unit {
             Step::Copy { statement, data } => (statement, Vec::new(), Some(Arc::new(data)), 0),
             Step::Fail(error) => return self.failed(error, *implicit),
         };
+        let span = spans::statement(&statement);
+        let given = (&parameters[..], data, rows_max);
+        let next = span.in_scope(|| self.statement(tx, &statement, given, implicit));
+        if let Some(outcome) = self.outcomes.last() {
+            spans::ended(&span, outcome);
+        }
+        next
+    }
+
+    /// Runs a statement, with its parameters, the data that it copies in, and how many rows are wanted.
+    fn statement(
+        &mut self,
+        tx: &mut Transaction<'_>,
+        statement: &Arc<Prepared>,
+        (parameters, data, rows_max): (&[sardonyx::schema::Value], Option<Arc<CopyData>>, u64),
+        implicit: &mut bool,
+    ) -> Next {
         match statement.class() {
-            Class::Control => self.control(&statement, implicit),
+            Class::Control => self.control(statement, implicit),
             Class::Empty => self.done(Complete::of(Tag::plain(""))),
             Class::Session => {
-                let outcome = super::parameters::run(&mut self.state, &self.database, &statement);
+                let outcome = super::parameters::run(&mut self.state, &self.database, statement);
                 match outcome {
                     Outcome::Failed(error) => self.failed(error, *implicit),
                     outcome => {
@@ -379,7 +410,7 @@ impl Unit {
                 self.done(Complete::of(Tag::plain(word)))
             }
             Class::Read | Class::Write | Class::Define => {
-                match self.data(tx, &statement, &parameters, data, rows_max) {
+                match self.data(tx, statement, parameters, data, rows_max) {
                     Ok(complete) => self.done(complete),
                     Err(error) => self.failed(error, *implicit),
                 }
@@ -464,7 +495,7 @@ impl Unit {
         tx: &mut Transaction<'_>,
         statement: &Arc<Prepared>,
         parameters: &[sardonyx::schema::Value],
-        data: Option<Arc<crate::result::CopyData>>,
+        data: Option<Arc<CopyData>>,
         rows_max: u64,
     ) -> Result<Complete, SqlError> {
         let started = match &self.state.transaction {

@@ -2,9 +2,9 @@
 //!
 //! Rows are sent on in portions while they are read, so that no result is in memory whole.
 
-use super::Session;
-use super::cursors::Fetch;
+use super::cursors::{Declared, Fetch};
 use super::statements::{Formats, PortalState, unknown_portal};
+use super::{Session, texts};
 use crate::postgres::answer::{Answers, Scratch, Severity};
 use crate::postgres::message::{Codes, Format};
 use crate::postgres::portions::Portions;
@@ -37,7 +37,7 @@ pub(super) enum Reply {
         rows_max: usize,
     },
     /// A step: a cursor is declared.
-    Declared(String),
+    Declared(Declared),
     /// Rows of a cursor.
     Fetched(Fetch),
     /// The columns of a cursor.
@@ -95,12 +95,7 @@ impl Session {
         let mut parts = self.part.may_fail(&replies, &outcomes).into_iter();
         let mut may_fail = parts.next().unwrap_or(false);
         let mut outcomes = outcomes.into_iter();
-        let statements = replies.iter().filter_map(|reply| match reply {
-            Reply::Executed(execution) => Some(execution.statement.text()),
-            Reply::Declared(cursor) => self.declared_text(cursor),
-            _ => None,
-        });
-        to.ran(statements, started.elapsed());
+        to.ran(texts(&replies), started.elapsed());
         // What was told of an error lets nothing be said, up to the next Sync.
         let mut failed = false;
         for reply in replies {
@@ -117,8 +112,8 @@ impl Session {
                     }
                     _ => failed = true,
                 },
-                Reply::Declared(cursor) => {
-                    let sent = self.declared(&cursor, outcomes.next(), failed, output);
+                Reply::Declared(declared) => {
+                    let sent = self.declared(&declared.cursor, outcomes.next(), failed, output);
                     failed |= self.refused(sent, parts.len() == 0, output, to);
                 }
                 Reply::Failed => {

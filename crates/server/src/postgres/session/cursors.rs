@@ -14,7 +14,9 @@ use crate::postgres::message::Codes;
 use crate::postgres::portions::Portions;
 use bytes::BytesMut;
 use sardonyx::schema::Value;
-use sardonyx_sql::{CursorCommand, Outcome, ResultColumn, SqlError, Step, TransactionStatus};
+use sardonyx_sql::{
+    CursorCommand, Outcome, Prepared, ResultColumn, SqlError, Step, TransactionStatus,
+};
 use std::sync::Arc;
 
 /// What is known of a portal that is a cursor.
@@ -34,6 +36,13 @@ pub(super) struct Asked {
     /// By the simple protocol, which describes rows unasked.
     pub described: bool,
     pub parameters: Vec<Value>,
+}
+
+/// A cursor that is declared.
+#[derive(Debug)]
+pub(super) struct Declared {
+    pub cursor: String,
+    pub query: Arc<Prepared>,
 }
 
 /// Rows of a cursor that are asked for.
@@ -111,7 +120,7 @@ impl Session {
                     columns: Arc::default(),
                 };
                 let portal = Portal {
-                    statement: Some(query),
+                    statement: Some(query.clone()),
                     parameters: Vec::new(),
                     formats: Formats::default(),
                     state: PortalState::Queued,
@@ -119,7 +128,10 @@ impl Session {
                     cursor: Some(cursor),
                 };
                 self.portals.insert(name.clone(), portal);
-                self.replies.push(Reply::Declared(name));
+                self.replies.push(Reply::Declared(Declared {
+                    cursor: name,
+                    query,
+                }));
             }
             CursorCommand::Fetch {
                 name,
@@ -148,12 +160,6 @@ impl Session {
             }
         }
         Ok(())
-    }
-
-    /// The text of a cursor's declaration.
-    pub(super) fn declared_text(&self, name: &str) -> Option<&str> {
-        let statement = self.portals.get(name)?.statement.as_ref()?;
-        Some(statement.text())
     }
 
     /// A cursor's query has run, or has not.

@@ -1,0 +1,286 @@
+//! Sending spans to a collector of OpenTelemetry's, by OTLP over HTTP.
+//!
+//! ```text
+//! tracing ─▶ Sampled ─▶ tracing-opentelemetry ─▶ a queue ─▶ a thread ─▶ Exporter ─▶ the collector
+//! ```
+//!
+//! Which flights and connections are sent is drawn when they begin ([`Sampled`]), before anything of them is made: the
+//! others cost a draw. What is within one goes with it, and a client that tells of its trace has drawn already.
+//!
+//! Invariants: the server never waits for the collector. The queue is bounded, what finds no room in it is dropped and
+//! counted; so is what the collector does not take, of which the log tells when it begins and, with the number, when it is
+//! over. The end of the server waits [`END`] at most.
+//!
+//! What is not said here is as OpenTelemetry's environment says (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`,
+//! `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_BSP_…`).
+//!
+//! Source: OpenTelemetry's specification, "OTLP Exporter Configuration" and "Batching processor"; W3C, "Trace Context".
+
+use super::logging::MoreLayer;
+use crate::exit::UsageError;
+use crate::http_agent::agent;
+use async_trait::async_trait;
+use opentelemetry::trace::{
+    SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState, TracerProvider,
+};
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use opentelemetry_otlp::{SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider, SpanData};
+use sardonyx_server::Options;
+use sardonyx_server::spans::{CONNECTION, FLIGHT, SPANS_TARGET, TRACE_PARENT};
+use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tracing::instrument::WithSubscriber;
+use tracing::level_filters::LevelFilter;
+use tracing::subscriber::{Interest, NoSubscriber};
+use tracing::{Metadata, Span};
+use tracing_opentelemetry::OpenTelemetrySpanExt;
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::{Context, Filter};
+use tracing_subscriber::registry::LookupSpan;
+
+/// Of so many flights and connections spans are sent, if nobody says it: the queue has room for what a busy server does in a
+/// few milliseconds.
+const SAMPLE: f64 = 0.01;
+/// For so long an answer of the collector is waited for, by nobody but the thread that sends.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// For so long the end waits until what is left is sent.
+const END: Duration = Duration::from_secs(5);
+/// The longest answer of a collector that is read, in bytes.
+const ANSWER_BYTES_MAX: u64 = 1 << 20;
+/// Where a collector takes spans, behind its URL.
+const TRACES: &str = "/v1/traces";
+/// A collector's URL, as OpenTelemetry's programs are told it.
+const ENDPOINT_VARIABLES: [&str; 2] = [
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+];
+/// The certificate that vouches for the collector's.
+const CERTIFICATE_VARIABLE: &str = "OTEL_EXPORTER_OTLP_CERTIFICATE";
+
+/// What sends spans, until its end.
+#[derive(Debug)]
+pub struct Sending {
+    provider: SdkTracerProvider,
+    sample: f64,
+}
+
+impl Sending {
+    /// Sends spans, if somebody wants it, and has the server continue the traces of its clients.
+    ///
+    /// # Errors
+    /// What of the options cannot be.
+    pub fn start(options: &mut Options) -> Result<Option<Sending>, UsageError> {
+        let wrong = |text: String| UsageError::Arguments(text);
+        let mut builder = SpanExporter::builder().with_http();
+        match &options.otlp.endpoint {
+            Some(endpoint) => {
+                if !["http://", "https://"]
+                    .iter()
+                    .any(|scheme| endpoint.starts_with(scheme))
+                {
+                    let text = "no URL: write http://HOST:PORT or https://HOST:PORT";
+                    return Err(wrong(format!("{endpoint:?} is {text}")));
+                }
+                builder =
+                    builder.with_endpoint(format!("{}{TRACES}", endpoint.trim_end_matches('/')));
+            }
+            // Who builds the exporter reads them.
+            None if ENDPOINT_VARIABLES.iter().any(|name| said(name).is_some()) => {}
+            None => return Ok(None),
+        }
+        let ca = said(CERTIFICATE_VARIABLE).map(PathBuf::from);
+        let client =
+            Client(agent(ca.as_deref(), PATIENCE).map_err(|error| wrong(error.to_string()))?);
+        let exporter = builder.with_http_client(client).build();
+        let exporter = exporter.map_err(|error| wrong(format!("no spans can be sent: {error}")))?;
+        let mut resource = Resource::builder();
+        if said("OTEL_SERVICE_NAME").is_none() {
+            resource = resource.with_service_name("sardonyx");
+        }
+        let provider = SdkTracerProvider::builder()
+            .with_resource(resource.build())
+            // What is to be sent is drawn before: what a client does not want of its trace is left out here.
+            .with_sampler(Sampler::ParentBased(Box::new(Sampler::AlwaysOn)))
+            .with_batch_exporter(Exporter {
+                inner: exporter,
+                lost: AtomicUsize::new(0),
+            })
+            .build();
+        options.continue_trace = Some(continue_trace);
+        let sample = options.otlp.sample.unwrap_or(SAMPLE);
+        Ok(Some(Sending { provider, sample }))
+    }
+
+    /// What is told to it.
+    pub fn layer(&self) -> MoreLayer {
+        let layer = tracing_opentelemetry::layer()
+            .with_tracer(self.provider.tracer("sardonyx"))
+            // They say the same of every span.
+            .with_location(false)
+            .with_threads(false)
+            .with_target(false)
+            .with_tracked_inactivity(false);
+        layer.with_filter(Sampled { part: self.sample }).boxed()
+    }
+
+    /// Sends what is left. Returns when it is sent, or not in time.
+    pub fn end(self) {
+        if let Err(error) = self.provider.shutdown_with_timeout(END) {
+            tracing::warn!(%error, "spans that are left were not sent");
+        }
+    }
+}
+
+/// What the environment says, if it says something.
+fn said(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Lets through some flights and connections, all flights whose client tells of a trace, and what is within a flight that
+/// is let through.
+#[derive(Debug)]
+struct Sampled {
+    part: f64,
+}
+
+impl Sampled {
+    fn is_drawn(&self) -> bool {
+        // Each has keys of its own; the upper bits are as many as a fraction has.
+        let drawn = RandomState::new().hash_one(()) >> 11;
+        (drawn as f64) < self.part * (1u64 << 53) as f64
+    }
+}
+
+impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Filter<S> for Sampled {
+    fn enabled(&self, metadata: &Metadata<'_>, context: &Context<'_, S>) -> bool {
+        if !is_ours(metadata) {
+            return false;
+        }
+        match metadata.name() {
+            FLIGHT if metadata.fields().field(TRACE_PARENT).is_some() => true,
+            FLIGHT | CONNECTION => self.is_drawn(),
+            // A flight that is left out is in its connection, which may not be.
+            _ => context
+                .lookup_current()
+                .is_some_and(|span| span.name() != CONNECTION),
+        }
+    }
+
+    fn callsite_enabled(&self, metadata: &'static Metadata<'static>) -> Interest {
+        match is_ours(metadata) {
+            true => Interest::sometimes(),
+            false => Interest::never(),
+        }
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(LevelFilter::TRACE)
+    }
+}
+
+fn is_ours(metadata: &Metadata<'_>) -> bool {
+    metadata.is_span() && metadata.target() == SPANS_TARGET
+}
+
+/// Makes a flight's span a part of the trace of which its client tells.
+fn continue_trace(span: &Span, parent: &str) {
+    let mut parts = parent.split('-').skip(1);
+    let mut next = || parts.next().unwrap_or_default();
+    let (Ok(trace), Ok(of), Ok(flags)) = (
+        TraceId::from_hex(next()),
+        SpanId::from_hex(next()),
+        u8::from_str_radix(next(), 16),
+    ) else {
+        return;
+    };
+    let parent = SpanContext::new(
+        trace,
+        of,
+        TraceFlags::new(flags),
+        true,
+        TraceState::default(),
+    );
+    // An error means that the span is not among those that are sent.
+    let _ = span.set_parent(opentelemetry::Context::new().with_remote_span_context(parent));
+}
+
+/// Sends to the collector, and knows what was lost.
+#[derive(Debug)]
+struct Exporter {
+    inner: SpanExporter,
+    /// Spans that the collector did not take since it took some.
+    lost: AtomicUsize,
+}
+
+impl opentelemetry_sdk::trace::SpanExporter for Exporter {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        let count = batch.len();
+        // Its own lines would tell of every batch.
+        let exported = self.inner.export(batch);
+        match exported.with_subscriber(NoSubscriber::default()).await {
+            Ok(()) => match self.lost.swap(0, Ordering::Relaxed) {
+                0 => {}
+                lost => tracing::warn!(lost, "the collector takes spans again: some were lost"),
+            },
+            Err(error) => {
+                if self.lost.fetch_add(count, Ordering::Relaxed) == 0 {
+                    tracing::warn!(%error, "the collector takes no spans: they are lost until it does");
+                }
+            }
+        }
+        // It is told of already, once.
+        Ok(())
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        match self.lost.swap(0, Ordering::Relaxed) {
+            0 => {}
+            lost => tracing::warn!(
+                lost,
+                "the collector took no spans to the end: they are lost"
+            ),
+        }
+        self.inner.shutdown_with_timeout(timeout)
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.inner.force_flush()
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.inner.set_resource(resource);
+    }
+}
+
+/// The client of HTTP that there is already. It blocks the thread that sends, which does nothing else.
+#[derive(Debug)]
+struct Client(ureq::Agent);
+
+#[async_trait]
+impl HttpClient for Client {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let (parts, body) = request.into_parts();
+        let answer = self.0.run(Request::from_parts(parts, &body[..]))?;
+        let (parts, mut body) = answer.into_parts();
+        let body = body.with_config().limit(ANSWER_BYTES_MAX).read_to_vec()?;
+        Ok(Response::from_parts(parts, body.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_are_drawn_as_are_wanted() {
+        let drawn = |part| (0..10_000).filter(|_| Sampled { part }.is_drawn()).count();
+        assert_eq!((drawn(0.0), drawn(1.0)), (0, 10_000));
+        // Seven times its deviation on both sides.
+        assert!((4_650..5_350).contains(&drawn(0.5)));
+    }
+}
