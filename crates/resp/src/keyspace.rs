@@ -2,7 +2,7 @@
 
 use crate::cursors::Cursors;
 use crate::data::tables::{NAMES, PRIMARY};
-use crate::data::{Data, Numbers, Room};
+use crate::data::{Data, Numbers, Places, Room};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::request::{Commands, Request};
@@ -45,6 +45,7 @@ pub(crate) struct Shared {
     functions: RwLock<HashMap<Vec<u8>, Function>>,
     pub cursors: Mutex<Cursors>,
     pub hashes: RandomState,
+    pub places: Places,
     sessions: AtomicU64,
     checkpointing: AtomicBool,
     /// Milliseconds since 1970; when it was opened, before the first.
@@ -59,6 +60,7 @@ impl Shared {
             functions: RwLock::default(),
             cursors: Mutex::default(),
             hashes: RandomState::new(),
+            places: Places::new(),
             sessions: AtomicU64::new(0),
             checkpointing: AtomicBool::new(false),
             checkpointed: AtomicI64::new(crate::session::system_time()),

@@ -8,6 +8,7 @@ use sardonyx::{Address, RowRef, RowWriter};
 use std::ops::Bound;
 
 /// Numbers of the columns of elements' tables.
+const ID: usize = 0;
 const NAME: usize = 1;
 const VALUE: usize = 2;
 
@@ -61,9 +62,21 @@ impl Data<'_, '_> {
         read: impl FnOnce(&RowRef<'_>) -> Result<T, Failure>,
     ) -> Result<Option<T>, Failure> {
         check_key(name)?;
+        let places = &self.shared.places;
+        let place = places.of(id, name);
         let rows = self.tx.rows_of(self.elements_table(kind))?;
-        let row = rows.index(PRIMARY)?.get_by((id, name))?;
-        row.map(|row| read(&row)).transpose()
+        if let Some(at) = places.hint(place)
+            && let Some(row) = rows.at(at)?
+            && engine(row.get_at(ID))? == ValueRef::Int(id.into())
+            && Elements::name(&row)? == name
+        {
+            return read(&row).map(Some);
+        }
+        let Some(row) = rows.index(PRIMARY)?.get_by((id, name))? else {
+            return Ok(None);
+        };
+        places.note(place, row.address());
+        read(&row).map(Some)
     }
 
     /// A field's value.

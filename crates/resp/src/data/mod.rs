@@ -8,6 +8,7 @@
 mod elements;
 mod keys;
 mod lists;
+mod places;
 mod removal;
 mod room;
 pub(crate) mod tables;
@@ -15,6 +16,7 @@ mod watching;
 
 pub(crate) use elements::{Elements, Pair};
 pub(crate) use keys::{Entry, Expiry};
+pub(crate) use places::Places;
 pub(crate) use room::Room;
 pub(crate) use tables::Numbers;
 pub(crate) use watching::Seen;

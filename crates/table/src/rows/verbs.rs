@@ -66,6 +66,18 @@ impl Rows<'_, '_> {
         self.view().get(key)
     }
 
+    /// The row at an address, if there is one of this table now, whichever: who has [found](RowRef::address) one there before
+    /// looks whether it is the same.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn at(&self, address: Address) -> Result<Option<RowRef<'_>>, Error> {
+        match self.transaction.has_row_at(self.number, address)? {
+            true => Ok(Some(self.transaction.row_at(self.number, address)?)),
+            false => Ok(None),
+        }
+    }
+
     /// All rows, in no particular order.
     pub fn scan(&self) -> impl Iterator<Item = Result<RowRef<'_>, Error>> {
         self.view().scan()

@@ -45,11 +45,11 @@ impl Transaction<'_> {
         RowRef::new(self.space.store.bytes(), &state.schema, &state.name, at)
     }
 
-    /// Makes sure that there is a row of a table at an address.
-    pub(crate) fn check_row_at(&self, number: u16, at: Address) -> Result<(), TableError> {
+    /// Whether there is a row of a table at an address.
+    pub(crate) fn has_row_at(&self, number: u16, at: Address) -> Result<bool, TableError> {
         let state = self.row_state(number)?;
         let bytes = self.space.store.bytes();
-        let is_there = at.0 < bytes.len() as u64 && {
+        Ok(at.0 < bytes.len() as u64 && {
             let content = page_bytes(bytes, at.page());
             let layout = state.layout_of(content);
             let slot = layout.slot(at);
@@ -61,8 +61,12 @@ impl Transaction<'_> {
                 && slot < layout.records
                 && layout.record(at.page(), slot) == at
                 && layout.is_occupied(content, slot)
-        };
-        match is_there {
+        })
+    }
+
+    /// Makes sure that there is a row of a table at an address.
+    pub(crate) fn check_row_at(&self, number: u16, at: Address) -> Result<(), TableError> {
+        match self.has_row_at(number, at)? {
             true => Ok(()),
             false => Err(TableError::StaleRow {
                 table: self.name(number),
