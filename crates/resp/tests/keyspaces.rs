@@ -44,6 +44,31 @@ fn what_is_open_at_once_is_the_same() {
 }
 
 #[test]
+fn where_an_element_stood_is_only_a_hint() {
+    let world = World::new(3);
+    let mut one = session(&world.keyspace);
+    let mut ask = |words: &[&str]| ask(&mut one, words);
+    // The second finds it where the first did.
+    ask(&["HSET", "h", "field", "1"]);
+    for _ in 0..2 {
+        assert_eq!(ask(&["HGET", "h", "field"]), "\"1\"");
+    }
+    ask(&["HDEL", "h", "field"]);
+    assert_eq!(ask(&["HGET", "h", "field"]), "nil");
+    // Another element takes its place in the table, of the same key and of another one.
+    ask(&["HSET", "h", "other", "2"]);
+    assert_eq!(ask(&["HGET", "h", "field"]), "nil");
+    ask(&["HDEL", "h", "other"]);
+    ask(&["HSET", "g", "field", "3"]);
+    assert_eq!(ask(&["HEXISTS", "h", "field"]), ":0");
+    ask(&["HSET", "h", "field", "4"]);
+    for _ in 0..2 {
+        assert_eq!(ask(&["HGET", "h", "field"]), "\"4\"");
+        assert_eq!(ask(&["HGET", "g", "field"]), "\"3\"");
+    }
+}
+
+#[test]
 fn what_is_opened_again_begins_anew_with_the_keys_that_are_there() {
     let World { keyspace, .. } = World::new(2);
     let tables = keyspace.tables().clone();

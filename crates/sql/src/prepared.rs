@@ -282,7 +282,7 @@ impl Prepared {
     }
 
     /// Itself, or the query of the cursor that it declares: what is compiled.
-    pub(crate) fn compiled<'p>(self: &'p Arc<Prepared>) -> &'p Arc<Prepared> {
+    pub(crate) fn compiled(self: &Arc<Prepared>) -> &Arc<Prepared> {
         match &self.cursor {
             Some(CursorCommand::Declare { query, .. }) => query,
             _ => self,

@@ -19,6 +19,10 @@ use sardonyx::schema::Value;
 use sqlparser::ast::{self, Expr as Tree, TableFactor, TableWithJoins};
 use std::collections::HashSet;
 
+/// What is called with each row that is changed, and its key.
+pub(crate) type EachTarget<'e> =
+    &'e mut dyn FnMut(&dyn InputRow, Vec<Value>) -> Result<(), SqlError>;
+
 /// What `UPDATE` or `DELETE` names, before its condition is known.
 #[derive(Debug)]
 pub(crate) struct TargetDraft {
@@ -140,7 +144,7 @@ impl Target {
         &self,
         source: &Source<'_>,
         with: &Environment<'_>,
-        each: &mut dyn FnMut(&dyn InputRow, Vec<Value>) -> Result<(), SqlError>,
+        each: EachTarget<'_>,
     ) -> Result<(), SqlError> {
         let mut memory = Memory::of(with);
         let mut found: HashSet<Vec<u8>> = HashSet::new();
