@@ -20,7 +20,7 @@ impl Session {
     ) -> Result<Reply, Failure> {
         match command.name {
             "command" => command_about(line),
-            "info" => Ok(Reply::Verbatim(self.info())),
+            "info" => Ok(Reply::Verbatim(sections(&self.info(), line))),
             "config" => config(line),
             "time" => {
                 let (seconds, millis) = (now.div_euclid(1000), now.rem_euclid(1000));
@@ -111,6 +111,21 @@ fn listed_function(name: Vec<u8>, engine: &'static str) -> Reply {
             Reply::Array(vec![Reply::Map(function)]),
         ),
     ])
+}
+
+/// The sections of `INFO` that a command names; all, if it names none.
+fn sections(info: &str, line: &Line) -> String {
+    let wants_all = line.len() == 1
+        || line
+            .parts(1)
+            .any(|word| is(word, "all") || is(word, "default") || is(word, "everything"));
+    let wanted = |section: &&str| {
+        let name = section.split(['#', '\r']).nth(1).unwrap_or_default();
+        let name = name.trim().to_ascii_lowercase();
+        wants_all || line.parts(1).any(|word| is(word, &name))
+    };
+    let sections: Vec<&str> = info.split("\r\n\r\n").filter(wanted).collect();
+    sections.join("\r\n\r\n")
 }
 
 /// The settings that clients ask for. They cannot be changed.
@@ -251,4 +266,23 @@ fn described(command: &Command) -> Reply {
         Reply::Array(Vec::new()),
         Reply::Array(Vec::new()),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn info_says_the_sections_that_are_named() {
+        let info = "# Server\r\na:1\r\n\r\n# Stats\r\nb:2\r\n\r\n# Keyspace\r\n";
+        let of = |words: &[&[u8]]| sections(info, &Line::of(words));
+        assert_eq!(of(&[b"info"]), info);
+        assert_eq!(of(&[b"info", b"nothing", b"ALL"]), info);
+        assert_eq!(of(&[b"info", b"stats"]), "# Stats\r\nb:2");
+        assert_eq!(
+            of(&[b"info", b"Keyspace", b"server"]),
+            "# Server\r\na:1\r\n\r\n# Keyspace\r\n"
+        );
+        assert_eq!(of(&[b"info", b"nothing"]), "");
+    }
 }
