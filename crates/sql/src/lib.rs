@@ -32,6 +32,7 @@ mod aggregate;
 mod analytic;
 mod blocking;
 mod called;
+mod class;
 mod copy;
 mod cursors;
 mod database;

@@ -1,5 +1,6 @@
 //! A statement that is prepared: parsed once, and compiled once for the tables as they are.
 
+use crate::class::{Class, Special, change_behind_with, class_of};
 use crate::cursors::CursorCommand;
 use crate::database::Database;
 use crate::error::SqlError;
@@ -13,64 +14,9 @@ use crate::procedures::ProcedureDefinition;
 use crate::rights::Rights;
 use crate::source::Source;
 use crate::types::SqlType;
-use sqlparser::ast::{CopySource, CopyTarget, Query, SetExpr, Statement};
+use sqlparser::ast::{CopyTarget, Query, SetExpr, Statement};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// What a statement is, as far as transactions go.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Class {
-    /// Nothing at all.
-    Empty,
-    /// It begins or ends a transaction, or a part of one.
-    Control,
-    /// It is of the session: its parameters, its prepared statements.
-    Session,
-    /// It only reads.
-    Read,
-    /// It changes rows.
-    Write,
-    /// It changes tables.
-    Define,
-    /// It is about the database's files.
-    Maintenance,
-}
-
-/// A statement that the parser does not know, or knows as another system has it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Special {
-    Checkpoint,
-    Vacuum,
-    Analyze,
-    Reindex,
-}
-
-impl Special {
-    /// The one that a text is, if it is one.
-    pub fn of_text(text: &str) -> Option<Special> {
-        let text = text.trim().trim_end_matches(';').trim_end();
-        if text.contains(';') {
-            return None;
-        }
-        let word = text.split(|c: char| !c.is_ascii_alphabetic()).next()?;
-        Some(match word.to_ascii_lowercase().as_str() {
-            "checkpoint" if word.len() == text.len() => Special::Checkpoint,
-            "vacuum" => Special::Vacuum,
-            "analyze" => Special::Analyze,
-            "reindex" => Special::Reindex,
-            _ => return None,
-        })
-    }
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Special::Checkpoint => "CHECKPOINT",
-            Special::Vacuum => "VACUUM",
-            Special::Analyze => "ANALYZE",
-            Special::Reindex => "REINDEX",
-        }
-    }
-}
 
 /// A prepared statement.
 #[derive(Debug)]
@@ -478,14 +424,6 @@ fn with_before_insert(statement: Statement) -> Statement {
     }
 }
 
-/// The statement of `WITH … UPDATE`, or `WITH … DELETE`.
-fn change_behind_with(query: &Query) -> Option<&Statement> {
-    match &*query.body {
-        SetExpr::Update(change) | SetExpr::Delete(change) => Some(change),
-        _ => None,
-    }
-}
-
 /// Plans a statement on data.
 ///
 /// # Errors
@@ -514,47 +452,4 @@ pub(crate) fn plan_statement(
             return Err(SqlError::unsupported("this statement is not supported"));
         }
     })
-}
-
-fn class_of(statement: &Statement, text: &str) -> Class {
-    let draws = || text.contains("nextval") || text.contains("setval");
-    match statement {
-        Statement::StartTransaction { .. }
-        | Statement::Commit { .. }
-        | Statement::Rollback { .. }
-        | Statement::Savepoint { .. }
-        | Statement::ReleaseSavepoint { .. } => Class::Control,
-        Statement::Set(_)
-        | Statement::ShowVariable { .. }
-        | Statement::ShowVariables { .. }
-        | Statement::Reset(_)
-        | Statement::Discard { .. }
-        | Statement::Deallocate { .. }
-        | Statement::Prepare { .. }
-        | Statement::Close { .. }
-        | Statement::LISTEN { .. }
-        | Statement::UNLISTEN { .. }
-        | Statement::NOTIFY { .. } => Class::Session,
-        Statement::Query(query) if draws() || change_behind_with(query).is_some() => Class::Write,
-        Statement::Query(_) => Class::Read,
-        Statement::Explain {
-            statement, analyze, ..
-        } => match (analyze, class_of(statement, text)) {
-            (true, class) => class,
-            (false, _) => Class::Read,
-        },
-        Statement::Copy {
-            source: CopySource::Query(_),
-            to: true,
-            ..
-        } if draws() => Class::Write,
-        Statement::Copy { to: true, .. } => Class::Read,
-        Statement::Insert(_)
-        | Statement::Update(_)
-        | Statement::Delete(_)
-        | Statement::Copy { .. }
-        | Statement::Execute { .. }
-        | Statement::Call(_) => Class::Write,
-        _ => Class::Define,
-    }
 }

@@ -4,6 +4,7 @@
 //! In a body a name stands for a column, or else for a parameter; `$1` does, too. What the last statement gives is what
 //! `CALL` gives.
 
+use crate::class::Class;
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::expression::cast::Coercion;
@@ -12,7 +13,7 @@ use crate::names::{name_of, of_public};
 use crate::parse::{parse, parser_of, syntax};
 use crate::plan::ResultColumn;
 use crate::plan::select_run::Table;
-use crate::prepared::{Class, Prepared};
+use crate::prepared::Prepared;
 use crate::relation::{kind, object, parsed};
 use crate::result::{Complete, Tag};
 use crate::rights::Rights;

@@ -3,10 +3,11 @@
 
 use super::expansion::Expansion;
 use super::join::{FromJoin, FromNode, JoinKind};
-use super::planning::{NamedKind, NamedQuery, Planning, SharedQuery};
+use super::named::named_table;
+use super::planning::{Planning, SharedQuery};
 use super::query::draft_query;
-use super::recursion::{Recursion, draft_recursion};
-use super::select::{Draft, scope_of};
+use super::recursion::Recursion;
+use super::select::Draft;
 use super::series::{Series, function, keywords, no_ancestors};
 use super::set_operation::SetOperations;
 use super::window::Windowed;
@@ -15,10 +16,9 @@ use crate::expression::{Comparison, Expr, Scope, ScopeColumn, ScopeTable, Typed}
 use crate::names::{name_of, parts_of, qualified};
 use crate::relation::Relation;
 use crate::types::TypeSpec;
-use crate::views::{ViewDefinition, draft_view};
-use crate::virtual_tables::{VirtualTable, virtual_table};
+use crate::virtual_tables::VirtualTable;
 use sqlparser::ast::{
-    self, JoinConstraint, JoinOperator, Query, TableAlias, TableFactor, TableWithJoins,
+    JoinConstraint, JoinOperator, Query, TableAlias, TableFactor, TableWithJoins,
 };
 use std::sync::Arc;
 
@@ -377,124 +377,8 @@ pub(crate) fn placed(
     Ok(Scope { tables: vec![of] })
 }
 
-/// A table, a view, a query of `WITH`, or one of the catalogue's tables.
-///
-/// # Errors
-/// `42P01` if there is none.
-pub(crate) fn named_table(
-    planning: &mut Planning<'_>,
-    name: &ast::ObjectName,
-    alias: Option<&TableAlias>,
-    start: usize,
-) -> Result<Planned, SqlError> {
-    let (schema, plain) = qualified(name)?;
-    let alias_name = alias.map_or_else(|| plain.clone(), |alias| name_of(&alias.name));
-    let mut named = planning.queries.named.iter().rev();
-    let found = named.find(|named| schema.is_none() && named.name == plain);
-    let named = found.cloned();
-    if let Some(named) = named {
-        return named_query(planning, &named, &alias_name, alias, start);
-    }
-    let (table, of, width) = match virtual_table(schema.as_deref(), &plain) {
-        Some(found) if schema.is_some() || planning.source.table_named(&plain).is_none() => {
-            let of = found.scope(&alias_name);
-            (FromTable::Virtual(found), of, found.columns.len())
-        }
-        _ => {
-            let relation = match planning.relation(name) {
-                Err(error) if error.code == code::UNKNOWN_TABLE => {
-                    return match planning.view(name)? {
-                        Some(view) => named_view(planning, &view, &alias_name, alias, start),
-                        None => Err(error),
-                    };
-                }
-                found => found?,
-            };
-            let of = scope_of(&relation, &alias_name);
-            let width = relation.schema.columns.len();
-            (FromTable::Relation(Box::new(relation)), of, width)
-        }
-    };
-    let node = FromNode::Leaf(table, start..start + width);
-    Ok((node, placed(of, alias, start)?))
-}
-
-fn named_view(
-    planning: &mut Planning<'_>,
-    view: &ViewDefinition,
-    alias_name: &str,
-    alias: Option<&TableAlias>,
-    start: usize,
-) -> Result<Planned, SqlError> {
-    let (draft, columns) = draft_view(planning, view)?;
-    let places = start..start + draft.items.len();
-    let columns = columns.into_iter();
-    let columns = columns.map(|column| ScopeColumn::new(&column.name, column.spec, column.place));
-    let of = ScopeTable {
-        alias: alias_name.to_string(),
-        columns: columns.collect(),
-        is_aside: false,
-        key: Vec::new(),
-    };
-    let node = FromNode::Leaf(FromTable::Derived(Box::new(draft)), places);
-    Ok((node, placed(of, alias, start)?))
-}
-
-fn named_query(
-    planning: &mut Planning<'_>,
-    named: &Arc<NamedQuery>,
-    alias_name: &str,
-    alias: Option<&TableAlias>,
-    start: usize,
-) -> Result<Planned, SqlError> {
-    let (table, columns) = match &named.kind {
-        NamedKind::Shared(shared) => {
-            let columns = shared.plan.output.columns.iter();
-            let columns = columns.map(|column| (column.name.clone(), column.spec));
-            (FromTable::Shared(shared.clone()), columns.collect())
-        }
-        NamedKind::Inlined(query) => {
-            let draft = where_it_stands(planning, named, |planning| draft_query(planning, query));
-            derived_from(planning, draft?)?
-        }
-        NamedKind::Recursive(query) => {
-            let draft =
-                where_it_stands(planning, named, |planning| draft_recursion(planning, query));
-            let draft = draft?.ok_or_else(|| SqlError::unknown_table(&named.name))?;
-            derived_from(planning, draft)?
-        }
-        NamedKind::LastRound(last) => {
-            last.check(&named.name, planning)?;
-            planning.queries.last_rounds.push(last.number);
-            (FromTable::LastRound(last.number), last.columns.clone())
-        }
-    };
-    let of = scope_of_columns(alias_name, columns);
-    let places = start..start + of.columns.len();
-    let mut scope = placed(of, Some(&named.alias), start)?;
-    // What the alias at this place says goes last.
-    if let Some(of) = scope.tables.pop() {
-        scope = placed(of, alias, 0)?;
-    }
-    Ok((FromNode::Leaf(table, places), scope))
-}
-
-/// Plans a query that is named, which sees what is seen where it stands.
-fn where_it_stands<'a, R>(
-    planning: &mut Planning<'a>,
-    named: &NamedQuery,
-    plan: impl FnOnce(&mut Planning<'a>) -> Result<R, SqlError>,
-) -> Result<R, SqlError> {
-    let later = planning.queries.named.split_off(named.named);
-    let inner = planning.queries.outer.split_off(named.outer);
-    let planned = plan(planning);
-    planning.queries.named.extend(later);
-    planning.queries.outer.extend(inner);
-    planned
-}
-
 /// The rows of a query in `FROM`, with their columns.
-fn derived_from(
+pub(super) fn derived_from(
     planning: &mut Planning<'_>,
     mut draft: Draft,
 ) -> Result<(FromTable, Vec<(String, TypeSpec)>), SqlError> {

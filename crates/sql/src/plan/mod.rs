@@ -13,6 +13,7 @@ mod insert_run;
 pub(crate) mod join;
 mod join_run;
 pub(crate) mod key;
+mod named;
 pub(crate) mod output;
 pub(crate) mod planning;
 pub(crate) mod query;

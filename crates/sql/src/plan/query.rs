@@ -145,7 +145,7 @@ fn draft_table(planning: &mut Planning<'_>, table: &ast::Table) -> Result<Draft,
     let words = [&table.schema_name, &table.table_name];
     let words = words.into_iter().flatten().cloned().collect::<Vec<_>>();
     let name = ast::ObjectName::from(words);
-    let (node, scope) = super::from::named_table(planning, &name, None, 0)?;
+    let (node, scope) = super::named::named_table(planning, &name, None, 0)?;
     let items = scope.all().map(|column| super::output::Item {
         typed: Typed {
             expr: column.expr(),

@@ -4,6 +4,7 @@
 use super::execute::{Given, seed, with_context};
 use super::parameters::{shown_columns, text_column};
 use super::state::SessionState;
+use crate::class::{Class, Special};
 use crate::copy;
 use crate::cursors::{command_of, is_fetch, parse_fetch};
 use crate::database::Database;
@@ -12,7 +13,7 @@ use crate::expression::cast::Coercion;
 use crate::expression::{Compiler, Parameters, Scope};
 use crate::parse::parse;
 use crate::plan::{Plan, ResultColumn};
-use crate::prepared::{Class, Prepared, Special};
+use crate::prepared::Prepared;
 use crate::procedures::{self, creates_procedure, parse_procedure};
 use crate::rights::{Access, Rights};
 use crate::sequences::Draws;

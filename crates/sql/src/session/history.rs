@@ -7,8 +7,9 @@
 //!
 //! Invariant: each return has its mark before it, and between them stand whole pairs only.
 
+use crate::class::Class;
 use crate::error::{SqlError, code};
-use crate::prepared::{Class, Prepared};
+use crate::prepared::Prepared;
 use crate::result::CopyData;
 use crate::sequences::Draw;
 use crate::settings::Settings;

@@ -29,9 +29,10 @@ pub(crate) use execute::run_plan;
 pub use spans::{SPANS_TARGET, TOLD_TEXT_BYTES_MAX, record_error};
 pub(crate) use state::Drawn;
 
+use crate::class::{Class, Special};
 use crate::database::Database;
 use crate::error::SqlError;
-use crate::prepared::{Class, Prepared, Special};
+use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Step, Tag, TransactionStatus};
 use crate::rights::Rights;
 use crate::source::Source;

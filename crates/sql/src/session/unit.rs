@@ -7,9 +7,10 @@ use super::history::{Event, History, Remembered, Told, is_of_the_engine};
 use super::spans;
 use super::state::{Reading, SessionState, TransactionState, now};
 use super::telling::remembered;
+use crate::class::Class;
 use crate::database::Database;
 use crate::error::{SqlError, code};
-use crate::prepared::{Class, Prepared};
+use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, Outcome, Step, Tag, TransactionStatus};
 use crate::sequences::SequenceChanges;
 use sardonyx::Transaction;
@@ -399,7 +400,7 @@ impl Unit {
             Class::Maintenance => {
                 let word = statement
                     .as_special()
-                    .map_or("", crate::prepared::Special::word);
+                    .map_or("", crate::class::Special::word);
                 if word == "CHECKPOINT" {
                     let error = SqlError::new(
                         code::ACTIVE_TRANSACTION,

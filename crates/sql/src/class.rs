@@ -1,0 +1,110 @@
+//! What a statement is, as far as transactions go: whether it reads, writes, changes tables, or is of the session.
+
+use sqlparser::ast::{CopySource, Query, SetExpr, Statement};
+
+/// What a statement is, as far as transactions go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Class {
+    /// Nothing at all.
+    Empty,
+    /// It begins or ends a transaction, or a part of one.
+    Control,
+    /// It is of the session: its parameters, its prepared statements.
+    Session,
+    /// It only reads.
+    Read,
+    /// It changes rows.
+    Write,
+    /// It changes tables.
+    Define,
+    /// It is about the database's files.
+    Maintenance,
+}
+
+/// A statement that the parser does not know, or knows as another system has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Special {
+    Checkpoint,
+    Vacuum,
+    Analyze,
+    Reindex,
+}
+
+impl Special {
+    /// The one that a text is, if it is one.
+    pub fn of_text(text: &str) -> Option<Special> {
+        let text = text.trim().trim_end_matches(';').trim_end();
+        if text.contains(';') {
+            return None;
+        }
+        let word = text.split(|c: char| !c.is_ascii_alphabetic()).next()?;
+        Some(match word.to_ascii_lowercase().as_str() {
+            "checkpoint" if word.len() == text.len() => Special::Checkpoint,
+            "vacuum" => Special::Vacuum,
+            "analyze" => Special::Analyze,
+            "reindex" => Special::Reindex,
+            _ => return None,
+        })
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Special::Checkpoint => "CHECKPOINT",
+            Special::Vacuum => "VACUUM",
+            Special::Analyze => "ANALYZE",
+            Special::Reindex => "REINDEX",
+        }
+    }
+}
+
+/// The statement of `WITH … UPDATE`, or `WITH … DELETE`.
+pub(crate) fn change_behind_with(query: &Query) -> Option<&Statement> {
+    match &*query.body {
+        SetExpr::Update(change) | SetExpr::Delete(change) => Some(change),
+        _ => None,
+    }
+}
+
+/// What a statement is; its text in lower case says what it calls.
+pub(crate) fn class_of(statement: &Statement, text: &str) -> Class {
+    let draws = || text.contains("nextval") || text.contains("setval");
+    match statement {
+        Statement::StartTransaction { .. }
+        | Statement::Commit { .. }
+        | Statement::Rollback { .. }
+        | Statement::Savepoint { .. }
+        | Statement::ReleaseSavepoint { .. } => Class::Control,
+        Statement::Set(_)
+        | Statement::ShowVariable { .. }
+        | Statement::ShowVariables { .. }
+        | Statement::Reset(_)
+        | Statement::Discard { .. }
+        | Statement::Deallocate { .. }
+        | Statement::Prepare { .. }
+        | Statement::Close { .. }
+        | Statement::LISTEN { .. }
+        | Statement::UNLISTEN { .. }
+        | Statement::NOTIFY { .. } => Class::Session,
+        Statement::Query(query) if draws() || change_behind_with(query).is_some() => Class::Write,
+        Statement::Query(_) => Class::Read,
+        Statement::Explain {
+            statement, analyze, ..
+        } => match (analyze, class_of(statement, text)) {
+            (true, class) => class,
+            (false, _) => Class::Read,
+        },
+        Statement::Copy {
+            source: CopySource::Query(_),
+            to: true,
+            ..
+        } if draws() => Class::Write,
+        Statement::Copy { to: true, .. } => Class::Read,
+        Statement::Insert(_)
+        | Statement::Update(_)
+        | Statement::Delete(_)
+        | Statement::Copy { .. }
+        | Statement::Execute { .. }
+        | Statement::Call(_) => Class::Write,
+        _ => Class::Define,
+    }
+}
