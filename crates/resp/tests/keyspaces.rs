@@ -69,6 +69,27 @@ fn where_an_element_stood_is_only_a_hint() {
 }
 
 #[test]
+fn where_a_key_stood_is_only_a_hint() {
+    let world = World::new(4);
+    let mut one = session(&world.keyspace);
+    let mut ask = |words: &[&str]| ask(&mut one, words);
+    ask(&["SET", "key", "1"]);
+    for _ in 0..2 {
+        assert_eq!(ask(&["GET", "key"]), "\"1\"");
+    }
+    ask(&["DEL", "key"]);
+    assert_eq!(ask(&["GET", "key"]), "nil");
+    // Another key takes its place in the table.
+    ask(&["SET", "other", "2"]);
+    assert_eq!(ask(&["GET", "key"]), "nil");
+    ask(&["SET", "key", "3"]);
+    for _ in 0..2 {
+        assert_eq!(ask(&["GET", "key"]), "\"3\"");
+        assert_eq!(ask(&["GET", "other"]), "\"2\"");
+    }
+}
+
+#[test]
 fn what_is_opened_again_begins_anew_with_the_keys_that_are_there() {
     let World { keyspace, .. } = World::new(2);
     let tables = keyspace.tables().clone();

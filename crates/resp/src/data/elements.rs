@@ -1,5 +1,6 @@
 //! The elements of hashes, sets and sorted sets: rows under a key's id.
 
+use super::places::hinted;
 use super::tables::{BY_SCORE, PRIMARY};
 use super::{Data, Entry, Kind, bytes, check_key, engine};
 use crate::failure::Failure;
@@ -65,11 +66,11 @@ impl Data<'_, '_> {
         let places = &self.shared.places;
         let place = places.of(id, name);
         let rows = self.tx.rows_of(self.elements_table(kind))?;
-        if let Some(at) = places.hint(place)
-            && let Some(row) = rows.at(at)?
-            && engine(row.get_at(ID))? == ValueRef::Int(id.into())
-            && Elements::name(&row)? == name
-        {
+        let is_it = |row: &RowRef<'_>| {
+            let of_id = engine(row.get_at(ID))? == ValueRef::Int(id.into());
+            Ok(of_id && Elements::name(row)? == name)
+        };
+        if let Some(row) = hinted(places, place, &rows, is_it)? {
             return read(&row).map(Some);
         }
         let Some(row) = rows.index(PRIMARY)?.get_by((id, name))? else {

@@ -1,13 +1,15 @@
-//! Where elements' rows stood when they were last found: hints, by which a row is found without its index.
+//! Where rows of keys, and of their elements, stood when they were last found: hints, by which a row is found without its
+//! index.
 //!
-//! An index has a row's first eight bytes of key, and elements of one key have these in common: to find one by the index
-//! means to look at a row at every step. A hint is a word, the row's address and a part of the hash of its key and name;
-//! an element has one place for it, which it shares with others. Whoever finds a row by a hint looks whether it is one of
+//! An index has a row's first eight bytes of key, and elements of one key have these in common, as keys often have: to find
+//! one by the index means to look at a row at every step. A hint is a word, the row's address and a part of the hash of its
+//! key and name; each has one place for it, which it shares with others. Whoever finds a row by a hint looks whether it is one of
 //! the table and has the name: so a hint may be wrong, or of a row that is gone, or of a transaction that was undone.
 //!
-//! Invariant: nothing that a command answers depends on hints.
+//! Invariants: keys are the elements of id 0, which no key has; nothing that a command answers depends on hints.
 
-use sardonyx::Address;
+use crate::failure::Failure;
+use sardonyx::{Address, RowRef, Rows};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,7 +18,10 @@ const PLACES: usize = 1 << 19;
 /// Bits of an address, in units of 8 bytes: as many as the engine has.
 const ADDRESS_BITS: u32 = 40;
 
-/// Hints for the elements of all keys.
+/// The id of which keys themselves are elements.
+pub(super) const KEYS: u64 = 0;
+
+/// Hints for all keys and their elements.
 pub(crate) struct Places {
     words: Box<[AtomicU64]>,
     hashes: RandomState,
@@ -62,6 +67,22 @@ impl Places {
             self.words[place.at].store(place.tag | units, Ordering::Relaxed);
         }
     }
+}
+
+/// The row of which there is a hint, if it is the one that is meant.
+pub(super) fn hinted<'r>(
+    places: &Places,
+    place: Place,
+    rows: &'r Rows<'_, '_>,
+    is_it: impl FnOnce(&RowRef<'r>) -> Result<bool, Failure>,
+) -> Result<Option<RowRef<'r>>, Failure> {
+    let Some(at) = places.hint(place) else {
+        return Ok(None);
+    };
+    let Some(row) = rows.at(at)? else {
+        return Ok(None);
+    };
+    Ok(is_it(&row)?.then_some(row))
 }
 
 #[cfg(test)]
