@@ -18,6 +18,7 @@
 //! the beginning of another; and the keys that begin with some columns' values begin with those values' bytes.
 
 mod bytes;
+mod compare;
 mod text;
 mod values;
 
@@ -27,10 +28,9 @@ pub use values::KeyValues;
 use crate::error::TableError;
 use crate::layout::{PageKind, PageLayout, PageUse};
 use crate::schema::{IndexDefinition, KEY_BYTES_MAX, NullBit, Schema, Type, Value};
-use crate::values::{Reference, borrow_value, read_value};
+use crate::values::{Reference, read_value};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
-use std::cmp::Ordering;
 
 const THERE: u8 = 1;
 const NULL: u8 = 2;
@@ -214,20 +214,6 @@ impl KeyShape {
         self.is_exact
     }
 
-    /// Whether a row's key begins with these bytes.
-    #[inline]
-    pub fn begins<P: PageRead + ?Sized>(
-        &self,
-        pages: &P,
-        row: Address,
-        beginning: &[u8],
-    ) -> Result<bool, TableError>
-    where
-        TableError: From<P::Error>,
-    {
-        Ok(self.compare_beginning(pages, row, beginning)? == Ordering::Equal)
-    }
-
     /// A row's key as people read it.
     #[cold]
     pub fn describe<P: PageRead + ?Sized>(&self, pages: &P, row: Address) -> String
@@ -284,96 +270,6 @@ impl KeyShape {
         Ok(has_null)
     }
 
-    /// How the beginning of a row's key compares with these bytes, as many as they are, if its entry in the index does
-    /// not tell them apart: columns that the entry has all of are not looked at, nor those behind the first difference.
-    #[inline]
-    fn compare_beginning<P: PageRead + ?Sized>(
-        &self,
-        pages: &P,
-        row: Address,
-        bytes: &[u8],
-    ) -> Result<Ordering, TableError>
-    where
-        TableError: From<P::Error>,
-    {
-        let (mut buffer, mut rest) = (Vec::new(), bytes);
-        let mut known = bytes.len().min(PREFIX_BYTES);
-        for part in &self.parts {
-            if rest.is_empty() {
-                break;
-            }
-            match part.short_bytes(rest[0]) {
-                Some(length) if length <= known => {
-                    rest = &rest[length..];
-                    known -= length;
-                    continue;
-                }
-                _ => known = 0,
-            }
-            if let Some((order, behind)) = part.compare_as_it_stands(pages, row, rest)? {
-                if order != Ordering::Equal {
-                    return Ok(order);
-                }
-                rest = behind;
-                continue;
-            }
-            let mut encoded = KeyBytes::default();
-            let there = match part.is_plain() {
-                true => {
-                    let at = Address(row.0 + part.offset as u64);
-                    pages.read(at, part.kind.bytes(), &mut buffer)?
-                }
-                false => {
-                    part.of_row(pages, row, &mut buffer, &mut encoded)?;
-                    &encoded
-                }
-            };
-            let (wanted, behind) = rest.split_at(there.len().min(rest.len()));
-            let order = there[..wanted.len()].cmp(wanted);
-            if order != Ordering::Equal {
-                return Ok(order);
-            }
-            rest = behind;
-        }
-        Ok(match rest.is_empty() {
-            true => Ordering::Equal,
-            false => Ordering::Less,
-        })
-    }
-
-    /// How a row's key compares with a whole key.
-    #[inline]
-    pub fn compare<P: PageRead + ?Sized>(
-        &self,
-        pages: &P,
-        row: Address,
-        key: &[u8],
-    ) -> Result<Ordering, TableError>
-    where
-        TableError: From<P::Error>,
-    {
-        // No key is the beginning of another.
-        self.compare_beginning(pages, row, key)
-    }
-
-    /// Whether a row's key comes before an edge.
-    #[inline]
-    pub fn is_before<P: PageRead + ?Sized>(
-        &self,
-        pages: &P,
-        row: Address,
-        edge: Edge<'_>,
-    ) -> Result<bool, TableError>
-    where
-        TableError: From<P::Error>,
-    {
-        Ok(match self.compare_beginning(pages, row, edge.bytes)? {
-            Ordering::Less => true,
-            Ordering::Equal => edge.behind,
-            Ordering::Greater => false,
-        })
-    }
-
     /// Whether a key that was encoded is not longer than keys may be.
     pub fn check_length(&self, key: &[u8]) -> Result<(), BadKey> {
         // The bound is on what values take; short integers may take a byte more.
@@ -398,24 +294,6 @@ impl Integers {
 }
 
 impl Part {
-    /// Whether a row's bytes are the key's.
-    #[inline]
-    fn is_plain(&self) -> bool {
-        let as_it_stands = matches!(self.kind, Type::Plain { .. } | Type::Uuid);
-        as_it_stands && self.null.is_none() && !self.descending && self.since_shape == 0
-    }
-
-    /// How many bytes an integer of the column has in a key, given the first of them, if that says so.
-    #[inline]
-    fn short_bytes(&self, first: u8) -> Option<usize> {
-        let first = if self.descending { !first } else { first };
-        let needed = match first >= SHORT_ZERO {
-            true => first - SHORT_ZERO,
-            false => SHORT_ZERO - 1 - first,
-        };
-        (self.is_short && self.null.is_none()).then(|| 1 + usize::from(needed))
-    }
-
     /// Appends the column's part of a row's key. Returns whether it is null.
     #[inline]
     fn of_row<P: PageRead + ?Sized>(
@@ -452,32 +330,6 @@ impl Part {
         }
         self.finish(from, key);
         Ok(is_null)
-    }
-
-    /// How a text, or bytes, of a row compares with the beginning of a key's bytes, and what is behind it there: where it
-    /// stands, without encoding it. `None` for what has to be encoded.
-    #[inline]
-    fn compare_as_it_stands<'b, P: PageRead + ?Sized>(
-        &self,
-        pages: &P,
-        row: Address,
-        wanted: &'b [u8],
-    ) -> Result<Option<(Ordering, &'b [u8])>, TableError>
-    where
-        TableError: From<P::Error>,
-    {
-        let is_it = self.kind.is_variable() && !self.descending && self.since_shape == 0;
-        if !is_it || self.null.is_some() {
-            return Ok(None);
-        }
-        let mut buffer = Vec::new();
-        let at = Address(row.0 + self.offset as u64);
-        let reference = Reference::at(pages.read(at, self.kind.bytes(), &mut buffer)?, 0);
-        let value = match reference.cell() {
-            None => Some(reference.start()),
-            Some(_) => borrow_value(pages, &reference, "")?,
-        };
-        Ok(value.and_then(|value| compare_escaped(value, wanted)))
     }
 
     /// Bytes of its keys, if all have as many.
@@ -550,25 +402,6 @@ impl Part {
 fn push_escaped(value: &[u8], key: &mut KeyBytes) {
     push_beginning(value, key);
     key.extend(&[0, 0]);
-}
-
-/// How text or bytes, encoded, compare with the beginning of bytes, as many as they are, and what is behind there. `None`
-/// for a value with a zero byte, which stands otherwise in a key.
-#[inline]
-fn compare_escaped<'b>(value: &[u8], wanted: &'b [u8]) -> Option<(Ordering, &'b [u8])> {
-    let both = value.len().min(wanted.len());
-    if value[..both].contains(&0) {
-        return None;
-    }
-    let order = value[..both].cmp(&wanted[..both]);
-    if order != Ordering::Equal || both == wanted.len() {
-        return Some((order, &wanted[both..]));
-    }
-    // The value has come to its end.
-    let behind = &wanted[both..];
-    let end = &[0, 0][..behind.len().min(2)];
-    let order = end.cmp(&behind[..end.len()]);
-    Some((order, &behind[end.len()..]))
 }
 
 /// Appends the beginning of text or bytes.

@@ -1,6 +1,8 @@
+use super::compare::compare_escaped;
 use super::*;
 use crate::schema::{Column, IndexKind, KeyPart, Value};
 use proptest::prelude::*;
+use std::cmp::Ordering;
 
 /// A type and two values or nulls of it.
 fn column() -> impl Strategy<Value = (Type, [Value; 2])> {

@@ -1,0 +1,183 @@
+//! How rows' keys compare with bytes of a key, column by column, where their entries in an index do not tell them apart.
+//!
+//! Columns that an entry has all of are not looked at, nor those behind the first difference. What stands in a row as it
+//! would in a key, and text and bytes that nearly do, are compared where they stand; other values are encoded first.
+
+use super::{Edge, KeyBytes, KeyShape, PREFIX_BYTES, Part, SHORT_ZERO};
+use crate::error::TableError;
+use crate::schema::Type;
+use crate::values::{Reference, borrow_value};
+use sardonyx_storage::page::Address;
+use sardonyx_storage::store::PageRead;
+use std::cmp::Ordering;
+
+impl KeyShape {
+    /// Whether a row's key begins with these bytes.
+    #[inline]
+    pub fn begins<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        beginning: &[u8],
+    ) -> Result<bool, TableError>
+    where
+        TableError: From<P::Error>,
+    {
+        Ok(self.compare_beginning(pages, row, beginning)? == Ordering::Equal)
+    }
+
+    /// How the beginning of a row's key compares with these bytes, as many as they are, if its entry in the index does
+    /// not tell them apart: columns that the entry has all of are not looked at, nor those behind the first difference.
+    #[inline]
+    fn compare_beginning<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        bytes: &[u8],
+    ) -> Result<Ordering, TableError>
+    where
+        TableError: From<P::Error>,
+    {
+        let (mut buffer, mut rest) = (Vec::new(), bytes);
+        let mut known = bytes.len().min(PREFIX_BYTES);
+        for part in &self.parts {
+            if rest.is_empty() {
+                break;
+            }
+            match part.short_bytes(rest[0]) {
+                Some(length) if length <= known => {
+                    rest = &rest[length..];
+                    known -= length;
+                    continue;
+                }
+                _ => known = 0,
+            }
+            if let Some((order, behind)) = part.compare_as_it_stands(pages, row, rest)? {
+                if order != Ordering::Equal {
+                    return Ok(order);
+                }
+                rest = behind;
+                continue;
+            }
+            let mut encoded = KeyBytes::default();
+            let there = match part.is_plain() {
+                true => {
+                    let at = Address(row.0 + part.offset as u64);
+                    pages.read(at, part.kind.bytes(), &mut buffer)?
+                }
+                false => {
+                    part.of_row(pages, row, &mut buffer, &mut encoded)?;
+                    &encoded
+                }
+            };
+            let (wanted, behind) = rest.split_at(there.len().min(rest.len()));
+            let order = there[..wanted.len()].cmp(wanted);
+            if order != Ordering::Equal {
+                return Ok(order);
+            }
+            rest = behind;
+        }
+        Ok(match rest.is_empty() {
+            true => Ordering::Equal,
+            false => Ordering::Less,
+        })
+    }
+
+    /// How a row's key compares with a whole key.
+    #[inline]
+    pub fn compare<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        key: &[u8],
+    ) -> Result<Ordering, TableError>
+    where
+        TableError: From<P::Error>,
+    {
+        // No key is the beginning of another.
+        self.compare_beginning(pages, row, key)
+    }
+
+    /// Whether a row's key comes before an edge.
+    #[inline]
+    pub fn is_before<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        edge: Edge<'_>,
+    ) -> Result<bool, TableError>
+    where
+        TableError: From<P::Error>,
+    {
+        Ok(match self.compare_beginning(pages, row, edge.bytes)? {
+            Ordering::Less => true,
+            Ordering::Equal => edge.behind,
+            Ordering::Greater => false,
+        })
+    }
+}
+
+impl Part {
+    /// Whether a row's bytes are the key's.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        let as_it_stands = matches!(self.kind, Type::Plain { .. } | Type::Uuid);
+        as_it_stands && self.null.is_none() && !self.descending && self.since_shape == 0
+    }
+
+    /// How many bytes an integer of the column has in a key, given the first of them, if that says so.
+    #[inline]
+    fn short_bytes(&self, first: u8) -> Option<usize> {
+        let first = if self.descending { !first } else { first };
+        let needed = match first >= SHORT_ZERO {
+            true => first - SHORT_ZERO,
+            false => SHORT_ZERO - 1 - first,
+        };
+        (self.is_short && self.null.is_none()).then(|| 1 + usize::from(needed))
+    }
+
+    /// How a text, or bytes, of a row compares with the beginning of a key's bytes, and what is behind it there: where it
+    /// stands, without encoding it. `None` for what has to be encoded.
+    #[inline]
+    fn compare_as_it_stands<'b, P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        wanted: &'b [u8],
+    ) -> Result<Option<(Ordering, &'b [u8])>, TableError>
+    where
+        TableError: From<P::Error>,
+    {
+        let is_it = self.kind.is_variable() && !self.descending && self.since_shape == 0;
+        if !is_it || self.null.is_some() {
+            return Ok(None);
+        }
+        let mut buffer = Vec::new();
+        let at = Address(row.0 + self.offset as u64);
+        let reference = Reference::at(pages.read(at, self.kind.bytes(), &mut buffer)?, 0);
+        let value = match reference.cell() {
+            None => Some(reference.start()),
+            Some(_) => borrow_value(pages, &reference, "")?,
+        };
+        Ok(value.and_then(|value| compare_escaped(value, wanted)))
+    }
+}
+
+/// How text or bytes, encoded, compare with the beginning of bytes, as many as they are, and what is behind there. `None`
+/// for a value with a zero byte, which stands otherwise in a key.
+#[inline]
+pub(super) fn compare_escaped<'b>(value: &[u8], wanted: &'b [u8]) -> Option<(Ordering, &'b [u8])> {
+    let both = value.len().min(wanted.len());
+    if value[..both].contains(&0) {
+        return None;
+    }
+    let order = value[..both].cmp(&wanted[..both]);
+    if order != Ordering::Equal || both == wanted.len() {
+        return Some((order, &wanted[both..]));
+    }
+    // The value has come to its end.
+    let behind = &wanted[both..];
+    let end = &[0, 0][..behind.len().min(2)];
+    let order = end.cmp(&behind[..end.len()]);
+    Some((order, &behind[end.len()..]))
+}
