@@ -1,6 +1,6 @@
 //! The elements of hashes, sets and sorted sets: rows under a key's id.
 
-use super::places::hinted;
+use super::places::found;
 use super::tables::{BY_SCORE, PRIMARY};
 use super::{Data, Entry, Kind, bytes, check_key, engine};
 use crate::failure::Failure;
@@ -70,14 +70,10 @@ impl Data<'_, '_> {
             let of_id = engine(row.get_at(ID))? == ValueRef::Int(id.into());
             Ok(of_id && Elements::name(row)? == name)
         };
-        if let Some(row) = hinted(places, place, &rows, is_it)? {
-            return read(&row).map(Some);
-        }
-        let Some(row) = rows.index(PRIMARY)?.get_by((id, name))? else {
-            return Ok(None);
-        };
-        places.note(place, row.address());
-        read(&row).map(Some)
+        let row = found(places, place, &rows, is_it, |index| {
+            index.get_by((id, name))
+        })?;
+        row.map(|row| read(&row)).transpose()
     }
 
     /// A field's value.

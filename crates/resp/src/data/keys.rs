@@ -1,6 +1,6 @@
 //! The rows of `kv`: which keys there are, of which kind, until when, and the values of strings.
 
-use super::places::{KEYS, hinted};
+use super::places::{KEYS, found};
 use super::tables::{BY_ID, PRIMARY, kv};
 use super::{Data, Kind, bytes, check_key, engine, whole};
 use crate::failure::Failure;
@@ -77,14 +77,8 @@ impl Data<'_, '_> {
         let place = places.of(KEYS, key);
         let rows = self.tx.rows_of(self.shared.numbers.kv)?;
         let is_it = |row: &RowRef<'_>| Ok(bytes(engine(row.get_at(kv::KEY))?) == key);
-        if let Some(row) = hinted(places, place, &rows, is_it)? {
-            return read(&row).map(Some);
-        }
-        let Some(row) = rows.index(PRIMARY)?.get_by(key)? else {
-            return Ok(None);
-        };
-        places.note(place, row.address());
-        read(&row).map(Some)
+        let row = found(places, place, &rows, is_it, |index| index.get_by(key))?;
+        row.map(|row| read(&row)).transpose()
     }
 
     /// What a key has, if it is there.

@@ -8,8 +8,9 @@
 //!
 //! Invariants: keys are the elements of id 0, which no key has; nothing that a command answers depends on hints.
 
+use super::tables::PRIMARY;
 use crate::failure::Failure;
-use sardonyx::{Address, RowRef, Rows};
+use sardonyx::{Address, Error, RowIndex, RowRef, Rows};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -69,20 +70,28 @@ impl Places {
     }
 }
 
-/// The row of which there is a hint, if it is the one that is meant.
-pub(super) fn hinted<'r>(
+/// The row that is meant: where it stood last, or else where the index has it, which is noted.
+///
+/// # Errors
+/// What cannot be read.
+pub(super) fn found<'r>(
     places: &Places,
     place: Place,
     rows: &'r Rows<'_, '_>,
     is_it: impl FnOnce(&RowRef<'r>) -> Result<bool, Failure>,
+    by_index: impl FnOnce(&RowIndex<'r>) -> Result<Option<RowRef<'r>>, Error>,
 ) -> Result<Option<RowRef<'r>>, Failure> {
-    let Some(at) = places.hint(place) else {
-        return Ok(None);
-    };
-    let Some(row) = rows.at(at)? else {
-        return Ok(None);
-    };
-    Ok(is_it(&row)?.then_some(row))
+    if let Some(at) = places.hint(place)
+        && let Some(row) = rows.at(at)?
+        && is_it(&row)?
+    {
+        return Ok(Some(row));
+    }
+    let row = by_index(&rows.index(PRIMARY)?)?;
+    if let Some(row) = &row {
+        places.note(place, row.address());
+    }
+    Ok(row)
 }
 
 #[cfg(test)]
