@@ -20,15 +20,7 @@ impl Procedures {
         &self,
         procedure: Registered<P>,
     ) -> Result<Registered<P>, SerialError> {
-        let name = procedure.procedure().name().to_string();
-        let mut named = self.0.lock();
-        // What is registered no more takes no memory, whatever its name.
-        named.retain(|_, there| there.is_registered());
-        if named.contains_key(&name) {
-            return Err(refused(&name));
-        }
-        named.insert(name, procedure.downgrade());
-        Ok(procedure)
+        self.enter(procedure, |_| None)
     }
 
     /// The one of this one's name that is registered, or this one, which is then.
@@ -39,24 +31,29 @@ impl Procedures {
         &self,
         procedure: Registered<P>,
     ) -> Result<Registered<P>, SerialError> {
+        self.enter(procedure, WeakRegistered::upgrade)
+    }
+
+    fn enter<P: Procedure>(
+        &self,
+        procedure: Registered<P>,
+        shared: impl FnOnce(&WeakRegistered) -> Option<Registered<P>>,
+    ) -> Result<Registered<P>, SerialError> {
         let name = procedure.procedure().name().to_string();
         let mut named = self.0.lock();
+        // What is registered no more takes no memory, whatever its name.
         named.retain(|_, there| there.is_registered());
         if let Some(there) = named.get(&name) {
-            if let Some(shared) = there.upgrade() {
+            if let Some(shared) = shared(there) {
                 return Ok(shared);
             }
-            // It may have ended just now; one that has not is of another type.
+            // It may have ended just now.
             if there.is_registered() {
-                return Err(refused(&name));
+                let reason = format!("a procedure named {name:?} is registered already");
+                return Err(SerialError::Refused { reason });
             }
         }
         named.insert(name, procedure.downgrade());
         Ok(procedure)
     }
-}
-
-fn refused(name: &str) -> SerialError {
-    let reason = format!("a procedure named {name:?} is registered already");
-    SerialError::Refused { reason }
 }
