@@ -381,6 +381,14 @@ pub(crate) fn equality_key(value: ValueRef<'_>, key: &mut Vec<u8>) {
     }
 }
 
+/// The bytes by which a row is told apart from others.
+pub(crate) fn key_of_row(row: &[Value]) -> Vec<u8> {
+    let mut key = Vec::new();
+    row.iter()
+        .for_each(|value| key_of(value.as_ref(), &mut key));
+    key
+}
+
 /// Bytes that are the same for values that are equal, for sets and groups.
 pub(crate) fn key_of(value: ValueRef<'_>, key: &mut Vec<u8>) {
     let mut tagged = |tag: u8, bytes: &[u8]| {

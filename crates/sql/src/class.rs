@@ -81,7 +81,6 @@ pub(crate) fn class_of(statement: &Statement, text: &str) -> Class {
         | Statement::Discard { .. }
         | Statement::Deallocate { .. }
         | Statement::Prepare { .. }
-        | Statement::Close { .. }
         | Statement::LISTEN { .. }
         | Statement::UNLISTEN { .. }
         | Statement::NOTIFY { .. } => Class::Session,

@@ -9,11 +9,11 @@
 
 use super::from::FromTable;
 use super::planning::{NamedKind, NamedQuery, Planning};
-use super::query::{around, draft_body, with_named};
+use super::query::with_named;
 use super::select::{Draft, SelectPlan};
 use super::select_run::{Memory, Table};
-use super::tail::Tail;
-use crate::aggregate::key_of;
+use super::set_operation::draft_branch;
+use crate::aggregate::key_of_row;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Scope, Values};
 use crate::names::name_of;
@@ -103,7 +103,8 @@ fn draft_rounds(
 ) -> Result<Option<Draft>, SqlError> {
     let name = name_of(&named.alias.name);
     let before = planning.queries.subqueries;
-    let first = draft_side(planning, first)?;
+    let mut first = draft_branch(planning, first)?;
+    first.decide(planning)?;
     let columns = first.items.iter();
     let columns: Vec<_> = columns
         .map(|item| (item.name.clone(), item.typed.spec))
@@ -125,7 +126,7 @@ fn draft_rounds(
         outer: queries.outer.len(),
     }));
     let asked = std::mem::take(&mut queries.last_rounds);
-    let drafted = draft_side(planning, step);
+    let drafted = draft_branch(planning, step);
     let queries = &mut planning.queries;
     queries.named.truncate(place);
     let times = queries.last_rounds.iter().filter(|of| **of == number);
@@ -135,6 +136,7 @@ fn draft_rounds(
         .last_rounds
         .extend(inner.into_iter().filter(|of| *of != number));
     let mut step = drafted?;
+    step.decide(planning)?;
     match times {
         0 => return Ok(None),
         1 => check_recursion(&name, named, &step)?,
@@ -155,18 +157,6 @@ fn draft_rounds(
     let mut draft = Draft::of_rows(table, &name, columns);
     draft.has_subqueries = planning.queries.subqueries > before;
     Ok(Some(draft))
-}
-
-/// One side of the `UNION`, its columns with types.
-fn draft_side(planning: &mut Planning<'_>, body: &SetExpr) -> Result<Draft, SqlError> {
-    planning.enter()?;
-    let mut draft = draft_body(planning, body, &Tail::default())?;
-    planning.leave();
-    draft.decide(planning)?;
-    match draft.is_distinct || !draft.distinct_on.is_empty() {
-        true => Ok(around(draft)),
-        false => Ok(draft),
-    }
 }
 
 /// What a recursive query and its step may not have.
@@ -258,9 +248,7 @@ impl Recursion {
             let mut memory = Memory::of(with);
             plan.rows(source, with, u64::MAX, &mut |row| {
                 if !self.is_all {
-                    let mut key = Vec::new();
-                    row.iter()
-                        .for_each(|value| key_of(value.as_ref(), &mut key));
+                    let key = key_of_row(row);
                     if seen.contains(&key) {
                         return Ok(true);
                     }

@@ -9,7 +9,7 @@ use super::query::draft_body;
 use super::select::{Draft, SelectPlan};
 use super::select_run::Memory;
 use super::tail::Tail;
-use crate::aggregate::key_of;
+use crate::aggregate::key_of_row;
 use crate::error::SqlError;
 use crate::expression::{Environment, Scope, Values};
 use crate::source::{EachRow, Source};
@@ -101,7 +101,7 @@ pub(crate) fn draft_sets(planning: &mut Planning<'_>, body: &SetExpr) -> Result<
 }
 
 /// One of the queries. What is sorted by its columns, or told apart by them, is that before they get other types.
-fn draft_branch(planning: &mut Planning<'_>, body: &SetExpr) -> Result<Draft, SqlError> {
+pub(super) fn draft_branch(planning: &mut Planning<'_>, body: &SetExpr) -> Result<Draft, SqlError> {
     planning.enter()?;
     let mut draft = draft_body(planning, body, &Tail::default())?;
     planning.leave();
@@ -187,9 +187,7 @@ fn keyed(
 ) -> Result<Keyed, SqlError> {
     let mut rows = Keyed::new();
     plan.rows(source, with, u64::MAX, &mut |row| {
-        let mut key = Vec::new();
-        row.iter()
-            .for_each(|value| key_of(value.as_ref(), &mut key));
+        let key = key_of_row(row);
         memory.take(row)?;
         memory.take_bytes(key.len() + 2 * size_of::<Vec<u8>>())?;
         rows.push((key, std::mem::take(row)));

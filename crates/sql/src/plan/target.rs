@@ -9,7 +9,7 @@ use super::join::{FromNode, plan_join};
 use super::planning::Planning;
 use super::select::{Input, scope_of};
 use super::select_run::Memory;
-use crate::aggregate::key_of;
+use crate::aggregate::key_of_row;
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr, InputRow, Scope, Values};
 use crate::names::name_of;
@@ -160,16 +160,12 @@ impl Target {
                 key.push(row.value(*column)?.to_value());
             }
             if may_repeat {
-                let mut bytes = Vec::new();
-                for value in &key {
-                    key_of(value.as_ref(), &mut bytes);
-                }
+                let bytes = key_of_row(&key);
                 memory.take_bytes(bytes.len() + size_of::<Vec<u8>>())?;
                 if !found.insert(bytes) {
                     return Ok(true);
                 }
             }
-            memory.take(&key)?;
             each(row, key)?;
             Ok(true)
         };

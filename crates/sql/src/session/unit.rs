@@ -1,9 +1,11 @@
 //! A unit: the steps of a flight that run in one serial call. It begins with what is to be run again of an open
 //! transaction, and ends where the transaction does, where a step fails, or with the flight.
 
+mod replay;
+
 use super::control;
 use super::execute::{Call, Given, check_may_write, seed};
-use super::history::{Event, History, Remembered, Told, is_of_the_engine};
+use super::history::{Told, is_of_the_engine};
 use super::spans;
 use super::state::{Reading, SessionState, TransactionState, now};
 use super::telling::remembered;
@@ -193,19 +195,6 @@ impl Unit {
         if commits { Ok(done) } else { Err(done) }
     }
 
-    /// Runs again what the open transaction did, and then something else.
-    ///
-    /// # Errors
-    /// `40001` if it now gives something else.
-    pub fn replay_and<R>(
-        &mut self,
-        tx: &mut Transaction<'_>,
-        then: impl FnOnce(&mut Transaction<'_>, &Arc<Database>) -> Result<R, SqlError>,
-    ) -> Result<R, SqlError> {
-        self.replay(tx)?;
-        then(tx, &self.database)
-    }
-
     fn run_steps(&mut self, tx: &mut Transaction<'_>) -> (End, bool) {
         if let Err(error) = self.replay(tx) {
             let is_end = self.first_ends();
@@ -249,97 +238,6 @@ impl Unit {
                 matches!(statement.statement(), Some(Statement::Commit { .. }))
             }
             _ => false,
-        }
-    }
-
-    /// Runs again what the open transaction did, and compares.
-    fn replay(&mut self, tx: &mut Transaction<'_>) -> Result<(), SqlError> {
-        let TransactionState::Open(open) = &mut self.state.transaction else {
-            return Ok(());
-        };
-        let started = open.started;
-        let before = std::mem::take(&mut open.history);
-        let span = match before.events().is_empty() {
-            true => Span::none(),
-            false => spans::replay(),
-        };
-        let _inside = span.enter();
-        // Each statement asks the session for what it knew then. What was set and drawn since stays so.
-        let settings = self.state.settings.clone();
-        let drawn = std::mem::replace(&mut self.state.drawn, open.drawn_before.clone());
-        let result = self.replay_all(tx, &before, started);
-        self.state.settings = settings;
-        self.state.drawn = drawn;
-        if let TransactionState::Open(open) = &mut self.state.transaction {
-            open.history = before;
-        }
-        result
-    }
-
-    fn replay_all(
-        &mut self,
-        tx: &mut Transaction<'_>,
-        history: &History,
-        started: i64,
-    ) -> Result<(), SqlError> {
-        let mut marks = Vec::new();
-        for event in history.events() {
-            match event {
-                Event::Statement(one) => {
-                    self.state.settings = one.settings.clone();
-                    self.replay_one(tx, one, started)?;
-                }
-                Event::Mark => marks.push((tx.mark(), self.sequences.clone())),
-                Event::Return => {
-                    let Some((mark, sequences)) = marks.pop() else {
-                        continue;
-                    };
-                    tx.return_to(mark)?;
-                    self.sequences = sequences;
-                    if self.defined {
-                        // Plans of what is undone do not hold.
-                        self.database.catalogue_changed();
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn replay_one(
-        &mut self,
-        tx: &mut Transaction<'_>,
-        one: &Remembered,
-        started: i64,
-    ) -> Result<(), SqlError> {
-        self.defined |= one.statement.class() == Class::Define;
-        let given = Given {
-            statement: &one.statement,
-            parameters: &one.parameters,
-            data: one.data.as_deref(),
-            rows_max: 0,
-            transaction_started: started,
-            statement_started: one.statement_started,
-            seed: one.seed,
-            again: one.drawn.clone(),
-            digests: true,
-        };
-        let mut call = Call {
-            tx,
-            database: &self.database,
-            sequences: &mut self.sequences,
-            drawn: Vec::new(),
-        };
-        let ran = call.run(&mut self.state, &given);
-        match ran {
-            Ok(ran) if ran.told == one.told => Ok(()),
-            Err(error) if is_of_the_engine(&error) => Err(error),
-            Err(error) if one.told == Told::Failed(error.code) => Ok(()),
-            _ => Err(SqlError::new(
-                code::SERIALIZATION_FAILURE,
-                "could not serialize access due to concurrent update",
-            )
-            .hint("The transaction might succeed if retried.")),
         }
     }
 
