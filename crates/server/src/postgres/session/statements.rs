@@ -1,6 +1,6 @@
 //! Statements and portals of a session: prepared, bound to their parameters, described, queued to be run.
 //!
-//! A portal is gone with the end of what it was made in, unless a transaction is open then.
+//! A portal is gone with the end of what it was made in, unless a transaction is open then, or it is a cursor that is held.
 
 use super::answering::{Execution, Reply};
 use super::cursors::{Asked, Cursor};
