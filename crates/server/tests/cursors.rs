@@ -68,7 +68,8 @@ fn rows_are_fetched_forward_and_the_cursor_ends_with_its_transaction() {
     assert_eq!(says("DECLARE c CURSOR FOR TABLE t"), "25P01");
     assert_eq!(says("FETCH 1 FROM c"), "34000");
     assert_eq!(says("FETCH BACKWARD 1 FROM c"), "55000");
-    assert_eq!(says("FETCH 1 FROM c; SELECT 1"), "42601");
+    assert_eq!(says("FETCH 1 FROM c; SELECT 1"), "34000");
+    assert_eq!(says("FETCH 1 FROM c SELECT 1"), "42601");
     assert_eq!(says("DECLARE c SCROLL CURSOR FOR TABLE t"), "0A000");
     // What cannot be computed fails when its portion is read, and with it the transaction.
     assert_eq!(
@@ -79,6 +80,44 @@ fn rows_are_fetched_forward_and_the_cursor_ends_with_its_transaction() {
     assert_eq!(says("FETCH 2 FROM d"), "22012");
     assert_eq!(says("SELECT 1"), "25P02");
     assert_eq!(says("ROLLBACK"), "(0)");
+}
+
+#[test]
+fn statements_of_cursors_stand_among_others_in_one_text() {
+    let running = Running::start(postgres_alone());
+    let mut client = of_numbers(&running, 10);
+    let mut says = |text: &str| told(&mut client, text);
+    assert_eq!(
+        says(
+            "BEGIN; DECLARE c CURSOR FOR SELECT id, name FROM t; FETCH 2 FROM c; move 1 in c; FETCH c; CLOSE c;
+             DECLARE c CURSOR FOR SELECT 7; FETCH c; SELECT 8; COMMIT"
+        ),
+        "(0) (0) 1|n1 2|n2 (2) (1) 4|n4 (1) (0) (0) 7 (1) 8 (1) (0)"
+    );
+    assert_eq!(says("FETCH c"), "34000");
+    // Without BEGIN the text is a transaction.
+    assert_eq!(
+        says("SELECT 1; DECLARE c CURSOR FOR SELECT 7; FETCH c; INSERT INTO t VALUES (11, 'n11')"),
+        "1 (1) (0) 7 (1) (1)"
+    );
+    assert_eq!(says("FETCH c"), "34000");
+    let fails =
+        "INSERT INTO t VALUES (12, 'n12'); DECLARE c CURSOR FOR SELECT 7; FETCH d; DELETE FROM t";
+    assert_eq!(says(fails), "34000");
+    assert_eq!(says("SELECT max(id), count(*) FROM t"), "11|11 (1)");
+    // What failed ends its text, and only that.
+    assert_eq!(
+        says("BEGIN; DECLARE c CURSOR FOR SELECT 7; FETCH d; SELECT 1"),
+        "34000"
+    );
+    assert_eq!(says("FETCH c; SELECT 1"), "25P02");
+    assert_eq!(
+        says("ROLLBACK; BEGIN; DECLARE c CURSOR FOR SELECT 9"),
+        "(0) (0) (0)"
+    );
+    assert_eq!(says("FETCH ALL c; COMMIT; BEGIN"), "9 (1) (0) (0)");
+    assert_eq!(says("DECLARE c CURSOR FOR SELECT 9; ROLLBACK"), "(0) (0)");
+    assert_eq!(says("CREATE VIEW v AS FETCH c"), "42601");
 }
 
 #[test]

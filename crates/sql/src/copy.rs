@@ -137,7 +137,7 @@ fn insert_plan(
     let mut planning = Planning::new(Source::Live(tx.view()), &mut parameters, prepared.rights());
     // As `insert into t default values` is planned: what is not given has its default.
     let text = format!("insert into {name} default values");
-    let statement = crate::parse::parse(&text)?.pop();
+    let statement = crate::parse::parse_kept(&text)?.pop();
     let plan = match &statement {
         Some(Statement::Insert(insert)) => plan_insert(&mut planning, insert)?,
         _ => return Err(SqlError::unknown_table(&name.to_string())),
@@ -212,7 +212,7 @@ pub(crate) fn to_client(
                 false => columns.join(", "),
             };
             let text = format!("select {columns} from {name}");
-            match crate::parse::parse(&text)?.pop() {
+            match crate::parse::parse_kept(&text)?.pop() {
                 Some(Statement::Query(query)) => plan_query(&mut planning, &query)?,
                 _ => return Err(SqlError::unknown_table(&name.to_string())),
             }

@@ -7,7 +7,7 @@
 
 use crate::error::{SqlError, code};
 use crate::names::name_of;
-use crate::parse::{parser_of, syntax};
+use crate::parse::syntax;
 use crate::prepared::Prepared;
 use crate::rights::Rights;
 use crate::types::SqlType;
@@ -42,34 +42,27 @@ pub enum CursorCommand {
     Close(Option<String>),
 }
 
-/// Whether a text is `FETCH` or `MOVE`.
-pub(crate) fn is_fetch(text: &str) -> bool {
-    let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic());
-    let word = word.into_iter().next().unwrap_or_default();
-    word.eq_ignore_ascii_case("fetch") || word.eq_ignore_ascii_case("move")
+/// Whether the statement that comes next is `FETCH` or `MOVE`.
+pub(crate) fn is_fetch(parser: &Parser<'_>) -> bool {
+    let words = ["fetch", "move"];
+    matches!(&parser.peek_token_ref().token, Token::Word(word)
+        if word.quote_style.is_none() && words.iter().any(|known| known.eq_ignore_ascii_case(&word.value)))
 }
 
-/// Reads `FETCH` or `MOVE`.
+/// Reads `FETCH` or `MOVE`, with which the parser is to begin.
 ///
 /// # Errors
 /// `42601`; `55000` for rows that are not ahead.
-pub(crate) fn parse_fetch(text: &str) -> Result<CursorCommand, SqlError> {
-    let mut parser = parser_of(text)?;
+pub(crate) fn parse_fetch(text: &str, parser: &mut Parser<'_>) -> Result<CursorCommand, SqlError> {
     let wrong = |error| syntax(text, error);
     let is_move = !parser.parse_keyword(Keyword::FETCH);
     if is_move {
         parser.next_token();
     }
-    let most = parse_direction(&mut parser).map_err(wrong)?;
+    let most = parse_direction(parser).map_err(wrong)?;
     let most = most.map_err(|()| backward())?;
     let _ = parser.parse_one_of_keywords(&[Keyword::FROM, Keyword::IN]);
     let name = name_of(&parser.parse_identifier().map_err(wrong)?);
-    let _ = parser.consume_token(&Token::SemiColon);
-    if !matches!(parser.peek_token_ref().token, Token::EOF) {
-        let found = parser.peek_token();
-        let wanted = "the end of the statement: it is sent by itself";
-        return parser.expected(wanted, found).map_err(wrong);
-    }
     Ok(CursorCommand::Fetch {
         name,
         most,

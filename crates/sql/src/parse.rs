@@ -1,5 +1,6 @@
 //! From text to trees, within bounds: how long a text may be, how deep it may go.
 
+use crate::cursors::{self, CursorCommand};
 use crate::error::{SqlError, code};
 use crate::position::of_location;
 use sqlparser::ast::{Expr, Statement};
@@ -24,11 +25,19 @@ const PARSER_STACK_BYTES: usize = 32 << 20;
 /// The most operators one behind the other: a tree leans as deep as there are.
 const OPERATORS_MAX: usize = 1000;
 
+/// A statement of a text.
+#[derive(Debug)]
+pub(crate) enum Parsed {
+    Statement(Statement),
+    /// `FETCH` or `MOVE`, which the parser does not know as PostgreSQL has them.
+    Fetch(CursorCommand),
+}
+
 /// The statements of a text.
 ///
 /// # Errors
-/// `42601` with the place, `54000` or `54001` beyond the bounds.
-pub(crate) fn parse(text: &str) -> Result<Vec<Statement>, SqlError> {
+/// `42601` with the place, `54000` or `54001` beyond the bounds; `55000` for rows of a cursor that are not ahead.
+pub(crate) fn parse(text: &str) -> Result<Vec<Parsed>, SqlError> {
     let tokens = tokens(text)?;
     let (depth, levels) = query_depth(&tokens);
     if depth > QUERIES_MAX {
@@ -37,19 +46,54 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Statement>, SqlError> {
             format!("queries may be nested {QUERIES_MAX} deep"),
         ));
     }
-    let parse = || parser_of_tokens(tokens).parse_statements();
-    let statements = match depth > QUERIES_SHALLOW || levels > LEVELS_SHALLOW {
+    let parse = || parse_all(text, parser_of_tokens(tokens));
+    match depth > QUERIES_SHALLOW || levels > LEVELS_SHALLOW {
         false => parse(),
         true => on_deep_stack(parse)?,
-    };
-    let statements = statements.map_err(|error| syntax(text, error))?;
-    if statements.len() > STATEMENTS_MAX {
-        return Err(SqlError::new(
-            code::PROGRAM_LIMIT,
-            format!("a text has at most {STATEMENTS_MAX} statements"),
-        ));
     }
-    Ok(statements)
+}
+
+/// The statements that a parser has before it.
+fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError> {
+    let mut statements = Vec::new();
+    loop {
+        while parser.consume_token(&Token::SemiColon) {}
+        if parser.peek_token_ref().token == Token::EOF {
+            return Ok(statements);
+        }
+        if statements.len() == STATEMENTS_MAX {
+            return Err(SqlError::new(
+                code::PROGRAM_LIMIT,
+                format!("a text has at most {STATEMENTS_MAX} statements"),
+            ));
+        }
+        statements.push(match cursors::is_fetch(&parser) {
+            true => Parsed::Fetch(cursors::parse_fetch(text, &mut parser)?),
+            false => {
+                let statement = parser.parse_statement();
+                Parsed::Statement(statement.map_err(|error| syntax(text, error))?)
+            }
+        });
+        if !matches!(parser.peek_token_ref().token, Token::EOF | Token::SemiColon) {
+            let found = parser.peek_token();
+            let refused = parser.expected("end of statement", found);
+            return refused.map_err(|error| syntax(text, error));
+        }
+    }
+}
+
+/// The statements of a text that no client sends, which uses no cursors.
+///
+/// # Errors
+/// Those of [`parse`]; `0A000` for `FETCH` and `MOVE`.
+pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
+    let statements = parse(text)?.into_iter().map(|parsed| match parsed {
+        Parsed::Statement(statement) => Ok(statement),
+        Parsed::Fetch(_) => Err(SqlError::unsupported(
+            "cursors are of clients: neither views nor procedures have them",
+        )),
+    });
+    statements.collect()
 }
 
 /// An expression that stands for itself.

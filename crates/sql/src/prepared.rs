@@ -250,6 +250,20 @@ impl Prepared {
         matches!(self.statement, Some(Statement::StartTransaction { .. }))
     }
 
+    /// Whether it is `COMMIT` or `ROLLBACK`, by whichever names, of the whole transaction.
+    pub fn ends_transaction(&self) -> bool {
+        matches!(
+            self.statement,
+            Some(
+                Statement::Commit { .. }
+                    | Statement::Rollback {
+                        savepoint: None,
+                        ..
+                    }
+            )
+        )
+    }
+
     /// Its text, or that of which it is a part.
     pub fn text(&self) -> &str {
         &self.text

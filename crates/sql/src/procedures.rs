@@ -10,7 +10,7 @@ use crate::error::{SqlError, code};
 use crate::expression::cast::Coercion;
 use crate::expression::{Compiler, Environment, Expr, Parameters, Scope};
 use crate::names::{name_of, of_public};
-use crate::parse::{parse, parser_of, syntax};
+use crate::parse::{parse_kept, parser_of, syntax};
 use crate::plan::ResultColumn;
 use crate::plan::select_run::Table;
 use crate::prepared::Prepared;
@@ -161,7 +161,7 @@ impl Compiled {
             .collect();
         let types: Vec<_> = parameters.iter().map(|spec| Some(spec.kind)).collect();
         let text: Arc<str> = definition.body.as_str().into();
-        let trees = parse(&definition.body)?;
+        let trees = parse_kept(&definition.body)?;
         if trees.len() > STATEMENTS_MAX {
             return Err(SqlError::new(
                 code::PROGRAM_LIMIT,

@@ -92,7 +92,7 @@ pub(crate) fn draft_view(
 
 /// The query of a view's text.
 fn query_of(text: &str) -> Result<Box<Query>, SqlError> {
-    let mut statements = crate::parse::parse(text)?;
+    let mut statements = crate::parse::parse_kept(text)?;
     match statements.pop() {
         Some(Statement::Query(query)) if statements.is_empty() => Ok(query),
         _ => Err(SqlError::new(

@@ -68,6 +68,10 @@ pub struct Session {
     /// An error was found: up to the next Sync all is passed over.
     skipping: bool,
     copying: Option<Copying>,
+    /// What is left of a query: statements of cursors, and those behind, which wait for those before them.
+    rest_of_query: Option<std::vec::IntoIter<Arc<Prepared>>>,
+    /// Rows of a portal that has run are still to be given, by one of the replies.
+    has_ungiven: bool,
     /// What has run since the last end of what belongs together.
     part: Part,
     /// How many ends of what belongs together were received.
@@ -102,6 +106,8 @@ impl Session {
             complete_bytes: 0,
             skipping: false,
             copying: None,
+            rest_of_query: None,
+            has_ungiven: false,
             part: Part::default(),
             syncs: 0,
             ended: false,
@@ -129,6 +135,15 @@ impl Session {
     /// What follows a message that is none cannot be understood: the connection is to end.
     pub fn receive(&mut self, input: &mut BytesMut) -> Result<Wants, MessageError> {
         loop {
+            if let Some(rest) = self.rest_of_query.take() {
+                if !self.replies.is_empty() {
+                    self.rest_of_query = Some(rest);
+                    self.completes();
+                    return Ok(Wants::Run);
+                }
+                self.go_on_with_query(rest);
+                continue;
+            }
             if self.ended {
                 self.completes();
                 return Ok(Wants::End);
@@ -194,6 +209,9 @@ impl Session {
             Message::Flush => self.completes(),
             Message::Query(text) => return self.query(text),
             Message::Parse { name, query, types } => return self.parse(name, query, types),
+            // What is asked of the portal before is to be given first.
+            Message::Bind(bind) if self.gives_rows_of(bind.portal) => return false,
+            Message::Close(Target::Portal, name) if self.gives_rows_of(name) => return false,
             Message::Bind(bind) => {
                 if let Err(error) = self.bind(&bind) {
                     self.fail(error);
@@ -242,6 +260,16 @@ impl Session {
         !self.steps.is_empty()
     }
 
+    /// Whether one of the replies may give rows of a portal that has run before.
+    fn gives_rows_of(&self, portal: &str) -> bool {
+        self.has_ungiven && self.portals.contains_key(portal)
+    }
+
+    /// Whether it is not known yet what cursors there are, and where they stand, when what was taken has run.
+    fn may_move_cursors(&self) -> bool {
+        self.has_unfinished() || self.has_ungiven
+    }
+
     fn query(&mut self, text: &str) -> bool {
         let statements = match self.sql.prepare_to_run(text, &[]) {
             Ok(statements) => statements,
@@ -253,18 +281,32 @@ impl Session {
                 return true;
             }
         };
-        let of_cursors = statements.iter().any(|one| one.cursor().is_some());
-        if of_cursors && self.has_unfinished() {
-            // What cursors there are then is to be seen first.
-            return false;
-        }
         self.continue_query(statements.into_iter());
         true
     }
 
-    /// Queues the statements of a simple query, up to one that copies data in.
+    /// Goes on with a query when what stood before has run, and if it has not failed.
+    fn go_on_with_query(&mut self, rest: std::vec::IntoIter<Arc<Prepared>>) {
+        match self.skipping {
+            false => self.continue_query(rest),
+            true => {
+                self.skipping = false;
+                self.sync();
+            }
+        }
+    }
+
+    /// Queues the statements of a simple query, up to one that copies data in, or one of a cursor that must wait for those
+    /// before it.
     fn continue_query(&mut self, mut statements: std::vec::IntoIter<Arc<Prepared>>) {
-        while let Some(statement) = statements.next() {
+        while let Some(next) = statements.as_slice().first() {
+            if next.cursor().is_some() && self.may_move_cursors() {
+                self.rest_of_query = Some(statements);
+                return;
+            }
+            let Some(statement) = statements.next() else {
+                break;
+            };
             if statement.is_empty() {
                 self.replies.push(Reply::Empty);
                 continue;
@@ -361,13 +403,7 @@ impl Session {
             }
         }
         if let Some(rest) = rest {
-            match self.skipping {
-                false => self.continue_query(rest),
-                true => {
-                    self.skipping = false;
-                    self.sync();
-                }
-            }
+            self.go_on_with_query(rest);
         }
     }
 }

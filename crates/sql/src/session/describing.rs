@@ -6,12 +6,12 @@ use super::parameters::{shown_columns, text_column};
 use super::state::SessionState;
 use crate::class::{Class, Special};
 use crate::copy;
-use crate::cursors::{command_of, is_fetch, parse_fetch};
+use crate::cursors::command_of;
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::expression::cast::Coercion;
 use crate::expression::{Compiler, Parameters, Scope};
-use crate::parse::parse;
+use crate::parse::{Parsed, parse};
 use crate::plan::{Plan, ResultColumn};
 use crate::prepared::Prepared;
 use crate::procedures::{self, creates_procedure, parse_procedure};
@@ -45,9 +45,6 @@ pub(super) fn statements_of(
         return Ok(vec![Arc::new(prepared.with_rights(rights.clone()))]);
     }
     let of_cursor = |command| Arc::new(Prepared::of_cursor(whole.clone(), command));
-    if is_fetch(text) {
-        return Ok(vec![of_cursor(parse_fetch(text)?)]);
-    }
     let prepared = |statement| {
         let prepared = Prepared::new(whole.clone(), statement, parameter_types);
         Arc::new(prepared.with_rights(rights.clone()))
@@ -56,13 +53,16 @@ pub(super) fn statements_of(
     if statements.is_empty() {
         return Ok(vec![prepared(None)]);
     }
-    let statements = statements.into_iter().map(|statement| {
-        Ok(
-            match command_of(&whole, &statement, parameter_types, rights)? {
-                Some(command) => of_cursor(command),
-                None => prepared(Some(statement)),
-            },
-        )
+    let statements = statements.into_iter().map(|parsed| {
+        let statement = match parsed {
+            Parsed::Fetch(command) => return Ok(of_cursor(command)),
+            Parsed::Statement(statement) => statement,
+        };
+        let command = command_of(&whole, &statement, parameter_types, rights)?;
+        Ok(match command {
+            Some(command) => of_cursor(command),
+            None => prepared(Some(statement)),
+        })
     });
     statements.collect()
 }

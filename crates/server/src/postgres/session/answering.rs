@@ -90,6 +90,8 @@ impl Session {
         let steps = std::mem::replace(&mut self.steps, rest);
         let rest = self.replies.split_off(replies);
         let replies = std::mem::replace(&mut self.replies, rest);
+        let gives_rows = |reply: &Reply| matches!(reply, Reply::More { .. } | Reply::Fetched(_));
+        self.has_ungiven = self.replies.iter().any(gives_rows);
         let started = Instant::now();
         let outcomes = self.sql.run(steps).await;
         let mut parts = self.part.may_fail(&replies, &outcomes).into_iter();
@@ -232,7 +234,7 @@ impl Session {
         }
         let Some(rows) = rows else {
             answers.complete(&tag);
-            self.end_cursors(tag.word);
+            self.end_cursors(&execution.statement, tag.word);
             return Ok(Sent::All(0));
         };
         let columns = rows.columns.clone();

@@ -96,7 +96,8 @@ impl Session {
                 is_held,
             } => {
                 let is_idle = self.sql.status() == TransactionStatus::Idle;
-                let is_outside = is_idle && !self.has_unfinished();
+                // What stands before it without an end is a transaction with it.
+                let is_outside = is_idle && !self.has_unfinished() && !self.part.has_begun();
                 if is_outside && !is_held {
                     let text = "DECLARE CURSOR can only be used in transaction blocks";
                     return Err(SqlError::new("25P01", text.to_string()));
@@ -148,6 +149,7 @@ impl Session {
                     formats: asked.formats,
                     described: asked.described,
                 }));
+                self.has_ungiven = true;
             }
             CursorCommand::Close(Some(name)) => {
                 self.cursor(&name)?;
@@ -258,16 +260,17 @@ impl Session {
     }
 
     /// A statement was done that may end the cursors of a transaction, or keep those that are held.
-    pub(super) fn end_cursors(&mut self, word: &str) {
-        let is_over = self.sql.status() == TransactionStatus::Idle;
+    pub(super) fn end_cursors(&mut self, statement: &Prepared, word: &str) {
         match word {
-            "COMMIT" => {
-                let cursors = self.portals.values_mut();
-                cursors
-                    .filter_map(|portal| portal.cursor.as_mut())
-                    .for_each(|cursor| cursor.is_kept = cursor.is_held);
-            }
-            "ROLLBACK" if is_over => {
+            "COMMIT" => self.portals.retain(|_, portal| {
+                let Some(cursor) = &mut portal.cursor else {
+                    return true;
+                };
+                cursor.is_kept = cursor.is_held;
+                cursor.is_held
+            }),
+            // The session may be in the next transaction by now.
+            "ROLLBACK" if statement.ends_transaction() => {
                 let is_of_another = |portal: &Portal| portal.cursor.is_none() || portal.is_kept();
                 self.portals.retain(|_, portal| is_of_another(portal));
             }

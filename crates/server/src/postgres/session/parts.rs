@@ -20,6 +20,11 @@ pub(super) struct Part {
 }
 
 impl Part {
+    /// Whether a statement of it was run.
+    pub(super) fn has_begun(&self) -> bool {
+        self.any
+    }
+
     fn take(&mut self, reply: &Reply) {
         if let Reply::Declared(_) = reply {
             self.any = true;

@@ -188,6 +188,7 @@ impl Session {
             PortalState::Ran(..) | PortalState::Done(_) => {
                 let portal = name.to_string();
                 self.replies.push(Reply::More { portal, rows_max });
+                self.has_ungiven = true;
                 return true;
             }
         }
@@ -200,8 +201,7 @@ impl Session {
             return true;
         }
         if let Some(command) = statement.cursor().cloned() {
-            if self.has_unfinished() {
-                // What cursors there are then is to be seen first.
+            if self.may_move_cursors() {
                 return false;
             }
             let Some(portal) = self.portals.get_mut(name) else {

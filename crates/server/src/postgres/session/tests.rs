@@ -1,4 +1,5 @@
-//! What a session says when it is cancelled between the run of its statements and their answers.
+//! What a session says when it is cancelled between the run of its statements and their answers, and when what arrives
+//! together is of one portal.
 
 use super::answering::Send;
 use super::{Session, Wants};
@@ -185,4 +186,21 @@ fn after_an_error_nothing_is_said_up_to_the_sync() {
     // Where each end stands is said of it, not of the last.
     let bytes = [query("BEGIN"), query("SELECT 1"), query("COMMIT")].concat();
     assert_eq!(world.cancelled(bytes), "C Z:T T D C Z:T C Z:I");
+}
+
+#[test]
+fn a_portal_gives_its_rows_before_it_is_closed_or_bound_anew() {
+    let mut world = World::new();
+    let more = |most| message(b'E', &[0, 0, 0, 0, most]);
+    let read = "SELECT id FROM t";
+    let close = message(b'C', b"P\0");
+    let bytes = [extended(read, 1), more(1), close.clone(), sync()].concat();
+    assert_eq!(world.say(bytes), "1 2 D s D s 3 Z:I");
+    let anew = extended(read, 2);
+    let bytes = [extended(read, 1), more(1), more(0), anew, sync()].concat();
+    assert_eq!(world.say(bytes), "1 2 D s D s D C 1 2 D D s Z:I");
+    // Nothing of it is run for what follows an error.
+    let wrong = extended("SELECT 1 / 0", 1);
+    let bytes = [wrong, more(1), close, sync(), query("SELECT 1")].concat();
+    assert_eq!(world.say(bytes), "1 2 E:22012 Z:I T D C Z:I");
 }
