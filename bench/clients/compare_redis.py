@@ -3,8 +3,8 @@
 
     bench/clients/compare_redis.py [--keys N] [--requests N] [--rounds N] [--pipeline N] [--clients N] [--directory DIR] [--json]
 
-Redis runs with `appendfsync always` and its data beside Sardonyx's. In round 0 both are new, and most commands make a key or a
-member; the others find them there. Of those the medians are shown, with the least and the most, and the median of the
+Redis runs with `appendfsync always` and its data beside Sardonyx's. In round 0 both are new, and there are at least five commands
+for each key or member, so that the other rounds find nearly all of them there. Of those the medians are shown, with the least and the most, and the median of the
 ratios. PING, which stores nothing, shows what redis-benchmark itself can send.
 """
 
@@ -48,9 +48,9 @@ class Redis:
         self.process.wait()
 
 
-def rate(port, command, arguments):
+def rate(port, command, requests, arguments):
     """Commands a second."""
-    told = ["-p", port, "-c", arguments.clients, "-P", arguments.pipeline, "-n", arguments.requests, "-r", arguments.keys]
+    told = ["-p", port, "-c", arguments.clients, "-P", arguments.pipeline, "-n", requests, "-r", arguments.keys]
     benchmark = ["redis-benchmark", *map(str, told), "-t", command, "--csv"]
     ran = subprocess.run(benchmark, capture_output=True, text=True, check=True)
     return float(list(csv.DictReader(io.StringIO(ran.stdout)))[0]["rps"])
@@ -77,9 +77,10 @@ def main():
         try:
             ports = {"Sardonyx": ours.address("redis")[1], "Redis": redis.port}
             for number in range(arguments.rounds + 1):
+                requests = arguments.requests if number else max(arguments.requests, 5 * arguments.keys)
                 for command in COMMANDS:
                     for engine, port in ports.items():
-                        rates[command][engine].append(rate(port, command, arguments))
+                        rates[command][engine].append(rate(port, command, requests, arguments))
                 print(f"round {number} of {arguments.rounds}", file=sys.stderr)
         finally:
             redis.end()

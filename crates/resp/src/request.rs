@@ -8,12 +8,12 @@
 
 use crate::command::Command;
 use crate::command::line::Line;
-use crate::data::{Data, Room, Seen};
+use crate::data::{Data, KEYS, Room, Seen};
 use crate::failure::Failure;
 use crate::functions::Functions;
 use crate::keyspace::Shared;
 use crate::reply::Reply;
-use sardonyx::{Procedure, TableSpace, Transaction};
+use sardonyx::{Prefetch, Procedure, TableSpace, Transaction};
 use sardonyx_base::random::Random;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -102,6 +102,19 @@ impl Procedure for Commands {
 
     fn name(&self) -> &str {
         "redis"
+    }
+
+    /// Where the row of a command's first key may stand: the misses of commands that arrived together overlap.
+    fn prefetch(&self, what: Prefetch, request: &Request, space: &TableSpace) {
+        let What::One(call) = &request.what else {
+            return;
+        };
+        if let (Prefetch::Record, 2..) = (what, call.line.len()) {
+            let places = &self.shared.places;
+            if let Some(address) = places.hint(places.of(KEYS, call.line.part(1))) {
+                space.prefetch_at(address);
+            }
+        }
     }
 
     fn locate(&self, _: &Request, _: &TableSpace) {}

@@ -16,7 +16,7 @@ mod watching;
 
 pub(crate) use elements::{Elements, Pair};
 pub(crate) use keys::{Entry, Expiry};
-pub(crate) use places::Places;
+pub(crate) use places::{KEYS, Places};
 pub(crate) use room::Room;
 pub(crate) use tables::Numbers;
 pub(crate) use watching::Seen;

@@ -12,60 +12,95 @@ use super::tables::PRIMARY;
 use crate::failure::Failure;
 use sardonyx::{Address, Error, RowIndex, RowRef, Rows};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Hints that are kept: 4 MiB of them.
-const PLACES: usize = 1 << 19;
+/// Places for hints, at first and as they get more: of 4, 16 and 64 MiB. Few keys need few, which stay in the processor's
+/// cache; with many keys in few places most hints would be gone when they are needed.
+const PLACES: [usize; 3] = [1 << 19, 1 << 21, 1 << 23];
 /// Bits of an address, in units of 8 bytes: as many as the engine has.
 const ADDRESS_BITS: u32 = 40;
 
 /// The id of which keys themselves are elements.
-pub(super) const KEYS: u64 = 0;
+pub(crate) const KEYS: u64 = 0;
 
 /// Hints for all keys and their elements.
 pub(crate) struct Places {
-    words: Box<[AtomicU64]>,
+    /// Those that are used, and those that were before there were more.
+    sizes: [OnceLock<Box<[AtomicU64]>>; PLACES.len()],
+    used: AtomicUsize,
+    /// Hints that took another's place since it was looked whether there are too few.
+    displaced: AtomicUsize,
     hashes: RandomState,
 }
 
-/// Where the hint for an element stands, and by what it is known.
+/// By what an element is known, and where its hint stands.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
-    at: usize,
-    tag: u64,
+pub(crate) struct Place(u64);
+
+impl Place {
+    fn tag(self) -> u64 {
+        self.0 >> ADDRESS_BITS << ADDRESS_BITS
+    }
 }
 
 impl Places {
     /// Without hints.
     pub fn new() -> Places {
         Places {
-            words: (0..PLACES).map(|_| AtomicU64::new(0)).collect(),
+            sizes: Default::default(),
+            used: AtomicUsize::new(0),
+            displaced: AtomicUsize::new(0),
             hashes: RandomState::new(),
         }
     }
 
+    fn words(&self) -> &[AtomicU64] {
+        let used = self.used.load(Ordering::Relaxed).min(PLACES.len() - 1);
+        self.sizes[used].get_or_init(|| (0..PLACES[used]).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    fn word(&self, place: Place) -> &AtomicU64 {
+        let words = self.words();
+        &words[place.0 as usize & (words.len() - 1)]
+    }
+
     /// The place for the element of this name of a key.
     pub fn of(&self, id: u64, name: &[u8]) -> Place {
-        let hash = self.hashes.hash_one((id, name));
-        Place {
-            at: hash as usize & (PLACES - 1),
-            tag: hash >> ADDRESS_BITS << ADDRESS_BITS,
-        }
+        Place(self.hashes.hash_one((id, name)))
     }
 
     /// Where the element may stand.
     pub fn hint(&self, place: Place) -> Option<Address> {
         // Whoever reads it holds the tables, as whoever wrote it did; and it would be looked at in any case.
-        let word = self.words[place.at].load(Ordering::Relaxed);
-        let units = (word ^ place.tag) & !(u64::MAX << ADDRESS_BITS);
-        (word != 0 && (word ^ place.tag) >> ADDRESS_BITS == 0).then_some(Address(units << 3))
+        let word = self.word(place).load(Ordering::Relaxed);
+        let units = (word ^ place.tag()) & !(u64::MAX << ADDRESS_BITS);
+        (word != 0 && (word ^ place.tag()) >> ADDRESS_BITS == 0).then_some(Address(units << 3))
     }
 
     /// The element stands there.
     pub fn note(&self, place: Place, address: Address) {
         let units = address.0 >> 3;
         if units << 3 == address.0 && units >> ADDRESS_BITS == 0 {
-            self.words[place.at].store(place.tag | units, Ordering::Relaxed);
+            let word = self.word(place);
+            let before = word.load(Ordering::Relaxed);
+            if before != 0 && (before ^ place.tag()) >> ADDRESS_BITS != 0 {
+                self.displaced.fetch_add(1, Ordering::Relaxed);
+            }
+            word.store(place.tag() | units, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes more places, without the hints that there are, if there are too few for so many names. That is asked when many
+    /// hints have taken others' places.
+    fn suffice_for(&self, names: impl FnOnce() -> u64) {
+        let (used, there) = (self.used.load(Ordering::Relaxed), self.words().len());
+        if self.displaced.load(Ordering::Relaxed) < there / 4 {
+            return;
+        }
+        self.displaced.store(0, Ordering::Relaxed);
+        if used + 1 < PLACES.len() && names() > there as u64 / 2 {
+            self.used.store(used + 1, Ordering::Relaxed);
         }
     }
 }
@@ -90,6 +125,7 @@ pub(super) fn found<'r>(
     let row = by_index(&rows.index(PRIMARY)?)?;
     if let Some(row) = &row {
         places.note(place, row.address());
+        places.suffice_for(|| rows.count());
     }
     Ok(row)
 }
@@ -105,10 +141,7 @@ mod tests {
         assert!(places.hint(one).is_none());
         places.note(one, Address(4096 + 24));
         assert_eq!(places.hint(one), Some(Address(4096 + 24)));
-        let other = Place {
-            tag: one.tag ^ 1 << ADDRESS_BITS,
-            ..one
-        };
+        let other = Place(one.0 ^ 1 << ADDRESS_BITS);
         assert!(places.hint(other).is_none());
         places.note(other, Address(1 << 20));
         assert!(places.hint(one).is_none());
@@ -116,5 +149,32 @@ mod tests {
         places.note(one, Address(1 << (ADDRESS_BITS + 3)));
         places.note(one, Address(4));
         assert_eq!(places.hint(other), Some(Address(1 << 20)));
+    }
+
+    #[test]
+    fn places_get_more_when_hints_take_each_others_and_names_are_many() {
+        let places = Places::new();
+        let most = PLACES[0] as u64;
+        let displace = |names: u64, many: usize| {
+            for number in 0..many as u64 {
+                places.note(Place((1 + number) << ADDRESS_BITS), Address(8));
+            }
+            places.suffice_for(|| names);
+            places.words().len()
+        };
+        let enough = PLACES[0] / 4 + 1;
+        assert_eq!(displace(most, 100), PLACES[0]);
+        assert_eq!(displace(most / 2, enough), PLACES[0]);
+        // It was looked; what came before does not count.
+        assert_eq!(displace(most, 100), PLACES[0]);
+        assert_eq!(displace(most, enough), PLACES[1]);
+        let one = places.of(7, b"member");
+        places.note(one, Address(4096));
+        assert_eq!(places.hint(one), Some(Address(4096)));
+        let enough = PLACES[1] / 4 + 1;
+        assert_eq!(displace(u64::MAX, enough), PLACES[2]);
+        assert!(places.hint(one).is_none());
+        let enough = PLACES[2] / 4 + 1;
+        assert_eq!(displace(u64::MAX, enough), PLACES[2]);
     }
 }
