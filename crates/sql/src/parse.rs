@@ -28,7 +28,7 @@ const OPERATORS_MAX: usize = 1000;
 /// A statement of a text.
 #[derive(Debug)]
 pub(crate) enum Parsed {
-    Statement(Statement),
+    Statement(Box<Statement>),
     /// `FETCH` or `MOVE`, which the parser does not know as PostgreSQL has them.
     Fetch(CursorCommand),
 }
@@ -71,7 +71,7 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
             true => Parsed::Fetch(cursors::parse_fetch(text, &mut parser)?),
             false => {
                 let statement = parser.parse_statement();
-                Parsed::Statement(statement.map_err(|error| syntax(text, error))?)
+                Parsed::Statement(statement.map_err(|error| syntax(text, error))?.into())
             }
         });
         if !matches!(parser.peek_token_ref().token, Token::EOF | Token::SemiColon) {
@@ -88,7 +88,7 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
 /// Those of [`parse`]; `0A000` for `FETCH` and `MOVE`.
 pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
     let statements = parse(text)?.into_iter().map(|parsed| match parsed {
-        Parsed::Statement(statement) => Ok(statement),
+        Parsed::Statement(statement) => Ok(*statement),
         Parsed::Fetch(_) => Err(SqlError::unsupported(
             "cursors are of clients: neither views nor procedures have them",
         )),

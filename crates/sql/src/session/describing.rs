@@ -56,7 +56,7 @@ pub(super) fn statements_of(
     let statements = statements.into_iter().map(|parsed| {
         let statement = match parsed {
             Parsed::Fetch(command) => return Ok(of_cursor(command)),
-            Parsed::Statement(statement) => statement,
+            Parsed::Statement(statement) => *statement,
         };
         let command = command_of(&whole, &statement, parameter_types, rights)?;
         Ok(match command {

@@ -82,17 +82,9 @@ pub(super) fn writes_ahead(steps: &VecDeque<Step>) -> bool {
         let (Step::Execute { statement, .. } | Step::Copy { statement, .. }) = step else {
             continue;
         };
-        match (statement.class(), statement.statement()) {
-            (Class::Write | Class::Define, _) => return true,
-            (
-                _,
-                Some(
-                    Statement::Commit { .. }
-                    | Statement::Rollback {
-                        savepoint: None, ..
-                    },
-                ),
-            ) => return false,
+        match statement.class() {
+            Class::Write | Class::Define => return true,
+            _ if statement.ends_transaction() => return false,
             _ => {}
         }
     }
@@ -142,16 +134,7 @@ impl Unit {
     /// Whether no step ends the transaction in which it begins, so that whatever it does is undone.
     pub fn stays_open(&self) -> bool {
         let ends = |step: &Step| match step {
-            Step::Execute { statement, .. } => matches!(
-                statement.statement(),
-                Some(
-                    Statement::Commit { .. }
-                        | Statement::Rollback {
-                            savepoint: None,
-                            ..
-                        }
-                )
-            ),
+            Step::Execute { statement, .. } => statement.ends_transaction(),
             _ => false,
         };
         let has_sync = || self.steps.iter().any(|step| matches!(step, Step::Sync));
