@@ -95,6 +95,10 @@ fn statements_of_cursors_stand_among_others_in_one_text() {
         "(0) (0) 1|n1 2|n2 (2) (1) 4|n4 (1) (0) (0) 7 (1) 8 (1) (0)"
     );
     assert_eq!(says("FETCH c"), "34000");
+    assert_eq!(
+        says("BEGIN; DECLARE c CURSOR FOR SELECT id FROM t; FETCH c; CLOSE c; COMMIT"),
+        "(0) (0) 1 (1) (0) (0)"
+    );
     // Without BEGIN the text is a transaction.
     assert_eq!(
         says("SELECT 1; DECLARE c CURSOR FOR SELECT 7; FETCH c; INSERT INTO t VALUES (11, 'n11')"),

@@ -82,7 +82,7 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
     }
 }
 
-/// The statements of a text that no client sends, which uses no cursors.
+/// The statements of a text that is kept in the database, or was made here: it uses no cursors, which are of clients.
 ///
 /// # Errors
 /// Those of [`parse`]; `0A000` for `FETCH` and `MOVE`.

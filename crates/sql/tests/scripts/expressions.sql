@@ -129,6 +129,14 @@ select interval '1 day'
 statement error 42601
 select from where
 
+# Nothing behind a statement is passed over.
+
+statement error 42601
+select 1 end anything
+
+statement error 42601
+select 1 select 2
+
 statement error 42P02
 select $0
 

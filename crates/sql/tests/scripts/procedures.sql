@@ -39,6 +39,9 @@ call look(2)
 ----
 30
 
+statement error 0A000
+create procedure rows_of_a_cursor() language sql as 'fetch 1 from c'
+
 # All of it, or nothing.
 
 statement ok
