@@ -207,13 +207,13 @@ def main():
     if arguments.json:
         print(json.dumps({"scale": arguments.scale, "seconds": arguments.seconds, "results": results, "sums": good}))
     else:
-        names = "".join(f"{name:>26}" for name in engines)
+        names = "".join(f"{name:>30}" for name in engines)
         print(f"{'pgbench, transactions/s':<24}{names}{'ratio':>8}")
         for result in results:
             shown = []
             for rates in result["rates"].values():
                 shown.append(f"{statistics.median(rates):,.0f} ({min(rates):,.0f} to {max(rates):,.0f})")
-            columns = "".join(f"{one:>26}" for one in shown)
+            columns = "".join(f"{one:>30}" for one in shown)
             print(f"{result['work']:<24}{columns}{result['ratio']:>8.2f}")
         print(f"the four sums of each engine are {'equal' if good else 'NOT EQUAL'}")
     sys.exit(0 if good else 1)

@@ -88,7 +88,7 @@ def main():
     if arguments.json:
         print(json.dumps({"keys": arguments.keys, "requests": arguments.requests, "rates": rates}))
         return
-    print(f"{'commands/s':<12}{'Sardonyx':>34}{'Redis':>34}{'ratio':>8}{'new':>20}")
+    print(f"{'commands/s':<12}{'Sardonyx':>38}{'Redis':>38}{'ratio':>8}{'new':>24}")
     for command, of in rates.items():
         shown = []
         for found in of.values():
@@ -97,7 +97,7 @@ def main():
         pairs = [ours / theirs for ours, theirs in zip(*of.values())]
         ratio = statistics.median(pairs[1:] or pairs)
         new = " / ".join(f"{found[0]:,.0f}" for found in of.values())
-        print(f"{command:<12}{shown[0]:>34}{shown[1]:>34}{ratio:>8.2f}{new:>20}")
+        print(f"{command:<12}{shown[0]:>38}{shown[1]:>38}{ratio:>8.2f}{new:>24}")
 
 
 if __name__ == "__main__":
