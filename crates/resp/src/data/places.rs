@@ -16,7 +16,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Places for hints, at first and as they get more: of 4, 16 and 64 MiB. Few keys need few, which stay in the processor's
-/// cache; with many keys in few places most hints would be gone when they are needed.
+/// cache; with many keys in few places most hints would be gone when they are needed. The command that finds too few makes
+/// more, twice in a process' life at most, and those before it stay: so a hint is read without a lock.
 const PLACES: [usize; 3] = [1 << 19, 1 << 21, 1 << 23];
 /// Bits of an address, in units of 8 bytes: as many as the engine has.
 const ADDRESS_BITS: u32 = 40;
