@@ -10,7 +10,8 @@
 //! arrived behind it waits for its own end.
 //!
 //! Some messages can be understood only when what stands before them has run: a statement on a table that an earlier
-//! one creates. Then the flight ends before them ([`Wants::Run`]), and they are read again.
+//! one creates, one of a cursor, the end of a portal whose rows are asked for. Then the flight ends before them
+//! ([`Wants::Run`]), and they are read again; of a text with several statements, those that are left.
 //!
 //! Invariants: answers stand in the order of the messages; after an error everything up to the next Sync is skipped,
 //! and the transaction is given up, whoever found the error; nothing is answered before it is durable; what is durable is
