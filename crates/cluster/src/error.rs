@@ -40,6 +40,15 @@ pub enum ClusterError {
         /// What there is.
         allowed: String,
     },
+    /// This build lacks a cargo feature that a setting needs.
+    #[error(
+        "this program was built without the feature `{feature}`: build it with `--features {feature}` or `--features \
+         full`, or install the packaged program"
+    )]
+    MissingFeature {
+        /// The feature's name.
+        feature: &'static str,
+    },
     /// What loosely coupled nodes do not do.
     #[error("loosely coupled nodes {what}: leave that out, or choose --coupling close")]
     Loose {
@@ -167,6 +176,7 @@ impl ClusterError {
         matches!(
             self,
             ClusterError::Setting { .. }
+                | ClusterError::MissingFeature { .. }
                 | ClusterError::Loose { .. }
                 | ClusterError::NoPageServer { .. }
                 | ClusterError::Tls(_)
