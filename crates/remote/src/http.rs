@@ -14,13 +14,8 @@ use object_store::client::{
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+use ureq::Agent;
 use ureq::tls::{RootCerts, TlsConfig};
-use ureq::{Agent, Proxy};
-
-/// A setting of the environment that this client does not have.
-#[derive(Debug, thiserror::Error)]
-#[error("{0} is not supported: unset it")]
-struct NotSupported(&'static str);
 
 /// Makes clients whose requests take at most this long.
 #[derive(Debug)]
@@ -31,56 +26,19 @@ pub(crate) struct UreqConnector {
 
 impl HttpConnector for UreqConnector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let is_set = |key| {
-            options
-                .get_config_value(&key)
-                .is_some_and(|value| value == "true")
-        };
-        let refused = [
-            ("AWS_HTTP2_ONLY", is_set(ClientConfigKey::Http2Only)),
-            (
-                "AWS_PROXY_CA_CERTIFICATE",
-                options
-                    .get_config_value(&ClientConfigKey::ProxyCaCertificate)
-                    .is_some(),
-            ),
-            (
-                "AWS_PROXY_EXCLUDES",
-                options
-                    .get_config_value(&ClientConfigKey::ProxyExcludes)
-                    .is_some(),
-            ),
-        ];
-        if let Some((name, _)) = refused.into_iter().find(|(_, is_set)| *is_set) {
-            return Err(generic(NotSupported(name)));
-        }
-        let mut tls = TlsConfig::builder()
+        // The other settings are not the user's: `s3::connect` makes them.
+        let allow_http = options.get_config_value(&ClientConfigKey::AllowHttp);
+        let tls = TlsConfig::builder()
             .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .root_certs(RootCerts::PlatformVerifier)
-            .disable_verification(is_set(ClientConfigKey::AllowInvalidCertificates));
-        if is_set(ClientConfigKey::NoSystemCertificates) {
-            tls = tls.root_certs(RootCerts::Specific(Arc::new(Vec::new())));
-        }
-        let mut config = Agent::config_builder()
+            .root_certs(RootCerts::PlatformVerifier);
+        let config = Agent::config_builder()
             .timeout_global(Some(self.request_limit))
-            .https_only(!is_set(ClientConfigKey::AllowHttp))
+            .https_only(allow_http.is_none_or(|allowed| allowed != "true"))
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
-            .allow_non_standard_methods(true)
             .tls_config(tls.build());
-        if let Some(url) = options.get_config_value(&ClientConfigKey::ProxyUrl) {
-            let proxy = Proxy::new(&url).map_err(generic)?;
-            config = config.proxy(Some(proxy));
-        }
         Ok(HttpClient::new(Requester(config.build().into())))
-    }
-}
-
-fn generic(source: impl std::error::Error + Send + Sync + 'static) -> object_store::Error {
-    object_store::Error::Generic {
-        store: "S3",
-        source: Box::new(source),
     }
 }
 
@@ -130,3 +88,7 @@ fn error(error: ureq::Error) -> HttpError {
     };
     HttpError::new(kind, error)
 }
+
+#[cfg(test)]
+#[path = "http_tests.rs"]
+mod tests;

@@ -42,8 +42,18 @@ pub(crate) fn bucket_and_prefix(rest: &str) -> Result<(&str, &str), StoreError> 
     }
 }
 
-/// The log there. Nothing is asked yet.
+/// The log there, with the settings of the environment. Nothing is asked yet.
 pub(crate) fn connect(
+    bucket: &str,
+    prefix: &str,
+    options: &RemoteOptions,
+) -> Result<ObjectLog, StoreError> {
+    connect_with(AmazonS3Builder::from_env(), bucket, prefix, options)
+}
+
+/// The log there, with these settings. Nothing is asked yet.
+pub(crate) fn connect_with(
+    settings: AmazonS3Builder,
     bucket: &str,
     prefix: &str,
     options: &RemoteOptions,
@@ -53,8 +63,7 @@ pub(crate) fn connect(
         place: place.clone(),
         reason,
     };
-    let from_environment = AmazonS3Builder::from_env();
-    let value = |key| from_environment.get_config_value(&key);
+    let value = |key| settings.get_config_value(&key);
     let endpoint = value(AmazonS3ConfigKey::S3Endpoint).or(value(AmazonS3ConfigKey::Endpoint));
     let allowed = value(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp));
     let plain = endpoint
@@ -82,7 +91,7 @@ pub(crate) fn connect(
         max_retries: 0,
         ..RetryConfig::default()
     };
-    let store = from_environment
+    let store = settings
         .with_bucket_name(bucket)
         .with_client_options(client)
         .with_http_connector(UreqConnector {
