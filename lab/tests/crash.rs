@@ -1,7 +1,7 @@
 //! Crashes on the simulated disk: every step of small runs, and thousands of seeds (I1 to I8, I11).
 //! A failure prints the plan that replays it.
 
-use sardonyx_lab::debit_credit::exploration::{Explored, Plan, explore};
+use sardonyx_lab::crashes::exploration::{Explored, Plan, explore};
 
 const SMALL: Plan = Plan {
     seed: 1,

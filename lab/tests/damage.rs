@@ -1,7 +1,7 @@
 //! Damaged files, a few hundred times (`SARDONYX_DAMAGES` times, if that is set): opening or verifying
 //! reports an error, or all rows are there. `cargo xtask torture-damage` does it by thousands.
 
-use sardonyx_lab::debit_credit::damage::torture;
+use sardonyx_lab::crashes::damage::torture;
 
 #[test]
 fn i4_i5_damage_anywhere_is_reported_or_harmless_by_a_checksum_of_all_rows() {

@@ -2,12 +2,12 @@
 //! acknowledged transaction is there once, at the primary and, after failing over, at the standby.
 
 use sardonyx::{Durability, GroupLimits, Options, Shape, Tables};
-use sardonyx_lab::debit_credit::load::load;
-use sardonyx_lab::debit_credit::proof::prove;
-use sardonyx_lab::debit_credit::requests::Scale;
-use sardonyx_lab::debit_credit::run::{Load, Mode, Outcome, Progress, Until, run};
-use sardonyx_lab::debit_credit::schema::Schema;
-use sardonyx_lab::debit_credit::transaction::DebitCredit;
+use sardonyx_benchmark::debit_credit::load::load;
+use sardonyx_benchmark::debit_credit::proof::prove;
+use sardonyx_benchmark::debit_credit::requests::Scale;
+use sardonyx_benchmark::debit_credit::run::{Load, Mode, Outcome, Progress, Until, run};
+use sardonyx_benchmark::debit_credit::schema::Schema;
+use sardonyx_benchmark::debit_credit::transaction::DebitCredit;
 use sardonyx_standby::{Standby, StandbyOptions, StandbyServer};
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! `backup`: writes a database again, as it was at one commit, into a directory of its own.
 
-use crate::exit::{Exit, UsageError};
-use crate::output::Output;
+use sardonyx_command::exit::{Exit, UsageError};
+use sardonyx_command::output::Output;
 use crate::target::Target;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};

@@ -1,7 +1,7 @@
 //! `compact`: gives back the memory and the disk that deleted rows, dropped tables and old log still have.
 
-use crate::exit::Exit;
-use crate::output::Output;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use crate::target::Target;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};

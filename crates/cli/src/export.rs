@@ -1,7 +1,7 @@
 //! `export`: the rows of a table into a file.
 
-use crate::exit::Exit;
-use crate::output::Output;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use crate::rows::numbers_of;
 use crate::space::look_at;
 use crate::target::Target;

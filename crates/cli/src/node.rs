@@ -1,6 +1,6 @@
 //! `node`: the process of one of several nodes, or of the page server of loosely coupled ones.
 
-use crate::exit::Exit;
+use sardonyx_command::exit::Exit;
 use sardonyx_cluster::process;
 use std::path::PathBuf;
 

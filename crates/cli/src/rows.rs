@@ -1,7 +1,7 @@
 //! `rows`: the rows of a table, those that meet a condition.
 
-use crate::exit::Exit;
-use crate::output::Output;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use crate::space::look_at;
 use crate::target::Target;
 use anyhow::Context;

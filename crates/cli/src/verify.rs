@@ -1,8 +1,8 @@
 //! `verify`: checks everything that a database has on disk, and changes nothing.
 
 use crate::catalogue_figures::CatalogueFigures;
-use crate::exit::Exit;
-use crate::output::Output;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use crate::target::{Files, Target};
 use anyhow::Context;
 use sardonyx_mapped::heap::{Heap, Report as HeapReport};

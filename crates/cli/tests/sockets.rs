@@ -2,10 +2,10 @@
 //! codes.
 
 use sardonyx::{GroupLimits, Options};
-use sardonyx_lab::debit_credit::proof::prove;
-use sardonyx_lab::debit_credit::requests::{Generator, Scale};
-use sardonyx_lab::debit_credit::schema::Schema;
-use sardonyx_lab::debit_credit::wire::{Address, Client};
+use sardonyx_benchmark::debit_credit::proof::prove;
+use sardonyx_benchmark::debit_credit::requests::{Generator, Scale};
+use sardonyx_benchmark::debit_credit::schema::Schema;
+use sardonyx_benchmark::debit_credit::wire::{Address, Client};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -14,7 +14,7 @@ use crate::setting::Setting;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sardonyx_base::signals::Ending;
 use sardonyx_sharing::node::loose::Serving;
-use sardonyx_sharing::node::{NodeError, Observer};
+use sardonyx_sharing::node::NodeError;
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -81,8 +81,7 @@ pub fn run(directory: &Path, slot: usize) -> Result<(), ClusterError> {
             _serving: page_server::start(&setting, &places)?,
         },
         _ if slot < nodes => {
-            let observer = Some(recorder.clone() as Arc<dyn Observer>);
-            Role::Node(CoupledNode::join(&setting, &places, slot, observer)?)
+            Role::Node(CoupledNode::join(&setting, &places, slot, recorder.observer())?)
         }
         server => {
             return Err(ClusterError::Setting {
@@ -234,6 +233,7 @@ impl Served {
             }
             (_, None) => Ok(Reply::Refused("it is the page server, and no node".into())),
             (Request::Prepare(load), Some(node)) => {
+                Recorder::check(load.record)?;
                 let prepared = Prepared::new(&self.setting, *load, node, self.slot)?;
                 *self.prepared.lock().unwrap_or_else(PoisonError::into_inner) = Some(prepared);
                 Ok(Reply::Done)

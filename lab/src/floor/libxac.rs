@@ -33,7 +33,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use crate::floor::distribution::Distribution;
-use crate::floor::error::FloorError;
+use crate::floor::FloorError;
 use crate::floor::fault_handler::install;
 use runtime::Runtime;
 

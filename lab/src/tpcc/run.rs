@@ -7,7 +7,7 @@ use super::draw::Constants;
 use super::requests::{Generator, Kind, Request};
 use super::scale::Scale;
 use super::transactions::{Answer, Refusal, Tpcc};
-use crate::debit_credit::run::{Progress, Until};
+use sardonyx_benchmark::debit_credit::run::{Progress, Until};
 use crate::processor::processor_time;
 use crate::responses::Responses;
 use crate::window::{Answered, Window};

@@ -2,8 +2,8 @@
 //! memory only.
 
 use crate::catalogue_figures::CatalogueFigures;
-use crate::exit::Exit;
-use crate::output::Output;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use crate::target::Files;
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::recovery::recover;

@@ -17,7 +17,7 @@
 //! Source: OpenTelemetry's specification, "OTLP Exporter Configuration" and "Batching processor"; W3C, "Trace Context".
 
 use super::logging::MoreLayer;
-use crate::exit::UsageError;
+use sardonyx_command::exit::UsageError;
 use crate::http_agent::agent;
 use async_trait::async_trait;
 use opentelemetry::trace::{

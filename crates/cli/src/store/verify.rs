@@ -1,8 +1,8 @@
 //! `store verify`: reads everything that a store has of a database, and checks it.
 
 use super::Place;
-use crate::exit::Exit;
-use crate::output::Output;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx_results::table::Sheet;

@@ -7,8 +7,8 @@ mod client;
 mod frame;
 
 use crate::end_request::end_requested;
-use crate::exit::{Exit, UsageError};
-use crate::output::Output;
+use sardonyx_command::exit::{Exit, UsageError};
+use sardonyx_command::output::Output;
 use client::Client;
 use rustix::termios::{isatty, tcgetwinsize};
 use sardonyx_results::units::parse_time;
