@@ -52,7 +52,7 @@ pub mod ycsb;
 
 pub use crew::Program;
 pub use error::{ExperimentError, Failure};
+pub use registry::Experiments;
 pub use sardonyx_benchmark::experiment::{About, Conditions, Experiment, Paper, Report};
 use sardonyx_benchmark::{engine_options, experiment, place, progress, responses, window};
 use sardonyx_command::ending;
-pub use registry::Experiments;

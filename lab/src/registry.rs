@@ -4,8 +4,7 @@ use crate::ending;
 use crate::experiment::{About, Experiment, run};
 use crate::worker::Worker;
 use crate::{
-    complex_objects, concurrency, floor, hot_object, page_touch, tpcc, tree_inserts,
-    ycsb,
+    complex_objects, concurrency, floor, hot_object, page_touch, tpcc, tree_inserts, ycsb,
 };
 use anyhow::Context;
 use std::io::Write;

@@ -1,8 +1,8 @@
 //! Where an experiment makes its database or segments, and that they go away again, also when a signal
 //! ends the program that watches for them ([`sardonyx_command::ending`]).
 
-use sardonyx_command::ending;
 use crate::BenchmarkError;
+use sardonyx_command::ending;
 use std::io;
 use std::path::{Path, PathBuf};
 

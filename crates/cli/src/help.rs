@@ -32,10 +32,7 @@ fn groups() -> [Group; 4] {
         Group::new("Several nodes", &["cluster", "node"]),
         Group {
             heading: "The benchmark",
-            verbs: vec![
-                (about.name, about.to_string()),
-                ("history", String::new()),
-            ],
+            verbs: vec![(about.name, about.to_string()), ("history", String::new())],
         },
     ]
 }

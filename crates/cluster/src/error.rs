@@ -190,8 +190,9 @@ impl ClusterError {
     /// Whether something was asked for that cannot be.
     pub fn is_usage(&self) -> bool {
         #[cfg(feature = "lab")]
-        if let ClusterError::Tables(_) | ClusterError::TablesNodes { .. } | ClusterError::Parameters(_) =
-            self
+        if let ClusterError::Tables(_)
+        | ClusterError::TablesNodes { .. }
+        | ClusterError::Parameters(_) = self
         {
             return true;
         }

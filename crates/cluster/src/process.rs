@@ -13,8 +13,8 @@ use crate::request::{Line, NodeStatus, Reply, Request};
 use crate::setting::Setting;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sardonyx_base::signals::Ending;
-use sardonyx_sharing::node::loose::Serving;
 use sardonyx_sharing::node::NodeError;
+use sardonyx_sharing::node::loose::Serving;
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -80,9 +80,12 @@ pub fn run(directory: &Path, slot: usize) -> Result<(), ClusterError> {
         Some(server) if slot == server => Role::PageServer {
             _serving: page_server::start(&setting, &places)?,
         },
-        _ if slot < nodes => {
-            Role::Node(CoupledNode::join(&setting, &places, slot, recorder.observer())?)
-        }
+        _ if slot < nodes => Role::Node(CoupledNode::join(
+            &setting,
+            &places,
+            slot,
+            recorder.observer(),
+        )?),
         server => {
             return Err(ClusterError::Setting {
                 what: "a slot",

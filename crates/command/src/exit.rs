@@ -305,7 +305,10 @@ mod tests {
             of_error(&UsageError::Arguments("no".into()).into(), &[]),
             Exit::Usage
         );
-        assert_eq!(of_error(&anyhow::anyhow!("anything else"), &[]), Exit::Failed);
+        assert_eq!(
+            of_error(&anyhow::anyhow!("anything else"), &[]),
+            Exit::Failed
+        );
     }
 
     #[test]

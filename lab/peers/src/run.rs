@@ -6,11 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use sardonyx_lab::Report;
 use sardonyx_benchmark::debit_credit::requests::{Generator, Scale};
 use sardonyx_benchmark::floor::Face;
 use sardonyx_benchmark::place::Place;
 use sardonyx_benchmark::responses::{Responses, Summary};
+use sardonyx_lab::Report;
 
 use crate::peer::{Engine, Failure, Peer, PeerError};
 

@@ -7,9 +7,7 @@
 //! database was opened has no witness (see "What cannot be noticed" in the architecture's guide): then
 //! a shorter log passes, but only what is exactly an earlier state, and only after damage to the log.
 
-use crate::crashes::exploration::{
-    Item, MEMORY_BYTES_MAX, Model, Note, Opened, open_on, read,
-};
+use crate::crashes::exploration::{Item, MEMORY_BYTES_MAX, Model, Note, Opened, open_on, read};
 use sardonyx::Error;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::verify::verify;

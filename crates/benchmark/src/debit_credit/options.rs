@@ -5,10 +5,10 @@
 use super::plan::Plan;
 use super::wire::Address;
 use super::{measurement, show, terminals};
-use sardonyx_command::directories::Directories;
 use crate::experiment::{About, Conditions, Experiment, Paper};
 use crate::remote_store::StoreOptions;
 use clap::ValueEnum;
+use sardonyx_command::directories::Directories;
 use sardonyx_results::Findings;
 use sardonyx_results::units::{parse_bytes, parse_rate, parse_time};
 use serde::Serialize;

@@ -1,9 +1,9 @@
 //! The standby of configuration C: a process that this one starts.
 
 use super::plan::Plan;
-use sardonyx_command::ending::Companion;
 use crate::place::Place;
 use anyhow::{Context, bail};
+use sardonyx_command::ending::Companion;
 use sardonyx_standby::Standby;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

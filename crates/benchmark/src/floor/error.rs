@@ -85,11 +85,7 @@ impl FloorError {
     }
 
     /// This operation on a file in this directory failed.
-    pub fn file(
-        operation: &'static str,
-        directory: &Path,
-        source: impl Into<io::Error>,
-    ) -> Self {
+    pub fn file(operation: &'static str, directory: &Path, source: impl Into<io::Error>) -> Self {
         FloorError::File {
             operation,
             directory: directory.to_path_buf(),

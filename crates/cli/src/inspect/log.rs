@@ -3,9 +3,9 @@
 //! Reading begins with the oldest segment file whose first group is whole and stands where it says;
 //! files before it are shown as not read. A recovery may need less of the log than is here.
 
+use crate::target::Files;
 use sardonyx_command::exit::{self, Exit};
 use sardonyx_command::output::Output;
-use crate::target::Files;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;
 use sardonyx_storage::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk};

@@ -16,8 +16,6 @@ mod show;
 mod tag;
 mod text;
 
-use sardonyx_command::exit::{Exit, UsageError};
-use sardonyx_command::output::Output;
 use crate::store::StoreOption;
 use crate::target::Target;
 use answer::Answer;
@@ -29,6 +27,8 @@ use local::Local;
 use rustix::termios::isatty;
 use sardonyx::Tables;
 use sardonyx_command::directories::Directories;
+use sardonyx_command::exit::{Exit, UsageError};
+use sardonyx_command::output::Output;
 use show::{Format, show};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

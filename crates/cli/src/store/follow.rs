@@ -3,9 +3,9 @@
 use super::retention::Kept;
 use super::{Place, copy_options, shown_time};
 use crate::end_request::end_requested;
+use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
-use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units::{self, parse_bytes, parse_time};
 use sardonyx_storage::disk::{Disk, RealDisk};

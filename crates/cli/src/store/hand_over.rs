@@ -1,9 +1,9 @@
 //! `store promote`, `store drain`: which host is to serve.
 
 use super::Place;
+use sardonyx::hosts::{ANY_OTHER, promote};
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
-use sardonyx::hosts::{ANY_OTHER, promote};
 use serde_json::json;
 use std::io::Write;
 

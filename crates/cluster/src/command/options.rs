@@ -1,10 +1,10 @@
 //! Arguments of several verbs: the directory of the nodes, and their setting.
 
-use anyhow::Context;
-use clap::ValueEnum;
 use crate::connecting::{Connecting, EtcdSetting};
 use crate::routing::Routing;
 use crate::setting::{Coupling, Devices, Scale, Setting, Update};
+use anyhow::Context;
+use clap::ValueEnum;
 use sardonyx_command::exit::UsageError;
 use sardonyx_results::units::parse_time;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! Runs YCSB's workloads on other people's stores and on ours, and prints the tables.
 
 use clap::Parser;
-use sardonyx_benchmark::experiment::{About, Conditions, Experiment, check_seconds};
 use sardonyx_benchmark::experiment;
+use sardonyx_benchmark::experiment::{About, Conditions, Experiment, check_seconds};
 use sardonyx_lab::ycsb::{Options, findings, run};
 use sardonyx_peers::command::chosen;
 use sardonyx_peers::stores;

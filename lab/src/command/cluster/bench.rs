@@ -2,13 +2,13 @@
 
 use super::place::RunOptions;
 use super::show;
-use sardonyx_command::exit::Exit;
-use sardonyx_command::output::Output;
 use sardonyx_cluster::bank::Sums;
 use sardonyx_cluster::figures::{NodeRun, RunFigures};
 use sardonyx_cluster::load::Load;
 use sardonyx_cluster::nodes::Cluster;
 use sardonyx_cluster::setting::Setting;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use serde::Serialize;
 
 /// Run debit-credit on all nodes, and measure it.

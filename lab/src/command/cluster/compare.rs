@@ -1,14 +1,14 @@
 //! `cluster compare`: a configuration in virtual time and with processes, beside each other.
 
-use sardonyx_cluster::command::options::CouplingName;
 use super::place::Temporary;
-use sardonyx_cluster::command::program;
-use sardonyx_command::exit::{Exit, UsageError};
-use sardonyx_command::output::Output;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx_cluster::command::options::CouplingName;
+use sardonyx_cluster::command::program;
 use sardonyx_cluster::compare::{Comparison, compare};
 use sardonyx_cluster::experiments;
+use sardonyx_command::exit::{Exit, UsageError};
+use sardonyx_command::output::Output;
 use sardonyx_results::findings::make_directory;
 use sardonyx_results::table::Table;
 use sardonyx_simulation::parameters::read::Layers;

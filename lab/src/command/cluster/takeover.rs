@@ -1,14 +1,14 @@
 //! `cluster takeover`: how long others wait for what a killed node held.
 
 use super::load::LoadOptions;
-use sardonyx_cluster::command::options::SettingOptions;
 use super::place::Temporary;
-use sardonyx_cluster::command::program;
 use super::show;
-use sardonyx_command::exit::Exit;
-use sardonyx_command::output::Output;
+use sardonyx_cluster::command::options::SettingOptions;
+use sardonyx_cluster::command::program;
 use sardonyx_cluster::nodes::Cluster;
 use sardonyx_cluster::takeover::take_over;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_results::units::count;
 use std::io::Write;
 

@@ -18,12 +18,12 @@ mod remarks;
 mod search;
 mod sweep;
 
-use sardonyx_command::exit::{Exit, UsageError};
-use sardonyx_command::output::Output;
 use anyhow::Context;
 use choice::Choice;
 use distributed::{Distribution, Gathered};
 use engine::Engine;
+use sardonyx_command::exit::{Exit, UsageError};
+use sardonyx_command::output::Output;
 use sardonyx_results::findings::make_directory;
 use sardonyx_results::table::Table;
 use sardonyx_simulation::outcome::Outcome;

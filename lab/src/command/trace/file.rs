@@ -1,9 +1,9 @@
 //! Traces and tables as files: opened to be read, made under another name until they are whole.
 
-use sardonyx_command::exit::UsageError;
 use anyhow::Context;
 use clap::ValueEnum;
 use sardonyx_command::ending;
+use sardonyx_command::exit::UsageError;
 use sardonyx_workload::trace::{Form, Trace, TraceReader};
 use serde::Serialize;
 use std::fs::File;

@@ -10,9 +10,9 @@ mod record;
 mod route;
 mod stats;
 
+use clap::Subcommand;
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
-use clap::Subcommand;
 
 /// Make, record, describe, convert and route traces of transactions.
 ///

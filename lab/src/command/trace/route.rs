@@ -1,9 +1,9 @@
 //! `trace route`: routing and authority tables for a number of nodes, and what they are worth.
 
 use super::file::{self, NewFile};
+use clap::value_parser;
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
-use clap::value_parser;
 use sardonyx_results::table::{Sheet, Table};
 use sardonyx_results::units::{count, percent};
 use sardonyx_workload::routing::heuristic::{self, Options, Quality};

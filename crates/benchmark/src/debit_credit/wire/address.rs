@@ -1,7 +1,7 @@
 //! Where a server listens: a port of a host, or a Unix socket.
 
-use sardonyx_command::ending;
 use rustix::fd::{AsFd, BorrowedFd};
+use sardonyx_command::ending;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

@@ -1,8 +1,6 @@
 //! The command and databases whose log and backup are on disks of their own: every verb finds them.
 
-mod common;
-
-use common::{json, run};
+use crate::common::{json, run};
 use serde_json::Value;
 use std::path::Path;
 

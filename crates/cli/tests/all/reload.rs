@@ -1,11 +1,8 @@
 //! A server that is told to read its configuration again, by a real signal.
 
-#[path = "common/serving.rs"]
-mod serving;
-
+use crate::serving::Serving;
 use rustix::process::{Pid, Signal, kill_process};
 use sardonyx_server::scram::Verifier;
-use serving::Serving;
 use std::path::Path;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn sardonyx(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sardonyx"))
+    Command::new(crate::PROGRAM)
         .args(arguments)
         .output()
         .unwrap()
@@ -104,7 +104,7 @@ fn a_standby_of_a_benchmark_is_a_database_of_its_own() {
 fn a_standby_says_where_it_listens_and_ends_with_its_input() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("standby.sdx");
-    let output = Command::new(env!("CARGO_BIN_EXE_sardonyx"))
+    let output = Command::new(crate::PROGRAM)
         .args(["standby", "--json", "--listen", "127.0.0.1:0"])
         .arg("--until-input-ends")
         .arg(&path)
@@ -278,6 +278,9 @@ fn wrong_usage_is_told_from_failure() {
     run(2, &["verify", "/nonexistent/bank.sdx"]);
     run(2, &["verify", here]);
     run(2, &["nonsense"]);
+    // Of the other program.
+    run(2, &["page-touch"]);
+    run(2, &["simulate"]);
     run(2, &["debit-credit", "--directory", here]);
     run(2, &["debit-credit", "--accounts", "3", "--branches", "4"]);
     for verb in [
@@ -289,8 +292,6 @@ fn wrong_usage_is_told_from_failure() {
         "checkpoint",
         "standby",
         "checkpointer",
-        "page-touch",
-        "floor",
     ] {
         assert!(run(0, &[verb, "--help"]).contains("Exit codes"), "{verb}");
     }
@@ -302,10 +303,11 @@ fn wrong_usage_is_told_from_failure() {
     let order = [
         "The database",
         "  standby",
-        "The simulation",
-        "  trace",
-        "The papers",
-        "  floor",
+        "A server",
+        "Several nodes",
+        "The benchmark",
+        "  debit-credit",
+        "  history",
     ];
     assert!(order.map(at).is_sorted(), "{help}");
     assert!(!help.contains("checkpointer"), "{help}");

@@ -1,6 +1,7 @@
 //! How the command behaves to others: to files that it may only read, to a program that has the database open,
 //! to devices, to whoever ends it by a signal, and to programs that read its JSON.
 
+use crate::common::{command, ended, run, text};
 use serde_json::Value;
 use std::fs::Permissions;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -8,32 +9,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
-
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sardonyx"));
-    command.args(arguments);
-    command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-/// Runs the command, which must end with `code`; returns what it printed and what it said.
-fn run(code: i32, arguments: &[&str]) -> (String, String) {
-    let output = command(arguments).output().unwrap();
-    ended(code, arguments, &output)
-}
-
-fn ended(code: i32, arguments: &[&str], output: &Output) -> (String, String) {
-    let (printed, said) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(
-        output.status.code(),
-        Some(code),
-        "{arguments:?}\n{printed}\n{said}"
-    );
-    (printed, said)
-}
 
 /// A small database of debit-credit.
 fn bank(directory: &Path) -> PathBuf {
@@ -221,7 +196,6 @@ fn errors_are_json_where_json_is_asked_for() {
         (2, &["verify", "/nonexistent/bank.sdx", "--json"][..]),
         (2, &["--json", "verify"]),
         (2, &["nonsense", "--json"]),
-        (2, &["simulate", "--nodes", "0", "--json"]),
         (
             2,
             &[
@@ -332,120 +306,6 @@ fn a_standby_that_cannot_be_leaves_no_directory() {
         "{said}"
     );
     held.close().unwrap();
-}
-
-#[test]
-fn nothing_but_a_file_is_replaced() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = |name: &str| directory.path().join(name);
-    let generate = |code, name: &str| {
-        let place = path(name);
-        run(
-            code,
-            &[
-                "trace",
-                "generate",
-                "--force",
-                "-o",
-                place.to_str().unwrap(),
-            ],
-        )
-        .1
-    };
-    // A device and a pipe by another name, as whoever tests may not be allowed to make a device.
-    std::os::unix::fs::symlink("/dev/full", path("device")).unwrap();
-    let made = Command::new("mkfifo").arg(path("pipe")).status().unwrap();
-    assert!(made.success());
-    for name in ["device", "pipe"] {
-        let said = generate(2, name);
-        assert!(said.contains("a device, a pipe or a socket"), "{said}");
-    }
-    assert!(path("pipe").metadata().unwrap().file_type().is_fifo());
-    assert!(path("device").symlink_metadata().unwrap().is_symlink());
-    std::os::unix::fs::symlink(path("nowhere"), path("broken")).unwrap();
-    assert!(generate(2, "broken").contains("leads nowhere"));
-    // What a link leads to is replaced, and the link stays; and a name that looks unfinished is somebody's.
-    std::fs::write(path("old"), "old").unwrap();
-    std::fs::write(path("link.new"), "mine").unwrap();
-    std::os::unix::fs::symlink(path("old"), path("link")).unwrap();
-    generate(0, "link");
-    assert!(path("link").symlink_metadata().unwrap().is_symlink());
-    assert!(path("old").metadata().unwrap().len() > 1000);
-    assert_eq!(std::fs::read(path("link.new")).unwrap(), b"mine");
-    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 6);
-}
-
-#[test]
-fn files_without_an_end_are_refused() {
-    for (arguments, says) in [
-        (["--parameters", "/dev/zero"], "longer than"),
-        (["--set", "workload.tables=\"/dev/zero\""], "longer than"),
-        (["--gather", "/dev/zero"], "longer than"),
-        (["--trace", "/dev/zero"], "/dev/zero"),
-    ] {
-        let more: &[&str] = match arguments[1].contains("tables") {
-            true => &["--preset", "paper-trace"],
-            false => &[],
-        };
-        let arguments = [&["simulate"], &arguments[..], more].concat();
-        let (_, said) = run(2, &arguments);
-        assert!(said.contains(says), "{said}");
-    }
-    run(2, &["trace", "stats", "/dev/zero"]);
-}
-
-#[test]
-fn output_of_a_single_point_is_written_and_said() {
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path().join("figures");
-    let place = place.to_str().unwrap();
-    let quick = [
-        "--set",
-        "run.measured_seconds=1",
-        "--set",
-        "run.warm_up_seconds=0.1",
-    ];
-    let quick = [&["simulate", "--replications", "2"], &quick[..]].concat();
-    let (printed, _) = run(0, &[&quick[..], &["--output", place]].concat());
-    let file = Path::new(place).join("point.csv");
-    assert!(
-        printed.contains(&format!("written: {}", file.display())),
-        "{printed}"
-    );
-    let csv = std::fs::read_to_string(&file).unwrap();
-    assert!(
-        csv.starts_with("replications,section,name,unit,mean,half_width"),
-        "{csv}"
-    );
-    let (printed, _) = run(
-        0,
-        &[&quick[..], &["--output", place, "--sweep", "nodes=1,2"]].concat(),
-    );
-    assert!(
-        printed.contains("sweep.svg") && printed.contains("sweep.csv"),
-        "{printed}"
-    );
-    // A file in its place is told, before anything is measured.
-    let taken = file.to_str().unwrap();
-    for verb in [&quick[..], &["floor", "--seconds", "3000"]] {
-        let (printed, said) = run(4, &[verb, &["--output", taken]].concat());
-        assert!(
-            said.contains("name a directory") && printed.is_empty(),
-            "{said}"
-        );
-    }
-    // Where there is nothing to write, the option is refused.
-    for nothing in ["--print-parameters", "--list-presets"] {
-        for wanted in ["--output", "--csv"] {
-            run(2, &["simulate", nothing, wanted, place]);
-        }
-    }
-    run(
-        2,
-        &[
-            "simulate", "--figure", "4.1", "--output", place, "--csv", place,
-        ],
-    );
 }
 
 /// Starts debit-credit, waits until its database is there, sends it a signal, and returns what is left.

@@ -20,7 +20,10 @@ impl Serving {
     /// On a new database, with these arguments and this in its environment.
     pub fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Serving {
         let directory = tempfile::tempdir().unwrap();
-        let mut process = Command::new(env!("CARGO_BIN_EXE_sardonyx"))
+        // Under nohup the tests' processes ignore a hang-up; a server must not inherit that.
+        let mut process = Command::new("env")
+            .arg("--default-signal=HUP")
+            .arg(crate::PROGRAM)
             .arg("serve")
             .arg(directory.path().join("bank.sdx"))
             .args(["--json", "--until-input-ends", "--postgres", ":0"])

@@ -1,9 +1,7 @@
-//! `sardonyx cluster`, `node` and `trace record` as their users meet them: real processes, their output, their exit
+//! `sardonyx-lab cluster`, `node` and `trace record` as their users meet them: real processes, their output, their exit
 //! codes.
 
-mod common;
-
-use common::{json, run};
+use crate::common::{json, run};
 use serde_json::Value;
 use std::process::Command;
 

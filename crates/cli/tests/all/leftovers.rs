@@ -8,7 +8,7 @@ use std::process::Command;
 const PLACE: &str = "SARDONYX_LEFTOVERS_PLACE";
 
 fn leftovers(shared_memory: &Path, more: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sardonyx"));
+    let mut command = Command::new(crate::PROGRAM);
     command.arg("leftovers").arg("--shared-memory");
     let output = command.arg(shared_memory).args(more).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -21,7 +21,9 @@ fn what_dead_processes_left_is_listed_and_removed() {
     let place = place.path();
     assert!(leftovers(place, &[]).contains("no process left"));
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "child"]).env(PLACE, place);
+    child
+        .args(["--exact", "leftovers::child"])
+        .env(PLACE, place);
     assert!(!child.output().unwrap().status.success());
 
     let listed = leftovers(place, &[]);

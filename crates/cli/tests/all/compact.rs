@@ -13,7 +13,7 @@ sardonyx::record! {
 }
 
 fn run(code: i32, arguments: &[&Path]) -> (String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sardonyx"));
+    let mut command = Command::new(crate::PROGRAM);
     let output = command.args(arguments).output().unwrap();
     let [printed, said] = [output.stdout, output.stderr].map(|b| String::from_utf8(b).unwrap());
     assert_eq!(

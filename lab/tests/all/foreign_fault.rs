@@ -87,7 +87,7 @@ fn child() {
 fn run_child(with_host: bool) -> std::process::ExitStatus {
     let handler = if with_host { "installed" } else { "absent" };
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--ignored", "--exact", "child"]);
+    command.args(["--ignored", "--exact", "foreign_fault::child"]);
     command.env(HOST_HANDLER, handler).output().unwrap().status
 }
 

@@ -1,29 +1,11 @@
 //! The complex-object benchmark as its users meet it: a real process, its output, its exit codes.
 
+use crate::common::{self, path};
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
 
-/// Runs the command, which must end with `code`; returns what it printed and what it said.
 fn run(code: i32, arguments: &[&str]) -> (String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_sardonyx"))
-        .arg("complex-objects")
-        .args(arguments)
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    let (printed, said) = (text(output.stdout), text(output.stderr));
-    assert_eq!(
-        output.status.code(),
-        Some(code),
-        "{arguments:?}\n{printed}\n{said}"
-    );
-    assert!(!said.contains("panicked"), "{arguments:?}: {said}");
-    (printed, said)
-}
-
-fn path(directory: &Path, name: &str) -> String {
-    directory.join(name).to_str().unwrap().into()
+    common::run(code, &[&["complex-objects"], arguments].concat())
 }
 
 /// Small, and without timed work.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::common::{bound, grow, inside, step::Step, steps};
+use crate::structures::common::{bound, grow, inside, step::Step, steps};
 use proptest::prelude::*;
 use sardonyx_lab::structures::{BPlusTree, Error, Key, Page};
 
@@ -49,7 +49,7 @@ fn same<K: Key + std::fmt::Debug, const V: usize, const F: usize>(
 }
 
 proptest! {
-    #![proptest_config(crate::common::configuration())]
+    #![proptest_config(crate::structures::common::configuration())]
 
     #[test]
     fn every_step_is_as_in_the_model(steps in steps(400)) {
@@ -119,7 +119,7 @@ proptest! {
 
 #[test]
 fn known_sequences_grow_and_shrink_to_nothing() {
-    for (name, keys) in crate::common::sequences(3_000) {
+    for (name, keys) in crate::structures::common::sequences(3_000) {
         let mut tree = Narrow::<u64, 8>::create_with_fan_out(vec![Page::zeroed(); 2]).unwrap();
         let mut model = Model::new();
         for (turn, key) in keys.iter().enumerate() {
@@ -160,7 +160,7 @@ fn known_sequences_grow_and_shrink_to_nothing() {
 #[test]
 fn whole_pages_hold_many_entries() {
     let mut tree = BPlusTree::<_, u64, 8>::create(vec![Page::zeroed(); 2]).unwrap();
-    for (_, keys) in crate::common::sequences(20_000) {
+    for (_, keys) in crate::structures::common::sequences(20_000) {
         for key in keys {
             insert(&mut tree, key, [1; 8]);
         }
@@ -188,12 +188,12 @@ fn ascending_keys_fill_their_leaves() {
 fn full_comes_before_any_change() {
     let mut tree = Narrow::<u64, 8>::create_with_fan_out(vec![Page::zeroed(); 2]).unwrap();
     let mut fulls = 0;
-    for key in crate::common::random(7).take(500) {
+    for key in crate::structures::common::random(7).take(500) {
         let before = tree.clone().into_pages();
         match tree.insert(key, &[0; 8]) {
             Err(Error::Full { pages_needed }) => {
                 fulls += 1;
-                assert!(crate::common::equal(&before, tree.pages_mut()));
+                assert!(crate::structures::common::equal(&before, tree.pages_mut()));
                 // One page less than needed is still too few, and says the same.
                 grow(tree.pages_mut(), pages_needed - 1);
                 assert_eq!(tree.insert(key, &[0; 8]), Err(Error::Full { pages_needed }));
@@ -215,15 +215,15 @@ fn full_comes_before_any_change() {
 fn an_insert_changes_one_page_and_few_bytes() {
     let mut pages = vec![Page::zeroed(); 64];
     let mut tree = BPlusTree::<_, u64, 8>::create(&mut pages[..]).unwrap();
-    for key in crate::common::random(3).take(2_000) {
+    for key in crate::structures::common::random(3).take(2_000) {
         tree.insert(key, &[0; 8]).unwrap();
     }
     let mut splits = 0;
-    for key in crate::common::random(4).take(500) {
+    for key in crate::structures::common::random(4).take(500) {
         let before = pages.clone();
         let mut tree = BPlusTree::<_, u64, 8>::open(&mut pages[..]).unwrap();
         tree.insert(key, &[0xFF; 8]).unwrap();
-        let (changed_pages, changed_bytes) = crate::common::difference(&before, &pages);
+        let (changed_pages, changed_bytes) = crate::structures::common::difference(&before, &pages);
         if changed_pages == 1 {
             assert!(changed_bytes <= 16 + 241 + 2, "{changed_bytes}");
         } else {
@@ -360,7 +360,7 @@ fn a_free_list_that_runs_in_a_circle_is_noticed() {
     tree.pages_mut()[usize::from(first)].bytes[4] = first;
     let before = tree.clone().into_pages();
     damaged(tree.insert(4, &[0; 8]), first.into(), "circle");
-    assert!(crate::common::equal(&before, tree.pages_mut()));
+    assert!(crate::structures::common::equal(&before, tree.pages_mut()));
     damaged(tree.check(), first.into(), "twice");
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 fn sardonyx(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sardonyx"))
+    Command::new(crate::PROGRAM)
         .args(arguments)
         .output()
         .unwrap()

@@ -1,8 +1,9 @@
 //! `simulate` as its users meet it: a real process, its output, its exit codes.
 
+use crate::common;
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 /// Short runs: 100 transactions or so.
 const SHORT: [&str; 6] = [
@@ -15,28 +16,13 @@ const SHORT: [&str; 6] = [
 ];
 
 fn simulate(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sardonyx"))
-        .arg("simulate")
-        .args(arguments)
+    common::command(&[&["simulate"], arguments].concat())
         .output()
         .unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-/// Runs the command, which must end with `code`; returns what it printed and what it said.
 fn run(code: i32, arguments: &[&str]) -> (String, String) {
-    let output = simulate(arguments);
-    let (printed, said) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(
-        output.status.code(),
-        Some(code),
-        "{arguments:?}\n{printed}\n{said}"
-    );
-    assert!(!said.contains("panicked"), "{arguments:?}: {said}");
-    (printed, said)
+    common::ended(code, arguments, &simulate(arguments))
 }
 
 fn short(more: &[&str]) -> String {

@@ -1,8 +1,6 @@
 //! `sardonyx sql` as a user calls it: a directory without a server, and a server, say the same.
 
-mod common;
-
-use common::{json, run};
+use crate::common::{json, run};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -34,7 +32,7 @@ const OBJECTS: &str = "create table o (a int primary key, b boolean); insert int
 
 /// Runs statements from standard input; returns the exit code, what was printed, and what was complained.
 fn piped(arguments: &[&str], text: &str) -> (Option<i32>, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sardonyx"));
+    let mut command = Command::new(crate::PROGRAM);
     let command = command.arg("sql").args(arguments);
     let piped = command
         .stdin(Stdio::piped())
@@ -61,7 +59,7 @@ struct Served {
 
 impl Served {
     fn start(directory: &str) -> Served {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sardonyx"));
+        let mut command = Command::new(crate::PROGRAM);
         command.args(["--json", "serve", directory, "--until-input-ends"]);
         command.args([
             "--postgres",

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::common::{bound, grow, inside, step::Step, steps};
+use crate::structures::common::{bound, grow, inside, step::Step, steps};
 use proptest::prelude::*;
 use sardonyx_lab::structures::{CacheObliviousTree, Error, Key, Page};
 
@@ -53,7 +53,7 @@ fn same<K: Key + std::fmt::Debug, const V: usize, const F: usize>(
 }
 
 proptest! {
-    #![proptest_config(crate::common::configuration())]
+    #![proptest_config(crate::structures::common::configuration())]
 
     #[test]
     fn every_step_is_as_in_the_model(steps in steps(400)) {
@@ -123,7 +123,7 @@ proptest! {
 
 #[test]
 fn known_sequences_grow_and_shrink_to_nothing() {
-    for (name, keys) in crate::common::sequences(3_000) {
+    for (name, keys) in crate::structures::common::sequences(3_000) {
         let mut tree = narrow::<u64, 8>();
         let mut model = Model::new();
         for (turn, key) in keys.iter().enumerate() {
@@ -156,7 +156,7 @@ fn known_sequences_grow_and_shrink_to_nothing() {
 
 #[test]
 fn whole_segments_are_a_quarter_full_or_more() {
-    for (name, keys) in crate::common::sequences(20_000) {
+    for (name, keys) in crate::structures::common::sequences(20_000) {
         let mut tree = CacheObliviousTree::<_, u64, 8>::create(vec![Page::zeroed(); 2]).unwrap();
         for key in keys {
             insert(&mut tree, key, [1; 8]);
@@ -168,13 +168,13 @@ fn whole_segments_are_a_quarter_full_or_more() {
 
 #[test]
 fn inserts_move_few_bytes_on_average() {
-    for (name, keys) in crate::common::sequences(1_200) {
+    for (name, keys) in crate::structures::common::sequences(1_200) {
         let mut tree = CacheObliviousTree::<_, u64, 8>::create(vec![Page::zeroed(); 2]).unwrap();
         let (mut pages, mut bytes) = (0, 0);
         for key in &keys {
             let before = tree.clone().into_pages();
             insert(&mut tree, *key, key.to_le_bytes());
-            let difference = crate::common::difference(&before, tree.pages_mut());
+            let difference = crate::structures::common::difference(&before, tree.pages_mut());
             pages += difference.0;
             bytes += difference.1;
         }
@@ -193,12 +193,12 @@ fn inserts_move_few_bytes_on_average() {
 fn full_comes_before_any_change() {
     let mut tree = narrow::<u64, 64>();
     let mut fulls = 0;
-    for key in crate::common::random(7).take(500) {
+    for key in crate::structures::common::random(7).take(500) {
         let before = tree.clone().into_pages();
         match tree.insert(key, &[0; 64]) {
             Err(Error::Full { pages_needed }) => {
                 fulls += 1;
-                assert!(crate::common::equal(&before, tree.pages_mut()));
+                assert!(crate::structures::common::equal(&before, tree.pages_mut()));
                 // One page less than needed is still too few, and says the same.
                 grow(tree.pages_mut(), pages_needed - 1);
                 assert_eq!(
@@ -221,7 +221,7 @@ fn full_comes_before_any_change() {
 fn page_0_changes_only_when_the_array_doubles() {
     let mut tree = CacheObliviousTree::<_, u64, 8>::create(vec![Page::zeroed(); 2]).unwrap();
     let mut doubled = 0;
-    for key in crate::common::random(9).take(5_000) {
+    for key in crate::structures::common::random(9).take(5_000) {
         let levels = tree.check().unwrap().levels;
         let before = tree.pages_mut()[0].clone();
         insert(&mut tree, key, [1; 8]);

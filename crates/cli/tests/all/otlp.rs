@@ -1,9 +1,6 @@
 //! Spans that `sardonyx serve` sends: to a collector in this test, and to one that has gone.
 
-#[path = "common/serving.rs"]
-mod serving;
-
-use serving::Serving;
+use crate::serving::Serving;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
@@ -210,7 +207,7 @@ fn a_server_goes_on_without_its_collector_and_tells_it_once() {
 #[test]
 fn what_is_no_collector_is_told_before_anything_is_opened() {
     for (endpoint, sample) in [("localhost:4318", "1"), ("http://127.0.0.1:1", "1.5")] {
-        let output = Command::new(env!("CARGO_BIN_EXE_sardonyx"))
+        let output = Command::new(crate::PROGRAM)
             .args(["serve", "/nowhere/at/all.sdx", "--otlp-endpoint", endpoint])
             .args(["--otlp-sample", sample])
             .output()

@@ -22,7 +22,7 @@ record!(Account { table: "accounts", key: id: u64 });
 
 /// Runs the command, which must end with `code`; what it printed and said.
 fn run(code: i32, arguments: &[&str]) -> (String, String) {
-    let command = Command::new(env!("CARGO_BIN_EXE_sardonyx"))
+    let command = Command::new(crate::PROGRAM)
         .args(arguments)
         .output()
         .unwrap();

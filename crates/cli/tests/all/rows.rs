@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 fn sardonyx(directory: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sardonyx"));
+    let mut command = Command::new(crate::PROGRAM);
     command.current_dir(directory).args(arguments);
     command.output().expect("it runs")
 }
@@ -128,7 +128,7 @@ fn what_is_imported_is_shown_and_exported_again() {
         let with_file = |file: &str| fs::File::open(at.join(file)).expect("a file");
         let into = format!("piped_{ending}");
         let import = ["import", "db.sdx", &into, "-", "--format", ending];
-        let piped = Command::new(env!("CARGO_BIN_EXE_sardonyx"))
+        let piped = Command::new(crate::PROGRAM)
             .current_dir(at)
             .args([&import[..], &create].concat())
             .stdin(with_file(&file))

@@ -14,7 +14,7 @@ use std::process::{Child, Command, Output, Stdio};
 const ACCOUNTS: u64 = 20_000;
 
 fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sardonyx"));
+    let mut command = Command::new(crate::PROGRAM);
     command.args(arguments);
     command
 }

@@ -166,7 +166,7 @@ fn every_byte<T: Structure>(sound: &[Page]) -> usize {
 /// Overwrites whole pages and pieces by others and by random bytes.
 fn every_exchange<T: Structure>(sound: &[Page]) -> usize {
     let mut found = 0;
-    let mut random = crate::common::random(11);
+    let mut random = crate::structures::common::random(11);
     let mut below = |end: usize| (random.next().unwrap() % end as u64) as usize;
     for turn in 0..1_500 {
         let mut damaged = sound.to_vec();

@@ -1,33 +1,12 @@
 //! The experiments on mapped memory as their users meet them: a real process, its processes, its
 //! output, its exit codes.
 
+use crate::common::{path, run};
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
-
-/// Runs the command, which must end with `code`; returns what it printed and what it said.
-fn run(code: i32, arguments: &[&str]) -> (String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_sardonyx"))
-        .args(arguments)
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    let (printed, said) = (text(output.stdout), text(output.stderr));
-    assert_eq!(
-        output.status.code(),
-        Some(code),
-        "{arguments:?}\n{printed}\n{said}"
-    );
-    assert!(!said.contains("panicked"), "{arguments:?}: {said}");
-    (printed, said)
-}
 
 fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&run(0, arguments).0).unwrap()
-}
-
-fn path(directory: &Path, name: &str) -> String {
-    directory.join(name).to_str().unwrap().into()
 }
 
 const QUICK_TOUCH: [&str; 7] = [

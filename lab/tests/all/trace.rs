@@ -1,16 +1,14 @@
 //! `sardonyx trace` as its users meet it: a real process, its files, its output, its exit codes.
 
-mod common;
-
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 fn run(code: i32, arguments: &[&str]) -> (String, String) {
-    common::run(code, &[&["trace"], arguments].concat())
+    crate::common::run(code, &[&["trace"], arguments].concat())
 }
 
 fn json(arguments: &[&str]) -> Value {
-    common::json(&[&["trace"], arguments].concat())
+    crate::common::json(&[&["trace"], arguments].concat())
 }
 
 /// A directory, and the names of files in it.
