@@ -1,6 +1,6 @@
 //! The complex-object benchmark as its users meet it: a real process, its output, its exit codes.
 
-use crate::common::{self, path};
+use crate::{common, path};
 use serde_json::Value;
 use std::path::Path;
 

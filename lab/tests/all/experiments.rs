@@ -1,7 +1,8 @@
 //! The experiments on mapped memory as their users meet them: a real process, its processes, its
 //! output, its exit codes.
 
-use crate::common::{path, run};
+use crate::common::run;
+use crate::path;
 use serde_json::Value;
 use std::path::Path;
 

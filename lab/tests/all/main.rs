@@ -15,3 +15,10 @@ mod simulate;
 mod standby;
 mod structures;
 mod trace;
+
+use std::path::Path;
+
+/// A path as an argument.
+fn path(directory: &Path, name: &str) -> String {
+    directory.join(name).to_str().unwrap().into()
+}

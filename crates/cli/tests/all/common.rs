@@ -3,7 +3,6 @@
 
 use crate::PROGRAM;
 use serde_json::Value;
-use std::path::Path;
 use std::process::{Command, Output};
 
 /// The program with these arguments.
@@ -16,11 +15,6 @@ pub fn command(arguments: &[&str]) -> Command {
 /// Output as text.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-/// A path as an argument.
-pub fn path(directory: &Path, name: &str) -> String {
-    directory.join(name).to_str().unwrap().into()
 }
 
 /// Runs the program, which must end with `code`; returns its output and its messages.

@@ -1,13 +1,13 @@
 //! How the command behaves to others: to files that it may only read, to a program that has the database open,
 //! to devices, to whoever ends it by a signal, and to programs that read its JSON.
 
-use crate::common::{command, ended, run, text};
+use crate::common::{command, ended, run};
 use serde_json::Value;
 use std::fs::Permissions;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// A small database of debit-credit.
