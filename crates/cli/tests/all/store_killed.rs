@@ -49,7 +49,11 @@ fn acknowledge_until_killed() {
 /// Kills the process when it has acknowledged so many. Returns the last one that it told.
 fn kill_after(machine: &Path, count: u64) -> u64 {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "acknowledge_until_killed", "--nocapture"])
+        .args([
+            "--exact",
+            "store_killed::acknowledge_until_killed",
+            "--nocapture",
+        ])
         .env(MACHINE, machine)
         .stdout(Stdio::piped())
         .spawn()
