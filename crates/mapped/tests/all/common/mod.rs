@@ -1,10 +1,11 @@
 //! What the proofs share: the mechanisms, words in pages, and other processes.
 //!
-//! Another process is this test binary again, with one test named: `child`, which does nothing unless
-//! it is told by the environment what to be.
+//! Another process is this program again, with one test named: the `child` of a module, which does nothing
+//! unless it is told by the environment what to be.
 
-// Each test binary uses a part of it.
-#![allow(dead_code)]
+mod alone;
+
+pub use alone::alone;
 
 use sardonyx_mapped::{MechanismKind, MemoryAccess, Options, P, Segment};
 use std::io::{BufRead, BufReader, Write};
@@ -105,20 +106,22 @@ pub fn role() -> Option<Vec<String>> {
     Some(role.split(',').map(str::to_owned).collect())
 }
 
-/// Starts this test binary as another process.
-pub fn spawn(role: &[&str]) -> Process {
-    let mut command = command(role);
+/// Starts this program as another process: the test `child` of a module, which is given by its path.
+pub fn spawn(module: &str, role: &[&str]) -> Process {
+    let mut command = command(module, role);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("a process");
     let told = Told(BufReader::new(child.stdout.take().expect("a pipe")));
     Process { child, told }
 }
 
-/// The command that starts this test binary as another process.
-pub fn command(role: &[&str]) -> Command {
+/// The command for [`spawn`].
+pub fn command(module: &str, role: &[&str]) -> Command {
+    let (_, module) = module.split_once("::").expect("a module of this program");
     let mut command = Command::new(std::env::current_exe().expect("a path"));
     command
-        .args(["--exact", "child", "--nocapture", "--test-threads=1"])
+        .args([&format!("{module}::child"), "--exact"])
+        .args(["--nocapture", "--test-threads=1"])
         .env("SARDONYX_ROLE", role.join(","));
     command
 }

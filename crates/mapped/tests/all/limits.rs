@@ -1,8 +1,6 @@
 //! What happens at the bounds: an error that says what to do, and all goes on (I10).
 
-mod common;
-
-use common::{MECHANISMS, PAGE, Shared, options, private, unique, word};
+use crate::common::{MECHANISMS, PAGE, Shared, alone, options, private, unique, word};
 use sardonyx_mapped::memory::GrowError;
 use sardonyx_mapped::{
     Access, Begin, MechanismKind, Memory, MemoryAccess, Options, P, RunError, SegmentError,
@@ -60,11 +58,11 @@ fn the_bound_on_a_transaction_can_be_chosen_and_else_is_what_the_log_can_take() 
         other => panic!("{other:?}"),
     };
     let directory = tempfile::tempdir().unwrap();
-    let bounded = Options::new().transaction_bytes(40 * MIB);
+    let bounded = Options::new().transaction_bytes(4 * MIB);
     let segment = bounded.open(directory.path()).unwrap();
     // With heads of 8 bytes for each page.
-    fill(&segment, 39 * MIB, 2).unwrap();
-    assert_eq!(limit_of(fill(&segment, 64 * MIB, 3)), 40 * MIB);
+    fill(&segment, 3 * MIB + MIB / 2, 2).unwrap();
+    assert_eq!(limit_of(fill(&segment, 6 * MIB, 3)), 4 * MIB);
     drop(segment);
     // More than a segment of the log, and more than the ring.
     let segment = Options::new().open(directory.path()).unwrap();
@@ -195,36 +193,38 @@ fn a_shared_memory_that_is_damaged_is_refused() {
 
 #[test]
 fn more_scattered_pages_than_the_kernel_allows_are_refused_and_the_session_goes_on() {
-    let options = Options::new()
-        .mechanism(MechanismKind::Signal)
-        .address_space_bytes(2 << 30);
-    let segment = options.open_private().unwrap();
-    segment.run(|tx| tx.grow_to(600 << 20)).unwrap();
-    let pages = 600 << 8;
-    let mut session = segment.session().unwrap();
-    for _ in 0..2 {
-        let mut many = Transaction::begin(&mut session, Begin::default()).unwrap();
-        for page in (0..pages).step_by(2) {
-            assert_eq!(
-                many.read(P::<u64>::from_offset(page * 4096 + 8)).unwrap(),
-                0
-            );
+    alone(|| {
+        let options = Options::new()
+            .mechanism(MechanismKind::Signal)
+            .address_space_bytes(2 << 30);
+        let segment = options.open_private().unwrap();
+        segment.run(|tx| tx.grow_to(600 << 20)).unwrap();
+        let pages = 600 << 8;
+        let mut session = segment.session().unwrap();
+        for _ in 0..2 {
+            let mut many = Transaction::begin(&mut session, Begin::default()).unwrap();
+            for page in (0..pages).step_by(2) {
+                assert_eq!(
+                    many.read(P::<u64>::from_offset(page * 4096 + 8)).unwrap(),
+                    0
+                );
+            }
+            many.write(P::<u64>::from_offset(8), 7).unwrap();
+            let refused = many.commit();
+            let message = refused.map(|_| ()).unwrap_err().to_string();
+            assert!(message.contains("65,530"), "{message}");
+            let mut few = Transaction::begin(&mut session, Begin::default()).unwrap();
+            *few.get_mut(P::<u64>::from_offset(4096)).unwrap() += 1;
+            assert_eq!(few.read(P::<u64>::from_offset(8)).unwrap(), 0);
+            few.commit().unwrap();
         }
-        many.write(P::<u64>::from_offset(8), 7).unwrap();
-        let refused = many.commit();
-        let message = refused.map(|_| ()).unwrap_err().to_string();
-        assert!(message.contains("65,530"), "{message}");
-        let mut few = Transaction::begin(&mut session, Begin::default()).unwrap();
-        *few.get_mut(P::<u64>::from_offset(4096)).unwrap() += 1;
-        assert_eq!(few.read(P::<u64>::from_offset(8)).unwrap(), 0);
-        few.commit().unwrap();
-    }
-    assert_eq!(
-        segment
-            .snapshot()
-            .unwrap()
-            .read(P::<u64>::from_offset(4096))
-            .unwrap(),
-        2
-    );
+        assert_eq!(
+            segment
+                .snapshot()
+                .unwrap()
+                .read(P::<u64>::from_offset(4096))
+                .unwrap(),
+            2
+        );
+    });
 }

@@ -6,9 +6,7 @@
 //! The ring is as small as it gets, and pages are written whole, so that it wraps and views fall
 //! behind what is still in it.
 
-mod common;
-
-use common::{PAGE, first_seed, options, runs};
+use crate::common::{PAGE, first_seed, options, runs};
 use sardonyx_mapped::{
     Access, Begin, MechanismKind, Memory, MemoryAccess, P, Savepoint, Segment, SegmentError,
     Session, Transaction,
@@ -391,7 +389,7 @@ fn run(mechanism: MechanismKind, seed: u64, sessions: usize, steps: u64) -> Tall
 
 fn programs(mechanism: MechanismKind) {
     let mut total = Tally::default();
-    for seed in first_seed()..first_seed() + runs(30) {
+    for seed in first_seed()..first_seed() + runs(10) {
         let tally = run(
             mechanism,
             seed,

@@ -1,9 +1,7 @@
 //! A committed growth of a segment is there when it is opened again, whether a byte was written up
 //! there or not: from the log alone, from a checkpoint alone, and after deaths.
 
-mod common;
-
-use common::{Fallible, MECHANISMS, PAGE, role, say, spawn};
+use crate::common::{Fallible, MECHANISMS, PAGE, role, say, spawn};
 use sardonyx_mapped::heap::Heap;
 use sardonyx_mapped::planted::{Step, die_at};
 use sardonyx_mapped::{Begin, MechanismKind, Memory, MemoryAccess, Options, P, Segment};
@@ -166,7 +164,7 @@ fn the_byte_that_says_the_length_is_what_others_have_written_there() {
         // It commits a growth and the last byte of it, and dies before it has noted that the length
         // is known. So the next one says it again, and must not take the byte back.
         let path = directory.path().to_str().unwrap();
-        let mut child = spawn(&["last byte", "AfterTail", path]);
+        let mut child = spawn(module_path!(), &["last byte", "AfterTail", path]);
         assert_eq!(child.hear().as_deref(), Some("grown"));
         child.hear_all();
         segment
@@ -249,7 +247,7 @@ fn i9_a_death_at_any_step_of_a_growth_loses_no_acknowledged_length() {
             let directory = tempfile::tempdir().unwrap();
             let others = with_others.then(|| open(directory.path()));
             let path = directory.path().to_str().unwrap();
-            let mut child = spawn(&["grow", &format!("{step:?}"), path]);
+            let mut child = spawn(module_path!(), &["grow", &format!("{step:?}"), path]);
             assert_eq!(child.hear().as_deref(), Some("grown"));
             assert!(child.hear_all().is_empty(), "{step:?} was never passed");
             // Whoever goes on relies on what it sees, and the next life must have it.

@@ -1,9 +1,7 @@
 //! A segment of which little is used: memory, and what an opening looks at, follow what is used and not how
 //! long it is.
 
-mod common;
-
-use common::{Fallible, MECHANISMS, PAGE, role, say, spawn};
+use crate::common::{self, Fallible, MECHANISMS, PAGE, alone, role, say, spawn};
 use sardonyx_mapped::memory::GrowError;
 use sardonyx_mapped::{
     MechanismKind, Memory, MemoryAccess, Options, P, RunError, Segment, SegmentError,
@@ -59,41 +57,46 @@ fn write_all(segment: &Segment) {
 
 #[test]
 fn an_opening_takes_memory_for_what_is_used() {
-    for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
-        let directory = tempfile::tempdir().unwrap();
-        let shared_memory = tempfile::tempdir_in("/dev/shm").unwrap();
-        let segment = options(mechanism, shared_memory.path())
-            .open(directory.path())
-            .unwrap();
-        segment.run(|tx| tx.grow_to(LENGTH)).unwrap();
-        if mechanism == MechanismKind::Asynchronous && status_bytes("VmLck") >= LENGTH {
-            println!(
-                "skipped: where the kernel may take pages away, this mechanism locks all memory"
+    alone(|| {
+        for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
+            let directory = tempfile::tempdir().unwrap();
+            let shared_memory = tempfile::tempdir_in("/dev/shm").unwrap();
+            let segment = options(mechanism, shared_memory.path())
+                .open(directory.path())
+                .unwrap();
+            segment.run(|tx| tx.grow_to(LENGTH)).unwrap();
+            if mechanism == MechanismKind::Asynchronous && status_bytes("VmLck") >= LENGTH {
+                println!(
+                    "skipped: where the kernel may take pages away, this mechanism locks all memory"
+                );
+                continue;
+            }
+            let grown = allocated(shared_memory.path());
+            assert!(
+                grown < 16 * MIB,
+                "{mechanism:?}: {grown} bytes for growth alone"
             );
-            continue;
+            write_all(&segment);
+            drop(segment);
+            // From the log alone, or from what the orderly end left; then from a checkpoint.
+            for _ in 0..2 {
+                let path = |path: &Path| path.to_str().unwrap().to_owned();
+                let (database, shared) = (path(directory.path()), path(shared_memory.path()));
+                let mut child = spawn(
+                    module_path!(),
+                    &["open", &format!("{mechanism:?}"), &database, &shared],
+                );
+                let mut heard = || child.hear().and_then(|line| line.parse::<u64>().ok());
+                let (taken, peak, faults) = (heard(), heard(), heard());
+                let (taken, peak, faults) = (taken.unwrap(), peak.unwrap(), faults.unwrap());
+                // The 257 pages are 1 MiB; there are three copies of them.
+                assert!(taken < 16 * MIB, "{mechanism:?}: {taken} bytes");
+                assert!(peak < 96 * MIB, "{mechanism:?}: {peak} bytes at most");
+                assert!(faults < 12_000, "{mechanism:?}: {faults} page faults");
+                assert!(child.child.wait().unwrap().success());
+            }
         }
-        let grown = allocated(shared_memory.path());
-        assert!(
-            grown < 16 * MIB,
-            "{mechanism:?}: {grown} bytes for growth alone"
-        );
-        write_all(&segment);
-        drop(segment);
-        // From the log alone, or from what the orderly end left; then from a checkpoint.
-        for _ in 0..2 {
-            let path = |path: &Path| path.to_str().unwrap().to_owned();
-            let (database, shared) = (path(directory.path()), path(shared_memory.path()));
-            let mut child = spawn(&["open", &format!("{mechanism:?}"), &database, &shared]);
-            let mut heard = || child.hear().and_then(|line| line.parse::<u64>().ok());
-            let (taken, peak, faults) = (heard(), heard(), heard());
-            let (taken, peak, faults) = (taken.unwrap(), peak.unwrap(), faults.unwrap());
-            // The 257 pages are 1 MiB; there are three copies of them.
-            assert!(taken < 16 * MIB, "{mechanism:?}: {taken} bytes");
-            assert!(peak < 96 * MIB, "{mechanism:?}: {peak} bytes at most");
-            assert!(faults < 12_000, "{mechanism:?}: {faults} page faults");
-            assert!(child.child.wait().unwrap().success());
-        }
-    }
+    });
 }
 
 fn open_and_tell(role: &[String]) {

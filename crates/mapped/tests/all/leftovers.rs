@@ -1,9 +1,7 @@
 //! What processes leave of shared memory, however they end: nothing, or what the next opening or the program
 //! finds and removes.
 
-mod common;
-
-use common::{PAGE, Process, role, say, spawn};
+use crate::common::{PAGE, Process, role, say, spawn};
 use sardonyx_mapped::leftovers::{find, remove};
 use sardonyx_mapped::planted::{Step, stop_at};
 use sardonyx_mapped::{Begin, Memory, MemoryAccess, Options, P, Segment};
@@ -29,7 +27,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 /// A process that has a segment open: `database` or `volatile`.
 fn start(kind: &str, shared_memory: &Path, place: &Path) -> Process {
     let path = |path: &Path| path.to_str().unwrap().to_owned();
-    let mut child = spawn(&[kind, &path(shared_memory), &path(place)]);
+    let mut child = spawn(module_path!(), &[kind, &path(shared_memory), &path(place)]);
     assert_eq!(child.hear().as_deref(), Some("open"));
     child
 }

@@ -1,10 +1,8 @@
 //! Segments with a log: what was acknowledged is there after any death and after a restart; of what
 //! was not, each transaction is there whole or not at all (I1, I8, I9).
 
-mod common;
-
-use common::{
-    Fallible, MECHANISMS, PAGE, mechanism_of, options, role, runs, say, spawn, sum, word,
+use crate::common::{
+    self, Fallible, MECHANISMS, PAGE, mechanism_of, options, role, runs, say, spawn, sum, word,
 };
 use sardonyx_mapped::planted::{self, Step};
 use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, P, Segment};
@@ -121,7 +119,10 @@ fn worker_of(mechanism: MechanismKind, directory: &Path, worker: usize, seed: u6
 }
 
 fn start(role: &[String]) -> common::Process {
-    spawn(&role.iter().map(String::as_str).collect::<Vec<_>>())
+    spawn(
+        module_path!(),
+        &role.iter().map(String::as_str).collect::<Vec<_>>(),
+    )
 }
 
 /// What a process said last, when it is gone.
@@ -138,7 +139,7 @@ fn all_are_killed_at_once_and_nothing_acknowledged_is_lost() {
         drop(open(mechanism, &path));
         let mut said = vec![0; 3];
         let mut random = Random::new(11);
-        for life in 0..runs(4) {
+        for life in 0..runs(2) {
             let mut workers: Vec<_> = (0..said.len())
                 .map(|n| start(&worker_of(mechanism, &path, n, life * 10 + n as u64)))
                 .collect();

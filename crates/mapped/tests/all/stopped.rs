@@ -2,9 +2,7 @@
 //! no longer than they want (I13). What it holds stays its own, so that nothing is broken when it goes
 //! on (I12).
 
-mod common;
-
-use common::{Fallible, PAGE, options, role, say, spawn, unique, word};
+use crate::common::{self, Fallible, PAGE, options, role, say, spawn, unique, word};
 use sardonyx_mapped::planted::{self, Step};
 use sardonyx_mapped::{
     MechanismKind, Memory, MemoryAccess, Options, RunError, Segment, SegmentError, StoppedProcess,
@@ -148,7 +146,7 @@ fn i13_a_process_that_stops_at_any_step_is_named_and_nothing_breaks_when_it_goes
             .unwrap();
         segment.run(|tx| tx.grow_to(PAGES * PAGE)).unwrap();
         transfer(&segment, 1).unwrap();
-        let (mut child, _told) = spawn(&["steps", &name, &n.to_string()]).apart();
+        let (mut child, _told) = spawn(module_path!(), &["steps", &name, &n.to_string()]).apart();
         if wait_until_stopped(&child) {
             stopped += 1;
             if let Err(error) = transfer(&segment, 2) {
@@ -185,7 +183,7 @@ fn i13_a_commit_is_not_durable_yet_while_the_leader_is_stopped_and_can_be_waited
         let segment = open(&told, directory.path());
         let n = Step::ALL.iter().position(|other| *other == step).unwrap();
         let path = directory.path().display().to_string();
-        let (mut child, _told) = spawn(&["durable", &path, &n.to_string()]).apart();
+        let (mut child, _told) = spawn(module_path!(), &["durable", &path, &n.to_string()]).apart();
         assert!(wait_until_stopped(&child));
         let error = transfer(&segment, 2).unwrap_err();
         assert_eq!(named(&error), (child.id(), 'T'));
@@ -223,7 +221,7 @@ fn i13_a_log_that_gets_no_room_since_the_driver_is_stopped_is_said() {
     let directory = tempfile::tempdir().unwrap();
     let told = Arc::new(AtomicU32::new(0));
     let path = directory.path().display().to_string();
-    let mut command = common::command(&["driver", &path]);
+    let mut command = common::command(module_path!(), &["driver", &path]);
     let command = command.stdin(std::process::Stdio::piped());
     let mut child = command
         .stdout(std::process::Stdio::piped())
@@ -272,7 +270,8 @@ fn who_wants_to_go_first_is_told_that_the_one_who_has_it_is_stopped() {
     let n = Step::ALL
         .iter()
         .position(|step| *step == Step::CommitLocked);
-    let (mut child, _told) = spawn(&["steps", &name, &n.unwrap().to_string()]).apart();
+    let (mut child, _told) =
+        spawn(module_path!(), &["steps", &name, &n.unwrap().to_string()]).apart();
     assert!(wait_until_stopped(&child));
     let refused = segment.run_alone(|_| Ok::<(), Box<dyn std::error::Error>>(()));
     assert_eq!(named(&refused.unwrap_err()), (child.id(), 'T'));

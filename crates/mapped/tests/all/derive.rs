@@ -14,7 +14,7 @@ mod face {
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Resident)]
-#[resident(crate = crate::face::engine)]
+#[resident(crate = crate::derive::face::engine)]
 #[repr(C, align(16))]
 struct Everything {
     wide: u128,

@@ -1,9 +1,7 @@
 //! System calls that read from a view: `write(2)` and `send(2)` of what a transaction sees. The kernel
 //! cannot make a page right, so pages that others changed have to be right before.
 
-mod common;
-
-use common::{MECHANISMS, PAGE, options, word};
+use crate::common::{self, MECHANISMS, PAGE, options, word};
 use sardonyx_mapped::{Access, MechanismKind, Memory, MemoryAccess, Segment, Snapshot};
 use std::io::{Read, Seek, Write};
 use std::os::unix::net::UnixStream;

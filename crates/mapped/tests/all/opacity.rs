@@ -1,9 +1,9 @@
 //! Whoever looks, sees one state: invariants over several pages are asserted inside of transactions,
 //! also of those that will not commit, and in snapshots that are kept while the ring wraps (I8).
 
-mod common;
-
-use common::{Fallible, MECHANISMS, PAGE, Shared, mechanism_of, options, role, say, spawn, word};
+use crate::common::{
+    self, Fallible, MECHANISMS, PAGE, Shared, mechanism_of, options, role, say, spawn, word,
+};
 use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, RunError, Segment, SegmentError};
 use sardonyx_workload::random::Random;
 use std::sync::Barrier;
@@ -66,7 +66,7 @@ fn transactions_see_one_state_also_if_they_are_doomed() {
     for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
         let shared = Shared::new(mechanism, "opacity", PAGES);
         let segment = &shared.segment;
-        let mut other = spawn(&[&format!("{mechanism:?}"), &shared.name]);
+        let mut other = spawn(module_path!(), &[&format!("{mechanism:?}"), &shared.name]);
         other.hear().unwrap();
         let mut random = Random::new(9);
         let mut conflicts = 0;

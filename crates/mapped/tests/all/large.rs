@@ -1,9 +1,7 @@
 //! Transactions whose records are larger than the ring, and than a segment of the log: they commit like any
 //! other, old snapshots do not see them, and their memory is given back.
 
-mod common;
-
-use common::{MECHANISMS, PAGE, options, unique, word};
+use crate::common::{MECHANISMS, PAGE, options, unique, word};
 use sardonyx_mapped::memory::GrowError;
 use sardonyx_mapped::{
     Begin, MechanismKind, Memory, MemoryAccess, Options, P, RunError, Segment, SegmentError, Slice,

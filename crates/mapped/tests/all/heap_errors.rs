@@ -63,7 +63,7 @@ fn a_memory_that_cannot_hold_the_fixed_pages_is_refused_and_stays_blank() {
 /// The table crate's magic is known here by its bytes only; this fails if it changes there.
 #[test]
 fn the_magic_of_tables_is_the_one_that_is_written() {
-    let source = include_str!("../../storage/src/catalogue.rs");
+    let source = include_str!("../../../storage/src/catalogue.rs");
     assert!(source.contains(r#"const MAGIC: [u8; 8] = *b"SdxTable";"#));
 }
 

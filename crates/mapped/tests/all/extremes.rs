@@ -1,9 +1,7 @@
 //! The numbers and durations that a program can give to a segment, at their extremes: it opens or
 //! refuses with a typed error, and so does every call. No panic, and nothing wraps.
 
-mod common;
-
-use common::{Fallible, PAGE, unique};
+use crate::common::{Fallible, PAGE, alone, unique};
 use sardonyx_mapped::heap::Heap;
 use sardonyx_mapped::memory::PlainMemory;
 use sardonyx_mapped::{
@@ -52,49 +50,51 @@ fn use_it(segment: &Segment) {
 
 #[test]
 fn every_number_of_the_options_opens_or_refuses() {
-    let named = |error: &SegmentError| {
-        matches!(error, SegmentError::Open(OpenError::Option { .. }))
-            || matches!(error, SegmentError::System { .. })
-            || matches!(error, SegmentError::Open(_))
-    };
-    let mut opened = 0;
-    for n in EXTREMES {
-        for options in [
-            base().versions_bytes(n),
-            base().address_space_bytes(n),
-            base().versions_bytes(n).address_space_bytes(n),
-            base().storage(StorageOptions {
-                memory_bytes_max: n,
-                ..storage()
-            }),
-            base().storage(StorageOptions {
-                workers: n as usize,
-                ..storage()
-            }),
-        ] {
-            let directory = tempfile::tempdir().unwrap();
-            let name = unique("extremes");
-            let attempts = [
-                options.open_private(),
-                options.open_volatile(&name),
-                options.open(directory.path()),
-            ];
-            for attempt in attempts {
-                match attempt {
-                    Ok(segment) => {
-                        use_it(&segment);
-                        opened += 1;
+    alone(|| {
+        let named = |error: &SegmentError| {
+            matches!(error, SegmentError::Open(OpenError::Option { .. }))
+                || matches!(error, SegmentError::System { .. })
+                || matches!(error, SegmentError::Open(_))
+        };
+        let mut opened = 0;
+        for n in EXTREMES {
+            for options in [
+                base().versions_bytes(n),
+                base().address_space_bytes(n),
+                base().versions_bytes(n).address_space_bytes(n),
+                base().storage(StorageOptions {
+                    memory_bytes_max: n,
+                    ..storage()
+                }),
+                base().storage(StorageOptions {
+                    workers: n as usize,
+                    ..storage()
+                }),
+            ] {
+                let directory = tempfile::tempdir().unwrap();
+                let name = unique("extremes");
+                let attempts = [
+                    options.open_private(),
+                    options.open_volatile(&name),
+                    options.open(directory.path()),
+                ];
+                for attempt in attempts {
+                    match attempt {
+                        Ok(segment) => {
+                            use_it(&segment);
+                            opened += 1;
+                        }
+                        Err(error) => assert!(named(&error), "{n}: {error:?}"),
                     }
-                    Err(error) => assert!(named(&error), "{n}: {error:?}"),
                 }
+                let _ = std::fs::remove_file(format!("/dev/shm/{name}"));
             }
-            let _ = std::fs::remove_file(format!("/dev/shm/{name}"));
         }
-    }
-    assert!(opened > 30, "{opened}");
-    for wait in [Duration::ZERO, Duration::from_nanos(1), Duration::MAX] {
-        use_it(&base().slow_reader_wait(wait).open_private().unwrap());
-    }
+        assert!(opened > 30, "{opened}");
+        for wait in [Duration::ZERO, Duration::from_nanos(1), Duration::MAX] {
+            use_it(&base().slow_reader_wait(wait).open_private().unwrap());
+        }
+    });
 }
 
 #[test]
