@@ -1,9 +1,6 @@
 //! What the tests of the standby share: a bank whose state tells exactly how many transactions are
 //! in it, and a proxy that cuts or damages connections.
 
-// Each test binary uses a part of it.
-#![allow(dead_code)]
-
 pub mod bank;
 pub mod proxy;
 
@@ -39,12 +36,17 @@ pub fn serve_with(
         .expect("the standby listens")
 }
 
-/// The standby at this address, with little patience between attempts.
-pub fn at(address: impl ToString) -> Arc<Standby> {
-    let patience = Patience {
+/// Little patience between attempts, and as much with each as a busy machine may need.
+pub fn patience() -> Patience {
+    Patience {
+        connect_max: LONG,
+        silence_max: LONG,
         retry_first: Duration::from_millis(1),
         retry_max: Duration::from_millis(20),
-        ..Patience::default()
-    };
-    Standby::with_patience(address.to_string(), patience)
+    }
+}
+
+/// The standby at this address.
+pub fn at(address: impl ToString) -> Arc<Standby> {
+    Standby::with_patience(address.to_string(), patience())
 }

@@ -1,11 +1,10 @@
 //! No thread of a standby, or of a primary that ships to one, takes the program's signals.
 //!
-//! One test in this file: others' threads would be taken for the standby's.
+//! In a process of its own: others' threads would be taken for the standby's.
 
-mod common;
-
-use common::bank::Bank;
-use common::{LONG, at, disk, serve};
+use crate::alone::alone;
+use crate::common::bank::Bank;
+use crate::common::{LONG, at, disk, serve};
 use std::collections::BTreeMap;
 
 /// SIGHUP, SIGINT, SIGUSR1, SIGALRM, SIGTERM, SIGCHLD, SIGPROF: what programs are sent.
@@ -33,27 +32,29 @@ fn threads() -> BTreeMap<u64, (String, u64)> {
 
 #[test]
 fn no_thread_of_a_standby_takes_the_programs_signals() {
-    let own = threads();
-    let (here, there) = (disk(1), disk(2));
-    let server = serve(&there);
-    let standby = at(server.address());
-    let mut bank = Bank::at(&here, standby.clone()).unwrap();
-    bank.transact_patiently(10);
-    assert!(standby.wait_until_caught_up(LONG), "{:?}", standby.status());
-    let mut theirs = 0;
-    for (number, (name, blocked)) in threads() {
-        if own.contains_key(&number) {
-            continue;
+    alone(|| {
+        let own = threads();
+        let (here, there) = (disk(1), disk(2));
+        let server = serve(&there);
+        let standby = at(server.address());
+        let mut bank = Bank::at(&here, standby.clone()).unwrap();
+        bank.transact_patiently(10);
+        assert!(standby.wait_until_caught_up(LONG), "{:?}", standby.status());
+        let mut theirs = 0;
+        for (number, (name, blocked)) in threads() {
+            if own.contains_key(&number) {
+                continue;
+            }
+            theirs += 1;
+            for signal in SIGNALS {
+                assert!(
+                    blocked & 1 << (signal - 1) != 0,
+                    "signal {signal} of the thread {name}, which blocks {blocked:#x}"
+                );
+            }
         }
-        theirs += 1;
-        for signal in SIGNALS {
-            assert!(
-                blocked & 1 << (signal - 1) != 0,
-                "signal {signal} of the thread {name}, which blocks {blocked:#x}"
-            );
-        }
-    }
-    assert!(theirs > 3, "{theirs}");
-    bank.database.close().unwrap();
-    server.stop();
+        assert!(theirs > 3, "{theirs}");
+        bank.database.close().unwrap();
+        server.stop();
+    });
 }

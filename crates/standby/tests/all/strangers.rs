@@ -1,11 +1,9 @@
 //! Whoever else connects to a standby's port: silent, slow, without the token, of another version. The primary
 //! is served all the same, and is told in words why it is not.
 
-mod common;
-
-use common::bank::{Bank, is_full, options};
-use common::{LONG, at, disk, serve, serve_with};
-use sardonyx_standby::{Patience, RemoteError, Standby, StandbyError, StandbyOptions};
+use crate::common::bank::{Bank, is_full, options};
+use crate::common::{LONG, at, disk, patience, serve, serve_with};
+use sardonyx_standby::{RemoteError, Standby, StandbyError, StandbyOptions};
 use sardonyx_standby::{StandbyServer, Token};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::OpenError;
@@ -69,7 +67,7 @@ fn guarded(disk: &SimulatedDisk, token: &str) -> sardonyx_standby::ListeningStan
 
 fn with_token(address: SocketAddr, token: &str) -> Arc<Standby> {
     let token = Token::new(token).unwrap();
-    Standby::with_token(address.to_string(), token, Patience::default())
+    Standby::with_token(address.to_string(), token, patience())
 }
 
 #[test]
