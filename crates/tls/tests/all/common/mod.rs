@@ -1,7 +1,5 @@
 //! CAs and certificates made for a test.
 
-#![allow(dead_code, reason = "each test uses its part")]
-
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     date_time_ymd,

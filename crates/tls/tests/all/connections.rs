@@ -1,8 +1,6 @@
 //! Bytes over TLS beside bytes over TCP, and everybody who is refused, at either end.
 
-mod common;
-
-use common::{Authority, LONG, Wish, sockets};
+use crate::common::{Authority, LONG, Wish, sockets};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use sardonyx_base::random::Random;

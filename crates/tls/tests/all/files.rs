@@ -1,8 +1,6 @@
 //! What is wrong with PEM files is said of the file, before anybody is called; and nothing of a key is ever said.
 
-mod common;
-
-use common::{Authority, Wish, rights, write_key};
+use crate::common::{Authority, Wish, rights, write_key};
 use rcgen::ExtendedKeyUsagePurpose;
 use sardonyx_tls::{PEM_BYTES_MAX, Tls, TlsError, TlsFiles};
 use std::path::{Path, PathBuf};

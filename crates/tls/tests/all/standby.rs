@@ -1,8 +1,6 @@
 //! A standby and its primary over TLS; and those that do not belong together, each told so in a sentence.
 
-mod common;
-
-use common::{Authority, LONG, Wish};
+use crate::common::{Authority, LONG, Wish};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use sardonyx::{GroupLimits, Options, Shape, Tables, record};
@@ -34,7 +32,11 @@ fn standby(directory: &Path, transport: Option<Arc<dyn Transport>>) -> Listening
 }
 
 fn primary(address: impl ToString, transport: Option<Arc<dyn Transport>>) -> Arc<Standby> {
-    let patience = Patience::default();
+    let patience = Patience {
+        connect_max: LONG,
+        silence_max: LONG,
+        ..Patience::default()
+    };
     match transport {
         Some(transport) => Standby::over(transport, address.to_string(), None, patience),
         None => Standby::with_patience(address.to_string(), patience),
