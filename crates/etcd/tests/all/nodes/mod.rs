@@ -1,7 +1,5 @@
 //! Nodes that count on pages.
 
-#![allow(dead_code, reason = "each test uses its part")]
-
 use sardonyx_sharing::node::NodeError;
 use sardonyx_sharing::node::loose::{LooseNode, LooseOptions, PageServer, Register, Serving};
 use sardonyx_sharing::protocol::Division;
@@ -9,6 +7,9 @@ use sardonyx_storage::engine::StorageOptions;
 use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
+
+/// Longer than a busy machine keeps anybody waiting.
+pub const LONG: Duration = Duration::from_secs(60);
 
 pub fn serve(directory: &Path) -> Serving {
     let storage = StorageOptions {
@@ -23,10 +24,19 @@ pub fn serve(directory: &Path) -> Serving {
 }
 
 pub fn join(server: &Serving, register: Box<dyn Register>) -> LooseNode {
+    join_with(server, register, LONG)
+}
+
+/// A node that waits for so long for a lock, and for a lease that may be renewed.
+pub fn join_with(
+    server: &Serving,
+    register: Box<dyn Register>,
+    lock_patience: Duration,
+) -> LooseNode {
     let options = LooseOptions {
         division: Division::spread(16),
-        patience: Duration::from_secs(20),
-        lock_patience: Duration::from_secs(4),
+        patience: LONG,
+        lock_patience,
         ..LooseOptions::new(server.address())
     };
     LooseNode::join(register, options).unwrap()
@@ -47,4 +57,14 @@ pub fn add(node: &LooseNode, page: u64, amount: i64) -> Result<i64, NodeError> {
 pub fn read(node: &LooseNode, page: u64) -> Result<i64, NodeError> {
     node.run(|tx| tx.read(page, 0..8))
         .map(|bytes| value(&bytes))
+}
+
+/// Does it again while a lock is waited for too long.
+pub fn surely<T>(mut act: impl FnMut() -> Result<T, NodeError>) -> T {
+    loop {
+        match act() {
+            Err(NodeError::TimedOut { .. }) => {}
+            done => return done.unwrap(),
+        }
+    }
 }

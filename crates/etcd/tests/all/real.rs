@@ -1,12 +1,10 @@
 //! The same against a real etcd, of which SARDONYX_ETCD names the program:
 //!
 //! ```text
-//! SARDONYX_ETCD=/usr/bin/etcd cargo test -p sardonyx-etcd --test real -- --ignored --nocapture
+//! SARDONYX_ETCD=/usr/bin/etcd cargo test -p sardonyx-etcd --test all real -- --ignored --nocapture
 //! ```
 
-mod nodes;
-
-use nodes::{add, join, read, serve};
+use crate::nodes::{add, join, read, serve};
 use sardonyx_etcd::{Etcd, EtcdOptions};
 use std::net::TcpListener;
 use std::path::Path;
