@@ -1,15 +1,13 @@
 //! What a log needs of a store, for each there is; and that a log can be kept there.
 
-mod stores;
-
+use crate::stores::rules::{keeps_the_contract, own_in_turn};
+use crate::stores::{Fault, Wrapped};
 use sardonyx_remote::{DirectoryLog, EncryptedLog, Keys, ObjectLog, RemoteOptions, open, probe};
 use sardonyx_storage::remote_log::memory::MemoryStore;
 use sardonyx_storage::remote_log::objects::{RemoteObjects, RemotePlace};
 use sardonyx_storage::remote_log::store::{Appended, Register, RemoteStore, StoreError};
 use std::sync::Arc;
 use std::time::Duration;
-use stores::rules::{keeps_the_contract, own_in_turn};
-use stores::{Fault, Wrapped};
 
 fn on(store: Arc<Wrapped>) -> ObjectLog {
     ObjectLog::new(store, "bank", "test".into(), &RemoteOptions::default()).unwrap()

@@ -1,7 +1,5 @@
 //! What must hold of every store, in memory and real: asked of it one after the other, and by a log that is kept there.
 
-#![allow(dead_code, reason = "each test uses its part")]
-
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::entry::EntryBuilder;
 use sardonyx_storage::remote_log::objects::{RemoteObjects, RemotePlace};

@@ -1,7 +1,5 @@
 //! Stores for tests: one that loses and doubles, and ones that cannot keep a log.
 
-#![allow(dead_code, reason = "each test uses its part")]
-
 pub mod rules;
 
 use async_trait::async_trait;

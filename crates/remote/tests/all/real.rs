@@ -2,12 +2,11 @@
 //! (CONTRIBUTING.md has the commands that start one):
 //!
 //! ```text
-//! SARDONYX_STORE=s3://bank/test cargo test -p sardonyx-remote --test real -- --ignored --nocapture
+//! SARDONYX_STORE=s3://bank/test cargo test -p sardonyx-remote --test all real -- --ignored --nocapture
 //! tools/nats/three_nodes.sh
 //! ```
 
-mod stores;
-
+use crate::stores::rules::{keeps_the_contract, own_in_turn};
 use sardonyx_base::random::system_random;
 use sardonyx_remote::{RemoteOptions, open};
 use sardonyx_storage::remote_log::RemoteLogError;
@@ -17,7 +16,6 @@ use sardonyx_storage::remote_log::position::{EntryPosition, Epoch};
 use sardonyx_storage::remote_log::shell::{Follower, Patience, RemoteWriter, trim};
 use sardonyx_storage::remote_log::store::{Appended, RemoteStore, StoreError};
 use std::sync::Arc;
-use stores::rules::{keeps_the_contract, own_in_turn};
 
 /// A log of its own at the place that the environment names.
 fn log_of_its_own() -> Arc<dyn RemotePlace> {
