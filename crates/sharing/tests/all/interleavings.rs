@@ -5,15 +5,13 @@
 //! The states are searched depth first; a state reached twice is searched once. States are told
 //! apart by what they print, without the counters.
 
-mod world;
-
+use crate::world::{Machines, World};
 use sardonyx_sharing::page_cache::PageCache;
 use sardonyx_sharing::protocol::{
     GemOptions, LockMode, NodeId, PageId, PageTransfer, PrimaryCopyOptions, UpdateStrategy,
 };
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use world::{Machines, World};
 
 const READ: LockMode = LockMode::Read;
 const WRITE: LockMode = LockMode::Write;

@@ -3,10 +3,7 @@
 //! one node recovers at a time; in the end all know the register's view and nobody is left to be recovered. What that
 //! does for transactions is `exploration`'s.
 
-#[path = "world/random.rs"]
-mod random;
-
-use random::Random;
+use crate::world::random::Random;
 use sardonyx_sharing::protocol::membership::{Admission, Input, Membership, Output, View};
 use sardonyx_sharing::protocol::{Assignment, Epoch, NodeId};
 use std::collections::{BTreeMap, BTreeSet};

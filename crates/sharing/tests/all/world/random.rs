@@ -1,7 +1,5 @@
 //! A small generator of pseudo-random numbers: the same seed gives the same numbers everywhere.
 
-#![allow(dead_code, reason = "each test uses its part")]
-
 /// SplitMix64.
 #[derive(Clone, Debug)]
 pub struct Random(u64);

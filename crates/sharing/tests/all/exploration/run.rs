@@ -1,7 +1,7 @@
 //! One seeded run: what nodes, transactions, failures and the checkpointer do, at random, until all is done.
 
-use super::world::random::Random;
-use super::world::{Event, Keeper, Machines, Planted, Progress, SharedTable, World};
+use crate::world::random::Random;
+use crate::world::{Event, Keeper, Machines, Planted, Progress, SharedTable, World};
 use sardonyx_sharing::page_cache::PageCache;
 use sardonyx_sharing::protocol::{LockMode, NodeId, Outcome, PageId, membership};
 

@@ -8,14 +8,12 @@ mod gem;
 mod gem_recovery;
 mod primary_copy;
 mod renewal;
-#[path = "../world/mod.rs"]
-mod world;
 
+use crate::world::{Machines, Progress, World};
 use sardonyx_sharing::protocol::{
     GemOptions, LockMode, NodeId, PageId, PageTransfer, PrimaryCopyOptions, TransactionId,
     UpdateStrategy,
 };
-use world::{Machines, Progress, World};
 
 const READ: LockMode = LockMode::Read;
 const WRITE: LockMode = LockMode::Write;

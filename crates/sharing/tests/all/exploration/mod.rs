@@ -9,18 +9,16 @@
 //!
 //! Each case is run twice: with nodes that write pages, and with a checkpointer that merges the nodes' logs.
 //!
-//! A failure prints the seed; `SARDONYX_SEED=… cargo test -p sardonyx-sharing --test exploration
+//! A failure prints the seed; `SARDONYX_SEED=… cargo test -p sardonyx-sharing --test all exploration
 //! NAME` runs it alone and prints every step.
 
 mod planted;
 mod run;
 mod stops;
-#[path = "../world/mod.rs"]
-mod world;
 
+use crate::world::{Keeper, Machines, World};
 use run::{Case, Hazard, run};
 use sardonyx_sharing::protocol::{GemOptions, PageTransfer, PrimaryCopyOptions, UpdateStrategy};
-use world::{Keeper, Machines, World};
 
 /// Says how to see a run again, if it panics.
 struct Replay(Case, u64);

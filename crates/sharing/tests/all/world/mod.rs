@@ -10,8 +10,6 @@
 //! one of two [`Keeper`]s' business: the nodes write whole pages, or a checkpointer merges all logs into its pages and
 //! no node writes any.
 
-#![allow(dead_code, reason = "each test uses its part of the world")]
-
 mod event;
 mod failures;
 mod logs;

@@ -1,10 +1,7 @@
 //! Channels over a bad network: whatever it loses, repeats and reorders, each message is delivered
 //! once and in order.
 
-#[path = "world/random.rs"]
-mod random;
-
-use random::Random;
+use crate::world::random::Random;
 use sardonyx_sharing::protocol::channel::{Channel, Packet, WINDOW};
 
 /// Two ends, and the packets under way to each.

@@ -2,8 +2,8 @@
 //! it the same runs pass.
 
 use super::run::{Case, Hazard, run};
-use super::world::{Keeper, Machines, Planted};
 use super::{UpdateStrategy, gem, primary_copy};
+use crate::world::{Keeper, Machines, Planted};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The first seed that notices the error.

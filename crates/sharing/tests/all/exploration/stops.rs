@@ -1,11 +1,11 @@
 //! Nodes that shut each other out: dead, stopped and woken up at any step, or only believed to have failed.
 
 use super::run::{Case, Hazard, Script, run};
-use super::world::{Keeper, Machines, Planted, World};
 use super::{
     PageTransfer, Replay, SEEDS, UpdateStrategy, authorised_without_copy, explore_case,
     explore_with, gem, primary_copy, remembering, stored_at_commit,
 };
+use crate::world::{Keeper, Machines, Planted, World};
 use sardonyx_sharing::protocol::{LockMode, NodeId, PageId, Psn, TransactionId, membership};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
