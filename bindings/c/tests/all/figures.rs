@@ -1,8 +1,6 @@
 //! The thesis' figures, compiled as printed and run, durable and not.
 
-mod programs;
-
-use programs::{Program, in_directory};
+use crate::programs::{self, Program, in_directory};
 
 const DURABLE: [&str; 2] = ["0", "1"];
 

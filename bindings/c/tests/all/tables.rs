@@ -1,8 +1,6 @@
 //! Tables, used from C and from C++, and the example `shop.c`.
 
-mod programs;
-
-use programs::{Link, Program, in_directory};
+use crate::programs::{Link, Program, in_directory};
 use std::process::Command;
 
 #[test]

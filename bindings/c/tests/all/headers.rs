@@ -19,8 +19,8 @@ const SARDONYX_SOURCES: [&str; 13] = [
     "cursor",
 ];
 
-const SARDONYX_INTRODUCTION: &str = include_str!("../src/sardonyx.introduction.h");
-const LIBXAC_INTRODUCTION: &str = include_str!("../src/libxac.introduction.h");
+const SARDONYX_INTRODUCTION: &str = include_str!("../../src/sardonyx.introduction.h");
+const LIBXAC_INTRODUCTION: &str = include_str!("../../src/libxac.introduction.h");
 
 /// What C needs after the declarations.
 const SARDONYX_END: &str = "\
@@ -100,7 +100,7 @@ fn compare(name: &str, generated: &str) {
     assert!(
         committed == generated,
         "{name} is not what the sources say (first difference: {differs:?}); run \
-         SARDONYX_WRITE_HEADERS=1 cargo test -p sardonyx-capi --test headers"
+         SARDONYX_WRITE_HEADERS=1 cargo test -p sardonyx-capi --test all headers"
     );
 }
 

@@ -1,8 +1,6 @@
 //! sardonyx.h, used from C.
 
-mod programs;
-
-use programs::{Link, Program, in_directory};
+use crate::programs::{Link, Program, in_directory};
 
 fn run(name: &str) {
     let program = Program::compile(name);

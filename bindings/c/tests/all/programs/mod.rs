@@ -6,7 +6,6 @@ use tempfile::TempDir;
 
 /// How a program gets the library.
 #[derive(Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "each test uses its part")]
 pub enum Link {
     /// From the shared library, when it is started.
     Shared,
@@ -20,7 +19,6 @@ pub struct Program {
     _directory: TempDir,
 }
 
-#[allow(dead_code, reason = "each test uses its part")]
 impl Program {
     /// Compiles `tests/c/<name>.c` with warnings as errors.
     pub fn compile(name: &str) -> Program {

@@ -1,8 +1,6 @@
 //! The example `hash_table.c`: what it does, and what is there after its processes were killed.
 
-mod programs;
-
-use programs::{Program, in_directory, wait};
+use crate::programs::{Program, in_directory, wait};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
