@@ -2,7 +2,7 @@
 # A JetStream of three servers on this host, each of which syncs whatever it is given, and something that uses it: the tests
 # of a log in a real store, or a command.
 #
-#   tools/nats/three_nodes.sh                   the tests of crates/remote/tests/real.rs
+#   tools/nats/three_nodes.sh                   the tests of crates/remote/tests/all/real.rs
 #   tools/nats/three_nodes.sh -- COMMAND...     the command, with SARDONYX_STORE=nats://.../SARDONYX
 #
 # NATS_SERVER is the server's program (default: nats-server, which is installed by `go install` if it is not there).
@@ -76,7 +76,7 @@ fi
 export SARDONYX_STORE=nats://127.0.0.1:${clients[0]},127.0.0.1:${clients[1]},127.0.0.1:${clients[2]}/SARDONYX
 echo "$("$server" --version), three of them: $SARDONYX_STORE"
 if [ $# -eq 0 ]; then
-    cargo test --locked -p sardonyx-remote --test real -- --ignored --nocapture
+    cargo test --locked -p sardonyx-remote --test all real -- --ignored --nocapture
 else
     [ "$1" = -- ] && shift
     "$@"

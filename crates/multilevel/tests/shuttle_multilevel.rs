@@ -7,6 +7,8 @@
 //! ```
 #![cfg(shuttle)]
 
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "all/support/mod.rs"]
 mod support;
 
 use sardonyx_base::sync::thread;

@@ -14,7 +14,7 @@ mod fake;
 mod log;
 pub(crate) mod place;
 #[cfg(test)]
-#[path = "../../tests/stores/rules.rs"]
+#[path = "../../tests/all/stores/rules.rs"]
 mod rules;
 mod stream;
 mod subjects;

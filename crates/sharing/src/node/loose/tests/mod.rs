@@ -7,3 +7,17 @@ pub mod processes;
 pub mod proxy;
 mod questions;
 mod together;
+
+use crate::node::NodeError;
+use crate::node::loose::OneHost;
+use std::path::Path;
+use std::time::Duration;
+
+/// Longer than a busy machine keeps anybody waiting.
+pub const LONG: Duration = Duration::from_secs(600);
+
+/// The register in a directory; its node is not taken for stopped, however busy the machine is.
+pub fn register(members: impl AsRef<Path>) -> Result<Box<OneHost>, NodeError> {
+    let register = OneHost::open(members)?;
+    Ok(Box::new(register.with_stopped_process_wait(LONG)))
+}

@@ -3,6 +3,7 @@
 
 use super::proxy::Proxy;
 use super::together::join;
+use super::{LONG, register};
 use crate::node::NodeError;
 use crate::node::loose::{LooseNode, LooseOptions, OneHost};
 use crate::node::tables::tests::place::serve;
@@ -74,11 +75,12 @@ impl Told {
                 division: Division::spread(16),
                 ..LooseOptions::new(self.server)
             };
-            let register = OneHost::open(&self.members).unwrap();
-            let register = match self.stops {
-                true => register.with_stopped_process_wait(STOPPED_PROCESS_WAIT),
-                false => register,
+            let wait = match self.stops {
+                true => STOPPED_PROCESS_WAIT,
+                false => LONG,
             };
+            let register = OneHost::open(&self.members).unwrap();
+            let register = register.with_stopped_process_wait(wait);
             if let Ok(node) = LooseNode::join(Box::new(register), options) {
                 return node;
             }
@@ -183,6 +185,8 @@ pub fn run(child: &str, seed: u64, kill_servers: bool, check: impl Fn(&LooseNode
         let more = 1 + random.below(TRANSACTIONS / 6);
         workers[worker].hear(more, &mut witnessed[worker]);
         if kill_servers && random.below(2) == 0 {
+            // Somebody else may get its port.
+            proxy.lead_to(None);
             drop(server);
             server = start_server(database.path(), &proxy);
             continue;
@@ -196,7 +200,7 @@ pub fn run(child: &str, seed: u64, kill_servers: bool, check: impl Fn(&LooseNode
     }
     drop(server);
     let server = serve(database.path(), PAGES, storage());
-    let register = Box::new(OneHost::open(members.path()).unwrap());
+    let register = register(members.path()).unwrap();
     let node = LooseNode::join(register, LooseOptions::new(server.address())).unwrap();
     check(&node, &witnessed);
 }

@@ -1,7 +1,7 @@
 //! Nodes and a page server in one process: pages and locks over real connections.
 
 use crate::node::NodeError;
-use crate::node::loose::{LooseNode, LooseOptions, OneHost, PageServer, Serving};
+use crate::node::loose::{LooseNode, LooseOptions, PageServer, Serving};
 use crate::node::tests::bank::value;
 use crate::protocol::{Division, UpdateStrategy};
 use sardonyx_base::token::Token;
@@ -32,7 +32,7 @@ pub fn serve(directory: &Path, token: Option<&str>) -> Serving {
 }
 
 pub fn join(server: &Serving, members: &Path, update: UpdateStrategy) -> LooseNode {
-    let register = Box::new(OneHost::open(members).unwrap());
+    let register = super::register(members).unwrap();
     let options = LooseOptions {
         update,
         buffer_pages: 8,

@@ -3,8 +3,8 @@
 
 use super::place::{BUFFER_PAGES, Close, Place, on_both, serve, storage};
 use super::verbs::Account;
-use crate::node::loose::tests::proxy::Proxy;
-use crate::node::loose::{LooseNode, LooseOptions, OneHost, Serving};
+use crate::node::loose::tests::{proxy::Proxy, register};
+use crate::node::loose::{LooseNode, LooseOptions, Serving};
 use crate::node::{NodeError, TableNode};
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::engine::StorageOptions;
@@ -221,7 +221,7 @@ fn a_loosely_coupled_reader_is_given_each_row_once_whatever_breaks() -> Result<(
     let proxy = Proxy::start();
     let lead = |server: &Option<Serving>| proxy.lead_to(server.as_ref().map(Serving::address));
     lead(&server);
-    let register = Box::new(OneHost::open(members.path())?);
+    let register = register(members.path())?;
     let node = LooseNode::join(register, LooseOptions::new(proxy.address()))?;
     let entries = node.journal::<Entry>()?;
     for first in (0..ROWS).step_by(500) {
@@ -237,6 +237,8 @@ fn a_loosely_coupled_reader_is_given_each_row_once_whatever_breaks() -> Result<(
         next += 1;
         match next % 1000 {
             0 => {
+                // Somebody else may get its port.
+                proxy.lead_to(None);
                 drop(server.take());
                 server = Some(serve(database.path(), 512, storage()));
                 lead(&server);

@@ -1,6 +1,7 @@
 //! A database that nodes of one process share, of either coupling: what a test says of nodes' tables it says of both.
 
-use crate::node::loose::{LooseNode, LooseOptions, OneHost, PageServer, Serving};
+use crate::node::loose::tests::register;
+use crate::node::loose::{LooseNode, LooseOptions, PageServer, Serving};
 use crate::node::{Node, NodeError, NodeOptions, Nodes, TableNode};
 use crate::protocol::{Division, UpdateStrategy};
 use sardonyx_storage::engine::StorageOptions;
@@ -108,8 +109,7 @@ pub struct Loose {
 
 impl Loose {
     pub fn join_as(&self, options: LooseOptions) -> Result<LooseNode, NodeError> {
-        let register = OneHost::open(self.members.path())?;
-        LooseNode::join(Box::new(register), options)
+        LooseNode::join(register(self.members.path())?, options)
     }
 
     pub fn options(&self) -> LooseOptions {

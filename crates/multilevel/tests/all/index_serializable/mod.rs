@@ -1,0 +1,244 @@
+//! The locks of the ordered index, judged by what they are for: transactions that run side by side
+//! and are not made to wait give the results, and leave the contents, of the same transactions one
+//! after the other in the order of their commits; those that abort leave nothing.
+//!
+//! Locks are granted by a real lock table; whoever would have to wait does not take the step. All
+//! histories of a few operations over a few keys are tried, from all contents, and many longer ones
+//! at random. That the judge sees is shown by planting errors: with any one exclusion taken out of
+//! the matrix, or without the lock that protects a split gap, it finds a history that is wrong.
+
+mod action;
+#[path = "../../../../lock/tests/oracle/mod.rs"]
+mod oracle;
+mod world;
+
+use action::{Action, Model, actions, all_contents, few_actions};
+use sardonyx_lock::Compatibility;
+use sardonyx_multilevel::index::locks::{COMPATIBLE, INDEX_KEYS};
+use world::{Inherit, Locks, Width, World};
+
+/// Ends the transactions in one of all ways and judges; `Some` is how it was wrong.
+fn all_ends(world: &World, transactions: &[u8]) -> Option<String> {
+    for choice in 0..1_u32 << transactions.len() {
+        for backwards in [false, true] {
+            let mut world = world.clone();
+            let mut order: Vec<_> = transactions.iter().enumerate().collect();
+            if backwards {
+                order.reverse();
+            }
+            for (place, &transaction) in order {
+                world.end(transaction, choice >> place & 1 == 1);
+            }
+            if !world.is_serial() {
+                let (initial, committed) = (&world.initial, &world.committed);
+                let left = world.contents();
+                return Some(format!(
+                    "{initial:?}: committed {committed:?}, left {left:?}"
+                ));
+            }
+        }
+    }
+    None
+}
+
+/// All histories of these many operations by the transactions given, one after the other.
+fn all_histories(world: &World, schedule: &[u8], keys: u8, depth: usize) -> Option<String> {
+    let Some(&transaction) = schedule.get(depth) else {
+        let mut transactions = schedule.to_vec();
+        transactions.sort_unstable();
+        transactions.dedup();
+        return all_ends(world, &transactions);
+    };
+    let of = if schedule.len() > 2 {
+        few_actions
+    } else {
+        actions
+    };
+    for action in of(keys, depth as u8 + 1) {
+        let mut world = world.clone();
+        // One who has to wait does nothing here: a shorter schedule has that history.
+        if world.act(transaction, action) {
+            let wrong = all_histories(&world, schedule, keys, depth + 1);
+            if wrong.is_some() {
+                return wrong.map(|wrong| format!("{transaction}: {action:?}; {wrong}"));
+            }
+        }
+    }
+    None
+}
+
+fn matrix() -> Compatibility {
+    INDEX_KEYS.matrix().clone()
+}
+
+fn exhaust(keys: u8, schedule: &[u8], width: Width, inherit: Inherit) {
+    for initial in all_contents(keys) {
+        let world = World::new(width, &initial, Locks::new(&matrix(), inherit));
+        let wrong = all_histories(&world, schedule, keys, 0);
+        assert_eq!(wrong, None, "not serializable");
+    }
+}
+
+#[test]
+fn all_pairs_of_operations_over_five_keys() {
+    exhaust(5, &[1, 2], Width(1), Inherit::Exactly);
+}
+
+#[test]
+fn all_pairs_of_operations_over_six_keys_in_several_leaves() {
+    exhaust(6, &[1, 2], Width(900), Inherit::Exactly);
+}
+
+#[test]
+fn all_histories_of_three_operations_over_three_keys() {
+    for schedule in [[1, 1, 2], [1, 2, 1], [1, 2, 3]] {
+        exhaust(3, &schedule, Width(1), Inherit::Exactly);
+    }
+    exhaust(3, &[1, 1, 2], Width(900), Inherit::Always);
+}
+
+/// A generator of random numbers (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ mixed >> 31) % bound as u64) as usize
+    }
+}
+
+/// A random history of three transactions, begun anew as they end. `Some` if it was wrong.
+fn random_history(seed: u64, width: Width, locks: Locks) -> Option<String> {
+    const KEYS: u8 = 6;
+    let mut random = Random(seed);
+    let bits = random.below(1 << KEYS);
+    let initial = all_contents(KEYS).nth(bits).expect("contents");
+    let mut world = World::new(width, &initial, locks);
+    let mut history = Vec::new();
+    let mut aborting = [false; 3];
+    for step in 0..8 + random.below(24) {
+        let transaction = random.below(3);
+        let (number, abort) = (transaction as u8, &mut aborting[transaction]);
+        match random.below(10) {
+            _ if *abort => *abort = world.abort_step(number),
+            0 => world.commit(number),
+            1 => *abort = world.abort_step(number),
+            _ => {
+                let choice = actions(KEYS, step as u8 + 1);
+                let action = choice[random.below(choice.len())];
+                if world.act(number, action) {
+                    history.push((number, action));
+                }
+            }
+        }
+    }
+    for (transaction, aborting) in aborting.into_iter().enumerate() {
+        world.end(transaction as u8, !aborting && random.below(2) == 0);
+    }
+    world.index.check(&world.pages).unwrap();
+    let wrong = !world.is_serial();
+    wrong.then(|| {
+        format!(
+            "seed {seed}: {initial:?}: {history:?}; {:?}",
+            world.contents()
+        )
+    })
+}
+
+fn random_histories(count: u64, width: Width, locks: &Locks) -> Option<String> {
+    (0..count).find_map(|seed| random_history(seed, width, locks.clone()))
+}
+
+#[test]
+fn random_histories_of_three_transactions() {
+    for inherit in [Inherit::Exactly, Inherit::Always] {
+        let locks = Locks::new(&matrix(), inherit);
+        assert_eq!(random_histories(30_000, Width(1), &locks), None);
+        assert_eq!(random_histories(6_000, Width(900), &locks), None);
+    }
+}
+
+#[test]
+fn keys_that_stand_for_one_object_by_chance_cost_waits_only() {
+    for objects in 1..5 {
+        let mut locks = Locks::new(&matrix(), Inherit::Exactly);
+        locks.objects = objects;
+        assert_eq!(random_histories(5_000, Width(1), &locks), None);
+    }
+}
+
+#[test]
+fn several_transactions_insert_side_by_side_and_readers_of_other_gaps_do_not_wait() {
+    let initial = Model::from([(1, 100), (9, 100)]);
+    let mut world = World::new(Width(1), &initial, Locks::new(&matrix(), Inherit::Exactly));
+    // Into one gap, above and below what others have inserted and not committed.
+    for (transaction, key) in [
+        (1, 5),
+        (2, 4),
+        (3, 6),
+        (1, 3),
+        (2, 7),
+        (3, 2),
+        (1, 10),
+        (2, 11),
+    ] {
+        assert!(
+            world.act(transaction, Action::Insert(key, transaction)),
+            "{transaction} {key}"
+        );
+    }
+    assert!(world.act(4, Action::Put(9, 4)), "the next key's value");
+    assert!(
+        world.act(5, Action::Get(1)) && world.act(5, Action::Get(0)),
+        "other gaps"
+    );
+    assert!(world.act(5, Action::Get(8)), "what is left of the gap");
+    assert!(
+        !world.act(1, Action::Insert(8, 1)),
+        "which has been read now"
+    );
+    assert!(!world.act(5, Action::Get(6)), "what is not committed");
+    // Whoever has read a gap goes with a deletion below it, but cannot read what that adds to it.
+    let mut world = World::new(Width(1), &initial, Locks::new(&matrix(), Inherit::Exactly));
+    assert!(world.act(1, Action::Get(4)) && world.act(2, Action::Delete(1)));
+    assert!(!world.act(1, Action::Get(4)) && !world.act(1, Action::Insert(4, 1)));
+    // Who has read the gap itself keeps the others out of both its parts.
+    let mut world = World::new(Width(1), &initial, Locks::new(&matrix(), Inherit::Exactly));
+    assert!(world.act(1, Action::Get(4)) && world.act(1, Action::Insert(6, 1)));
+    assert!(!world.act(2, Action::Insert(5, 2)) && !world.act(2, Action::Insert(7, 2)));
+}
+
+#[test]
+fn without_the_lock_on_the_lower_part_of_a_split_gap_it_is_not_serializable() {
+    let locks = Locks::new(&matrix(), Inherit::Never);
+    assert!(random_histories(60_000, Width(1), &locks).is_some());
+}
+
+/// The matrix with one request admitted.
+fn with_admitted(held: usize, requested: usize) -> Compatibility {
+    let mut rows = COMPATIBLE;
+    rows[held][requested] = true;
+    let rows: Vec<&[bool]> = rows.iter().map(|row| &row[..]).collect();
+    Compatibility::new(&rows).unwrap()
+}
+
+#[test]
+fn every_exclusion_is_needed() {
+    let mut needless = Vec::new();
+    for (held, row) in COMPATIBLE.iter().enumerate() {
+        for (requested, _) in row
+            .iter()
+            .enumerate()
+            .filter(|(_, compatible)| !**compatible)
+        {
+            let locks = Locks::new(&with_admitted(held, requested), Inherit::Exactly);
+            if random_histories(60_000, Width(1), &locks).is_none() {
+                needless.push((held, requested));
+            }
+        }
+    }
+    assert_eq!(needless, []);
+}
