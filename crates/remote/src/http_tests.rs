@@ -3,6 +3,7 @@
 use crate::objects::ObjectLog;
 use crate::place::RemoteOptions;
 use crate::probe;
+use crate::rules;
 use crate::s3::connect_with;
 use object_store::aws::AmazonS3Builder;
 use sardonyx_storage::remote_log::store::{RemoteStore, StoreError};
@@ -10,9 +11,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-
-#[path = "../tests/stores/rules.rs"]
-mod rules;
 
 /// Keys of a page of a list: fewer than a log's list has, so that lists continue.
 const PAGE_KEYS: usize = 300;
@@ -175,6 +173,8 @@ impl Objects {
 fn a_log_is_kept_by_requests_over_http() {
     let address = server(None);
     rules::keeps_the_contract(&log(address));
+    let store: Arc<dyn RemoteStore> = Arc::new(log(server(None)));
+    rules::own_in_turn(0, &store);
     let beside = log(address).for_probe();
     probe::probe(&beside).unwrap();
     beside.clear();

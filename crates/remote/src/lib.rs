@@ -90,6 +90,9 @@ mod place;
 pub mod probe;
 #[cfg(any(feature = "s3", feature = "nats"))]
 mod requests;
+#[cfg(all(test, any(feature = "s3", feature = "nats")))]
+#[path = "../tests/all/stores/rules.rs"]
+mod rules;
 #[cfg(feature = "s3")]
 mod s3;
 

@@ -78,25 +78,9 @@ impl Proxy {
         open.iter().for_each(end);
     }
 
-    /// Connections so far.
-    pub fn accepted(&self) -> usize {
-        self.shared.state.lock().accepted
-    }
-
     /// Messages that did not pass.
     pub fn met(&self) -> usize {
         self.shared.state.lock().met
-    }
-
-    pub fn wait_until_met(&self, count: usize) {
-        let mut state = self.shared.state.lock();
-        while state.met < count {
-            let waited = {
-                let until = std::time::Instant::now() + super::LONG;
-                self.shared.changed.wait_until(&mut state, until)
-            };
-            assert!(!waited.timed_out(), "{} of {count} messages met", state.met);
-        }
     }
 }
 
