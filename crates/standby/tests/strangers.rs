@@ -5,6 +5,7 @@ mod common;
 
 use common::bank::{Bank, is_full, options};
 use common::{LONG, at, disk, serve, serve_with};
+use sardonyx_base::crc32c;
 use sardonyx_standby::{Patience, RemoteError, Standby, StandbyError, StandbyOptions};
 use sardonyx_standby::{StandbyServer, Token};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
