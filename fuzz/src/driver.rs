@@ -1,5 +1,6 @@
 //! Running targets on stable Rust, replayed by target, seed and number.
 
+use sardonyx_base::crc32c;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};

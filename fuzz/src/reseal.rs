@@ -3,6 +3,8 @@
 //! Groups, slots and chunks begin at multiples of 4096 bytes and with four letters of their own; their
 //! fields are those of docs/format.md.
 
+use sardonyx_base::crc32c;
+
 /// Makes right the checksums of every commit group, backup slot and journal chunk in a file.
 pub fn file(bytes: &mut [u8]) {
     for start in (0..bytes.len()).step_by(4096) {

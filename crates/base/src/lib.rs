@@ -1,6 +1,6 @@
 //! The ground floor: what every room stands on, and nothing of transactions.
 //!
-//! - [`bytes`]: words at fixed places of heads;
+//! - [`bytes`]: words at fixed places of heads; [`crc32c`]: their checksums;
 //! - [`sync`]: mutexes, condition variables, atomics and threads, which a model (Shuttle) can drive;
 //! - [`priority`]: threads that stand behind all others;
 //! - [`process`]: whether this is still the process that opened a handle, or a forked child of it;
@@ -8,6 +8,7 @@
 //! - [`shared_file`], [`shared_words`]: memory that several processes share, and who of them lives;
 //! - [`lease`]: how a process that is stopped is found, and finds out itself;
 //! - [`signals`]: library threads block signals, which belong to the program;
+//! - [`events`]: what the engine writes for its operators;
 //! - [`error`]: the one error that a user meets, by what can be done about it;
 //! - [`user_code`]: closures, destructors and wakers of users, whose panics are caught;
 //! - [`random`]: seeded numbers (I11), and secret ones from the operating system;
@@ -30,7 +31,9 @@
 )]
 
 pub mod bytes;
+pub mod crc32c;
 pub mod error;
+pub mod events;
 pub mod hash;
 pub mod inherited;
 pub mod lease;

@@ -8,6 +8,7 @@
 //! models are the tests whose names begin with `shuttle`.
 
 pub mod futex;
+mod mutex;
 
 use std::ops::{Deref, DerefMut};
 

@@ -28,7 +28,6 @@ use crate::shared::spill;
 use crate::shared::versions;
 use crate::view::{View, ViewKind};
 use sardonyx_base::process::Process;
-use sardonyx_base::sync::futex::RawMutexFace as _;
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::cell::Cell;

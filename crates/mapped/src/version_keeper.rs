@@ -16,7 +16,6 @@ use crate::shared::ring::{Frames, changes};
 use crate::view::View;
 use rustix::thread::futex;
 use sardonyx_base::sync::futex::Mutex;
-use sardonyx_base::sync::futex::RawMutexFace as _;
 use sardonyx_base::sync::thread::JoinHandle;
 use sardonyx_storage::supervisor::{Supervisor, join};
 use std::collections::BTreeSet;

@@ -51,6 +51,7 @@
 //! another host went on without it, and until either it does not follow.
 
 use crate::{Error, Options};
+use sardonyx_base::events;
 use sardonyx_base::random::system_random;
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_storage::disk::RealDisk;
@@ -220,7 +221,7 @@ impl Host {
             // It may be there none the less: the next look says so.
             None | Some(Swapped::Conflict) => Ok(None),
             Some(Swapped::Ok) => {
-                tracing::info!(host = self.host.name, "this host serves");
+                events::info!(host = self.host.name, "this host serves");
                 if let Some((replica, _)) = self.following.take() {
                     replica.close();
                 }
@@ -247,7 +248,7 @@ impl Host {
             // Until this host serves again, or another goes on.
             Err(OpenError::StoreBehind) => Ok(()),
             Err(OpenError::Store(RemoteLogError::Store(error))) if error.is_unclear() => {
-                tracing::warn!(%error, "the store cannot be followed now");
+                events::warn!(%error, "the store cannot be followed now");
                 Ok(())
             }
             Err(error) => Err(error.into()),
@@ -274,7 +275,7 @@ impl Host {
                 }
                 Ok(None) => return Ok(()),
                 Err(RemoteLogError::Store(error)) if error.is_unclear() => {
-                    tracing::warn!(%error, "the store cannot be followed now");
+                    events::warn!(%error, "the store cannot be followed now");
                     return Ok(());
                 }
                 // This process slept for longer than the store keeps: the directory may begin anew.
@@ -308,7 +309,7 @@ fn clear<T>(answer: Result<T, StoreError>) -> Result<Option<T>, RemoteLogError> 
     match answer {
         Ok(answer) => Ok(Some(answer)),
         Err(error) if error.is_unclear() => {
-            tracing::warn!(%error, "the register is asked again");
+            events::warn!(%error, "the register is asked again");
             Ok(None)
         }
         Err(error) => Err(error.into()),
@@ -383,7 +384,7 @@ impl Term {
     pub fn release(mut self) {
         self.stop();
         if let Err(error) = self.shared.release() {
-            tracing::warn!(%error, "the others wait for the lease to run out");
+            events::warn!(%error, "the others wait for the lease to run out");
         }
     }
 
@@ -412,11 +413,11 @@ impl Shared {
                 Duty::Nothing => {}
                 Duty::Renew => {
                     if let Err(error) = self.sign() {
-                        tracing::warn!(%error, "this host could give no sign");
+                        events::warn!(%error, "this host could give no sign");
                     }
                 }
                 Duty::Over => {
-                    tracing::warn!("this host's term is over");
+                    events::warn!("this host's term is over");
                     return;
                 }
             }

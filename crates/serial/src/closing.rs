@@ -4,6 +4,7 @@
 
 use crate::error::SerialError;
 use crate::kernel::{Lanes, Shared};
+use sardonyx_base::events;
 use sardonyx_base::sync::thread::JoinHandle;
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::supervisor::join;
@@ -28,7 +29,7 @@ impl Closing {
         let outcome = drained.and_then(|()| Ok(self.shared.pen.mark_end()?));
         match &outcome {
             Ok(()) => self.engine.record_end(),
-            Err(error) => tracing::warn!(%error, "closing the database failed"),
+            Err(error) => events::warn!(%error, "closing the database failed"),
         }
         // Its threads have ended when this returns; the lock goes with it.
         self.engine.stop();

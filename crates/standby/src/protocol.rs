@@ -14,6 +14,7 @@
 
 use crate::refusal::{ProtocolError, Refusal};
 use bytes::{BufMut, Bytes, BytesMut};
+use sardonyx_base::crc32c;
 use sardonyx_base::token::Token;
 use sardonyx_storage::journal::Retention;
 use sardonyx_storage::log::{LogPosition, Lsn};

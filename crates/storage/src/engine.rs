@@ -60,6 +60,7 @@ use crate::supervisor::{Supervisor, Threads};
 use background::Background;
 use opening::{Ready, Writers};
 use remote::Remote;
+use sardonyx_base::events;
 use sardonyx_base::process::Process;
 use std::sync::Arc;
 
@@ -271,13 +272,13 @@ impl Engine {
     pub fn record_end(&mut self) {
         let end = self.commit.durable();
         if let Err(error) = self.commit.wait_until_stable(end) {
-            return tracing::warn!(%error, "the log's end was not recorded");
+            return events::warn!(%error, "the log's end was not recorded");
         }
         self.checkpoint()
             .settle(end, self.options.closing_checkpoint);
         match opening::record_end(&*self.disk, &self.manifest, end) {
             Ok(manifest) => self.manifest = manifest,
-            Err(error) => tracing::warn!(%error, "the log's end was not recorded"),
+            Err(error) => events::warn!(%error, "the log's end was not recorded"),
         }
     }
 

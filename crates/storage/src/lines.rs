@@ -8,6 +8,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::disk::{Access, Create, Disk, DiskError};
+use sardonyx_base::crc32c;
 use std::fmt::Write;
 
 /// Bytes that are not what was written.

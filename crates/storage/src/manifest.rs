@@ -450,7 +450,7 @@ mod tests {
     #[test]
     fn a_newer_version_is_named_and_not_taken_for_damage() {
         let mut text = String::from("format_version = 5\nsomething = new\n");
-        let checksum = crc32c::crc32c(text.as_bytes());
+        let checksum = sardonyx_base::crc32c::crc32c(text.as_bytes());
         text.push_str(&format!("checksum = {checksum:08x}\n"));
         let found = Manifest::decode("MANIFEST", text.as_bytes());
         let expected = matches!(

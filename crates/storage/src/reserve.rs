@@ -8,6 +8,7 @@
 //! Invariant: nothing depends on the file. It may be removed at any time.
 
 use crate::disk::{Access, Create, DIRECT_ALIGNMENT, Disk, DiskError};
+use sardonyx_base::events;
 
 /// The reserve's file.
 pub const RESERVE_FILE: &str = "RESERVE";
@@ -31,7 +32,7 @@ pub fn keep(disk: &dyn Disk) -> Result<(), DiskError> {
         });
     match made {
         Err(error) if error.may_be_tried_again() => {
-            tracing::warn!(%error, "no room is kept for opening the database on a full disk");
+            events::warn!(%error, "no room is kept for opening the database on a full disk");
             Ok(())
         }
         made => made,

@@ -12,6 +12,7 @@
 //! so whoever closes asks [`Supervisor::end`] to do it, which takes a thread of its own for that.
 
 use crate::log::LogError;
+use sardonyx_base::events;
 use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::thread::{self, JoinHandle};
 use sardonyx_base::user_code::{caught, message_of};
@@ -122,7 +123,7 @@ impl Supervisor {
     #[cold]
     fn tell(&self, message: String) {
         let error = LogError::thread_died(&message);
-        tracing::error!(%error, "a thread of the engine panicked");
+        events::error!(%error, "a thread of the engine panicked");
         caught(|| (self.died)(error));
     }
 
@@ -155,7 +156,7 @@ impl Supervisor {
             }
         });
         if let Err(error) = started {
-            tracing::error!(%error, "no thread to close the database on: it stays open");
+            events::error!(%error, "no thread to close the database on: it stays open");
             std::mem::forget(place.lock().take());
         }
         None

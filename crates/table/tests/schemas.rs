@@ -4,6 +4,7 @@
 mod support;
 
 use proptest::prelude::*;
+use sardonyx_base::crc32c;
 use sardonyx_table::schema::{
     Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, Schema,
     SchemaError, Type, Value,

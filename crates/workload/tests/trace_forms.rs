@@ -1,6 +1,7 @@
 //! Both forms of a trace: what is written is read, and damage is found and never a panic.
 
 use proptest::prelude::*;
+use sardonyx_base::crc32c;
 use sardonyx_workload::reference::{Access, PageNumber, PageReference, Transaction};
 use sardonyx_workload::trace::{
     Fault, Form, Header, MAX_REFERENCES, Partition, Place, Trace, TraceError, TraceReader,

@@ -1,5 +1,6 @@
 //! What stands in pages: the catalogue with its tables, and the undo entries of operations.
 
+use sardonyx_base::crc32c;
 use std::sync::{Arc, LazyLock};
 
 use sardonyx_storage::disk::Disk;

@@ -5,7 +5,7 @@
 //! stacks, so that it hangs at the first mutex of its own that somebody has to wait for. Here all that
 //! there is stands in the word, so that a mutex made in the child has nothing to do with its parent's.
 //! The standard library's mutexes are like these, but give the guard away while waiting and are
-//! poisoned; the faces are those of `lock_api`, and so the same as `parking_lot`'s.
+//! poisoned; the interface is the same as `parking_lot`'s.
 //!
 //! Invariants: the word of a mutex is `WAITED_FOR` whenever a thread sleeps on it or is about to; who
 //! waits at a condition variable is counted before it lets go of the mutex.
@@ -15,12 +15,7 @@ use rustix::time::Timespec;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-pub use lock_api::RawMutex as RawMutexFace;
-
-/// A mutex. Like `parking_lot`'s it does not care how its last owner ended.
-pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
-/// Its guard.
-pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
+pub use super::mutex::{Mutex, MutexGuard};
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
@@ -30,46 +25,53 @@ const WAITED_FOR: u32 = 2;
 const LOOKS: u32 = 100;
 
 /// A mutex without content.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RawMutex(AtomicU32);
 
-// SAFETY: the word leaves `FREE` only by an exchange that finds it there, in the thread that then has
-// the mutex, and comes back only by `unlock`; the orders are acquire and release.
-unsafe impl RawMutexFace for RawMutex {
-    const INIT: RawMutex = RawMutex(AtomicU32::new(FREE));
-    type GuardMarker = lock_api::GuardNoSend;
+impl RawMutex {
+    /// One that no thread has.
+    #[allow(
+        clippy::declare_interior_mutable_const,
+        reason = "it begins a mutex, and is not used itself"
+    )]
+    pub const INIT: RawMutex = RawMutex(AtomicU32::new(FREE));
 
+    /// Waits for it.
     #[inline]
-    fn lock(&self) {
+    pub fn lock(&self) {
         if !self.try_lock() {
             self.lock_slowly();
         }
     }
 
+    /// Takes it if no thread has it: the word leaves `FREE` only by an exchange that finds it there.
     #[inline]
-    fn try_lock(&self) -> bool {
+    pub fn try_lock(&self) -> bool {
         self.0
             .compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
     }
 
+    /// Gives it back.
+    ///
+    /// # Safety
+    /// The caller has it.
     #[inline]
-    unsafe fn unlock(&self) {
+    pub unsafe fn unlock(&self) {
         if self.0.swap(FREE, Ordering::Release) == WAITED_FOR {
             wake(&self.0, 1);
         }
     }
 
+    /// True if a thread has it at this moment.
     #[inline]
-    fn is_locked(&self) -> bool {
+    pub fn is_locked(&self) -> bool {
         self.0.load(Ordering::Relaxed) != FREE
     }
-}
 
-impl RawMutex {
     #[cold]
     fn lock_slowly(&self) {
-        if self.look() == FREE && RawMutexFace::try_lock(self) {
+        if self.look() == FREE && self.try_lock() {
             return;
         }
         // From here on whoever unlocks wakes somebody: others may sleep, too.

@@ -33,7 +33,6 @@ use chunks::OPEN_MAX;
 use committed::own_memory;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 use sardonyx_base::sync::futex::RawMutex;
-use sardonyx_base::sync::futex::RawMutexFace as _;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::cell::UnsafeCell;
 use std::os::fd::OwnedFd;

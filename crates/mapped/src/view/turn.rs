@@ -10,7 +10,7 @@
 //! the fault handler that is a fault of the library's own, which nothing can make right.
 
 use sardonyx_base::signals::{self, Blocked};
-use sardonyx_base::sync::futex::{RawMutex, RawMutexFace as _};
+use sardonyx_base::sync::futex::RawMutex;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

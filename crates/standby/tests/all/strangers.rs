@@ -3,6 +3,7 @@
 
 use crate::common::bank::{Bank, is_full, options};
 use crate::common::{LONG, at, disk, patience, serve, serve_with};
+use sardonyx_base::crc32c;
 use sardonyx_standby::{RemoteError, Standby, StandbyError, StandbyOptions};
 use sardonyx_standby::{StandbyServer, Token};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};

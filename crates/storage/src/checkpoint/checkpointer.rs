@@ -21,6 +21,7 @@ use crate::journal::Archiver;
 use crate::log::LogPosition;
 use crate::log::group::GroupHeader;
 use crate::log::pool::DurableGroup;
+use sardonyx_base::crc32c;
 use std::sync::Arc;
 
 /// What one step of the writeout did.

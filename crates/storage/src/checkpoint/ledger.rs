@@ -9,6 +9,7 @@ use super::{CheckpointError, Checkpointer, RemoteProgress};
 use crate::log::segment::Segments;
 use crate::log::supply::SegmentSupply;
 use crate::log::{LogError, LogPosition, Lsn};
+use sardonyx_base::events;
 use sardonyx_base::sync::{Condvar, Mutex};
 use sardonyx_base::user_code::wake;
 use std::sync::Arc;
@@ -253,7 +254,7 @@ impl Ledger {
         entry.attempts_failed += 1;
         let before = entry.waiting.take();
         if before.is_none() {
-            tracing::warn!(%error, stripe, "the checkpoint waits for room on the disk");
+            events::warn!(%error, stripe, "the checkpoint waits for room on the disk");
         }
         entry.waiting = Some(Waiting {
             since: before.map_or_else(Instant::now, |before| before.since),
@@ -268,7 +269,7 @@ impl Ledger {
     pub fn found_room(&self, stripe: usize) {
         if let Some(waited) = self.entries.lock()[stripe].waiting.take() {
             let waited = waited.since.elapsed();
-            tracing::info!(?waited, stripe, "the checkpoint goes on");
+            events::info!(?waited, stripe, "the checkpoint goes on");
         }
         self.tell();
     }

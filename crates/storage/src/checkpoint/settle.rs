@@ -11,6 +11,7 @@
 
 use super::stage::CheckpointStage;
 use crate::log::LogPosition;
+use sardonyx_base::events;
 use std::time::{Duration, Instant};
 
 /// The part of a checkpoint's interval that is much to redo: with the usual options 96 MiB of log, about
@@ -34,11 +35,11 @@ impl CheckpointStage {
         let over = || until.is_some_and(|until| Instant::now() >= until);
         while !self.is_settled(until) {
             if over() {
-                tracing::info!(?within, "closing leaves a checkpoint unfinished");
+                events::info!(?within, "closing leaves a checkpoint unfinished");
                 return;
             }
         }
-        tracing::debug!(took = ?started.elapsed(), "a checkpoint was finished before closing");
+        events::debug!(took = ?started.elapsed(), "a checkpoint was finished before closing");
     }
 
     /// After an opening: asks for a checkpoint if much was redone, so that it need not be redone again.

@@ -12,6 +12,7 @@ use crate::disk::DIRECT_ALIGNMENT;
 use crate::log::LogPosition;
 use crate::position;
 use sardonyx_base::bytes::{at, u32_at, u64_at};
+use sardonyx_base::crc32c;
 
 /// Bytes of a slot's header.
 pub const SLOT_HEADER_BYTES: usize = DIRECT_ALIGNMENT;

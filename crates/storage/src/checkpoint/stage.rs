@@ -23,6 +23,7 @@ use crate::log::follow::Feed;
 use crate::log::pool::DurableGroup;
 use crate::log::supply::{FreesLog, SegmentSupply};
 use crate::log::{LogError, LogPosition};
+use sardonyx_base::events;
 use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use sardonyx_base::user_code::message_of;
@@ -215,7 +216,7 @@ impl CheckpointStage {
                 Ok(())
             }
             Err(error) => {
-                tracing::error!(%error, stripe = number, "checkpointing stopped");
+                events::error!(%error, stripe = number, "checkpointing stopped");
                 state.waiting.clear();
                 self.feeds[number].abandon();
                 self.ledger.failed(number, error);

@@ -22,6 +22,7 @@ use crate::remote_log::base::{BaseFile, BaseHead, BaseName, BasePart, PART_BYTES
 use crate::remote_log::known::STORE_FILE;
 use crate::remote_log::shell::ask;
 use crate::remote_log::store::{LIST_MOST, StoreError};
+use sardonyx_base::crc32c;
 use sardonyx_base::random::system_random;
 use std::sync::Arc;
 

@@ -38,6 +38,7 @@ use crate::remote_log::entry::Entry;
 use crate::remote_log::known::Known;
 use crate::remote_log::shell::{Follower, RemoteWriter, ask};
 use crate::remote_log::store::Appended;
+use sardonyx_base::events;
 use std::sync::Arc;
 
 /// The object that says what database it is: the manifest with which it was made.
@@ -322,7 +323,7 @@ impl<'a> Joining<'a> {
                 return Ok(true);
             }
             Some(found) => {
-                tracing::warn!(
+                events::warn!(
                     group = found.number,
                     "the log here is cut: another host went on without it"
                 );

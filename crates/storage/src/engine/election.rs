@@ -22,6 +22,7 @@ use crate::disk::{Disk, DiskLock};
 use crate::log::{LogState, SharedLogError};
 use crate::manifest::Manifest;
 use crate::supervisor::{Supervisor, Threads};
+use sardonyx_base::events;
 use sardonyx_base::user_code::message_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -145,7 +146,7 @@ impl Candidate {
         let held = catch_unwind(AssertUnwindSafe(|| self.hold(driver)));
         let held = held.unwrap_or_else(|payload| Err(DriverError::panicked(message_of(payload))));
         if let Err(error) = held {
-            tracing::error!(%error, "the driver stopped");
+            events::error!(%error, "the driver stopped");
             state.fail_driving(&error.to_string(), !error.is_local());
         }
         state.end_driving();
@@ -164,7 +165,7 @@ impl Candidate {
                 Ok(Some(_)) if state.driving_has_ended() => {}
                 Ok(Some(lock)) => return Some(lock),
                 Ok(None) => {}
-                Err(error) => tracing::warn!(%error, "cannot take the driver's lock"),
+                Err(error) => events::warn!(%error, "cannot take the driver's lock"),
             }
             seen = state.wait(seen, IDLE);
         }
@@ -191,7 +192,7 @@ impl Candidate {
         while !self.stopping() {
             let busy = match driver.step(state) {
                 Err(error) if error.may_be_tried_again() => {
-                    tracing::warn!(%error, "the driver tries again");
+                    events::warn!(%error, "the driver tries again");
                     false
                 }
                 stepped => stepped?,
@@ -199,7 +200,7 @@ impl Candidate {
             if flushed.elapsed() >= FLUSH_EVERY {
                 // Whoever waits for it is told itself.
                 if let Err(error) = self.shared.flush() {
-                    tracing::debug!(%error, "nothing was flushed");
+                    events::debug!(%error, "nothing was flushed");
                 }
                 flushed = Instant::now();
             }

@@ -15,6 +15,7 @@ use super::{OpenError, RemoteLog, StorageOptions, seed};
 use crate::disk::Disk;
 use crate::log::reader::LogReader;
 use crate::manifest::{MANIFEST_FILE, Manifest};
+use sardonyx_base::events;
 use std::sync::Arc;
 
 /// Makes the directory of this manifest anew, of whose log this reader has the rest, if it may be. Returns whether
@@ -42,7 +43,7 @@ pub(super) fn begin_anew(
     if known.log.group < end {
         return Ok(false);
     }
-    tracing::warn!(
+    events::warn!(
         groups = end - 1,
         base_entry = known.entry.next,
         base_groups = known.log.group - 1,

@@ -16,6 +16,7 @@ use crate::remote_log::RemoteLogError;
 use crate::remote_log::copy::record_bytes;
 use crate::remote_log::entry::Entry;
 use crate::remote_log::known::Known;
+use sardonyx_base::events;
 use std::sync::Arc;
 
 /// Why an entry was not applied. The replica is to be closed; opened again, it goes on.
@@ -150,7 +151,7 @@ impl Replica {
                     .iter()
                     .for_each(|pin| pin.advance(self.known.log.lsn));
             }
-            Err(error) => tracing::warn!(%error, "how far the log is followed is not recorded"),
+            Err(error) => events::warn!(%error, "how far the log is followed is not recorded"),
         }
     }
 

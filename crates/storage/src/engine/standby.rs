@@ -25,6 +25,7 @@ use crate::log::{LogError, LogPosition, LogState, Lsn, SharedEnd};
 use crate::manifest::Manifest;
 use crate::places::PlaceLocks;
 use crate::supervisor::{Supervisor, Threads};
+use sardonyx_base::events;
 use sardonyx_base::sync::Mutex;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -298,7 +299,7 @@ impl StandbyEngine {
             return Ok(());
         };
         if let Err(error) = self.write_to_disk(self.state.end().position.group - 1, ready) {
-            tracing::error!(%error, "the standby's log is poisoned");
+            events::error!(%error, "the standby's log is poisoned");
             self.poisoned.get_or_init(|| error.to_string().into());
             self.give_back(std::mem::take(ready));
             return Err(error.into());
@@ -369,7 +370,7 @@ impl StandbyEngine {
         }
         match opening::record_end(&*self.disk, &self.manifest, end) {
             Ok(_) => *recorded = end,
-            Err(error) => tracing::warn!(%error, "the log's end was not recorded"),
+            Err(error) => events::warn!(%error, "the log's end was not recorded"),
         }
     }
 }

@@ -15,6 +15,7 @@ use super::{JOURNAL_DIRECTORY, JournalError, Retention, journal_file};
 use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile};
 use crate::log::LogPosition;
 use crate::log::group::GroupHeader;
+use sardonyx_base::crc32c;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -11,6 +11,7 @@ use crate::log::record::{Body, RecordError, Records};
 use crate::log::{LogPosition, Lsn};
 use crate::position::{self, POSITION_BYTES};
 use sardonyx_base::bytes::{at, u32_at, u64_at};
+use sardonyx_base::crc32c;
 
 /// Bytes of a chunk's header.
 pub const CHUNK_HEADER_BYTES: usize = 128;

@@ -24,6 +24,7 @@
 use super::{LogPosition, Lsn};
 use crate::disk::DIRECT_ALIGNMENT;
 use sardonyx_base::bytes::{u32_at, u64_at};
+use sardonyx_base::crc32c;
 
 /// Bytes of a group's header.
 pub const GROUP_HEADER_BYTES: usize = 64;

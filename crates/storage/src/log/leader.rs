@@ -32,6 +32,7 @@ use crate::log::seal::{GroupBuilder, SealedGroup, Sequencer};
 use crate::log::segment::{segment_file, usable_bytes};
 use crate::log::{LogError, LogLayout, LogPosition, Lsn, spanning};
 use crate::manifest::Manifest;
+use sardonyx_base::events;
 use sardonyx_base::process::Process;
 use std::sync::Arc;
 
@@ -273,7 +274,7 @@ impl LogLeader {
         let Err(error) = write(self) else {
             return Ok(());
         };
-        tracing::error!(%error, "the shared log is poisoned");
+        events::error!(%error, "the shared log is poisoned");
         state.poison(&error.to_string());
         state.check()
     }

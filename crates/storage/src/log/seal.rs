@@ -11,6 +11,7 @@ use super::room::{NoRoom, Room};
 use super::{LogLayout, LogPosition};
 use crate::disk::AlignedBuffer;
 use crate::page::{Address, PageId};
+use sardonyx_base::crc32c;
 
 /// The commit group that is being filled: records are appended as transactions run, and cut off
 /// again when one aborts.

@@ -7,6 +7,7 @@
 use super::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, GroupHeader};
 use super::{LogLayout, LogPosition};
 use crate::disk::{AlignedBuffer, DiskError, DiskFile};
+use sardonyx_base::crc32c;
 use std::sync::Arc;
 
 /// Bytes that are written at once.

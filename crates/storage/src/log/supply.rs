@@ -25,6 +25,7 @@
 use super::segment::{MARGIN_BYTES, Prepared, Segments};
 use super::{LogError, LogLayout, LogPosition, Lsn};
 use crate::drive::Drive;
+use sardonyx_base::events;
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::{Arc, OnceLock, Weak};
@@ -258,7 +259,7 @@ impl SegmentSupply {
                 Ok(Prepared::Yes) => {}
                 Ok(Prepared::NoRoom) => break,
                 Err(error) if error.is_want_of_room() => {
-                    tracing::warn!(%error, "no room for more log");
+                    events::warn!(%error, "no room for more log");
                     break;
                 }
                 Err(error) => return Err(error),
@@ -439,7 +440,7 @@ impl SegmentSupply {
 
     fn refuse(&self, mut state: MutexGuard<'_, State>, error: LogError) -> Supplied {
         if state.refusal.is_none() {
-            tracing::warn!(%error, "no room for more log");
+            events::warn!(%error, "no room for more log");
         }
         state.refusal = Some(error);
         drop(state);

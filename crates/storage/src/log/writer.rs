@@ -49,6 +49,7 @@ use crate::pen::Holder;
 use crate::supervisor::SupervisorNumber;
 use behind::Behind;
 use remote::GroupQueue;
+use sardonyx_base::events;
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use sardonyx_base::sync::{CacheLine, Condvar, Mutex};
@@ -334,7 +335,7 @@ impl LogWriter {
         let early = prefix.abandon();
         drop(prefix);
         if is_first {
-            tracing::error!(%error, "the log is poisoned");
+            events::error!(%error, "the log is poisoned");
         }
         // Their buffers go back, so that nobody waits for one for ever; nor for room.
         let abandoned = std::mem::take(&mut self.work.queue.lock().sealed);

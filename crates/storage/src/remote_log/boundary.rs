@@ -8,6 +8,7 @@
 
 use super::position::{EntryPosition, Epoch};
 use sardonyx_base::bytes::{u32_at, u64_at};
+use sardonyx_base::crc32c;
 
 /// Bytes of a boundary.
 pub const BOUNDARY_BYTES: usize = 72;

@@ -22,6 +22,7 @@ use crate::log::pool::DurableGroup;
 use crate::log::segment::{LogPin, Segments};
 use crate::log::writer::{LogWriter, RemoteCopy};
 use crate::log::{LogError, LogLayout};
+use sardonyx_base::events;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Wake, Waker};
@@ -170,7 +171,7 @@ impl StoreCopy {
                 self.to_record = None;
                 self.pin.iter().for_each(|pin| pin.advance(known.log.lsn));
             }
-            Err(error) => tracing::warn!(%error, "how far the store has the log is not recorded"),
+            Err(error) => events::warn!(%error, "how far the store has the log is not recorded"),
         }
     }
 
@@ -226,7 +227,7 @@ impl StoreCopy {
                     return Ok(());
                 }
                 Err(RemoteLogError::Store(error)) if error.is_unclear() && !closing.is_closed() => {
-                    tracing::warn!(%error, "the store lags behind the log here");
+                    events::warn!(%error, "the store lags behind the log here");
                 }
                 Err(error) => return Err(poisoned(self.writer.give_up(error))),
             }

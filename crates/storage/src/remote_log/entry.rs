@@ -12,6 +12,7 @@ use super::RemoteLogError;
 use super::position::{EntryPosition, Epoch};
 use crate::log::group::GroupHeader;
 use sardonyx_base::bytes::{u32_at, u64_at};
+use sardonyx_base::crc32c;
 
 /// Bytes of an entry's head; the length of a fence.
 pub const ENTRY_HEAD_BYTES: usize = 72;

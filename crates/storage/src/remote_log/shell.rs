@@ -12,6 +12,7 @@ use super::position::EntryPosition;
 use super::reader::{Read, Reader};
 use super::store::{RemoteStore, StoreError};
 use super::trim::{Trim, Trimmed};
+use sardonyx_base::events;
 use sardonyx_base::random::system_random;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -82,7 +83,7 @@ impl<'a> Waiting<'a> {
 
     /// Waits before the request is asked again; gives the error back when the time is over.
     fn wait_after(&mut self, error: StoreError) -> Result<(), StoreError> {
-        tracing::warn!(%error, "the log's store is asked again");
+        events::warn!(%error, "the log's store is asked again");
         if self.started.elapsed().saturating_add(self.pause) > self.patience.time_limit {
             return Err(error);
         }

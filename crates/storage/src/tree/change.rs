@@ -3,7 +3,6 @@
 use super::node::{CELL, HEADER, MAGIC, Node, SLOT, room, u16_at, u32_at};
 use super::pages::{Page, TreePages, damaged};
 use crate::page::{PAGE_SIZE, PageId};
-use smallvec::SmallVec;
 
 /// Bytes of a length or an offset within a page.
 fn short(number: usize) -> [u8; 2] {
@@ -69,11 +68,21 @@ pub fn remove<P: TreePages + ?Sized>(
     let (count, mut heap, mut garbage) = (node.count, node.heap, node.garbage);
     let behind = SLOT * (slot + 1)..SLOT * count;
     if !behind.is_empty() {
-        let moved = SmallVec::<[u8; 256]>::from_slice(&node.bytes[HEADER..][behind.clone()]);
+        let slots = &node.bytes[HEADER..][behind.clone()];
+        // Most leaves have few slots: those need no allocation.
+        let (mut near, far);
+        let moved = if slots.len() <= 256 {
+            near = [0; 256];
+            near[..slots.len()].copy_from_slice(slots);
+            &near[..slots.len()]
+        } else {
+            far = slots.to_vec();
+            &far[..]
+        };
         let start = HEADER + behind.start - SLOT;
         pages
             .write(id, start..start + moved.len())?
-            .copy_from_slice(&moved);
+            .copy_from_slice(moved);
     }
     if count == 1 {
         (heap, garbage) = (PAGE_SIZE, 0);

@@ -7,8 +7,8 @@
 
 use super::node::Node;
 use super::pages::{Page, TreePages, damaged};
+use super::path::Path;
 use crate::page::PageId;
-use smallvec::SmallVec;
 use std::cmp::Ordering;
 
 /// An entry in its leaf: its key and its value.
@@ -29,7 +29,7 @@ pub struct Step {
 #[derive(Clone, Debug)]
 pub struct Place {
     /// From the root.
-    pub path: SmallVec<[Step; 6]>,
+    pub path: Path,
     /// The leaf's number.
     pub index: u32,
     /// Its page.
@@ -98,14 +98,14 @@ fn from_root<P: TreePages + ?Sized>(
     if node.level == 0 {
         return Err(damaged(root, 3, "a root that is a leaf").into());
     }
-    down(pages, tree, SmallVec::new(), (number, node), toward, intent).map(Some)
+    down(pages, tree, Path::new(), (number, node), toward, intent).map(Some)
 }
 
 /// From an inner node down to a leaf.
 fn down<P: TreePages + ?Sized>(
     pages: &P,
     tree: P::Tree,
-    mut path: SmallVec<[Step; 6]>,
+    mut path: Path,
     (mut index, mut node): (u32, Node<'_>),
     toward: &Toward<'_>,
     intent: Intent,

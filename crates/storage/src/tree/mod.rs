@@ -16,6 +16,7 @@ mod check;
 mod descent;
 mod node;
 mod pages;
+mod path;
 mod split;
 
 pub use change::Built;

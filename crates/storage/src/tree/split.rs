@@ -15,7 +15,6 @@ use super::descent::{Place, Step, child_page};
 use super::node::{CAPACITY, LEVELS_MAX, Node, room, u32_at};
 use super::pages::{Damage, TreePages, damaged};
 use crate::page::PageId;
-use smallvec::SmallVec;
 
 /// Adds an entry at a place where its key is not.
 pub fn insert<P: TreePages + ?Sized>(
@@ -296,12 +295,8 @@ fn join<P: TreePages + ?Sized>(
         return Ok(());
     };
     let node = Node::read(pages, parent.id)?;
-    let mut pairs: SmallVec<[usize; 2]> = SmallVec::new();
-    if parent.child < node.count {
-        pairs.push(parent.child);
-    }
-    pairs.extend(parent.child.checked_sub(1));
-    for left in pairs {
+    let right = (parent.child < node.count).then_some(parent.child);
+    for left in right.into_iter().chain(parent.child.checked_sub(1)) {
         if join_pair(pages, tree, parent, left)? {
             return lower_root(pages, tree, place.path[0].id);
         }

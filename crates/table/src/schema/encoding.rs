@@ -10,6 +10,7 @@ use super::{
     Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, Schema,
     SchemaError, Type, Value,
 };
+use sardonyx_base::crc32c;
 
 /// The version that is written.
 const VERSION: u16 = 1;

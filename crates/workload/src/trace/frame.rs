@@ -6,6 +6,7 @@
 //! cut off.
 
 use super::{Fault, Place, TraceError};
+use sardonyx_base::crc32c;
 use std::io::{self, Read, Write};
 
 /// What a binary trace begins with. The first byte is no text in any encoding that is common.

@@ -22,6 +22,7 @@ use super::{
     TraceError, header,
 };
 use crate::reference::{Access, PageNumber, PageReference, Transaction};
+use sardonyx_base::crc32c;
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::str::SplitAsciiWhitespace;

@@ -11,6 +11,7 @@
 //! more than [`FRAME_BYTES_MAX`] bytes.
 
 use super::message::Farewell;
+use sardonyx_base::crc32c;
 
 /// Before the message.
 pub const HEADER_BYTES: usize = 8;

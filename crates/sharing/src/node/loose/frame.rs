@@ -14,6 +14,7 @@
 //! says what is wrong; a frame that is too long is refused by its length alone (I10).
 
 use crate::protocol::Epoch;
+use sardonyx_base::crc32c;
 use std::io::{self, Read};
 use std::sync::Arc;
 

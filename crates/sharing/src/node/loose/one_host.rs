@@ -22,6 +22,7 @@ use super::store::Register;
 use crate::node::NodeError;
 use crate::protocol::membership::View;
 use crate::protocol::{Epoch, NodeId};
+use sardonyx_base::crc32c;
 use sardonyx_base::lease::{Lease, Renewal, Sign, Watch};
 use sardonyx_base::sync::futex::{Condvar, Mutex};
 use sardonyx_base::sync::thread::{self, JoinHandle};

@@ -4,6 +4,7 @@ use super::{open_file, uninterrupted};
 use crate::disk::{Access, DiskError, DiskLock};
 use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
+use sardonyx_base::events;
 use sardonyx_base::inherited::Inherited;
 use sardonyx_base::process::Process;
 use std::fs::File;
@@ -45,7 +46,7 @@ impl Drop for RealLock {
         }
         let unlocked = uninterrupted(|| rustix::fs::flock(&self.file, FlockOperation::Unlock));
         if let Err(error) = unlocked {
-            tracing::warn!(%error, "the database's lock goes only with its file");
+            events::warn!(%error, "the database's lock goes only with its file");
         }
     }
 }

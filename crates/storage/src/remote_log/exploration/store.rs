@@ -4,6 +4,7 @@ use crate::remote_log::exchange::{Answer, Request};
 use crate::remote_log::store::{
     Appended, Listed, Register, RegisterVersion, StoredRegister, Swapped,
 };
+use sardonyx_base::crc32c;
 use sardonyx_base::random::Random;
 use std::collections::{BTreeMap, HashMap};
 

@@ -23,6 +23,7 @@ use crate::arrival::exponential;
 use crate::random::Random;
 use crate::reference::{Access, PageNumber, PageReference, Transaction};
 use areas::{Areas, FILES, TEXTS};
+use sardonyx_base::crc32c;
 use std::collections::VecDeque;
 
 /// What a transaction type does.

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""What a small embedded program costs to build: README's first program beside the same on redb.
+
+Makes two projects in a temporary directory, each with a lock file of its own and cargo's default release profile, and
+builds both cold, alternating. Crates are downloaded before the first build. Processor time is that of cargo and its
+children, so that other work on the machine disturbs the ratio little. Needs cargo, and the network the first time.
+
+    bench/build/embedded.py --runs 3
+    bench/build/embedded.py --runs 1 --features tracing --json
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+# Pinned: another version is another measurement.
+REDB = "=4.4.0"
+
+REDB_PROGRAM = """\
+use redb::{Database, Error, TableDefinition};
+
+const ACCOUNTS: TableDefinition<u64, i64> = TableDefinition::new("accounts");
+
+fn main() -> Result<(), Error> {
+    let bank = Database::create("bank.redb")?;
+    let transaction = bank.begin_write()?;
+    {
+        let mut accounts = transaction.open_table(ACCOUNTS)?;
+        accounts.insert(1, -30)?;
+    }
+    transaction.commit()?;
+    Ok(())
+}
+"""
+
+
+def first_program(repository):
+    """README's first Rust program."""
+    readme = (repository / "README.md").read_text()
+    found = re.search(r"```rust[^\n]*\n(.*?)```", readme, re.DOTALL)
+    if not found:
+        sys.exit("README.md has no Rust program")
+    return found.group(1)
+
+
+def project(directory, name, dependency, program):
+    """A project of its own: no workspace, no profile."""
+    (directory / "src").mkdir(parents=True)
+    (directory / "Cargo.toml").write_text(
+        f'[package]\nname = "embedded-{name}"\nversion = "0.1.0"\nedition = "2024"\n\n'
+        f"[workspace]\n\n[dependencies]\n{dependency}\n"
+    )
+    (directory / "src/main.rs").write_text(program)
+    subprocess.run(["cargo", "fetch", "--quiet"], cwd=directory, check=True)
+
+
+def build(directory):
+    """Builds with an empty target directory: processor seconds, wall seconds, names of the compiled crates."""
+    target = directory / "target"
+    shutil.rmtree(target, ignore_errors=True)
+    # Settings of the caller's environment would be in only one of two machines' figures.
+    kept = {name: value for name, value in os.environ.items() if not re.match(r"CARGO_(PROFILE|BUILD|TARGET|INC)|RUSTC?FLAGS|RUSTC_", name)}
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    run = subprocess.run(
+        ["cargo", "build", "--release", "--locked", "--target-dir", str(target)],
+        cwd=directory, env=kept, stderr=subprocess.PIPE, text=True,
+    )
+    wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if run.returncode:
+        sys.exit(run.stderr)
+    crates = re.findall(r"^ *Compiling (\S+ v\S+)", run.stderr, re.MULTILINE)
+    # The program itself is not among its dependencies' crates.
+    crates = [crate for crate in crates if not crate.startswith("embedded-")]
+    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"processor_seconds": round(processor, 2), "wall_seconds": round(wall, 2), "crates": sorted(crates)}
+
+
+def measure(directory, options):
+    """Both projects, built alternately: the runs of each."""
+    features = ", ".join(f'"{feature}"' for feature in options.features)
+    own = f'sardonyx = {{ path = "{options.repository / "crates/sardonyx"}", features = [{features}] }}'
+    project(directory / "sardonyx", "sardonyx", own, first_program(options.repository))
+    if not options.alone:
+        project(directory / "redb", "redb", f'redb = "{REDB}"', REDB_PROGRAM)
+    names = ["sardonyx"] if options.alone else ["sardonyx", "redb"]
+    runs = {name: [] for name in names}
+    for round_number in range(options.runs):
+        # Who goes first changes, so that a machine that warms up favours neither.
+        for name in names if round_number % 2 == 0 else reversed(names):
+            runs[name].append(build(directory / name))
+    return runs
+
+
+def summary(runs):
+    """Medians by name, and the median of the pairs' ratios."""
+    result = {
+        name: {
+            "processor_seconds": statistics.median(run["processor_seconds"] for run in of),
+            "wall_seconds": statistics.median(run["wall_seconds"] for run in of),
+            "crates": len(of[0]["crates"]),
+            "compiled": of[0]["crates"],
+            "runs": [{key: run[key] for key in ("processor_seconds", "wall_seconds")} for run in of],
+        }
+        for name, of in runs.items()
+    }
+    if len(runs) == 2:
+        pairs = zip(runs["sardonyx"], runs["redb"])
+        ratio = statistics.median(own["processor_seconds"] / other["processor_seconds"] for own, other in pairs)
+        result["ratio"] = round(ratio, 2)
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=3, help="cold builds of each (default: 3)")
+    parser.add_argument("--features", nargs="*", default=[], help="features of sardonyx (default: none)")
+    parser.add_argument("--alone", action="store_true", help="leave redb out")
+    parser.add_argument("--json", action="store_true", help="print JSON, with the crates and each run")
+    parser.add_argument(
+        "--repository", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2],
+        help="the checkout to build (default: this script's)",
+    )
+    options = parser.parse_args()
+    options.repository = options.repository.resolve()
+    with tempfile.TemporaryDirectory(prefix="embedded-") as directory:
+        result = summary(measure(pathlib.Path(directory), options))
+    if options.json:
+        print(json.dumps(result, indent=2))
+        return
+    print(f"{'':10} {'processor s':>12} {'wall s':>8} {'crates':>7}   processor s of each run")
+    for name in ("sardonyx", "redb"):
+        if name in result:
+            of = result[name]
+            each = " ".join(f"{run['processor_seconds']:.1f}" for run in of["runs"])
+            print(f"{name:10} {of['processor_seconds']:>12.1f} {of['wall_seconds']:>8.1f} {of['crates']:>7}   {each}")
+    if "ratio" in result:
+        print(f"{'ratio':10} {result['ratio']:>12.2f}   median of the pairs")
+
+
+if __name__ == "__main__":
+    main()
