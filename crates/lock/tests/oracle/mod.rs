@@ -3,7 +3,7 @@
 //! An object that nobody locks takes no room. What an owner holds and awaits is listed by owner, so
 //! that the end of a transaction costs no search.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
+#![allow(dead_code, reason = "a test of multilevel uses a part of it")]
 
 pub mod waits_for;
 

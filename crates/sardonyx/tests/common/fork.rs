@@ -1,7 +1,7 @@
 //! Real forks: a child made by the C library or by the raw system call runs a body and says by its exit
 //! code whether it was content. A child that hangs is killed by its alarm and so is not content.
 
-#![allow(dead_code)] // Each test file uses a part of it.
+#![allow(dead_code, reason = "tests of other crates use a part of it")]
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};

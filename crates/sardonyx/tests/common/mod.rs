@@ -1,6 +1,6 @@
 //! What the tests of the face share: a small schema, small options, and a plain model of what a
 //! database holds.
-#![allow(dead_code)] // Each test file uses a part of it.
+#![cfg_attr(shuttle, allow(dead_code, reason = "the Shuttle models use a part of it"))]
 
 use sardonyx::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use sardonyx::{

@@ -1,8 +1,5 @@
 //! A disk on which changes of the log's files wait while they are held back.
 
-// Each test file uses a part of it.
-#![allow(dead_code)]
-
 use super::watched::{Change, WatchedDisk};
 use sardonyx_storage::disk::{DiskError, SimulatedDisk};
 use std::sync::atomic::{AtomicBool, Ordering};

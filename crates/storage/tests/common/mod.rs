@@ -1,7 +1,6 @@
 //! A log and its pen by themselves, without the engine: nobody takes checkpoints, so a full log stays full.
 
-// Each test file uses a part of it.
-#![allow(dead_code)]
+#![cfg_attr(shuttle, allow(dead_code, reason = "the Shuttle models use a part of it"))]
 
 pub mod held;
 pub mod store;

@@ -219,7 +219,6 @@ impl Primary {
     }
 
     /// A transaction of so many bytes.
-    #[allow(dead_code)]
     pub fn commit_large(&self, bytes: usize) -> Result<(), LogError> {
         let mut held = self.pen.take()?;
         held.appending().admit(Admission::Measured)?;

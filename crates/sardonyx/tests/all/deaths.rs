@@ -1,0 +1,131 @@
+//! A disk of the program's own that panics, in whichever thread it is called: everybody who waits or comes
+//! later is told with a typed error or served, nobody waits for ever, the close comes back, and what was
+//! acknowledged is there (I1, I7).
+
+use crate::common;
+use crate::common::{Model, Opened, PLANNED, hide_planned_panics, in_every_shape, options};
+use crate::watched::WatchedDisk;
+use sardonyx::Error;
+use sardonyx_storage::checkpoint::{
+    CheckpointError, Image, RemoteCheckpointer, RemoteError, ShippedLog,
+};
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::log::LogError;
+use sardonyx_storage::manifest::Manifest;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A disk that panics at the so-manieth change of anything in a directory.
+fn panicking(disk: SimulatedDisk, directory: &'static str, left: Arc<AtomicU64>) -> WatchedDisk {
+    WatchedDisk::new(disk, move |name, _| {
+        if name.contains(directory) && left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            panic!("{PLANNED} of the disk at {name}");
+        }
+        Ok(())
+    })
+}
+
+/// What an error may say after a panic somewhere below.
+fn is_told(error: &Error) -> bool {
+    let of_log = matches!(
+        error.downcast_ref(),
+        Some(LogError::Poisoned { .. } | LogError::ThreadDied { .. } | LogError::Full { .. })
+    );
+    of_log || error.downcast_ref::<CheckpointError>().is_some()
+}
+
+/// Makes a call that may panic: without threads the disk is called here.
+fn call<T>(call: impl FnOnce() -> Result<T, Error>) -> Option<T> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(value)) => Some(value),
+        Ok(Err(error)) => {
+            assert!(is_told(&error), "{error:?}");
+            None
+        }
+        Err(panic) => {
+            let message = panic.downcast_ref::<String>().expect("a message");
+            assert!(message.contains(PLANNED), "{message}");
+            None
+        }
+    }
+}
+
+#[test]
+fn i7_a_panic_of_the_disk_in_any_thread_is_told_to_everybody() {
+    hide_planned_panics();
+    in_every_shape(|shape| {
+        for directory in ["log", "backup", "journal"] {
+            for at in [1, 2, 3, 5, 8, 13, 40] {
+                let what = format!("{directory}, call {at}");
+                let disk = SimulatedDisk::new(1, Faults::default());
+                let left = Arc::new(AtomicU64::new(u64::MAX));
+                let panicking = panicking(disk.clone(), directory, left.clone());
+                let options = || options(shape).log_bytes_max(4 * common::SEGMENT_BYTES);
+                let opened = Opened::on_any(Arc::new(panicking), options()).expect("opens");
+                opened.put(0, 0).expect("durable");
+                left.store(at, Ordering::SeqCst);
+                let mut model = Model::default();
+                model.put(0, 0);
+                let mut unknown = None;
+                for n in 0..300 {
+                    match call(|| opened.put(n % 20, n)) {
+                        Some(()) => model.put(n % 20, n),
+                        // The first may be there; all later ones were refused.
+                        None => unknown = unknown.or(Some((n % 20, n))),
+                    }
+                }
+                let ticket = opened.database.try_submit(|_| Ok::<_, Error>(()));
+                call(|| ticket.wait().map(|_| ()));
+                call(|| opened.database.flush());
+                call(|| opened.database.checkpoint());
+                let Opened { database, .. } = opened;
+                call(move || database.close());
+                left.store(u64::MAX, Ordering::SeqCst);
+                let disk = disk.restart(Faults::default());
+                let opened = Opened::on(&disk, options()).expect("recovers");
+                let found = opened.contents().expect("readable");
+                if found != model {
+                    let (id, value) = unknown.unwrap_or_else(|| panic!("{what}: all were told"));
+                    model.put(id, value);
+                    assert_eq!(found, model, "{what}");
+                }
+            }
+        }
+    });
+}
+
+/// A standby's side that panics.
+#[derive(Debug)]
+struct DyingStandby;
+
+impl RemoteCheckpointer for DyingStandby {
+    fn fetch_image(&self, _: &Manifest, _: u64) -> Result<Image, RemoteError> {
+        unreachable!("the log reaches back")
+    }
+    fn run(&self, _: &ShippedLog) {
+        panic!("{PLANNED} of the standby's thread");
+    }
+}
+
+#[test]
+fn i7_the_death_of_the_standbys_thread_is_told_to_everybody() {
+    hide_planned_panics();
+    common::in_every_threaded_shape(|shape| {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let any: Arc<dyn Disk> = Arc::new(disk);
+        let options = options(shape).checkpoint_at(Arc::new(DyingStandby));
+        let database = options.open_tables_on(any).expect("opens");
+        // Until it has died.
+        while database.run(|_| Ok::<_, Error>(())).is_ok() {
+            std::thread::yield_now();
+        }
+        let error = database.run(|_| Ok::<_, Error>(())).unwrap_err();
+        let Some(LogError::ThreadDied { thread, .. }) = error.downcast_ref() else {
+            panic!("{error:?}")
+        };
+        assert_eq!(&**thread, "standby");
+        assert!(is_told(&database.checkpoint().unwrap_err()));
+        assert!(is_told(&database.close().unwrap_err()));
+    });
+}

@@ -1,0 +1,344 @@
+//! Opening and closing: one opener at a time, also across processes; a killed one leaves nothing
+//! behind (I9); options that cannot work are refused; every shape opens what another wrote.
+
+use crate::alone::path_of;
+use crate::common;
+use crate::common::{Item, Note, Opened, SHAPES, in_every_shape, options};
+use sardonyx::{Error, GroupLimits, JournalRow, Options, Shape, Table, Tables, record, zerocopy};
+use sardonyx_storage::catalogue::CatalogueError;
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::engine::OpenError;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+/// A way of opening a directory.
+type Opening = fn(Options, &Path) -> Result<(), Error>;
+
+/// Every way; closed at once.
+const OPENINGS: [Opening; 3] = [
+    |options, path| options.open_tables(path)?.close(),
+    |options, path| options.open_memory(path).map(drop),
+    |options, path| options.open_operations(path)?.close(),
+];
+
+/// Names the directory for [`hold_the_database_until_killed`].
+const DIRECTORY: &str = "SARDONYX_TEST_DIRECTORY";
+
+/// Not a test by itself: the child process of the tests below.
+#[test]
+#[ignore = "the child process of other tests"]
+fn hold_the_database_until_killed() {
+    let Some(path) = std::env::var_os(DIRECTORY) else {
+        return;
+    };
+    let opened = Opened::on_real(Path::new(&path), options(Shape::Coalesced)).expect("opens");
+    let mut out = std::io::stdout();
+    for n in 1.. {
+        opened.put(1, n).expect("durable");
+        // Acknowledged, and told to the world.
+        writeln!(out, "acknowledged {n}").expect("the parent listens");
+        out.flush().expect("the parent listens");
+        // An unfinished one now and then, so that the kill may find it.
+        if n % 3 == 0 {
+            let items = opened.items;
+            drop(opened.database.try_submit(move |transaction| {
+                transaction.insert(items, &Item::new(100 + n, n))?;
+                Err::<(), Error>(Error::other("never there"))
+            }));
+        }
+    }
+}
+
+fn start_child(directory: &Path) -> Child {
+    Command::new(std::env::current_exe().expect("a test binary"))
+        .args(["--ignored", "--exact", "--nocapture"])
+        .arg(path_of(&hold_the_database_until_killed))
+        .env(DIRECTORY, directory)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts")
+}
+
+/// The number that a line of the child says is durable.
+fn acknowledged(line: &str) -> Option<u64> {
+    line.split("acknowledged ").nth(1)?.trim().parse().ok()
+}
+
+#[test]
+fn i9_a_killed_process_leaves_no_lock_and_its_acknowledged_transactions() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut before = 0;
+    for round in 0..4 {
+        let mut child = start_child(directory.path());
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let mut last = 0;
+        let mut next = || {
+            let line = lines.next()?.expect("text");
+            Some(acknowledged(&line))
+        };
+        while last < 20 + round {
+            last = next().expect("it goes on").unwrap_or(last);
+        }
+        let error = Opened::on_real(directory.path(), options(Shape::Coalesced)).unwrap_err();
+        let Some(open) = error.downcast_ref::<OpenError>() else {
+            panic!("{error}")
+        };
+        assert!(matches!(*open, OpenError::Locked { .. }), "{error}");
+        let text = error.to_string();
+        let holder = format!("process {}", child.id());
+        assert!(text.contains("LOCK") && text.contains(&holder), "{text}");
+        child.kill().expect("kill -9");
+        child.wait().expect("it is gone");
+        // What it said before it died counts as well.
+        while let Some(line) = next() {
+            last = line.unwrap_or(last);
+        }
+        let shape = SHAPES[round as usize % SHAPES.len()];
+        let opened = Opened::on_real(directory.path(), options(shape)).expect("recovers");
+        let contents = opened.contents().expect("readable");
+        let found = contents.items[&1];
+        assert!(found >= last, "{found} of {last} acknowledged");
+        // At most the one that was under way is there besides.
+        assert!(found <= last + 1, "{found} of {last} acknowledged");
+        assert_eq!(contents.items.len(), 1, "nothing of the aborted ones");
+        assert_eq!(contents.notes.len() as u64, before + found);
+        before += found;
+        opened.database.close().expect("closes");
+    }
+}
+
+#[test]
+fn a_second_opener_in_this_process_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("bank.sdx");
+    in_every_shape(|shape| {
+        let first = options(shape).open_tables(&path).expect("opens");
+        let error = options(shape).open_tables(&path).unwrap_err();
+        let Some(open) = error.downcast_ref::<OpenError>() else {
+            panic!("{error}")
+        };
+        let OpenError::Locked { file, holders } = open else {
+            panic!("{error}")
+        };
+        assert_eq!(Path::new(file), path.join("LOCK"));
+        assert_eq!(*holders, [std::process::id()]);
+        first.close().expect("closes");
+        options(shape).open_tables(&path).expect("free again");
+    });
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let first = Opened::on(&disk, options(Shape::Coalesced)).expect("opens");
+    let error = Opened::on(&disk, options(Shape::Coalesced)).unwrap_err();
+    assert!(error.to_string().contains("LOCK"), "{error}");
+    first.put(1, 1).expect("the first is not disturbed");
+}
+
+#[test]
+fn an_opening_that_waits_gets_the_database_when_it_is_closed() {
+    use std::time::Duration;
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("bank.sdx");
+    let first = options(Shape::Coalesced).open_tables(&path).expect("opens");
+    let patient = |wait| options(Shape::Coalesced).wait_for_lock(wait);
+    // Not for ever.
+    let refused = patient(Duration::from_millis(2)).open_tables(&path);
+    assert!(matches!(refused, Err(Error::Locked(_))), "{refused:?}");
+    let long = Duration::from_secs(600);
+    std::thread::scope(|scope| {
+        let waiting = OPENINGS.map(|open| {
+            let path = &path;
+            scope.spawn(move || open(patient(long), path))
+        });
+        // Whether they wait already or come later, they get it one after the other.
+        first.close().expect("closes");
+        for waiter in waiting {
+            waiter.join().expect("no panic").expect("opens");
+        }
+    });
+}
+
+#[test]
+fn every_shape_opens_what_another_wrote() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut expected = common::Model::default();
+    for (n, shape) in SHAPES.iter().cycle().take(12).enumerate() {
+        let opened = Opened::on_real(directory.path(), options(*shape)).expect("opens");
+        assert_eq!(opened.contents().expect("readable"), expected);
+        for id in 0..20 {
+            opened.put(id + n as u64, n as u64).expect("durable");
+            expected.put(id + n as u64, n as u64);
+        }
+        if n % 2 == 0 {
+            opened.database.close().expect("closes");
+        }
+    }
+}
+
+#[test]
+fn without_create_an_absent_database_is_an_error_and_nothing_is_made() {
+    in_every_shape(|shape| {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("bank.sdx");
+        let is_absent = |error: Error| {
+            let Some(open) = error.downcast_ref::<OpenError>() else {
+                panic!("{error}")
+            };
+            assert!(matches!(*open, OpenError::Absent { .. }), "{error}");
+            assert!(error.to_string().contains("MANIFEST"), "{error}");
+        };
+        is_absent(Options::new().create(false).open_tables(&path).unwrap_err());
+        assert!(!path.exists());
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let any: Arc<dyn Disk> = Arc::new(disk.clone());
+        is_absent(
+            options(shape)
+                .create(false)
+                .open_tables_on(any)
+                .unwrap_err(),
+        );
+        assert!(disk.files().is_empty());
+        drop(options(shape).open_tables(&path).expect("made"));
+        drop(
+            options(shape)
+                .create(false)
+                .open_tables(&path)
+                .expect("there"),
+        );
+    });
+}
+
+#[test]
+fn a_lost_manifest_is_an_error_and_not_a_new_database() {
+    in_every_shape(|shape| {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let opened = Opened::on(&disk, options(shape)).expect("opens");
+        opened.put(1, 1).expect("durable");
+        drop(opened);
+        disk.remove("MANIFEST").expect("there");
+        let error = Opened::on(&disk, options(shape)).unwrap_err();
+        let Some(open) = error.downcast_ref::<OpenError>() else {
+            panic!("{error}")
+        };
+        let OpenError::ManifestLost { file, evidence } = open else {
+            panic!("{error}")
+        };
+        assert!(
+            file.ends_with("MANIFEST") && evidence.contains("log/"),
+            "{error}"
+        );
+    });
+}
+
+#[test]
+fn options_that_cannot_work_are_refused_by_name() {
+    in_every_shape(|shape| {
+        let limits = GroupLimits::default();
+        let refused = [
+            ("log_bytes_max", options(shape).log_bytes_max(1)),
+            ("segment_bytes", options(shape).segment_bytes(8192)),
+            (
+                "depth",
+                options(shape).group_limits(GroupLimits {
+                    depth: 0,
+                    group_bytes: 4096,
+                    transaction_bytes: 4096,
+                    ..limits
+                }),
+            ),
+            (
+                "buffers",
+                options(shape).group_limits(GroupLimits {
+                    buffers: 2,
+                    group_bytes: 4096,
+                    transaction_bytes: 4096,
+                    ..limits
+                }),
+            ),
+            ("segment_bytes", options(shape).segment_bytes(70_001)),
+            ("block_bytes", options(shape).block_bytes(0)),
+            ("block_bytes", options(shape).block_bytes(5000)),
+            ("stripes", options(shape).stripes(0)),
+        ];
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("bank.sdx");
+        for (name, refused_options) in refused {
+            let disk = SimulatedDisk::new(1, Faults::default());
+            let error = Opened::on(&disk, refused_options.clone()).unwrap_err();
+            assert!(matches!(error, Error::Refused(_)), "{error}");
+            let text = error.to_string().replace(' ', "_");
+            assert!(text.contains(name), "{name}: {error}");
+            // And no directory is left behind.
+            for open in OPENINGS {
+                let again = open(refused_options.clone(), &path).unwrap_err();
+                assert!(matches!(again, Error::Refused(_)), "{name}: {again}");
+                assert!(!path.exists(), "{name}");
+            }
+            // Nothing was begun that would stand in the way of a better try.
+            Opened::on(&disk, common::options(shape)).expect("opens");
+        }
+    });
+}
+
+#[derive(
+    Clone,
+    Copy,
+    zerocopy::FromBytes,
+    zerocopy::IntoBytes,
+    zerocopy::Immutable,
+    zerocopy::KnownLayout,
+)]
+#[repr(C)]
+struct OtherItem {
+    id: u64,
+    value: u64,
+}
+record!(OtherItem { table: "items", key: id: u64 });
+
+#[derive(
+    Clone,
+    Copy,
+    zerocopy::FromBytes,
+    zerocopy::IntoBytes,
+    zerocopy::Immutable,
+    zerocopy::KnownLayout,
+)]
+#[repr(C)]
+struct OtherNote(u64);
+
+impl JournalRow for OtherNote {
+    const NAME: &'static str = "notes";
+}
+
+#[test]
+fn another_layout_and_a_foreign_handle_are_refused() {
+    in_every_shape(|shape| {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let opened = Opened::on(&disk, options(shape)).expect("opens");
+        let differs = |error: Error| {
+            let cause = error.downcast_ref::<CatalogueError>();
+            assert!(
+                matches!(cause, Some(CatalogueError::LayoutDiffers { .. })),
+                "{error}"
+            );
+        };
+        differs(opened.database.table::<OtherItem>().unwrap_err());
+        differs(opened.database.journal::<OtherNote>().unwrap_err());
+        let empty: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(2, Faults::default()));
+        let empty: Tables = options(shape).open_tables_on(empty).expect("opens");
+        let foreign: Table<Item> = opened.items;
+        let outcome = empty.run(|transaction| {
+            assert!(transaction.get(foreign, &1).is_none());
+            let inserted = transaction.insert(foreign, &Item::new(1, 1));
+            assert!(matches!(inserted, Err(Error::Refused(_))));
+            let note = Note {
+                account: 1,
+                amount: 1,
+            };
+            let appended = transaction.append(opened.notes, &note);
+            assert!(matches!(appended, Err(Error::Refused(_))));
+            Ok::<_, Error>(())
+        });
+        outcome.expect("nothing was done");
+    });
+}

@@ -1,0 +1,161 @@
+//! Each way of letting go of the pen does what it says, when nobody else takes a step: what is forced is on
+//! stable storage when the call returns (I1), what is handed on is sealed if the disk is free, and what is put
+//! away stays in the open group.
+
+use crate::common::{LAYOUT, LogAlone};
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::drive::Drive;
+use sardonyx_storage::log::LogPosition;
+use sardonyx_storage::log::policy::GroupPolicy;
+use sardonyx_storage::log::reader::LogReader;
+use sardonyx_storage::log::supply::Admission;
+use sardonyx_storage::page::Address;
+use sardonyx_storage::pen::{Held, Pen};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Of groups, one of them the open one's.
+const BUFFERS: usize = 4;
+
+const DRIVES: [Drive; 2] = [Drive::Threads, Drive::Callers];
+
+/// A log without any thread, whoever is said to drive it.
+fn pen(drive: Drive, policy: GroupPolicy) -> (Pen<()>, SimulatedDisk) {
+    let simulated = SimulatedDisk::new(1, Faults::default());
+    let log = LogAlone {
+        policy,
+        drive,
+        buffers: BUFFERS,
+        ..LogAlone::default()
+    };
+    (log.pen(Arc::new(simulated.clone()), ()), simulated)
+}
+
+/// Appends a transaction. Returns its group.
+fn append(held: &mut Held<'_, ()>) -> u64 {
+    let mut appending = held.appending();
+    appending.admit(Admission::Whole).expect("room");
+    appending.builder().push_write(Address(0), &[1; 8]);
+    assert!(appending.builder().end_transaction());
+    appending.transaction_ended()
+}
+
+/// The groups that a crash now would leave.
+fn groups_after_a_crash(disk: &SimulatedDisk) -> u64 {
+    let disk: Arc<dyn Disk> = Arc::new(disk.restart(Faults::default()));
+    let mut reader = LogReader::open(&disk, LAYOUT, LogPosition::START).expect("a log");
+    while reader.next_group().expect("whole").is_some() {}
+    reader.position().group - 1
+}
+
+#[test]
+fn i1_what_was_forced_survives_a_crash_right_after() {
+    for drive in DRIVES {
+        let (pen, disk) = pen(drive, GroupPolicy::Adaptive);
+        for n in 1..=3 {
+            let mut held = pen.take().expect("free");
+            let group = append(&mut held);
+            held.force(group).expect("durable");
+            assert!(pen.log().is_durable(group));
+            assert_eq!(group, n);
+        }
+        assert_eq!(groups_after_a_crash(&disk), 3, "{drive:?}");
+    }
+}
+
+#[test]
+fn i1_what_was_let_go_of_to_be_forced_is_sealed_at_once_and_written_when_it_is_forced() {
+    for drive in DRIVES {
+        let (pen, disk) = pen(drive, GroupPolicy::Adaptive);
+        let mut held = pen.take().expect("free");
+        let group = append(&mut held);
+        let let_go = held.let_go_to_force();
+        // The next transaction goes into the next group.
+        let mut held = pen.take().expect("free");
+        assert_eq!(held.appending().position().group, group + 1, "{drive:?}");
+        drop(held);
+        assert!(!pen.log().is_durable(group));
+        let_go.force(group).expect("durable");
+        assert_eq!(groups_after_a_crash(&disk), group, "{drive:?}");
+    }
+}
+
+#[test]
+fn i1_what_was_let_go_of_to_be_forced_and_then_was_not_can_still_be_waited_for() {
+    for drive in DRIVES {
+        let (pen, disk) = pen(drive, GroupPolicy::Adaptive);
+        let mut held = pen.take().expect("free");
+        let group = append(&mut held);
+        drop(held.let_go_to_force());
+        pen.wait(group).expect("durable");
+        assert_eq!(groups_after_a_crash(&disk), group, "{drive:?}");
+    }
+}
+
+#[test]
+fn what_is_put_away_stays_in_the_open_group() {
+    for drive in DRIVES {
+        let (pen, disk) = pen(drive, GroupPolicy::Adaptive);
+        let steps = disk.steps();
+        for _ in 0..3 {
+            assert_eq!(append(&mut pen.take().expect("free")), 1);
+        }
+        assert_eq!(disk.steps(), steps);
+        // Whoever comes next writes it all.
+        let mut held = pen.take().expect("free");
+        let group = append(&mut held);
+        held.force(group).expect("durable");
+        assert_eq!(pen.log().statistics().transactions, 4);
+        assert_eq!(disk.steps(), steps + 1, "one durable write");
+    }
+}
+
+#[test]
+fn what_is_handed_on_is_sealed_for_the_logging_thread_or_left_where_there_is_none() {
+    for drive in DRIVES {
+        let (pen, disk) = pen(drive, GroupPolicy::Adaptive);
+        let steps = disk.steps();
+        let mut held = pen.take().expect("free");
+        let group = append(&mut held);
+        held.hand_on();
+        assert_eq!(disk.steps(), steps, "the caller does not write");
+        let next = pen.take().expect("free").appending().position().group;
+        assert_eq!(next, group + u64::from(drive.has_threads()));
+        assert!(pen.log().step());
+        assert_eq!(groups_after_a_crash(&disk), group, "{drive:?}");
+    }
+}
+
+#[test]
+fn what_is_handed_on_while_all_buffers_are_out_goes_on_filling() {
+    let (pen, disk) = pen(Drive::Threads, GroupPolicy::Adaptive);
+    let pool = pen.log().pool();
+    let mut out: Vec<_> = (1..BUFFERS).map(|_| pool.take()).collect();
+    let mut group = 0;
+    for _ in 0..3 {
+        let mut held = pen.take().expect("free");
+        group = append(&mut held);
+        // If this waited for a buffer, it would for ever: nobody else is here.
+        held.hand_on();
+    }
+    assert_eq!((group, pen.log().step()), (1, false), "it is still open");
+    pool.give(out.pop().expect("some are out"));
+    assert!(pen.log().step());
+    assert_eq!(groups_after_a_crash(&disk), group);
+}
+
+#[test]
+fn a_forced_group_waits_for_its_count_if_the_policy_says_so() {
+    let policy = GroupPolicy::Fixed {
+        transactions: 2,
+        time: Duration::from_secs(3600),
+    };
+    let (pen, _) = pen(Drive::Threads, policy);
+    let mut held = pen.take().expect("free");
+    let group = append(&mut held);
+    drop(held.let_go_to_force());
+    assert!(!pen.log().step(), "neither the count nor the time is there");
+    assert_eq!(append(&mut pen.take().expect("free")), group);
+    assert!(pen.log().step());
+    assert!(pen.log().is_durable(group));
+}

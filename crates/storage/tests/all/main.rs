@@ -1,0 +1,28 @@
+//! The tests of the page store, the log, checkpoints and recovery as one program: it is compiled and linked once.
+//! `tests/shuttle_*.rs` are the Shuttle models, which stand alone.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod address_space;
+mod alone;
+mod deaths;
+mod decoders;
+mod disk_contract;
+mod group_commit;
+mod letting_go;
+mod log_end;
+mod real_disk;
+mod remote_copy;
+mod segment_growth;
+mod shared_log;
+mod simulated_faults;
+mod simulated_model;
+mod snapshots;
+mod spanning;
+mod standby;
+mod store_adopting;
+mod store_alone;
+mod store_bases;
+mod store_hosts;
+mod store_log;

@@ -1,0 +1,345 @@
+//! Bases of a database in a store, copies at any place of its log, and what of the past is kept.
+
+use crate::common::store::{Lossy, Primary, disk, follow, impatient, options};
+use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
+use sardonyx_storage::engine::{
+    CloneUntil, Cloned, Deleted, DurableAt, KeepInStore, OpenError, RemoteLog, StorageOptions,
+    clone_at, delete_past,
+};
+use sardonyx_storage::remote_log::RemoteLogError;
+use sardonyx_storage::remote_log::objects::RemoteObjects;
+use sardonyx_storage::remote_log::shell::Patience;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A base of what a follower has.
+fn put_base(disk: &SimulatedDisk, options: &StorageOptions) -> u64 {
+    let (mut replica, mut follower) = follow(disk, options).unwrap();
+    while let Some(entry) = follower.next_entry().unwrap() {
+        replica.apply(&entry).unwrap();
+    }
+    let remote = options.remote.as_ref().unwrap();
+    let (name, head) = replica.put_base(options, remote).unwrap();
+    assert_eq!(name.next_entry, head.known.entry.next);
+    name.next_entry
+}
+
+/// A copy, opened without the store.
+fn cloned(options: &StorageOptions, until: CloneUntil) -> Result<(Cloned, Primary), OpenError> {
+    let copy = disk(77);
+    let home: Arc<dyn Disk> = Arc::new(copy.clone());
+    let cloned = clone_at(&home, options, until, |_| ())?;
+    let without = StorageOptions {
+        remote: None,
+        ..options.clone()
+    };
+    Ok((cloned, Primary::open(&copy, without)?))
+}
+
+#[test]
+fn a_copy_begins_with_a_base_and_is_the_database_at_any_entry_group_or_time() {
+    let store = Arc::new(Lossy::default());
+    let options = options(&store, DurableAt::Both);
+    let (a, b) = (disk(1), disk(2));
+    let first = Primary::open(&a, options.clone()).unwrap();
+    (1..300).for_each(|number| first.commit(number).unwrap());
+    let base = put_base(&b, &options);
+    (300..600).for_each(|number| first.commit(number).unwrap());
+    // Each transaction was in a group and an entry of its own; the first entry is the fence.
+    for number in [0, 1, 150, 299, 300, 450, 599] {
+        for until in [CloneUntil::Entry(number + 1), CloneUntil::Group(number)] {
+            let (cloned, copy) = cloned(&options, until).unwrap();
+            assert_eq!(cloned.known.log.transactions, number, "{until:?}");
+            assert!((1..=number).all(|number| copy.has(number)), "{until:?}");
+            assert!(!copy.has(number + 1), "{until:?}");
+            let from = if number < 299 { 1 } else { base };
+            assert_eq!(cloned.base.entry.next, from, "{until:?}");
+        }
+    }
+    // By time: what was made later is not in it.
+    let (end, _) = cloned(&options, CloneUntil::End).unwrap();
+    let (at, copy) = cloned(&options, CloneUntil::Time(end.base.entry.time)).unwrap();
+    assert!(at.known.entry.time <= end.base.entry.time && copy.has(299));
+    assert!(at.known.entry.next >= base);
+    // It is a database of its own, and no host's.
+    (1000..1010).for_each(|number| copy.commit(number).unwrap());
+    copy.close();
+    let copy = disk(78);
+    let home: Arc<dyn Disk> = Arc::new(copy.clone());
+    clone_at(&home, &options, CloneUntil::End, |_| ()).unwrap();
+    let error = Primary::open(&copy, options.clone()).map(drop).unwrap_err();
+    assert!(
+        matches!(error, OpenError::StoreImpossible { .. }),
+        "{error}"
+    );
+    let error = clone_at(&home, &options, CloneUntil::End, |_| ()).unwrap_err();
+    assert!(
+        matches!(error, OpenError::StoreImpossible { .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_retention_deletes_is_not_needed_by_who_begins_anew_and_others_are_told() {
+    let store = Arc::new(Lossy::default());
+    let options = options(&store, DurableAt::Both);
+    let remote = options.remote.clone().unwrap();
+    let (a, b, slow) = (disk(1), disk(2), disk(3));
+    let first = Primary::open(&a, options.clone()).unwrap();
+    (1..50).for_each(|number| first.commit(number).unwrap());
+    drop(follow(&slow, &options).unwrap());
+    let keep = |bases, since| KeepInStore { bases, since };
+    assert_eq!(
+        delete_past(&remote, keep(1, None)).unwrap(),
+        Deleted::default()
+    );
+    let mut bases = Vec::new();
+    for round in 0..4 {
+        let numbers = 100 + 50 * round..150 + 50 * round;
+        numbers.for_each(|number| first.commit(number).unwrap());
+        bases.push(put_base(&b, &options));
+    }
+    let deleted = delete_past(&remote, keep(2, None)).unwrap();
+    assert_eq!(
+        (deleted.bases, deleted.from.unwrap().entry.next),
+        (2, bases[2])
+    );
+    assert_eq!(deleted.log.entries, bases[2] - 2, "all but the fence");
+    let time = deleted.from.unwrap().entry.time;
+    assert_eq!(delete_past(&remote, keep(1, Some(time))).unwrap().bases, 0);
+    // What follows the oldest base can be had, and nothing before.
+    let (_, copy) = cloned(&options, CloneUntil::Entry(bases[2] + 5)).unwrap();
+    assert!(copy.has(249 + 5) && !copy.has(249 + 7));
+    let error = cloned(&options, CloneUntil::Entry(bases[2] - 3))
+        .map(drop)
+        .unwrap_err();
+    let is_behind = |error: &OpenError| {
+        matches!(
+            error,
+            OpenError::Store(RemoteLogError::BehindBoundary { .. })
+        )
+    };
+    assert!(is_behind(&error), "{error}");
+    // Who did not follow begins anew with the newest base; so does a new directory, and serves.
+    let (replica, _) = follow(&slow, &options).unwrap();
+    assert!(replica.known().entry.next >= bases[3]);
+    drop(replica);
+    let second = Primary::open(&disk(4), options.clone()).unwrap();
+    assert!((1..50).chain(100..300).all(|number| second.has(number)));
+    assert!(first.commit(400).is_err());
+    second.commit(400).unwrap();
+}
+
+/// A host that had 49 transactions when others went on and its past was deleted, with what it has done alone, in a mode in
+/// which that is acknowledged. It comes back with these faults; the options, and the entry of the newest base.
+fn left_behind(alone: u64, faults: Faults) -> (SimulatedDisk, StorageOptions) {
+    let store = Arc::new(Lossy::default());
+    let options = impatient(options(&store, DurableAt::Local));
+    let a = disk(1);
+    let first = Primary::open(&a, options.clone()).unwrap();
+    (1..50).for_each(|number| first.commit(number).unwrap());
+    first.close();
+    let first = Primary::open(&a, options.clone()).unwrap();
+    store.cut_off(true);
+    (1000..1000 + alone).for_each(|number| first.commit(number).unwrap());
+    let behind = a.restart(faults);
+    drop(first);
+    store.cut_off(false);
+    let other = disk(2);
+    let second = Primary::open(&other, options.clone()).unwrap();
+    (100..140).for_each(|number| second.commit(number).unwrap());
+    // The store has all of it then.
+    second.close();
+    put_base(&disk(3), &options);
+    let keep = KeepInStore {
+        bases: 1,
+        since: None,
+    };
+    let deleted = delete_past(options.remote.as_ref().unwrap(), keep).unwrap();
+    assert!(deleted.log.entries > 1, "{deleted:?}");
+    let second = Primary::open(&other, options.clone()).unwrap();
+    second.commit(140).unwrap();
+    second.close();
+    (behind, options)
+}
+
+#[test]
+fn a_host_that_lags_behind_what_is_kept_begins_anew_unless_its_log_is_longer() {
+    let (behind, options) = left_behind(10, Faults::default());
+    let first = Primary::open(&behind, options).unwrap();
+    assert!((1..50).chain(100..=140).all(|number| first.has(number)));
+    assert!(!first.has(1000), "another host went on without it");
+    first.close();
+    // More groups than the base has: it is not thrown away, and nothing of it is changed.
+    let (ahead, options) = left_behind(60, Faults::default());
+    for _ in 0..2 {
+        let error = follow(&ahead, &options).map(drop).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                OpenError::Store(RemoteLogError::BehindBoundary { .. })
+            ),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_crash_at_any_step_of_beginning_anew_leaves_a_directory_that_does() {
+    let mut steps = 0;
+    for step in 1.. {
+        let faults = Faults {
+            crash_at_step: Some(step),
+            ..Faults::default()
+        };
+        let (behind, options) = left_behind(10, faults);
+        let outcome = follow(&behind, &options).map(drop);
+        let crashed = behind.has_crashed();
+        assert!(crashed || outcome.is_ok(), "{outcome:?}");
+        let again = behind.restart(Faults::default());
+        let first = Primary::open(&again, options).unwrap();
+        assert!((1..50).chain(100..=140).all(|number| first.has(number)));
+        if !crashed {
+            break;
+        }
+        steps += 1;
+    }
+    assert!(steps > 20, "{steps}");
+}
+
+#[test]
+fn a_directory_whose_manifest_is_lost_is_not_taken_for_an_attempt() {
+    let store = Arc::new(Lossy::default());
+    let options = impatient(options(&store, DurableAt::Local));
+    let a = disk(1);
+    let first = Primary::open(&a, options.clone()).unwrap();
+    (1..50).for_each(|number| first.commit(number).unwrap());
+    first.close();
+    put_base(&disk(2), &options);
+    // What only this directory has.
+    let first = Primary::open(&a, options.clone()).unwrap();
+    store.cut_off(true);
+    (50..60).for_each(|number| first.commit(number).unwrap());
+    let a = a.restart(Faults::default());
+    drop(first);
+    store.cut_off(false);
+    let manifest = a.read_all("MANIFEST").unwrap();
+    a.remove("MANIFEST").unwrap();
+    a.sync_directory("").unwrap();
+    let home: Arc<dyn Disk> = Arc::new(a.clone());
+    for _ in 0..2 {
+        let cloned = clone_at(&home, &options, CloneUntil::End, |_| ()).map(drop);
+        let followed = follow(&a, &options).map(drop);
+        let opened = Primary::open(&a, options.clone()).map(drop);
+        for outcome in [cloned, followed, opened] {
+            let error = outcome.unwrap_err();
+            assert!(matches!(error, OpenError::ManifestLost { .. }), "{error}");
+        }
+    }
+    let file = a.open("MANIFEST", Access::Buffered, Create::New).unwrap();
+    file.write_at(0, &manifest).unwrap();
+    drop(file);
+    let first = Primary::open(&a, options).unwrap();
+    assert!((1..60).all(|number| first.has(number)));
+}
+
+#[test]
+fn i12_a_copy_up_to_a_group_inside_an_entry_that_is_cut_short_by_a_crash_knows_what_it_has() {
+    let store = Arc::new(Lossy::default());
+    let alone = impatient(options(&store, DurableAt::Local));
+    let a = disk(1);
+    let first = Primary::open(&a, alone).unwrap();
+    store.cut_off(true);
+    (1..9).for_each(|number| first.commit(number).unwrap());
+    let a = a.restart(Faults::default());
+    drop(first);
+    store.cut_off(false);
+    let both = options(&store, DurableAt::Both);
+    Primary::open(&a, both.clone()).unwrap().close();
+    let (whole, _) = cloned(&both, CloneUntil::End).unwrap();
+    let (some, copy) = cloned(&both, CloneUntil::Group(4)).unwrap();
+    assert!(copy.has(4) && !copy.has(5));
+    assert_eq!((some.known.log.group, some.known.log.transactions), (5, 4));
+    assert!(some.known.entry.next < whole.known.entry.next);
+    let mut members = 0;
+    for step in 1.. {
+        let copy = SimulatedDisk::new(
+            step,
+            Faults {
+                crash_at_step: Some(step),
+                ..Faults::default()
+            },
+        );
+        let home: Arc<dyn Disk> = Arc::new(copy.clone());
+        let outcome = clone_at(&home, &both, CloneUntil::Group(4), |_| ());
+        if !copy.has_crashed() {
+            outcome.unwrap();
+            break;
+        }
+        // What it has is a part of what the store has, or it is none of its directories any more.
+        match Primary::open(&copy.restart(Faults::default()), both.clone()) {
+            Ok(first) => {
+                let missing: Vec<_> = (1..9).filter(|number| !first.has(*number)).collect();
+                assert!(missing.is_empty(), "step {step}: {missing:?}");
+                members += 1;
+            }
+            Err(error) => assert!(
+                matches!(error, OpenError::StoreImpossible { .. }),
+                "step {step}: {error}"
+            ),
+        }
+    }
+    assert!(members > 10, "{members}");
+}
+
+#[test]
+fn a_base_that_is_damaged_or_half_there_is_named_or_left_aside() {
+    let store = Arc::new(Lossy::default());
+    let options = options(&store, DurableAt::Both);
+    let first = Primary::open(&disk(1), options.clone()).unwrap();
+    (1..200).for_each(|number| first.commit(number).unwrap());
+    // The store is lost in the middle of it.
+    for requests in [1, 2, 4] {
+        let (replica, _) = follow(&disk(2), &options).unwrap();
+        let remote = RemoteLog {
+            patience: Patience {
+                time_limit: Duration::ZERO,
+                pause: Duration::from_secs(1),
+                ..Patience::default()
+            },
+            ..options.remote.clone().unwrap()
+        };
+        store.cut_off_after(requests);
+        assert!(replica.put_base(&options, &remote).is_err());
+        store.cut_off(false);
+    }
+    let (cloned_from, _) = cloned(&options, CloneUntil::End).unwrap();
+    assert_eq!(cloned_from.base.entry.next, 1, "there is no base");
+    put_base(&disk(3), &options);
+    let (cloned_from, copy) = cloned(&options, CloneUntil::End).unwrap();
+    assert!(cloned_from.base.entry.next > 1 && copy.has(199));
+    for object in store.inner.list_objects("bases").unwrap() {
+        let whole = store.inner.read_object(&object.name).unwrap().unwrap();
+        let mut damaged = whole.clone();
+        damaged[whole.len() / 2] ^= 1;
+        let replace = |bytes: &[u8]| {
+            store
+                .inner
+                .remove_objects(std::slice::from_ref(&object.name))
+                .unwrap();
+            store.inner.create_object(&object.name, bytes).unwrap();
+        };
+        replace(&damaged);
+        let outcome = cloned(&options, CloneUntil::End);
+        match outcome {
+            // Of one that has no head.
+            Ok((cloned, _)) => assert!(cloned.base.entry.next > 1, "{}", object.name),
+            Err(error) => {
+                let is_named = matches!(error, OpenError::Store(RemoteLogError::Base { .. }));
+                assert!(is_named, "{}: {error}", object.name);
+                assert!(error.to_string().contains("bases/"), "{error}");
+            }
+        }
+        replace(&whole);
+    }
+}

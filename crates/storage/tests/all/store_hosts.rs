@@ -1,0 +1,192 @@
+//! Three hosts of one database whose log is in a store, on simulated disks: they crash, are killed, follow and take over in any
+//! order, beside a store that loses answers.
+
+use crate::common::store::{Lossy, Primary, disk, follow, options};
+use sardonyx_base::random::Random;
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::engine::{DurableAt, OpenError, Replica, StorageOptions};
+use sardonyx_storage::remote_log::shell::Follower;
+use std::collections::BTreeSet;
+
+/// A host of the world, and what it does.
+struct Host {
+    disk: SimulatedDisk,
+    open: Option<Primary>,
+    following: Option<(Replica, Follower)>,
+}
+
+impl Host {
+    fn stop(&mut self) {
+        self.open = None;
+        self.following = None;
+    }
+
+    /// It comes up again: with a crash at some step to come, now and then.
+    fn restart(&mut self, random: &mut Random) {
+        let faults = Faults {
+            crash_at_step: random.chance(1, 3).then(|| random.below(300)),
+            ..Faults::default()
+        };
+        self.disk = match random.chance(1, 2) {
+            true => self.disk.restart(faults),
+            false => self.disk.next_process(Faults {
+                kill_at_step: faults.crash_at_step,
+                ..Faults::default()
+            }),
+        };
+        // What was open fails now, and must not be waited for.
+        self.stop();
+    }
+}
+
+struct World {
+    random: Random,
+    hosts: Vec<Host>,
+    options: StorageOptions,
+    next: u64,
+    acknowledged: BTreeSet<u64>,
+    opened: u64,
+    behind: u64,
+}
+
+impl World {
+    fn step(&mut self) {
+        let at = self.random.below(self.hosts.len() as u64) as usize;
+        let drawn = self.random.below(10);
+        let host = &mut self.hosts[at];
+        match drawn {
+            // Also when another one serves.
+            0 | 1 if host.open.is_none() => {
+                host.following = None;
+                match Primary::open(&host.disk, self.options.clone()) {
+                    Ok(open) => {
+                        self.opened += 1;
+                        let missing: Vec<_> = self
+                            .acknowledged
+                            .iter()
+                            .filter(|number| !open.has(**number))
+                            .collect();
+                        assert!(missing.is_empty(), "lost: {missing:?}");
+                        host.open = Some(open);
+                    }
+                    Err(error) => {
+                        assert!(host.disk.has_crashed(), "{error}");
+                        host.restart(&mut self.random);
+                    }
+                }
+            }
+            2 if host.open.is_none() && host.following.is_none() => {
+                match follow(&host.disk, &self.options) {
+                    Ok(following) => host.following = Some(following),
+                    // Until it serves again, or another one goes on.
+                    Err(OpenError::StoreBehind) => self.behind += 1,
+                    Err(error) => {
+                        assert!(host.disk.has_crashed(), "{error}");
+                        host.restart(&mut self.random);
+                    }
+                }
+            }
+            3 => host.restart(&mut self.random),
+            4 if self.random.chance(1, 2) => {
+                if let Some(open) = host.open.take() {
+                    open.close();
+                }
+                if let Some((replica, _)) = host.following.take() {
+                    replica.close();
+                }
+            }
+            _ => self.go_on(at),
+        }
+    }
+
+    /// Who serves commits; who follows applies.
+    fn go_on(&mut self, at: usize) {
+        let host = &mut self.hosts[at];
+        if let Some(open) = &host.open {
+            for _ in 0..self.random.below(30) {
+                let number = self.next;
+                self.next += 1;
+                match open.commit(number) {
+                    Ok(()) => assert!(self.acknowledged.insert(number)),
+                    // Fenced, or its disk has crashed.
+                    Err(_) => {
+                        host.open = None;
+                        break;
+                    }
+                }
+            }
+        }
+        if let Some((replica, follower)) = &mut host.following {
+            for _ in 0..self.random.below(10) {
+                let Some(entry) = follower.next_entry().unwrap() else {
+                    break;
+                };
+                if let Err(error) = replica.apply(&entry) {
+                    assert!(host.disk.has_crashed(), "{error}");
+                    host.following = None;
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Returns how often a host began to serve, and how often one had what the store had not when it was to follow.
+fn run(seed: u64, durable_at: DurableAt) -> [u64; 2] {
+    let mut random = Random::new(seed);
+    let store = Lossy::with_silence(random.below(20), seed);
+    let hosts = (0..3).map(|host| Host {
+        disk: disk(seed * 3 + host),
+        open: None,
+        following: None,
+    });
+    let mut world = World {
+        random,
+        hosts: hosts.collect(),
+        options: options(&store, durable_at),
+        next: 1,
+        acknowledged: BTreeSet::new(),
+        opened: 0,
+        behind: 0,
+    };
+    for _ in 0..120 {
+        world.step();
+    }
+    for host in &mut world.hosts {
+        host.stop();
+        host.disk = host.disk.restart(Faults::default());
+    }
+    // Each host has the same in the end.
+    for at in 0..world.hosts.len() {
+        let open = Primary::open(&world.hosts[at].disk, world.options.clone()).unwrap();
+        let lost: Vec<_> = world
+            .acknowledged
+            .iter()
+            .filter(|number| !open.has(**number))
+            .collect();
+        assert!(lost.is_empty(), "seed {seed}, host {at}: lost {lost:?}");
+        open.close();
+    }
+    [world.opened, world.behind]
+}
+
+/// `SARDONYX_SEED=…` replays one, `SARDONYX_SEEDS=…` runs more.
+#[test]
+fn i12_hosts_that_crash_and_take_over_lose_nothing_that_was_acknowledged() {
+    let from = |name| Some(std::env::var(name).ok()?.parse().expect("a number"));
+    let seeds = match from("SARDONYX_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..from("SARDONYX_SEEDS").unwrap_or(40),
+    };
+    let [mut opened, mut behind] = [0, 0];
+    for seed in seeds.clone() {
+        println!("seed {seed}");
+        for durable_at in [DurableAt::Both, DurableAt::Remote] {
+            let [more_opened, more_behind] = run(seed, durable_at);
+            opened += more_opened;
+            behind += more_behind;
+        }
+    }
+    assert!(opened >= seeds.count() as u64, "{opened}");
+    assert!(behind < opened, "{behind} of {opened}");
+}

@@ -1,0 +1,110 @@
+//! Conditions that are added to a table with rows, and taken from it; what a transaction shows to readers on its way; the
+//! rows of a snapshot by the table's number, in portions.
+
+use crate::support::{STORE_BYTES, World, in_detail};
+use sardonyx_table::schema::{Schema, Type, Value};
+use sardonyx_table::{RowError, ScanPlace, TableError};
+
+fn schema() -> sardonyx_table::schema::SchemaBuilder {
+    Schema::new()
+        .column("id", Type::U64)
+        .column("n", Type::I32)
+        .nullable()
+        .primary_key(["id"])
+}
+
+fn world(rows: i32) -> (World, u16) {
+    let mut world = World::with_memory(STORE_BYTES);
+    let number = world.commit(|tx| {
+        let number = tx.create_table("things", schema()).expect("it is created");
+        let mut things = tx.rows_of(number).expect("it is there");
+        for n in 0..rows {
+            let values = [Value::Int(n.into()), Value::Int(n.into())];
+            things.insert_values(&values).expect("it is stored");
+        }
+        number
+    });
+    (world, number)
+}
+
+#[test]
+fn a_condition_that_is_added_holds_for_all_rows() {
+    let (mut world, number) = world(10);
+    world.commit(|tx| {
+        let refused = in_detail(tx.add_check(number, "small", "n < 5"));
+        let error = refused.expect_err("rows do not meet it");
+        assert!(
+            matches!(&error, TableError::Row(row) if matches!(**row, RowError::Check { .. })),
+            "{error}"
+        );
+        // Nothing has changed.
+        let schema = tx.view().schema(number).cloned().expect("it is there");
+        assert!(schema.checks.is_empty());
+        tx.add_check(number, "small", "n < 10")
+            .expect("all meet it");
+        assert!(tx.add_check(number, "odd", "nothing = 1").is_err());
+        let mut things = tx.rows_of(number).expect("it is there");
+        assert!(things.insert_values(&[10.into(), 10.into()]).is_err());
+        things
+            .insert_values(&[10.into(), Value::Null])
+            .expect("a null is allowed");
+    });
+    world.check_redone();
+    world.reopen(1);
+    world.commit(|tx| {
+        let mut things = tx.rows_of(number).expect("it is there");
+        assert!(things.insert_values(&[11.into(), 11.into()]).is_err());
+        tx.drop_check(number, "small").expect("it is dropped");
+        let mut things = tx.rows_of(number).expect("it is there");
+        things
+            .insert_values(&[11.into(), 11.into()])
+            .expect("nothing is in the way");
+    });
+}
+
+#[test]
+fn a_transaction_shows_what_it_did() {
+    let (mut world, number) = world(1);
+    world.commit(|tx| {
+        let mut things = tx.rows_of(number).expect("it is there");
+        things
+            .update(&[0.into()], &[("n", 7.into())])
+            .expect("it is changed");
+        let view = tx.view();
+        let row = view.rows_of(number).and_then(|rows| rows.get(&[0.into()]));
+        let row = row.expect("it is read").expect("it is there");
+        assert_eq!(row.to_values().expect("it is read")[1], Value::Int(7));
+    });
+}
+
+#[test]
+fn a_snapshot_is_scanned_in_portions() {
+    const ROWS: i32 = 3000;
+    let (mut world, number) = world(ROWS);
+    let snapshot = world.space.snapshot().expect("it is taken");
+    let rows = snapshot.rows_of(number).expect("it is there");
+    assert_eq!(rows.number(), number);
+    assert!(snapshot.rows_of(99).is_err());
+    let ids = |place: ScanPlace, most: usize| {
+        let mut scan = rows.scan_from(place);
+        let mut ids = Vec::new();
+        for row in scan.by_ref().take(most) {
+            ids.push(row.expect("it is read").to_values().expect("it is read")[0].clone());
+        }
+        (ids, scan.place())
+    };
+    let (whole, _) = ids(ScanPlace::default(), usize::MAX);
+    assert_eq!(whole.len(), ROWS as usize);
+    for most in [1, 7, 1000, 2999, 3000, 5000] {
+        let (mut place, mut found) = (ScanPlace::default(), Vec::new());
+        loop {
+            let (ids, next) = ids(place, most);
+            if ids.is_empty() {
+                break;
+            }
+            found.extend(ids);
+            place = next;
+        }
+        assert_eq!(found, whole, "{most} at a time");
+    }
+}

@@ -1,0 +1,21 @@
+//! The tests of tables, rows and indexes as one program: it is compiled and linked once.
+
+mod areas;
+mod change;
+mod collisions;
+mod condition;
+mod conditions_changed;
+mod damage;
+mod handles;
+mod limits;
+mod model;
+mod ordered;
+mod plain_records;
+mod rebuild;
+mod redo;
+mod references;
+mod rows;
+mod schemas;
+mod support;
+mod tables_changed;
+mod value_damage;

@@ -1,0 +1,255 @@
+//! References between tables: what they refuse, what goes with what, whichever way rows are changed, and that nothing is
+//! changed by what is refused.
+
+use crate::support::{STORE_BYTES, World, in_detail};
+use sardonyx_table::schema::{
+    Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, Schema, Type, Value,
+};
+use sardonyx_table::{Record, Table, TableError, field, record};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+#[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Parent {
+    id: u64,
+    code: u64,
+}
+record!(Parent { table: "parents", key: id: u64 });
+
+#[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Child {
+    id: u64,
+    /// The primary key of a parent.
+    parent: u64,
+    /// The code of a parent.
+    code: u64,
+    /// Another child, that it goes with, unless bit 0 of `nulls` is set.
+    elder: u64,
+    nulls: u64,
+}
+record!(Child { table: "children", key: id: u64 });
+
+fn index(name: &str, kind: IndexKind, unique: bool, column: usize) -> IndexDefinition {
+    let descending = false;
+    IndexDefinition {
+        name: name.to_string(),
+        kind,
+        unique,
+        key: vec![KeyPart { column, descending }],
+    }
+}
+
+fn schema(columns: &[&str]) -> Schema {
+    let mut schema = Schema::default();
+    for (number, name) in columns.iter().enumerate() {
+        schema.columns.push(Column {
+            name: (*name).to_string(),
+            kind: Type::U64,
+            default: Value::Null,
+            offset: number * 8,
+            null: None,
+            dropped: false,
+            since_shape: 0,
+        });
+    }
+    schema.row_bytes = columns.len() * 8;
+    schema.primary = index("primary", IndexKind::Hash, true, 0);
+    schema
+}
+
+fn reference(name: &str, column: usize, table: u16, to: usize, on_delete: OnDelete) -> ForeignKey {
+    ForeignKey {
+        name: name.to_string(),
+        columns: vec![column],
+        table,
+        referenced: vec![to],
+        on_delete,
+    }
+}
+
+struct Family {
+    world: World,
+    parents: Table<Parent>,
+    children: Table<Child>,
+}
+
+/// Parents 0 to 9 with codes 100 to 109. `is_indexed`: whether children are found by their parents.
+fn family(is_indexed: bool) -> Family {
+    let mut world = World::with_memory(STORE_BYTES);
+    world.commit(|tx| {
+        let mut parents = schema(&["id", "code"]);
+        parents.indexes = vec![index("by_code", IndexKind::Ordered, true, 1)];
+        let parents = tx.create_table(Parent::NAME, parents).expect("created");
+        let mut children = schema(&["id", "parent", "code", "elder"]);
+        children.row_bytes = size_of::<Child>();
+        children.columns[3].null = Some(NullBit { byte: 32, bit: 0 });
+        let number = tx
+            .create_table(Child::NAME, children.clone())
+            .expect("created");
+        if is_indexed {
+            children.indexes = vec![
+                index("by_parent", IndexKind::Ordered, false, 1),
+                index("by_elder", IndexKind::Ordered, false, 3),
+            ];
+        }
+        for index in children.indexes {
+            tx.create_index(number, index).expect("created");
+        }
+        let references = [
+            reference("parent", 1, parents, 0, OnDelete::Restrict),
+            reference("code", 2, parents, 1, OnDelete::Cascade),
+            reference("elder", 3, number, 0, OnDelete::Cascade),
+        ];
+        for reference in references {
+            tx.add_reference(number, reference).expect("added");
+        }
+    });
+    let parents = (world.space.table::<Parent>().expect("fits")).expect("declared");
+    let children = (world.space.table::<Child>().expect("fits")).expect("declared");
+    world.commit(|tx| {
+        for id in 0..10 {
+            tx.insert(parents, &Parent { id, code: 100 + id })
+                .expect("inserted");
+        }
+    });
+    Family {
+        world,
+        parents,
+        children,
+    }
+}
+
+fn child(id: u64, parent: u64, code: u64, elder: Option<u64>) -> Child {
+    Child {
+        id,
+        parent,
+        code,
+        elder: elder.unwrap_or(0),
+        nulls: u64::from(elder.is_none()),
+    }
+}
+
+#[test]
+fn a_reference_is_to_a_unique_key_of_the_same_types() {
+    let mut family = family(true);
+    let table = family.children.number();
+    let parents = family.parents.number();
+    family.world.commit(|tx| {
+        tx.add_column(Child::NAME, "short", Type::U32, true, Value::Null)
+            .expect("added");
+        let before = tx.rows(Child::NAME).expect("there").schema().clone();
+        for (column, to, said) in [
+            (
+                4,
+                0,
+                "is of type u32, but \"id\", to which it refers, is of type u64",
+            ),
+            (1, 7, "column"),
+        ] {
+            let refused = tx.add_reference(
+                table,
+                reference("no", column, parents, to, OnDelete::Restrict),
+            );
+            let text = refused.expect_err("refused").to_string();
+            assert!(text.contains(said), "{text}");
+        }
+        let refused = tx
+            .drop_index(parents, "by_code")
+            .expect_err("refused")
+            .to_string();
+        assert!(
+            refused.contains("\"code\"") && refused.contains("not the key of a unique index"),
+            "{refused}"
+        );
+        assert_eq!(tx.rows(Child::NAME).expect("there").schema(), &before);
+    });
+}
+
+#[test]
+fn references_are_kept_whichever_way_rows_change() {
+    for is_indexed in [false, true] {
+        let Family {
+            mut world,
+            parents,
+            children,
+        } = family(is_indexed);
+        for _ in 0..2 {
+            let before = world.space.pages().to_vec();
+            world.commit(|tx| {
+                let missing = in_detail(tx.insert(children, &child(1, 77, 100, None)));
+                match missing {
+                    Err(TableError::NoSuchReference {
+                        table,
+                        referenced,
+                        key,
+                        ..
+                    }) => {
+                        assert_eq!(
+                            (&*table, &*referenced, &*key),
+                            ("children", "parents", "(77)")
+                        );
+                    }
+                    other => panic!("{other:?}"),
+                }
+                let missing = in_detail(tx.insert(children, &child(1, 1, 100, Some(5))));
+                assert!(matches!(missing, Err(TableError::NoSuchReference { .. })));
+            });
+            assert!(
+                world.space.pages()[..before.len()] == before,
+                "nothing was changed"
+            );
+            world.commit(|tx| {
+                tx.insert(children, &child(1, 1, 102, None))
+                    .expect("both are there");
+                tx.insert(children, &child(2, 1, 103, Some(1)))
+                    .expect("so they are");
+                tx.insert(children, &child(3, 4, 104, Some(2)))
+                    .expect("so they are");
+                let row = tx.find(children, &3).expect("there");
+                let missing = in_detail(tx.set(row, field!(Child.parent: u64), 55));
+                assert!(matches!(missing, Err(TableError::NoSuchReference { .. })));
+                assert_eq!(tx.get(children, &3).expect("there").parent, 4);
+                let missing = in_detail(tx.update(children, &3, |child| child.code = 5));
+                assert!(matches!(missing, Err(TableError::NoSuchReference { .. })));
+                let there = in_detail(tx.delete(parents, &1));
+                match there {
+                    Err(TableError::Referenced {
+                        table, foreign_key, ..
+                    }) => {
+                        assert_eq!((&*table, &*foreign_key), ("children", "parent"));
+                    }
+                    other => panic!("{other:?}"),
+                }
+                let changed = in_detail(tx.update(parents, &2, |parent| parent.code = 7));
+                assert!(matches!(changed, Err(TableError::Referenced { .. })));
+                tx.update(parents, &9, |parent| parent.code = 999)
+                    .expect("nobody refers to it");
+                tx.update(parents, &9, |parent| parent.code = 109)
+                    .expect("nobody refers to it");
+            });
+            // With the parent whose code the first has go that one, and those that go with it.
+            let mut tx = world.space.begin(&mut world.log);
+            assert!(tx.delete(parents, &2).expect("deleted"));
+            assert_eq!((tx.count(parents), tx.count(children)), (9, 0));
+            tx.abort();
+            let view = world.space.view();
+            assert_eq!((view.count(parents), view.count(children)), (10, 3));
+            world.reopen(1);
+            world.commit(|tx| {
+                tx.delete(parents, &2).expect("deleted");
+                assert_eq!((tx.count(parents), tx.count(children)), (9, 0));
+                tx.insert(parents, &Parent { id: 2, code: 102 })
+                    .expect("inserted");
+            });
+        }
+        world.commit(|tx| {
+            let number = parents.number();
+            let needed = in_detail(tx.drop_index(number, "by_code"));
+            assert!(matches!(needed, Err(TableError::Schema { .. })));
+            let wrong = reference("wrong", 1, children.number(), 2, OnDelete::Restrict);
+            let wrong = in_detail(tx.add_reference(children.number(), wrong));
+            assert!(matches!(wrong, Err(TableError::Schema { .. })));
+        });
+    }
+}
