@@ -168,11 +168,6 @@ impl World {
         let pinned = self.nodes.iter().flat_map(|node| node.frames.values());
         assert_eq!(pinned.map(|frame| frame.pins).sum::<u32>(), 0);
     }
-
-    /// Pages that have been changed.
-    pub fn changed_pages(&self) -> BTreeSet<PageId> {
-        self.truth.keys().copied().collect()
-    }
 }
 
 fn carried(pages: &[(PageId, Version)], page: PageId) -> Version {
