@@ -2,11 +2,11 @@
 //! `cargo run --release -p sardonyx-lab --example throughput -- DIRECTORY SECONDS [SHAPE]`
 
 use sardonyx::{Durability, Options, Shape};
-use sardonyx_lab::debit_credit::requests::Scale;
-use sardonyx_lab::debit_credit::run::{Load, Mode, Progress, Until, run};
-use sardonyx_lab::debit_credit::schema::Schema;
-use sardonyx_lab::debit_credit::transaction::DebitCredit;
-use sardonyx_lab::debit_credit::{load::load, proof::prove};
+use sardonyx_benchmark::debit_credit::requests::Scale;
+use sardonyx_benchmark::debit_credit::run::{Load, Mode, Progress, Until, run};
+use sardonyx_benchmark::debit_credit::schema::Schema;
+use sardonyx_benchmark::debit_credit::transaction::DebitCredit;
+use sardonyx_benchmark::debit_credit::{load::load, proof::prove};
 use std::time::Duration;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -2,7 +2,7 @@
 //! `cargo run --release -p sardonyx-lab --example tpcc -- DIRECTORY WAREHOUSES SECONDS|TRANSACTIONSx [SHAPE]`
 
 use sardonyx::{Options, Shape};
-use sardonyx_lab::debit_credit::run::{Progress, Until};
+use sardonyx_benchmark::debit_credit::run::{Progress, Until};
 use sardonyx_lab::tpcc::load::{constants, load};
 use sardonyx_lab::tpcc::records::Schema;
 use sardonyx_lab::tpcc::requests::{Generator, Kind};

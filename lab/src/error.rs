@@ -2,6 +2,7 @@
 
 use crate::complex_objects::workload::{ComplexObjectError, Subobject};
 use crate::floor::FloorError;
+use sardonyx_benchmark::BenchmarkError;
 use sardonyx_mapped::memory::{GrowError, PlaceError};
 use sardonyx_mapped::{RunError, SegmentError};
 use std::path::PathBuf;
@@ -16,6 +17,9 @@ pub enum ExperimentError {
     /// The segment failed.
     #[error(transparent)]
     Segment(#[from] SegmentError),
+    /// What every experiment can have.
+    #[error(transparent)]
+    Benchmark(#[from] BenchmarkError),
     /// The recipe of the LIBXAC thesis failed, or the disk could not be timed.
     #[error(transparent)]
     Floor(#[from] FloorError),
@@ -118,25 +122,6 @@ pub enum ExperimentError {
     /// Options that do not fit together, or a value that cannot work.
     #[error("{0}")]
     Usage(String),
-    /// There is something where a new database should be made.
-    #[error(
-        "{path} exists already (kept by --keep, or left by a run that was killed): remove it, or \
-         name another place with --directory",
-        path = path.display()
-    )]
-    Exists {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The directory for what is measured cannot be made.
-    #[error("making the directory {}: {source}", path.display())]
-    Place {
-        /// The directory.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: std::io::Error,
-    },
     /// Nothing was asked for.
     #[error(
         "nothing to run: name at least one engine (or variant), and at least one insert (or \

@@ -1,8 +1,9 @@
 //! The lab: every experiment of the papers, run on the engine, and what it is compared with.
 //!
-//! Nothing of the product depends on this crate.
+//! Nothing of the product depends on this crate. The debit-credit benchmark, and the frame in which these experiments run, are
+//! the crate [`sardonyx_benchmark`].
 //!
-//! - [`debit_credit`]: the benchmark of the TPK paper (section 4), and the proof of its outcome;
+//! - [`crashes`]: the engine beside a simulated disk that crashes, and damaged files;
 //! - [`page_touch`]: what it costs that a transaction's pages are found out (LIBXAC thesis, sections
 //!   4.2 and 4.3: Figures 4-1 to 4-4, Tables 4.2 to 4.7), the additive model, and the steps that the
 //!   cost consists of;
@@ -15,7 +16,6 @@
 //! - [`tpcc`]: TPC-C's five transactions on tables, and the twelve conditions of consistency;
 //! - [`ycsb`]: YCSB's workloads on tables, and on whatever implements its store;
 //! - [`hot_object`]: many threads that increment one counter, in multi-level transactions;
-//! - [`open_loop`]: requests that arrive whether or not earlier ones were answered;
 //! - [`floor`]: what bare loops and bare writes reach on this machine, to set beside all of them.
 //!
 //! [`Experiment`] is what each of them is, [`registry`] has all of them as verbs.
@@ -32,34 +32,27 @@
 
 pub mod complex_objects;
 pub mod concurrency;
+pub mod crashes;
 mod crew;
-pub mod debit_credit;
-pub mod directories;
-pub mod ending;
-pub mod engine_options;
 mod error;
-pub mod experiment;
+pub mod exit;
 pub mod floor;
 pub mod hot_object;
 pub mod least_squares;
-pub mod open_loop;
 pub mod page_touch;
-pub mod place;
 mod processor;
 pub mod product;
-mod progress;
 pub mod registry;
-pub mod remote_store;
-mod responses;
 mod strategy;
 pub mod structures;
 pub mod tpcc;
 pub mod tree_inserts;
-pub mod window;
 mod worker;
 pub mod ycsb;
 
 pub use crew::Program;
 pub use error::{ExperimentError, Failure};
-pub use experiment::{About, Conditions, Experiment, Paper, Report};
 pub use registry::Experiments;
+pub use sardonyx_benchmark::experiment::{About, Conditions, Experiment, Paper, Report};
+use sardonyx_benchmark::{engine_options, experiment, place, progress, responses, window};
+use sardonyx_command::ending;

@@ -1,21 +1,17 @@
 //! All experiments, as verbs: what a command line runs, prints and writes.
 
 use crate::ending;
-use crate::experiment::{About, Experiment};
+use crate::experiment::{About, Experiment, run};
 use crate::worker::Worker;
 use crate::{
-    complex_objects, concurrency, debit_credit, floor, hot_object, page_touch, tpcc, tree_inserts,
-    ycsb,
+    complex_objects, concurrency, floor, hot_object, page_touch, tpcc, tree_inserts, ycsb,
 };
 use anyhow::Context;
-use sardonyx_results::findings::make_directory;
 use std::io::Write;
 
 /// The experiments, each with its options.
 #[derive(Debug, clap::Subcommand)]
 pub enum Experiments {
-    #[allow(missing_docs)]
-    DebitCredit(Box<debit_credit::Options>),
     #[allow(missing_docs)]
     PageTouch(page_touch::Options),
     #[allow(missing_docs)]
@@ -38,8 +34,7 @@ pub enum Experiments {
 }
 
 /// What each experiment is for, in the order of the papers.
-pub const ABOUT: [About; 9] = [
-    debit_credit::Options::ABOUT,
+pub const ABOUT: [About; 8] = [
     page_touch::Options::ABOUT,
     concurrency::Options::ABOUT,
     tree_inserts::Options::ABOUT,
@@ -63,7 +58,6 @@ impl Experiments {
             _ => ending::watch().context("waiting for signals")?,
         }
         match self {
-            Experiments::DebitCredit(options) => run(&**options, json, output),
             Experiments::PageTouch(options) => run(options, json, output),
             Experiments::Concurrency(options) => run(options, json, output),
             Experiments::TreeInserts(options) => run(options, json, output),
@@ -75,28 +69,6 @@ impl Experiments {
             Experiments::ExperimentWorker(worker) => worker.run().map(|()| true),
         }
     }
-}
-
-/// Runs one experiment: see [`Experiments::run`].
-///
-/// # Errors
-/// As [`Experiments::run`].
-pub fn run<E: Experiment>(
-    experiment: &E,
-    json: bool,
-    output: &mut impl Write,
-) -> anyhow::Result<bool> {
-    let directory = experiment.conditions().output.as_deref();
-    // Before what takes long.
-    directory.map(make_directory).transpose()?;
-    let findings = experiment.run()?;
-    findings.print(json, &mut *output)?;
-    let written = findings.write(directory).context("after the run")?;
-    // Programs know, and get nothing else in their JSON.
-    for file in written.iter().filter(|_| !json) {
-        writeln!(output, "written: {}", file.display())?;
-    }
-    Ok(findings.holds())
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 """Run one simulation of Sardonyx on many machines.
 
-`sardonyx simulate` knows which replications of which points its result needs, runs any of them on
+`sardonyx-lab simulate` knows which replications of which points its result needs, runs any of them on
 demand, and puts them together; this script hands them to the workers of a Dask cluster. Without
 `--scheduler` the workers are processes of this machine. A replication's seed comes from its point's
 parameters and its number, and how many count is decided in order of their numbers: the result is,
-byte for byte, what `sardonyx simulate` prints on one machine.
+byte for byte, what `sardonyx-lab simulate` prints on one machine.
 
-Every worker must find the same version of the `sardonyx` program, and files that the options name
+Every worker must find the same version of the `sardonyx-lab` program, and files that the options name
 (parameters, traces), at the same path.
 """
 
@@ -121,7 +121,7 @@ def arguments() -> argparse.ArgumentParser:
     """What the script takes."""
     parser = argparse.ArgumentParser(
         prog="sardonyx-cluster",
-        description="Run one `sardonyx simulate` on the workers of a Dask cluster.",
+        description="Run one `sardonyx-lab simulate` on the workers of a Dask cluster.",
         epilog="Example: sardonyx-cluster --csv sweep.csv -- --sweep nodes=1..10 --routing random",
     )
     parser.add_argument(
@@ -133,7 +133,7 @@ def arguments() -> argparse.ArgumentParser:
         "--workers", type=int, metavar="N", help="processes of this machine (default: its cores)"
     )
     parser.add_argument(
-        "--binary", default="sardonyx", metavar="PATH", help="the program (default: %(default)s)"
+        "--binary", default="sardonyx-lab", metavar="PATH", help="the program (default: %(default)s)"
     )
     parser.add_argument(
         "--batch", type=int, default=1, metavar="N", help="replications of a task (default: 1)"
@@ -141,7 +141,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--csv", metavar="FILE", help="write every figure to this file")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     parser.add_argument(
-        "options", nargs="*", metavar="-- OPTIONS", help="options of `sardonyx simulate`"
+        "options", nargs="*", metavar="-- OPTIONS", help="options of `sardonyx-lab simulate`"
     )
     return parser
 

@@ -4,14 +4,14 @@
 #
 #   tools/etcd/cluster_on_etcd.sh
 #
-# SARDONYX is the command (default: target/release/sardonyx, which is built if it is not there), ETCD the program of etcd
+# SARDONYX is the command (default: target/release/sardonyx-lab, which is built if it is not there), ETCD the program of etcd
 # (default: etcd, which is installed by apt-get if it is not there). Everything else is in a temporary directory, and
 # only loopback addresses are used.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-sardonyx=${SARDONYX:-target/release/sardonyx}
-[ -x "$sardonyx" ] || cargo build --locked --release -p sardonyx-cli
+sardonyx=${SARDONYX:-target/release/sardonyx-lab}
+[ -x "$sardonyx" ] || cargo build --locked --release -p sardonyx-lab
 etcd=${ETCD:-etcd}
 if ! command -v "$etcd" >/dev/null; then
     apt-get update -q && apt-get install -yq --no-install-recommends etcd-server
@@ -33,7 +33,7 @@ stop() {
 trap stop EXIT
 
 say() { printf '\n== %s\n' "$*"; }
-step() { say "sardonyx cluster $*" && "$sardonyx" cluster "$@" --directory "$nodes"; }
+step() { say "sardonyx-lab cluster $*" && "$sardonyx" cluster "$@" --directory "$nodes"; }
 
 # Two ports that nobody listens at.
 free_port() {

@@ -2,7 +2,7 @@
 //! checksum of all rows that are there.
 
 use clap::Args;
-use sardonyx_lab::debit_credit::damage::torture;
+use sardonyx_lab::crashes::damage::torture;
 
 /// Options of `torture-damage`.
 #[derive(Args)]

@@ -3,7 +3,7 @@
 use anyhow::bail;
 use clap::Args;
 use indicatif::ProgressBar;
-use sardonyx_lab::debit_credit::exploration::{Plan, explore};
+use sardonyx_lab::crashes::exploration::{Plan, explore};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Options of `explore`.

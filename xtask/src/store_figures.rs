@@ -9,7 +9,7 @@ use crate::torture::remove;
 use anyhow::{Context, ensure};
 use clap::{Args, Parser};
 use sardonyx_base::random::system_random;
-use sardonyx_lab::{debit_credit, registry};
+use sardonyx_benchmark::{debit_credit, experiment};
 use sardonyx_remote::{RemoteOptions, open};
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::entry::EntryBuilder;
@@ -188,7 +188,7 @@ impl StoreFigures {
         let mut benchmark = Benchmark::try_parse_from(arguments)?;
         benchmark.options.store.part = part.map(str::to_string);
         let mut found = Vec::new();
-        let holds = registry::run(&benchmark.options, true, &mut found)?;
+        let holds = experiment::run(&benchmark.options, true, &mut found)?;
         ensure!(holds, "the benchmark's proof does not hold");
         Ok(serde_json::from_slice(&found)?)
     }

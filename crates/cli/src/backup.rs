@@ -1,12 +1,12 @@
 //! `backup`: writes a database again, as it was at one commit, into a directory of its own.
 
-use crate::exit::{Exit, UsageError};
-use crate::output::Output;
 use crate::target::Target;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx::Error;
 use sardonyx::backup::{Source, write};
+use sardonyx_command::exit::{Exit, UsageError};
+use sardonyx_command::output::Output;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;
 use sardonyx_storage::catalogue::unfinished;

@@ -1,11 +1,11 @@
 //! `checkpoint`: opens a database, takes a checkpoint, and closes it, so that the next recovery has
 //! little log to apply.
 
-use crate::exit::Exit;
-use crate::output::Output;
 use crate::store::StoreOption;
 use crate::target::Target;
-use sardonyx_lab::directories::Directories;
+use sardonyx_command::directories::Directories;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_results::recovery::RecoveryFigures;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;

@@ -1,10 +1,10 @@
 //! `compact`: gives back the memory and the disk that deleted rows, dropped tables and old log still have.
 
-use crate::exit::Exit;
-use crate::output::Output;
 use crate::target::Target;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;
 use sardonyx_storage::page::PAGE_SIZE;

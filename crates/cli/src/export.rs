@@ -1,11 +1,11 @@
 //! `export`: the rows of a table into a file.
 
-use crate::exit::Exit;
-use crate::output::Output;
 use crate::rows::numbers_of;
 use crate::space::look_at;
 use crate::target::Target;
 use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_interchange::{Format, Writer};
 use sardonyx_results::units;
 use sardonyx_table::TableSpace;

@@ -4,13 +4,13 @@
 //! nothing on disk. The balance after each row is counted back from the balance the account has
 //! now, so it is right also where old rows are no longer kept.
 
-use crate::exit::{Exit, UsageError};
-use crate::output::Output;
 use crate::target::{Files, Target};
 use sardonyx::zerocopy::FromBytes;
 use sardonyx::{JournalRow, TableSpace};
-use sardonyx_lab::debit_credit::run::client_and_number;
-use sardonyx_lab::debit_credit::schema::{Account, HistoryRow};
+use sardonyx_benchmark::debit_credit::run::client_and_number;
+use sardonyx_benchmark::debit_credit::schema::{Account, HistoryRow};
+use sardonyx_command::exit::{Exit, UsageError};
+use sardonyx_command::output::Output;
 use sardonyx_results::table::Table;
 use sardonyx_results::units;
 use sardonyx_storage::journal::{JournalReader, RowPlace};

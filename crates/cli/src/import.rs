@@ -1,15 +1,15 @@
 //! `import`: the rows of a file into a table.
 
-use crate::exit::Exit;
 use crate::export::{format_of, is_standard, parse_format, progress};
-use crate::output::Output;
 use crate::store::StoreOption;
 use crate::target::Target;
 use anyhow::Context;
 use clap::ValueEnum;
 use sardonyx::Error;
+use sardonyx_command::directories::Directories;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_interchange::{BadRow, Batch, Format, ReadAhead, Reader, Source, infer};
-use sardonyx_lab::directories::Directories;
 use sardonyx_results::units;
 use sardonyx_table::RowWriter;
 use serde_json::json;

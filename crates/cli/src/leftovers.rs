@@ -1,7 +1,7 @@
 //! `leftovers`: the shared memory that dead processes left, which nobody uses any more.
 
-use crate::exit::Exit;
-use crate::output::Output;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_mapped::leftovers::{Leftover, find, remove};
 use sardonyx_results::table::Table;
 use sardonyx_results::units;

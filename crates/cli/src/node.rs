@@ -1,7 +1,7 @@
 //! `node`: the process of one of several nodes, or of the page server of loosely coupled ones.
 
-use crate::exit::Exit;
 use sardonyx_cluster::process;
+use sardonyx_command::exit::Exit;
 use std::path::PathBuf;
 
 /// Run one of several nodes that share a database, until it is told to leave.

@@ -1,7 +1,7 @@
 //! `password`: what a server's configuration keeps of a password.
 
-use crate::exit::{Exit, UsageError};
-use crate::output::Output;
+use sardonyx_command::exit::{Exit, UsageError};
+use sardonyx_command::output::Output;
 use sardonyx_server::scram::{PASSWORD_BYTES_MAX, Verifier};
 use serde::Serialize;
 use std::io::{BufRead, Write};

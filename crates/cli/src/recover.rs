@@ -1,11 +1,11 @@
 //! `recover`: opens a database as after a crash, says what that took, and closes it.
 
 use crate::catalogue_figures::CatalogueFigures;
-use crate::exit::Exit;
-use crate::output::Output;
 use crate::store::StoreOption;
 use crate::target::Target;
-use sardonyx_lab::directories::Directories;
+use sardonyx_command::directories::Directories;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_results::recovery::RecoveryFigures;
 use sardonyx_results::table::Sheet;
 use sardonyx_storage::manifest::Manifest;

@@ -1,10 +1,10 @@
 //! `rows`: the rows of a table, those that meet a condition.
 
-use crate::exit::Exit;
-use crate::output::Output;
 use crate::space::look_at;
 use crate::target::Target;
 use anyhow::Context;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_interchange::value_to_json;
 use sardonyx_results::table::Table;
 use sardonyx_table::TableSpace;

@@ -1,9 +1,9 @@
 //! `schema`: the tables as SQL would declare them.
 
-use crate::exit::Exit;
-use crate::output::Output;
 use crate::space::look_at;
 use crate::target::Target;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_storage::catalogue::Kind;
 use sardonyx_table::TableSpace;
 use sardonyx_table::schema::{

@@ -3,10 +3,10 @@
 //! Source: TPK paper (Li & Naughton), section 3, configuration C.
 
 use crate::end_request::end_requested;
-use crate::exit::Exit;
-use crate::output::Output;
 use indicatif::{ProgressBar, ProgressStyle};
-use sardonyx_lab::directories::Directories;
+use sardonyx_command::directories::Directories;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units::{self, parse_bytes, parse_time};
 use sardonyx_standby::{ListeningStandby, StandbyError, StandbyOptions, StandbyReport};

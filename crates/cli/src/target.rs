@@ -10,12 +10,12 @@
 //! which they came to the log's end ([`RecoveryOptions::beside_writer`]). Something may have been changed
 //! under them, so damage is believed only if it is found twice ([`Files::read`]).
 
-use crate::exit::{self, UsageError};
-use crate::output::Output;
 use crate::store::StoreOption;
 use anyhow::Context;
 use sardonyx::{GroupLimits, Options, Tables};
-use sardonyx_lab::directories::Directories;
+use sardonyx_command::directories::Directories;
+use sardonyx_command::exit::{self, UsageError};
+use sardonyx_command::output::Output;
 use sardonyx_results::units::parse_time;
 use sardonyx_storage::checkpoint::BACKUP_DIRECTORY;
 use sardonyx_storage::disk::{Disk, DiskLock, RealDisk};

@@ -1,10 +1,10 @@
 //! `verify`: checks everything that a database has on disk, and changes nothing.
 
 use crate::catalogue_figures::CatalogueFigures;
-use crate::exit::Exit;
-use crate::output::Output;
 use crate::target::{Files, Target};
 use anyhow::Context;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_mapped::heap::{Heap, Report as HeapReport};
 use sardonyx_results::recovery::RecoveryFigures;
 use sardonyx_results::table::{Sheet, Table};

@@ -24,6 +24,9 @@ pub fn division(setting: &Setting) -> Result<Division, ClusterError> {
     let runs = match &setting.authority {
         Routing::Random => return Ok(Division::spread(SPREAD)),
         Routing::Affinity => by_branch(setting, &bank),
+        #[cfg(not(feature = "lab"))]
+        Routing::Tables { .. } => return Err(crate::routing::NO_TABLES),
+        #[cfg(feature = "lab")]
         Routing::Tables { file, text } => {
             let tables = Routing::tables(setting, file, text)?;
             let layout = tables.authority.layout();
@@ -86,7 +89,7 @@ fn first_page(setting: &Setting, partition: u16, pages: u64, node: u16) -> u64 {
     low
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "lab"))]
 mod tests {
     use super::*;
     use crate::setting::Scale;

@@ -10,6 +10,7 @@ use crate::places::Places;
 use crate::setting::Coupling;
 use sardonyx_base::random::system_random;
 use sardonyx_base::transport::{Plain, Transport};
+#[cfg(feature = "etcd")]
 use sardonyx_etcd::{Etcd, EtcdOptions};
 use sardonyx_sharing::node::loose::{OneHost, Register};
 use sardonyx_tls::{Tls, TlsFiles};
@@ -47,8 +48,15 @@ impl EtcdSetting {
         }
     }
 
-    fn register(&self) -> Etcd {
-        Etcd::new(EtcdOptions::new(&self.endpoints, &self.prefix))
+    #[cfg(feature = "etcd")]
+    fn register(&self) -> Result<Box<dyn Register>, ClusterError> {
+        let options = EtcdOptions::new(&self.endpoints, &self.prefix);
+        Ok(Box::new(Etcd::new(options)))
+    }
+
+    #[cfg(not(feature = "etcd"))]
+    fn register(&self) -> Result<Box<dyn Register>, ClusterError> {
+        Err(ClusterError::MissingFeature { feature: "etcd" })
     }
 }
 
@@ -87,11 +95,11 @@ impl Connecting {
     /// their logs only.
     ///
     /// # Errors
-    /// [`ClusterError::Tls`], [`ClusterError::Node`].
+    /// [`ClusterError::Tls`], [`ClusterError::Node`], [`ClusterError::MissingFeature`].
     pub fn look(&self) -> Result<(), ClusterError> {
         self.transport()?;
         if let Some(etcd) = &self.etcd {
-            etcd.register().read()?;
+            etcd.register()?.read()?;
         }
         Ok(())
     }
@@ -110,7 +118,7 @@ impl Connecting {
     /// Who takes part. A node of this host whose process is stopped for so long is shut out; at an etcd its lease says that.
     ///
     /// # Errors
-    /// [`ClusterError::Node`].
+    /// [`ClusterError::Node`], [`ClusterError::MissingFeature`].
     pub fn register(
         &self,
         places: &Places,
@@ -120,7 +128,7 @@ impl Connecting {
             None => Box::new(
                 OneHost::open(places.members())?.with_stopped_process_wait(stopped_process_wait),
             ),
-            Some(etcd) => Box::new(etcd.register()),
+            Some(etcd) => etcd.register()?,
         })
     }
 

@@ -2,12 +2,16 @@
 
 use sardonyx_sharing::node::NodeError;
 use sardonyx_sharing::protocol::DivisionError;
+#[cfg(feature = "lab")]
 use sardonyx_simulation::experiment::SimulationError;
+#[cfg(feature = "lab")]
 use sardonyx_simulation::parameters::read::ParameterError;
 use sardonyx_tls::TlsError;
 use sardonyx_workload::arrival::ArrivalError;
 use sardonyx_workload::debit_credit_pages::PageScaleError;
+#[cfg(feature = "lab")]
 use sardonyx_workload::routing::TablesError;
+#[cfg(feature = "lab")]
 use sardonyx_workload::trace::{Fault, TraceError};
 use std::io;
 use std::path::PathBuf;
@@ -39,6 +43,15 @@ pub enum ClusterError {
         found: String,
         /// What there is.
         allowed: String,
+    },
+    /// This build lacks a cargo feature that a setting needs.
+    #[error(
+        "this program was built without the feature `{feature}`: build it with `--features {feature}` or `--features \
+         full`, or install the packaged program"
+    )]
+    MissingFeature {
+        /// The feature's name.
+        feature: &'static str,
     },
     /// What loosely coupled nodes do not do.
     #[error("loosely coupled nodes {what}: leave that out, or choose --coupling close")]
@@ -73,9 +86,17 @@ pub enum ClusterError {
     #[error(transparent)]
     Arrivals(#[from] ArrivalError),
     /// Routing tables that are none, or of something else.
+    #[cfg(feature = "lab")]
     #[error(transparent)]
     Tables(#[from] TablesError),
+    /// This program does not do it.
+    #[error("{what} is not supported by this program: use `sardonyx-lab cluster`")]
+    NeedsLab {
+        /// The thing asked for.
+        what: &'static str,
+    },
     /// Routing tables for another number of nodes.
+    #[cfg(feature = "lab")]
     #[error(
         "{file} has tables for {found} nodes, and there are {nodes}: compute them with `trace route --nodes {nodes}`"
     )]
@@ -91,9 +112,11 @@ pub enum ClusterError {
     #[error("the lock authority of loosely coupled nodes cannot be divided so: {0}")]
     Division(#[from] DivisionError),
     /// A trace that is none.
+    #[cfg(feature = "lab")]
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// A trace of this database is not possible.
+    #[cfg(feature = "lab")]
     #[error("a trace of this database is not possible: {0}")]
     Header(#[from] Fault),
     /// Nodes are running where others are to be started.
@@ -141,9 +164,11 @@ pub enum ClusterError {
         reason: String,
     },
     /// Parameters of a simulation that are not possible.
+    #[cfg(feature = "lab")]
     #[error(transparent)]
     Parameters(#[from] ParameterError),
     /// It could not be simulated.
+    #[cfg(feature = "lab")]
     #[error(transparent)]
     Simulation(#[from] SimulationError),
 }
@@ -164,21 +189,27 @@ impl ClusterError {
 
     /// Whether something was asked for that cannot be.
     pub fn is_usage(&self) -> bool {
+        #[cfg(feature = "lab")]
+        if let ClusterError::Tables(_)
+        | ClusterError::TablesNodes { .. }
+        | ClusterError::Parameters(_) = self
+        {
+            return true;
+        }
         matches!(
             self,
             ClusterError::Setting { .. }
+                | ClusterError::MissingFeature { .. }
+                | ClusterError::NeedsLab { .. }
                 | ClusterError::Loose { .. }
                 | ClusterError::NoPageServer { .. }
                 | ClusterError::Tls(_)
                 | ClusterError::Scale(_)
                 | ClusterError::Arrivals(_)
-                | ClusterError::Tables(_)
                 | ClusterError::Division(_)
-                | ClusterError::TablesNodes { .. }
                 | ClusterError::Up { .. }
                 | ClusterError::NotThere { .. }
                 | ClusterError::NoNode { .. }
-                | ClusterError::Parameters(_)
         )
     }
 }

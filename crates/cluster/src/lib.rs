@@ -12,25 +12,35 @@
 //! - [`request`], [`process`]: a node's process, and what it is asked;
 //! - [`nodes`]: all of them, from outside; - [`figures`]: what they did;
 //! - `recording`: traces of a run;
-//! - [`parameters`], [`compare`], [`experiments`]: beside the simulation;
+//! - `parameters`, `compare`, `experiments`: beside the simulation (feature `lab`);
+//! - [`command`]: the verbs that run nodes; - [`exit`]: exit codes of errors;
 //! - [`takeover`]: how long others wait for what a killed node held.
 
 #![forbid(unsafe_code)]
 
 pub mod authority;
 pub mod bank;
+pub mod command;
+#[cfg(feature = "lab")]
 pub mod compare;
 pub mod connecting;
 pub mod coupled;
 mod error;
+pub mod exit;
+#[cfg(feature = "lab")]
 pub mod experiments;
 pub mod figures;
 pub mod load;
 pub mod nodes;
 mod page_server;
+#[cfg(feature = "lab")]
 pub mod parameters;
 pub mod places;
 pub mod process;
+#[cfg(feature = "lab")]
+mod recording;
+#[cfg(not(feature = "lab"))]
+#[path = "without_recording.rs"]
 mod recording;
 pub mod request;
 pub mod routing;

@@ -13,8 +13,8 @@ use crate::request::{Line, NodeStatus, Reply, Request};
 use crate::setting::Setting;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sardonyx_base::signals::Ending;
+use sardonyx_sharing::node::NodeError;
 use sardonyx_sharing::node::loose::Serving;
-use sardonyx_sharing::node::{NodeError, Observer};
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -80,10 +80,12 @@ pub fn run(directory: &Path, slot: usize) -> Result<(), ClusterError> {
         Some(server) if slot == server => Role::PageServer {
             _serving: page_server::start(&setting, &places)?,
         },
-        _ if slot < nodes => {
-            let observer = Some(recorder.clone() as Arc<dyn Observer>);
-            Role::Node(CoupledNode::join(&setting, &places, slot, observer)?)
-        }
+        _ if slot < nodes => Role::Node(CoupledNode::join(
+            &setting,
+            &places,
+            slot,
+            recorder.observer(),
+        )?),
         server => {
             return Err(ClusterError::Setting {
                 what: "a slot",
@@ -234,6 +236,7 @@ impl Served {
             }
             (_, None) => Ok(Reply::Refused("it is the page server, and no node".into())),
             (Request::Prepare(load), Some(node)) => {
+                Recorder::check(load.record)?;
                 let prepared = Prepared::new(&self.setting, *load, node, self.slot)?;
                 *self.prepared.lock().unwrap_or_else(PoisonError::into_inner) = Some(prepared);
                 Ok(Reply::Done)

@@ -7,7 +7,10 @@ use crate::bank::{Bank, Transfer, Transfers};
 use crate::error::ClusterError;
 use crate::setting::Setting;
 use sardonyx_workload::random::Random;
-use sardonyx_workload::routing::{RoutingTable, Tables};
+use sardonyx_workload::routing::RoutingTable;
+#[cfg(feature = "lab")]
+use sardonyx_workload::routing::Tables;
+#[cfg(feature = "lab")]
 use sardonyx_workload::trace::{Header, Partition};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +31,12 @@ pub enum Routing {
         text: String,
     },
 }
+
+/// Routing tables come from traces.
+#[cfg(not(feature = "lab"))]
+pub(crate) const NO_TABLES: ClusterError = ClusterError::NeedsLab {
+    what: "a routing from a file",
+};
 
 impl Routing {
     /// Its name.
@@ -57,10 +66,14 @@ impl Routing {
                 let table = RoutingTable::of_weights(nodes, &weights);
                 Ok(table.unwrap_or_else(|| RoutingTable::random(setting.types(), nodes)))
             }
+            #[cfg(feature = "lab")]
             Routing::Tables { file, text } => Ok(Self::tables(setting, file, text)?.routing),
+            #[cfg(not(feature = "lab"))]
+            Routing::Tables { .. } => Err(NO_TABLES),
         }
     }
 
+    #[cfg(feature = "lab")]
     /// The tables of a file, for the nodes of a setting.
     ///
     /// # Errors
@@ -83,6 +96,7 @@ impl Routing {
     }
 }
 
+#[cfg(feature = "lab")]
 /// What a trace of such nodes says of itself.
 ///
 /// # Errors

@@ -20,7 +20,7 @@ pub const MAX_NODES: u16 = 63;
 pub const MAX_CLIENTS: u16 = 256;
 
 /// The most types of transactions, of which a branch is one if there are no more: what a trace can have.
-pub const MAX_TYPES: u64 = sardonyx_workload::trace::MAX_TYPES as u64;
+pub const MAX_TYPES: u64 = sardonyx_workload::reference::MAX_TYPES as u64;
 
 /// How the nodes cooperate.
 ///

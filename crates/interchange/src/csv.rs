@@ -2,7 +2,7 @@
 //! text from a null.
 
 use crate::batch::Batch;
-use crate::columnar::column_of;
+use crate::columns::column_of;
 use crate::error::Place;
 use crate::{BadRow, InterchangeError, LINE_BYTES_MAX};
 use sardonyx_table::schema::{Schema, Type, ValueRef};

@@ -1,7 +1,5 @@
 //! What can be wrong with a file of rows, as a whole or in one row.
 
-use arrow_schema::ArrowError;
-use parquet::errors::ParquetError;
 use sardonyx_table::schema::{SchemaError, Type};
 use std::fmt;
 use std::io;
@@ -66,6 +64,15 @@ pub enum InterchangeError {
         /// The format.
         format: crate::Format,
     },
+    /// This build does not read or write files of columns.
+    #[error(
+        "{format} is not supported by this program: it was built without the feature `parquet`; build it with \
+         `--features parquet` or `--features full`, install the packaged program, or use csv or jsonl"
+    )]
+    MissingFeature {
+        /// The format.
+        format: crate::Format,
+    },
     /// The file is damaged, cut off, or not of this format.
     #[error("not readable as {format}: {reason}")]
     Damaged {
@@ -82,36 +89,6 @@ pub enum InterchangeError {
         /// Why not.
         reason: &'static str,
     },
-}
-
-impl InterchangeError {
-    /// What is wrong with a file of Arrow data; what its disk said stays what it was.
-    pub(crate) fn of_arrow(format: crate::Format, error: ArrowError) -> Self {
-        match error {
-            ArrowError::IoError(_, error) if error.kind() != io::ErrorKind::UnexpectedEof => {
-                InterchangeError::Io(error)
-            }
-            error => InterchangeError::Damaged {
-                format,
-                reason: error.to_string(),
-            },
-        }
-    }
-
-    /// The same of a Parquet file.
-    pub(crate) fn of_parquet(error: ParquetError) -> Self {
-        let error = match error {
-            ParquetError::External(error) => match error.downcast::<io::Error>() {
-                Ok(error) => return InterchangeError::Io(*error),
-                Err(error) => ParquetError::External(error),
-            },
-            error => error,
-        };
-        InterchangeError::Damaged {
-            format: crate::Format::Parquet,
-            reason: error.to_string(),
-        }
-    }
 }
 
 /// Where a row stands in its file.

@@ -39,6 +39,9 @@
 //! | timestamp | Timestamp of microseconds, UTC | other units and zones; without a zone it is UTC |
 //! | UUID | FixedSizeBinary(16), extension `arrow.uuid` | without the extension, too |
 //!
+//! Parquet and Arrow need the cargo feature `parquet`, which is on by default. A build without it refuses these formats and
+//! names the feature ([`InterchangeError::MissingFeature`]).
+//!
 //! Each of these is read from dictionaries of it, too, and a column of type Null is one of nulls; a value of a wider
 //! type that is none of the column is a bad row.
 //!
@@ -49,7 +52,12 @@
 //! [`value_text`]: sardonyx_table::value_text
 
 mod batch;
+#[cfg(feature = "parquet")]
 mod columnar;
+#[cfg(not(feature = "parquet"))]
+#[path = "without_columnar.rs"]
+mod columnar;
+mod columns;
 mod csv;
 mod error;
 mod infer;

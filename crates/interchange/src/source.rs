@@ -1,6 +1,6 @@
 //! Where a file's bytes come from: a file, memory, or a stream that is read once.
 
-use crate::{Format, InterchangeError};
+use crate::InterchangeError;
 use bytes::Bytes;
 use std::fmt;
 use std::fs::File;
@@ -20,13 +20,6 @@ pub enum Source {
     Stream(Box<dyn Read + Send>),
 }
 
-/// What can be read anywhere.
-#[derive(Debug)]
-pub(crate) enum Seekable {
-    File(File),
-    Bytes(Bytes),
-}
-
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -44,18 +37,6 @@ impl Source {
             Source::File(file) => Box::new(BufReader::with_capacity(BUFFER_BYTES, file)),
             Source::Bytes(bytes) => Box::new(Cursor::new(bytes)),
             Source::Stream(stream) => Box::new(BufReader::with_capacity(BUFFER_BYTES, stream)),
-        }
-    }
-
-    /// Its bytes in any order.
-    ///
-    /// # Errors
-    /// If they are a stream's, or the file's handle cannot be doubled.
-    pub(crate) fn seekable(&self, format: Format) -> Result<Seekable, InterchangeError> {
-        match self {
-            Source::File(file) => Ok(Seekable::File(file.try_clone()?)),
-            Source::Bytes(bytes) => Ok(Seekable::Bytes(bytes.clone())),
-            Source::Stream(_) => Err(InterchangeError::NoFile { format }),
         }
     }
 

@@ -12,6 +12,9 @@
 //! | `file:DIRECTORY` | a directory | one host, or a file system of the network |
 //! | `memory:NAME` | this process | trying things out |
 //!
+//! `s3:` needs the cargo feature `s3`, `nats:` and `tls:` the feature `nats`; both are on by default. In a build without
+//! one of them [`open`] refuses such a place and names the feature.
+//!
 //! With [`Keys`] everything is encrypted before it goes there ([`EncryptedLog`]).
 //!
 //! No request is repeated here, nor by the stores' clients: who asks reads back first.
@@ -74,15 +77,27 @@
 
 mod directory;
 mod encrypted;
+#[cfg(any(feature = "s3", feature = "nats"))]
+mod host;
+#[cfg(feature = "s3")]
+mod http;
+#[cfg(feature = "nats")]
 mod jetstream;
 mod names;
+#[cfg(feature = "s3")]
 mod objects;
 mod place;
 pub mod probe;
+#[cfg(any(feature = "s3", feature = "nats"))]
 mod requests;
+#[cfg(all(test, any(feature = "s3", feature = "nats")))]
+#[path = "../tests/all/stores/rules.rs"]
+mod rules;
+#[cfg(feature = "s3")]
 mod s3;
 
 pub use directory::DirectoryLog;
 pub use encrypted::{ENCRYPTION_BYTES, EncryptedLog, Keys};
+#[cfg(feature = "s3")]
 pub use objects::ObjectLog;
 pub use place::{KEYS_VARIABLE, RemoteOptions, open};

@@ -2,10 +2,7 @@
 
 use crate::directory::DirectoryLog;
 use crate::encrypted::{EncryptedLog, Keys};
-use crate::jetstream::place::{ALLOW_PLAIN_VARIABLE, JetStreamPlace};
-use crate::objects::ObjectLog;
-use crate::{jetstream, probe, s3};
-use object_store::memory::InMemory;
+use sardonyx_storage::remote_log::memory::MemoryStore;
 use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::store::StoreError;
 use std::collections::BTreeMap;
@@ -56,7 +53,7 @@ impl Default for RemoteOptions {
 }
 
 /// The logs in this process' memory, by their names.
-static MEMORY: Mutex<BTreeMap<String, Arc<InMemory>>> = Mutex::new(BTreeMap::new());
+static MEMORY: Mutex<BTreeMap<String, Arc<MemoryStore>>> = Mutex::new(BTreeMap::new());
 
 /// The store of the log at this place, probed.
 ///
@@ -78,21 +75,12 @@ fn open_plain(place: &str, options: &RemoteOptions) -> Result<Arc<dyn RemotePlac
     };
     let (scheme, rest) = place.split_once(':').unwrap_or_default();
     match scheme {
-        "s3" => {
-            let (bucket, prefix) = s3::bucket_and_prefix(rest)?;
-            let log = s3::connect(bucket, prefix, options)?;
-            probed(log, options)
-        }
-        "nats" | "tls" => {
-            let allowed =
-                std::env::var(ALLOW_PLAIN_VARIABLE).is_ok_and(|allowed| allowed == "true");
-            let place = JetStreamPlace::parse(scheme == "tls", rest, allowed)?;
-            jetstream::open(&place, options)
-        }
+        "s3" => open_s3(rest, options),
+        "nats" | "tls" => open_nats(scheme == "tls", rest, options),
         "memory" if !rest.is_empty() => {
             let mut all = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-            let store = all.entry(rest.into()).or_default().clone();
-            probed(ObjectLog::new(store, rest, place.into(), options)?, options)
+            let new = || Arc::new(MemoryStore::named(place.into(), options.entry_bytes_max));
+            Ok(all.entry(rest.into()).or_insert_with(new).clone())
         }
         "memory" => Err(wrong(place, "give it a name, as in memory:bank")),
         "file" if !rest.is_empty() => {
@@ -113,12 +101,71 @@ fn open_plain(place: &str, options: &RemoteOptions) -> Result<Arc<dyn RemotePlac
     }
 }
 
-fn probed(log: ObjectLog, options: &RemoteOptions) -> Result<Arc<dyn RemotePlace>, StoreError> {
+#[cfg(feature = "s3")]
+fn open_s3(rest: &str, options: &RemoteOptions) -> Result<Arc<dyn RemotePlace>, StoreError> {
+    let (bucket, prefix) = crate::s3::bucket_and_prefix(rest)?;
+    let log = crate::s3::connect(bucket, prefix, options)?;
     if options.probe {
         let beside = log.for_probe();
-        let probed = probe::probe(&beside);
+        let probed = crate::probe::probe(&beside);
         beside.clear();
         probed?;
     }
     Ok(Arc::new(log))
+}
+
+#[cfg(not(feature = "s3"))]
+fn open_s3(_: &str, _: &RemoteOptions) -> Result<Arc<dyn RemotePlace>, StoreError> {
+    Err(missing_feature("s3:", "s3"))
+}
+
+#[cfg(feature = "nats")]
+fn open_nats(
+    tls: bool,
+    rest: &str,
+    options: &RemoteOptions,
+) -> Result<Arc<dyn RemotePlace>, StoreError> {
+    use crate::jetstream::place::{ALLOW_PLAIN_VARIABLE, JetStreamPlace};
+    let allowed = std::env::var(ALLOW_PLAIN_VARIABLE).is_ok_and(|allowed| allowed == "true");
+    let place = JetStreamPlace::parse(tls, rest, allowed)?;
+    crate::jetstream::open(&place, options)
+}
+
+#[cfg(not(feature = "nats"))]
+fn open_nats(tls: bool, _: &str, _: &RemoteOptions) -> Result<Arc<dyn RemotePlace>, StoreError> {
+    let scheme = if tls { "tls:" } else { "nats:" };
+    Err(missing_feature(scheme, "nats"))
+}
+
+/// The error for a scheme whose cargo feature this build lacks. The place itself is not shown: it may contain a secret.
+#[cfg(not(all(feature = "s3", feature = "nats")))]
+fn missing_feature(scheme: &str, feature: &str) -> StoreError {
+    StoreError::Place {
+        place: format!("the place that begins with {scheme}"),
+        reason: format!(
+            "this program was built without the feature `{feature}`: build it with `--features {feature}` or \
+             `--features full`, or install the packaged program"
+        ),
+    }
+}
+
+#[cfg(all(test, not(all(feature = "s3", feature = "nats"))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scheme_without_its_feature_is_refused_by_the_features_name() {
+        let places = [
+            ("s3://bucket/hunter2", "s3", cfg!(feature = "s3")),
+            ("nats://127.0.0.1/HUNTER2", "nats", cfg!(feature = "nats")),
+            ("tls://127.0.0.1/HUNTER2", "nats", cfg!(feature = "nats")),
+        ];
+        for (place, feature, _) in places.iter().filter(|(_, _, built)| !built) {
+            let error = open(place, &RemoteOptions::default()).unwrap_err();
+            assert!(matches!(error, StoreError::Place { .. }), "{error}");
+            let error = error.to_string().to_lowercase();
+            assert!(error.contains(&format!("--features {feature}")), "{error}");
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
 }

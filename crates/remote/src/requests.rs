@@ -60,14 +60,6 @@ impl Requests {
     }
 }
 
-/// What is done by TLS is done by this library, if the program has not chosen another one.
-pub(crate) fn choose_cryptography() {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // Somebody else may just have done so.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    }
-}
-
 /// What an error says, with its causes, without secrets and not endless.
 pub(crate) fn shown(error: &dyn Error, secrets: &[String]) -> String {
     let mut text = error.to_string();

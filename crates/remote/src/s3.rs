@@ -4,9 +4,10 @@
 //! Over TLS. An endpoint without it must be on this host, or `AWS_ALLOW_HTTP=true` must say that it is meant. No place
 //! contains credentials, and what a store says is shown without them.
 
+use crate::host::{host_of, is_this_host};
+use crate::http::UreqConnector;
 use crate::objects::ObjectLog;
 use crate::place::RemoteOptions;
-use crate::requests::choose_cryptography;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, S3ConditionalPut};
 use object_store::client::ClientConfigKey;
 use object_store::{ClientOptions, RetryConfig};
@@ -41,20 +42,28 @@ pub(crate) fn bucket_and_prefix(rest: &str) -> Result<(&str, &str), StoreError> 
     }
 }
 
-/// The log there. Nothing is asked yet.
+/// The log there, with the settings of the environment. Nothing is asked yet.
 pub(crate) fn connect(
     bucket: &str,
     prefix: &str,
     options: &RemoteOptions,
 ) -> Result<ObjectLog, StoreError> {
-    choose_cryptography();
+    connect_with(AmazonS3Builder::from_env(), bucket, prefix, options)
+}
+
+/// The log there, with these settings. Nothing is asked yet.
+pub(crate) fn connect_with(
+    settings: AmazonS3Builder,
+    bucket: &str,
+    prefix: &str,
+    options: &RemoteOptions,
+) -> Result<ObjectLog, StoreError> {
     let place = format!("s3://{bucket}/{prefix}");
     let wrong = |reason: String| StoreError::Place {
         place: place.clone(),
         reason,
     };
-    let from_environment = AmazonS3Builder::from_env();
-    let value = |key| from_environment.get_config_value(&key);
+    let value = |key| settings.get_config_value(&key);
     let endpoint = value(AmazonS3ConfigKey::S3Endpoint).or(value(AmazonS3ConfigKey::Endpoint));
     let allowed = value(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp));
     let plain = endpoint
@@ -82,9 +91,12 @@ pub(crate) fn connect(
         max_retries: 0,
         ..RetryConfig::default()
     };
-    let store = from_environment
+    let store = settings
         .with_bucket_name(bucket)
         .with_client_options(client)
+        .with_http_connector(UreqConnector {
+            request_limit: options.request_limit,
+        })
         .with_retry(never_again)
         .with_conditional_put(S3ConditionalPut::ETagMatch)
         // What is put there has checksums of its own; a hash of it all, only to sign the request, would cost a fifth of a
@@ -94,23 +106,6 @@ pub(crate) fn connect(
         .map_err(|error| wrong(error.to_string()))?;
     let log = ObjectLog::new(Arc::new(store), prefix, place, options)?;
     Ok(log.without(secrets))
-}
-
-/// What is before path and port.
-fn host_of(endpoint: &str) -> &str {
-    let authority = endpoint.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    match host.rfind(']') {
-        Some(end) => host.get(..=end).unwrap_or(host),
-        None => host.split(':').next().unwrap_or_default(),
-    }
-}
-
-/// Whether nobody else can listen on the way to this host, of which a port may follow.
-pub(crate) fn is_this_host(endpoint: &str) -> bool {
-    let host = host_of(endpoint);
-    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -136,20 +131,6 @@ mod tests {
                 error.contains(says) && !error.contains("hunter2"),
                 "{error}"
             );
-        }
-    }
-
-    #[test]
-    fn without_tls_only_on_this_host() {
-        for (endpoint, host, here) in [
-            ("127.0.0.1:9000", "127.0.0.1", true),
-            ("[::1]:9000/x", "[::1]", true),
-            ("localhost/x", "localhost", true),
-            ("127.0.0.1.example.org", "127.0.0.1.example.org", false),
-            ("localhost@example.org:80", "example.org", false),
-            ("10.0.0.1", "10.0.0.1", false),
-        ] {
-            assert_eq!((host_of(endpoint), is_this_host(endpoint)), (host, here));
         }
     }
 }

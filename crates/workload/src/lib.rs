@@ -7,7 +7,7 @@
 //! - [`popularity`]: which of many items is asked for.
 //! - [`reference`](mod@reference): transactions as page references, for page-level models.
 //! - [`debit_credit_pages`]: debit-credit as page references (GEM paper).
-//! - [`trace`]: recorded transactions: two forms, statistics, a synthetic one, local lock shares.
+//! - `trace` (feature `traces`): recorded transactions: two forms, statistics, a synthetic one, local lock shares.
 //! - [`routing`]: which types run on which nodes, and which node grants which locks.
 
 #![forbid(unsafe_code)]
@@ -18,4 +18,5 @@ pub mod popularity;
 pub mod random;
 pub mod reference;
 pub mod routing;
+#[cfg(feature = "traces")]
 pub mod trace;

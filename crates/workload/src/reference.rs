@@ -4,10 +4,13 @@
 //! A database is a set of partitions, a partition a sequence of pages. A page is named by both
 //! numbers, which fit together into 48 bits, so that a table of pages can be keyed by one word.
 //!
-//! Synthetic workloads ([`crate::debit_credit_pages`]) and traces ([`crate::trace`]) both end in
+//! Synthetic workloads ([`crate::debit_credit_pages`]) and traces (`trace`) both end in
 //! these types, so a model of nodes and devices never learns where its transactions came from.
 
 use std::fmt;
+
+/// The most types of transactions.
+pub const MAX_TYPES: usize = 4_096;
 
 /// A page of the database: which partition, and which page in it, both from 0.
 ///

@@ -1,11 +1,11 @@
 //! What comes from the network and from users: frames of the standby's protocol and of terminals, traces.
 
 use bytes::Bytes;
-use sardonyx_lab::debit_credit::requests::{Generator, Scale};
-use sardonyx_lab::debit_credit::wire::message::{
+use sardonyx_benchmark::debit_credit::requests::{Generator, Scale};
+use sardonyx_benchmark::debit_credit::wire::message::{
     Answer, DEBIT_CREDIT, Farewell, Message, VERSION, Welcome,
 };
-use sardonyx_lab::debit_credit::wire::session::{ClientSession, ServerSession};
+use sardonyx_benchmark::debit_credit::wire::session::{ClientSession, ServerSession};
 use sardonyx_workload::reference::{Access, PageNumber, PageReference, Transaction};
 use sardonyx_workload::trace::{Form, Header, Partition, Trace};
 

@@ -3,7 +3,7 @@
 
 use anyhow::bail;
 use clap::ValueEnum;
-use sardonyx_lab::floor::Face;
+use sardonyx_benchmark::floor::Face;
 use sardonyx_results::Findings;
 
 /// In which faces of the disk the engines run.

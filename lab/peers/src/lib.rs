@@ -12,7 +12,7 @@
 //! figure.
 //!
 //! One process runs one peer after the other. Durable latency on a virtual machine depends on
-//! whether its cores idle ([`sardonyx_lab::floor::Spinner`]), so all peers run in the same face of the
+//! whether its cores idle ([`sardonyx_benchmark::floor::Spinner`]), so all peers run in the same face of the
 //! disk, the table says in which, and bare durable writes of the same run stand above it.
 //!
 //! A second comparison, [`tree_inserts`], is of ordered trees alone: durable random inserts, one

@@ -8,9 +8,9 @@ use std::path::Path;
 use heed::byteorder::NativeEndian;
 use heed::types::{Bytes, U64};
 use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, IntegerComparator, PutFlags, RwTxn};
-use sardonyx_lab::debit_credit::model::Sums;
-use sardonyx_lab::debit_credit::record::{History, Record};
-use sardonyx_lab::debit_credit::requests::{Request, Scale};
+use sardonyx_benchmark::debit_credit::model::Sums;
+use sardonyx_benchmark::debit_credit::record::{History, Record};
+use sardonyx_benchmark::debit_credit::requests::{Request, Scale};
 use sardonyx_lab::product::Product;
 use zerocopy::{FromBytes, IntoBytes};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use clap::Parser;
-use sardonyx_lab::debit_credit::requests::Scale;
+use sardonyx_benchmark::debit_credit::requests::Scale;
 use sardonyx_peers::command::{Faces, chosen};
 use sardonyx_peers::{Options, findings, registry, run};
 
@@ -44,7 +44,7 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    sardonyx_lab::ending::watch()?;
+    sardonyx_command::ending::watch()?;
     let seconds = arguments.seconds;
     ensure!(
         (0.0..=3_600.0).contains(&seconds),

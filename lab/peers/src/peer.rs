@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use sardonyx_benchmark::debit_credit::model::Sums;
+use sardonyx_benchmark::debit_credit::requests::{DebitCreditError, Request, Scale};
 use sardonyx_lab::ExperimentError;
-use sardonyx_lab::debit_credit::model::Sums;
-use sardonyx_lab::debit_credit::requests::{DebitCreditError, Request, Scale};
 use sardonyx_lab::product::Product;
 
 pub use sardonyx_lab::Failure;

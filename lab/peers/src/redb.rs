@@ -6,9 +6,9 @@ use std::path::Path;
 
 use redb::{Database, Durability, ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use redb::{Table, TableDefinition};
-use sardonyx_lab::debit_credit::model::Sums;
-use sardonyx_lab::debit_credit::record::{History, Record};
-use sardonyx_lab::debit_credit::requests::{Request, Scale};
+use sardonyx_benchmark::debit_credit::model::Sums;
+use sardonyx_benchmark::debit_credit::record::{History, Record};
+use sardonyx_benchmark::debit_credit::requests::{Request, Scale};
 use sardonyx_lab::product::Product;
 use zerocopy::transmute;
 

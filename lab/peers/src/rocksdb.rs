@@ -11,9 +11,9 @@ use rocksdb::{
     BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBCompressionType,
     IteratorMode, Options, WriteBatch, WriteOptions,
 };
-use sardonyx_lab::debit_credit::model::Sums;
-use sardonyx_lab::debit_credit::record::{History, Record};
-use sardonyx_lab::debit_credit::requests::{Request, Scale};
+use sardonyx_benchmark::debit_credit::model::Sums;
+use sardonyx_benchmark::debit_credit::record::{History, Record};
+use sardonyx_benchmark::debit_credit::requests::{Request, Scale};
 use sardonyx_lab::product::Product;
 use zerocopy::{FromBytes, IntoBytes};
 

@@ -6,11 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use sardonyx_benchmark::debit_credit::requests::{Generator, Scale};
+use sardonyx_benchmark::floor::Face;
+use sardonyx_benchmark::place::Place;
+use sardonyx_benchmark::responses::{Responses, Summary};
 use sardonyx_lab::Report;
-use sardonyx_lab::debit_credit::requests::{Generator, Scale};
-use sardonyx_lab::floor::Face;
-use sardonyx_lab::place::Place;
-use sardonyx_lab::responses::{Responses, Summary};
 
 use crate::peer::{Engine, Failure, Peer, PeerError};
 

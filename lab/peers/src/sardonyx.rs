@@ -7,12 +7,12 @@
 use std::path::Path;
 
 use sardonyx::{Options, Registered, Tables};
-use sardonyx_lab::debit_credit::load::load;
-use sardonyx_lab::debit_credit::model::Sums;
-use sardonyx_lab::debit_credit::proof::{Proof, prove};
-use sardonyx_lab::debit_credit::requests::{Request, Scale};
-use sardonyx_lab::debit_credit::schema::Schema;
-use sardonyx_lab::debit_credit::transaction::{DebitCredit, Numbered};
+use sardonyx_benchmark::debit_credit::load::load;
+use sardonyx_benchmark::debit_credit::model::Sums;
+use sardonyx_benchmark::debit_credit::proof::{Proof, prove};
+use sardonyx_benchmark::debit_credit::requests::{Request, Scale};
+use sardonyx_benchmark::debit_credit::schema::Schema;
+use sardonyx_benchmark::debit_credit::transaction::{DebitCredit, Numbered};
 use sardonyx_lab::product::Product;
 
 use crate::peer::{Failure, Peer};

@@ -8,9 +8,9 @@
 use std::path::Path;
 
 use rusqlite::{CachedStatement, Connection, Transaction, TransactionBehavior, params};
-use sardonyx_lab::debit_credit::model::Sums;
-use sardonyx_lab::debit_credit::record::{History, Record};
-use sardonyx_lab::debit_credit::requests::{Request, Scale};
+use sardonyx_benchmark::debit_credit::model::Sums;
+use sardonyx_benchmark::debit_credit::record::{History, Record};
+use sardonyx_benchmark::debit_credit::requests::{Request, Scale};
 use sardonyx_lab::product::Product;
 
 use crate::peer::{Failure, Peer};

@@ -1,7 +1,7 @@
 //! Every index of the registry keeps what it acknowledged and finds it again, and one that does not
 //! is found out.
 
-use sardonyx_lab::floor::Face;
+use sardonyx_benchmark::floor::Face;
 use sardonyx_lab::product::Product;
 use sardonyx_peers::ordered_index::{
     Engine, Entry, ExperimentError, Failure, Index, Key, OnEntry, OnValue, Options, Order, Session,

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use sardonyx_lab::debit_credit::model::{Model, Sums};
-use sardonyx_lab::debit_credit::requests::{Request, Scale};
-use sardonyx_lab::floor::Face;
+use sardonyx_benchmark::debit_credit::model::{Model, Sums};
+use sardonyx_benchmark::debit_credit::requests::{Request, Scale};
+use sardonyx_benchmark::floor::Face;
 use sardonyx_lab::product::Product;
 use sardonyx_peers::{Engine, Failure, Options, Peer, PeerError, findings, registry, run};
 

@@ -1,6 +1,6 @@
 //! Every engine of the registry answers what the rows must say, and one that does not is found out.
 
-use sardonyx_lab::floor::Face;
+use sardonyx_benchmark::floor::Face;
 use sardonyx_lab::product::Product;
 use sardonyx_lab::ycsb::{self, Seen};
 use sardonyx_lab::{ExperimentError, Failure};

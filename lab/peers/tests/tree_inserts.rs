@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use sardonyx_lab::floor::Face;
+use sardonyx_benchmark::floor::Face;
 use sardonyx_lab::product::Product;
 use sardonyx_peers::tree_inserts::{
     Budget, ExperimentError, Failure, Plan, Program, Session, Sharing, TreeEngine, TreePeer,

@@ -15,7 +15,7 @@ use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::floor::error::FloorError;
+use crate::floor::FloorError;
 use crate::floor::mapping::last_error;
 
 /// Who gives rights to pages.

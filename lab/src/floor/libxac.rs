@@ -32,8 +32,8 @@ mod runtime;
 use std::hint::black_box;
 use std::time::Duration;
 
+use crate::floor::FloorError;
 use crate::floor::distribution::Distribution;
-use crate::floor::error::FloorError;
 use crate::floor::fault_handler::install;
 use runtime::Runtime;
 

@@ -17,7 +17,7 @@ use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mprotect, munmap};
 
-use crate::floor::error::FloorError;
+use crate::floor::FloorError;
 
 /// The bytes of a page.
 pub(crate) const PAGE: usize = 4_096;

@@ -1,55 +1,21 @@
-//! The floor: what bare loops reach on this machine, measured in the same run as whatever is
-//! compared.
+//! The floor as an experiment, and the floor of transactions on mapped memory.
 //!
-//! Machines differ and are shared, so a figure means little alone. Beside every benchmark stand the
-//! figures of code that does the least one could do: the debit-credit transaction on plain arrays
-//! ([`bare_loop`]), the same with a log that is really written ([`bare_pipeline`]), one durable
-//! write ([`sync_latency`]) and a stream of them ([`sequential_writes`]). The ratio to these
-//! carries from machine to machine.
-//!
+//! Bare loops and bare writes are the benchmark crate's ([`sardonyx_benchmark::floor`]); the verb `floor` measures all of them.
 //! For transactions on mapped memory the comparison is an older one's recipe, built again
 //! ([`libxac::Recipe`]), and what each of its steps, and of the steps that kernels offer since,
 //! costs by itself ([`decomposition::decompose`]).
-//!
-//! None of this is an engine: there is no recovery, no abort, no client. What it claims to have
-//! written durably, it has (write-through, or an error).
-//!
-//! Files are made in the directory that the caller names and are unlinked as soon as they are open,
-//! so they are gone at the end whatever happens.
-//!
-//! ```no_run
-//! use sardonyx_lab::floor::bare_loop;
-//! use std::time::Duration;
-//!
-//! let bare_loop = bare_loop(1_000_000, Duration::from_secs(2))?;
-//! println!("{:.0} ns a transaction", bare_loop.batched_nanoseconds);
-//! # Ok::<(), sardonyx_lab::floor::FloorError>(())
-//! ```
 
-mod bank;
-mod bare_loop;
 pub mod decomposition;
 mod distribution;
-mod durable;
-mod error;
 mod fault_handler;
 pub mod libxac;
 mod mapping;
 mod options;
-mod pipeline;
-mod prefetch;
-mod region;
-mod ring_file;
-mod spinner;
 mod write_tracking;
 
-pub use bare_loop::{BareLoop, bare_loop};
 pub use distribution::Distribution;
-pub use durable::{Face, Latency, SequentialWrites, SyncLatency, sequential_writes, sync_latency};
-pub use error::FloorError;
 pub use options::Options;
-pub use pipeline::{BarePipeline, bare_pipeline};
-pub use spinner::Spinner;
+pub use sardonyx_benchmark::floor::*;
 
 /// All figures of one run.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -104,15 +70,5 @@ mod tests {
                 "{figure} in {json}"
             );
         }
-    }
-
-    #[test]
-    fn a_directory_that_is_not_there_is_named() {
-        let directory = tempfile::tempdir().unwrap().path().join("missing");
-        let error = sync_latency(&directory, 1).unwrap_err().to_string();
-        assert!(
-            error.contains("missing") && error.contains("create"),
-            "{error}"
-        );
     }
 }

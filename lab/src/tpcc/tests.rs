@@ -8,8 +8,8 @@ use super::requests::{Generator, Kind, Request, Who};
 use super::run::{Load, Outcome, run};
 use super::scale::{self, DISTRICTS, Scale};
 use super::transactions::Tpcc;
-use crate::debit_credit::run::{Progress, Until};
 use sardonyx::{Registered, Tables};
+use sardonyx_benchmark::debit_credit::run::{Progress, Until};
 use sardonyx_workload::random::Random;
 use std::path::Path;
 

@@ -20,12 +20,12 @@ import sardonyx_cluster  # noqa: E402  (the path must be there first)
 
 def program() -> str:
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent.parent / "target"))
-    built = [target / profile / "sardonyx" for profile in ("release", "debug")]
+    built = [target / profile / "sardonyx-lab" for profile in ("release", "debug")]
     found = [str(path) for path in built if path.exists()]
     if named := os.environ.get("SARDONYX"):
         found.insert(0, named)
     if not found:
-        raise unittest.SkipTest("no sardonyx program: cargo build -p sardonyx-cli, or set SARDONYX")
+        raise unittest.SkipTest("no sardonyx-lab program: cargo build -p sardonyx-lab, or set SARDONYX")
     return found[0]
 
 

@@ -1,7 +1,7 @@
 //! The sliding backup: every slot of every stripe, the blocks' checksums included.
 
-use crate::exit::Exit;
-use crate::output::Output;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_results::table::{Sheet, Table};
 use sardonyx_results::units;
 use sardonyx_storage::checkpoint::StripeLayout;

@@ -2,9 +2,9 @@
 //! memory only.
 
 use crate::catalogue_figures::CatalogueFigures;
-use crate::exit::Exit;
-use crate::output::Output;
 use crate::target::Files;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::recovery::recover;
 use sardonyx_table::TableSpace;

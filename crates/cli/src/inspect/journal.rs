@@ -1,7 +1,7 @@
 //! The journal's archive: every chunk of every file.
 
-use crate::exit::Exit;
-use crate::output::Output;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_results::table::{Sheet, Table};
 use sardonyx_results::units;
 use sardonyx_storage::disk::Disk;

@@ -3,9 +3,9 @@
 //! Reading begins with the oldest segment file whose first group is whole and stands where it says;
 //! files before it are shown as not read. A recovery may need less of the log than is here.
 
-use crate::exit::{self, Exit};
-use crate::output::Output;
 use crate::target::Files;
+use sardonyx_command::exit::{self, Exit};
+use sardonyx_command::output::Output;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;
 use sardonyx_storage::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk};
@@ -345,7 +345,7 @@ impl Summary {
                 Ok(None) => return Ok(summary),
                 Err(error) => {
                     let error = anyhow::Error::from(error);
-                    if exit::of_error(&error) != Exit::Found {
+                    if exit::of_error(&error, &[crate::exit::of]) != Exit::Found {
                         return Err(error);
                     }
                     summary.error = Some(exit::message(&error));

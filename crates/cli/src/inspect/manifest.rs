@@ -1,6 +1,6 @@
 //! The manifest.
 
-use crate::output::Output;
+use sardonyx_command::output::Output;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;
 use sardonyx_storage::disk::Disk;

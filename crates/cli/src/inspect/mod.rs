@@ -7,10 +7,10 @@ mod journal;
 mod log;
 mod manifest;
 
-use crate::exit::Exit;
-use crate::output::Output;
 use crate::target::Target;
 use clap::Subcommand;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_storage::manifest::Manifest;
 
 /// Print what the files of a database say.

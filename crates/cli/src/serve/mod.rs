@@ -9,15 +9,15 @@ mod otlp;
 mod otlp;
 
 use crate::end_request::{Request, requests};
-use crate::exit::{Exit, UsageError};
-use crate::output::Output;
 use crate::store::StoreOption;
 use logging::LogLevel;
 use notify::notify;
 use otlp::Sending;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use sardonyx::{Options as DatabaseOptions, Tables};
-use sardonyx_lab::directories::Directories;
+use sardonyx_command::directories::Directories;
+use sardonyx_command::exit::{Exit, UsageError};
+use sardonyx_command::output::Output;
 use sardonyx_results::units::parse_time;
 use sardonyx_server::metrics::Protocol;
 use sardonyx_server::{Options, Server, TlsFiles, configuration};

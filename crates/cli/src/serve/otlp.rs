@@ -17,7 +17,6 @@
 //! Source: OpenTelemetry's specification, "OTLP Exporter Configuration" and "Batching processor"; W3C, "Trace Context".
 
 use super::logging::MoreLayer;
-use crate::exit::UsageError;
 use crate::http_agent::agent;
 use async_trait::async_trait;
 use opentelemetry::trace::{
@@ -28,6 +27,7 @@ use opentelemetry_otlp::{SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider, SpanData};
+use sardonyx_command::exit::UsageError;
 use sardonyx_server::Options;
 use sardonyx_server::spans::{CONNECTION, FLIGHT, SPANS_TARGET, TRACE_PARENT};
 use std::hash::{BuildHasher, RandomState};

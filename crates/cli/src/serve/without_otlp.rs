@@ -1,7 +1,7 @@
 //! This command was built without what sends spans: whoever wants it is told how to have it.
 
 use super::logging::MoreLayer;
-use crate::exit::UsageError;
+use sardonyx_command::exit::UsageError;
 use sardonyx_server::Options;
 
 /// What sends spans, of which there is none here.

@@ -1,7 +1,7 @@
 //! How answers are printed: aligned, as CSV, or as JSON.
 
 use super::answer::{Answer, Column, ColumnKind, Rows};
-use crate::output::Output;
+use sardonyx_command::output::Output;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 use std::io::Write;

@@ -1,9 +1,9 @@
 //! `store clone`: a copy of a database as it is, or was.
 
 use super::{Place, copy_options, parse_time_of_day, shown_time};
-use crate::exit::Exit;
-use crate::output::Output;
 use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;
 use sardonyx_storage::disk::{Disk, RealDisk};

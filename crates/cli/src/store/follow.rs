@@ -3,9 +3,9 @@
 use super::retention::Kept;
 use super::{Place, copy_options, shown_time};
 use crate::end_request::end_requested;
-use crate::exit::Exit;
-use crate::output::Output;
 use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units::{self, parse_bytes, parse_time};
 use sardonyx_storage::disk::{Disk, RealDisk};

@@ -1,9 +1,9 @@
 //! `store promote`, `store drain`: which host is to serve.
 
 use super::Place;
-use crate::exit::Exit;
-use crate::output::Output;
 use sardonyx::hosts::{ANY_OTHER, promote};
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use serde_json::json;
 use std::io::Write;
 

@@ -7,12 +7,12 @@ mod retention;
 mod status;
 mod verify;
 
-use crate::exit::{Exit, UsageError};
-use crate::output::Output;
 use clap::Subcommand;
 use sardonyx::hosts::{DurableAt, RemoteLog};
 use sardonyx::{GroupLimits, Options};
-use sardonyx_lab::remote_store::DurableAtChoice;
+use sardonyx_command::durable_at::DurableAtChoice;
+use sardonyx_command::exit::{Exit, UsageError};
+use sardonyx_command::output::Output;
 use sardonyx_remote::{RemoteOptions, open};
 use sardonyx_storage::engine::{StorageOptions, stored_manifest};
 use sardonyx_storage::manifest::Manifest;

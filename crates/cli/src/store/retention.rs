@@ -1,8 +1,8 @@
 //! `store trim`: what of a database's past a store keeps.
 
 use super::{Place, shown_time};
-use crate::exit::{Exit, UsageError};
-use crate::output::Output;
+use sardonyx_command::exit::{Exit, UsageError};
+use sardonyx_command::output::Output;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units::{self, parse_time};
 use sardonyx_storage::engine::{KeepInStore, delete_past};

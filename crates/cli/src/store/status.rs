@@ -1,9 +1,9 @@
 //! `store status`: the database, who serves it, its log and its bases.
 
 use super::{Place, shown_time};
-use crate::exit::Exit;
-use crate::output::Output;
 use sardonyx::hosts::primary;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
 use sardonyx_results::table::{Sheet, Table};
 use sardonyx_results::units;
 use sardonyx_storage::engine::read_base;

@@ -4,6 +4,7 @@
 //! its writer made it.
 
 mod build;
+mod error;
 mod guard;
 mod ipc;
 mod parquet;
@@ -12,15 +13,17 @@ mod types;
 mod values;
 mod writer;
 
-pub(crate) use reader::{ColumnarReader, column_of};
+pub(crate) use reader::ColumnarReader;
 pub(crate) use writer::ColumnarWriter;
 
 use self::guard::guarded;
 use crate::infer::Found;
-use crate::source::{Seekable, Source};
+use crate::source::Source;
 use crate::{Format, InterchangeError};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 
@@ -70,6 +73,13 @@ pub(crate) fn columns(format: Format, source: &mut Source) -> Result<Vec<Found>,
     columns.collect()
 }
 
+/// Bytes that can be read in any order.
+#[derive(Debug)]
+enum Seekable {
+    File(File),
+    Bytes(Bytes),
+}
+
 /// A file that is read anywhere, but not beyond its end: a length that a file says is checked before memory is
 /// asked for.
 #[derive(Debug)]
@@ -80,7 +90,11 @@ struct CheckedSource {
 
 impl CheckedSource {
     fn of(source: &Source, format: Format) -> Result<Self, InterchangeError> {
-        let source = source.seekable(format)?;
+        let source = match source {
+            Source::File(file) => Seekable::File(file.try_clone()?),
+            Source::Bytes(bytes) => Seekable::Bytes(bytes.clone()),
+            Source::Stream(_) => return Err(InterchangeError::NoFile { format }),
+        };
         let length = match &source {
             Seekable::File(file) => file.metadata()?.len(),
             Seekable::Bytes(bytes) => bytes.len() as u64,

@@ -5,6 +5,7 @@ use super::guard::guarded;
 use super::types::fits;
 use super::values::ColumnValues;
 use crate::batch::Batch;
+use crate::columns::column_of;
 use crate::error::Place;
 use crate::source::Source;
 use crate::{BadRow, Format, InterchangeError};
@@ -129,21 +130,5 @@ impl ColumnarReader {
         self.position = batches.position();
         self.batches = Some(batches);
         Ok(next)
-    }
-}
-
-/// The number of the table's column with this name, if it is there, and not among those before.
-pub(crate) fn column_of(
-    schema: &Schema,
-    name: &str,
-    before: &[usize],
-) -> Result<usize, InterchangeError> {
-    let column = || name.to_string();
-    match schema.column(name) {
-        None => Err(InterchangeError::UnknownColumn { column: column() }),
-        Some(number) if before.contains(&number) => {
-            Err(InterchangeError::ColumnTwice { column: column() })
-        }
-        Some(number) => Ok(number),
     }
 }

@@ -12,7 +12,7 @@ use super::credentials::Credentials;
 use super::place::JetStreamPlace;
 use super::stream::{Condition, Message, Published, Stored, Stream};
 use crate::place::RemoteOptions;
-use crate::requests::{Requests, choose_cryptography, shortened, shown};
+use crate::requests::{Requests, shortened, shown};
 use async_nats::connection::State;
 use async_nats::{Client, ConnectErrorKind, Request, RequestErrorKind};
 use bytes::Bytes;
@@ -436,5 +436,13 @@ impl Stream for NatsStream {
             while all.try_next().await?.is_some() {}
             Ok(())
         })
+    }
+}
+
+/// Makes `ring` the program's default library for TLS, unless the program has chosen one.
+fn choose_cryptography() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // Another thread may have chosen meanwhile.
+        let _ = rustls::crypto::ring::default_provider().install_default();
     }
 }

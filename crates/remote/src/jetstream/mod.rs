@@ -13,9 +13,6 @@ mod credentials;
 mod fake;
 mod log;
 pub(crate) mod place;
-#[cfg(test)]
-#[path = "../../tests/all/stores/rules.rs"]
-mod rules;
 mod stream;
 mod subjects;
 #[cfg(test)]

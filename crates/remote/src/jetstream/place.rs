@@ -3,7 +3,7 @@
 //! Any of the servers is asked, and they name the others of their cluster. Several logs can be in one stream, under
 //! prefixes. A place contains no credentials.
 
-use crate::s3::is_this_host;
+use crate::host::is_this_host;
 use sardonyx_storage::remote_log::store::StoreError;
 
 /// Set to `true`, it lets a log be elsewhere than on this host without TLS.

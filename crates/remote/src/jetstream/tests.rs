@@ -2,10 +2,10 @@
 
 use super::fake::FakeStream;
 use super::log::JetStreamLog;
-use super::rules::{keeps_the_contract, own_in_turn};
 use super::stream::{Condition, Message, Stream};
 use super::subjects::{Form, Kept, Subjects};
 use crate::encrypted::{EncryptedLog, Keys};
+use crate::rules::{keeps_the_contract, own_in_turn};
 use sardonyx_storage::remote_log::objects::RemoteObjects;
 use sardonyx_storage::remote_log::store::{
     Appended, Register, RemoteStore, StoreError, StoredRegister,

@@ -10,9 +10,17 @@ use sardonyx_base::sync::Mutex;
 use std::collections::{BTreeMap, HashMap};
 
 /// A log, its registers and objects in memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct MemoryStore {
+    place: String,
+    entry_bytes_max: u64,
     content: Mutex<Content>,
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::named("memory".into(), ENTRY_BYTES_MAX)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -23,9 +31,18 @@ struct Content {
 }
 
 impl MemoryStore {
-    /// An empty one.
+    /// An empty store.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty store whose errors name this place, and whose entries have at most so many bytes.
+    pub fn named(place: String, entry_bytes_max: u64) -> Self {
+        MemoryStore {
+            place,
+            entry_bytes_max,
+            content: Mutex::default(),
+        }
     }
 
     /// How many entries there are.
@@ -34,15 +51,16 @@ impl MemoryStore {
     }
 }
 
-const PLACE: &str = "memory";
+/// The most bytes of an entry, where the store is not told otherwise.
+const ENTRY_BYTES_MAX: u64 = 64 << 20;
 
 impl RemoteStore for MemoryStore {
     fn place(&self) -> String {
-        PLACE.into()
+        self.place.clone()
     }
 
     fn entry_bytes_max(&self) -> u64 {
-        64 << 20
+        self.entry_bytes_max
     }
 
     fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
@@ -111,7 +129,7 @@ impl RemoteStore for MemoryStore {
 
 impl RemoteObjects for MemoryStore {
     fn create_object(&self, name: &str, bytes: &[u8]) -> Result<Appended, StoreError> {
-        check_object_name(PLACE, name)?;
+        check_object_name(&self.place, name)?;
         let mut content = self.content.lock();
         if content.objects.contains_key(name) {
             return Ok(Appended::Conflict);
@@ -121,12 +139,12 @@ impl RemoteObjects for MemoryStore {
     }
 
     fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        check_object_name(PLACE, name)?;
+        check_object_name(&self.place, name)?;
         Ok(self.content.lock().objects.get(name).cloned())
     }
 
     fn list_objects(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
-        check_object_name(PLACE, folder)?;
+        check_object_name(&self.place, folder)?;
         let folder = format!("{folder}/");
         let content = self.content.lock();
         let found = content.objects.range(folder.clone()..);
@@ -141,7 +159,7 @@ impl RemoteObjects for MemoryStore {
     fn remove_objects(&self, names: &[String]) -> Result<(), StoreError> {
         names
             .iter()
-            .try_for_each(|name| check_object_name(PLACE, name))?;
+            .try_for_each(|name| check_object_name(&self.place, name))?;
         let mut content = self.content.lock();
         names.iter().for_each(|name| {
             content.objects.remove(name);

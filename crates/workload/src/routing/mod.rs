@@ -2,23 +2,30 @@
 //! sections 3.1 and 3.2).
 //!
 //! A [`RoutingTable`] says for every transaction type to which nodes its transactions go, and in
-//! which shares. An [`AuthorityTable`] gives each fragment of the database to the node that has the
+//! which shares. An `AuthorityTable` gives each fragment of the database to the node that has the
 //! global lock authority for it. *Random* routing spreads every type over all nodes;
 //! *affinity-based* routing tries to keep together what references the same pages and to have the
 //! authority there, with the nodes equally loaded. The two depend on each other, so
-//! [`heuristic`] computes them together from the [`ReferenceDistribution`] and the number of nodes.
+//! `heuristic` computes them together from the `ReferenceDistribution` and the number of nodes.
 //!
-//! [`Tables`] holds both and is kept as TOML.
+//! `Tables` holds both and is kept as TOML. All but [`RoutingTable`] needs the feature `traces`.
 
+#[cfg(feature = "traces")]
 mod authority;
+#[cfg(feature = "traces")]
 mod distribution;
+#[cfg(feature = "traces")]
 pub mod heuristic;
 mod table;
+#[cfg(feature = "traces")]
 mod tables;
 
+#[cfg(feature = "traces")]
 pub use authority::AuthorityTable;
+#[cfg(feature = "traces")]
 pub use distribution::{FragmentLayout, ReferenceDistribution};
 pub use table::RoutingTable;
+#[cfg(feature = "traces")]
 pub use tables::{Tables, TablesError};
 
 /// The most nodes.

@@ -35,8 +35,7 @@ pub use header::{Header, Partition};
 pub use memory::{Trace, View};
 pub use reader::{Form, TraceReader, TraceWriter};
 
-/// The most transaction types of a trace.
-pub const MAX_TYPES: usize = 4_096;
+pub use crate::reference::MAX_TYPES;
 
 /// The most partitions of a trace.
 pub const MAX_PARTITIONS: usize = 4_096;

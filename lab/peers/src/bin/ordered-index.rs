@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 use clap::{Parser, ValueEnum};
-use sardonyx_lab::floor::Face;
+use sardonyx_benchmark::floor::Face;
 use sardonyx_peers::command::{Faces, chosen};
 use sardonyx_peers::ordered_index::{Options, Order, Work, findings, registry, run};
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ enum WorkChoice {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    sardonyx_lab::ending::watch()?;
+    sardonyx_command::ending::watch()?;
     let seconds = arguments.seconds;
     ensure!(
         (0.0..=3_600.0).contains(&seconds),

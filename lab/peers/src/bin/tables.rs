@@ -1,7 +1,7 @@
 //! Runs the comparison of tables with other people's engines, and prints what was found.
 
 use clap::Parser;
-use sardonyx_lab::registry;
+use sardonyx_benchmark::experiment;
 use sardonyx_peers::tables::Options;
 
 #[derive(Parser)]
@@ -16,7 +16,7 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    sardonyx_lab::ending::watch()?;
-    registry::run(&arguments.options, arguments.json, &mut std::io::stdout())?;
+    sardonyx_command::ending::watch()?;
+    experiment::run(&arguments.options, arguments.json, &mut std::io::stdout())?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 use clap::{Parser, Subcommand, ValueEnum};
-use sardonyx_lab::floor::Face;
+use sardonyx_benchmark::floor::Face;
 use sardonyx_peers::command::{Faces, chosen};
 use sardonyx_peers::tree_inserts::{
     Budget, Plan, Program, Workers, findings, registry, run, serve,
@@ -70,14 +70,14 @@ enum By {
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     if let Some(Role::Worker) = arguments.role {
-        sardonyx_lab::ending::as_usual();
+        sardonyx_command::ending::as_usual();
         return Ok(serve(
             &registry(),
             std::io::stdin().lock(),
             std::io::stdout().lock(),
         )?);
     }
-    sardonyx_lab::ending::watch()?;
+    sardonyx_command::ending::watch()?;
     let seconds = arguments.seconds;
     ensure!(
         (0.0..=3_600.0).contains(&seconds),

@@ -1,8 +1,8 @@
 //! Runs YCSB's workloads on other people's stores and on ours, and prints the tables.
 
 use clap::Parser;
-use sardonyx_lab::experiment::{About, Conditions, Experiment, check_seconds};
-use sardonyx_lab::registry;
+use sardonyx_benchmark::experiment;
+use sardonyx_benchmark::experiment::{About, Conditions, Experiment, check_seconds};
 use sardonyx_lab::ycsb::{Options, findings, run};
 use sardonyx_peers::command::chosen;
 use sardonyx_peers::stores;
@@ -45,7 +45,7 @@ impl Experiment for Compared {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    sardonyx_lab::ending::watch()?;
-    registry::run(&arguments.compared, arguments.json, &mut std::io::stdout())?;
+    sardonyx_command::ending::watch()?;
+    experiment::run(&arguments.compared, arguments.json, &mut std::io::stdout())?;
     Ok(())
 }

@@ -3,9 +3,9 @@
 use super::engine::{Engine, Index};
 use super::entry::{Key, Order, key, value};
 use super::work::{Outcome, Task, Work, entry};
-use sardonyx_lab::floor::Face;
-use sardonyx_lab::place::Place;
-use sardonyx_lab::responses::{Responses, Summary};
+use sardonyx_benchmark::floor::Face;
+use sardonyx_benchmark::place::Place;
+use sardonyx_benchmark::responses::{Responses, Summary};
 use sardonyx_lab::{ExperimentError, Failure, Report};
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;

@@ -2,8 +2,8 @@
 
 use super::engine::Session;
 use super::entry::{Entry, Key, Order, key, value};
+use sardonyx_benchmark::responses::Responses;
 use sardonyx_lab::Failure;
-use sardonyx_lab::responses::Responses;
 use sardonyx_workload::random::Random;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

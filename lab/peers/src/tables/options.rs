@@ -5,7 +5,7 @@ use super::run::{Part, Plan, run};
 use super::show::findings;
 use crate::command::chosen;
 use crate::stores;
-use sardonyx_lab::experiment::{About, Conditions, Experiment, OwnDatabases, check_seconds};
+use sardonyx_benchmark::experiment::{About, Conditions, Experiment, OwnDatabases, check_seconds};
 use sardonyx_lab::ycsb;
 use sardonyx_lab::ycsb::workload::Workload;
 use sardonyx_results::Findings;

@@ -9,8 +9,8 @@
 
 use super::database::{AccountOrder, CustomerOrder, Database, Engine, Reader};
 use super::rows::{Account, Customer};
-use sardonyx_lab::place::Place;
-use sardonyx_lab::responses::{Responses, Summary};
+use sardonyx_benchmark::place::Place;
+use sardonyx_benchmark::responses::{Responses, Summary};
 use sardonyx_lab::ycsb::{self, Seen};
 use sardonyx_lab::{ExperimentError, Failure, Report, floor::Face};
 use sardonyx_workload::random::Random;

@@ -11,7 +11,7 @@ mod today;
 
 use std::time::Instant;
 
-use crate::floor::error::FloorError;
+use crate::floor::FloorError;
 use crate::floor::libxac::Access;
 
 /// How many pages are worked on together, as in the largest transaction of the LIBXAC thesis.

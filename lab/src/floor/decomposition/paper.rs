@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use super::{Clock, median};
-use crate::floor::error::FloorError;
+use crate::floor::FloorError;
 use crate::floor::fault_handler::{Watcher, install, watch};
 use crate::floor::mapping::{Mapping, MemoryFile, Rights, Sharing};
 

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use super::paper::HOT;
 use super::{Clock, PAGES};
-use crate::floor::error::FloorError;
+use crate::floor::FloorError;
 use crate::floor::mapping::{GUARD_INSTALL, GUARD_REMOVE, Mapping, MemoryFile, Rights, Sharing};
 use crate::floor::write_tracking::WriteTracking;
 

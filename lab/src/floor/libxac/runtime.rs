@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 
 use super::{Access, Transaction};
-use crate::floor::error::FloorError;
+use crate::floor::FloorError;
 use crate::floor::fault_handler::{Watcher, watch};
 use crate::floor::mapping::{Mapping, MemoryFile, Rights, Sharing};
 

@@ -1,0 +1,313 @@
+//! Doing what was planned: load, run, close, recover, prove, and measure all of it.
+//!
+//! The bare latency of a durable write is taken before, on the same file system; the bare pipeline
+//! after, so that its memory is not counted as the engine's.
+
+use super::curve::OpenLoopFigures;
+use super::figures::{
+    Checkpoints, Figures, Groups, Loading, Logged, Memory, ProofFigures, Responses, Run, Settings,
+    Stages, StandbyFigures,
+};
+use super::load::load;
+use super::memory::peak_resident_bytes;
+use super::open_loop::run_open;
+use super::options::{Configuration, LocatingStage};
+use super::plan::Plan;
+use super::prelocated::{Directory, Prelocated};
+use super::proof::prove;
+use super::requests::Scale;
+use super::run::{Outcome, Progress, run};
+use super::schema::{Account, Schema};
+use super::standby::StandbyProcess;
+use super::transaction::DebitCredit;
+use super::wire::server::Bank;
+use super::wire::{Address, Limits, Listener, ServeError, Stop, as_decoded, located, serve};
+use crate::floor::{Spinner, bare_pipeline, sync_latency};
+use crate::place::{Place, beside};
+use crate::progress;
+use anyhow::Context;
+use sardonyx::{Directories, Registered, Shape, Tables};
+use sardonyx_command::ending;
+use sardonyx_results::recovery::RecoveryFigures;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Durable writes that are timed in each face of the disk.
+const SYNCS: usize = 100;
+
+/// How long the bare pipeline runs.
+const FLOOR_TIME: Duration = Duration::from_secs(2);
+
+/// Does what was planned.
+pub fn measure(plan: &Plan) -> anyhow::Result<Figures> {
+    // Claimed first, so that nothing is measured in vain.
+    let mut place = Place::claim_all(&plan.directory, &plan.elsewhere())?;
+    let listen = |address: &Address| {
+        address.listen().map_err(|source| ServeError::Listen {
+            address: address.to_string(),
+            source,
+        })
+    };
+    let mut listener = plan.listen.as_ref().map(listen).transpose()?;
+    // The disk that transactions wait for.
+    let directory = beside(plan.log_place());
+    let _spinner = match plan.spinner {
+        true => Some(Spinner::start().context("starting a thread of the lowest priority")?),
+        false => None,
+    };
+    let bar = progress::spinner("syncs");
+    let sync_latency = sync_latency(&directory, SYNCS)?;
+    bar.finish_and_clear();
+    let mut runs = Vec::new();
+    for &configuration in &plan.configurations {
+        let run = measure_run(plan, configuration, &mut place, listener.take())?;
+        let failed = !run.proof.holds;
+        runs.push(run);
+        if failed {
+            break;
+        }
+        if runs.len() < plan.configurations.len() {
+            drop(place);
+            place = Place::claim_all(&plan.directory, &plan.elsewhere())?;
+        }
+    }
+    let bare_pipeline = match plan.floor {
+        true => {
+            let bar = progress::spinner("floor");
+            let floor = bare_pipeline(plan.load.scale.accounts(), FLOOR_TIME, &directory)?;
+            bar.finish_and_clear();
+            Some(floor)
+        }
+        false => None,
+    };
+    Ok(Figures {
+        settings: Settings::of(plan),
+        sync_latency,
+        bare_pipeline,
+        runs,
+    })
+}
+
+/// One configuration, on a database of its own. With a standby the proof is made on *its* directory,
+/// opened as the database: it has the history, and so failing over is proved, too.
+fn measure_run(
+    plan: &Plan,
+    configuration: Configuration,
+    place: &mut Place,
+    listener: Option<Listener>,
+) -> anyhow::Result<Run> {
+    let standby = match configuration {
+        Configuration::C => Some(StandbyProcess::start(plan)?),
+        _ => None,
+    };
+    let store = plan.store.open()?;
+    let options = || match &standby {
+        Some(process) => plan
+            .options(configuration)
+            .checkpoint_at(process.standby.clone()),
+        None => match &store {
+            Some(store) => plan.options(configuration).store(store.clone()),
+            None => plan.options(configuration),
+        },
+    };
+    let database = options().open_tables(place.path())?;
+    if let Some(process) = &standby {
+        process.wait_until_connected()?;
+    }
+    let schema = Schema::of(&database)?;
+    let loading = fill(&database, &schema, &plan.load.scale)?;
+
+    let procedure = database.register(DebitCredit::new(schema))?;
+    let sent = || {
+        let process = standby.as_ref();
+        process.map(|process| process.standby.status().sent)
+    };
+    let (before, sent_before) = (database.statistics(), sent());
+    let (outcome, closed_loop) = match listener {
+        None => run_clients(plan, &database, schema, &procedure)?,
+        Some(listener) => {
+            let serving = (listener, configuration);
+            (serve_clients(plan, &database, &procedure, serving)?, None)
+        }
+    };
+    let after = database.statistics();
+    let lag = standby.as_ref().and_then(|process| process.standby.lag());
+    let standby_figures = match (lag, sent_before, sent()) {
+        (Some(lag), Some(before), Some(after)) => Some(StandbyFigures::new(lag, &before, &after)),
+        _ => None,
+    };
+    let memory = Memory {
+        record_bytes: loading.records * size_of::<Account>() as u64,
+        page_bytes: database.read(|view| view.bytes())?,
+        copy_bytes: database.engine().checkpoint().copy_bytes(),
+        index_bytes: database.read(|view| view.index_bytes())? as u64,
+        peak_resident_bytes: peak_resident_bytes(),
+    };
+
+    let bar = progress::spinner("recovering");
+    let (_, close_time) = timed(|| database.close())?;
+    let (database, open_time) = timed(|| options().create(false).open_tables(place.path()))?;
+    let recovery = RecoveryFigures::from(database.recovery());
+    bar.finish_and_clear();
+    let mut standby_place = None;
+    let database = match standby {
+        None => database,
+        Some(process) => {
+            let bar = progress::spinner("failing over");
+            process.wait_until_caught_up()?;
+            database.close()?;
+            let place = process.stop()?;
+            let database = plan
+                .options(configuration)
+                // Where its parts are the standby's directory says.
+                .directories(Directories::default())
+                .create(false)
+                .open_tables(place.path())?;
+            standby_place = Some(place);
+            bar.finish_and_clear();
+            database
+        }
+    };
+    let bar = progress::spinner("proving");
+    let proof = prove_outcome(&database, &outcome)?;
+    bar.finish_and_clear();
+    database.close()?;
+
+    if plan.keep || !proof.holds {
+        place.keep();
+        standby_place.iter_mut().for_each(Place::keep);
+    }
+    let elapsed = outcome.elapsed.as_secs_f64();
+    Ok(Run {
+        configuration,
+        stage_threads: match plan.shape(configuration) {
+            Shape::Pipelined {
+                input_threads,
+                output_threads,
+            } => Some((input_threads, output_threads)),
+            _ => None,
+        },
+        loading,
+        committed: outcome.committed,
+        refused: outcome.refused,
+        seconds: elapsed,
+        transactions_per_second: outcome.committed as f64 / elapsed,
+        responses: match outcome.points.is_empty() {
+            true => Responses::of(&outcome),
+            false => None,
+        },
+        open_loop: (!outcome.points.is_empty()).then(|| OpenLoopFigures {
+            closed_loop_per_second: closed_loop,
+            points: outcome.points.clone(),
+        }),
+        stages: Stages::between(outcome.elapsed, &before, &after),
+        groups: Groups::between(&before, &after),
+        log: Logged::between(&before, &after),
+        checkpoints: Checkpoints::between(before.checkpoint, after.checkpoint, &outcome.slices),
+        memory,
+        close_seconds: close_time.as_secs_f64(),
+        open_seconds: open_time.as_secs_f64(),
+        recovery,
+        standby: standby_figures,
+        kept_in: (plan.keep || !proof.holds).then(|| place.path().display().to_string()),
+        proof,
+    })
+}
+
+/// Runs the clients; in a curve, returns the throughput of the closed loop, too.
+fn run_clients(
+    plan: &Plan,
+    database: &Tables,
+    schema: Schema,
+    procedure: &Registered<DebitCredit>,
+) -> anyhow::Result<(Outcome, Option<f64>)> {
+    let load = &plan.load;
+    let watched = |body: &dyn Fn(&Progress) -> Result<Outcome, sardonyx::Error>| {
+        let progress = Progress::default();
+        progress::watched(load.until, &progress, || body(&progress))
+    };
+    let closed = || watched(&|progress| run(database, schema, procedure, load, progress));
+    let Some(open_loop) = &plan.open_loop else {
+        return Ok((closed()?, None));
+    };
+    let outcome = open_loop.run(closed, |rate, before| {
+        let clients = (load, before.acknowledged.len());
+        watched(&|progress| run_open(database, schema, procedure, clients, rate, progress))
+    });
+    Ok(outcome?)
+}
+
+/// Serves clients of other processes, until a signal comes or the time is over.
+fn serve_clients(
+    plan: &Plan,
+    database: &Tables,
+    procedure: &Registered<DebitCredit>,
+    (listener, configuration): (Listener, Configuration),
+) -> anyhow::Result<Outcome> {
+    let directory = match plan.locate {
+        LocatingStage::Execution => None,
+        LocatingStage::Input => {
+            let schema = Schema::of(database)?;
+            let directory = Directory::of(database, &schema, &plan.load.scale)?;
+            Some((database.register(Prelocated::new(schema))?, directory))
+        }
+    };
+    let stop = Stop::new()?;
+    let at_signal = stop.clone();
+    let _instead = ending::instead(move || at_signal.stop());
+    // Beside the bars: whoever started us may wait for it.
+    eprintln!(
+        "sardonyx: listening at {}; Ctrl-C ends it",
+        listener.address()?
+    );
+    let bank = Bank {
+        database,
+        scale: plan.load.scale,
+        limits: Limits::default(),
+        output_threads: match plan.shape(configuration) {
+            Shape::Pipelined { output_threads, .. } => output_threads,
+            _ => 1,
+        },
+        time: plan.serving_time,
+    };
+    let progress = Arc::default();
+    let served = match directory {
+        None => {
+            let service = bank.service(procedure, as_decoded());
+            serve(&service, listener, &stop, &progress)
+        }
+        Some((prelocated, directory)) => {
+            let service = bank.service(&prelocated, located(directory));
+            serve(&service, listener, &stop, &progress)
+        }
+    };
+    Ok(served?)
+}
+
+/// Loads the tables and takes a checkpoint, so that the run begins with nothing left to write.
+fn fill(database: &Tables, schema: &Schema, scale: &Scale) -> anyhow::Result<Loading> {
+    let records = scale.accounts() + scale.tellers() + scale.branches();
+    let bar = progress::bar("loading", records);
+    let (_, time) = timed(|| load(database, schema, scale, |done| bar.set_position(done)))?;
+    bar.finish_and_clear();
+    let (_, checkpoint_time) = timed(|| database.checkpoint())?;
+    Ok(Loading {
+        records,
+        seconds: time.as_secs_f64(),
+        checkpoint_seconds: checkpoint_time.as_secs_f64(),
+    })
+}
+
+fn prove_outcome(database: &Tables, outcome: &Outcome) -> anyhow::Result<ProofFigures> {
+    let schema = Schema::of(database)?;
+    let (proof, time) = timed(|| prove(database, &schema, &outcome.acknowledged, outcome.refused))?;
+    Ok(ProofFigures::of(&proof, time))
+}
+
+fn timed<T>(
+    body: impl FnOnce() -> Result<T, sardonyx::Error>,
+) -> Result<(T, Duration), sardonyx::Error> {
+    let started = Instant::now();
+    let result = body()?;
+    Ok((result, started.elapsed()))
+}

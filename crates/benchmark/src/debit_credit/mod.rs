@@ -1,0 +1,44 @@
+//! The debit-credit benchmark on Sardonyx, and the proof of its outcome.
+//!
+//! - [`requests`]: scale, request and generator of the benchmark, without an engine;
+//! - [`record`]: the fixed-size records that the transaction reads and writes;
+//! - [`model`]: the transaction on plain vectors, and the four sums that must agree;
+//! - [`schema`]: the tables and the account history;
+//! - [`transaction`]: the debit-credit transaction as a procedure in two stages;
+//! - [`prelocated`]: the same, its records located on the input stage;
+//! - [`load`]: filling the tables;
+//! - [`run`]: clients that submit, measure and keep account of what was acknowledged;
+//! - [`open_loop`]: clients whose requests arrive whether or not earlier ones were answered;
+//! - [`wire`]: clients in other processes, over sockets;
+//! - `options`, `plan`, `measurement`, `figures`, `show`: the experiment, from what is asked for to
+//!   what is printed; `paper` has Table 1 to set beside it, `standby` the process of configuration C,
+//!   `terminals` the experiment of clients whose server is another process;
+//! - [`proof`]: the four sums, and every acknowledged transaction there once.
+//!
+//! Source: TPK paper (Li & Naughton), section 4, Figures 3 and 4.
+
+mod curve;
+pub mod figures;
+pub mod load;
+mod measurement;
+mod memory;
+pub mod model;
+pub mod open_loop;
+mod options;
+mod paper;
+mod plan;
+pub mod prelocated;
+pub mod proof;
+pub mod record;
+pub mod requests;
+pub mod run;
+pub mod schema;
+mod show;
+mod standby;
+mod terminals;
+pub mod transaction;
+pub mod wire;
+
+pub use figures::Figures;
+pub use options::{Configuration, Options};
+pub use show::findings;

@@ -1,0 +1,35 @@
+//! Errors that every experiment can have.
+
+use crate::floor::FloorError;
+use std::path::PathBuf;
+
+/// Why an experiment has no figures, where that has nothing to do with its subject.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BenchmarkError {
+    /// The floor cannot be measured, or the disk cannot be timed.
+    #[error(transparent)]
+    Floor(#[from] FloorError),
+    /// Options that do not fit together, or a value that is not possible.
+    #[error("{0}")]
+    Usage(String),
+    /// There is something where a new database should be made.
+    #[error(
+        "{path} exists already (kept by --keep, or left by a run that was killed): remove it, or \
+         name another place with --directory",
+        path = path.display()
+    )]
+    Exists {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The directory for what is measured cannot be made.
+    #[error("making the directory {}: {source}", path.display())]
+    Place {
+        /// The directory.
+        path: PathBuf,
+        /// The system's error.
+        #[source]
+        source: std::io::Error,
+    },
+}

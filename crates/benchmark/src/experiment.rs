@@ -1,0 +1,207 @@
+//! What all experiments have in common: what they answer and for which paper, their conditions, and
+//! what they report.
+//!
+//! An experiment is the type of its options: [`Experiment::run`] measures, checks what was measured,
+//! and returns [`Findings`], which are printed and written in one place ([`run`]).
+
+use crate::error::BenchmarkError;
+use crate::floor::{Face, SyncLatency, sync_latency};
+use anyhow::Context;
+use sardonyx_results::Findings;
+use sardonyx_results::findings::make_directory;
+use sardonyx_results::units::time;
+use serde::Serialize;
+use std::fmt;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Bare durable writes that are timed in each face of the disk.
+const SYNC_COUNT: usize = 200;
+
+/// The papers that experiments come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Paper {
+    /// Li & Naughton, *Multiprocessor Main Memory Transaction Processing*.
+    Tpk,
+    /// The LIBXAC thesis on memory-mapped transactions.
+    Libxac,
+    /// Hasse & Weikum, *A Performance Evaluation of Multi-Level Transaction Management*.
+    Dasdbs,
+}
+
+impl fmt::Display for Paper {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Paper::Tpk => "TPK paper",
+            Paper::Libxac => "LIBXAC thesis",
+            Paper::Dasdbs => "DASDBS paper",
+        })
+    }
+}
+
+/// What an experiment is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct About {
+    /// Its name, which is its verb.
+    pub name: &'static str,
+    /// The question that it answers.
+    pub answers: &'static str,
+    /// The paper and the sections whose measurements it repeats; `None`: it is our own.
+    pub source: Option<(Paper, &'static str)>,
+}
+
+impl fmt::Display for About {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.source {
+            Some((paper, sections)) => {
+                write!(formatter, "{} ({paper}, {sections})", self.answers)
+            }
+            None => write!(formatter, "{}", self.answers),
+        }
+    }
+}
+
+/// An experiment, which is the type of its options.
+pub trait Experiment: clap::Args {
+    /// What it is for.
+    const ABOUT: About;
+
+    /// What it has in common with others.
+    fn conditions(&self) -> &Conditions;
+
+    /// Measures, and checks what was measured.
+    ///
+    /// # Errors
+    /// Whatever keeps it from having figures: [`BenchmarkError`] for its own reasons.
+    fn run(&self) -> anyhow::Result<Findings>;
+}
+
+/// Options that all experiments have.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Conditions {
+    /// Keep a core awake with a thread of the lowest priority: on virtual machines an idle core may
+    /// notice a finished write only at its timer tick, milliseconds late
+    #[arg(long, visible_alias = "spinner")]
+    pub busy: bool,
+    /// Write tables as CSV and pictures as SVG to a directory
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+impl Conditions {
+    /// In which face of the disk the experiment runs.
+    pub fn face(&self) -> Face {
+        if self.busy { Face::Busy } else { Face::Idle }
+    }
+}
+
+/// Options of experiments that make databases for themselves and remove them.
+#[derive(Clone, Debug, clap::Args)]
+pub struct OwnDatabases {
+    /// The seed of what is drawn; the same draws the same
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Where to make the databases (they are removed) [default: the system's temporary directory]
+    #[arg(long, value_name = "DIR", default_value_os_t = std::env::temp_dir())]
+    #[arg(hide_default_value = true)]
+    pub directory: PathBuf,
+    /// What experiments have in common.
+    #[command(flatten)]
+    pub conditions: Conditions,
+}
+
+/// What was measured, with the face of the disk in which it was.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report<F> {
+    /// In which face of the disk all of it ran.
+    pub face: Face,
+    /// Bare durable writes of the same run, in both faces; absent if nothing was durable.
+    pub sync_latency: Option<SyncLatency>,
+    /// The figures.
+    #[serde(flatten)]
+    pub figures: F,
+}
+
+impl<F> Report<F> {
+    /// Times bare durable writes in `directory`, if there is one, and then measures in this face.
+    ///
+    /// # Errors
+    /// What the disk, the system or `measure` says.
+    pub fn measured<E: From<BenchmarkError>>(
+        face: Face,
+        directory: Option<&Path>,
+        measure: impl FnOnce() -> Result<F, E>,
+    ) -> Result<Self, E> {
+        let latency = |directory| sync_latency(directory, SYNC_COUNT);
+        let sync_latency = directory.map(latency).transpose();
+        let sync_latency = sync_latency.map_err(BenchmarkError::from)?;
+        let _face = face.enter().map_err(BenchmarkError::from)?;
+        Ok(Report {
+            face,
+            sync_latency,
+            figures: measure()?,
+        })
+    }
+
+    /// The bare durable write of the same run, for people; empty if nothing was durable.
+    pub fn sync_line(&self) -> String {
+        let Some(latency) = &self.sync_latency else {
+            return String::new();
+        };
+        format!(
+            "bare durable write of 4 KiB: median {} with the cores as they are, {} with a core kept \
+             busy; this run: {}\n",
+            time(latency.idle.median_microseconds / 1e6),
+            time(latency.busy.median_microseconds / 1e6),
+            self.face,
+        )
+    }
+}
+
+/// Runs an experiment; prints the findings, as `json` or as text, and writes them to files if that is asked for. Returns
+/// true if the claim of the experiment holds.
+///
+/// # Errors
+/// The experiment's own, and those of printing and writing.
+pub fn run<E: Experiment>(
+    experiment: &E,
+    json: bool,
+    output: &mut impl Write,
+) -> anyhow::Result<bool> {
+    let directory = experiment.conditions().output.as_deref();
+    // Before what takes long.
+    directory.map(make_directory).transpose()?;
+    let findings = experiment.run()?;
+    findings.print(json, &mut *output)?;
+    let written = findings.write(directory).context("after the run")?;
+    // Programs know, and get nothing else in their JSON.
+    for file in written.iter().filter(|_| !json) {
+        writeln!(output, "written: {}", file.display())?;
+    }
+    Ok(findings.holds())
+}
+
+/// Refuses a number of seconds that no run can last.
+///
+/// # Errors
+/// [`BenchmarkError::Usage`], which names the option.
+pub fn check_seconds(seconds: f64) -> Result<(), BenchmarkError> {
+    match (0.0..=3_600.0).contains(&seconds) {
+        true => Ok(()),
+        false => Err(BenchmarkError::Usage(format!(
+            "--seconds {seconds}: choose 0 to 3600"
+        ))),
+    }
+}
+
+/// Options as the command line gives them, for tests.
+///
+/// # Panics
+/// The line is no command line of these options.
+#[doc(hidden)]
+pub fn options<O: clap::Args>(line: &str) -> O {
+    let command = O::augment_args(clap::Command::new("experiment"));
+    let words = ["experiment"].into_iter().chain(line.split_whitespace());
+    let matches = command.try_get_matches_from(words);
+    O::from_arg_matches(&matches.expect("a command line")).expect("options")
+}

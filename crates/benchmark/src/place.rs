@@ -1,0 +1,178 @@
+//! Where an experiment makes its database or segments, and that they go away again, also when a signal
+//! ends the program that watches for them ([`sardonyx_command::ending`]).
+
+use crate::BenchmarkError;
+use sardonyx_command::ending;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A new database's directory; removed with everything in it when dropped, unless kept.
+#[derive(Debug)]
+pub struct Place {
+    path: PathBuf,
+    /// Directories elsewhere that have parts of it, and go with it.
+    elsewhere: Vec<PathBuf>,
+    keep: bool,
+}
+
+impl Place {
+    /// Claims a path where nothing is.
+    ///
+    /// # Errors
+    /// If there is something: it is not ours to remove.
+    pub fn claim(path: &Path) -> Result<Place, BenchmarkError> {
+        if path.symlink_metadata().is_ok() {
+            return Err(BenchmarkError::Exists {
+                path: path.to_path_buf(),
+            });
+        }
+        Ok(Place::at(path.to_path_buf()))
+    }
+
+    /// Claims a path where nothing is, and others, which go with it.
+    ///
+    /// # Errors
+    /// As [`Place::claim`].
+    pub fn claim_all(path: &Path, elsewhere: &[PathBuf]) -> Result<Place, BenchmarkError> {
+        let mut place = Place::claim(path)?;
+        for other in elsewhere {
+            let mut claimed = Place::claim(other)?;
+            claimed.keep = true;
+            place.elsewhere.push(claimed.path.clone());
+        }
+        Ok(place)
+    }
+
+    /// Makes a directory with a name of its own, which begins with `prefix`, in another one.
+    ///
+    /// # Errors
+    /// What the system says if it cannot be made.
+    pub fn temporary(within: &Path, prefix: &str) -> io::Result<Place> {
+        let made = tempfile::Builder::new().prefix(prefix).tempdir_in(within)?;
+        Ok(Place::at(made.keep()))
+    }
+
+    fn at(path: PathBuf) -> Place {
+        ending::goes_too(&path);
+        Place {
+            path,
+            elsewhere: Vec::new(),
+            keep: false,
+        }
+    }
+
+    /// Claims a path where nothing is and makes a directory there, if a path is given.
+    ///
+    /// # Errors
+    /// As [`Place::claim`]; what the system says if the directory cannot be made.
+    pub fn directory(path: Option<&Path>) -> Result<Option<Place>, BenchmarkError> {
+        let Some(path) = path else {
+            return Ok(None);
+        };
+        let place = Place::claim(path)?;
+        std::fs::create_dir_all(path).map_err(|source| BenchmarkError::Place {
+            path: path.to_path_buf(),
+            source,
+        })?;
+        Ok(Some(place))
+    }
+
+    /// The path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Leaves the directory where it is.
+    pub fn keep(&mut self) {
+        self.keep = true;
+        for path in self.all() {
+            ending::let_stay(path);
+        }
+    }
+
+    /// The path and those elsewhere.
+    fn all(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.path).chain(&self.elsewhere)
+    }
+
+    /// Removes it, and says if that fails.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn close(mut self) -> io::Result<()> {
+        self.keep = true;
+        self.remove()
+    }
+
+    /// Removes all of it; the first error, if there is one.
+    fn remove(&self) -> io::Result<()> {
+        (self.all().map(|path| ending::remove(path))).fold(Ok(()), io::Result::and)
+    }
+}
+
+/// The directory that a path is in, which is on the same disk.
+pub fn beside(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.keep
+            && let Err(error) = self.remove()
+        {
+            eprintln!(
+                "sardonyx: {} could not be removed: {error}",
+                self.path.display()
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_removed_unless_kept_and_never_taken_from_another() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("bank.sdx");
+        let place = Place::claim(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("file"), "bytes").unwrap();
+        assert!(matches!(
+            Place::claim(&path),
+            Err(BenchmarkError::Exists { .. })
+        ));
+        drop(place);
+        assert!(!path.exists());
+        let mut place = Place::claim(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        place.keep();
+        drop(place);
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn what_is_elsewhere_goes_and_stays_with_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let others = [path("fast"), path("disk1")];
+        for keeps in [false, true] {
+            let mut place = Place::claim_all(&path("bank.sdx"), &others).unwrap();
+            let all = ["bank.sdx", "fast", "disk1"].map(path);
+            all.iter()
+                .for_each(|path| std::fs::create_dir(path).unwrap());
+            if keeps {
+                place.keep();
+            }
+            drop(place);
+            assert!(all.iter().all(|path| path.exists() == keeps));
+        }
+        std::fs::remove_dir(path("bank.sdx")).unwrap();
+        assert!(Place::claim_all(&path("bank.sdx"), &others).is_err());
+        assert!(path("fast").exists(), "it is not ours");
+    }
+}

@@ -1,0 +1,131 @@
+//! A store in which an experiment's database has its log, too, with the time of a put if one is to be imposed: so that
+//! stores of any distance can be had on one machine.
+
+use sardonyx::hosts::{DurableAt, RemoteLog, RemotePlace};
+use sardonyx_base::random::system_random;
+use sardonyx_command::durable_at::DurableAtChoice;
+use sardonyx_remote::{RemoteOptions, open};
+use sardonyx_results::units::parse_time;
+use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects};
+use sardonyx_storage::remote_log::store::{
+    Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
+};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Where the log is, beside the directory.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct StoreOptions {
+    /// Put the log into a store, too: s3://BUCKET/PREFIX, nats://HOST/STREAM, file:DIRECTORY or memory:NAME; each run has
+    /// a new part of it, which stays there
+    #[arg(long, value_name = "PLACE", help_heading = "Store")]
+    pub store: Option<String>,
+    /// Where a transaction is durable when it is acknowledged [default: both]
+    #[arg(long, value_enum, requires = "store", help_heading = "Store")]
+    pub durable_at: Option<DurableAtChoice>,
+    /// Have each put take at least so long, such as 10ms
+    #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store", help_heading = "Store")]
+    pub put_time: Option<Duration>,
+    /// The part of the store that a run has, for programs that look at it; one that no other run has, if it is not said
+    #[arg(skip)]
+    pub part: Option<String>,
+}
+
+impl StoreOptions {
+    /// Where a transaction is durable, as users write it.
+    pub fn durable_at(&self) -> &'static str {
+        match self.durable_at {
+            Some(DurableAtChoice::Local) => "local",
+            Some(DurableAtChoice::Both) | None => "both",
+            Some(DurableAtChoice::Remote) => "remote",
+        }
+    }
+
+    /// The store of a new run, if one was named.
+    ///
+    /// # Errors
+    /// It cannot be opened, or cannot keep a log.
+    pub fn open(&self) -> Result<Option<RemoteLog>, StoreError> {
+        let Some(place) = &self.store else {
+            return Ok(None);
+        };
+        let part = self.part.clone();
+        let part = part.unwrap_or_else(|| format!("run-{:016x}", system_random()));
+        let place = format!("{}/{part}", place.trim_end_matches('/'));
+        let mut store = open(&place, &RemoteOptions::from_environment()?)?;
+        if let Some(time) = self.put_time {
+            store = Arc::new(Slowed { store, time });
+        }
+        Ok(Some(RemoteLog {
+            durable_at: self.durable_at.map_or(DurableAt::Both, Into::into),
+            ..RemoteLog::new(store)
+        }))
+    }
+}
+
+/// A store whose puts take a while.
+#[derive(Debug)]
+struct Slowed {
+    store: Arc<dyn RemotePlace>,
+    time: Duration,
+}
+
+impl RemoteStore for Slowed {
+    fn place(&self) -> String {
+        self.store.place()
+    }
+
+    fn entry_bytes_max(&self) -> u64 {
+        self.store.entry_bytes_max()
+    }
+
+    fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
+        let until = Instant::now() + self.time;
+        let appended = self.store.append_at(number, bytes);
+        std::thread::sleep(until.saturating_duration_since(Instant::now()));
+        appended
+    }
+
+    fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        self.store.read(number)
+    }
+
+    fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
+        self.store.list(from)
+    }
+
+    fn remove(&self, numbers: &[u64]) -> Result<(), StoreError> {
+        self.store.remove(numbers)
+    }
+
+    fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
+        self.store.read_register(register)
+    }
+
+    fn swap_register(
+        &self,
+        register: Register,
+        expected: Option<&RegisterVersion>,
+        bytes: &[u8],
+    ) -> Result<Swapped, StoreError> {
+        self.store.swap_register(register, expected, bytes)
+    }
+}
+
+impl RemoteObjects for Slowed {
+    fn create_object(&self, name: &str, bytes: &[u8]) -> Result<Appended, StoreError> {
+        self.store.create_object(name, bytes)
+    }
+
+    fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.store.read_object(name)
+    }
+
+    fn list_objects(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
+        self.store.list_objects(folder)
+    }
+
+    fn remove_objects(&self, names: &[String]) -> Result<(), StoreError> {
+        self.store.remove_objects(names)
+    }
+}

@@ -1,0 +1,35 @@
+//! `cluster`: several nodes on one database, as processes of this machine.
+//!
+//! The verbs are the crate `cluster`'s. The loads of the GEM paper, and the simulation beside them, are those of
+//! `sardonyx-lab`.
+
+use sardonyx_cluster::command::NodesVerb;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
+
+/// Run several nodes that share a database, on this machine: start, look, drain, kill.
+///
+/// Each node is a process with a buffer of its own. Closely coupled ones share locks, messages and pages in memory, and
+/// one log. Loosely coupled ones (--coupling loose) talk over TCP, and one more process, the page server, in the slot
+/// behind the last node's, has the pages and the logs; it, too, can be drained and killed, and `up` starts it again.
+/// `sardonyx-lab cluster` has these verbs, too, and those that load and measure nodes.
+///
+/// Examples:
+///   sardonyx cluster up --nodes 4
+///   sardonyx cluster up --nodes 4 --coupling loose --tls /etc/sardonyx --etcd http://127.0.0.1:2379
+///   sardonyx cluster kill 2
+///   sardonyx cluster status
+///   sardonyx cluster down
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    #[command(subcommand)]
+    verb: NodesVerb,
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        self.verb.run(output)
+    }
+}

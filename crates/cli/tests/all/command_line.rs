@@ -1,0 +1,325 @@
+//! The command as its users meet it: a real process, its output, its exit codes.
+
+use serde_json::Value;
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn sardonyx(arguments: &[&str]) -> Output {
+    Command::new(crate::PROGRAM)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Runs the command, which must end with `code`; returns what it printed.
+fn run(code: i32, arguments: &[&str]) -> String {
+    let output = sardonyx(arguments);
+    let (printed, said) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "{arguments:?}\n{printed}\n{said}"
+    );
+    assert!(
+        !printed.contains('\x1b') && !said.contains('\x1b'),
+        "no colour when not a terminal"
+    );
+    printed
+}
+
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&run(0, arguments)).unwrap()
+}
+
+/// A kept database of a small run, and its report.
+fn bank(directory: &Path, more: &[&str]) -> (PathBuf, Value) {
+    let path = directory.join("bank.sdx");
+    let mut arguments = vec!["debit-credit", "--json", "--keep", "--accounts", "2000"];
+    arguments.extend(["--transactions", "3000", "--batch", "100"]);
+    arguments.extend([
+        "--log-bytes",
+        "32MiB",
+        "--directory",
+        path.to_str().unwrap(),
+    ]);
+    arguments.extend(more);
+    let report = json(&arguments);
+    (path, report)
+}
+
+#[test]
+fn debit_credit_proves_its_outcome_in_every_configuration() {
+    let configurations = [
+        ["--configuration", "a"].as_slice(),
+        &["--configuration", "b", "--input-threads", "2"],
+        &["--configuration", "a", "--clients", "3"],
+        &["--configuration", "c"],
+        &[
+            "--configuration",
+            "b",
+            "--transactions-per-group",
+            "50",
+            "--time-per-group",
+            "2ms",
+        ],
+    ];
+    for more in configurations {
+        let directory = tempfile::tempdir().unwrap();
+        let (_, report) = bank(directory.path(), more);
+        let run = &report["runs"][0];
+        assert_eq!(run["committed"], 3000, "{more:?}");
+        assert_eq!(run["proof"]["holds"], true, "{more:?}");
+        assert_eq!(run["proof"]["rows"], 3000, "{more:?}");
+        let sums = &run["proof"]["sums"];
+        for table in ["tellers", "branches", "history"] {
+            assert_eq!(sums["accounts"], sums[table], "{more:?}");
+        }
+        assert!(run["log"]["record_bytes_per_transaction"].as_f64().unwrap() <= 120.0);
+        assert!(report["sync_latency"]["idle"]["median_microseconds"].is_number());
+    }
+}
+
+#[test]
+fn a_standby_of_a_benchmark_is_a_database_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, report) = bank(directory.path(), &["--configuration", "c"]);
+    let run_of = &report["runs"][0];
+    assert_eq!(run_of["memory"]["copy_bytes"], 0);
+    assert!(run_of["standby"]["lag_groups"].is_number());
+    let standby = path.with_extension("standby.sdx");
+    let standby = standby.to_str().unwrap();
+    assert_eq!(json(&["verify", standby, "--json"])["sound"], true);
+    let (here, there) = (path.to_str().unwrap(), standby);
+    let identity = |path| json(&["inspect", path, "--json"])["manifest"]["identity"].clone();
+    assert_eq!(identity(here), identity(there));
+}
+
+#[test]
+fn a_standby_says_where_it_listens_and_ends_with_its_input() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("standby.sdx");
+    let output = Command::new(crate::PROGRAM)
+        .args(["standby", "--json", "--listen", "127.0.0.1:0"])
+        .arg("--until-input-ends")
+        .arg(&path)
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let lines: Vec<Value> = text(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(
+        lines[0]["listening"]
+            .as_str()
+            .unwrap()
+            .starts_with("127.0.0.1:")
+    );
+    assert_eq!(lines[1]["identity"], Value::Null);
+    // A place where nobody can listen; the verb by its old name.
+    let output = sardonyx(&[
+        "checkpointer",
+        "--listen",
+        "256.0.0.1:1",
+        path.to_str().unwrap(),
+    ]);
+    assert_eq!(output.status.code(), Some(4));
+    assert!(text(&output.stderr).contains("256.0.0.1:1"));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_sums() {
+    let sums = |seed| {
+        let directory = tempfile::tempdir().unwrap();
+        let (_, report) = bank(directory.path(), &["--seed", seed]);
+        report["runs"][0]["proof"]["sums"].clone()
+    };
+    assert_eq!(sums("5"), sums("5"));
+    assert_ne!(sums("5"), sums("6"));
+}
+
+#[test]
+fn closures_one_at_a_time_are_proved_too() {
+    for durability in ["durable", "deferred"] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("bank.sdx");
+        let report = json(&[
+            "debit-credit",
+            "--json",
+            "--one-at-a-time",
+            "--durability",
+            durability,
+            "--accounts",
+            "1000",
+            "--transactions",
+            "200",
+            "--clients",
+            "2",
+            "--log-bytes",
+            "32MiB",
+            "--directory",
+            path.to_str().unwrap(),
+        ]);
+        assert_eq!(report["runs"][0]["proof"]["holds"], true);
+        assert!(!path.exists(), "removed unless kept");
+    }
+}
+
+#[test]
+fn a_kept_database_can_be_looked_into() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, _) = bank(directory.path(), &[]);
+    let path = path.to_str().unwrap();
+
+    assert_eq!(json(&["verify", path, "--json"])["sound"], true);
+    assert!(run(0, &["verify", path]).contains("Sound"));
+
+    let inspected = json(&["inspect", path, "--json"]);
+    assert_eq!(inspected["manifest"]["stripes"], 1);
+    assert!(inspected["log"]["transactions"].as_u64().unwrap() >= 3000);
+    assert!(run(0, &["inspect", path]).contains("identity"));
+
+    let dry = json(&["recover", path, "--dry-run", "--json"]);
+    assert!(dry.to_string().contains("redo_transactions"), "{dry}");
+
+    // The rows of all accounts together are the history.
+    let rows = |account: u64| {
+        let account = account.to_string();
+        let answer = run(0, &["history", path, "--account", &account]);
+        answer.lines().count()
+    };
+    assert!((1..=20).map(rows).sum::<usize>() > 20);
+    run(2, &["history", path, "--account", "99999999"]);
+
+    let taken = json(&["checkpoint", path, "--json"]);
+    assert!(!taken.is_null());
+    let after = json(&["recover", path, "--json"]).to_string();
+    assert!(after.contains("\"redo_transactions\":0"), "{after}");
+    assert_eq!(json(&["verify", path, "--json"])["sound"], true);
+}
+
+/// Inverts the 16 bytes that are at `offset`, so that they are others whatever they were.
+fn overwrite(file: &Path, offset: u64) {
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).open(file).unwrap();
+    let mut bytes = [0; 16];
+    file.read_exact_at(&mut bytes, offset).unwrap();
+    file.write_all_at(&bytes.map(|byte| !byte), offset).unwrap();
+}
+
+#[test]
+fn damage_is_found_and_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, report) = bank(directory.path(), &[]);
+    let text_of = path.to_str().unwrap();
+    let recovery = &report["runs"][0]["recovery"];
+    let lsn = |name: &str| recovery[name].as_u64().unwrap();
+    // In the middle of the log that the next recovery needs; later groups knew it durable. A group's last block
+    // ends in padding, which no checksum covers: the beginning of a block is never padding.
+    let middle = (lsn("redo_from_lsn") + lsn("redo_to_lsn")) / 2 / 4096 * 4096;
+    overwrite(&path.join("log/0000000000000000.log"), middle);
+    for verb in ["verify", "recover"] {
+        let output = sardonyx(&[verb, text_of]);
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{verb}: {said}");
+        assert!(said.contains("0000000000000000.log"), "{verb}: {said}");
+        assert!(!said.contains("panicked"), "{verb}: {said}");
+    }
+}
+
+#[test]
+fn what_a_crash_may_tear_is_told_from_damage() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, _) = bank(directory.path(), &[]);
+    // The only version of the only block; but the log reaches back to the beginning.
+    overwrite(&path.join("backup/stripe-000"), 5000);
+    let found = run(0, &["verify", path.to_str().unwrap()]);
+    assert!(
+        found.contains("leftover") && found.contains("stripe-000"),
+        "{found}"
+    );
+    assert_eq!(
+        json(&["recover", path.to_str().unwrap(), "--json"])["recovery"]["damaged_slots"],
+        1
+    );
+}
+
+#[test]
+fn a_database_that_is_open_elsewhere_is_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("held.sdx");
+    let database = sardonyx::Options::new().open_tables(&path).unwrap();
+    let text_of = path.to_str().unwrap();
+    // (What changes nothing is read beside it: `manners.rs`.)
+    for verb in ["recover", "checkpoint"] {
+        let output = sardonyx(&[verb, text_of]);
+        assert_eq!(output.status.code(), Some(3), "{verb}");
+        let said = text(&output.stderr);
+        assert!(
+            said.contains("LOCK") && said.contains("open already"),
+            "{said}"
+        );
+    }
+    database.close().unwrap();
+    run(0, &["verify", text_of]);
+}
+
+#[test]
+fn wrong_usage_is_told_from_failure() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path().to_str().unwrap();
+    run(2, &["verify", "/nonexistent/bank.sdx"]);
+    run(2, &["verify", here]);
+    run(2, &["nonsense"]);
+    // Of the other program.
+    run(2, &["page-touch"]);
+    run(2, &["simulate"]);
+    run(2, &["debit-credit", "--directory", here]);
+    run(2, &["debit-credit", "--accounts", "3", "--branches", "4"]);
+    for verb in [
+        "debit-credit",
+        "verify",
+        "recover",
+        "inspect",
+        "history",
+        "checkpoint",
+        "standby",
+        "checkpointer",
+    ] {
+        assert!(run(0, &[verb, "--help"]).contains("Exit codes"), "{verb}");
+    }
+    let help = run(0, &["--help"]);
+    let at = |text: &str| {
+        help.find(text)
+            .unwrap_or_else(|| panic!("{text} in {help}"))
+    };
+    let order = [
+        "The database",
+        "  standby",
+        "A server",
+        "Several nodes",
+        "The benchmark",
+        "  debit-credit",
+        "  history",
+    ];
+    assert!(order.map(at).is_sorted(), "{help}");
+    assert!(!help.contains("checkpointer"), "{help}");
+    assert!(run(0, &["--version"]).starts_with("sardonyx "));
+}
+
+#[test]
+#[cfg(not(feature = "otlp"))]
+fn who_wants_spans_of_a_command_without_them_is_told_how_to_build_it() {
+    let endpoint = ["--otlp-endpoint", "http://127.0.0.1:4318"];
+    let output = sardonyx(&[&["serve", "/nowhere/at/all.sdx"], &endpoint[..]].concat());
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("--features otlp"), "{said}");
+}

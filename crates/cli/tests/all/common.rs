@@ -1,0 +1,41 @@
+//! The program as its users run it: a real process, its output, its exit code. The tests of both programs have this file;
+//! `PROGRAM` says which program.
+
+use crate::PROGRAM;
+use serde_json::Value;
+use std::process::{Command, Output};
+
+/// The program with these arguments.
+pub fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(arguments);
+    command
+}
+
+/// Output as text.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Runs the program, which must end with `code`; returns its output and its messages.
+pub fn run(code: i32, arguments: &[&str]) -> (String, String) {
+    ended(code, arguments, &command(arguments).output().unwrap())
+}
+
+/// Output and messages of a run that must have ended with `code`.
+pub fn ended(code: i32, arguments: &[&str], output: &Output) -> (String, String) {
+    let (printed, said) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "{arguments:?}\n{printed}\n{said}"
+    );
+    assert!(!said.contains("panicked"), "{arguments:?}: {said}");
+    (printed, said)
+}
+
+/// Runs the program with `--json`; its output.
+pub fn json(arguments: &[&str]) -> Value {
+    let arguments = [arguments, &["--json"]].concat();
+    serde_json::from_str(&run(0, &arguments).0).unwrap()
+}

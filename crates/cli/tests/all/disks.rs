@@ -1,0 +1,87 @@
+//! The command and databases whose log and backup are on disks of their own: every verb finds them.
+
+use crate::common::{json, run};
+use serde_json::Value;
+use std::path::Path;
+
+fn debit_credit(directory: &Path, more: &[&str]) -> Value {
+    let path = |name: &str| directory.join(name).display().to_string();
+    let mut arguments: Vec<String> = ["debit-credit", "--accounts", "2000"]
+        .map(String::from)
+        .into();
+    arguments.extend(
+        [
+            "--transactions",
+            "3000",
+            "--batch",
+            "100",
+            "--log-bytes",
+            "32MiB",
+        ]
+        .map(String::from),
+    );
+    arguments.extend(["--directory".into(), path("bank.sdx")]);
+    arguments.extend(["--log-directory".into(), path("fast")]);
+    for disk in ["disk1", "disk2"] {
+        arguments.extend(["--stripe-directory".into(), path(disk)]);
+    }
+    arguments.extend(more.iter().map(|word| word.to_string()));
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    json(&arguments)
+}
+
+#[test]
+fn every_verb_finds_the_parts_and_a_moved_one_is_named_and_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let bank = path("bank.sdx");
+    debit_credit(directory.path(), &["--keep"]);
+    for verb in [
+        ["verify", &bank].as_slice(),
+        &["inspect", &bank],
+        &["inspect", &bank, "log"],
+        &["inspect", &bank, "backup"],
+        &["inspect", &bank, "catalogue"],
+        &["recover", &bank, "--dry-run"],
+        &["recover", &bank],
+        &["history", &bank, "--account", "1"],
+        &["checkpoint", &bank],
+    ] {
+        run(0, verb);
+    }
+    let (manifest, _) = run(0, &["inspect", &bank, "manifest"]);
+    assert!(
+        manifest.contains(&format!("{}: log", path("fast"))),
+        "{manifest}"
+    );
+    assert!(manifest.contains("backup 2 of 2"), "{manifest}");
+    std::fs::rename(path("fast"), path("faster")).unwrap();
+    let (found, _) = run(1, &["verify", &bank]);
+    assert!(found.contains(&path("fast")), "{found}");
+    let (_, said) = run(1, &["recover", &bank, "--dry-run"]);
+    assert!(said.contains("has the log of this database"), "{said}");
+    run(0, &["recover", &bank, "--log-directory", &path("faster")]);
+    run(0, &["verify", &bank]);
+    let (_, said) = run(
+        2,
+        &[
+            "debit-credit",
+            "--directory",
+            &path("new"),
+            "--log-directory",
+            &path("faster"),
+        ],
+    );
+    assert!(said.contains(&path("faster")), "{said}");
+}
+
+#[test]
+fn a_benchmark_removes_what_it_made_on_other_disks_and_a_standby_has_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    for configuration in ["a", "c"] {
+        let report = debit_credit(directory.path(), &["--configuration", configuration]);
+        assert_eq!(report["runs"][0]["proof"]["holds"], true);
+        let left = std::fs::read_dir(directory.path()).unwrap().count();
+        assert_eq!(left, 0, "in configuration {configuration}");
+    }
+}

@@ -1,0 +1,55 @@
+//! `leftovers`, on the memory of a process that was aborted.
+
+use sardonyx_mapped::Options;
+use std::path::Path;
+use std::process::Command;
+
+/// Where the process that this test starts makes its memory.
+const PLACE: &str = "SARDONYX_LEFTOVERS_PLACE";
+
+fn leftovers(shared_memory: &Path, more: &[&str]) -> String {
+    let mut command = Command::new(crate::PROGRAM);
+    command.arg("leftovers").arg("--shared-memory");
+    let output = command.arg(shared_memory).args(more).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn what_dead_processes_left_is_listed_and_removed() {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let place = place.path();
+    assert!(leftovers(place, &[]).contains("no process left"));
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child
+        .args(["--exact", "leftovers::child"])
+        .env(PLACE, place);
+    assert!(!child.output().unwrap().status.success());
+
+    let listed = leftovers(place, &[]);
+    assert!(
+        listed.contains("volatile") && listed.contains("--remove"),
+        "{listed}"
+    );
+    let line: serde_json::Value = serde_json::from_str(&leftovers(place, &["--json"])).unwrap();
+    assert_eq!(
+        (line["durable"].as_bool(), line["removed"].as_bool()),
+        (Some(false), Some(false))
+    );
+    assert!(line["bytes"].as_u64() > Some(1 << 20), "{line}");
+    assert!(place.join("left").exists());
+    assert!(leftovers(place, &["--remove"]).contains("removed"));
+    assert!(!place.join("left").exists());
+    assert!(leftovers(place, &[]).contains("no process left"));
+}
+
+/// Not a test: the process that is aborted.
+#[test]
+fn child() {
+    let Some(place) = std::env::var_os(PLACE) else {
+        return;
+    };
+    let options = Options::new().address_space_bytes(64 << 20);
+    let _open = options.shared_memory(place).open_volatile("left").unwrap();
+    std::process::abort();
+}

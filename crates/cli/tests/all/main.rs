@@ -1,0 +1,22 @@
+//! The program `sardonyx` as its users meet it, verb by verb: real processes, their output, their exit codes.
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_sardonyx");
+
+mod backup;
+mod cluster;
+mod command_line;
+mod common;
+mod compact;
+mod disks;
+mod leftovers;
+mod manners;
+#[cfg(feature = "otlp")]
+mod otlp;
+mod reload;
+mod rows;
+mod serving;
+mod sockets;
+mod sql;
+mod store;
+mod store_killed;
+mod unfinished;

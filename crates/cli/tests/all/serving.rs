@@ -1,0 +1,65 @@
+//! A server's process, for tests that serve a database by the command.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use tempfile::TempDir;
+
+/// A server of PostgreSQL's clients, at a port that the system chose, and what it tells.
+pub struct Serving {
+    pub process: Child,
+    /// Each line of standard error.
+    pub log: Receiver<String>,
+    /// Where PostgreSQL's clients are served.
+    pub postgres: String,
+    input: Option<ChildStdin>,
+    _directory: TempDir,
+}
+
+impl Serving {
+    /// On a new database, with these arguments and this in its environment.
+    pub fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Serving {
+        let directory = tempfile::tempdir().unwrap();
+        // Under nohup the tests' processes ignore a hang-up; a server must not inherit that.
+        let mut process = Command::new("env")
+            .arg("--default-signal=HUP")
+            .arg(crate::PROGRAM)
+            .arg("serve")
+            .arg(directory.path().join("bank.sdx"))
+            .args(["--json", "--until-input-ends", "--postgres", ":0"])
+            .args(["--redis", "off", "--http", "off"])
+            .args(arguments)
+            .envs(environment.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = String::new();
+        let mut output = BufReader::new(process.stdout.take().unwrap());
+        output.read_line(&mut said).unwrap();
+        let serving: serde_json::Value = serde_json::from_str(&said).unwrap();
+        let (told, log) = channel();
+        let lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                // An error means that nobody reads on.
+                let _ = told.send(line);
+            }
+        });
+        Serving {
+            input: process.stdin.take(),
+            process,
+            log,
+            postgres: serving["postgres"][0].as_str().unwrap().to_string(),
+            _directory: directory,
+        }
+    }
+
+    /// Ends it in an orderly way; what it told that was not read yet.
+    pub fn end(mut self) -> Vec<String> {
+        drop(self.input.take());
+        assert!(self.process.wait().unwrap().success());
+        self.log.iter().collect()
+    }
+}

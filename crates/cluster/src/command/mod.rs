@@ -1,0 +1,217 @@
+//! The verbs of `cluster` that run nodes: start, look, drain, kill and end them. Programs add their own to these.
+
+pub mod options;
+mod title;
+
+pub use title::title;
+
+use crate::error::ClusterError;
+use crate::nodes::{Cluster, Program};
+use crate::request::NodeStatus;
+use crate::setting::{Coupling, Setting};
+use clap::Subcommand;
+use options::{Place, SettingOptions};
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
+use sardonyx_results::table::Table;
+use sardonyx_results::units::count;
+use serde::Serialize;
+use std::io::Write;
+
+/// A verb for the nodes of a directory.
+#[derive(Debug, Subcommand)]
+pub enum NodesVerb {
+    /// Start nodes; of a directory that has some, those that do not run
+    Up(Box<Up>),
+    /// Show the state of each node
+    Status(Place),
+    /// Have a node leave in order
+    Drain(One),
+    /// Kill a node (SIGKILL); the others recover its locks
+    Kill(One),
+    /// Have all nodes leave in order
+    Down(Place),
+}
+
+/// This program, as that of a node: its verb `node` is [`crate::process::run`].
+///
+/// # Errors
+/// The system does not know this program's file.
+pub fn program() -> Result<Program, ClusterError> {
+    Program::this(&["node"])
+}
+
+/// The arguments of `up`.
+#[derive(Debug, clap::Args)]
+pub struct Up {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    setting: SettingOptions,
+}
+
+/// One of the nodes.
+#[derive(Debug, clap::Args)]
+pub struct One {
+    /// The node's slot, from 0
+    slot: usize,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Serialize)]
+struct Done {
+    directory: String,
+    what: String,
+    nodes: Vec<usize>,
+}
+
+impl NodesVerb {
+    /// Runs the verb.
+    ///
+    /// # Errors
+    /// [`ClusterError`]; the output's.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        match self {
+            NodesVerb::Up(up) => up.run(output),
+            NodesVerb::Status(place) => status(place, output),
+            NodesVerb::Drain(one) => one.run("drained", Cluster::drain, output),
+            NodesVerb::Kill(one) => {
+                let kill = |cluster: &mut Cluster, slot| cluster.kill(slot).map(drop);
+                one.run("killed", kill, output)
+            }
+            NodesVerb::Down(place) => {
+                let mut cluster = Cluster::at(&place.directory)?;
+                let running = cluster.running();
+                cluster.down()?;
+                done(place, "drained", running, output)
+            }
+        }
+    }
+}
+
+fn done(place: &Place, what: &str, nodes: Vec<usize>, output: &mut Output) -> anyhow::Result<Exit> {
+    let directory = place.directory.display().to_string();
+    if output.is_json() {
+        let what = what.into();
+        output.value(&Done {
+            directory,
+            what,
+            nodes,
+        })?;
+    } else {
+        let slots: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+        match slots.is_empty() {
+            true => writeln!(output, "no node {what} in {directory}")?,
+            false => writeln!(output, "{what} in {directory}: node {}", slots.join(", "))?,
+        }
+    }
+    Ok(Exit::Done)
+}
+
+impl Up {
+    fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let mut cluster = match Cluster::at(&self.place.directory) {
+            // As they were made, unless something else is asked for.
+            Ok(cluster) if self.setting.is_empty() => cluster,
+            _ => Cluster::make(&self.place.directory, &self.setting.setting()?)?,
+        };
+        let running = cluster.running();
+        cluster.up(&program()?, false)?;
+        let mut started = cluster.running();
+        started.retain(|slot| !running.contains(slot));
+        done(&self.place, "started", started, output)
+    }
+}
+
+impl One {
+    fn run<E: Into<anyhow::Error>>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&mut Cluster, usize) -> Result<(), E>,
+        output: &mut Output,
+    ) -> anyhow::Result<Exit> {
+        let mut cluster = Cluster::at(&self.place.directory)?;
+        work(&mut cluster, self.slot).map_err(Into::into)?;
+        done(&self.place, what, vec![self.slot], output)
+    }
+}
+
+fn status(place: &Place, output: &mut Output) -> anyhow::Result<Exit> {
+    let cluster = Cluster::at(&place.directory)?;
+    let status = cluster.status();
+    if output.is_json() {
+        #[derive(Serialize)]
+        struct Report<'a> {
+            setting: &'a Setting,
+            nodes: Vec<Option<NodeStatus>>,
+            /// Of loosely coupled nodes.
+            page_server: Option<NodeStatus>,
+        }
+        let setting = cluster.setting();
+        output.value(&Report {
+            setting,
+            nodes: status,
+            page_server: cluster.page_server(),
+        })?;
+        return Ok(Exit::Done);
+    }
+    writeln!(output, "{}\n", title(cluster.setting()))?;
+    let mut table = Table::new([
+        "node",
+        "state",
+        "#process",
+        "#life",
+        "#committed",
+        "#messages",
+        "#entry accesses",
+    ]);
+    let is_loose = cluster.setting().coupling == Coupling::Loose;
+    let connects = |slot| cluster.places().connect(slot).is_some();
+    let none = |slot: usize| {
+        let state = match connects(slot) {
+            true => "does not answer",
+            false => "does not run",
+        };
+        let mut row = vec![slot.to_string(), state.into()];
+        row.resize(7, String::new());
+        row
+    };
+    for (slot, status) in status.iter().enumerate() {
+        table.row(match status {
+            None => none(slot),
+            Some(node) => {
+                let counts = &node.counts;
+                let state = if node.runs { "runs a load" } else { "idle" };
+                vec![
+                    slot.to_string(),
+                    state.into(),
+                    node.process.to_string(),
+                    // A loosely coupled node has a number that no node before it had.
+                    match is_loose {
+                        true => node.node.to_string(),
+                        false => (node.node >> 6).to_string(),
+                    },
+                    count(counts.committed),
+                    count(counts.short_messages + counts.long_messages),
+                    match is_loose {
+                        true => "-".into(),
+                        false => count(counts.entry_reads + counts.entry_swaps),
+                    },
+                ]
+            }
+        });
+    }
+    if let Some(slot) = cluster.setting().page_server_slot() {
+        let mut row = none(slot);
+        if let Some(server) = cluster.page_server() {
+            row[1] = "page server".into();
+            row[2] = server.process.to_string();
+        } else {
+            row[1] = format!("page server, {}", row[1]);
+        }
+        table.row(row);
+    }
+    write!(output, "{table}")?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,91 @@
+//! `cluster bench`: debit-credit by all nodes, and what it took.
+
+use super::place::RunOptions;
+use super::show;
+use sardonyx_cluster::bank::Sums;
+use sardonyx_cluster::figures::{NodeRun, RunFigures};
+use sardonyx_cluster::load::Load;
+use sardonyx_cluster::nodes::Cluster;
+use sardonyx_cluster::setting::Setting;
+use sardonyx_command::exit::Exit;
+use sardonyx_command::output::Output;
+use serde::Serialize;
+
+/// Run debit-credit on all nodes, and measure it.
+///
+/// A transaction changes a page of ACCOUNT, one of HISTORY and one of BRANCH and TELLER, and is durable when it is
+/// counted. At the end the sums over accounts, tellers and branches are compared, and HISTORY's count with the
+/// transactions. Without --directory nodes are started in a temporary directory and ended; with it, those that run
+/// there are used as they are.
+///
+/// Examples:
+///   sardonyx-lab cluster bench --nodes 4 --routing random --update force --clients 8
+///   sardonyx-lab cluster bench --nodes 2 --disk-read 16.4ms --log-write 6.4ms --clients 16
+///   sardonyx-lab cluster bench --nodes 2 --coupling loose --routing random
+///   sardonyx-lab cluster bench --nodes 2 --transactions 100000 --json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    #[command(flatten)]
+    run: RunOptions,
+}
+
+/// What a run gave.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// How the nodes were.
+    pub setting: Setting,
+    /// What they were loaded with.
+    pub load: Load,
+    /// All together.
+    pub all: RunFigures,
+    /// Each of them.
+    pub nodes: Vec<NodeRun>,
+    /// The bank's sums afterwards.
+    pub sums: Sums,
+    /// Whether they are equal, and HISTORY counts every transaction.
+    pub holds: bool,
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let load = self.run.load()?;
+        let nodes = self.run.nodes(&load)?;
+        let report = measure(&nodes.cluster, &load)?;
+        nodes.end()?;
+        finish(report, output)
+    }
+}
+
+/// Loads nodes, and proves what they did.
+pub fn measure(cluster: &Cluster, load: &Load) -> anyhow::Result<Report> {
+    // Also of the warm-up, and of what was under way at the end.
+    let committed = || -> u64 {
+        let nodes = cluster.status().into_iter().flatten();
+        nodes.map(|node| node.counts.committed).sum()
+    };
+    let (before, told) = (cluster.sums()?.transactions, committed());
+    let nodes = cluster.bench(load)?;
+    let (sums, told) = (cluster.sums()?, committed() - told);
+    let all = RunFigures::of(&nodes);
+    Ok(Report {
+        setting: cluster.setting().clone(),
+        load: load.clone(),
+        holds: sums.are_equal() && sums.transactions == before + told,
+        all,
+        nodes,
+        sums,
+    })
+}
+
+fn finish(report: Report, output: &mut Output) -> anyhow::Result<Exit> {
+    match output.is_json() {
+        true => output.value(&report)?,
+        false => show::bench(&report, output)?,
+    }
+    Ok(match report.holds {
+        true => Exit::Done,
+        false => Exit::Found,
+    })
+}

@@ -1,0 +1,30 @@
+//! `node`: the process of one of several nodes, or of the page server of loosely coupled ones.
+
+use sardonyx_cluster::process;
+use sardonyx_command::exit::Exit;
+use std::path::PathBuf;
+
+/// Run one of several nodes that share a database, until it is told to leave.
+///
+/// It joins the nodes of a directory that `cluster up` made, and takes requests at a socket there. SIGTERM (or
+/// SIGINT) has it leave in order: what it has committed is there, and the others free what it held. `cluster up`
+/// starts all of them. The page server of loosely coupled nodes is in the slot behind the last node's.
+///
+/// Example: sardonyx-lab node sardonyx-cluster --slot 2
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    /// The directory of the nodes
+    directory: PathBuf,
+    /// Which node it is, from 0
+    #[arg(long, value_name = "N")]
+    slot: usize,
+}
+
+impl Arguments {
+    /// Runs the node.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        process::run(&self.directory, self.slot)?;
+        Ok(Exit::Done)
+    }
+}

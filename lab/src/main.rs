@@ -1,0 +1,96 @@
+//! `sardonyx-lab`: the papers' experiments, the simulation and its traces, as verbs.
+//!
+//! An experiment is the library's; [`command`] has the other verbs. A program prints, ends and fails as
+//! [`sardonyx_command`] has it.
+
+mod command;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use command::{cluster, node, simulate, trace};
+use sardonyx_command::ending;
+use sardonyx_command::exit::{Classifier, Exit};
+use sardonyx_command::help::{Group, grouped};
+use sardonyx_command::output::Output;
+use sardonyx_command::program::{self, Program};
+use sardonyx_lab::{Experiments, registry};
+use std::process::ExitCode;
+
+/// Sardonyx's laboratory: repeat the papers' experiments, simulate nodes, work with traces.
+///
+/// Sizes take KiB, MiB or GiB; times take us, ms or s.
+#[derive(Debug, Parser)]
+#[command(name = "sardonyx-lab", version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    /// Print JSON for programs instead of text for people; an error is one line of JSON, too, on standard
+    /// error.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Simulate(Box<simulate::Arguments>),
+    Trace(trace::Arguments),
+    Cluster(cluster::Arguments),
+    Node(node::Arguments),
+    #[command(flatten)]
+    Experiment(Experiments),
+}
+
+impl Program for Arguments {
+    const NAME: &'static str = "sardonyx-lab";
+    const CLASSIFIERS: &'static [Classifier] = &[
+        sardonyx_lab::exit::of,
+        sardonyx_benchmark::exit::of,
+        sardonyx_cluster::exit::of,
+    ];
+
+    fn is_json(&self) -> bool {
+        self.json
+    }
+
+    fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        if let Command::Trace(_) | Command::Cluster(_) = self.command {
+            // A signal removes temporary files. Without the thread for it, they stay under their own names.
+            let _ = ending::watch();
+        }
+        match &self.command {
+            Command::Simulate(verb) => verb.run(output),
+            Command::Trace(verb) => verb.run(output),
+            Command::Cluster(verb) => verb.run(output),
+            Command::Node(verb) => verb.run(),
+            Command::Experiment(experiment) => experiment
+                .run(self.json, output)
+                .map(|holds| if holds { Exit::Done } else { Exit::Found }),
+        }
+    }
+}
+
+fn groups() -> [Group; 3] {
+    let experiments = registry::ABOUT.map(|about| (about.name, about.to_string()));
+    [
+        Group {
+            heading: "The papers (experiments)",
+            verbs: experiments.into(),
+        },
+        Group::new("The simulation", &["simulate", "trace"]),
+        Group::new("Several nodes", &["cluster", "node"]),
+    ]
+}
+
+fn main() -> ExitCode {
+    program::main::<Arguments>(grouped(Arguments::command(), &groups()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sardonyx_command::help::assert_each_verb_is_in_one_group;
+
+    #[test]
+    fn every_verb_that_is_shown_is_in_one_group() {
+        assert_each_verb_is_in_one_group(Arguments::command(), &groups());
+    }
+}
