@@ -249,13 +249,13 @@ fn come_to_rest(group: &mut Group, random: &mut Random) {
 #[test]
 fn nodes_agree_who_takes_part_and_recover_who_does_not() {
     let (mut recovered, mut ended) = (0, 0);
-    for seed in 0..3000 {
+    for seed in 0..1000 {
         let (more_recovered, more_ended) = run(seed, None);
         recovered += more_recovered;
         ended += more_ended;
     }
     assert!(
-        recovered > 3000 && ended > 1000,
+        recovered > 1000 && ended > 333,
         "{recovered} recovered, {ended} ended"
     );
 }

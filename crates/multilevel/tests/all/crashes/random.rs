@@ -6,7 +6,7 @@ use super::world::{Setup, World, crash_at};
 use sardonyx_base::random::Random;
 use sardonyx_storage::disk::Faults;
 
-const WORLDS: u64 = 60;
+const WORLDS: u64 = 120;
 const LIVES: u64 = 4;
 const STEPS: usize = 45;
 

@@ -248,12 +248,17 @@ fn afterwards() -> Vec<Step> {
     vec![Begin(1), Begin(2), add(1), add(2), Commit(2), Abort(1)]
 }
 
-/// The steps of a disk at which it is tried: all of them, or every fifth, from one that follows from a number.
-fn chosen(number: u64) -> impl Iterator<Item = u64> {
+/// Each so many-th step of a disk is tried.
+pub fn each() -> u64 {
     match crate::seeds() {
-        Some(_) => (1..).step_by(1),
-        None => (1 + number % 5..).step_by(5),
+        Some(_) => 1,
+        None => 5,
     }
+}
+
+/// The steps of a disk at which it is tried; the first of them follows from a number.
+fn chosen(number: u64) -> impl Iterator<Item = u64> {
+    (1 + number % each()..).step_by(each() as usize)
 }
 
 /// Runs a schedule on a world with a crash at every step of the disk, one after the other, and in

@@ -234,7 +234,7 @@ fn primary_copy_force_authorised_without_copy() {
 }
 
 /// How many seeds each test runs of each case, unless `SARDONYX_SEEDS` says otherwise.
-const SEEDS: u64 = 500;
+const SEEDS: u64 = 200;
 
 #[test]
 fn gem_noforce() {

@@ -1,7 +1,7 @@
 //! A proxy between a primary and its standby that knows where messages begin and end, and cuts a
 //! connection or damages a message as planned.
 
-use sardonyx_base::sync::futex::{Condvar, Mutex};
+use sardonyx_base::sync::futex::Mutex;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -35,7 +35,6 @@ pub struct Proxy {
 
 struct Shared {
     state: Mutex<State>,
-    changed: Condvar,
     plan: Plan,
 }
 
@@ -54,7 +53,6 @@ impl Proxy {
         let address = listener.local_addr().expect("an address");
         let shared = Arc::new(Shared {
             state: Mutex::default(),
-            changed: Condvar::new(),
             plan: Arc::new(plan),
         });
         let accepting = shared.clone();
@@ -132,7 +130,6 @@ impl Shared {
             let fate = (self.plan)(connection, way, number);
             if fate != Fate::Pass {
                 self.state.lock().met += 1;
-                self.changed.notify_all();
             }
             match fate {
                 Fate::Pass => {}
