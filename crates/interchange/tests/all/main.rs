@@ -1,0 +1,4 @@
+//! Files of every format: written and read again, made by other writers, and damaged.
+
+mod columnar;
+mod round_trip;

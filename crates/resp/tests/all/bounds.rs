@@ -1,0 +1,151 @@
+//! What a client may have the server keep or gather for it: keys that are watched, commands that wait for `EXEC`, answers.
+
+use crate::common::text::answers;
+use crate::common::{World, encode, now, send};
+use bytes::BytesMut;
+use sardonyx_resp::{Session, SessionOptions};
+
+fn ask(session: &mut Session, words: &[impl AsRef<[u8]>]) -> String {
+    answers(&send(session, &encode(words)).0).remove(0)
+}
+
+/// `count` words behind others.
+fn words(before: &[&str], count: usize, word: impl Fn(usize) -> String) -> Vec<String> {
+    let before = before.iter().map(ToString::to_string);
+    before.chain((0..count).map(word)).collect()
+}
+
+#[test]
+fn so_many_keys_are_watched_and_no_more() {
+    let world = World::new(1);
+    let (mut session, mut other) = (world.session(), world.session());
+    let many = |count| words(&["WATCH"], count, |key| format!("k{key}"));
+    let refused = "-ERR more than 10000 keys are watched";
+    assert_eq!(ask(&mut session, &many(10_001)), refused);
+    // None of them is.
+    let change = |other: &mut Session, key: &str| ask(other, &["INCR", key]);
+    assert_eq!(change(&mut other, "k0"), ":1");
+    let exec = |session: &mut Session| {
+        ask(session, &["MULTI"]);
+        ask(session, &["SET", "done", "1"]);
+        ask(session, &["EXEC"])
+    };
+    assert_eq!(exec(&mut session), "[+OK]");
+    // One that is named twice counts once, in one command and in several; what was seen first counts.
+    assert_eq!(
+        ask(&mut session, &words(&["WATCH"], 20_000, |_| "k1".into())),
+        "+OK"
+    );
+    assert_eq!(ask(&mut session, &many(10_000)), "+OK");
+    assert_eq!(change(&mut other, "k1"), ":1");
+    assert_eq!(ask(&mut session, &["WATCH", "k1"]), "+OK");
+    assert_eq!(ask(&mut session, &["WATCH", "one more"]), refused);
+    assert_eq!(exec(&mut session), "nil");
+    assert_eq!(ask(&mut session, &["WATCH", "one more"]), "+OK");
+}
+
+#[test]
+fn commands_that_wait_keep_nothing_of_what_they_were_received_into() {
+    let world = World::new(1);
+    let mut session = world.session();
+    let mut input = BytesMut::with_capacity(16 << 10);
+    let received = input.capacity();
+    let mut output = BytesMut::new();
+    for sent in [encode(&["MULTI"]), encode(&["SET", "a", "b"])] {
+        input.extend_from_slice(&sent);
+        let flight = session.take(&mut input).expect("commands");
+        now(session.run(flight, &mut output));
+    }
+    assert_eq!(answers(&output), ["+OK", "+QUEUED"]);
+    // Nobody else has it.
+    assert!(input.try_reclaim(received), "the buffer is kept");
+    assert_eq!(ask(&mut session, &["EXEC"]), "[+OK]");
+}
+
+#[test]
+fn parts_count_among_what_waits() {
+    let world = World::new(1);
+    let mut session = world.session_with(SessionOptions {
+        transaction_bytes_max: 10_000,
+        ..SessionOptions::default()
+    });
+    assert_eq!(ask(&mut session, &["MULTI"]), "+OK");
+    // 1,000 empty parts: 6 bytes each as they are sent, and the place of each.
+    let empty = words(&["MGET"], 1_000, |_| String::new());
+    let refused = "-ERR more than 10000 bytes between MULTI and EXEC";
+    assert_eq!(ask(&mut session, &empty), refused);
+}
+
+#[test]
+fn answers_have_a_bound_and_what_wrote_before_is_undone() {
+    let world = World::new(1);
+    let mut session = world.session_with(SessionOptions {
+        answer_bytes_max: 10_000,
+        ..SessionOptions::default()
+    });
+    let ask = |session: &mut Session, text: &str| {
+        let words: Vec<&str> = text.split(' ').collect();
+        self::ask(session, &words)
+    };
+    let large = "x".repeat(1000);
+    for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"] {
+        ask(&mut session, &format!("SET s{name} {large}"));
+        ask(&mut session, &format!("HSET h {name} {large}"));
+        ask(&mut session, &format!("RPUSH l {name}{large}"));
+        ask(&mut session, &format!("SADD s {name}{large}"));
+        ask(&mut session, &format!("ZADD z 1 {name}{large}"));
+    }
+    let refused =
+        "ERR more than 10000 bytes would be gathered for the answer: ask for less at once";
+    for command in [
+        "HRANDFIELD h -100 WITHVALUES",
+        "HRANDFIELD h 12 WITHVALUES",
+        "SRANDMEMBER s -100",
+        "ZRANDMEMBER z -100",
+        "MGET sa sa sa sa sa sa sa sa sa sa",
+        "HMGET h a a a a a a a a a a",
+        "HGETALL h",
+        "HVALS h",
+        "HSCAN h 0",
+        "LRANGE l 0 -1",
+        "LPOP l 12",
+        "RPOP l 12",
+        "SMEMBERS s",
+        "SSCAN s 0",
+        "SUNION s",
+        "SINTER s",
+        "SDIFF s",
+        "SPOP s 12",
+        "ZRANGE z 0 -1",
+        "ZRANGEBYSCORE z 0 2",
+        "ZRANGEBYLEX z - +",
+        "ZUNION 2 z z",
+        "ZPOPMIN z 12",
+    ] {
+        assert_eq!(
+            ask(&mut session, command),
+            format!("-{refused}"),
+            "{command}"
+        );
+    }
+    // Nothing of it was done.
+    for (command, count) in [("LLEN l", 12), ("SCARD s", 12), ("ZCARD z", 12)] {
+        assert_eq!(ask(&mut session, command), format!(":{count}"));
+    }
+    // What is less, is answered: each by itself, and so often as there is room.
+    assert!(ask(&mut session, "HRANDFIELD h -9 WITHVALUES").starts_with('['));
+    assert!(ask(&mut session, "HRANDFIELD h -100").starts_with('['));
+    assert!(ask(&mut session, "LRANGE l 0 8").starts_with('['));
+    assert!(ask(&mut session, "MGET sa sa sa sa sa sa sa sa sa").starts_with('['));
+    // Those of an EXEC are one answer.
+    ask(&mut session, "MULTI");
+    ask(&mut session, "SET new 1");
+    for _ in 0..10 {
+        ask(&mut session, "GET sa");
+    }
+    assert_eq!(
+        ask(&mut session, "EXEC"),
+        format!("-EXECABORT Transaction discarded: {refused} (in 'get')")
+    );
+    assert_eq!(ask(&mut session, "EXISTS new"), ":0");
+}

@@ -1,0 +1,180 @@
+//! Commands and their answers, as they stand in `golden/*.txt`: what this answers, and what Redis answers.
+//!
+//! In a transcript a line `> words` is a command of the first client, `2> words` of the second; `@ millis` lets time
+//! pass (here only: such a transcript is not for Redis); `! words` is one that Redis answers otherwise, and `~ words` one
+//! that it answers in an order that it does not promise. The lines behind it are the answers, as `common::text` writes
+//! them.
+//!
+//! `SARDONYX_REDIS=127.0.0.1:6379 cargo test -p sardonyx-resp --test golden -- --ignored` compares with a Redis 7 that has
+//! nothing in it. `SARDONYX_BLESS=1` writes what was answered here into the transcripts.
+
+use crate::common::{World, encode, send, text::answers};
+use sardonyx_resp::Session;
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+fn transcripts() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let files = std::fs::read_dir(folder).expect("a folder");
+    let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    files
+}
+
+/// The words of a line, with quotes and `\x` escapes.
+fn words(line: &str) -> Vec<Vec<u8>> {
+    let mut words: Vec<Vec<u8>> = Vec::new();
+    let mut chars = line.bytes().peekable();
+    while let Some(first) = chars.next() {
+        let mut word = Vec::new();
+        match first {
+            b' ' => continue,
+            b'"' => loop {
+                match chars.next().expect("an end quote") {
+                    b'"' => break,
+                    b'\\' => {
+                        let two: Vec<u8> = chars.by_ref().take(2).collect();
+                        let two = std::str::from_utf8(&two).expect("digits");
+                        word.push(u8::from_str_radix(two, 16).expect("digits"));
+                    }
+                    other => word.push(other),
+                }
+            },
+            other => {
+                word.push(other);
+                while let Some(next) = chars.next_if(|next| *next != b' ') {
+                    word.push(next);
+                }
+            }
+        }
+        words.push(word);
+    }
+    words
+}
+
+/// Runs a transcript; returns it with the answers of `ask`.
+fn run(
+    transcript: &str,
+    mut ask: impl FnMut(u32, &[Vec<u8>]) -> Vec<String>,
+    mut advance: impl FnMut(i64),
+) -> String {
+    let mut result = String::new();
+    for line in transcript.lines() {
+        let command = line.split_once("> ").filter(|(who, _)| who.len() <= 1);
+        let marked = line.strip_prefix("! ").or_else(|| line.strip_prefix("~ "));
+        let command = command.or_else(|| marked.map(|words| ("", words)));
+        match (command, line) {
+            (Some((who, sent)), _) => {
+                result.push_str(line);
+                result.push('\n');
+                for answer in ask(who.parse().unwrap_or(1), &words(sent)) {
+                    result.push_str(&answer);
+                    result.push('\n');
+                }
+            }
+            (None, line) if line.is_empty() || line.starts_with('#') => {
+                result.push_str(line);
+                result.push('\n');
+            }
+            (None, line) => {
+                if let Some(millis) = line.strip_prefix("@ ") {
+                    advance(millis.parse().expect("milliseconds"));
+                    result.push_str(line);
+                    result.push('\n');
+                }
+            }
+        }
+    }
+    result
+}
+
+/// The items of an answer, sorted.
+fn items(answer: &str) -> Vec<&str> {
+    let mut items: Vec<_> = answer.trim_matches(['[', ']']).split(' ').collect();
+    items.sort_unstable();
+    items
+}
+
+#[test]
+fn answers_are_those_of_the_transcripts() {
+    for file in transcripts() {
+        let transcript = std::fs::read_to_string(&file).expect("a transcript");
+        let world = World::new(1);
+        let mut sessions: HashMap<u32, Session> = HashMap::new();
+        let ask = |who, words: &[Vec<u8>]| {
+            let session = sessions.entry(who).or_insert_with(|| world.session());
+            answers(&send(session, &encode(words)).0)
+        };
+        let result = run(&transcript, ask, |millis| world.advance(millis));
+        if std::env::var_os("SARDONYX_BLESS").is_some() {
+            std::fs::write(&file, &result).expect("written");
+            continue;
+        }
+        let pairs = transcript.lines().zip(result.lines());
+        let differs = pairs
+            .enumerate()
+            .find(|(_, (expected, got))| expected != got);
+        assert_eq!(differs, None, "in {}", file.display());
+        assert_eq!(
+            transcript.lines().count(),
+            result.lines().count(),
+            "in {}",
+            file.display()
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs a Redis 7, by its address in SARDONYX_REDIS"]
+fn redis_answers_the_same() {
+    let address =
+        std::env::var("SARDONYX_REDIS").expect("the address of a Redis in SARDONYX_REDIS");
+    let mut differences = Vec::new();
+    for file in transcripts() {
+        let transcript = std::fs::read_to_string(&file).expect("a transcript");
+        if transcript.lines().any(|line| line.starts_with("@ ")) {
+            continue;
+        }
+        let mut clients: HashMap<u32, TcpStream> = HashMap::new();
+        let mut ask = |who: u32, words: &[Vec<u8>]| {
+            let client = clients.entry(who).or_insert_with(|| {
+                let client = TcpStream::connect(&address).expect("Redis listens");
+                let patience = Some(Duration::from_secs(5));
+                client.set_read_timeout(patience).expect("a time");
+                client
+            });
+            client.write_all(&encode(words)).expect("sent");
+            let (mut answer, mut buffer) = (Vec::new(), [0; 65536]);
+            loop {
+                let length = client.read(&mut buffer).expect("an answer");
+                answer.extend_from_slice(&buffer[..length]);
+                let whole = redis_protocol::resp2::decode::decode_bytes(&answer.clone().into());
+                if matches!(whole, Ok(Some(_))) {
+                    return answers(&answer);
+                }
+            }
+        };
+        ask(1, &[b"FLUSHALL".to_vec()]);
+        let result = run(&transcript, &mut ask, |_| {});
+        let mut command = "";
+        for (expected, got) in transcript.lines().zip(result.lines()) {
+            let marked = expected.starts_with("! ") || expected.starts_with("~ ");
+            if marked || expected.starts_with("> ") || expected.get(1..3) == Some("> ") {
+                command = expected;
+            }
+            let same = match command.as_bytes().first() {
+                Some(b'!') => true,
+                Some(b'~') => items(expected) == items(got),
+                _ => expected == got,
+            };
+            if !same {
+                differences.push(format!("{command}\n  here:  {expected}\n  Redis: {got}"));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

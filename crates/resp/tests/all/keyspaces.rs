@@ -1,0 +1,110 @@
+//! A keyspace that a program opens several times: at once, and one after the other.
+
+use crate::common::text::answers;
+use crate::common::{World, encode, send};
+use sardonyx_resp::{Keyspace, Reply, Session, SessionOptions};
+use std::sync::Arc;
+
+fn ask(session: &mut Session, words: &[&str]) -> String {
+    answers(&send(session, &encode(words)).0).remove(0)
+}
+
+fn session(keyspace: &Arc<Keyspace>) -> Session {
+    Session::new(keyspace.clone(), SessionOptions::default())
+}
+
+#[test]
+fn what_is_open_at_once_is_the_same() {
+    let world = World::new(1);
+    let other = Keyspace::open(world.keyspace.tables().clone()).expect("opens once more");
+    let (mut here, mut there) = (session(&world.keyspace), session(&other));
+    assert_ne!(here.id(), there.id());
+    // Each new key has a number of its own, whoever makes it.
+    for n in 0..10 {
+        let name = format!("h{n}");
+        let session = if n % 2 == 0 { &mut here } else { &mut there };
+        assert_eq!(ask(session, &["HSET", &name, "f", &name]), ":1");
+    }
+    for n in 0..10 {
+        let name = format!("h{n}");
+        let length = name.len();
+        assert_eq!(
+            ask(&mut here, &["HSTRLEN", &name, "f"]),
+            format!(":{length}")
+        );
+        assert_eq!(ask(&mut there, &["HLEN", &name]), ":1");
+    }
+    // Functions are those of both.
+    other.register_function("two", |_, _, _| Ok(Reply::Int(2)));
+    assert_eq!(ask(&mut here, &["FCALL", "two", "0"]), ":2");
+    drop((there, other));
+    assert_eq!(ask(&mut here, &["FCALL", "two", "0"]), ":2");
+}
+
+#[test]
+fn where_an_element_stood_is_only_a_hint() {
+    let world = World::new(3);
+    let mut one = session(&world.keyspace);
+    let mut ask = |words: &[&str]| ask(&mut one, words);
+    // The second finds it where the first did.
+    ask(&["HSET", "h", "kept", "0", "field", "1"]);
+    for _ in 0..2 {
+        assert_eq!(ask(&["HGET", "h", "field"]), "\"1\"");
+    }
+    ask(&["HDEL", "h", "field"]);
+    assert_eq!(ask(&["HGET", "h", "field"]), "nil");
+    // Another element takes its place in the table, of the same key and of another one.
+    ask(&["HSET", "h", "other", "2"]);
+    assert_eq!(ask(&["HGET", "h", "field"]), "nil");
+    ask(&["HDEL", "h", "other"]);
+    ask(&["HSET", "g", "field", "3"]);
+    assert_eq!(ask(&["HEXISTS", "h", "field"]), ":0");
+    ask(&["HSET", "h", "field", "4"]);
+    for _ in 0..2 {
+        assert_eq!(ask(&["HGET", "h", "field"]), "\"4\"");
+        assert_eq!(ask(&["HGET", "g", "field"]), "\"3\"");
+    }
+}
+
+#[test]
+fn where_a_key_stood_is_only_a_hint() {
+    let world = World::new(4);
+    let mut one = session(&world.keyspace);
+    let mut ask = |words: &[&str]| ask(&mut one, words);
+    ask(&["SET", "key", "1"]);
+    for _ in 0..2 {
+        assert_eq!(ask(&["GET", "key"]), "\"1\"");
+    }
+    ask(&["DEL", "key"]);
+    assert_eq!(ask(&["GET", "key"]), "nil");
+    // Another key takes its place in the table.
+    ask(&["SET", "other", "2"]);
+    assert_eq!(ask(&["GET", "key"]), "nil");
+    ask(&["SET", "key", "3"]);
+    for _ in 0..2 {
+        assert_eq!(ask(&["GET", "key"]), "\"3\"");
+        assert_eq!(ask(&["GET", "other"]), "\"2\"");
+    }
+}
+
+#[test]
+fn what_is_opened_again_begins_anew_with_the_keys_that_are_there() {
+    let World { keyspace, .. } = World::new(2);
+    let tables = keyspace.tables().clone();
+    keyspace.register_function("one", |_, _, _| Ok(Reply::Int(1)));
+    let mut first = session(&keyspace);
+    drop(keyspace);
+    // A session has it open.
+    let mut second = session(&Keyspace::open(tables.clone()).expect("opens"));
+    assert_eq!(ask(&mut first, &["HSET", "h", "f", "1"]), ":1");
+    assert_eq!(ask(&mut second, &["FCALL", "one", "0"]), ":1");
+    drop((first, second));
+    let mut third = session(&Keyspace::open(tables).expect("opens again"));
+    assert_eq!(
+        ask(&mut third, &["FCALL", "one", "0"]),
+        "-ERR Function not found"
+    );
+    // A new key takes no number that a key has.
+    assert_eq!(ask(&mut third, &["HSET", "other", "f", "2"]), ":1");
+    assert_eq!(ask(&mut third, &["HGETALL", "h"]), "[\"f\" \"1\"]");
+}

@@ -1,0 +1,10 @@
+//! Redis' commands without a server's sockets: transcripts, a model with failures, arbitrary bytes, and a server that is killed.
+
+mod arbitrary;
+mod bounds;
+mod common;
+mod durability;
+mod golden;
+mod keyspaces;
+mod killed;
+mod model;

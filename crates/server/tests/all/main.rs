@@ -1,0 +1,10 @@
+//! The server over sockets: each protocol, rights and passwords, reloading, and what it reports of itself.
+
+mod common;
+mod cursors;
+mod functions;
+mod http;
+mod postgres;
+mod redis;
+mod reload;
+mod spans;

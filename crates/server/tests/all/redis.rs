@@ -1,0 +1,164 @@
+//! Redis' protocol over sockets: commands in pieces and together, passwords, the end of the server.
+
+use crate::common::Running;
+use sardonyx_server::scram::Verifier;
+use sardonyx_server::{Options, Right, User};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+
+fn redis_alone() -> Options {
+    Options {
+        postgres: Vec::new(),
+        redis: vec!["127.0.0.1:0".parse().unwrap()],
+        http: Vec::new(),
+        ..Options::default()
+    }
+}
+
+struct Client(BufReader<TcpStream>);
+
+impl Client {
+    fn of(running: &Running) -> Client {
+        Client(BufReader::new(running.socket().0))
+    }
+
+    fn send(&mut self, text: &str) {
+        self.0.get_mut().write_all(text.as_bytes()).unwrap();
+    }
+
+    /// The next line of an answer.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.0.read_line(&mut line).unwrap();
+        line.trim_end().to_string()
+    }
+
+    fn ask(&mut self, command: &str) -> String {
+        self.send(&format!("{command}\r\n"));
+        self.line()
+    }
+}
+
+#[test]
+fn commands_are_answered_in_order_however_they_arrive() {
+    let mut running = Running::start(redis_alone());
+    let mut client = Client::of(&running);
+    assert_eq!(client.ask("SET a 1"), "+OK");
+    client.send("INCR a\r\nINCR a\r\n*2\r\n$3\r\nGET\r\n");
+    assert_eq!((client.line(), client.line()), (":2".into(), ":3".into()));
+    client.send("$1\r\na\r\n");
+    assert_eq!((client.line(), client.line()), ("$1".into(), "3".into()));
+    assert_eq!(
+        client.ask("LPUSH a x"),
+        "-WRONGTYPE Operation against a key holding the wrong kind of value"
+    );
+    client.send("*1\r\n$99999999999\r\n");
+    assert!(client.line().starts_with("-ERR Protocol error"));
+    let mut rest = Vec::new();
+    client.0.read_to_end(&mut rest).unwrap();
+    let mut idle = Client::of(&running);
+    assert_eq!(idle.ask("PING"), "+PONG");
+    running.server.take().unwrap().stop();
+    assert_eq!(idle.line(), "-ERR the server is stopped");
+    running.tables.close().unwrap();
+    // It is there again.
+    let directory = std::mem::replace(&mut running.directory, tempfile::tempdir().unwrap());
+    drop(running);
+    let running = Running::start_in(directory, redis_alone());
+    assert_eq!(Client::of(&running).ask("INCR a"), ":4");
+}
+
+#[test]
+fn a_password_is_asked_for_and_rights_hold() {
+    let mut options = redis_alone();
+    for (name, right) in [
+        ("ada", Right::Write),
+        ("eve", Right::Read),
+        ("bob", Right::None),
+    ] {
+        let user = User {
+            verifier: Verifier::of_password(name).unwrap(),
+            tables: Right::Own,
+            table: BTreeMap::new(),
+            keys: right,
+        };
+        options.users.insert(name.into(), user);
+    }
+    let running = Running::start(options);
+    let mut client = Client::of(&running);
+    assert_eq!(client.ask("SET a 1"), "-NOAUTH Authentication required.");
+    for wrong in ["AUTH ada eve", "AUTH bob bob", "AUTH ada", "AUTH nobody x"] {
+        assert!(client.ask(wrong).starts_with("-WRONGPASS"), "{wrong}");
+    }
+    assert_eq!(client.ask("AUTH ada ada"), "+OK");
+    assert_eq!(client.ask("SET a 1"), "+OK");
+    let mut reader = Client::of(&running);
+    assert_eq!(reader.ask("AUTH eve eve"), "+OK");
+    assert_eq!(reader.ask("EXISTS a"), ":1");
+    assert!(reader.ask("SET a 2").starts_with("-NOPERM"));
+}
+
+#[test]
+fn who_does_not_say_who_it_is_is_sent_away() {
+    let mut options = redis_alone();
+    options.limits.greeting = std::time::Duration::from_secs(2);
+    let user = User {
+        verifier: Verifier::of_password("ada").unwrap(),
+        tables: Right::Own,
+        table: BTreeMap::new(),
+        keys: Right::Write,
+    };
+    options.users.insert("ada".into(), user);
+    let running = Running::start(options);
+    let mut known = Client::of(&running);
+    assert_eq!(known.ask("AUTH ada ada"), "+OK");
+    // One says nothing; the other goes on to say what it may not.
+    let (mut silent, mut busy) = (Client::of(&running), Client::of(&running));
+    let mut said = 0;
+    while let Ok(()) = busy.0.get_mut().write_all(b"GET a\r\n") {
+        let mut line = String::new();
+        if busy.0.read_line(&mut line).unwrap_or(0) == 0 {
+            break;
+        }
+        assert!(line.starts_with("-NOAUTH"), "{line}");
+        said += 1;
+    }
+    assert!(said > 0);
+    assert_eq!(silent.line(), "");
+    // Nobody waits for who is known, until that is forgotten.
+    assert_eq!(known.ask("SET a 1"), "+OK");
+    assert_eq!(known.ask("RESET"), "+RESET");
+    assert_eq!(known.line(), "");
+}
+
+#[test]
+fn errors_and_slow_commands_are_counted_without_what_was_sent() {
+    let mut options = redis_alone();
+    options.limits.slow_statement = std::time::Duration::ZERO;
+    let running = Running::start(options);
+    let mut client = Client::of(&running);
+    assert_eq!(client.ask("SET secret 1"), "+OK");
+    client.send("nonsense x\r\nINCR secret x\r\nGET secret\r\n");
+    assert!(client.line().starts_with("-ERR unknown command"));
+    assert!(client.line().starts_with("-ERR wrong number"));
+    assert_eq!((client.line(), client.line()), ("$1".into(), "1".into()));
+    let metrics = running.server.as_ref().unwrap().metrics();
+    // What is answered is counted; an answer to what follows comes behind that.
+    assert_eq!(client.ask("PING"), "+PONG");
+    assert_eq!(metrics.errors().last(), Some(&("other", 2)));
+    let (slow, _) = metrics.slow_statements();
+    let mut texts: Vec<&str> = slow.iter().map(|slow| slow.text.as_str()).collect();
+    texts.sort_unstable();
+    texts.retain(|text| *text != "PING");
+    // The lines may have come in one piece or in several.
+    assert!(texts.contains(&"SET"), "{texts:?}");
+    assert!(
+        texts.iter().any(|text| text.starts_with("UNKNOWN")),
+        "{texts:?}"
+    );
+    assert!(
+        !texts.iter().any(|text| text.contains("secret")),
+        "{texts:?}"
+    );
+}

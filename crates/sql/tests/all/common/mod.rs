@@ -1,0 +1,178 @@
+//! A database in memory of a directory that goes with it, and sessions that are run to their ends.
+
+use sardonyx::Tables;
+use sardonyx_sql::{
+    Complete, CopyData, Database, Outcome, Session, SessionOptions, SqlError, SqlType, Step, Value,
+    encode_text,
+};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+
+struct Unparked(Thread);
+
+impl Wake for Unparked {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Runs a future, which any runtime may send between threads, to its end on this thread.
+pub fn wait<F: Future + Send>(future: F) -> F::Output {
+    let waker = Waker::from(Arc::new(Unparked(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+/// A database and the directory that it is in.
+pub struct Fresh {
+    pub database: Arc<Database>,
+    pub directory: tempfile::TempDir,
+}
+
+impl Fresh {
+    pub fn new() -> Fresh {
+        let directory = tempfile::tempdir().expect("a directory");
+        let database = open(directory.path());
+        Fresh {
+            database,
+            directory,
+        }
+    }
+
+    pub fn session(&self) -> Session {
+        session(&self.database)
+    }
+
+    /// Closes the database and opens it again.
+    pub fn reopen(&mut self) {
+        self.database.tables().close().expect("it closes");
+        self.database = open(self.directory.path());
+    }
+}
+
+fn open(path: &std::path::Path) -> Arc<Database> {
+    let tables = Tables::open(path.join("test.sdx")).expect("it opens");
+    Database::new(Arc::new(tables)).expect("it speaks SQL")
+}
+
+pub fn session(database: &Arc<Database>) -> Session {
+    let options = SessionOptions {
+        rights: sardonyx_sql::Access::Define.into(),
+        user: "tester".into(),
+        parameters: Vec::new(),
+    };
+    Session::new(database.clone(), options)
+}
+
+/// The steps of a text, as a simple query sends them.
+pub fn flight(session: &mut Session, text: &str) -> Result<Vec<Step>, SqlError> {
+    let statements = session.prepare(text, &[])?;
+    let steps = statements.into_iter().map(|statement| Step::Execute {
+        statement,
+        parameters: Vec::new(),
+        rows_max: 0,
+    });
+    Ok(steps.chain([Step::Sync]).collect())
+}
+
+/// What the statements of a text did, or the first error.
+pub fn run(session: &mut Session, text: &str) -> Result<Vec<Complete>, SqlError> {
+    let steps = flight(session, text)?;
+    let mut done = Vec::new();
+    for outcome in wait(session.run(steps)) {
+        match outcome {
+            Outcome::Done(complete) => done.push(complete),
+            Outcome::Failed(error) => return Err(error),
+            Outcome::Skipped | Outcome::Synced(_) => {}
+        }
+    }
+    Ok(done)
+}
+
+/// What a statement with parameters did.
+pub fn execute(
+    session: &mut Session,
+    text: &str,
+    types: &[Option<SqlType>],
+    parameters: &[Value],
+) -> Result<Complete, SqlError> {
+    let statement = session.prepare(text, types)?.remove(0);
+    let steps = vec![
+        Step::Execute {
+            statement,
+            parameters: parameters.to_vec(),
+            rows_max: 0,
+        },
+        Step::Sync,
+    ];
+    match wait(session.run(steps)).remove(0) {
+        Outcome::Done(complete) => Ok(complete),
+        Outcome::Failed(error) => Err(error),
+        other => panic!("a statement is done or fails: {other:?}"),
+    }
+}
+
+/// What `COPY … FROM STDIN` did.
+pub fn copy_in(session: &mut Session, text: &str, data: &str) -> Result<Complete, SqlError> {
+    let statement = session.prepare(text, &[])?.remove(0);
+    let data = CopyData(data.as_bytes().to_vec());
+    let steps = vec![Step::Copy { statement, data }, Step::Sync];
+    match wait(session.run(steps)).remove(0) {
+        Outcome::Done(complete) => Ok(complete),
+        Outcome::Failed(error) => Err(error),
+        other => panic!("a statement is done or fails: {other:?}"),
+    }
+}
+
+/// The rows of a result as lines: values between `|`, `NULL` for a null.
+pub fn lines(complete: &Complete) -> Vec<String> {
+    let Some(rows) = &complete.rows else {
+        return Vec::new();
+    };
+    if rows.width == 0 {
+        return (0..rows.count).map(|_| String::new()).collect();
+    }
+    let row = |values: &[Value]| {
+        let columns = values.iter().zip(rows.columns.iter());
+        let texts = columns.map(|(value, column)| {
+            if *value == Value::Null {
+                return "NULL".to_string();
+            }
+            let mut text = String::new();
+            encode_text(column.spec.kind, &value.as_ref(), &mut text);
+            text
+        });
+        texts.collect::<Vec<_>>().join("|")
+    };
+    rows.values.chunks(rows.width).map(row).collect()
+}
+
+/// The lines of the last statement's result.
+pub fn query(session: &mut Session, text: &str) -> Result<Vec<String>, SqlError> {
+    let done = run(session, text)?;
+    Ok(done.last().map(lines).unwrap_or_default())
+}
+
+/// All rows of a result, of what follows in portions, too.
+pub fn drain(complete: Complete, portion: u64) -> Vec<Value> {
+    let rows = complete.rows.expect("it has rows");
+    let mut values = rows.values;
+    let mut more = rows.more;
+    while let Some(stream) = &mut more {
+        let (count, goes_on) = stream.next(portion, &mut values).expect("they are read");
+        assert!(count <= portion, "at most so many as are wanted");
+        if !goes_on {
+            more = None;
+        }
+    }
+    values
+}

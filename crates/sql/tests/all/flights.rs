@@ -1,0 +1,358 @@
+//! Flights: several statements at once, with ends between them; what fails in one, and what is told of the others.
+
+use crate::common::{Fresh, execute, lines, query, run, wait};
+use sardonyx_sql::{
+    Outcome, Prepared, Session, SqlError, SqlType, Step, TransactionStatus, Value, code,
+};
+use std::sync::Arc;
+
+fn step(statement: &Arc<Prepared>, parameters: &[Value]) -> Step {
+    Step::Execute {
+        statement: statement.clone(),
+        parameters: parameters.to_vec(),
+        rows_max: 0,
+    }
+}
+
+fn prepared(session: &mut Session, text: &str) -> Arc<Prepared> {
+    session.prepare(text, &[]).expect(text).remove(0)
+}
+
+/// What was told, in short.
+fn told(outcomes: &[Outcome]) -> Vec<String> {
+    let outcomes = outcomes.iter().map(|outcome| match outcome {
+        Outcome::Done(complete) => complete.tag.to_string(),
+        Outcome::Failed(error) => error.code.to_string(),
+        Outcome::Skipped => "skipped".to_string(),
+        Outcome::Synced(status) => char::from(status.letter()).to_string(),
+    });
+    outcomes.collect()
+}
+
+fn table() -> (Fresh, Session) {
+    let fresh = Fresh::new();
+    let mut session = fresh.session();
+    run(
+        &mut session,
+        "create table t (id int primary key, x bigint not null)",
+    )
+    .expect("created");
+    (fresh, session)
+}
+
+#[test]
+fn each_end_ends_a_transaction() {
+    let (_fresh, mut session) = table();
+    let insert = prepared(&mut session, "insert into t values ($1, $2)");
+    assert_eq!(insert.parameters(), [SqlType::Int4, SqlType::Int8]);
+    let row = |id: i64| step(&insert, &[id.into(), 0.into()]);
+    let flight = vec![
+        row(1),
+        Step::Sync,
+        row(2),
+        row(1),
+        row(3),
+        Step::Sync,
+        row(4),
+        Step::Sync,
+    ];
+    let outcomes = wait(session.run(flight));
+    let expected = [
+        "INSERT 0 1",
+        "I",
+        "INSERT 0 1",
+        "23505",
+        "skipped",
+        "I",
+        "INSERT 0 1",
+        "I",
+    ];
+    assert_eq!(told(&outcomes), expected);
+    // The second did nothing: what was told of its first statement was told before it failed.
+    let found = query(&mut session, "select id from t order by id").expect("it is read");
+    assert_eq!(found, ["1", "4"]);
+}
+
+#[test]
+fn a_transaction_goes_on_over_ends() {
+    let (fresh, mut session) = table();
+    let [begin, commit] = ["begin", "commit"].map(|text| prepared(&mut session, text));
+    let insert = prepared(&mut session, "insert into t values ($1, 0)");
+    let flight = vec![
+        step(&begin, &[]),
+        Step::Sync,
+        step(&insert, &[1.into()]),
+        Step::Sync,
+        step(&insert, &[2.into()]),
+    ];
+    let outcomes = wait(session.run(flight));
+    assert_eq!(
+        told(&outcomes),
+        ["BEGIN", "T", "INSERT 0 1", "T", "INSERT 0 1"]
+    );
+    assert_eq!(
+        query(&mut fresh.session(), "select count(*) from t").expect("read"),
+        ["0"]
+    );
+    let outcomes = wait(session.run(vec![
+        step(&insert, &[1.into()]),
+        step(&insert, &[3.into()]),
+        Step::Sync,
+        step(&insert, &[4.into()]),
+        Step::Sync,
+        step(&commit, &[]),
+        Step::Sync,
+    ]));
+    let expected = ["23505", "skipped", "E", "25P02", "E", "ROLLBACK", "I"];
+    assert_eq!(told(&outcomes), expected);
+    assert_eq!(
+        query(&mut session, "select count(*) from t").expect("read"),
+        ["0"]
+    );
+    // All at once, and one more behind it.
+    let outcomes = wait(session.run(vec![
+        step(&begin, &[]),
+        step(&insert, &[1.into()]),
+        step(&commit, &[]),
+        step(&insert, &[2.into()]),
+        Step::Sync,
+    ]));
+    assert_eq!(
+        told(&outcomes),
+        ["BEGIN", "INSERT 0 1", "COMMIT", "INSERT 0 1", "I"]
+    );
+}
+
+#[test]
+fn what_is_sent_ahead_is_answered_in_order() {
+    let (_fresh, mut session) = table();
+    run(&mut session, "insert into t values (1, 0)").expect("stored");
+    let add = prepared(
+        &mut session,
+        "update t set x = x + $1 where id = 1 returning x",
+    );
+    let look = prepared(&mut session, "select x from t where id = $1");
+    let mut flight = Vec::new();
+    for number in 1..=50_i64 {
+        flight.extend([step(&add, &[number.into()]), Step::Sync]);
+        flight.extend([step(&look, &[1.into()]), Step::Sync]);
+    }
+    let outcomes = wait(session.run(flight));
+    let done = outcomes.iter().filter_map(|outcome| match outcome {
+        Outcome::Done(complete) => Some(lines(complete).join(",")),
+        _ => None,
+    });
+    let sums = (1..=50_i64)
+        .flat_map(|n| [n * (n + 1) / 2; 2])
+        .map(|sum| sum.to_string());
+    assert_eq!(done.collect::<Vec<_>>(), sums.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_plan_is_made_again_when_the_table_changes() {
+    let (fresh, mut session) = table();
+    let insert = prepared(&mut session, "insert into t values ($1, 1)");
+    let select = prepared(&mut session, "select * from t where id = $1");
+    let both = prepared(&mut session, "select x, id from t where id = $1");
+    let columns = select.columns().expect("it has columns");
+    let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, ["id", "x"]);
+    assert!(columns[0].table > 0 && columns[1].column == 2);
+    wait(session.run(vec![step(&insert, &[1.into()]), Step::Sync]));
+    let mut other = fresh.session();
+    run(&mut other, "alter table t add column note text default 'n'").expect("altered");
+    let outcomes = wait(session.run(vec![
+        step(&insert, &[2.into()]),
+        step(&both, &[2.into()]),
+        Step::Sync,
+    ]));
+    let Outcome::Done(complete) = &outcomes[1] else {
+        panic!("{outcomes:?}");
+    };
+    assert_eq!(lines(complete), ["1|2"]);
+    // The client was told two columns, and reads what comes as such.
+    for _ in 0..2 {
+        let outcomes = wait(session.run(vec![step(&select, &[2.into()]), Step::Sync]));
+        assert_eq!(told(&outcomes), [code::FEATURE_NOT_SUPPORTED, "I"]);
+    }
+    let again = prepared(&mut session, "select * from t where id = $1");
+    let outcomes = wait(session.run(vec![step(&again, &[2.into()]), Step::Sync]));
+    let Outcome::Done(complete) = &outcomes[0] else {
+        panic!("{outcomes:?}");
+    };
+    assert_eq!(lines(complete), ["2|1|n"]);
+    // As many columns, but of another type.
+    run(
+        &mut other,
+        "alter table t drop column note; alter table t add column f double precision default 1.5",
+    )
+    .expect("altered");
+    for text in [
+        "select * from t where id = $1",
+        "delete from t where id = $1 returning *",
+    ] {
+        let of_text = match text.starts_with("select") {
+            true => again.clone(),
+            false => {
+                let made = prepared(&mut session, text);
+                run(
+                    &mut other,
+                    "alter table t drop column f; alter table t add column f int default 7",
+                )
+                .expect("altered");
+                made
+            }
+        };
+        let outcomes = wait(session.run(vec![step(&of_text, &[2.into()]), Step::Sync]));
+        assert_eq!(
+            told(&outcomes),
+            [code::FEATURE_NOT_SUPPORTED, "I"],
+            "{text}"
+        );
+    }
+    // The same type again is the same to its client.
+    run(
+        &mut other,
+        "alter table t drop column f; alter table t add column g text default 'g'",
+    )
+    .expect("altered");
+    let outcomes = wait(session.run(vec![step(&again, &[2.into()]), Step::Sync]));
+    let Outcome::Done(complete) = &outcomes[0] else {
+        panic!("{outcomes:?}");
+    };
+    assert_eq!(lines(complete), ["2|1|g"]);
+    run(&mut other, "drop table t").expect("dropped");
+    let outcomes = wait(session.run(vec![step(&select, &[2.into()]), Step::Sync]));
+    assert_eq!(told(&outcomes), [code::UNKNOWN_TABLE, "I"]);
+}
+
+#[test]
+fn parameters_get_their_types() {
+    let (_fresh, mut session) = table();
+    let error = execute(&mut session, "select $1::int + 1", &[], &[]).expect_err("none is given");
+    assert_eq!(error.code, "08P01");
+    let text = "select $1, $2 + 1, $3 like 'a%', $4::date";
+    let statement = prepared(&mut session, text);
+    let expected = [SqlType::Text, SqlType::Int4, SqlType::Text, SqlType::Date];
+    assert_eq!(statement.parameters(), expected);
+    let given = [Some(SqlType::Int8)];
+    let complete = execute(&mut session, "select $1", &given, &[7.into()]).expect("it is run");
+    assert_eq!(lines(&complete), ["7"]);
+    let rows = complete.rows.expect("it has rows");
+    assert_eq!(rows.columns[0].spec.kind, SqlType::Int8);
+}
+
+#[test]
+fn what_another_planner_may_know_is_told() {
+    let (_fresh, mut session) = table();
+    let known = prepared(
+        &mut session,
+        "select id, row_number() over (order by x) from t",
+    );
+    assert!(known.elsewhere().is_none());
+    let text = "select id, row_number() over (order by x groups current row) from t";
+    let grouped = prepared(&mut session, text);
+    let why = grouped.elsewhere().expect("frames of groups are not known");
+    assert_eq!(why.code, code::FEATURE_NOT_SUPPORTED);
+    let outcomes = wait(session.run(vec![step(&grouped, &[]), Step::Sync]));
+    assert_eq!(told(&outcomes), [code::FEATURE_NOT_SUPPORTED, "I"]);
+}
+
+#[test]
+fn a_portal_gives_its_rows_in_portions() {
+    let (_fresh, mut session) = table();
+    run(
+        &mut session,
+        "begin; insert into t values (1, 1), (2, 2), (3, 3)",
+    )
+    .expect("stored");
+    let select = prepared(&mut session, "select id from t order by id");
+    let outcomes = wait(session.run(vec![Step::Execute {
+        statement: select,
+        parameters: Vec::new(),
+        rows_max: 2,
+    }]));
+    let Outcome::Done(complete) = outcomes.into_iter().next().expect("one outcome") else {
+        panic!("it is done");
+    };
+    let mut rows = complete.rows.expect("it has rows");
+    assert_eq!(rows.values, [Value::Int(1), Value::Int(2)]);
+    let mut rest = Vec::new();
+    let next = rows
+        .more
+        .as_mut()
+        .map(|more| more.next(5, &mut rest).expect("read"));
+    assert_eq!((next, rest), (Some((1, false)), vec![Value::Int(3)]));
+    run(&mut session, "commit").expect("what was told is what there is");
+}
+
+#[test]
+fn a_registered_procedure_is_called() {
+    let (fresh, mut session) = table();
+    fresh.database.register_procedure("put", |tx, arguments| {
+        tx.rows("t")?
+            .insert_values(&[arguments[0].clone(), 5.into()])?;
+        match arguments[0] {
+            Value::Int(9) => Err(SqlError::new("P0001", "nine is refused")),
+            _ => Ok(vec![Value::from(5)]),
+        }
+    });
+    assert_eq!(query(&mut session, "call put(1)").expect("called"), ["5"]);
+    assert_eq!(
+        run(&mut session, "call put(9)").expect_err("refused").code,
+        "P0001"
+    );
+    assert_eq!(
+        query(&mut session, "select id from t").expect("read"),
+        ["1"]
+    );
+    assert_eq!(session.status(), TransactionStatus::Idle);
+}
+
+#[test]
+fn too_much_to_run_again_is_refused() {
+    let (_fresh, mut session) = table();
+    run(&mut session, "begin").expect("it begins");
+    let insert = prepared(
+        &mut session,
+        "insert into t values ($1, 0) on conflict do nothing",
+    );
+    let many = (0..10_001_i64).map(|id| step(&insert, &[id.into()]));
+    let outcomes = wait(session.run(many.collect()));
+    let last = told(&outcomes).pop();
+    assert_eq!(last.as_deref(), Some(code::TOO_COMPLEX));
+    run(&mut session, "rollback").expect("it is rolled back");
+}
+
+#[test]
+fn a_long_read_before_a_flush_belongs_to_what_follows() {
+    let (fresh, mut session) = table();
+    run(&mut session, "insert into t values (1, 100)").expect("stored");
+    let sum = prepared(&mut session, "select sum(x) from t");
+    let change = prepared(&mut session, "update t set x = 70 where id = 1");
+    // No end is sent: what follows belongs together with it.
+    let outcomes = wait(session.run(vec![step(&sum, &[])]));
+    assert_eq!(told(&outcomes), ["SELECT 1"]);
+    run(&mut fresh.session(), "update t set x = 50").expect("changed meanwhile");
+    let outcomes = wait(session.run(vec![step(&change, &[]), Step::Sync]));
+    assert_eq!(told(&outcomes), [code::SERIALIZATION_FAILURE, "I"]);
+    assert_eq!(
+        query(&mut fresh.session(), "select x from t").expect("read"),
+        ["50"]
+    );
+    // What only read is of its snapshot, and needs no comparison.
+    let outcomes = wait(session.run(vec![step(&sum, &[])]));
+    assert_eq!(told(&outcomes), ["SELECT 1"]);
+    run(&mut fresh.session(), "update t set x = 51").expect("changed meanwhile");
+    let outcomes = wait(session.run(vec![step(&sum, &[]), Step::Sync]));
+    assert_eq!(told(&outcomes), ["SELECT 1", "I"]);
+    let Outcome::Done(complete) = &outcomes[0] else {
+        panic!("{outcomes:?}");
+    };
+    assert_eq!(lines(complete), ["50"]);
+    // If nobody changed anything, it commits.
+    let outcomes = wait(session.run(vec![step(&sum, &[])]));
+    assert_eq!(told(&outcomes), ["SELECT 1"]);
+    let outcomes = wait(session.run(vec![step(&change, &[]), Step::Sync]));
+    assert_eq!(told(&outcomes), ["UPDATE 1", "I"]);
+}

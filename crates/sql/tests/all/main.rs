@@ -1,0 +1,11 @@
+//! SQL without sockets: scripts of statements, random statements beside models, interactive transactions, flights and portions.
+
+mod common;
+mod flights;
+mod long_reads;
+mod model;
+mod queries;
+mod rights;
+mod scripts;
+mod serializable;
+mod streams;

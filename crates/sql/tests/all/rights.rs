@@ -1,0 +1,286 @@
+//! Rights with single tables: each part of a statement in which a table can stand asks for them.
+
+use crate::common::{Fresh, query, run};
+use sardonyx_sql::{Access, Rights, Session, SessionOptions};
+
+/// Tables that a user may not see, may read, may change, and may do everything with.
+const TABLES: &str = "create table hidden (id int primary key, v text);\n\
+    create table shown (id int primary key, v text);\n\
+    create table open (id int primary key, v text);\n\
+    create table own (id int primary key, v text);\n\
+    insert into hidden values (1, 'h'); insert into shown values (1, 's'); insert into open values (1, 'o');";
+
+fn user(fresh: &Fresh, others: Access) -> Session {
+    let rights = Rights::from(others)
+        .with_table("hidden", Access::Nothing)
+        .with_table("shown", Access::Read)
+        .with_table("open", Access::Write)
+        .with_table("own", Access::Define);
+    let options = SessionOptions {
+        user: "ada".into(),
+        parameters: Vec::new(),
+        rights,
+    };
+    Session::new(fresh.database.clone(), options)
+}
+
+#[track_caller]
+fn refused(session: &mut Session, text: &str) {
+    match run(session, text) {
+        Err(error) => assert_eq!(error.code, "42501", "{text}: {error:?}"),
+        Ok(done) => panic!("{text}: {done:?}"),
+    }
+}
+
+#[test]
+fn a_table_is_found_by_nobody_who_may_not_read_it_wherever_it_stands() {
+    let fresh = Fresh::new();
+    run(&mut fresh.session(), TABLES).unwrap();
+    for others in [Access::Nothing, Access::Write, Access::Define] {
+        let mut ada = user(&fresh, others);
+        for text in [
+            "select * from hidden",
+            "select v from public.hidden where id = 1",
+            "select * from shown join hidden on shown.id = hidden.id",
+            "select (select v from hidden where id = 1)",
+            "select * from shown where exists (select 1 from hidden)",
+            "select * from shown where id in (select id from hidden)",
+            "select * from (select v from hidden) as t",
+            "with t as (select v from hidden) select * from t",
+            // The name of a query of WITH is seen where it is, and not before.
+            "with a as (select * from hidden), hidden as (select 1) select * from a",
+            "select * from hidden, (with hidden as (select 1) select * from hidden) as q",
+            "select v from shown union all select v from hidden",
+            "insert into open select id + 10, v from hidden",
+            "update open set v = (select v from hidden where id = 1)",
+            "delete from open where id in (select id from hidden)",
+            "explain select * from hidden",
+            "explain analyze delete from hidden",
+            "copy hidden to stdout",
+            "copy (select v from hidden) to stdout",
+            "prepare p as select v from hidden",
+            "begin; select * from hidden; commit",
+        ] {
+            refused(&mut ada, text);
+            let _ = run(&mut ada, "rollback");
+        }
+        let reads = "with hidden as (select v from shown) select v from hidden";
+        assert_eq!(query(&mut ada, reads).unwrap(), ["s"]);
+    }
+}
+
+#[test]
+fn rows_are_changed_and_tables_are_altered_by_those_who_may() {
+    let fresh = Fresh::new();
+    run(&mut fresh.session(), TABLES).unwrap();
+    let mut ada = user(&fresh, Access::Nothing);
+    for text in [
+        "insert into shown values (2, 'x')",
+        "update shown set v = 'x' where id = 1",
+        "delete from shown",
+        "truncate shown",
+        "prepare p as delete from shown; execute p",
+        "truncate open",
+        "alter table open add column w int",
+        "create index i on open (v)",
+        "drop table open",
+        "drop table own, open",
+        "alter table own rename to hidden",
+        "create table other (id int primary key)",
+        "create sequence s",
+        "create procedure p() begin atomic delete from shown; end",
+        "drop index shown_pkey",
+    ] {
+        refused(&mut ada, text);
+        let _ = run(&mut ada, "rollback");
+    }
+    run(
+        &mut ada,
+        "insert into open values (2, 'new'); update open set v = 'x' where id = 1",
+    )
+    .unwrap();
+    run(
+        &mut ada,
+        "prepare q as delete from open where id = 2; execute q",
+    )
+    .unwrap();
+    assert_eq!(query(&mut ada, "select id, v from open").unwrap(), ["1|x"]);
+    run(
+        &mut ada,
+        "create index i on own (v); alter table own add column w int; truncate own; drop table own",
+    )
+    .unwrap();
+    // The right is with the name, whether there is a table of it or not.
+    run(&mut ada, "create table own (id int primary key)").unwrap();
+    let mut root = fresh.session();
+    assert_eq!(query(&mut root, "select v from shown").unwrap(), ["s"]);
+}
+
+#[test]
+fn a_sequence_is_moved_by_those_who_may_change_its_table() {
+    let fresh = Fresh::new();
+    let tables = "create table hidden (id serial primary key, v text);\n\
+        create table shown (id serial primary key, v text);\n\
+        create table open (id serial primary key, v text);\n\
+        create sequence free; create sequence own";
+    run(&mut fresh.session(), tables).unwrap();
+    let procedure =
+        "create procedure twice(n bigint) begin atomic select nextval('hidden_id_seq') + n; end";
+    run(&mut fresh.session(), procedure).unwrap();
+    for others in [Access::Nothing, Access::Read] {
+        let mut ada = user(&fresh, others);
+        for text in [
+            "select setval('hidden_id_seq', 1, false)",
+            "select nextval('public.hidden_id_seq')",
+            "select setval('shown_id_seq'::regclass, 1)",
+            "select * from open where id = nextval('shown_id_seq')",
+            "insert into open values (nextval('hidden_id_seq'), 'x')",
+            "update open set id = 5 where id in (select nextval('hidden_id_seq'))",
+            "copy (select setval('shown_id_seq', 1, false)) to stdout",
+            "explain analyze select nextval('shown_id_seq')",
+            "prepare p as select nextval('shown_id_seq')",
+            "select nextval(v) from open",
+            "select nextval('shown' || '_id_seq')",
+            "select nextval('free')",
+            "call twice(1)",
+        ] {
+            refused(&mut ada, text);
+        }
+        run(&mut ada, "insert into open (v) values ('x')").unwrap();
+        run(
+            &mut ada,
+            "select setval('open_id_seq', currval('open_id_seq'))",
+        )
+        .unwrap();
+        run(&mut ada, "select nextval('own')").unwrap();
+    }
+    let mut reader = Session::new(
+        fresh.database.clone(),
+        SessionOptions {
+            user: "bob".into(),
+            parameters: Vec::new(),
+            rights: Rights::from(Access::Read),
+        },
+    );
+    refused(&mut reader, "select nextval('open_id_seq')");
+    refused(
+        &mut reader,
+        "copy (select setval('open_id_seq', 1)) to stdout",
+    );
+    // Who may change every table but one calls procedures, with arguments that are its own.
+    let mut cy = Session::new(
+        fresh.database.clone(),
+        SessionOptions {
+            user: "cy".into(),
+            parameters: Vec::new(),
+            rights: Rights::from(Access::Write).with_table("shown", Access::Read),
+        },
+    );
+    assert_eq!(
+        query(&mut cy, "call twice(nextval('free'))").unwrap(),
+        ["2"]
+    );
+    refused(&mut cy, "call twice(nextval('shown_id_seq'))");
+}
+
+#[test]
+fn who_defines_may_do_so_with_the_tables_that_it_is_about() {
+    let fresh = Fresh::new();
+    let mut root = fresh.session();
+    run(&mut root, TABLES).unwrap();
+    run(
+        &mut root,
+        "create index hidden_v on hidden (v); create index shown_v on shown (v); create index own_v on own (v);\n\
+         create sequence s",
+    )
+    .unwrap();
+    for others in [Access::Nothing, Access::Define] {
+        let mut ada = user(&fresh, others);
+        for text in [
+            "drop index hidden_v",
+            "drop index own_v, shown_v",
+            "drop index if exists hidden_v",
+            "create procedure peek() begin atomic select * from hidden; end",
+            "create procedure poke() begin atomic update open set v = ''; delete from shown; end",
+            "create procedure move() begin atomic select setval('s', 5) from hidden; end",
+        ] {
+            refused(&mut ada, text);
+        }
+    }
+    let mut ada = user(&fresh, Access::Nothing);
+    run(&mut ada, "drop index own_v").unwrap();
+    let mut ada = user(&fresh, Access::Define);
+    let text = "create procedure fine() begin atomic update open set v = v || '!'; select v from shown; end";
+    run(&mut ada, text).unwrap();
+    assert_eq!(query(&mut ada, "call fine()").unwrap(), ["s"]);
+    run(&mut root, "drop index hidden_v; drop index shown_v").unwrap();
+}
+
+#[test]
+fn a_procedure_does_what_its_caller_may_not() {
+    let fresh = Fresh::new();
+    run(&mut fresh.session(), TABLES).unwrap();
+    let procedure = "create procedure raise_it() begin atomic update hidden set v = v || '!'; end";
+    run(&mut fresh.session(), procedure).unwrap();
+    refused(&mut user(&fresh, Access::Read), "call raise_it()");
+    // Nor by a name that stands for it: what is run is asked for its right, whatever names it.
+    let mut nobody = user(&fresh, Access::Nothing);
+    let prepared = run(&mut nobody, "prepare p as call raise_it(); execute p");
+    assert_eq!(prepared.unwrap_err().code, "42601");
+    refused(&mut user(&fresh, Access::Nothing), "call raise_it()");
+    assert_eq!(
+        query(&mut fresh.session(), "select v from hidden").unwrap(),
+        ["h"]
+    );
+    run(&mut user(&fresh, Access::Write), "call raise_it()").unwrap();
+    let mut root = fresh.session();
+    assert_eq!(query(&mut root, "select v from hidden").unwrap(), ["h!"]);
+}
+
+#[test]
+fn a_view_shows_what_its_reader_may_not_read_and_its_maker_may() {
+    let fresh = Fresh::new();
+    let mut root = fresh.session();
+    run(&mut root, TABLES).unwrap();
+    let mut cy = user(&fresh, Access::Define);
+    refused(&mut cy, "create view peek as select v from hidden");
+    refused(
+        &mut cy,
+        "create view peek as select 1 as one where exists (select 1 from hidden)",
+    );
+    run(&mut root, "create view hidden_all as select * from hidden").unwrap();
+    let mut ada = user(&fresh, Access::Read);
+    refused(&mut ada, "select * from hidden");
+    assert_eq!(query(&mut ada, "select v from hidden_all").unwrap(), ["h"]);
+    refused(&mut ada, "create view mine as select * from hidden_all");
+    refused(&mut ada, "drop view hidden_all");
+    let mut nobody = user(&fresh, Access::Nothing);
+    refused(&mut nobody, "select v from hidden_all");
+    refused(&mut nobody, "select * from (select v from hidden_all) q");
+}
+
+#[test]
+fn a_view_is_replaced_and_dropped_by_those_who_may_with_its_name() {
+    let fresh = Fresh::new();
+    let mut root = fresh.session();
+    let text = "create table t (id int primary key); create view hidden as select id from t; \
+                create view shown as select id from t; create view own as select id from t";
+    run(&mut root, text).unwrap();
+    let mut ada = user(&fresh, Access::Define);
+    for text in [
+        "drop view hidden",
+        "drop view own, shown",
+        "create or replace view hidden as select 1 as id",
+        "create or replace view shown as select id from t",
+    ] {
+        refused(&mut ada, text);
+    }
+    run(
+        &mut ada,
+        "create or replace view own as select id, 1 as one from t",
+    )
+    .unwrap();
+    let mut bea = user(&fresh, Access::Nothing);
+    refused(&mut bea, "create view another as select 1 as one");
+    run(&mut bea, "drop view own").unwrap();
+}

@@ -1,0 +1,168 @@
+//! Scripts: statements and what they are to give, in text files. Blocks are separated by empty lines:
+//!
+//! ```text
+//! statement ok | TAG | error CODE
+//! SQL
+//!
+//! query
+//! SQL
+//! ----
+//! values of a row, between |
+//!
+//! session NAME        the statements behind it are that session's
+//! copy                as statement, with the data behind ----
+//! copy_out            as query, of COPY … TO STDOUT
+//! reopen              the database is closed and opened again
+//! ```
+//!
+//! A line that begins with `#` is a comment.
+
+use crate::common::{Fresh, copy_in, lines, run, session};
+use sardonyx_sql::Session;
+use std::collections::HashMap;
+use std::path::Path;
+
+struct Script<'t> {
+    name: String,
+    blocks: Vec<(usize, Vec<&'t str>)>,
+}
+
+fn blocks(text: &str) -> Vec<(usize, Vec<&str>)> {
+    let mut blocks: Vec<(usize, Vec<&str>)> = Vec::new();
+    let mut inside = false;
+    for (number, line) in text.lines().enumerate() {
+        if line.starts_with('#') {
+            continue;
+        }
+        match (line.trim().is_empty(), inside) {
+            (true, _) => inside = false,
+            (false, false) => {
+                blocks.push((number + 1, vec![line]));
+                inside = true;
+            }
+            (false, true) => {
+                if let Some((_, lines)) = blocks.last_mut() {
+                    lines.push(line);
+                }
+            }
+        }
+    }
+    blocks
+}
+
+impl Script<'_> {
+    fn run(&self) {
+        let mut fresh = Fresh::new();
+        let mut sessions: HashMap<String, Session> = HashMap::new();
+        let mut current = "main".to_string();
+        for (number, block) in &self.blocks {
+            let place = format!("{}:{number}", self.name);
+            let (head, body) = block.split_first().expect("a block has a line");
+            let cut = body.iter().position(|line| *line == "----");
+            let sql = body[..cut.unwrap_or(body.len())].join("\n");
+            let expected = cut.map_or(&[][..], |cut| &body[cut + 1..]);
+            let (word, rest) = head.split_once(' ').unwrap_or((head, ""));
+            if word == "session" {
+                current = rest.to_string();
+                continue;
+            }
+            if word == "reopen" {
+                sessions.clear();
+                fresh.reopen();
+                continue;
+            }
+            let database = fresh.database.clone();
+            let entry = sessions.entry(current.clone());
+            let here = entry.or_insert_with(|| session(&database));
+            let result = match word {
+                "copy" => copy_in(here, &sql, &(expected.join("\n") + "\n")).map(|one| vec![one]),
+                _ => run(here, &sql),
+            };
+            match (word, result) {
+                ("copy_out", Ok(done)) => {
+                    let sent = done.last().and_then(|one| one.copy_out.as_ref());
+                    let sent = sent.map_or(&[][..], |data| &data.0);
+                    let sent = std::str::from_utf8(sent).expect("UTF-8");
+                    let found: Vec<_> = sent.lines().collect();
+                    assert_eq!(found, expected, "{place}: {sql}");
+                }
+                ("query", Ok(done)) => {
+                    let found = done.last().map(lines).unwrap_or_default();
+                    assert_eq!(found, expected, "{place}: {sql}");
+                }
+                ("statement" | "copy", result) => match (rest.strip_prefix("error "), result) {
+                    (Some(code), Err(error)) => {
+                        assert_eq!(error.code, code, "{place}: {sql}: {error}");
+                    }
+                    (Some(code), Ok(_)) => panic!("{place}: {sql}: {code} is expected"),
+                    (None, Err(error)) => panic!("{place}: {sql}: {} {error}", error.code),
+                    (None, Ok(done)) => {
+                        let tag = done.last().map(|one| one.tag.to_string());
+                        if rest != "ok" {
+                            assert_eq!(tag.as_deref(), Some(rest), "{place}: {sql}");
+                        }
+                    }
+                },
+                (_, Err(error)) => panic!("{place}: {sql}: {} {error}", error.code),
+                (word, Ok(_)) => panic!("{place}: there is no block {word:?}"),
+            }
+        }
+    }
+}
+
+fn run_file(name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/scripts")
+        .join(name);
+    let text = std::fs::read_to_string(&path).expect("the script is there");
+    let script = Script {
+        name: name.to_string(),
+        blocks: blocks(&text),
+    };
+    assert!(!script.blocks.is_empty(), "{name} has blocks");
+    script.run();
+}
+
+macro_rules! scripts {
+    ($($test:ident: $file:literal,)*) => {
+        $(#[test]
+        fn $test() {
+            run_file($file);
+        })*
+
+        #[test]
+        fn every_script_is_run() {
+            let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+            let known = [$($file),*];
+            for entry in std::fs::read_dir(directory).expect("the scripts are there") {
+                let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
+                assert!(known.contains(&name.as_str()), "{name} is run by no test");
+            }
+        }
+    };
+}
+
+scripts! {
+    rows: "rows.sql",
+    expressions: "expressions.sql",
+    selects: "selects.sql",
+    definitions: "definitions.sql",
+    transactions: "transactions.sql",
+    views: "views.sql",
+    sequences: "sequences.sql",
+    copies: "copies.sql",
+    session_parameters: "session_parameters.sql",
+    prepared: "prepared.sql",
+    replays: "replays.sql",
+    pgbench: "pgbench.sql",
+    access_paths: "access_paths.sql",
+    procedures: "procedures.sql",
+    joins: "joins.sql",
+    subqueries: "subqueries.sql",
+    recursion: "recursion.sql",
+    joined_changes: "joined_changes.sql",
+    windows: "windows.sql",
+    psql: "psql.sql",
+    jdbc: "jdbc.sql",
+    sqlalchemy: "sqlalchemy.sql",
+}

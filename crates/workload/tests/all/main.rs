@@ -1,0 +1,3 @@
+//! Traces in both forms: written and read again, and damaged.
+
+mod trace_forms;
