@@ -1,6 +1,9 @@
 //! What the tests of the face share: a small schema, small options, and a plain model of what a
 //! database holds.
-#![cfg_attr(shuttle, allow(dead_code, reason = "the Shuttle models use a part of it"))]
+#![cfg_attr(
+    shuttle,
+    allow(dead_code, reason = "the Shuttle models use a part of it")
+)]
 
 use sardonyx::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use sardonyx::{
@@ -96,6 +99,7 @@ const PATIENCE: &str = "SARDONYX_TEST_PATIENCE";
 
 /// Ends the process when a body hangs: nothing else could, and nobody would be told what hangs.
 #[derive(Debug)]
+#[expect(dead_code, reason = "its end is the message")]
 pub struct Watchdog(mpsc::Sender<()>);
 
 impl Watchdog {

@@ -31,6 +31,7 @@ impl Gate {
 /// A simulated disk with a gate before the syncs of its log: what is written there meanwhile is not stable.
 #[derive(Clone, Debug)]
 pub struct HeldDisk {
+    #[allow(dead_code, reason = "only tests of storage crash it")]
     pub inner: SimulatedDisk,
     /// The one to use.
     pub disk: WatchedDisk,
@@ -63,6 +64,7 @@ pub struct Held(Arc<Gate>);
 
 impl Held {
     /// They fail, and make nothing stable.
+    #[allow(dead_code, reason = "only tests of storage do that")]
     pub fn fail(self) {
         self.0.fails.store(true, Ordering::SeqCst);
     }

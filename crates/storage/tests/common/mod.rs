@@ -1,6 +1,9 @@
 //! A log and its pen by themselves, without the engine: nobody takes checkpoints, so a full log stays full.
 
-#![cfg_attr(shuttle, allow(dead_code, reason = "the Shuttle models use a part of it"))]
+#![cfg_attr(
+    shuttle,
+    allow(dead_code, reason = "the Shuttle models use a part of it")
+)]
 
 pub mod held;
 pub mod store;

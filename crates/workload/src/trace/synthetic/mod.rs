@@ -23,7 +23,6 @@ use crate::arrival::exponential;
 use crate::random::Random;
 use crate::reference::{Access, PageNumber, PageReference, Transaction};
 use areas::{Areas, FILES, TEXTS};
-use sardonyx_base::crc32c;
 use std::collections::VecDeque;
 
 /// What a transaction type does.
@@ -447,7 +446,7 @@ mod tests {
     fn a_seed_makes_the_same_trace_again() {
         let bytes = |seed| {
             let trace = generate(seed);
-            crc32c::crc32c(
+            sardonyx_base::crc32c::crc32c(
                 &trace
                     .write(crate::trace::Form::Binary, Vec::new(), "-")
                     .unwrap(),
