@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn lengths_around_those_of_the_parts() {
         let data: Vec<u8> = (0..3 * LONG + 4 * SHORT)
-            .map(|i| (i * i >> 3) as u8)
+            .map(|i| ((i * i) >> 3) as u8)
             .collect();
         for around in [0, 8, 3 * SHORT, 6 * SHORT, 3 * LONG, 3 * LONG + 3 * SHORT] {
             for length in around.saturating_sub(9)..around + 9 {

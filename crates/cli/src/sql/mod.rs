@@ -15,6 +15,7 @@ mod remote;
 mod show;
 mod tag;
 mod text;
+mod tls;
 
 use crate::store::StoreOption;
 use crate::target::Target;

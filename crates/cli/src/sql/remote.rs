@@ -20,7 +20,7 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::error::ErrorPosition;
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, SimpleQueryMessage, Socket};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use super::tls::Tls;
 
 /// How much of what is copied in is sent as one message: a server's have a bound.
 const COPY_BYTES: usize = 1 << 20;
@@ -32,7 +32,7 @@ const PASSWORD: &str = "PGPASSWORD";
 pub struct Remote {
     client: Client,
     runtime: Runtime,
-    tls: MakeRustlsConnect,
+    tls: Tls,
     notices: Receiver<String>,
     standing: Standing,
     named: Named,
@@ -72,7 +72,7 @@ impl Remote {
             }
         };
         let (told, notices) = channel();
-        let tls = MakeRustlsConnect::new(tls_of(ca)?);
+        let tls = Tls::new(tls_of(ca)?);
         let client = runtime.block_on(async {
             let (client, connection) = config.connect(tls.clone()).await?;
             tokio::spawn(listen(connection, told));
