@@ -5,6 +5,7 @@ use super::connection::{Standing, StatementError};
 use super::message::{Parts, message};
 use super::tag::{Named, may_give_rows};
 use super::text::{self, Statement};
+use super::tls::Tls;
 use anyhow::{Context, bail};
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt, pin_mut};
@@ -20,7 +21,6 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::error::ErrorPosition;
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, SimpleQueryMessage, Socket};
-use super::tls::Tls;
 
 /// How much of what is copied in is sent as one message: a server's have a bound.
 const COPY_BYTES: usize = 1 << 20;
