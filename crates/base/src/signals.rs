@@ -227,8 +227,16 @@ mod tests {
 
     #[test]
     fn who_waits_for_the_end_takes_its_signals_but_those_that_are_to_be_ignored() {
-        // SAFETY: nobody sends this process a hang-up, nor has a handler for one.
-        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+        // Whoever started this process may have had it ignore some: a shell does, of what it runs in the background.
+        let set = |dispositions: [libc::sighandler_t; 3]| {
+            let signals = [libc::SIGHUP, libc::SIGINT, libc::SIGTERM];
+            let pairs = signals.into_iter().zip(dispositions);
+            // SAFETY: nobody sends this process one of these, nor has a handler for it.
+            pairs
+                .map(|(signal, to)| unsafe { libc::signal(signal, to) })
+                .collect::<Vec<_>>()
+        };
+        let before = set([libc::SIG_IGN, libc::SIG_DFL, libc::SIG_DFL]);
         let body = || {
             let ending = Ending::block();
             let taken = blocked();
@@ -239,8 +247,7 @@ mod tests {
             (taken, first, blocked())
         };
         let (taken, first, after) = std::thread::spawn(body).join().unwrap();
-        // SAFETY: as above.
-        unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) };
+        set([before[0], before[1], before[2]]);
         assert_eq!(
             (taken, first),
             (vec![libc::SIGINT, libc::SIGTERM], libc::SIGTERM)

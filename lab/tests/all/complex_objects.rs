@@ -87,7 +87,8 @@ fn the_rules_for_deadlocks_are_shown_side_by_side() {
     );
     let files = ["--directory", &place, "--csv", &csv, "--svg", &svg];
     let victims = ["--victims", "--restart-delays", "1ms,2ms"];
-    let (printed, _) = run(0, &[&QUICK[..], &victims, &files].concat());
+    let few = QUICK.map(|word| if word == "40" { "8" } else { word });
+    let (printed, _) = run(0, &[&few[..], &victims, &files].concat());
     assert!(printed.contains("c=12 o=0 f=10 u=20%"), "{printed}");
     assert!(printed.contains("16 x the throughput"), "{printed}");
     let csv = std::fs::read_to_string(csv).unwrap();

@@ -370,8 +370,8 @@ fn operations_of_every_size() {
                 for inverse in inverses {
                     let size = (pages, bytes, inverse);
                     number += 1;
-                    for crashes in [true, false] {
-                        if crate::seeds().is_none() && crashes == (number % 2 == 0) {
+                    for (n, crashes) in [true, false].into_iter().enumerate() {
+                        if crate::seeds().is_none() && number % 4 != 2 * n {
                             continue;
                         }
                         let taken = one_size(strategy, page_log, size, crashes);
@@ -381,7 +381,7 @@ fn operations_of_every_size() {
             }
         }
     }
-    assert!(outcomes[0] > 100 && outcomes[1] > 100, "{outcomes:?}");
+    assert!(outcomes[0] > 40 && outcomes[1] > 40, "{outcomes:?}");
 }
 
 fn one_size(

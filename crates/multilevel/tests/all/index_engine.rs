@@ -308,7 +308,9 @@ fn judge(way: Way, disk: &SimulatedDisk, expected: &Expected, what: &str) -> u64
 fn crashes_at_every_step_leave_what_was_acknowledged() {
     for (n, way) in ways().into_iter().enumerate() {
         let (seed, mut undone) = (n as u64, 0);
-        for crash in 1.. {
+        // Other steps under each way, unless all are asked for.
+        let each = if crate::seeds().is_some() { 1 } else { 4 };
+        for crash in (1 + n as u64 % 4..).step_by(each) {
             let faults = Faults {
                 crash_at_step: Some(crash),
                 ..Faults::default()

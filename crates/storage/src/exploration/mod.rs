@@ -13,3 +13,8 @@ mod shared_failures;
 mod shared_log;
 mod shared_world;
 mod succession;
+
+/// How many seeds an exploration takes: few, or as many as the environment's `SARDONYX_SEEDS` says.
+fn seeds(few: u64) -> u64 {
+    std::env::var("SARDONYX_SEEDS").map_or(few, |seeds| seeds.parse().expect("a number of seeds"))
+}

@@ -81,8 +81,7 @@ fn explore(seed: u64, stripes: u32, end: End) -> bool {
 /// Explores every end of this kind until one does not come, for each seed (`SARDONYX_SEEDS` of them, if
 /// that is set); all failures together, so that one sees how many they are.
 fn explore_all(seeds: u64, end: fn(u64) -> End, at_least: u64) {
-    let asked = std::env::var("SARDONYX_SEEDS");
-    let seeds = asked.map_or(seeds, |asked| asked.parse().expect("a number of seeds"));
+    let seeds = super::seeds(seeds);
     let (mut runs, mut failures) = (0, Vec::new());
     for seed in 0..seeds {
         for stripes in 1..=3 {
@@ -109,10 +108,10 @@ fn explore_all(seeds: u64, end: fn(u64) -> End, at_least: u64) {
 
 #[test]
 fn i1_i6_a_process_killed_at_any_step_and_a_cut_after_the_next_lose_nothing_acknowledged() {
-    explore_all(2, End::KilledAt, 20);
+    explore_all(1, End::KilledAt, 20);
 }
 
 #[test]
 fn i7_a_failed_sync_anywhere_and_a_cut_after_the_next_process_lose_nothing_acknowledged() {
-    explore_all(3, End::FailedSync, 10);
+    explore_all(1, End::FailedSync, 10);
 }

@@ -159,7 +159,7 @@ fn undamaged_pages_are_opened_and_used() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
     fn a_damaged_catalogue_is_an_error_or_consistent(at in in_catalogue(), flip in 1u8..) {
