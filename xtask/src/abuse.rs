@@ -1,4 +1,4 @@
-//! `abuse`: the seeded abuse of the face (`crates/sardonyx/tests/abuse.rs`) for as many seeds as you give.
+//! `abuse`: the seeded abuse of the face (`crates/sardonyx/tests/all/abuse.rs`) for as many seeds as you give.
 //! The test has everything; this runs it with other seeds than the few of every test run.
 
 use anyhow::{Context, ensure};

@@ -5,7 +5,7 @@
 //! that it answers in an order that it does not promise. The lines behind it are the answers, as `common::text` writes
 //! them.
 //!
-//! `SARDONYX_REDIS=127.0.0.1:6379 cargo test -p sardonyx-resp --test golden -- --ignored` compares with a Redis 7 that has
+//! `SARDONYX_REDIS=127.0.0.1:6379 cargo test -p sardonyx-resp --test all golden -- --ignored` compares with a Redis 7 that has
 //! nothing in it. `SARDONYX_BLESS=1` writes what was answered here into the transcripts.
 
 use crate::common::{World, encode, send, text::answers};
