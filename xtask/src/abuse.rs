@@ -19,7 +19,7 @@ impl Abuse {
     pub fn run(self) -> anyhow::Result<()> {
         let end = self.first.saturating_add(self.seeds);
         let status = Command::new(env!("CARGO"))
-            .args(["test", "-p", "sardonyx", "--test", "abuse"])
+            .args(["test", "-p", "sardonyx", "--test", "all", "abuse::"])
             .args(["--", "--nocapture"])
             .env("SARDONYX_ABUSE_SEEDS", format!("{}..{end}", self.first))
             .status()

@@ -157,11 +157,11 @@ fn i7_a_failed_sync_poisons_and_no_later_transaction_succeeds() {
     };
     in_every_shape(|shape| {
         for policy in [GroupPolicy::Adaptive, fixed] {
-            let poisoned = (1..30)
+            let poisoned = (1..60)
                 .filter(|sync| explore_failed_sync(shape, policy, *sync))
                 .count();
             assert!(
-                poisoned > 10,
+                poisoned > 20,
                 "{shape:?}: only {poisoned} runs were poisoned"
             );
         }

@@ -211,7 +211,7 @@ fn i4_a_crash_a_kill_or_a_failed_sync_at_any_step_leaves_a_large_transaction_who
 /// Widening rewrites every row in one transaction, here of more redo than shares a group by default (17 MiB).
 #[test]
 fn i4_a_column_of_many_rows_is_widened_whole() {
-    const ROWS: u64 = 100_000;
+    const ROWS: u64 = 300_000;
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("wide.sdx");
     let open = || Options::new().open_tables(&path).expect("opens");
