@@ -75,7 +75,7 @@ proptest! {
         for statement in tables.statements() {
             run(&mut session, &statement).expect("it is filled");
         }
-        for _ in 0..40 {
+        for _ in 0..20 {
             check(&mut session, &tables, &mut choices);
         }
     }
