@@ -1,7 +1,7 @@
 //! Clients that submit batches of requests, measure, and count what was answered.
 //!
 //! The response time of a transaction is that of its batch, from before its first request was drawn to
-//! when the client sees the whole batch answered, as in [`crate::debit_credit::run`].
+//! when the client sees the whole batch answered, as in [`sardonyx_benchmark::debit_credit::run`].
 
 use super::draw::Constants;
 use super::requests::{Generator, Kind, Request};
