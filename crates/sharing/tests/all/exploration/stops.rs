@@ -43,7 +43,7 @@ fn at_every_step_of(
     // Each machine stops at other steps, unless the environment asks for more.
     let each = match std::env::var_os("SARDONYX_SEEDS") {
         Some(_) => 1,
-        None => 7,
+        None => 5,
     };
     let mut runs = 0;
     let cases = machines.iter().copied().zip(keepers);
