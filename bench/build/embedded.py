@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a small embedded program costs to build: README's first program beside the same on redb.
+"""The build time of a small embedded program: README's first program, and the same on redb.
 
 Makes two projects in a temporary directory, each with a lock file of its own and cargo's default release profile, and
 builds both cold, alternating. Crates are downloaded before the first build. Processor time is that of cargo and its
@@ -67,7 +67,7 @@ def build(directory):
     """Builds with an empty target directory: processor seconds, wall seconds, names of the compiled crates."""
     target = directory / "target"
     shutil.rmtree(target, ignore_errors=True)
-    # Settings of the caller's environment would be in only one of two machines' figures.
+    # The caller's settings for cargo and rustc would change the figures.
     kept = {name: value for name, value in os.environ.items() if not re.match(r"CARGO_(PROFILE|BUILD|TARGET|INC)|RUSTC?FLAGS|RUSTC_", name)}
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     run = subprocess.run(
@@ -94,7 +94,7 @@ def measure(directory, options):
     names = ["sardonyx"] if options.alone else ["sardonyx", "redb"]
     runs = {name: [] for name in names}
     for round_number in range(options.runs):
-        # Who goes first changes, so that a machine that warms up favours neither.
+        # The order alternates, so that a machine that warms up favours neither.
         for name in names if round_number % 2 == 0 else reversed(names):
             runs[name].append(build(directory / name))
     return runs

@@ -5,8 +5,7 @@ use sardonyx_fuzz::driver::{Until, fuzz};
 
 /// `SARDONYX_SEEDS` as in other tests: so many seeds instead of one.
 fn seeds() -> u64 {
-    let seeds = std::env::var("SARDONYX_SEEDS").ok();
-    seeds.and_then(|seeds| seeds.parse().ok()).unwrap_or(1)
+    sardonyx_base::random::asked("SARDONYX_SEEDS").unwrap_or(1)
 }
 
 #[test]

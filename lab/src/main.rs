@@ -6,7 +6,8 @@
 mod command;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use command::{cluster, node, simulate, trace};
+use command::{cluster, simulate, trace};
+use sardonyx_cluster::command::node;
 use sardonyx_command::ending;
 use sardonyx_command::exit::{Classifier, Exit};
 use sardonyx_command::help::{Group, grouped};

@@ -1,4 +1,4 @@
-//! Events of the engine, for whoever operates it: errors that no caller gets, and what it waits for.
+//! Log events of the engine for operators: errors that no call returns, and waits.
 //!
 //! With the feature `tracing` the macros are those of the crate `tracing`. Without it they write nothing: a small
 //! program does not compile what it does not read. Their arguments are checked all the same, so that code which

@@ -3,6 +3,21 @@
 //!
 //! SplitMix64, from Steele, Lea & Flood, *Fast Splittable Pseudorandom Number Generators* (2014).
 
+/// The number in a variable of the environment: how many seeds an exploration takes (`SARDONYX_SEEDS`), or which one it
+/// replays (`SARDONYX_SEED`). For tests, which read it nowhere else.
+///
+/// # Panics
+/// The variable is no number.
+#[expect(
+    clippy::panic,
+    reason = "only tests call it; to ignore a wrong value would try another number of seeds"
+)]
+pub fn asked(variable: &str) -> Option<u64> {
+    let value = std::env::var(variable).ok()?;
+    let number = value.parse();
+    Some(number.unwrap_or_else(|_| panic!("{variable} is no number: {value}")))
+}
+
 /// A number that nobody can know: from the operating system, also in a forked child, which would
 /// otherwise go on with its parent's.
 pub fn system_random() -> u64 {

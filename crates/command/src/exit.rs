@@ -1,4 +1,4 @@
-//! What the exit codes mean, and which error ends in which.
+//! Exit codes, and the code of each error of the engine.
 
 use sardonyx::Error;
 use sardonyx_storage::catalogue::CatalogueError;
@@ -29,7 +29,7 @@ Exit codes:
   4  it could not be done: the disk, memory or the system refused, or there are unfinished multi-level
      transactions, which have to be undone first";
 
-/// How the program ends.
+/// An exit code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
     /// Done, and all is well.
@@ -63,7 +63,7 @@ impl Exit {
     }
 }
 
-/// What a program gets of an error, with `--json`.
+/// An error as `--json` prints it.
 #[derive(Debug, Serialize)]
 pub struct Told {
     /// The text, its causes included.
@@ -269,7 +269,7 @@ pub fn message(error: &anyhow::Error) -> String {
     message
 }
 
-/// Whether the reader of standard output went away, which is not our business.
+/// True if the reader of standard output closed it, which is no error of ours.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let pipe = Some(io::ErrorKind::BrokenPipe);

@@ -1,6 +1,5 @@
-//! The verbs that are not experiments of one module: the simulation, traces, and nodes as processes.
+//! The verbs that are not experiments of one module: the simulation, traces, and clusters of nodes.
 
 pub mod cluster;
-pub mod node;
 pub mod simulate;
 pub mod trace;

@@ -1,4 +1,4 @@
-//! Crashes on the simulated disk: every step of small runs, and thousands of seeds (I1 to I8, I11).
+//! Crashes on the simulated disk: every step of small runs, and lives of many seeds (I1 to I8, I11); thousands by `SARDONYX_SEEDS`.
 //! A failure prints the plan that replays it.
 
 use sardonyx_lab::crashes::exploration::{Explored, Plan, explore};
@@ -18,7 +18,7 @@ fn must(plan: Plan) -> Explored {
 
 /// How many seeds: few, or as many as `SARDONYX_SEEDS` says.
 fn seeds(default: u64) -> u64 {
-    std::env::var("SARDONYX_SEEDS").map_or(default, |seeds| seeds.parse().expect("a number"))
+    sardonyx_base::random::asked("SARDONYX_SEEDS").unwrap_or(default)
 }
 
 /// Runs plans on all processors.
@@ -87,7 +87,7 @@ fn i1_a_process_killed_at_every_step_and_a_crash_after_the_next_lose_nothing_ack
 }
 
 #[test]
-fn i1_i6_i8_thousands_of_seeds_with_several_lives() {
+fn i1_i6_i8_several_lives_of_each_seed() {
     let seeds = seeds(250);
     let plans = (0..seeds)
         .map(|n| Plan {
@@ -107,7 +107,7 @@ fn i1_i6_i8_thousands_of_seeds_with_several_lives() {
 
 #[test]
 fn i7_a_failed_sync_at_every_place_loses_nothing_acknowledged() {
-    let every = std::env::var_os("SARDONYX_SEEDS").is_some();
+    let every = sardonyx_base::random::asked("SARDONYX_SEEDS").is_some();
     let plans = (1..=120)
         // Every third sync by each seed, unless more are asked for.
         .flat_map(|sync| {

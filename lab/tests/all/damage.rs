@@ -5,8 +5,7 @@ use sardonyx_lab::crashes::damage::torture;
 
 #[test]
 fn i4_i5_damage_anywhere_is_reported_or_harmless_by_a_checksum_of_all_rows() {
-    let asked = std::env::var("SARDONYX_DAMAGES");
-    let damages = asked.map_or(400, |asked| asked.parse().expect("a number of damages"));
+    let damages = sardonyx_base::random::asked("SARDONYX_DAMAGES").unwrap_or(400);
     let tally = torture(11, damages).unwrap_or_else(|what| panic!("{what}"));
     println!("{tally}");
     assert!(tally.noticed > damages / 3 && tally.harmless > 0, "{tally}");

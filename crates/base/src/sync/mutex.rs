@@ -18,13 +18,16 @@ pub struct Mutex<T: ?Sized> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value moves with the mutex.
+// SAFETY: the thread that receives the mutex owns the value, and may drop it there: `T: Send` allows that. The word itself
+// has no thread.
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
-// SAFETY: the word excludes all but one thread from the value.
+// SAFETY: several threads share the mutex, and each reaches the value only by a guard. The word lets one guard exist at a
+// time, and its unlock happens before the next lock. So a value is used by one thread after the other, as if it were sent:
+// `T: Send` is enough.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
 impl<T> Mutex<T> {
-    /// A mutex that nobody has.
+    /// An unlocked mutex.
     #[inline]
     pub const fn new(value: T) -> Self {
         Mutex {

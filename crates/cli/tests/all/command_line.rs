@@ -19,13 +19,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// Runs the command, which must end with `code`; returns what it printed.
 fn run(code: i32, arguments: &[&str]) -> String {
-    let output = sardonyx(arguments);
-    let (printed, said) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(
-        output.status.code(),
-        Some(code),
-        "{arguments:?}\n{printed}\n{said}"
-    );
+    let (printed, said) = crate::common::ended(code, arguments, &sardonyx(arguments));
     assert!(
         !printed.contains('\x1b') && !said.contains('\x1b'),
         "no colour when not a terminal"

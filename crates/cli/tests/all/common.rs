@@ -3,10 +3,12 @@
 
 use crate::PROGRAM;
 use serde_json::Value;
+use std::ffi::OsStr;
+use std::fmt::Debug;
 use std::process::{Command, Output};
 
 /// The program with these arguments.
-pub fn command(arguments: &[&str]) -> Command {
+pub fn command(arguments: &[impl AsRef<OsStr>]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(arguments);
     command
@@ -18,12 +20,12 @@ pub fn text(bytes: &[u8]) -> String {
 }
 
 /// Runs the program, which must end with `code`; returns its output and its messages.
-pub fn run(code: i32, arguments: &[&str]) -> (String, String) {
+pub fn run(code: i32, arguments: &[impl AsRef<OsStr> + Debug]) -> (String, String) {
     ended(code, arguments, &command(arguments).output().unwrap())
 }
 
 /// Output and messages of a run that must have ended with `code`.
-pub fn ended(code: i32, arguments: &[&str], output: &Output) -> (String, String) {
+pub fn ended(code: i32, arguments: &[impl Debug], output: &Output) -> (String, String) {
     let (printed, said) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(
         output.status.code(),

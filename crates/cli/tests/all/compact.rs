@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
 
 sardonyx::record! {
     #[table("things", key = id)]
@@ -13,15 +12,7 @@ sardonyx::record! {
 }
 
 fn run(code: i32, arguments: &[&Path]) -> (String, String) {
-    let mut command = Command::new(crate::PROGRAM);
-    let output = command.args(arguments).output().unwrap();
-    let [printed, said] = [output.stdout, output.stderr].map(|b| String::from_utf8(b).unwrap());
-    assert_eq!(
-        output.status.code(),
-        Some(code),
-        "{arguments:?}\n{printed}\n{said}"
-    );
-    (printed, said)
+    crate::common::run(code, arguments)
 }
 
 #[test]

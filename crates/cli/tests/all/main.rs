@@ -8,6 +8,8 @@ mod command_line;
 mod common;
 mod compact;
 mod disks;
+#[path = "../../../sardonyx/tests/all/leave_unfinished.rs"]
+mod leave_unfinished;
 mod leftovers;
 mod manners;
 #[cfg(feature = "otlp")]

@@ -12,14 +12,7 @@ fn sardonyx(arguments: &[&str]) -> Output {
 }
 
 fn run(code: i32, arguments: &[&str]) -> String {
-    let output = sardonyx(arguments);
-    let printed = String::from_utf8(output.stdout).unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(
-        output.status.code(),
-        Some(code),
-        "{arguments:?}\n{printed}\n{said}"
-    );
+    let (printed, said) = crate::common::ended(code, arguments, &sardonyx(arguments));
     printed + &said
 }
 

@@ -1,15 +1,13 @@
 //! The command on databases of the multi-level way: areas are shown, unfinished transactions are
 //! counted, and nobody opens the database before they are undone.
 
+use crate::common::run;
+use crate::leave_unfinished::leave_unfinished;
 use sardonyx::{Tables, record};
 use sardonyx_mapped::{self as mapped, Memory};
 use sardonyx_storage::catalogue::unfinished;
-use sardonyx_storage::catalogue::{Catalogue, UNDO_AREA};
-use sardonyx_storage::page::PAGE_SIZE;
-use sardonyx_storage::store::PageStore;
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -19,22 +17,6 @@ struct Account {
     balance: u64,
 }
 record!(Account { table: "accounts", key: id: u64 });
-
-/// Runs the command, which must end with `code`; what it printed and said.
-fn run(code: i32, arguments: &[&str]) -> (String, String) {
-    let command = Command::new(crate::PROGRAM)
-        .args(arguments)
-        .output()
-        .unwrap();
-    let printed = String::from_utf8(command.stdout).unwrap();
-    let said = String::from_utf8(command.stderr).unwrap();
-    assert_eq!(
-        command.status.code(),
-        Some(code),
-        "{arguments:?}\n{printed}\n{said}"
-    );
-    (printed, said)
-}
 
 fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&run(0, arguments).0).unwrap()
@@ -49,30 +31,7 @@ fn database(directory: &Path, begins: &[u64]) {
     bank.run(|tx| tx.insert(accounts, &account).map(|_| ()))
         .unwrap();
     bank.close().unwrap();
-    let segment = mapped::Segment::open(directory).unwrap();
-    let before = segment.snapshot().unwrap().bytes().to_vec();
-    let mut store = PageStore::reserve(1 << 24).unwrap();
-    store.grow_to((before.len() / PAGE_SIZE) as u64).unwrap();
-    store.bytes_mut().copy_from_slice(&before);
-    let mut catalogue = Catalogue::read(&mut store).unwrap();
-    let (area, mut writes) = catalogue.declare_area(UNDO_AREA).unwrap();
-    let pages = (unfinished::HEADER_PAGES + begins.len()) as u64;
-    let (extent, more) = catalogue.extend(area, pages).unwrap();
-    writes.extend(more);
-    segment
-        .run(|tx| {
-            tx.grow_to(extent.end() * PAGE_SIZE as u64)?;
-            for write in &writes {
-                let at = write.address.0 as usize;
-                tx.bytes_mut()[at..][..write.bytes.len()].copy_from_slice(&write.bytes);
-            }
-            for (page, begin) in begins.iter().enumerate() {
-                let page = extent.first_page.0 as usize + unfinished::HEADER_PAGES + page;
-                tx.bytes_mut()[page * PAGE_SIZE..][..8].copy_from_slice(&begin.to_le_bytes());
-            }
-            Ok::<_, mapped::memory::GrowError>(())
-        })
-        .unwrap();
+    leave_unfinished(directory, begins);
 }
 
 #[test]

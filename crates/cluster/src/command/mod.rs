@@ -1,5 +1,6 @@
 //! The verbs of `cluster` that run nodes: start, look, drain, kill and end them. Programs add their own to these.
 
+pub mod node;
 pub mod options;
 mod title;
 

@@ -3,7 +3,7 @@
 use crate::setting::{Coupling, Setting, Update};
 use sardonyx_results::units::count;
 
-/// How the nodes are, in a line.
+/// A line with the number of nodes, their coupling, update strategy and sizes.
 pub fn title(setting: &Setting) -> String {
     let nodes = match setting.nodes {
         1 => "1 node".to_string(),

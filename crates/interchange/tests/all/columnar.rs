@@ -1,5 +1,6 @@
 //! Parquet and Arrow: types of other writers, columns that do not fit, damage.
 
+use crate::reading::read;
 use arrow_array::builder::{StringDictionaryBuilder, StringViewBuilder};
 use arrow_array::types::Int8Type;
 use arrow_array::*;
@@ -9,7 +10,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use sardonyx_interchange::{
-    BadRow, Batch, Format, InterchangeError, Place, ReadAhead, Reader, Source, Writer, infer,
+    Format, InterchangeError, Place, ReadAhead, Reader, Source, Writer, infer,
 };
 use sardonyx_table::schema::{Schema, Type, Value, ValueRef};
 use std::sync::Arc;
@@ -47,26 +48,6 @@ fn file(format: Format, columns: &[(&str, ArrayRef)]) -> Vec<u8> {
             writer.into_inner().expect("written")
         }
     }
-}
-
-type Rows = Vec<Vec<(usize, Value)>>;
-
-fn read(
-    format: Format,
-    schema: &Schema,
-    bytes: &[u8],
-) -> Result<(Rows, Vec<BadRow>), InterchangeError> {
-    let source = Source::Bytes(bytes.to_vec().into());
-    let mut reader = Reader::new(format, source, Arc::new(schema.clone()))?;
-    let (mut rows, mut bad, mut batch) = (Vec::new(), Vec::new(), Batch::default());
-    while reader.read(&mut batch, 2)? {
-        rows.extend(batch.rows().map(|(_, values)| {
-            let values = values.map(|(column, value)| (column, value.to_value()));
-            values.collect()
-        }));
-        bad.append(&mut batch.bad);
-    }
-    Ok((rows, bad))
 }
 
 fn table(columns: &[(&str, Type)]) -> Schema {

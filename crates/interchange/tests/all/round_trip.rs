@@ -1,11 +1,9 @@
 //! What is written is read as the same values, in every format; what is wrong is told with its line and column.
 
+use crate::reading::read;
 use proptest::prelude::*;
-use sardonyx_interchange::{
-    BadRow, Batch, Format, InterchangeError, Place, Reader, Source, Writer, infer,
-};
+use sardonyx_interchange::{Format, InterchangeError, Place, Source, Writer, infer};
 use sardonyx_table::schema::{Schema, Type, Value};
-use std::sync::Arc;
 
 const FORMATS: [Format; 5] = [
     Format::Csv,
@@ -101,29 +99,6 @@ fn written(format: Format, schema: &Schema, rows: &[Vec<Value>]) -> Vec<u8> {
         writer.row(|column| row[column].as_ref()).expect("written");
     }
     writer.finish().expect("written")
-}
-
-type Rows = Vec<Vec<(usize, Value)>>;
-
-/// The rows, those of each batch of two, and the bad ones.
-fn read(
-    format: Format,
-    schema: &Schema,
-    bytes: &[u8],
-) -> Result<(Rows, Vec<BadRow>), InterchangeError> {
-    let source = Source::Bytes(bytes.to_vec().into());
-    let mut reader = Reader::new(format, source, Arc::new(schema.clone()))?;
-    let (mut rows, mut bad, mut batch) = (Vec::new(), Vec::new(), Batch::default());
-    while reader.read(&mut batch, 2)? {
-        for (_, values) in batch.rows() {
-            let values = values.map(|(column, value)| (column, value.to_value()));
-            let mut row: Vec<_> = values.collect();
-            row.sort_by_key(|(column, _)| *column);
-            rows.push(row);
-        }
-        bad.append(&mut batch.bad);
-    }
-    Ok((rows, bad))
 }
 
 fn infer_of(format: Format, bytes: &[u8], key: &[String]) -> Result<Schema, InterchangeError> {

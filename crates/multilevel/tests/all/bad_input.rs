@@ -381,7 +381,8 @@ fn operations_of_every_size() {
             }
         }
     }
-    assert!(outcomes[0] > 40 && outcomes[1] > 40, "{outcomes:?}");
+    let least = if crate::seeds().is_some() { 100 } else { 40 };
+    assert!(outcomes.iter().all(|times| *times > least), "{outcomes:?}");
 }
 
 fn one_size(

@@ -9,7 +9,7 @@
 //! What explores takes a part of the cases, chosen by their numbers; all of them, and so many seeds, where the
 //! environment says `SARDONYX_SEEDS` ([`seeds`]).
 
-#[path = "../../../mapped/tests/all/common/alone.rs"]
+#[path = "../../../storage/tests/all/alone.rs"]
 mod alone;
 mod common;
 mod harness_support;
@@ -41,6 +41,5 @@ mod victims;
 
 /// The seeds that the environment asks for: then every case is tried.
 fn seeds() -> Option<u64> {
-    let seeds = std::env::var("SARDONYX_SEEDS").ok()?;
-    Some(seeds.parse().expect("SARDONYX_SEEDS is a number"))
+    sardonyx_base::random::asked("SARDONYX_SEEDS")
 }

@@ -11,6 +11,7 @@ mod held;
 mod watched;
 
 mod abuse;
+#[path = "../../../storage/tests/all/alone.rs"]
 mod alone;
 mod backup;
 mod bounds;
@@ -31,6 +32,7 @@ mod full_disk_real;
 mod hosts;
 mod journal_readers;
 mod large;
+mod leave_unfinished;
 mod model;
 mod nested;
 mod nodes;

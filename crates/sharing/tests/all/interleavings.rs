@@ -234,7 +234,7 @@ fn a_writer_among_readers_of_the_other_node() {
 /// (`SARDONYX_SEEDS`).
 #[test]
 fn three_transactions_with_two_replacements() {
-    let evictions: &[(u16, u64)] = match std::env::var_os("SARDONYX_SEEDS") {
+    let evictions: &[(u16, u64)] = match sardonyx_base::random::asked("SARDONYX_SEEDS") {
         Some(_) => &[(0, 1), (1, 1)],
         None => &[(0, 1)],
     };

@@ -2,7 +2,7 @@
 //!
 //! A test that forks, or that looks at all threads of its process, runs in a process of its own ([`alone`]).
 
-#[path = "../../../mapped/tests/all/common/alone.rs"]
+#[path = "../../../storage/tests/all/alone.rs"]
 mod alone;
 mod common;
 

@@ -15,6 +15,6 @@ mod shared_world;
 mod succession;
 
 /// How many seeds an exploration takes: few, or as many as the environment's `SARDONYX_SEEDS` says.
-fn seeds(few: u64) -> u64 {
-    std::env::var("SARDONYX_SEEDS").map_or(few, |seeds| seeds.parse().expect("a number of seeds"))
+pub(crate) fn seeds(few: u64) -> u64 {
+    sardonyx_base::random::asked("SARDONYX_SEEDS").unwrap_or(few)
 }

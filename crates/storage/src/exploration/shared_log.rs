@@ -95,7 +95,7 @@ fn i1_i6_i9_a_process_killed_at_any_operation_harms_no_acknowledged_group() {
 
 #[test]
 fn i1_i4_a_machine_that_crashes_at_any_step_keeps_every_acknowledged_group() {
-    for seed in 20..20 + seeds(1) {
+    for seed in 20..20 + seeds(3) {
         let mut crash_at = 1;
         let at = |crash_at| Fate {
             killed_at: None,
@@ -166,7 +166,7 @@ fn explore_spanning(seed: u64, fate: Fate) -> Came {
 
 #[test]
 fn i4_i9_a_death_or_a_crash_at_any_step_of_a_spanning_group_leaves_it_whole_or_absent() {
-    for seed in 70..70 + seeds(1) {
+    for seed in 70..70 + seeds(2) {
         for death in Death::ALL {
             let mut killed_at = 1;
             let at = |killed_at| Fate {

@@ -83,8 +83,9 @@ fn explore(seed: u64, stripes: u32, end: End) -> bool {
 fn explore_all(seeds: u64, end: fn(u64) -> End, at_least: u64) {
     let seeds = super::seeds(seeds);
     let (mut runs, mut failures) = (0, Vec::new());
-    for seed in 0..seeds {
-        for stripes in 1..=3 {
+    // Each number of stripes has a seed of its own.
+    for stripes in 1..=3 {
+        for seed in u64::from(stripes)..u64::from(stripes) + seeds {
             for at in 1.. {
                 let run = || explore(seed, stripes, end(at));
                 runs += 1;

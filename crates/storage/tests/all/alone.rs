@@ -1,21 +1,22 @@
-//! Tests that must be the only one of their process: because of forks, limits, signals or a count of threads.
+//! Tests that must be the only one of their process: because of forks, limits, signals or a count of threads. The test
+//! programs of several crates have this file.
 
 use std::process::Command;
 
-/// Set in the child process.
+/// The name of the test that a child process runs.
 const ALONE: &str = "SARDONYX_TEST_ALONE";
 
 /// Runs a test's body in a process in which no other test runs: this program, started again with the test's name.
 ///
 /// The body is a closure of the test itself: the name of its type has the test's path.
 pub fn alone<F: FnOnce()>(body: F) {
-    if std::env::var_os(ALONE).is_some() {
+    let test = path_of(&body);
+    if std::env::var(ALONE).is_ok_and(|name| name == test) {
         return body();
     }
-    let test = path_of(&body);
     let child = Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", &test, "--include-ignored", "--nocapture"])
-        .env(ALONE, "1")
+        .env(ALONE, &test)
         .output()
         .expect("the program starts");
     let output = String::from_utf8_lossy(&child.stdout);

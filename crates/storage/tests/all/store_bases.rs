@@ -187,7 +187,7 @@ fn a_host_that_lags_behind_what_is_kept_begins_anew_unless_its_log_is_longer() {
 #[test]
 fn a_crash_at_any_step_of_beginning_anew_leaves_a_directory_that_does() {
     // Every third step, unless more are asked for.
-    let each = match std::env::var_os("SARDONYX_SEEDS") {
+    let each = match sardonyx_base::random::asked("SARDONYX_SEEDS") {
         Some(_) => 1,
         None => 3,
     };

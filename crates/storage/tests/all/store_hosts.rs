@@ -173,10 +173,9 @@ fn run(seed: u64, durable_at: DurableAt) -> [u64; 2] {
 /// `SARDONYX_SEED=…` replays one, `SARDONYX_SEEDS=…` runs more.
 #[test]
 fn i12_hosts_that_crash_and_take_over_lose_nothing_that_was_acknowledged() {
-    let from = |name| Some(std::env::var(name).ok()?.parse().expect("a number"));
-    let seeds = match from("SARDONYX_SEED") {
+    let seeds = match sardonyx_base::random::asked("SARDONYX_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..from("SARDONYX_SEEDS").unwrap_or(10),
+        None => 0..sardonyx_base::random::asked("SARDONYX_SEEDS").unwrap_or(10),
     };
     let [mut opened, mut behind] = [0, 0];
     for seed in seeds.clone() {

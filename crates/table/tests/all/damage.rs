@@ -159,7 +159,10 @@ fn undamaged_pages_are_opened_and_used() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(match sardonyx_base::random::asked("SARDONYX_SEEDS") {
+        Some(_) => 256,
+        None => 96,
+    }))]
 
     #[test]
     fn a_damaged_catalogue_is_an_error_or_consistent(at in in_catalogue(), flip in 1u8..) {

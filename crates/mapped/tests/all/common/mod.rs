@@ -3,6 +3,7 @@
 //! Another process is this program again, with one test named: the `child` of a module, which does nothing
 //! unless it is told by the environment what to be.
 
+#[path = "../../../../storage/tests/all/alone.rs"]
 mod alone;
 
 pub use alone::alone;
@@ -92,12 +93,12 @@ fn remove(name: &str) {
 
 /// How many runs: few in CI, more where the environment says so.
 pub fn runs(default: u64) -> u64 {
-    std::env::var("SARDONYX_RUNS").map_or(default, |runs| runs.parse().expect("a number"))
+    sardonyx_base::random::asked("SARDONYX_RUNS").unwrap_or(default)
 }
 
 /// The first seed: to run a failing one again.
 pub fn first_seed() -> u64 {
-    std::env::var("SARDONYX_FIRST").map_or(0, |first| first.parse().expect("a number"))
+    sardonyx_base::random::asked("SARDONYX_FIRST").unwrap_or(0)
 }
 
 /// What this process is to be, if it is one that a test started.

@@ -70,11 +70,9 @@ fn explore_all(seeds: std::ops::Range<u64>, explored: impl Fn(u64) -> Seen) -> S
 
 /// The seeds that were asked for by the environment.
 fn asked(first: u64, seeds: u64) -> std::ops::Range<u64> {
-    let number = |name, otherwise| {
-        std::env::var(name).map_or(otherwise, |number| number.parse::<u64>().unwrap())
-    };
-    let first = number("SARDONYX_SEED", first);
-    first..first + number("SARDONYX_SEEDS", seeds)
+    use sardonyx_base::random::asked;
+    let first = asked("SARDONYX_SEED").unwrap_or(first);
+    first..first + asked("SARDONYX_SEEDS").unwrap_or(seeds)
 }
 
 #[test]

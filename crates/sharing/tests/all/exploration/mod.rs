@@ -18,6 +18,7 @@ mod stops;
 
 use crate::world::{Keeper, Machines, World};
 use run::{Case, Hazard, run};
+use sardonyx_base::random::asked;
 use sardonyx_sharing::protocol::{GemOptions, PageTransfer, PrimaryCopyOptions, UpdateStrategy};
 
 /// Says how to see a run again, if it panics.
@@ -50,15 +51,12 @@ fn explore_with(machines: Machines, hazard: Hazard, seeds: u64) {
 }
 
 fn explore_case(case: Case, seeds: u64) {
-    if let Ok(seed) = std::env::var("SARDONYX_SEED") {
-        let seed = seed.parse().expect("SARDONYX_SEED is a number");
+    if let Some(seed) = asked("SARDONYX_SEED") {
         run(case, seed, true);
         return;
     }
     let mut seen = Seen::default();
-    let seeds = std::env::var("SARDONYX_SEEDS").map_or(seeds, |seeds| {
-        seeds.parse().expect("SARDONYX_SEEDS is a number")
-    });
+    let seeds = asked("SARDONYX_SEEDS").unwrap_or(seeds);
     for seed in 0..seeds {
         let _replay = Replay(case, seed);
         let world = run(case, seed, false);

@@ -41,7 +41,7 @@ fn at_every_step_of(
     script: Script,
 ) -> u64 {
     // Each machine stops at other steps, unless the environment asks for more.
-    let each = match std::env::var_os("SARDONYX_SEEDS") {
+    let each = match sardonyx_base::random::asked("SARDONYX_SEEDS") {
         Some(_) => 1,
         None => 5,
     };

@@ -14,16 +14,13 @@ mod store;
 mod world;
 
 use super::planted::{PLANTED, Planted};
+use crate::exploration::seeds;
 use checker::Seen;
+use sardonyx_base::random::asked;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use world::World;
 
 const STEPS: u64 = 1200;
-
-fn from_environment(name: &str) -> Option<u64> {
-    let value = std::env::var(name).ok()?;
-    Some(value.parse().expect("a number"))
-}
 
 /// Says how to see a run again, if it panics.
 struct Replay {
@@ -56,7 +53,7 @@ fn run(seed: u64, kill_at: Option<u64>, overwrites: bool) -> World {
 }
 
 fn explore(seeds: std::ops::Range<u64>) -> Seen {
-    let seeds = match from_environment("SARDONYX_SEED") {
+    let seeds = match asked("SARDONYX_SEED") {
         Some(seed) => seed..seed + 1,
         None => seeds,
     };
@@ -78,9 +75,9 @@ fn explore(seeds: std::ops::Range<u64>) -> Seen {
 
 #[test]
 fn i12_hundreds_of_seeds() {
-    let seeds = from_environment("SARDONYX_SEEDS").unwrap_or(300);
+    let seeds = seeds(300);
     let seen = explore(0..seeds);
-    if from_environment("SARDONYX_SEED").is_none() {
+    if asked("SARDONYX_SEED").is_none() {
         // The runs come upon everything that the rules are for.
         let least = [
             seen.acknowledged / 10,
@@ -102,7 +99,7 @@ fn i12_hundreds_of_seeds() {
 #[test]
 #[ignore = "takes minutes"]
 fn i12_many_seeds() {
-    explore(0..from_environment("SARDONYX_SEEDS").unwrap_or(40_000));
+    explore(0..seeds(40_000));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `node`: the process of one of several nodes, or of the page server of loosely coupled ones.
 
-use sardonyx_cluster::process;
+use crate::process;
 use sardonyx_command::exit::Exit;
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// SIGINT) has it leave in order: what it has committed is there, and the others free what it held. `cluster up`
 /// starts all of them. The page server of loosely coupled nodes is in the slot behind the last node's.
 ///
-/// Example: sardonyx-lab node sardonyx-cluster --slot 2
+/// Example: sardonyx node sardonyx-cluster --slot 2
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
@@ -22,7 +22,10 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Runs the node.
+    /// Runs the node until it leaves.
+    ///
+    /// # Errors
+    /// It cannot join, or ends with an error.
     pub fn run(&self) -> anyhow::Result<Exit> {
         process::run(&self.directory, self.slot)?;
         Ok(Exit::Done)
