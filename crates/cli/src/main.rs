@@ -14,7 +14,7 @@ mod exit;
 mod export;
 mod help;
 mod history;
-mod http_agent;
+mod http_client;
 mod import;
 mod inspect;
 mod leftovers;

@@ -3,14 +3,15 @@
 //! Whatever is wrong is found when the files are read, and said of the file: a certificate that the others would refuse is
 //! refused here first. No error has a byte of a key.
 
-use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
 use sardonyx_base::error::{CrateError, Error, Kind};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The longest PEM file, in bytes.
 pub const PEM_BYTES_MAX: u64 = 1 << 20;
@@ -162,6 +163,25 @@ pub fn authority(file: &Path) -> Result<RootCertStore, TlsError> {
         })?;
     }
     Ok(roots)
+}
+
+/// The configuration of a client without a certificate, which trusts the servers of one CA; without a CA, none.
+///
+/// # Errors
+/// [`TlsError`], if the file has no certificate.
+///
+/// # Panics
+/// Never: the versions of TLS are those of the cryptography that is compiled in.
+pub fn client(authority: Option<&Path>) -> Result<ClientConfig, TlsError> {
+    let roots = match authority {
+        Some(file) => self::authority(file)?,
+        None => RootCertStore::empty(),
+    };
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("the versions are the provider's");
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 /// The key of a file.

@@ -42,5 +42,5 @@ mod files;
 mod transport;
 mod verify;
 
-pub use files::{PEM_BYTES_MAX, TlsError, TlsFiles};
+pub use files::{PEM_BYTES_MAX, TlsError, TlsFiles, client};
 pub use transport::Tls;

@@ -17,7 +17,7 @@
 //! Source: OpenTelemetry's specification, "OTLP Exporter Configuration" and "Batching processor"; W3C, "Trace Context".
 
 use super::logging::MoreLayer;
-use crate::http_agent::agent;
+use crate::http_client::HttpClient as Http;
 use async_trait::async_trait;
 use opentelemetry::trace::{
     SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState, TracerProvider,
@@ -50,8 +50,6 @@ const SAMPLE: f64 = 0.01;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// For so long the end waits until what is left is sent.
 const END: Duration = Duration::from_secs(5);
-/// The longest answer of a collector that is read, in bytes.
-const ANSWER_BYTES_MAX: u64 = 1 << 20;
 /// Where a collector takes spans, behind its URL.
 const TRACES: &str = "/v1/traces";
 /// A collector's URL, as OpenTelemetry's programs are told it.
@@ -95,7 +93,7 @@ impl Sending {
         }
         let ca = said(CERTIFICATE_VARIABLE).map(PathBuf::from);
         let client =
-            Client(agent(ca.as_deref(), PATIENCE).map_err(|error| wrong(error.to_string()))?);
+            Client(Http::new(ca.as_deref(), PATIENCE).map_err(|error| wrong(error.to_string()))?);
         let exporter = builder.with_http_client(client).build();
         let exporter = exporter.map_err(|error| wrong(format!("no spans can be sent: {error}")))?;
         let mut resource = Resource::builder();
@@ -259,16 +257,12 @@ impl opentelemetry_sdk::trace::SpanExporter for Exporter {
 
 /// The client of HTTP that there is already. It blocks the thread that sends, which does nothing else.
 #[derive(Debug)]
-struct Client(ureq::Agent);
+struct Client(Http);
 
 #[async_trait]
 impl HttpClient for Client {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let (parts, body) = request.into_parts();
-        let answer = self.0.run(Request::from_parts(parts, &body[..]))?;
-        let (parts, mut body) = answer.into_parts();
-        let body = body.with_config().limit(ANSWER_BYTES_MAX).read_to_vec()?;
-        Ok(Response::from_parts(parts, body.into()))
+        Ok(self.0.send(request)?)
     }
 }
 

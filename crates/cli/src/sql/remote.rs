@@ -9,12 +9,8 @@ use super::tls::Tls;
 use anyhow::{Context, bail};
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt, pin_mut};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use tokio::runtime::Runtime;
 use tokio_postgres::config::SslMode;
@@ -72,7 +68,7 @@ impl Remote {
             }
         };
         let (told, notices) = channel();
-        let tls = Tls::new(tls_of(ca)?);
+        let tls = Tls::new(sardonyx_tls::client(ca)?);
         let client = runtime.block_on(async {
             let (client, connection) = config.connect(tls.clone()).await?;
             tokio::spawn(listen(connection, told));
@@ -141,22 +137,6 @@ where
             let _ = told.send(format!("{}: {}", notice.severity(), notice.message()));
         }
     }
-}
-
-fn tls_of(ca: Option<&Path>) -> anyhow::Result<ClientConfig> {
-    let mut roots = RootCertStore::empty();
-    if let Some(file) = ca {
-        let told = || file.display().to_string();
-        let certificates = CertificateDer::pem_file_iter(file).with_context(told)?;
-        for certificate in certificates {
-            roots.add(certificate.with_context(told)?)?;
-        }
-        anyhow::ensure!(!roots.is_empty(), "{} has no certificate in PEM", told());
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 async fn answers(

@@ -1,7 +1,11 @@
-//! Asking a server for its state: one small request over HTTP, again and again on one connection.
+//! Asking a server for its state: one small request over HTTP, again and again.
 
-use crate::http_agent::{CertificateError, agent};
+use crate::http_client::{HttpClient, HttpError};
+use bytes::Bytes;
+use hyper::Request;
+use hyper::header::AUTHORIZATION;
 use sardonyx_server::state::State;
+use sardonyx_tls::TlsError;
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,7 +22,7 @@ pub enum StateError {
         url: String,
         /// What became of it.
         #[source]
-        source: Box<ureq::Error>,
+        source: HttpError,
     },
     /// It wants a password, or the one that was given is wrong.
     #[error(
@@ -49,13 +53,13 @@ pub enum StateError {
     },
     /// The certificate is none.
     #[error(transparent)]
-    Certificate(#[from] CertificateError),
+    Certificate(#[from] TlsError),
 }
 
 /// A client of a server's state.
 #[derive(Debug)]
 pub struct Client {
-    agent: ureq::Agent,
+    http: HttpClient,
     url: String,
     authorization: Option<String>,
 }
@@ -73,7 +77,7 @@ impl Client {
         let has_scheme = server.contains("://");
         let scheme = if has_scheme { "" } else { "http://" };
         Ok(Client {
-            agent: agent(ca, PATIENCE)?,
+            http: HttpClient::new(ca, PATIENCE)?,
             url: format!("{scheme}{}/api/state", server.trim_end_matches('/')),
             authorization: user.map(|(name, password)| {
                 use base64::Engine;
@@ -89,25 +93,28 @@ impl Client {
     /// Why there is none.
     pub fn state(&self) -> Result<State, StateError> {
         let url = || self.url.clone();
-        let unreachable = |source| StateError::Unreachable {
-            url: url(),
-            source: Box::new(source),
-        };
-        let mut request = self.agent.get(&self.url);
+        let unreachable = |source| StateError::Unreachable { url: url(), source };
+        let mut request = Request::get(&self.url);
         if let Some(authorization) = &self.authorization {
-            request = request.header("authorization", authorization);
+            request = request.header(AUTHORIZATION, authorization);
         }
-        let mut answer = request.call().map_err(unreachable)?;
-        let status = answer.status().as_u16();
-        let text = answer.body_mut().read_to_string().map_err(unreachable)?;
+        // It fails only where the address is none.
+        let request = request.body(Bytes::new());
+        let request = request.map_err(|_| unreachable(HttpError::Address(url())))?;
+        let answer = self.http.send(request).map_err(unreachable)?;
+        let (status, text) = (answer.status().as_u16(), answer.body());
         match status {
-            200 => serde_json::from_str(&text)
+            200 => serde_json::from_slice(text)
                 .map_err(|source| StateError::Answer { url: url(), source }),
             401 => Err(StateError::Password { url: url() }),
             _ => Err(StateError::Refused {
                 url: url(),
                 status,
-                text: text.trim().chars().take(200).collect(),
+                text: String::from_utf8_lossy(text)
+                    .trim()
+                    .chars()
+                    .take(200)
+                    .collect(),
             }),
         }
     }
