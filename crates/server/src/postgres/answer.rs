@@ -269,9 +269,14 @@ impl Answers<'_> {
     }
 }
 
-/// A text that ends with a zero, and has none before.
+/// A text that ends with a zero. Zeros before are written as `\0`, so that nothing is cut off.
 fn text(body: &mut BytesMut, text: &str) {
-    body.put_slice(text.split('\0').next().unwrap_or_default().as_bytes());
+    for (number, part) in text.split('\0').enumerate() {
+        if number > 0 {
+            body.put_slice(b"\\0");
+        }
+        body.put_slice(part.as_bytes());
+    }
     body.put_u8(0);
 }
 

@@ -60,6 +60,12 @@ pub enum MessageError {
         /// What is there.
         code: i64,
     },
+    /// A message of the greeting, after it.
+    #[error("the message {kind} is out of place: the client has been authenticated")]
+    OutOfPlace {
+        /// Its kind.
+        kind: char,
+    },
     /// No such message.
     #[error("no message has the kind {kind:#04x}")]
     Kind {

@@ -157,6 +157,14 @@ impl Session {
                 break;
             };
             let message = Message::read(&input[..end])?;
+            if let Message::Password(_) = message {
+                if !self.replies.is_empty() {
+                    // The messages before it are answered first.
+                    self.completes();
+                    return Ok(Wants::Run);
+                }
+                return Err(MessageError::OutOfPlace { kind: 'p' });
+            }
             let bytes = end + MESSAGE_BYTES;
             let taken = match self.copying.is_some() {
                 true => self.take_copied(message),
@@ -205,9 +213,11 @@ impl Session {
             }
             // Unasked, behind a copy that failed: they were on their way.
             Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => {}
-            Message::Password(_) => self.fail(protocol_violation("nobody asked for a password")),
-            _ if self.skipping => {}
+            // Refused before it is taken.
+            Message::Password(_) => {}
+            // Also after an error: drivers that prepare with Flush wait for it before they send Sync.
             Message::Flush => self.completes(),
+            _ if self.skipping => {}
             Message::Query(text) => return self.query(text),
             Message::Parse { name, query, types } => return self.parse(name, query, types),
             // What is asked of the portal before is to be given first.

@@ -3,6 +3,7 @@
 
 use super::answering::Send;
 use super::{Session, Wants};
+use crate::postgres::message::MessageError;
 use bytes::BytesMut;
 use sardonyx::{GroupLimits, Options, Tables};
 use sardonyx_sql::{Database, SessionOptions};
@@ -203,4 +204,67 @@ fn a_portal_gives_its_rows_before_it_is_closed_or_bound_anew() {
     let wrong = extended("SELECT 1 / 0", 1);
     let bytes = [wrong, more(1), close, sync(), query("SELECT 1")].concat();
     assert_eq!(world.say(bytes), "1 2 E:22012 Z:I T D C Z:I");
+}
+
+#[test]
+fn a_password_that_was_not_asked_for_ends_the_connection() {
+    let mut world = World::new();
+    let bytes = [query("SELECT 1"), message(b'p', b"x\0")].concat();
+    let mut input = BytesMut::from(&bytes[..]);
+    // What stands before it is answered.
+    assert_eq!(world.session.receive(&mut input).unwrap(), Wants::Run);
+    assert_eq!(world.heard(Vec::new(), false), "T D C Z:I");
+    let error = world.session.receive(&mut input).unwrap_err();
+    assert_eq!(error, MessageError::OutOfPlace { kind: 'p' });
+}
+
+#[test]
+fn an_error_is_sent_at_the_flush_and_nothing_more_up_to_the_sync() {
+    let mut world = World::new();
+    let flush = || message(b'H', b"");
+    let parse = |text: &str| message(b'P', format!("\0{text}\0\0\0").as_bytes());
+    let describe = message(b'D', b"S\0");
+    for (wrong, code) in [
+        ("SELECT * FROM nowhere", "42P01"),
+        ("selec 1", "42601"),
+        ("SELECT nothing FROM t", "42703"),
+    ] {
+        let bytes = [parse(wrong), describe.clone(), flush()].concat();
+        assert_eq!(world.say(bytes), format!("E:{code}"), "{wrong}");
+        // The rest of what belongs together is skipped.
+        let bytes = [parse("SELECT 1"), describe.clone(), flush()].concat();
+        assert_eq!(world.say(bytes), "");
+        assert_eq!(world.say(sync()), "Z:I");
+    }
+    // An error of Bind, of Describe, and of Execute.
+    let bind = message(b'B', b"\0nothing\0\0\0\0\0\0\0");
+    let unknown = message(b'D', b"Snothing\0");
+    for (bytes, heard) in [
+        ([bind, flush()].concat(), "E:26000"),
+        ([unknown, flush()].concat(), "E:26000"),
+        (
+            [extended("SELECT 1 / 0", 0), flush()].concat(),
+            "1 2 E:22012",
+        ),
+    ] {
+        assert_eq!(world.say(bytes), heard);
+        assert_eq!(world.say(flush()), "");
+        assert_eq!(world.say(sync()), "Z:I");
+    }
+    // In a transaction that a client began.
+    assert_eq!(world.say(query("BEGIN")), "C Z:T");
+    let bytes = [parse("SELECT * FROM nowhere"), flush()].concat();
+    assert_eq!(world.say(bytes), "E:42P01");
+    assert_eq!(world.say(sync()), "Z:E");
+    let bytes = [extended("SELECT 1", 0), describe, flush()].concat();
+    assert_eq!(world.say(bytes), "1 2 E:25P02");
+    assert_eq!(world.say(sync()), "Z:E");
+    assert_eq!(world.say(query("ROLLBACK")), "C Z:I");
+    let bytes = [
+        extended("SELECT id FROM t WHERE id = 1", 0),
+        flush(),
+        sync(),
+    ]
+    .concat();
+    assert_eq!(world.say(bytes), "1 2 D C Z:I");
 }
