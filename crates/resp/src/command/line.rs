@@ -60,6 +60,9 @@ pub enum ProtocolError {
         /// The bound.
         limit: usize,
     },
+    /// An HTTP request.
+    #[error("Protocol error: this port speaks Redis' protocol, not HTTP")]
+    Http,
 }
 
 /// A command's parts: its name, and its arguments.

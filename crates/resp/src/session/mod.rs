@@ -177,7 +177,7 @@ impl Session {
         while flight.lines.len() < self.options.flight_commands_max
             && bytes < self.options.flight_bytes_max
         {
-            match self.decoder.next(input) {
+            match self.decoder.next(input).and_then(not_http) {
                 Ok(Some(line)) => {
                     bytes += line.bytes();
                     // What follows is of somebody who is known then.
@@ -376,6 +376,21 @@ fn caller(user: &str, options: &SessionOptions) -> Arc<Caller> {
 fn says_who(line: &Line) -> bool {
     let command = command::find(line.part(0));
     command.is_some_and(|command| matches!(command.name, "auth" | "hello"))
+}
+
+/// Refuses the first line of an HTTP request with a body, and the header that every request has.
+///
+/// A web page of any site can make a browser send such a request to a port on the user's own machine, with commands as
+/// its body. Redis ends the connection at the same two words.
+fn not_http(line: Option<Line>) -> Result<Option<Line>, ProtocolError> {
+    let is_http = |line: &Line| {
+        let word = line.part(0);
+        word.eq_ignore_ascii_case(b"post") || word.eq_ignore_ascii_case(b"host:")
+    };
+    match line {
+        Some(line) if is_http(&line) => Err(ProtocolError::Http),
+        line => Ok(line),
+    }
 }
 
 /// What Redis says of a command that it does not have.

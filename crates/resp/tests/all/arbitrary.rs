@@ -210,3 +210,26 @@ fn commands_before_what_is_none_are_run() {
     );
     assert_eq!(next, Continue::Close);
 }
+
+#[test]
+fn an_http_request_runs_none_of_its_lines() {
+    let refused = "-ERR Protocol error: this port speaks Redis' protocol, not HTTP";
+    let posted =
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\n\r\nSET a 2\r\nDEL b\r\n";
+    let got = b"GET / HTTP/1.1\r\nhOST: x\r\n\r\nSET a 2\r\nDEL b\r\n";
+    let wrong = "-ERR wrong number of arguments for 'get' command";
+    let parts = encode(&["post", "/"]);
+    for (sent, told) in [
+        (&posted[..], vec![refused]),
+        (&got[..], vec![wrong, refused]),
+        (&parts[..], vec![refused]),
+    ] {
+        let world = World::new(1);
+        send(&mut world.session(), b"SET a 1\r\nSET b 1\r\n");
+        let (output, next) = send(&mut world.session(), sent);
+        assert_eq!(answers(&output), told);
+        assert_eq!(next, Continue::Close);
+        let (output, _) = send(&mut world.session(), b"MGET a b\r\n");
+        assert_eq!(answers(&output), ["[\"1\" \"1\"]"]);
+    }
+}
