@@ -1,6 +1,8 @@
 //! Values as PostgreSQL writes and reads them as text: ISO dates, `t` and `f`, `\x` for bytes. What [`encode_text`]
 //! writes, [`decode_text`] reads as the same value.
 
+mod moments;
+
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use sardonyx::schema::{Type, Value, ValueRef};
@@ -49,16 +51,13 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
             )
         }),
         SqlType::Bytea => decode_bytes(text).map(Value::Bytes).ok_or_else(wrong),
-        SqlType::Date => {
-            let day = trimmed.split([' ', 'T']).next().unwrap_or_default();
-            parse_value(day, Type::Date).map_err(|_| invalid_datetime(kind, text))
-        }
+        SqlType::Date => moments::read_date(trimmed).ok_or_else(|| invalid_datetime(kind, text)),
         SqlType::Time => parse_value(trimmed, Type::Time).map_err(|_| invalid_datetime(kind, text)),
-        SqlType::Timestamp => parse_value(without_zone(trimmed), Type::Timestamp)
-            .map_err(|_| invalid_datetime(kind, text)),
+        SqlType::Timestamp => {
+            moments::read_timestamp(trimmed).ok_or_else(|| invalid_datetime(kind, text))
+        }
         SqlType::Timestamptz => {
-            let trimmed = trimmed.strip_suffix(" UTC").unwrap_or(trimmed);
-            parse_value(trimmed, Type::Timestamp).map_err(|_| invalid_datetime(kind, text))
+            moments::read_timestamptz(trimmed).ok_or_else(|| invalid_datetime(kind, text))
         }
         SqlType::Uuid => {
             let bare = trimmed.trim_start_matches('{').trim_end_matches('}');
@@ -192,17 +191,6 @@ fn decode_bytes(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A timestamp's text without its zone, which the type without one ignores.
-fn without_zone(text: &str) -> &str {
-    let text = text.strip_suffix(" UTC").unwrap_or(text);
-    let text = text.trim_end_matches(['Z', 'z']);
-    let clock = text.find([' ', 'T', 't']).unwrap_or(text.len());
-    let zone = text
-        .char_indices()
-        .find(|&(at, sign)| at > clock && matches!(sign, '+' | '-'));
-    zone.and_then(|(at, _)| text.get(..at)).unwrap_or(text)
-}
-
 /// That a text is no value of a type.
 #[cold]
 pub(crate) fn invalid(kind: SqlType, text: &str) -> SqlError {
@@ -272,20 +260,21 @@ pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
         (ValueRef::Float(value), SqlType::Float4) => encode_float(value, true, out),
         (ValueRef::Float(value), _) => encode_float(value, false, out),
         (ValueRef::Time(_), _) => push_without_zeros(&value.to_string(), out),
+        (ValueRef::Date(_), _) => {
+            let era = moments::push_moment(&value.to_string(), out);
+            out.push_str(era);
+        }
         (ValueRef::Timestamp(_), kind) => {
             let text = value.to_string();
             let text = text.trim_end_matches('Z');
-            match text.split_once('T') {
-                Some((day, time)) => {
-                    out.push_str(day);
-                    out.push(' ');
-                    push_without_zeros(time, out);
-                }
-                None => out.push_str(text),
-            }
+            let (day, time) = text.split_once('T').unwrap_or((text, "00:00:00"));
+            let era = moments::push_moment(day, out);
+            out.push(' ');
+            push_without_zeros(time, out);
             if kind == SqlType::Timestamptz {
                 out.push_str("+00");
             }
+            out.push_str(era);
         }
         (other, _) => {
             let _ = write!(out, "{other}");
@@ -402,6 +391,62 @@ mod tests {
         let (with, without) = (SqlType::Timestamptz, SqlType::Timestamp);
         assert_eq!(at(read(with), with), "2026-01-31 10:00:00+00");
         assert_eq!(at(read(without), without), "2026-01-31 12:00:00");
+    }
+
+    #[test]
+    fn the_whole_text_of_a_date_is_read() {
+        use SqlType::{Date, Timestamp, Timestamptz};
+        for (kind, text, written) in [
+            (Date, "2024-01-01 10:00:00+02", "2024-01-01"),
+            (Date, "2024-01-01T10:00:00Z", "2024-01-01"),
+            (Date, "2024-01-01 AD", "2024-01-01"),
+            (Date, "0044-03-15 BC", "0044-03-15 BC"),
+            (Date, "0001-02-29 bc", "0001-02-29 BC"),
+            (Date, "10000-01-01", "10000-01-01"),
+            (
+                Timestamp,
+                "0044-03-15 10:00:00.5 BC",
+                "0044-03-15 10:00:00.5 BC",
+            ),
+            (
+                Timestamp,
+                "2024-01-01 10:00:00-05:30",
+                "2024-01-01 10:00:00",
+            ),
+            (
+                Timestamptz,
+                "0044-03-15 10:00:00+00 BC",
+                "0044-03-15 10:00:00+00 BC",
+            ),
+            (Timestamptz, "12024-01-01 UTC", "12024-01-01 00:00:00+00"),
+        ] {
+            let value = decode_text(kind, text).expect(text);
+            assert_eq!(encoded(kind, value), written, "{text}");
+        }
+        for text in [
+            "2024-01-01 garbage",
+            "2024-01-01garbage",
+            "2024-01-01 10:00:00 garbage",
+            "2024-01-01 10:00:00+garbage",
+            "2024-01-01 10:00:00+02garbage",
+            "2024-01-01 10:00:00ZZ",
+            "2024-01-01 25:00:00",
+            "2024-01-01 XX",
+            "2024-01-01 BC garbage",
+            "2024-01-01 BC BC",
+            "0000-01-01",
+            "0000-01-01 BC",
+            "-0001-01-01 BC",
+            "0005-02-29 BC x",
+            "BC",
+            "",
+        ] {
+            for kind in [Date, Timestamp, Timestamptz] {
+                let error = decode_text(kind, text).expect_err(text);
+                let codes = [code::INVALID_DATETIME, code::DATETIME_OVERFLOW];
+                assert!(codes.contains(&error.code), "{kind:?} {text:?}: {error:?}");
+            }
+        }
     }
 
     #[test]

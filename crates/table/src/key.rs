@@ -362,9 +362,7 @@ impl Part {
             }
             Type::F32 | Type::F64 => {
                 bytes.reverse();
-                if bytes[0] == 0x80 && bytes[1..].iter().all(|&byte| byte == 0) {
-                    bytes[0] = 0;
-                }
+                make_canonical(bytes);
                 match bytes[0] >> 7 {
                     0 => bytes[0] |= 0x80,
                     _ => bytes.iter_mut().for_each(|byte| *byte = !*byte),
@@ -394,6 +392,23 @@ impl Part {
         let from = key.len();
         key.extend(&bytes[..needed]);
         key[from..].reverse();
+    }
+}
+
+/// Gives equal floats equal bytes, the most significant first: both zeros are 0, and each NaN, whatever its sign and
+/// payload, is the positive quiet one, which is above infinity.
+#[inline]
+fn make_canonical(bytes: &mut [u8]) {
+    let exponent_end = if bytes.len() == 4 { 0x80 } else { 0xf0 };
+    let has_full_exponent = bytes[0] & 0x7f == 0x7f && bytes[1] & exponent_end == exponent_end;
+    let has_fraction = bytes[1] & !exponent_end != 0 || bytes[2..].iter().any(|&byte| byte != 0);
+    if has_full_exponent && has_fraction {
+        let quiet = (exponent_end >> 1) & !exponent_end;
+        bytes.fill(0);
+        bytes[0] = 0x7f;
+        bytes[1] = exponent_end | quiet;
+    } else if bytes[0] == 0x80 && bytes[1..].iter().all(|&byte| byte == 0) {
+        bytes[0] = 0;
     }
 }
 

@@ -145,6 +145,8 @@ macro_rules! scripts {
 scripts! {
     rows: "rows.sql",
     expressions: "expressions.sql",
+    floats: "floats.sql",
+    dates: "dates.sql",
     selects: "selects.sql",
     definitions: "definitions.sql",
     transactions: "transactions.sql",

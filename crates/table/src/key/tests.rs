@@ -26,9 +26,11 @@ fn column() -> impl Strategy<Value = (Type, [Value; 2])> {
         Just(0.0),
         Just(-0.0),
         Just(f64::INFINITY),
+        Just(f64::NAN),
+        Just(-f64::NAN),
         -3.0..3.0f64
     ];
-    let short = prop_oneof![any::<f32>(), Just(0.0f32), Just(-0.0f32)];
+    let short = prop_oneof![any::<f32>(), Just(0.0f32), Just(-0.0f32), Just(-f32::NAN)];
     let bytes = prop::collection::vec(prop_oneof![Just(0u8), Just(255u8), any::<u8>()], 0..6);
     let decimal = Type::Decimal { scale: 2 };
     prop_oneof![
@@ -58,7 +60,7 @@ fn column() -> impl Strategy<Value = (Type, [Value; 2])> {
     ]
 }
 
-/// Nulls last; floats in total order, but for zeroes.
+/// Nulls last; floats in order, with one zero, and one NaN above all.
 fn compare(one: &Value, other: &Value) -> Ordering {
     match (one, other) {
         (Value::Null, Value::Null) => Ordering::Equal,
@@ -67,7 +69,7 @@ fn compare(one: &Value, other: &Value) -> Ordering {
         (Value::Bool(one), Value::Bool(other)) => one.cmp(other),
         (Value::Int(one), Value::Int(other)) => one.cmp(other),
         (Value::U128(one), Value::U128(other)) => one.cmp(other),
-        (Value::Float(one), Value::Float(other)) => (one + 0.0).total_cmp(&(other + 0.0)),
+        (Value::Float(one), Value::Float(other)) => canonical(*one).total_cmp(&canonical(*other)),
         (Value::Decimal(one, _), Value::Decimal(other, _)) => one.cmp(other),
         (Value::Text(one), Value::Text(other)) => one.cmp(other),
         (Value::Bytes(one), Value::Bytes(other)) => one.cmp(other),
@@ -76,6 +78,14 @@ fn compare(one: &Value, other: &Value) -> Ordering {
         (Value::Timestamp(one), Value::Timestamp(other)) => one.cmp(other),
         (Value::Uuid(one), Value::Uuid(other)) => one.cmp(other),
         _ => panic!("values of one type"),
+    }
+}
+
+fn canonical(float: f64) -> f64 {
+    if float.is_nan() {
+        f64::NAN
+    } else {
+        float + 0.0
     }
 }
 
@@ -237,4 +247,56 @@ fn what_is_no_key_is_said() {
     assert!(shape.of_values(&(1, &long[3..])).is_ok());
     let begins = shape.of_beginning(&(1, "ab")).expect("a beginning");
     assert_eq!(&*begins.bytes, b"\x01ab");
+}
+
+#[test]
+fn every_nan_has_one_key_above_infinity() {
+    let nans_64: [u64; 5] = [
+        0x7ff8_0000_0000_0000,
+        0xfff8_0000_0000_0000,
+        0x7ff0_0000_0000_0001,
+        0xfff0_0000_0000_0001,
+        0xffff_ffff_ffff_ffff,
+    ];
+    let nans_32: [u32; 4] = [0x7fc0_0000, 0xffc0_0000, 0x7f80_0001, 0xffff_ffff];
+    let wide = |bits: u64| bits.to_le_bytes().to_vec();
+    let narrow = |bits: u32| bits.to_le_bytes().to_vec();
+    for (kind, nans, infinities) in [
+        (
+            Type::F64,
+            nans_64.map(wide).to_vec(),
+            [f64::NEG_INFINITY, f64::INFINITY].map(|float| wide(float.to_bits())),
+        ),
+        (
+            Type::F32,
+            nans_32.map(narrow).to_vec(),
+            [f32::NEG_INFINITY, f32::INFINITY].map(|float| narrow(float.to_bits())),
+        ),
+    ] {
+        let (mut schema, mut definition) = (Schema::default(), IndexDefinition::default());
+        definition.kind = IndexKind::Ordered;
+        definition.key.push(KeyPart {
+            column: 0,
+            descending: false,
+        });
+        schema.columns.push(Column {
+            name: "a".into(),
+            kind,
+            default: Value::Null,
+            offset: 0,
+            null: None,
+            dropped: false,
+            since_shape: 0,
+        });
+        let shape = KeyShape::new(&schema, &definition);
+        let key = |row: &Vec<u8>| {
+            let mut key = KeyBytes::default();
+            shape.of_row(&row[..], Address(0), &mut key).expect("live");
+            key.to_vec()
+        };
+        let [negative, positive] = infinities.each_ref().map(key);
+        let keys: Vec<_> = nans.iter().map(key).collect();
+        assert!(keys.iter().all(|one| *one == keys[0]), "{kind:?}: {keys:?}");
+        assert!(negative < positive && positive < keys[0], "{kind:?}");
+    }
 }

@@ -237,6 +237,8 @@ pub(crate) fn encode(kind: Type, value: ValueRef<'_>, place: &mut [u8]) -> Resul
 /// A number as a float that is the same number.
 fn float(value: ValueRef<'_>) -> Result<f64, Unfit> {
     match value {
+        // One NaN, whatever computed it.
+        ValueRef::Float(value) if value.is_nan() => Ok(f64::NAN),
         ValueRef::Float(value) => Ok(value),
         ValueRef::Int(number) => {
             let float = number as f64;

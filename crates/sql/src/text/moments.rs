@@ -1,0 +1,92 @@
+//! Dates and timestamps as PostgreSQL reads and writes them: ISO 8601, a zone, and an era.
+//!
+//! The engine counts years astronomically, with a sign where a year has not four digits: 1 BC is `0000`, 2 BC is
+//! `-0001`. PostgreSQL has no sign and no year 0, and writes `BC` behind the text.
+//!
+//! Invariant: the whole text is read. A zone or a time that the type ignores must still be one.
+
+use sardonyx::schema::{Type, Value};
+use sardonyx_table::value_text::parse_value;
+use std::fmt::Write;
+
+/// Reads a date. A time and a zone behind it are ignored.
+pub(super) fn read_date(text: &str) -> Option<Value> {
+    let text = with_engine_year(text)?;
+    let day = text.split([' ', 'T', 't']).next()?;
+    if day.len() < text.len() {
+        read_instant(&text)?;
+    }
+    parse_value(day, Type::Date).ok()
+}
+
+/// Reads a timestamp without a zone. A zone behind it is ignored.
+pub(super) fn read_timestamp(text: &str) -> Option<Value> {
+    let text = with_engine_year(text)?;
+    read_instant(&text)?;
+    parse_value(without_zone(&text), Type::Timestamp).ok()
+}
+
+/// Reads a timestamp with a zone, without which it is UTC.
+pub(super) fn read_timestamptz(text: &str) -> Option<Value> {
+    read_instant(&with_engine_year(text)?)
+}
+
+fn read_instant(text: &str) -> Option<Value> {
+    parse_value(without_utc(text), Type::Timestamp).ok()
+}
+
+fn without_utc(text: &str) -> &str {
+    text.strip_suffix(" UTC").unwrap_or(text)
+}
+
+fn without_zone(text: &str) -> &str {
+    let text = without_utc(text);
+    let text = text.strip_suffix(['Z', 'z']).unwrap_or(text);
+    let clock = text.find([' ', 'T', 't']).unwrap_or(text.len());
+    let zone = text
+        .char_indices()
+        .find(|&(at, sign)| at > clock && matches!(sign, '+' | '-'));
+    zone.and_then(|(at, _)| text.get(..at)).unwrap_or(text)
+}
+
+/// The text with the engine's year and without an era; `None` if it has a year 0, or an era and a sign.
+fn with_engine_year(text: &str) -> Option<String> {
+    let (text, is_bc) = match text
+        .len()
+        .checked_sub(2)
+        .and_then(|at| text.split_at_checked(at))
+    {
+        Some((rest, era)) if era.eq_ignore_ascii_case("bc") => (rest.trim_end(), true),
+        Some((rest, era)) if era.eq_ignore_ascii_case("ad") => (rest.trim_end(), false),
+        _ => (text, false),
+    };
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 {
+        return (!is_bc).then(|| text.to_string());
+    }
+    let (year, rest) = text.split_at(digits);
+    let year: i64 = year.parse().ok().filter(|&year| year > 0 && digits >= 4)?;
+    Some(match if is_bc { 1 - year } else { year } {
+        year @ 0..=9999 => format!("{year:04}{rest}"),
+        year => format!("{year:+05}{rest}"),
+    })
+}
+
+/// Writes the engine's text of a date, or of a timestamp, with PostgreSQL's year. Returns the era to be written behind it.
+pub(super) fn push_moment(text: &str, out: &mut String) -> &'static str {
+    if !text.starts_with(['+', '-']) && !text.starts_with("0000") {
+        out.push_str(text);
+        return "";
+    }
+    let is_part = |byte: &u8| byte.is_ascii_digit();
+    let end = 1 + text.bytes().skip(1).take_while(is_part).count();
+    let (year, rest) = text.split_at(end);
+    let year: i64 = year.parse().unwrap_or_default();
+    let (year, era) = if year > 0 {
+        (year, "")
+    } else {
+        (1 - year, " BC")
+    };
+    let _ = write!(out, "{year:04}{rest}");
+    era
+}
