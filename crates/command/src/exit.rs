@@ -154,6 +154,7 @@ pub fn of_open(error: &OpenError) -> Exit {
         OpenError::ManifestLost { .. } => Exit::Found,
         OpenError::Option { .. }
         | OpenError::Absent { .. }
+        | OpenError::Occupied { .. }
         | OpenError::StoreImpossible { .. }
         | OpenError::StoreMissing { .. } => Exit::Usage,
         OpenError::Known(KnownError::Damaged(_)) => Exit::Found,

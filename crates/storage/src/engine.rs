@@ -54,6 +54,7 @@ use crate::log::seal::Sequencer;
 use crate::log::writer::LogWriter;
 use crate::manifest::Manifest;
 use crate::pen::Pen;
+use crate::places::refuse_others;
 use crate::recovery::RecoveryReport;
 use crate::store::PageStore;
 use crate::supervisor::{Supervisor, Threads};
@@ -112,6 +113,8 @@ impl Engine {
                 return Err(OpenError::StoreImpossible { reason });
             }
         }
+        // Before the lock's file is made, too.
+        refuse_others(&*disk)?;
         let lock = take_lock(&disk, options.wait_for_lock)?;
         let claimed = match &options.remote {
             Some(remote) => Some((remote, claiming::claim(&disk, &options, remote)?)),

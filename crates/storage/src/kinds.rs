@@ -281,7 +281,8 @@ impl CrateError for OpenError {
             | OpenError::StoreBehind
             | OpenError::StoreForked { .. }
             | OpenError::StoreImpossible { .. }
-            | OpenError::StoreMissing { .. } => Error::Refused,
+            | OpenError::StoreMissing { .. }
+            | OpenError::Occupied { .. } => Error::Refused,
             OpenError::Known(KnownError::Disk(error)) => error.kind(),
             OpenError::Known(_) => Error::Damaged,
             OpenError::Store(error) => error.kind(),

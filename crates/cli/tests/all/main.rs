@@ -12,6 +12,7 @@ mod disks;
 mod leave_unfinished;
 mod leftovers;
 mod manners;
+mod other_files;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod reload;

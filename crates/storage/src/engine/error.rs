@@ -50,6 +50,17 @@ pub enum OpenError {
     /// The parts that are elsewhere cannot be used, or not be made there.
     #[error(transparent)]
     Places(#[from] PlacesError),
+    /// A database is to be made where files are that are not a database's.
+    #[error(
+        "{directory} has no database, and other files ({found}): a database is made in a new or an empty \
+         directory; name another one, or move the files away"
+    )]
+    Occupied {
+        /// The directory.
+        directory: String,
+        /// One of the files.
+        found: String,
+    },
     /// There is a log but no manifest.
     #[error(
         "{file} is missing, but {evidence} holds data: this is a database whose manifest was lost; \

@@ -6,20 +6,36 @@ use super::record::Places;
 use super::{Directories, OWNER_FILE, PLACES_FILE, PlacedDisk, PlacesError};
 use crate::checkpoint::BACKUP_DIRECTORY;
 use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError};
-use crate::engine::{LOCK_FILE, OpenError, locked};
+use crate::engine::{ELECTION_FILE, LOCK_FILE, OPENING_FILE, OpenError, SEEDING_FILE, locked};
 use crate::journal::JOURNAL_DIRECTORY;
 use crate::log::group::GroupHeader;
 use crate::log::segment::{LOG_DIRECTORY, segment_file};
 use crate::manifest::{MANIFEST_FILE, Manifest};
+use crate::remote_log::known::STORE_FILE;
+use crate::reserve::RESERVE_FILE;
 use sardonyx_base::random::system_random;
 use std::sync::Arc;
+
+/// The files that an interrupted creation may have left in a database's own directory, some with `.new` behind their names
+/// while they were written.
+const OWN_FILES: [&str; 9] = [
+    LOCK_FILE,
+    MANIFEST_FILE,
+    OWNER_FILE,
+    PLACES_FILE,
+    RESERVE_FILE,
+    STORE_FILE,
+    SEEDING_FILE,
+    OPENING_FILE,
+    ELECTION_FILE,
+];
 
 /// Claims the directories for a database of this manifest that is to be made at home here. Returns the
 /// manifest that says so, and the disk with all parts. The caller holds the lock at home; there is no
 /// manifest.
 ///
 /// # Errors
-/// [`OpenError::ManifestLost`] if there are data; [`PlacesError`] if this is a part of a database, or a
+/// [`OpenError::ManifestLost`] if there are data, and [`OpenError::Occupied`] if there are other files; [`PlacesError`] if this is a part of a database, or a
 /// directory cannot be one; [`OpenError::Locked`].
 pub(crate) fn make(
     home: &Arc<dyn Disk>,
@@ -27,6 +43,7 @@ pub(crate) fn make(
     directories: &Directories,
 ) -> Result<(Manifest, Arc<dyn Disk>), OpenError> {
     check_not_a_part(&**home)?;
+    refuse_others(&**home)?;
     refuse_data(home, &**home)?;
     give_back(home)?;
     if directories.is_empty() {
@@ -154,6 +171,26 @@ pub(crate) fn clear_parts(home: &Arc<dyn Disk>) -> Result<(), OpenError> {
         }
     }
     Ok(())
+}
+
+/// Refuses to make a database among files that are not a database's: the directory is probably not the one that was
+/// meant. A directory that has a database may have other files.
+///
+/// # Errors
+/// [`OpenError::Occupied`]; the disk's.
+pub(crate) fn refuse_others(home: &dyn Disk) -> Result<(), OpenError> {
+    let names = home.list("")?;
+    if names.iter().any(|name| name == MANIFEST_FILE) {
+        return Ok(());
+    }
+    let is_own = |name: &str| OWN_FILES.contains(&name.strip_suffix(".new").unwrap_or(name));
+    match names.into_iter().find(|name| !is_own(name)) {
+        None => Ok(()),
+        Some(name) => Err(OpenError::Occupied {
+            directory: home.display_name(""),
+            found: name,
+        }),
+    }
 }
 
 /// Refuses to make a database where data of one are.
