@@ -15,6 +15,7 @@ mod python {
     pyo3::import_exception!(sardonyx._exceptions, Forked);
     pyo3::import_exception!(sardonyx._exceptions, Full);
     pyo3::import_exception!(sardonyx._exceptions, InsideTransaction);
+    pyo3::import_exception!(sardonyx._exceptions, Locked);
     pyo3::import_exception!(sardonyx._exceptions, Mismatch);
     pyo3::import_exception!(sardonyx._exceptions, NoTransaction);
     pyo3::import_exception!(sardonyx._exceptions, NotFound);
@@ -97,6 +98,7 @@ impl From<Failure> for PyErr {
         let message = failure.to_string();
         match failure {
             Failure::Python(error) => error,
+            Failure::Segment(SegmentError::Open(error)) => of_tables(&error.into(), message),
             Failure::Segment(error) => of_segment(&error, message),
             Failure::Heap(error) => of_heap(&error, message),
             Failure::Place(_) => python::Damaged::new_err(message),
@@ -158,6 +160,7 @@ fn of_tables(error: &sardonyx::Error, message: String) -> PyErr {
         Error::Nested(_) => python::InsideTransaction::new_err(message),
         Error::Forked(_) => python::Forked::new_err(message),
         Error::Conflict(_) => python::Conflict::new_err(message),
+        Error::Locked(_) => python::Locked::new_err(message),
         _ => python::Error::new_err(message),
     }
 }

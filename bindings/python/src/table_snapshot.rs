@@ -5,7 +5,7 @@ use crate::lent::lock;
 use crate::row::{dictionary_of, found, key, no_row, values};
 use crate::table_index::{Got, Index, Range, Rows, Source, Want};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyTuple};
 use sardonyx::{Error, Snapshot, SnapshotRows};
 use std::sync::Mutex;
 
@@ -152,6 +152,16 @@ impl SnapshotTable {
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.snapshot.get().count(py, &self.name)? as usize)
+    }
+
+    /// Whether there is a row with this key.
+    fn __contains__(&self, py: Python<'_>, wanted: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(self.get(py, &key(wanted)?)?.is_some())
+    }
+
+    /// All rows as dictionaries, in no particular order.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.rows(py).__iter__(py)
     }
 
     /// An ordered index of the table; ``"primary"`` is that of an ordered key.

@@ -5,7 +5,7 @@ use crate::lent::lock;
 use crate::row::{borrowed, dictionary_of, failed, found, key, named, no_row, values};
 use crate::table_index::{Got, Index, Range, Rows, Source, Want};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 use sardonyx::open_transaction::{Inside, OpenTransaction};
 use sardonyx::{Durability, Error, Rows as Running, Transaction};
 use std::sync::{Arc, Mutex};
@@ -185,6 +185,16 @@ impl Table {
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.step(py, |rows| Ok(rows.count()))? as usize)
+    }
+
+    /// Whether there is a row with this key.
+    fn __contains__(&self, py: Python<'_>, wanted: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(self.get(py, &key(wanted)?)?.is_some())
+    }
+
+    /// All rows as dictionaries, in no particular order.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.rows(py).__iter__(py)
     }
 
     /// An ordered index of the table; ``"primary"`` is that of an ordered key.

@@ -111,7 +111,7 @@ pub fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if object.is_instance(&imported(py, &INTEGRAL, "numbers", "Number")?)? {
         let plain = object.call_method0("item");
         if let Ok(plain) = plain
-            && !plain.get_type().is(&object.get_type())
+            && !plain.get_type().is(object.get_type())
         {
             return from_python(&plain);
         }

@@ -61,6 +61,29 @@ def test_what_cannot_be_is_an_exception_of_its_kind_and_changes_nothing(bank):
     assert bank.count("accounts") == 1
 
 
+def test_a_table_is_iterated_by_its_rows_and_has_its_keys(bank):
+    with bank.transaction() as tx:
+        accounts = tx["accounts"]
+        assert list(accounts) == [] and 1 not in accounts
+        for n in (1, 5, 7):
+            accounts.insert(id=n, owner="Ada", balance=n)
+        assert sorted(row["id"] for row in accounts) == [1, 5, 7]
+        assert 5 in accounts and (7,) in accounts and 0 not in accounts
+    with bank.snapshot() as snapshot:
+        accounts = snapshot["accounts"]
+        assert sorted(row["balance"] for row in accounts) == [1, 5, 7]
+        assert 1 in accounts and 2 not in accounts
+        with pytest.raises(sardonyx.Refused):
+            "one" in accounts
+
+
+def test_a_database_that_is_open_elsewhere_is_locked(bank, tmp_path):
+    with pytest.raises(sardonyx.Locked, match="LOCK"):
+        sardonyx.open(tmp_path / "bank.sdx")
+    with pytest.raises(sardonyx.Locked, match="LOCK"):
+        sardonyx.segment(tmp_path / "bank.sdx")
+
+
 def test_every_type_comes_back_as_it_went_in(bank):
     columns = {
         "id": "u64",

@@ -30,6 +30,10 @@ class NoTransaction(Error):
     """This needs a running transaction, or the one meant is over."""
 
 
+class Locked(Error):
+    """Another process, or this one, has the database open."""
+
+
 class Forked(Error):
     """The segment was opened before this process was forked. Open it again in the child."""
 
