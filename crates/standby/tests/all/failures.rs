@@ -10,8 +10,8 @@ use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::OpenError;
 use sardonyx_storage::recovery::RecoveryError;
 use std::io::Write;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 #[test]
 fn the_log_is_freed_by_the_standby_and_no_backup_is_made_here() {
@@ -239,15 +239,22 @@ fn through(
     assert_eq!(fail_over(&there), done, "seed {seed}");
 }
 
-/// The connection `n` meets its fate at message `n / 2`, in the one way or the other.
+/// Fate `n` meets message `n / 2` of a connection, in the one way or the other, and the next fate a later connection. A
+/// connection that ends for another reason, as when it is slow, uses no fate up.
 fn at_every_message(
     fates: usize,
     fate: impl Fn(usize) -> Fate + Send + Sync + 'static,
 ) -> impl Fn(usize, Way, usize) -> Fate + Send + Sync + 'static {
+    // The next fate, and the connection that met the last one.
+    let next = Mutex::new((0, None));
     move |connection, way, number| {
-        let mine = [Way::ToStandby, Way::ToPrimary][connection % 2];
-        if connection < fates && way == mine && number == connection / 2 {
-            fate(connection)
+        let mut next = next.lock().unwrap();
+        let (n, last) = *next;
+        let mine = [Way::ToStandby, Way::ToPrimary][n % 2];
+        let is_later = last.is_none_or(|last| connection > last);
+        if n < fates && is_later && way == mine && number == n / 2 {
+            *next = (n + 1, Some(connection));
+            fate(n)
         } else {
             Fate::Pass
         }
