@@ -154,7 +154,7 @@ impl SnapshotTable {
         Ok(self.snapshot.get().count(py, &self.name)? as usize)
     }
 
-    /// Whether there is a row with this key.
+    /// ``True`` if the table has a row with this key.
     fn __contains__(&self, py: Python<'_>, wanted: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(self.get(py, &key(wanted)?)?.is_some())
     }

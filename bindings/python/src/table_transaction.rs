@@ -187,7 +187,7 @@ impl Table {
         Ok(self.step(py, |rows| Ok(rows.count()))? as usize)
     }
 
-    /// Whether there is a row with this key.
+    /// ``True`` if the table has a row with this key.
     fn __contains__(&self, py: Python<'_>, wanted: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(self.get(py, &key(wanted)?)?.is_some())
     }
