@@ -10,7 +10,7 @@ use sardonyx_sharing::protocol::{Epoch, NodeId};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 fn options(etcd: &ScriptedEtcd) -> EtcdOptions {
@@ -27,10 +27,13 @@ fn options_at(etcd: &ScriptedEtcd, number: usize) -> EtcdOptions {
     }
 }
 
-/// A register whose node finds, when a test says so, that its lease is over by its clock.
+/// A register whose view cannot be read, and whose lease is over by its node's clock, when a test says so.
 #[derive(Debug)]
 struct Aged {
     etcd: Etcd,
+    is_unreadable: Arc<AtomicBool>,
+    /// Counts the reads that failed by `is_unreadable`.
+    failed_reads: Arc<AtomicU32>,
     is_over: Arc<AtomicBool>,
 }
 
@@ -40,6 +43,11 @@ impl Register for Aged {
     }
 
     fn read(&mut self) -> Result<View, NodeError> {
+        if self.is_unreadable.load(Ordering::SeqCst) {
+            self.failed_reads.fetch_add(1, Ordering::SeqCst);
+            let reason = "it cannot be read".into();
+            return Err(NodeError::Membership { reason });
+        }
         self.etcd.read()
     }
 
@@ -139,9 +147,12 @@ fn a_lease_is_counted_from_a_moment_before_it_was_asked_for() {
 fn a_node_whose_lease_runs_out_acknowledges_nothing_more_and_nothing_is_lost() {
     let (database, etcd) = (tempfile::tempdir().unwrap(), ScriptedEtcd::start());
     let server = serve(database.path());
-    let is_over = Arc::new(AtomicBool::new(false));
+    let [is_unreadable, is_over] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+    let failed_reads = Arc::new(AtomicU32::new(0));
     let register = Aged {
         etcd: Etcd::new(options_at(&etcd, 0)),
+        is_unreadable: is_unreadable.clone(),
+        failed_reads: failed_reads.clone(),
         is_over: is_over.clone(),
     };
     // It is to be told soon that its lease cannot be renewed; on a busy machine that is short for a lock.
@@ -155,7 +166,11 @@ fn a_node_whose_lease_runs_out_acknowledges_nothing_more_and_nothing_is_lost() {
     let of_one = (16..64).find(|page| one.authority(*page) == Some(one.number()));
     let of_one = of_one.unwrap();
     assert_eq!(surely(|| add(&one, of_one, 1)), 1);
-    // The first one hears nothing of etcd, and in the end tells nobody what it reads.
+    // The first one hears nothing of etcd, in the middle of reading the view, and in the end tells nobody what it reads.
+    is_unreadable.store(true, Ordering::SeqCst);
+    while failed_reads.load(Ordering::SeqCst) == 0 {
+        std::thread::yield_now();
+    }
     etcd.be_silent([true, false]);
     assert_eq!(surely(|| read(&one, of_one)), 1, "its lease lives");
     is_over.store(true, Ordering::SeqCst);

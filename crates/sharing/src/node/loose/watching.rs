@@ -4,7 +4,8 @@ use super::member::Member;
 use super::shell::RegisterJob;
 use super::store::Register;
 use crate::node::NodeError;
-use crate::protocol::membership::Input;
+use crate::protocol::Epoch;
+use crate::protocol::membership::{Input, View};
 use sardonyx_base::sync::thread;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -27,17 +28,30 @@ pub fn register(member: &Member, jobs: &Receiver<RegisterJob>, mut register: Box
     let (mut looked, every) = (Instant::now(), register.look_every());
     let mut absent = Vec::new();
     let mut failed_since: Option<Instant> = None;
+    // The view could not be read: it is read again in the next round. Meanwhile the lease is renewed and looked at.
+    let mut is_unread = false;
     while !member.stopping() && member.shell.lock().check().is_ok() {
-        let job = jobs.recv_timeout(every.saturating_sub(looked.elapsed()));
+        let job = match is_unread {
+            true => Ok(RegisterJob::Read),
+            false => jobs.recv_timeout(every.saturating_sub(looked.elapsed())),
+        };
         let look_now = matches!(job, Ok(RegisterJob::Look));
         let mut done = match job {
-            Ok(job) => work(member, job, &mut *register),
-            Err(RecvTimeoutError::Timeout) => Ok(()),
+            Ok(RegisterJob::Read) => {
+                let read = read(member, &mut *register);
+                is_unread = read.is_err();
+                read
+            }
+            Ok(RegisterJob::Swap(expected, view)) => {
+                swap(member, expected, &view, &mut *register);
+                Ok(())
+            }
+            Ok(RegisterJob::Look) | Err(RecvTimeoutError::Timeout) => Ok(()),
             Err(RecvTimeoutError::Disconnected) => break,
         };
         if looked.elapsed() >= every || look_now {
             looked = Instant::now();
-            done = done.and_then(|()| look(member, &mut *register, &mut absent));
+            done = done.and(look(member, &mut *register, &mut absent));
         }
         match done {
             Ok(()) => failed_since = None,
@@ -56,37 +70,21 @@ pub fn register(member: &Member, jobs: &Receiver<RegisterJob>, mut register: Box
     member.changed.notify_all();
 }
 
-fn work(member: &Member, job: RegisterJob, register: &mut dyn Register) -> Result<(), NodeError> {
-    let input = match job {
-        RegisterJob::Look => return Ok(()),
-        RegisterJob::Read => read(member, register)?,
-        RegisterJob::Swap(expected, view) => match register.swap(expected, &view) {
-            Ok(swapped) => Input::ViewSwapped(swapped),
-            // It may have been replaced, by this node.
-            Err(error) => {
-                tracing::warn!(%error, "a view may have been put into the register or not");
-                Input::ViewSwapped(false)
-            }
-        },
-    };
+fn read(member: &Member, register: &mut dyn Register) -> Result<(), NodeError> {
+    let view = register.read()?;
     // If the node has stopped the loop sees that.
-    let _ = member.shell.lock().tell_membership(input);
+    let _ = member.shell.lock().tell_membership(Input::ViewRead(view));
     Ok(())
 }
 
-/// Reads the view, again and again if it cannot be read.
-fn read(member: &Member, register: &mut dyn Register) -> Result<Input, NodeError> {
-    let until = Instant::now() + member.options.patience;
-    loop {
-        match register.read() {
-            Ok(view) => return Ok(Input::ViewRead(view)),
-            Err(error) if member.stopping() || Instant::now() >= until => {
-                member.shell.lock().stop(&error);
-                return Err(error);
-            }
-            Err(_) => std::thread::sleep(AGAIN_AFTER),
-        }
-    }
+fn swap(member: &Member, expected: Epoch, view: &View, register: &mut dyn Register) {
+    let is_swapped = register.swap(expected, view).unwrap_or_else(|error| {
+        // It may have been replaced, by this node.
+        tracing::warn!(%error, "a view may have been put into the register or not");
+        false
+    });
+    let told = Input::ViewSwapped(is_swapped);
+    let _ = member.shell.lock().tell_membership(told);
 }
 
 /// Looks who is there; who is not, twice, has failed. A node that is not there itself has been stopped or without the
