@@ -175,7 +175,7 @@ impl AnalyticReader for DataFusionReader {
     }
 
     fn run(&self, query: AnalyticQuery) -> AnalyticFuture<'static, Box<dyn AnalyticRows>> {
-        let interrupted = query.interrupted.clone();
+        let interrupt = query.interrupt.clone();
         let planned = self.planned(query);
         let runtime = self
             .runtime
@@ -183,7 +183,7 @@ impl AnalyticReader for DataFusionReader {
             .map(|runtime| runtime.handle().clone());
         Box::pin(async move {
             let runtime = runtime.ok_or_else(gave_up)?;
-            let running = Running::begin(planned.await?, interrupted, &runtime);
+            let running = Running::begin(planned.await?, interrupt, &runtime);
             Ok(Box::new(running) as Box<dyn AnalyticRows>)
         })
     }

@@ -33,7 +33,7 @@ pub struct Running {
 
 impl Running {
     /// Begins.
-    pub fn begin(planned: Planned, interrupted: Arc<AtomicBool>, runtime: &Handle) -> Running {
+    pub fn begin(planned: Planned, interrupt: Arc<Interrupt>, runtime: &Handle) -> Running {
         let (give, portions) = channel(PORTIONS);
         let columns = planned.columns.clone();
         let computed = {
@@ -50,12 +50,9 @@ impl Running {
         let watched = computed.abort_handle();
         runtime.spawn(async move {
             while !watched.is_finished() && !give.is_closed() {
-                if interrupted.swap(false, Ordering::Relaxed) {
+                if let Some(reason) = interrupt.take() {
                     watched.abort();
-                    let text = "canceling statement due to user request";
-                    let _ = give
-                        .send(Err(SqlError::new(code::QUERY_CANCELED, text)))
-                        .await;
+                    let _ = give.send(Err(SqlError::interrupted(reason))).await;
                     break;
                 }
                 tokio::time::sleep(LOOK).await;

@@ -7,7 +7,7 @@ use fixture::{
 };
 use sardonyx_sql::{Outcome, SqlType, Step, Value};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use sardonyx_sql::Interrupt;
 
 /// The own planner knows no frames of groups.
 const WINDOW: &str =
@@ -409,18 +409,15 @@ fn who_cancels_ends_it() {
     let fresh = fresh();
     let mut session = fresh.session();
     with_rows(&mut session, "t", 20_000);
-    let interrupted = Arc::new(AtomicBool::new(false));
-    session.set_interrupted(interrupted.clone());
+    let interrupt = Arc::new(Interrupt::default());
+    session.set_interrupt(interrupt.clone());
     // Hours of work.
     let endless =
         "select count(*) from t a, t b, t c where a.v + b.v + c.v = -1 and (select 1) = 1";
     let steps = common::flight(&mut session, endless).unwrap();
-    interrupted.store(true, Ordering::Relaxed);
+    interrupt.request();
     assert_eq!(code(wait(session.run(steps)).remove(0)), "57014");
-    assert!(
-        !interrupted.load(Ordering::Relaxed),
-        "what comes next is not cancelled"
-    );
+    assert_eq!(interrupt.take(), None, "what comes next is not cancelled");
     assert_eq!(
         code(alone(&mut session, "select count(*), (select 1) from t")),
         "20000|1"

@@ -2,6 +2,7 @@
 //!
 //! - [`bytes`]: words at fixed places of heads; [`crc32c`]: their checksums;
 //! - [`sync`]: mutexes, condition variables, atomics and threads, which a model (Shuttle) can drive;
+//! - [`memory`]: a bound on what many gather;
 //! - [`priority`]: threads that stand behind all others;
 //! - [`process`]: whether this is still the process that opened a handle, or a forked child of it;
 //! - [`inherited`]: advisory locks that a forked child leaves to its parent;
@@ -13,6 +14,7 @@
 //! - [`user_code`]: closures, destructors and wakers of users, whose panics are caught;
 //! - [`random`]: seeded numbers (I11), and secret ones from the operating system;
 //! - [`token`]: a secret that processes have in common; [`transport`]: how they are connected;
+//! - [`waiting`]: waits that may take long, and what ends them;
 //! - [`hash`]: maps by integers, and hashes by a secret.
 
 #![cfg_attr(
@@ -37,6 +39,7 @@ pub mod events;
 pub mod hash;
 pub mod inherited;
 pub mod lease;
+pub mod memory;
 pub mod priority;
 pub mod process;
 pub mod random;
@@ -47,3 +50,4 @@ pub mod sync;
 pub mod token;
 pub mod transport;
 pub mod user_code;
+pub mod waiting;

@@ -207,6 +207,11 @@ mod shuttled {
             }
         }
 
+        /// Like [`Mutex::lock`]: there is no time here.
+        pub fn lock_within(&self, _time: Duration) -> Option<MutexGuard<'_, T>> {
+            Some(self.lock())
+        }
+
         /// What the mutex held.
         pub fn into_inner(self) -> T {
             self.0.into_inner().unwrap_or_else(|e| e.into_inner())

@@ -4,6 +4,7 @@
 //! except where [`Failure::undoes`] says that its transaction must be given up.
 
 use sardonyx::Error;
+use sardonyx_base::memory::Exhausted;
 
 /// Why a command is not done. Its text is what is answered.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +43,9 @@ pub enum Failure {
     /// An answer of more than so many bytes.
     #[error("ERR more than {0} bytes would be gathered for the answer: ask for less at once")]
     AnswerBytes(usize),
+    /// There is no memory for an answer, or for what is to be stored.
+    #[error("OOM {0}")]
+    Memory(#[from] Exhausted),
     /// Any of the others, of a registered function, which may have written before.
     #[error(transparent)]
     OfFunction(Box<Failure>),
@@ -57,6 +61,7 @@ impl Failure {
                 | Failure::Function(_)
                 | Failure::OfFunction(_)
                 | Failure::AnswerBytes(_)
+                | Failure::Memory(_)
         )
     }
 

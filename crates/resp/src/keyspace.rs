@@ -5,7 +5,7 @@ use crate::data::tables::{NAMES, PRIMARY};
 use crate::data::{Data, Numbers, Places, Room};
 use crate::failure::Failure;
 use crate::reply::Reply;
-use crate::request::{Commands, Request};
+use crate::request::{Answer, Commands, Request};
 use sardonyx::schema::ValueRef;
 use sardonyx::{Error, Registered, Tables, Transaction};
 use sardonyx_base::random::Random;
@@ -195,7 +195,7 @@ impl Keyspace {
         &self,
         requests: Vec<Request>,
         lane: u64,
-    ) -> sardonyx::BatchTicket<Reply, Failure> {
+    ) -> sardonyx::BatchTicket<Answer, Failure> {
         self.tables
             .submit_batch(&self.commands, requests, lane as usize)
     }

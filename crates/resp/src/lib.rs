@@ -43,6 +43,7 @@ mod functions;
 mod keyspace;
 mod number;
 mod pattern;
+mod pending;
 mod reply;
 mod request;
 mod session;

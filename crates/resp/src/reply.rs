@@ -57,6 +57,22 @@ pub enum Reply {
 }
 
 impl Reply {
+    /// What it takes in memory, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let inner = match self {
+            Reply::Error(text) | Reply::Verbatim(text) => text.len(),
+            Reply::Bulk(bytes) => bytes.len(),
+            Reply::Shared(bytes) => bytes.len(),
+            Reply::Array(items) | Reply::Set(items) => items.iter().map(Reply::bytes).sum(),
+            Reply::Map(pairs) | Reply::Pairs(pairs) => {
+                let pairs = pairs.iter();
+                pairs.map(|(one, other)| one.bytes() + other.bytes()).sum()
+            }
+            _ => 0,
+        };
+        inner + size_of::<Reply>()
+    }
+
     /// A list of bytes.
     pub fn bulks(items: impl IntoIterator<Item = Vec<u8>>) -> Reply {
         Reply::Array(items.into_iter().map(Reply::Bulk).collect())

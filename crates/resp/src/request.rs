@@ -6,12 +6,13 @@
 //! Invariants: a command that is refused leaves nothing behind: alone it is undone; among others of an `EXEC` it has
 //! changed nothing when Redis' rules refuse it, and the whole `EXEC` is undone when the engine does.
 
-use crate::command::Command;
 use crate::command::line::Line;
+use crate::command::{Command, MORE};
 use crate::data::{Data, KEYS, Room, Seen};
 use crate::failure::Failure;
 use crate::functions::Functions;
 use crate::keyspace::Shared;
+use crate::pending::Pending;
 use crate::reply::Reply;
 use sardonyx::{Prefetch, Procedure, TableSpace, Transaction};
 use sardonyx_base::random::Random;
@@ -56,9 +57,19 @@ pub(crate) struct Request {
     pub seed: u64,
     /// The most bytes of its answer.
     pub answer_bytes_max: usize,
+    /// What the answers of its session take.
+    pub pending: Arc<Pending>,
 }
 
+/// The answer to a request.
 #[derive(Debug)]
+pub(crate) enum Answer {
+    Reply(Reply),
+    /// It has not run: the answers before it are to be sent first.
+    Postponed(Box<What>),
+}
+
+#[derive(Clone, Debug)]
 pub(crate) enum What {
     /// One command.
     One(Call),
@@ -69,7 +80,7 @@ pub(crate) enum What {
 }
 
 /// A command among several.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// On data.
     Call(Call),
@@ -96,7 +107,7 @@ impl Commands {
 
 impl Procedure for Commands {
     type Arguments = Request;
-    type Output = Reply;
+    type Output = Answer;
     type Error = Failure;
     type Located = ();
 
@@ -124,7 +135,13 @@ impl Procedure for Commands {
         request: &Request,
         (): (),
         transaction: &mut Transaction<'_>,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<Answer, Failure> {
+        if request.pending.is_full() {
+            return Ok(Answer::Postponed(Box::new(request.what.clone())));
+        }
+        if request.what.stores() {
+            request.pending.check()?;
+        }
         let room = Room::new(request.answer_bytes_max);
         let mut data = Data {
             tx: transaction,
@@ -140,8 +157,24 @@ impl Procedure for Commands {
             What::All(steps, watched) => run_all(&mut data, steps, watched.as_ref()),
             What::Watch(line, watched) => watch(&mut data, line, watched),
         }?;
+        // If there is no memory for the answer, what it is the answer to has not happened.
+        request.pending.take(reply.bytes())?;
         data.committed.into_iter().for_each(|act| act());
-        Ok(reply)
+        Ok(Answer::Reply(reply))
+    }
+}
+
+impl What {
+    /// Whether it may store more than there is.
+    fn stores(&self) -> bool {
+        let stores = |call: &Call| call.command.is(MORE);
+        match self {
+            What::One(call) => stores(call),
+            What::All(steps, _) => steps
+                .iter()
+                .any(|step| matches!(step, Step::Call(call) if stores(call))),
+            What::Watch(..) => false,
+        }
     }
 }
 

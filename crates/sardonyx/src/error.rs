@@ -2,6 +2,9 @@
 
 use sardonyx_base::error::CrateError;
 pub use sardonyx_base::error::Error;
+use sardonyx_base::waiting::Reason;
+use sardonyx_storage::log::LogError;
+use sardonyx_table::TableError;
 
 /// An error of the program's own type, or a crate's, converted to it.
 pub(crate) struct Typed<E>(pub E);
@@ -9,5 +12,15 @@ pub(crate) struct Typed<E>(pub E);
 impl<E: From<Error>, R: CrateError> From<R> for Typed<E> {
     fn from(error: R) -> Self {
         Typed(E::from(error.into()))
+    }
+}
+
+/// Why the wait for a turn, or what ran in it, was interrupted, if that is what an error says.
+#[doc(hidden)]
+pub fn interruption(error: &Error) -> Option<Reason> {
+    match (error.downcast_ref(), error.downcast_ref()) {
+        (Some(LogError::Interrupted(reason)), _)
+        | (_, Some(TableError::Log(LogError::Interrupted(reason)))) => Some(*reason),
+        _ => None,
     }
 }

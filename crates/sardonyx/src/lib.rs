@@ -128,6 +128,8 @@ mod ticket;
 pub use backup::Backup;
 pub use compact::Compaction;
 pub use error::Error;
+#[doc(hidden)]
+pub use error::interruption;
 #[cfg(feature = "memory")]
 pub use memory::Memory;
 #[cfg(feature = "operations")]
@@ -135,6 +137,8 @@ pub use operations::Operations;
 pub use options::Options;
 pub use snapshot::Snapshot;
 pub use statistics::Statistics;
+#[doc(hidden)]
+pub use tables::Turn;
 pub use tables::{JournalRows, Tables};
 pub use ticket::{BatchTicket, Ticket};
 

@@ -2,9 +2,11 @@
 
 mod journals;
 mod procedures;
+mod turn;
 
 pub use journals::JournalRows;
 use procedures::Procedures;
+pub use turn::Turn;
 
 use crate::backup::{self, Backup};
 use crate::error::Typed;
@@ -19,8 +21,8 @@ use sardonyx_storage::journal::{JournalReader, Retention};
 use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_table::schema::IntoSchema;
 use sardonyx_table::{
-    Journal, JournalRow, KeyHash, RebuildReport, Record, Stored, StoredTable, Table, TableSpace,
-    Transaction, View,
+    Journal, JournalRow, KeyHash, RebuildReport, Record, SpaceSnapshot, Stored, StoredTable, Table,
+    TableSpace, Transaction, View,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -343,8 +345,11 @@ impl Tables {
     /// # Errors
     /// As [`Tables::read`]; [`Error::Full`] if the process has no address space for it.
     pub fn snapshot(&self) -> Result<Snapshot, Error> {
-        let space = self.kernel.snapshot()?;
-        Ok(Snapshot::new(space, self.kernel.engine().process()))
+        Ok(self.snapshot_of(self.kernel.snapshot()?))
+    }
+
+    fn snapshot_of(&self, space: Arc<SpaceSnapshot>) -> Snapshot {
+        Snapshot::new(space, self.kernel.engine().process())
     }
 
     /// Writes a backup into a directory, which is absent or empty: a database of its own, with everything

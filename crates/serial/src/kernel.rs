@@ -48,7 +48,7 @@ pub enum Durability {
 
 /// Runs transactions serially on one storage engine.
 pub struct Kernel {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     engine: EngineView,
     lanes: Lanes,
     /// Until it is closed. Held while it is being closed, and while a checkpoint is waited for, whose
@@ -111,7 +111,7 @@ impl Shared {
     }
 
     /// Executes a job, and sees to it that somebody writes what it appended. Returns the group to wait for.
-    fn execute<J: Job + ?Sized>(
+    pub fn execute<J: Job + ?Sized>(
         &self,
         mut held: Held<'_, TableSpace>,
         job: &mut J,
@@ -202,7 +202,14 @@ impl Kernel {
         durability: Durability,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut held = self.take()?;
+        Self::run_held(self.take()?, durability, body)
+    }
+
+    pub(crate) fn run_held<T, E: From<SerialError>>(
+        mut held: Held<'_, TableSpace>,
+        durability: Durability,
+        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
         let mut execution = Execution::of(&mut held);
         if let Err(error) = execution.admit() {
             // The conversion is the caller's code.
@@ -366,7 +373,7 @@ impl Kernel {
         self.shared.execute(self.take()?, job)
     }
 
-    fn take(&self) -> Result<Held<'_, TableSpace>, SerialError> {
+    pub(crate) fn take(&self) -> Result<Held<'_, TableSpace>, SerialError> {
         let held = self.shared.pen.take()?;
         // With the pen: after the log's end was marked nothing may be appended.
         self.check_open()?;
@@ -390,7 +397,7 @@ impl Kernel {
         }
     }
 
-    fn refused<T>(&self, error: SerialError) -> Ticket<T> {
+    pub(crate) fn refused<T>(&self, error: SerialError) -> Ticket<T> {
         Ticket::refused(error, self.shared.log())
     }
 

@@ -50,6 +50,7 @@ mod seeds;
 mod shape;
 mod stages;
 mod ticket;
+mod turn;
 
 pub use batch::Outcomes;
 pub use error::{ProcedureError, SerialError};
@@ -59,3 +60,4 @@ pub use procedure::{Procedure, Registered, WeakRegistered};
 pub use shape::Shape;
 pub use stages::{StageTime, StageTimes};
 pub use ticket::{BatchTicket, Ticket};
+pub use turn::{Committed, Turn};

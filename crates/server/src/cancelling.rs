@@ -1,14 +1,24 @@
-//! Cancelling the statements of another connection: who knows a session's number and secret may.
+//! The interrupts of all connections: a client that knows a session's number and secret cancels its statement, a client
+//! that closes ends what runs for it, and the server's end interrupts all.
 //!
-//! Statements that change something are short and run one at a time; what can take long are answers, and those of
-//! statements that only read look between portions of rows whether they are still wanted. Rows of a change, such as those
-//! of `RETURNING`, do not: it is durable before they are told, and an error would say that it is not.
+//! A task that runs a statement cannot see its client close. So one other task looks after all connections
+//! ([`Cancelling::watch`]): it asks those whose flight has lasted from one look to the next, so that short ones cost nothing.
+//!
+//! Statements look at their interrupt while they walk rows, and while they wait for the serial stage. Rows of a change,
+//! such as those of `RETURNING`, are told to their end: the change is durable before they are told, and an error would say
+//! that it is not.
 
+use crate::connection::Incoming;
+use sardonyx_sql::Interrupt;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
-/// The sessions that can be cancelled.
+/// Between two looks at the connections.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
+
+/// The connections that can be interrupted.
 #[derive(Debug, Default)]
 pub struct Cancelling {
     sessions: Mutex<HashMap<u32, Target>>,
@@ -17,23 +27,39 @@ pub struct Cancelling {
 
 #[derive(Debug)]
 struct Target {
-    secret: [u8; 4],
-    cancelled: Arc<AtomicBool>,
+    /// Without one only the server interrupts.
+    secret: Option<[u8; 4]>,
+    watched: Arc<Watched>,
+    /// The flights at the last look.
+    seen: u64,
 }
 
-/// A session that can be cancelled, until it is dropped.
+/// A connection while it is served.
+#[derive(Debug, Default)]
+struct Watched {
+    interrupt: Arc<Interrupt>,
+    /// Counts beginnings and ends of flights: odd while one is under way.
+    flights: AtomicU64,
+    incoming: OnceLock<Arc<tokio::sync::Mutex<Incoming>>>,
+}
+
+/// A connection that can be interrupted, until it is dropped.
 #[derive(Debug)]
 pub struct Entry<'a> {
     all: &'a Cancelling,
     process: u32,
-    cancelled: Arc<AtomicBool>,
+    watched: Arc<Watched>,
 }
 
+/// A flight, until it is dropped.
+#[derive(Debug)]
+pub struct Flight<'e>(&'e Watched);
+
 impl Cancelling {
-    /// A new session with this secret.
-    pub fn enter(&self, secret: [u8; 4]) -> Entry<'_> {
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+    /// A new connection, and the secret by which others cancel its statements.
+    pub fn enter(&self, secret: Option<[u8; 4]>) -> Entry<'_> {
+        let watched = Arc::new(Watched::default());
+        let mut sessions = self.sessions();
         let process = loop {
             let process = self.last.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
             if process != 0 && !sessions.contains_key(&process) {
@@ -42,22 +68,55 @@ impl Cancelling {
         };
         let target = Target {
             secret,
-            cancelled: cancelled.clone(),
+            watched: watched.clone(),
+            seen: 0,
         };
         sessions.insert(process, target);
         Entry {
             all: self,
             process,
-            cancelled,
+            watched,
         }
     }
 
     /// Cancels what a session does, if the secret is its own.
     pub fn cancel(&self, process: u32, secret: &[u8]) {
-        let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(target) = sessions.get(&process).filter(|one| one.secret == secret) {
-            target.cancelled.store(true, Ordering::Relaxed);
+        let is_own = |target: &&Target| target.secret.is_some_and(|own| own == secret);
+        if let Some(target) = self.sessions().get(&process).filter(is_own) {
+            target.watched.interrupt.request();
         }
+    }
+
+    /// The server ends: nothing more is to run.
+    pub fn shut_down(&self) {
+        let sessions = self.sessions();
+        sessions
+            .values()
+            .for_each(|target| target.watched.interrupt.shut_down());
+    }
+
+    /// Looks after all connections, for ever.
+    pub async fn watch(&self) {
+        loop {
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+            self.look();
+        }
+    }
+
+    /// Interrupts the flights that were under way at the last look already, and whose clients have closed.
+    fn look(&self) {
+        for target in self.sessions().values_mut() {
+            let flights = target.watched.flights.load(Ordering::Relaxed);
+            let lasts = flights % 2 == 1 && target.seen == flights;
+            target.seen = flights;
+            if lasts {
+                target.watched.look();
+            }
+        }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<u32, Target>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -67,40 +126,115 @@ impl Entry<'_> {
         self.process
     }
 
-    /// What says whether it was cancelled; whoever acts on that resets it.
-    pub fn flag(&self) -> Arc<AtomicBool> {
-        self.cancelled.clone()
+    /// What interrupts it.
+    pub fn interrupt(&self) -> &Arc<Interrupt> {
+        &self.watched.interrupt
+    }
+
+    /// From now on it is seen when its client closes.
+    pub fn look_at(&self, incoming: &Arc<tokio::sync::Mutex<Incoming>>) {
+        // It is set once.
+        let _ = self.watched.incoming.set(incoming.clone());
+    }
+
+    /// A flight begins. The bytes that come in are not to be held while it lasts.
+    pub fn flight(&self) -> Flight<'_> {
+        self.watched.flights.fetch_add(1, Ordering::Relaxed);
+        Flight(&self.watched)
+    }
+}
+
+impl Watched {
+    fn look(&self) {
+        // If the bytes are held the flight is just over.
+        let incoming = self.incoming.get().map(|incoming| incoming.try_lock());
+        if let Some(Ok(mut incoming)) = incoming
+            && incoming.has_closed()
+        {
+            self.interrupt.disconnect();
+        }
+    }
+}
+
+impl Drop for Flight<'_> {
+    fn drop(&mut self) {
+        self.0.flights.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 impl Drop for Entry<'_> {
     fn drop(&mut self) {
-        let mut sessions = self
-            .all
-            .sessions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        sessions.remove(&self.process);
+        self.all.sessions().remove(&self.process);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::Connection;
+    use crate::stream::Stream;
+    use sardonyx_sql::Reason;
 
     #[test]
-    fn only_who_knows_the_secret_cancels() {
+    fn only_who_knows_the_secret_cancels_and_the_servers_end_interrupts_all() {
         let all = Cancelling::default();
-        let one = all.enter([1, 2, 3, 4]);
-        let other = all.enter([5, 6, 7, 8]);
+        let one = all.enter(Some([1, 2, 3, 4]));
+        let other = all.enter(Some([5, 6, 7, 8]));
+        let redis = all.enter(None);
         all.cancel(one.process(), &[5, 6, 7, 8]);
         all.cancel(one.process(), &[]);
-        assert!(!one.flag().load(Ordering::Relaxed));
+        all.cancel(redis.process(), &[]);
+        for entry in [&one, &other, &redis] {
+            assert_eq!(entry.interrupt().reason(), None);
+        }
         all.cancel(one.process(), &[1, 2, 3, 4]);
-        assert!(one.flag().load(Ordering::Relaxed) && !other.flag().load(Ordering::Relaxed));
+        assert_eq!(one.interrupt().take(), Some(Reason::Request));
+        assert_eq!(other.interrupt().take(), None);
         let process = one.process();
         drop(one);
         all.cancel(process, &[1, 2, 3, 4]);
-        assert_eq!(all.sessions.lock().unwrap().len(), 1);
+        assert_eq!(all.sessions().len(), 2);
+        all.shut_down();
+        for entry in [&other, &redis] {
+            assert_eq!(entry.interrupt().take(), Some(Reason::Shutdown));
+        }
+    }
+
+    #[test]
+    fn a_flight_that_lasts_is_interrupted_when_its_client_has_closed() {
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (client, server) = tokio::net::UnixStream::pair().unwrap();
+            let (_stop, stopped) = tokio::sync::watch::channel(false);
+            let connection = Connection::new(Stream::Unix(server), Duration::MAX, stopped);
+            let (incoming, _outgoing) = connection.shared();
+            let all = Cancelling::default();
+            let entry = all.enter(None);
+            entry.look_at(&incoming);
+            // The client is there, and sends on.
+            let first = entry.flight();
+            client.try_write(b"PING\r\n").unwrap();
+            // The runtime sees the bytes when it comes to it.
+            while incoming.lock().await.input.is_empty() {
+                tokio::task::yield_now().await;
+                all.look();
+            }
+            assert_eq!(incoming.lock().await.input, "PING\r\n");
+            assert_eq!(entry.interrupt().reason(), None);
+            drop(first);
+            drop(client);
+            // What begins after a look, or is not under way, is not asked.
+            all.look();
+            let second = entry.flight();
+            all.look();
+            assert_eq!(entry.interrupt().reason(), None);
+            while entry.interrupt().reason().is_none() {
+                tokio::task::yield_now().await;
+                all.look();
+            }
+            assert_eq!(entry.interrupt().reason(), Some(Reason::Disconnected));
+            drop(second);
+        });
     }
 }

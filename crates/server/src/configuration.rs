@@ -15,6 +15,8 @@
 //! unread_seconds = 60
 //! drain_seconds = 10
 //! slow_statement_milliseconds = 100
+//! statement_timeout_milliseconds = 0     # no limit
+//! memory_max = "4GiB"                    # or bytes; as much as the cgroup or the machine has, if it is not said
 //!
 //! [otlp]                                 # spans, where the command was built with them
 //! endpoint = "http://127.0.0.1:4318"
@@ -106,6 +108,29 @@ enum Endpoints {
     Several(Vec<String>),
 }
 
+/// A size: bytes, or a text with a unit.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Size {
+    Bytes(u64),
+    Text(String),
+}
+
+impl Size {
+    fn bytes(&self) -> Result<u64, OptionsError> {
+        let text = match self {
+            Size::Bytes(bytes) => return Ok(*bytes),
+            Size::Text(text) => text,
+        };
+        let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1_u64 << 30)];
+        let read = units.iter().find_map(|(unit, one)| {
+            let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+            number.checked_mul(*one)
+        });
+        read.ok_or_else(|| OptionsError::Size { text: text.clone() })
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TlsSection {
@@ -121,6 +146,8 @@ struct LimitsSection {
     unread_seconds: Option<u64>,
     drain_seconds: Option<u64>,
     slow_statement_milliseconds: Option<u64>,
+    statement_timeout_milliseconds: Option<u64>,
+    memory_max: Option<Size>,
 }
 
 #[derive(Deserialize, Default)]
@@ -209,6 +236,14 @@ pub fn parse(text: &str, file: &Path) -> Result<Options, ConfigurationError> {
         slow_statement: said
             .slow_statement_milliseconds
             .map_or(limits.slow_statement, Duration::from_millis),
+        statement: said
+            .statement_timeout_milliseconds
+            .filter(|limit| *limit > 0)
+            .map(Duration::from_millis),
+        memory_max: said
+            .memory_max
+            .map(|size| size.bytes().map_err(value("limits.memory_max")))
+            .transpose()?,
     };
     options.otlp = Otlp {
         endpoint: read.otlp.endpoint,
@@ -269,7 +304,7 @@ mod tests {
         let verifier = Verifier::of_password("pencil").unwrap();
         let text = format!(
             "# comment\npostgres = [\"127.0.0.1:1\", \"unix:/run/sdx\"]\nredis = \"off\"\n\
-             [tls]\ncertificate = \"cert.pem\"\nkey = \"/k/key.pem\"\n[limits]\nconnections = 7\n\
+             [tls]\ncertificate = \"cert.pem\"\nkey = \"/k/key.pem\"\n[limits]\nconnections = 7\nmemory_max = \"3MiB\"\nstatement_timeout_milliseconds = 5\n\
              [users.shop]\npassword = \"{verifier}\"\ntables = \"read\"\nkeys = \"write\"\n\
              [otlp]\nendpoint = \"http://[::1]:4318\"\nsample = 0.5\n[users.shop.table]\nsalaries = \"none\"\n"
         );
@@ -280,6 +315,8 @@ mod tests {
         assert_eq!(tls.certificate, Path::new("/etc/sardonyx/cert.pem"));
         assert_eq!(tls.key, Path::new("/k/key.pem"));
         assert_eq!(options.limits.connections_max, 7);
+        assert_eq!(options.limits.memory_max, Some(3 << 20));
+        assert_eq!(options.limits.statement, Some(Duration::from_millis(5)));
         let endpoint = options.otlp.endpoint.as_deref();
         assert_eq!(endpoint, Some("http://[::1]:4318"));
         assert_eq!(options.otlp.sample, Some(0.5));
@@ -294,6 +331,11 @@ mod tests {
         let said = parsed("postgres = \"x\"").unwrap_err();
         assert!(
             said.contains("server.toml: postgres: \"x\" is no address"),
+            "{said}"
+        );
+        let said = parsed("[limits]\nmemory_max = \"3 pages\"").unwrap_err();
+        assert!(
+            said.contains("limits.memory_max: \"3 pages\" is no size"),
             "{said}"
         );
         let said = parsed("\nports = 1").unwrap_err();

@@ -109,10 +109,15 @@ pub struct Limits {
     pub drain: Duration,
     /// A statement that takes longer is told of.
     pub slow_statement: Duration,
+    /// A statement that takes longer is ended, if its session does not set another limit (`statement_timeout`); of Redis'
+    /// clients, what arrived together. None: as long as it takes.
+    pub statement: Option<Duration>,
+    /// The most bytes of memory of the whole process. None: as much as its cgroup, or the machine, has.
+    pub memory_max: Option<u64>,
 }
 
 impl Default for Limits {
-    /// 20,000 connections; 10 s, 60 s, 10 s; 100 ms.
+    /// 20,000 connections; 10 s, 60 s, 10 s; 100 ms; statements as long as they take.
     fn default() -> Self {
         Limits {
             connections_max: 20_000,
@@ -120,6 +125,8 @@ impl Default for Limits {
             unread: Duration::from_secs(60),
             drain: Duration::from_secs(10),
             slow_statement: Duration::from_millis(100),
+            statement: None,
+            memory_max: None,
         }
     }
 }
@@ -215,6 +222,12 @@ pub enum OptionsError {
         /// What was given.
         sample: f64,
     },
+    /// A size cannot be read.
+    #[error("{text:?} is no size: write bytes, or a number with KiB, MiB or GiB, in quotes")]
+    Size {
+        /// What was given.
+        text: String,
+    },
     /// A right is unknown.
     #[error("{text:?} is no right: write none, read, write or own")]
     Right {
@@ -274,6 +287,11 @@ impl Options {
             ("limits.greeting_seconds", limits.greeting == other.greeting),
             ("limits.unread_seconds", limits.unread == other.unread),
             ("limits.drain_seconds", limits.drain == other.drain),
+            ("limits.memory_max", limits.memory_max == other.memory_max),
+            (
+                "limits.statement_timeout_milliseconds",
+                limits.statement == other.statement,
+            ),
         ];
         let differ = same.into_iter().filter(|(_, is_same)| !is_same);
         differ.map(|(name, _)| name).collect()

@@ -16,7 +16,7 @@ use sardonyx_resp::{
     Authenticate, Authenticated, Clock, Continue, Keyspace, Permission, Session, SessionOptions,
     SystemClock,
 };
-use sardonyx_sql::Database;
+use sardonyx_sql::{Database, Reason};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -65,6 +65,7 @@ pub fn session_options(passwords: &Arc<Passwords>, database: &Arc<Database>) -> 
             database.clone(),
             &passwords.users(),
         ))),
+        memory: database.memory().clone(),
         ..SessionOptions::default()
     }
 }
@@ -74,10 +75,14 @@ pub fn session_options(passwords: &Arc<Passwords>, database: &Arc<Database>) -> 
 /// # Errors
 /// The connection's.
 pub async fn serve(
-    mut connection: Connection,
+    connection: Connection,
     shared: &Shared,
     keyspace: Arc<Keyspace>,
 ) -> io::Result<()> {
+    let entry = shared.cancelling.enter(None);
+    let interrupt = entry.interrupt();
+    let (incoming, mut outgoing) = connection.shared();
+    entry.look_at(&incoming);
     let mut session = Session::new(keyspace, shared.redis());
     let mut output = BytesMut::new();
     // Until when the client is to have said who it is.
@@ -88,23 +93,32 @@ pub async fn serve(
             true => None,
             false => Some(until.unwrap_or_else(|| tokio::time::Instant::now() + limit)),
         };
-        let flight = match session.take(&mut connection.input) {
+        let mut bytes = incoming.lock().await;
+        let flight = match session.take(&mut bytes.input) {
             Ok(flight) => flight,
             Err(error) => {
                 session.refuse(&error, &mut output);
-                return connection.send(&mut output).await;
+                return outgoing.send(&mut output).await;
             }
         };
         if !flight.is_empty() {
             let (started, commands, first) = (Instant::now(), flight.len(), flight.first_name());
             let span = spans::redis_flight(commands, first);
+            drop(bytes);
+            let watched = entry.flight();
             let answered = async {
                 let goes_on = session.run(flight, &mut output).await;
                 let took = started.elapsed();
-                connection.send(&mut output).await?;
+                outgoing.send(&mut output).await?;
+                session.sent();
                 io::Result::Ok((goes_on, took))
             };
+            let limit = shared.options.limits.statement;
+            interrupt.set_deadline(limit.map(|limit| started + limit));
+            let answered = shared.gate.pass(interrupt, answered);
             let (goes_on, took) = answered.instrument(span.clone()).await?;
+            interrupt.set_deadline(None);
+            drop(watched);
             let (metrics, errors) = (&shared.metrics, session.take_errors());
             metrics.flight(Protocol::Redis, commands, took);
             metrics.errors_without_code(errors);
@@ -118,17 +132,18 @@ pub async fn serve(
                 metrics.slow(SLOW_USER, &text, took);
             }
             match goes_on {
+                _ if interrupt.reason() == Some(Reason::Disconnected) => return Ok(()),
                 Continue::More => continue,
                 Continue::Close => return Ok(()),
             }
         }
         let received = match until {
-            Some(until) => match timeout_at(until, connection.receive()).await {
+            Some(until) => match timeout_at(until, bytes.receive()).await {
                 Ok(received) => received?,
                 // As of PostgreSQL's clients: without a word.
                 Err(_) => return Ok(()),
             },
-            None => connection.receive().await?,
+            None => bytes.receive().await?,
         };
         // Nor by going on to say what is wrong.
         if until.is_some_and(|until| until <= tokio::time::Instant::now()) {
@@ -139,7 +154,7 @@ pub async fn serve(
             Received::Closed => return Ok(()),
             Received::Stop => {
                 output.extend_from_slice(b"-ERR the server is stopped\r\n");
-                return connection.send(&mut output).await;
+                return outgoing.send(&mut output).await;
             }
         }
     }

@@ -18,7 +18,8 @@ use crate::options::{Endpoint, Options};
 use crate::passwords::{Passwords, Users};
 use crate::scram::random;
 use crate::stream::Stream;
-use crate::{postgres, redis, spans, tls};
+use crate::{gate as flights, memory, postgres, redis, spans, tls};
+use sardonyx_base::waiting;
 use sardonyx_resp::{Keyspace, SessionOptions};
 use sardonyx_sql::{Access, Database, Rights};
 use std::io;
@@ -26,11 +27,12 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tracing::Instrument;
 
@@ -50,14 +52,27 @@ pub struct Server {
     stop: watch::Sender<bool>,
 }
 
+/// Of the time that there is at the end, statements have the half to end by themselves; of the rest they have the half to
+/// end when they are interrupted.
+const FIRST_OF: u32 = 2;
+/// While one thread runs a statement, others serve.
+const WORKERS_MIN: usize = 2;
+
+/// The threads that serve.
+fn workers() -> usize {
+    std::thread::available_parallelism().map_or(WORKERS_MIN, |there| there.get().max(WORKERS_MIN))
+}
+
 /// What all connections share.
 pub struct Shared {
     /// The database.
     pub database: Arc<Database>,
     /// How the server was started. Its users, certificate and limit of slow statements may be others by now.
     pub options: Options,
-    /// Who can be cancelled.
+    /// The interrupts of all connections.
     pub cancelling: Cancelling,
+    /// What flights pass before they wait for the serial stage.
+    pub gate: flights::Gate,
     /// What is counted.
     pub metrics: Arc<Metrics>,
     /// The users, and what is known of their passwords.
@@ -150,6 +165,9 @@ impl Server {
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .thread_name("sardonyx-server")
+            // A task that waits for the serial stage, or has it for long, leaves its thread's place to another one.
+            .on_thread_start(|| waiting::set_step_aside(|work| tokio::task::block_in_place(work)))
+            .worker_threads(workers())
             .build()
             .map_err(ServerError::Threads)?;
         let secret = random().map_err(|_| ServerError::Random)?;
@@ -159,6 +177,7 @@ impl Server {
             slow_microseconds: AtomicU64::new(0),
             places: Arc::new(Semaphore::new(options.limits.connections_max)),
             cancelling: Cancelling::default(),
+            gate: flights::Gate::default(),
             metrics: Arc::default(),
             redis: Mutex::new(redis::session_options(&passwords, &database)),
             passwords,
@@ -188,6 +207,25 @@ impl Server {
                 }
                 let sweeping = redis::sweep(keyspace, shared.stop.clone());
                 server.tasks.spawn(sweeping);
+            }
+            let looks = shared.clone();
+            server.tasks.spawn(async move {
+                let mut stop = looks.stop.clone();
+                tokio::select! {
+                    () = looks.cancelling.watch() => {}
+                    // Until all connections have ended: a client may close while the server waits for its statement.
+                    _ = stop.wait_for(|stop| *stop) => {}
+                }
+            });
+            if let Some(limit) = memory::limit(shared.options.limits.memory_max) {
+                memory::bound(shared.database.memory(), limit);
+                let (database, mut stop) = (shared.database.clone(), shared.stop.clone());
+                server.tasks.spawn(async move {
+                    tokio::select! {
+                        () = memory::watch(database.memory(), limit) => {}
+                        _ = stop.wait_for(|stop| *stop) => {}
+                    }
+                });
             }
             let http = shared.http();
             for endpoint in &shared.options.http {
@@ -299,16 +337,23 @@ impl Server {
         };
         // Whoever listens may have ended already.
         let _ = self.stop.send(true);
-        let drain = self.shared.options.limits.drain;
-        let tasks = &mut self.tasks;
+        let until = Instant::now() + self.shared.options.limits.drain;
+        let left = || until.saturating_duration_since(Instant::now());
+        let (tasks, shared) = (&mut self.tasks, &self.shared);
         let drained = runtime.block_on(async {
             let all = async { while tasks.join_next().await.is_some() {} };
-            tokio::time::timeout(drain, all).await
+            tokio::pin!(all);
+            if timeout(left() / FIRST_OF, &mut all).await.is_ok() {
+                return Ok(());
+            }
+            tracing::warn!("statements that did not end in time are interrupted");
+            shared.cancelling.shut_down();
+            timeout(left() / FIRST_OF, all).await
         });
         if drained.is_err() {
             tracing::warn!("connections that did not end in time are cut off");
         }
-        runtime.shutdown_timeout(drain);
+        runtime.shutdown_timeout(left());
         for path in &self.sockets {
             // Somebody else may have removed it.
             let _ = std::fs::remove_file(path);
@@ -390,7 +435,7 @@ async fn serve(
 ) -> io::Result<()> {
     if let (true, Some(tls)) = (begins_with_tls, shared.tls()) {
         let limit = shared.options.limits.greeting;
-        stream = tokio::time::timeout(limit, stream.encrypted(&tls)).await??;
+        stream = timeout(limit, stream.encrypted(&tls)).await??;
     }
     match service {
         Service::Postgres => {

@@ -17,11 +17,11 @@ use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::Snapshot;
 use sardonyx::schema::{Schema, Value};
+use sardonyx_base::waiting::Interrupt;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// So many rows together make tables large: for fewer the own planner is done before another one has begun.
 const LARGE_ROWS: u64 = 10_000;
@@ -79,8 +79,8 @@ pub struct AnalyticQuery {
     pub transaction_started: i64,
     /// When it began itself.
     pub statement_started: i64,
-    /// Set by who cancels it.
-    pub interrupted: Arc<AtomicBool>,
+    /// Says when it is to end.
+    pub interrupt: Arc<Interrupt>,
     /// What its session may do.
     pub(crate) rights: Arc<Rights>,
 }

@@ -16,10 +16,10 @@ use crate::settings::Settings;
 use crate::source::Source;
 use sardonyx::Transaction;
 use sardonyx::schema::Value;
+use sardonyx_base::waiting;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Who calls procedures.
 #[derive(Clone, Debug)]
@@ -27,7 +27,6 @@ pub struct Caller {
     user: Arc<str>,
     settings: Settings,
     may_call: bool,
-    interrupted: Arc<AtomicBool>,
 }
 
 impl Caller {
@@ -37,7 +36,6 @@ impl Caller {
             user: user.into(),
             settings: Settings::beginning_with(&[], user),
             may_call: rights.elsewhere() >= Access::Write,
-            interrupted: Arc::default(),
         }
     }
 
@@ -151,7 +149,7 @@ impl Database {
             made: Cell::new(0),
             draws: RefCell::new(Draws::default()),
             patterns: Default::default(),
-            interrupted: call.caller.interrupted.clone(),
+            interrupt: waiting::current().unwrap_or_default(),
             looked_at: Cell::new(0),
         };
         let with = Environment::new(&values, &context);

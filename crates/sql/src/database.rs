@@ -8,8 +8,10 @@ use crate::procedures::Compiled;
 use crate::relation::{OBJECTS, kind, objects, parsed};
 use crate::sequences::{Counter, Sequence, SequenceChanges};
 use crate::source::Source;
+use crate::underway::Underway;
 use sardonyx::schema::{Schema, Type, Value};
 use sardonyx::{Tables, Transaction};
+use sardonyx_base::memory::Budget;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,6 +33,8 @@ pub struct Database {
     compiled: Mutex<HashMap<String, (u64, Arc<Compiled>)>>,
     analytic_reader: OnceLock<Arc<dyn AnalyticReader>>,
     readers: Threads,
+    underway: Underway,
+    memory: Arc<Budget>,
 }
 
 impl fmt::Debug for Database {
@@ -62,6 +66,8 @@ impl Database {
             compiled: Mutex::default(),
             analytic_reader: OnceLock::new(),
             readers: Threads::new(readers_most()),
+            underway: Underway::default(),
+            memory: Arc::default(),
         });
         let load = |view: &sardonyx::View<'_>| database.load_sequences(&Source::Live(*view));
         database.tables.read(load)??;
@@ -96,6 +102,16 @@ impl Database {
     /// The threads on which the own planner reads many rows.
     pub(crate) fn readers(&self) -> &Threads {
         &self.readers
+    }
+
+    /// The memory that the rows of all sessions share: without a bound, if the program sets none.
+    pub fn memory(&self) -> &Arc<Budget> {
+        &self.memory
+    }
+
+    /// The long statement that runs.
+    pub(crate) fn underway(&self) -> &Underway {
+        &self.underway
     }
 
     /// Who reads such statements.
@@ -156,10 +172,10 @@ impl Database {
     }
 }
 
-/// How many statements read many rows at once: more than there are processors, so that short ones do not wait for the
-/// end of long ones; and not as many as there are clients.
+/// How many statements read many rows at once: many more than there are processors, so that short ones do not wait for the
+/// end of long ones but share the processors with them; and not as many as there are clients.
 fn readers_most() -> usize {
-    const LEAST: usize = 8;
+    const LEAST: usize = 64;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     (2 * processors).max(LEAST)
 }

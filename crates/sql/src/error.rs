@@ -4,6 +4,8 @@
 //! What the engine refuses becomes the code that PostgreSQL has for it; its text stays the engine's own.
 
 use sardonyx::{Error, RowError, schema::SchemaError};
+use sardonyx_base::memory::Exhausted;
+use sardonyx_base::waiting::Reason;
 use sardonyx_storage::log::LogError;
 use sardonyx_table::TableError;
 use std::fmt::Display;
@@ -72,6 +74,7 @@ pub mod code {
         PROGRAM_LIMIT = "54000";
         TOO_COMPLEX = "54001";
         NOT_IN_PREREQUISITE_STATE = "55000";
+        CONNECTION_FAILURE = "08006";
         QUERY_CANCELED = "57014";
         SHUTDOWN = "57P01";
         IO_ERROR = "58030";
@@ -146,6 +149,28 @@ impl SqlError {
         )
     }
 
+    /// That a statement was ended: `57014`, `57P01` by the end of the server, `08006` by that of the connection.
+    #[cold]
+    pub fn interrupted(reason: Reason) -> Self {
+        let (code, text) = match reason {
+            Reason::Request => (
+                code::QUERY_CANCELED,
+                "canceling statement due to user request",
+            ),
+            Reason::Timeout => (
+                code::QUERY_CANCELED,
+                "canceling statement due to statement timeout",
+            ),
+            Reason::Disconnected => (code::CONNECTION_FAILURE, "connection to client lost"),
+            Reason::Shutdown => (
+                code::SHUTDOWN,
+                "terminating connection due to administrator command",
+            ),
+            Reason::Elsewhere => (code::INTERNAL, "a wait was ended that nobody repeats"),
+        };
+        SqlError::new(code, text)
+    }
+
     pub(crate) fn syntax(message: impl Into<String>) -> Self {
         SqlError::new(code::SYNTAX, message)
     }
@@ -201,6 +226,21 @@ impl SqlError {
     }
 }
 
+impl From<Exhausted> for SqlError {
+    #[cold]
+    fn from(error: Exhausted) -> Self {
+        let hint = match error {
+            Exhausted::Budget { .. } => {
+                "Ask for fewer rows at a time; try again when other clients have read theirs."
+            }
+            Exhausted::Process => {
+                "Delete rows, or give the server more memory (memory_max, or its cgroup's limit)."
+            }
+        };
+        SqlError::new(code::OUT_OF_MEMORY, error.to_string()).hint(hint)
+    }
+}
+
 impl From<TableError> for SqlError {
     fn from(error: TableError) -> Self {
         Error::from(error).into()
@@ -215,6 +255,9 @@ impl From<Error> for SqlError {
             Err(error) => error,
         };
         let message = error.to_string();
+        if let Some(reason) = sardonyx::interruption(&error) {
+            return SqlError::interrupted(reason);
+        }
         if let Some(table) = error.downcast_ref::<TableError>()
             && let Some(known) = of_table_error(table, &message)
         {

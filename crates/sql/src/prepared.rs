@@ -325,6 +325,15 @@ impl Prepared {
         plan.as_ref().is_some_and(|plan| plan.is_by_itself(version))
     }
 
+    /// Whether it may store more than there is.
+    pub(crate) fn stores(&self) -> bool {
+        let stores = !matches!(
+            self.statement,
+            Some(Statement::Delete(_) | Statement::Drop { .. } | Statement::Truncate { .. })
+        );
+        stores && matches!(self.class(), Class::Write | Class::Define)
+    }
+
     pub(crate) fn as_special(&self) -> Option<Special> {
         self.special
     }

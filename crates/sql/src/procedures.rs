@@ -277,6 +277,24 @@ pub(crate) fn is_by_itself(function: &Function, database: &Database) -> bool {
     })
 }
 
+/// Whether a call may look at many rows, or write many. What a program registered is taken at its word: it is short.
+pub(crate) fn is_long(function: &Function, database: &Database) -> bool {
+    let Ok(name) = of_public(&function.name) else {
+        return true;
+    };
+    if database.registered(&name).is_some() {
+        return false;
+    }
+    let compiled = database.compiled(&name, database.version());
+    compiled.is_none_or(|compiled| {
+        let mut statements = compiled.statements.iter();
+        statements.any(|statement| {
+            let planned = statement.last_plan();
+            planned.is_none_or(|planned| !planned.is_short)
+        })
+    })
+}
+
 /// The arguments of a `CALL`, each of its parameter's type, if those are known.
 fn arguments(
     function: &Function,

@@ -7,6 +7,7 @@ use crate::plan::select_run::Table;
 use crate::prepared::Prepared;
 use crate::stream::{SnapshotPortions, SnapshotStream};
 use sardonyx::schema::Value;
+use sardonyx_base::memory::Share;
 use std::fmt;
 use std::sync::Arc;
 
@@ -86,6 +87,8 @@ pub struct Complete {
     pub notices: Vec<Notice>,
     /// Of `COPY … TO STDOUT`: what is to be sent.
     pub copy_out: Option<CopyData>,
+    /// The memory that the rows and the data take: keep it as long as them.
+    pub memory: Option<Share>,
 }
 
 impl Complete {
@@ -95,6 +98,7 @@ impl Complete {
             rows: None,
             notices: Vec::new(),
             copy_out: None,
+            memory: None,
         }
     }
 

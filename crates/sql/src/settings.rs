@@ -1,8 +1,11 @@
 //! A session's parameters, as `SET` and `SHOW` know them.
 
+mod time;
+
 use crate::error::{SqlError, code};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Parameters with the values that they have at the beginning. A value that may be anything is kept and not acted upon.
 const KNOWN: [(&str, &str); 35] = [
@@ -38,10 +41,13 @@ const KNOWN: [(&str, &str); 35] = [
     ("server_version_num", "150000"),
     ("session_authorization", ""),
     ("standard_conforming_strings", "on"),
-    ("statement_timeout", "0"),
+    (STATEMENT_TIMEOUT, "0"),
     ("synchronous_commit", "on"),
     ("TimeZone", "UTC"),
 ];
+
+/// How long a statement may take.
+const STATEMENT_TIMEOUT: &str = "statement_timeout";
 
 /// Parameters that nobody sets.
 const FIXED: [&str; 10] = [
@@ -180,6 +186,16 @@ impl Settings {
         let value = self.values.set.get(known);
         let value = value.or_else(|| self.values.initial.get(known));
         Ok(value.cloned().unwrap_or_else(|| usual.to_string()))
+    }
+
+    /// How long a statement may take; `None` for as long as it takes.
+    pub fn statement_timeout(&self) -> Option<Duration> {
+        let SettingValues { set, initial, .. } = &*self.values;
+        let value = set
+            .get(STATEMENT_TIMEOUT)
+            .or_else(|| initial.get(STATEMENT_TIMEOUT))?;
+        let limit = time::milliseconds(value).unwrap_or_default();
+        (limit > 0).then(|| Duration::from_millis(limit))
     }
 
     /// Its name, as it is written.
@@ -344,6 +360,12 @@ fn checked(name: &str, value: &str) -> Result<String, SqlError> {
             _ => Err(wrong("on or off")),
         },
         "default_transaction_isolation" => ok("serializable"),
+        STATEMENT_TIMEOUT => match time::milliseconds(bare) {
+            Some(limit) if limit <= i32::MAX as u64 => Ok(time::written(limit)),
+            _ => Err(wrong(
+                "a time, in milliseconds or with one of the units us, ms, s, min, h, d; 0 for no limit",
+            )),
+        },
         _ => match value.len() {
             0..=1000 => ok(value),
             _ => Err(wrong("at most 1000 bytes")),

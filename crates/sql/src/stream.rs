@@ -11,6 +11,7 @@ use crate::error::SqlError;
 use crate::expression::{Environment, InputRow, StatementContext};
 use crate::plan::access::Path;
 use crate::plan::select::{Input, SelectPlan};
+use crate::plan::select_run::outside;
 use crate::plan::{Plan, Planned};
 use crate::source::{KeyRange, Source};
 use sardonyx::Snapshot;
@@ -19,6 +20,9 @@ use sardonyx_table::ScanPlace;
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
+
+/// A portion ends behind the row with which its texts and bytes take so much, so that rows of large values are few.
+const PORTION_BYTES: usize = 1 << 20;
 
 /// Rows that are still to be read.
 pub(crate) struct SnapshotStream {
@@ -96,7 +100,7 @@ impl SnapshotStream {
         let with = Environment::new(&self.parameters, &self.context);
         let source = Source::Frozen(self.snapshot.space());
         let wanted = most.min(self.left);
-        let mut given = 0;
+        let (mut given, mut bytes) = (0, 0);
         let skip = &mut self.skip;
         let mut each = |row: &dyn InputRow| {
             with.context.look_at_row()?;
@@ -109,9 +113,11 @@ impl SnapshotStream {
                 *skip -= 1;
                 return Ok(true);
             }
+            let from = out.len();
             plan.output.push_shown(row, &with, out)?;
             given += 1;
-            Ok(given < wanted)
+            bytes += out[from..].iter().map(outside).sum::<usize>();
+            Ok(given < wanted && bytes < PORTION_BYTES)
         };
         let Input::Table(access) = &plan.input else {
             return Ok((0, false));

@@ -48,6 +48,7 @@ impl CrateError for LogError {
             LogError::Full { .. } => Error::Full,
             LogError::NotShipped { .. } => Error::Limit,
             LogError::Nested => Error::Nested,
+            LogError::Interrupted(_) => Error::Unavailable,
             LogError::Closed => Error::Closed,
             LogError::Forked => Error::Forked,
         }

@@ -29,10 +29,19 @@ pub(crate) use holder::Holder;
 
 use crate::checkpoint::CheckpointStage;
 use crate::log::LogError;
+use crate::log::open_group::OpenGroup;
 use crate::log::writer::LogWriter;
 use crate::ticket::DurableLog;
+use sardonyx_base::sync::MutexGuard;
+use sardonyx_base::waiting;
 use std::cell::UnsafeCell;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// Most transactions before a thread are over after this time: it does not step aside for them.
+const SHORT_WAIT: Duration = Duration::from_millis(1);
+/// After this time a thread that waits looks whether its wait was interrupted.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(25);
 
 /// The right to append to a log, and the appender's state.
 pub struct Pen<A> {
@@ -75,7 +84,7 @@ impl<A> Pen<A> {
     ///
     /// # Errors
     /// [`LogError::Nested`] if this thread holds it already, or is one of the engine's;
-    /// [`LogError::Forked`].
+    /// [`LogError::Forked`]; [`LogError::Interrupted`] where the wait can be interrupted ([`waiting`]).
     #[inline]
     pub fn take(&self) -> Result<Held<'_, A>, LogError> {
         let holder = &self.log.holder;
@@ -84,7 +93,29 @@ impl<A> Pen<A> {
             return Ok(Held::new(self, open));
         }
         holder.check()?;
-        Ok(Held::new(self, self.log.open.lock()))
+        Ok(Held::new(self, self.wait_for_turn()?))
+    }
+
+    /// Waits while another thread has the pen.
+    #[cold]
+    fn wait_for_turn(&self) -> Result<MutexGuard<'_, OpenGroup>, LogError> {
+        let open = &self.log.open;
+        if !waiting::is_observed() {
+            return Ok(open.lock());
+        }
+        if let Some(open) = open.lock_within(SHORT_WAIT) {
+            return Ok(open);
+        }
+        waiting::aside(|| {
+            loop {
+                if let Some(reason) = waiting::interruption() {
+                    return Err(LogError::Interrupted(reason));
+                }
+                if let Some(open) = open.lock_within(BETWEEN_LOOKS) {
+                    return Ok(open);
+                }
+            }
+        })
     }
 
     /// Waits for the pen on a thread of the engine's own whose work is to append.

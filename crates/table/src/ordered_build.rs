@@ -11,6 +11,8 @@ use crate::key::{BadKey, KeyBytes, prefix};
 use crate::ordered::{Entry, build};
 use crate::secondary::{Secondary, What};
 use crate::table::{TableState, page_bytes};
+use sardonyx_base::waiting;
+use sardonyx_storage::log::LogError;
 use sardonyx_storage::page::{Address, PageId};
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -64,6 +66,11 @@ fn sorted_entries(
     let work = || {
         let mut entries = Vec::new();
         while let Some(turn) = turns.get(next_turn.fetch_add(1, Relaxed)) {
+            if let Some(reason) = waiting::interruption() {
+                // The others find no more to do.
+                next_turn.store(turns.len(), Relaxed);
+                return Err(LogError::Interrupted(reason).into());
+            }
             for page in turn.clone().map(PageId) {
                 let content = page_bytes(rows, page);
                 if state.has_rows(content) {

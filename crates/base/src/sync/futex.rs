@@ -81,6 +81,24 @@ impl RawMutex {
         }
     }
 
+    /// Waits for it, at most so long. Returns whether the caller has it.
+    #[cold]
+    pub fn lock_within(&self, time: Duration) -> bool {
+        if self.look() == FREE && self.try_lock() {
+            return true;
+        }
+        let until = Instant::now() + time;
+        // After each sleep it is tried before the time is looked at: a wake-up that came last is not lost.
+        while self.0.swap(WAITED_FOR, Ordering::Acquire) != FREE {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            sleep(&self.0, WAITED_FOR, Some(left));
+        }
+        true
+    }
+
     /// Looks for a while whether it is given back; not if others sleep for it already.
     fn look(&self) -> u32 {
         for _ in 0..LOOKS {
@@ -231,8 +249,10 @@ mod tests {
         assert_eq!(*count.lock(), 80_000);
         let guard = count.lock();
         assert!(count.is_locked() && count.try_lock().is_none());
+        assert!(count.lock_within(Duration::from_micros(1)).is_none());
         drop(guard);
         assert!(!count.is_locked() && count.try_lock().is_some());
+        assert!(count.lock_within(Duration::from_secs(60)).is_some());
     }
 
     #[test]

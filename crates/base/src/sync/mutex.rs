@@ -10,6 +10,7 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::time::Duration;
 
 /// A mutex. Like `parking_lot`'s it does not care how its last owner ended.
 #[derive(Default)]
@@ -55,6 +56,12 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         self.raw.try_lock().then(|| self.guard())
+    }
+
+    /// Waits for the mutex, at most so long.
+    #[inline]
+    pub fn lock_within(&self, time: Duration) -> Option<MutexGuard<'_, T>> {
+        self.raw.lock_within(time).then(|| self.guard())
     }
 
     /// True if a thread has it at this moment.

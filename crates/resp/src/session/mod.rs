@@ -24,8 +24,9 @@ use crate::command::line::{Decoder, Line, ProtocolError};
 use crate::command::{self, ADMIN, ALONE, CALLS, Command, OPEN, WRITE};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
+use crate::pending::Pending;
 use crate::reply::{Reply, Version};
-use crate::request::{Call, Caller, Request, Watched, What};
+use crate::request::{Answer, Call, Caller, Request, Watched, What};
 use bytes::BytesMut;
 use sardonyx_base::random::{Random, system_random};
 use std::sync::Arc;
@@ -42,18 +43,33 @@ pub enum Continue {
 /// Commands that were received together.
 #[derive(Debug, Default)]
 pub struct Flight {
+    /// What is left of the flight before.
+    rest: Vec<Rest>,
     lines: Vec<Line>,
+}
+
+/// A command of a flight that was answered in part.
+#[derive(Debug)]
+struct Rest {
+    what: RestOf,
+    version: Version,
+}
+
+#[derive(Debug)]
+enum RestOf {
+    Answered(Reply),
+    Postponed(What),
 }
 
 impl Flight {
     /// How many commands there are.
     pub fn len(&self) -> usize {
-        self.lines.len()
+        self.rest.len() + self.lines.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.rest.is_empty() && self.lines.is_empty()
     }
 
     /// The name of its first command: one of ours, so that it tells nothing of what was sent.
@@ -88,6 +104,10 @@ pub struct Session {
     watched: Option<Watched>,
     random: Random,
     errors: u64,
+    pending: Arc<Pending>,
+    /// What is left of the last flight, and whether the connection ends behind it.
+    rest: Vec<Rest>,
+    end: Continue,
 }
 
 /// Commands that wait for `EXEC`.
@@ -119,6 +139,9 @@ impl Queue {
     }
 }
 
+/// What came of the requests of a batch.
+type Outcomes = Vec<Result<Answer, sardonyx::ProcedureError<Failure>>>;
+
 /// What becomes of a command.
 enum Planned {
     Answered(Reply),
@@ -149,6 +172,12 @@ impl Session {
             watched: None,
             random: Random::new(seed),
             errors: 0,
+            pending: Arc::new(Pending::new(
+                options.flight_answer_bytes_max,
+                options.memory.clone(),
+            )),
+            rest: Vec::new(),
+            end: Continue::More,
             keyspace,
             options,
         }
@@ -163,10 +192,19 @@ impl Session {
     /// [`SessionOptions`], and up to the one by which a client says who it is. An empty flight asks for more bytes. If the
     /// flight is full there may be more commands; run it and take again.
     ///
+    /// If the answers of the flight before were so large that a part of its commands waits for them to be sent, those are
+    /// the flight.
+    ///
     /// # Errors
     /// What is no command. Those before it were taken by the call before. Send
     /// [`ProtocolError`]'s text behind `-ERR `, as [`Session::refuse`] writes it, and close the connection.
     pub fn take(&mut self, input: &mut BytesMut) -> Result<Flight, ProtocolError> {
+        if !self.rest.is_empty() {
+            return Ok(Flight {
+                rest: std::mem::take(&mut self.rest),
+                lines: Vec::new(),
+            });
+        }
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
@@ -235,48 +273,85 @@ impl Session {
         self.failed.is_some()
     }
 
-    /// Runs a flight and appends the answers, in order, when all of it is durable.
+    /// Runs a flight and appends the answers, in order, when all of it is durable. Send them, and take again.
     pub async fn run(&mut self, flight: Flight, output: &mut BytesMut) -> Continue {
+        // What was answered before is sent.
+        self.pending.release();
         let now = self.options.clock.now();
-        let mut requests = Vec::with_capacity(flight.lines.len());
-        let mut planned = Vec::with_capacity(flight.lines.len());
-        let mut end = Continue::More;
+        let mut requests = Vec::with_capacity(flight.len());
+        let mut planned = Vec::with_capacity(flight.len());
+        for Rest { what, version } in flight.rest {
+            let plan = match what {
+                RestOf::Answered(reply) => Planned::Answered(reply),
+                RestOf::Postponed(what) => {
+                    requests.push(self.request(what, now));
+                    Planned::Asked
+                }
+            };
+            planned.push((plan, version));
+        }
         for line in flight.lines {
             let plan = match self.plan(line, now, &mut requests) {
                 Plan::Planned(plan) => plan,
                 Plan::OfConnection(command, line) => {
                     if command.name == "quit" {
-                        end = Continue::Close;
+                        self.end = Continue::Close;
                     }
                     let plan = self.of_connection(command, &line, now, &mut requests);
                     plan.await
                 }
             };
             planned.push((plan, self.version));
-            if end == Continue::Close {
+            if self.end == Continue::Close {
                 break;
             }
         }
-        let mut outcomes = match requests.is_empty() {
+        let outcomes = match requests.is_empty() {
             true => Ok(Vec::new()),
             false => self.keyspace.submit(requests, self.id).await,
+        };
+        self.write_answers(planned, outcomes, output);
+        match self.rest.is_empty() {
+            true => self.end,
+            false => Continue::More,
         }
-        .map(Vec::into_iter);
+    }
+
+    /// Writes the answers, up to the first command that is postponed, and keeps the rest.
+    fn write_answers(
+        &mut self,
+        planned: Vec<(Planned, Version)>,
+        outcomes: Result<Outcomes, sardonyx::Error>,
+        output: &mut BytesMut,
+    ) {
+        let mut outcomes = outcomes.map(Vec::into_iter);
         for (plan, version) in planned {
-            let reply = match plan {
-                Planned::Answered(reply) => reply,
+            let answer = match plan {
+                Planned::Answered(reply) => Answer::Reply(reply),
                 Planned::Asked => match &mut outcomes {
                     Ok(outcomes) => answers::of_outcome(outcomes.next()),
                     Err(error) => {
-                        end = Continue::Close;
-                        answers::of_unknown_fate(error)
+                        self.end = answers::end_after(error);
+                        Answer::Reply(answers::of_unknown_fate(error))
                     }
                 },
             };
-            self.errors += u64::from(reply.is_error());
-            reply.write(version, output);
+            let what = match answer {
+                Answer::Postponed(what) => RestOf::Postponed(*what),
+                Answer::Reply(reply) if self.rest.is_empty() => {
+                    self.errors += u64::from(reply.is_error());
+                    reply.write(version, output);
+                    continue;
+                }
+                Answer::Reply(reply) => RestOf::Answered(reply),
+            };
+            self.rest.push(Rest { what, version });
         }
-        end
+    }
+
+    /// What was written is sent: its memory is free.
+    pub fn sent(&mut self) {
+        self.pending.release();
     }
 
     /// How many commands were answered with errors since this was asked last.
@@ -332,6 +407,7 @@ impl Session {
             now,
             seed,
             answer_bytes_max: self.options.answer_bytes_max,
+            pending: self.pending.clone(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a session is given: bounds, the time, who may do what.
 
 use crate::functions::Functions;
+use sardonyx_base::memory::Budget;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -66,6 +67,11 @@ pub struct SessionOptions {
     pub transaction_bytes_max: usize,
     /// The most bytes of the answer to a command, or to an `EXEC` (default 256 MiB).
     pub answer_bytes_max: usize,
+    /// From so many bytes of answers on (default 4 MiB) the rest of a flight waits until they are sent: see
+    /// [`Session::take`](crate::Session::take).
+    pub flight_answer_bytes_max: usize,
+    /// What the answers of all sessions take together (default: without a bound of its own).
+    pub memory: Arc<Budget>,
     /// The time (default: the system's).
     pub clock: Arc<dyn Clock>,
     /// Who may do what. Without one, everybody may do everything.
@@ -85,6 +91,8 @@ impl Default for SessionOptions {
             flight_bytes_max: 16 << 20,
             transaction_bytes_max: 64 << 20,
             answer_bytes_max: 256 << 20,
+            flight_answer_bytes_max: 4 << 20,
+            memory: Arc::default(),
             clock: Arc::new(SystemClock),
             authentication: None,
             functions: None,
@@ -112,6 +120,8 @@ impl fmt::Debug for SessionOptions {
             .field("flight_bytes_max", &self.flight_bytes_max)
             .field("transaction_bytes_max", &self.transaction_bytes_max)
             .field("answer_bytes_max", &self.answer_bytes_max)
+            .field("flight_answer_bytes_max", &self.flight_answer_bytes_max)
+            .field("memory", &self.memory)
             .field("authentication", &self.authentication.is_some())
             .field("functions", &self.functions.is_some())
             .finish_non_exhaustive()

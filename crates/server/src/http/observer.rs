@@ -79,7 +79,8 @@ impl Observer {
         {
             return Some(state.clone());
         }
-        let reading = latest.reading.get_or_insert_with(|| self.begin());
+        let before = latest.state.as_ref().map(|(_, state)| state.clone());
+        let reading = latest.reading.get_or_insert_with(|| self.begin(before));
         let state = reading.await;
         latest.reading = None;
         let state = Arc::new(state.ok()?);
@@ -87,10 +88,12 @@ impl Observer {
         Some(state)
     }
 
-    fn begin(&self) -> JoinHandle<State> {
+    fn begin(&self, before: Option<Arc<State>>) -> JoinHandle<State> {
         let (tables, metrics) = (self.tables.clone(), self.metrics.clone());
         let (started, is_stopping) = (self.started, self.is_stopping());
-        spawn_blocking(move || State::read(&tables, &metrics, started, is_stopping))
+        spawn_blocking(move || {
+            State::read(&tables, &metrics, started, is_stopping, before.as_deref())
+        })
     }
 }
 

@@ -3,23 +3,22 @@
 use super::answer::{Answers, Severity};
 use super::session::{Send, Session, Wants};
 use super::startup::{self, Client};
-use crate::connection::{Connection, Received};
+use crate::cancelling::Entry;
+use crate::connection::{Connection, Outgoing, Received};
 use crate::metrics::Protocol;
 use crate::server::{Shared, rights_of};
 use crate::slow_statements::TEXT_BYTES_MAX;
 use crate::spans;
 use bytes::BytesMut;
-use sardonyx_sql::{SessionOptions, SqlError, record_error};
+use sardonyx_sql::{Reason, SessionOptions, SqlError, record_error};
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use tracing::{Instrument, Span};
 
 /// A client that is answered: what it is told is counted.
 struct Answered<'a> {
-    connection: &'a mut Connection,
+    outgoing: &'a mut Outgoing,
     shared: &'a Shared,
     user: &'a str,
     /// Of the flight, until it is told the first error.
@@ -28,7 +27,7 @@ struct Answered<'a> {
 
 impl Send for Answered<'_> {
     async fn send(&mut self, output: &mut BytesMut) -> io::Result<()> {
-        self.connection.send(output).await
+        self.outgoing.send(output).await
     }
 
     fn ran<'a>(&mut self, statements: impl Iterator<Item = &'a str>, took: Duration) {
@@ -72,25 +71,29 @@ pub async fn serve(connection: Connection, shared: &Shared) -> io::Result<()> {
         return Ok(());
     };
     let secret = startup::cancel_secret();
-    let entry = shared.cancelling.enter(secret);
+    let entry = shared.cancelling.enter(Some(secret));
     client.process = entry.process();
-    run(client, shared, secret, entry.flag()).await
+    run(client, shared, secret, &entry).await
 }
 
 async fn run(
     client: Client,
     shared: &Shared,
     secret: [u8; 4],
-    cancelled: Arc<AtomicBool>,
+    entry: &Entry<'_>,
 ) -> io::Result<()> {
     let Client {
-        mut connection,
+        connection,
         user,
         users,
         parameters,
         process,
     } = client;
     spans::let_in(&user);
+    let limit = shared.options.limits.statement.iter();
+    let limit = limit.map(|limit| ("statement_timeout".into(), limit.as_millis().to_string()));
+    // The client's own goes before it.
+    let parameters = limit.chain(parameters).collect();
     let options = SessionOptions {
         rights: rights_of(&users, &user),
         user: user.clone(),
@@ -98,7 +101,7 @@ async fn run(
     };
     let mut session = Session::new(
         sardonyx_sql::Session::new(shared.database.clone(), options),
-        cancelled,
+        entry.interrupt().clone(),
     );
     let mut output = BytesMut::new();
     let mut answers = Answers(&mut output);
@@ -107,41 +110,50 @@ async fn run(
     }
     answers.cancel_key(process, &secret);
     answers.ready(session.sql().status());
-    connection.send(&mut output).await?;
+    let (incoming, mut outgoing) = connection.shared();
+    entry.look_at(&incoming);
+    let interrupt = entry.interrupt();
+    outgoing.send(&mut output).await?;
     loop {
-        let wants = match session.receive(&mut connection.input) {
+        let mut bytes = incoming.lock().await;
+        let wants = match session.receive(&mut bytes.input) {
             Ok(wants) => wants,
             Err(error) => {
                 let error = SqlError::new("08P01", error.to_string());
                 shared.metrics.error(error.code);
                 Answers(&mut output).error(Severity::Fatal, &error);
-                return connection.send(&mut output).await;
+                return outgoing.send(&mut output).await;
             }
         };
         if wants != Wants::Bytes {
             let (started, steps) = (Instant::now(), session.steps());
             let continues = shared.options.continue_trace;
             let span = spans::postgres_flight(&user, session.statements(), continues);
+            drop(bytes);
+            let flight = entry.flight();
             let mut client = Answered {
-                connection: &mut connection,
+                outgoing: &mut outgoing,
                 shared,
                 user: &user,
                 span: Some(span.clone()),
             };
             let answered = async {
                 session.run(&mut output, &mut client).await?;
-                client.connection.send(&mut output).await
+                client.outgoing.send(&mut output).await
             };
+            let answered = shared.gate.pass(interrupt, answered);
             answered.instrument(span).await?;
+            drop(flight);
             shared
                 .metrics
                 .flight(Protocol::Postgres, steps, started.elapsed());
             match wants {
+                _ if interrupt.reason() == Some(Reason::Disconnected) => return Ok(()),
                 Wants::End => return Ok(()),
                 _ => continue,
             }
         }
-        match connection.receive().await? {
+        match bytes.receive().await? {
             Received::Bytes => {}
             Received::Closed => return Ok(()),
             Received::Stop => {
@@ -149,7 +161,7 @@ async fn run(
                 let error = SqlError::new("57P01", text.to_string());
                 shared.metrics.error(error.code);
                 Answers(&mut output).error(Severity::Fatal, &error);
-                return connection.send(&mut output).await;
+                return outgoing.send(&mut output).await;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The rows of a result, given to the client in portions: those that the SQL layer has given, then those of its stream.
 
 use sardonyx::schema::Value;
-use sardonyx_sql::{RowStream, Rows, SqlError};
+use sardonyx_sql::{RowStream, Rows, Share, SqlError};
 
 /// The most rows of a portion.
 const ROWS_AT_ONCE: usize = 1000;
@@ -15,6 +15,8 @@ pub struct Portions {
     rows: usize,
     given: usize,
     more: Option<RowStream>,
+    /// What the rows take of the memory of all clients, until they are dropped.
+    memory: Option<Share>,
 }
 
 /// Some rows.
@@ -27,13 +29,14 @@ pub struct Portion<'a> {
 
 impl Portions {
     /// Of a result.
-    pub fn of(rows: Rows) -> Self {
+    pub fn of(rows: Rows, memory: Option<Share>) -> Self {
         Portions {
             rows: usize::try_from(rows.count).unwrap_or(usize::MAX),
             values: rows.values,
             width: rows.width,
             given: 0,
             more: rows.more,
+            memory,
         }
     }
 
@@ -56,6 +59,7 @@ impl Portions {
                 return Ok(None);
             };
             self.values.clear();
+            self.memory = None;
             let (rows, goes_on) = more.next(most.min(ROWS_AT_ONCE) as u64, &mut self.values)?;
             if !goes_on {
                 self.more = None;

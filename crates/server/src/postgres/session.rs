@@ -36,11 +36,10 @@ use answering::{Execution, Reply};
 use bytes::{Buf, BytesMut};
 use cursors::Asked;
 use parts::Part;
-use sardonyx_sql::{Prepared, SqlError, Step};
+use sardonyx_sql::{Interrupt, Prepared, SqlError, Step};
 use statements::{Formats, Portal};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// How many steps are run at once, if one of them ends what belongs together: more wait for the next run.
 const FLIGHT_STEPS: usize = 4096;
@@ -55,8 +54,8 @@ const STATEMENTS_MAX: usize = 10_000;
 /// A client's session.
 pub struct Session {
     sql: sardonyx_sql::Session,
-    /// Set by who cancels what this session does.
-    cancelled: Arc<AtomicBool>,
+    /// Says when what this session does is to end.
+    interrupt: Arc<Interrupt>,
     statements: HashMap<String, Option<Arc<Prepared>>>,
     portals: HashMap<String, Portal>,
     steps: Vec<Step>,
@@ -93,11 +92,11 @@ pub enum Wants {
 
 impl Session {
     /// A new one.
-    pub fn new(mut sql: sardonyx_sql::Session, cancelled: Arc<AtomicBool>) -> Self {
-        sql.set_interrupted(cancelled.clone());
+    pub fn new(mut sql: sardonyx_sql::Session, interrupt: Arc<Interrupt>) -> Self {
+        sql.set_interrupt(interrupt.clone());
         Session {
             sql,
-            cancelled,
+            interrupt,
             statements: HashMap::new(),
             portals: HashMap::new(),
             steps: Vec::new(),

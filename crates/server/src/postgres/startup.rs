@@ -40,7 +40,7 @@ pub struct Client {
 pub async fn begin(mut connection: Connection, shared: &Shared) -> io::Result<Option<Client>> {
     loop {
         let end = loop {
-            match split_greeting(&connection.input) {
+            match split_greeting(&connection.incoming.input) {
                 Ok(Some(end)) => break end,
                 Ok(None) => {}
                 // Whatever this is, it is no client of PostgreSQL's.
@@ -50,7 +50,7 @@ pub async fn begin(mut connection: Connection, shared: &Shared) -> io::Result<Op
                 return Ok(None);
             }
         };
-        let greeting = connection.input.split_to(end);
+        let greeting = connection.incoming.input.split_to(end);
         match Greeting::read(&greeting) {
             Ok(Greeting::Tls) => match offer_tls(connection, shared).await? {
                 Some(other) => connection = other,
@@ -85,7 +85,7 @@ async fn offer_tls(mut connection: Connection, shared: &Shared) -> io::Result<Op
         send(&mut connection, b"N").await?;
         return Ok(Some(connection));
     };
-    if connection.is_encrypted() || !connection.input.is_empty() {
+    if connection.is_encrypted() || !connection.incoming.input.is_empty() {
         // What came unencrypted behind the request would be taken for what is encrypted.
         return Ok(None);
     }
@@ -191,9 +191,9 @@ async fn authenticate(
 async fn password_message(connection: &mut Connection) -> io::Result<Result<BytesMut, SqlError>> {
     let violation = |text: String| Ok(Err(SqlError::new("08P01", text)));
     loop {
-        match split(&connection.input, GREETING_BYTES_MAX) {
+        match split(&connection.incoming.input, GREETING_BYTES_MAX) {
             Ok(Some((_, end))) => {
-                let mut message = connection.input.split_to(end);
+                let mut message = connection.incoming.input.split_to(end);
                 match Message::read(&message) {
                     Ok(Message::Password(_)) => {
                         message.advance(5);

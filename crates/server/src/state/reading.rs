@@ -9,22 +9,43 @@ use super::{
 };
 use crate::metrics::{FLIGHT_MICROSECONDS, Metrics, Protocol, ProtocolCounts};
 use crate::slow_statements::SlowStatement;
-use sardonyx::{Statistics, Tables};
+use sardonyx::{Statistics, Tables, View};
+use sardonyx_base::waiting::{Interrupt, interruptible};
 use sardonyx_storage::engine_view::EngineView;
 use sardonyx_storage::log::statistics::{LogStatistics, WRITE_MICROSECONDS};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// So many tables are in a state, those that use the most pages; and so many of the others, those that were changed most.
 const LARGEST: usize = 100;
 const MOST_CHANGED: usize = 20;
 
+/// So long a turn of the serial stage is waited for.
+const PATIENCE: Duration = Duration::from_millis(500);
+
 /// Names that begin so are the engine's own, and the SQL layer's.
 const OWN_NAMES: [&str; 2] = ["sardonyx.", "sql."];
 
 impl State {
-    /// The state now, of a server that was started then. Waits for a transaction that runs.
-    pub fn read(tables: &Tables, metrics: &Metrics, started: Instant, is_stopping: bool) -> State {
-        let (largest, tables_total, memory) = sizes(tables);
+    /// The state now, of a server that was started then. If a transaction runs for long, sizes of tables are those of the
+    /// state before.
+    pub fn read(
+        tables: &Tables,
+        metrics: &Metrics,
+        started: Instant,
+        is_stopping: bool,
+        before: Option<&State>,
+    ) -> State {
+        let (largest, tables_total, memory) = sizes(tables).unwrap_or_else(|| {
+            let before = before.map(|state| {
+                (
+                    state.tables.clone(),
+                    state.tables_total,
+                    state.memory.clone(),
+                )
+            });
+            before.unwrap_or_default()
+        });
         let statistics = tables.statistics();
         let engine = tables.engine();
         let (slow, slow_total) = metrics.slow_statements();
@@ -163,9 +184,13 @@ fn standby(engine: &EngineView) -> Option<Standby> {
     })
 }
 
-/// The largest tables, how many there are, and the memory. Nothing of a database that is closed.
-fn sizes(tables: &Tables) -> (Vec<Table>, u64, Memory) {
-    let read = tables.read(|view| {
+/// The largest tables, how many there are, and the memory. Nothing of a database that is closed, or whose transaction runs
+/// for long.
+fn sizes(tables: &Tables) -> Option<(Vec<Table>, u64, Memory)> {
+    let patience = Arc::new(Interrupt::default());
+    patience.set_deadline(Some(Instant::now() + PATIENCE));
+    let turn = interruptible(&patience, None, || tables.turn()).ok()?;
+    let read = |view: &View<'_>| {
         let definitions = view.definitions().iter().enumerate();
         let is_own = |name: &str| OWN_NAMES.iter().any(|own| name.starts_with(own));
         let users = definitions.filter(|(_, one)| !is_own(&one.name));
@@ -190,8 +215,8 @@ fn sizes(tables: &Tables) -> (Vec<Table>, u64, Memory) {
             indexes: view.index_bytes() as u64,
         };
         (found, total, memory)
-    });
-    read.unwrap_or_default()
+    };
+    Some(read(&turn.view()))
 }
 
 /// Of the tables that were changed, those that were changed most.
@@ -268,7 +293,7 @@ mod tests {
         let metrics = Metrics::default();
         metrics.error("40001");
         metrics.slow("ada", "select 1", Duration::from_secs(2));
-        let read = || State::read(&tables, &metrics, Instant::now(), false);
+        let read = || State::read(&tables, &metrics, Instant::now(), false, None);
         let state = read();
         assert_eq!(
             state.readiness,
@@ -329,7 +354,7 @@ mod tests {
         let stopping = readiness(&tables, true);
         assert_eq!(stopping.obstacles, ["the server is being stopped"]);
         tables.close().unwrap();
-        let state = State::read(&tables, &Metrics::default(), Instant::now(), true);
+        let state = State::read(&tables, &Metrics::default(), Instant::now(), true, None);
         assert!(!state.readiness.ready && state.tables.is_empty());
     }
 }

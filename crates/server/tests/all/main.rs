@@ -4,6 +4,8 @@ mod common;
 mod cursors;
 mod functions;
 mod http;
+mod long_statements;
+mod memory;
 mod postgres;
 mod redis;
 mod reload;

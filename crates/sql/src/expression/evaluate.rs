@@ -6,19 +6,19 @@ use super::function_calls::call;
 use super::patterns::Patterns;
 use super::{Case, Expr, Like};
 use crate::database::Database;
-use crate::error::{SqlError, code};
+use crate::error::SqlError;
 use crate::plan::subquery::{Kept, Reading};
 use crate::sequences::Draws;
 use crate::settings::Settings;
 use crate::source::Source;
 use sardonyx::RowRef;
 use sardonyx::schema::{Value, ValueRef};
+use sardonyx_base::waiting::Interrupt;
 use sardonyx_storage::store::PageRead;
 use sardonyx_table::TableError;
 use sardonyx_table::condition::{compare, is_like};
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A row whose columns are read by their places.
 pub(crate) trait InputRow {
@@ -63,8 +63,8 @@ pub(crate) struct StatementContext {
     pub draws: RefCell<Draws>,
     /// Regular expressions that were compiled.
     pub patterns: Patterns,
-    /// That the statement is to end, which its client asked for.
-    pub interrupted: Arc<AtomicBool>,
+    /// Says when the statement is to end.
+    pub interrupt: Arc<Interrupt>,
     /// Rows that were looked at.
     pub looked_at: std::cell::Cell<u32>,
 }
@@ -76,7 +76,7 @@ impl StatementContext {
     /// Another row is looked at: whatever walks many rows says so of each.
     ///
     /// # Errors
-    /// `57014` if the statement is to end.
+    /// Why the statement is to end ([`SqlError::interrupted`]).
     #[inline]
     pub fn look_at_row(&self) -> Result<(), SqlError> {
         let looked_at = self.looked_at.get().wrapping_add(1);
@@ -87,17 +87,16 @@ impl StatementContext {
         }
     }
 
-    fn check_interrupted(&self) -> Result<(), SqlError> {
+    /// Looks whether the statement is to end.
+    ///
+    /// # Errors
+    /// Why it is.
+    pub fn check_interrupted(&self) -> Result<(), SqlError> {
         // One request ends one statement.
-        if !self.interrupted.load(Ordering::Relaxed)
-            || !self.interrupted.swap(false, Ordering::Relaxed)
-        {
-            return Ok(());
+        match self.interrupt.take() {
+            None => Ok(()),
+            Some(reason) => Err(SqlError::interrupted(reason)),
         }
-        Err(SqlError::new(
-            code::QUERY_CANCELED,
-            "canceling statement due to user request",
-        ))
     }
 }
 

@@ -62,6 +62,19 @@ pub(crate) struct Target {
     pub columns: Vec<usize>,
 }
 
+/// So many rows are written in a short time.
+const SHORT_ROWS_MAX: usize = 1000;
+
+impl InsertPlan {
+    /// Whether it writes few rows, and looks at few for them.
+    pub fn is_short(&self) -> bool {
+        match &self.rows {
+            InsertRows::Values(rows) => rows.len() <= SHORT_ROWS_MAX,
+            InsertRows::Query(..) => false,
+        }
+    }
+}
+
 /// What a column gets that is not given.
 ///
 /// # Errors

@@ -165,6 +165,7 @@ struct Inserting<'p, 'e> {
 
 impl Inserting<'_, '_> {
     fn insert(&mut self, tx: &mut Transaction<'_>, mut row: Vec<Value>) -> Result<(), SqlError> {
+        self.with.context.look_at_row()?;
         if let Some(column) = self.plan.hidden {
             let number = match self.next_row {
                 Some(number) => number,

@@ -73,11 +73,14 @@ pub(crate) struct Planned {
     asks_session: bool,
     /// Whether it names a view.
     pub names_views: bool,
+    /// Whether it looks at few rows and writes few, so that it does not hold others up.
+    pub is_short: bool,
 }
 
 impl Planned {
     pub fn new(plan: Plan, version: u64, queries: Queries) -> Self {
         Planned {
+            is_short: queries.subqueries == 0 && plan.is_short(),
             plan,
             version,
             asks_session: queries.asks_session,
@@ -104,6 +107,17 @@ impl Planned {
 }
 
 impl Plan {
+    /// Whether it looks at few rows and writes few, subqueries apart.
+    fn is_short(&self) -> bool {
+        match self {
+            Plan::Select(plan) => plan.is_short(),
+            Plan::Insert(plan) => plan.is_short(),
+            Plan::Update(plan) => plan.target.is_short() && !plan.changes.is_referenced,
+            Plan::Delete(plan) => plan.target.is_short() && !plan.is_referenced,
+            Plan::Elsewhere(_) => false,
+        }
+    }
+
     /// The columns of its result, if it has one.
     pub fn columns(&self) -> Option<&Arc<[ResultColumn]>> {
         match self {

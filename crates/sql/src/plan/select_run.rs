@@ -10,6 +10,7 @@ use crate::error::{SqlError, code};
 use crate::expression::{Environment, InputRow, Values};
 use crate::source::{EachRow, Source};
 use sardonyx::schema::Value;
+use sardonyx_base::memory::Share;
 use std::collections::HashMap;
 
 /// The most bytes that the rows of a statement take in memory: of a result, of groups, of what is sorted.
@@ -65,6 +66,8 @@ pub(crate) fn outside(value: &Value) -> usize {
 pub(crate) struct Memory<'m> {
     bytes: usize,
     kept: Option<&'m Kept>,
+    /// Of the memory of all sessions.
+    share: Option<Share>,
 }
 
 impl<'m> Memory<'m> {
@@ -73,6 +76,7 @@ impl<'m> Memory<'m> {
         Memory {
             bytes: 0,
             kept: with.reading.map(|reading| reading.kept),
+            share: Some(Share::of(with.context.database.memory().clone())),
         }
     }
 
@@ -98,6 +102,9 @@ impl<'m> Memory<'m> {
     /// `53200` beyond the bound.
     pub fn take_bytes(&mut self, bytes: usize) -> Result<(), SqlError> {
         self.bytes += bytes;
+        if let Some(share) = &mut self.share {
+            share.cover(self.bytes)?;
+        }
         match self.kept {
             Some(kept) => {
                 kept.bytes.set(kept.bytes.get() + bytes);

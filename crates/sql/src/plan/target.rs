@@ -136,6 +136,14 @@ impl TargetDraft {
 }
 
 impl Target {
+    /// Whether it looks at few rows.
+    pub fn is_short(&self) -> bool {
+        match &self.input {
+            Input::Table(access) => access.is_short(),
+            _ => false,
+        }
+    }
+
     /// Calls `each` with the rows, and their keys: each row of the table once.
     ///
     /// # Errors

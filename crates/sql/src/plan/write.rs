@@ -71,6 +71,8 @@ pub(crate) struct Changes {
     pub moves: bool,
     /// Whether rows go with this table's that others refer to.
     pub has_followers: bool,
+    /// Whether rows refer to what is set.
+    pub is_referenced: bool,
 }
 
 /// A compiled `DELETE`.
@@ -78,6 +80,8 @@ pub(crate) struct Changes {
 pub(crate) struct DeletePlan {
     pub target: Target,
     pub returning: Option<Output>,
+    /// Whether rows refer to those of the table.
+    pub is_referenced: bool,
 }
 
 /// Compiles `UPDATE`.
@@ -136,6 +140,7 @@ pub(crate) fn plan_delete(
     let draft = TargetDraft::new(planning, "DELETE", table, others)?;
     let returning = compile_returning(planning, &draft.scope, delete.returning.as_deref())?;
     Ok(DeletePlan {
+        is_referenced: is_referenced(&planning.source, draft.relation.number),
         target: draft.finish(planning, delete.selection.as_ref())?,
         returning,
     })
@@ -206,6 +211,7 @@ pub(crate) fn compile_changes(
         name: relation.name.clone(),
         number: relation.number,
         width: relation.schema.columns.len(),
+        is_referenced: moves && is_referenced(&planning.source, relation.number),
         has_followers: moves && has_followers(&planning.source, relation.number),
         set,
         key,
@@ -245,6 +251,15 @@ pub(crate) fn compile_assigned(
         )
         .hint("You will need to rewrite or cast the expression."),
         _ => error,
+    })
+}
+
+/// Whether rows of another table, or of this one, refer to this one's.
+fn is_referenced(source: &Source<'_>, number: u16) -> bool {
+    let tables = 0..source.definitions().len() as u16;
+    tables.into_iter().any(|other| {
+        let schema = source.schema(other);
+        schema.is_some_and(|schema| schema.foreign_keys.iter().any(|key| key.table == number))
     })
 }
 
@@ -328,14 +343,20 @@ impl Changes {
     ) -> Result<Vec<Value>, SqlError> {
         let kept = if whole { self.width } else { 0 };
         let mut changes = vec![self.of_row(row, with, columns_of(row, &self.key)?, kept)?];
-        self.apply(tx, &changes)?;
+        self.apply(tx, &changes, with)?;
         Ok(changes.pop().map(|change| change.row).unwrap_or_default())
     }
 
-    fn apply(&self, tx: &mut Transaction<'_>, changes: &[Change]) -> Result<(), SqlError> {
+    fn apply(
+        &self,
+        tx: &mut Transaction<'_>,
+        changes: &[Change],
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
         let mut rows = tx.rows_of(self.number)?;
         let mut moved = Vec::new();
         for change in changes {
+            with.context.look_at_row()?;
             let new_key = self.key.iter().map(|column| change.row.get(*column));
             if self.moves && !new_key.eq(change.key.iter().map(Some)) {
                 moved.push(change);
@@ -359,9 +380,11 @@ impl Changes {
         }
         // All go before one comes, so that keys may be exchanged.
         for change in &moved {
+            with.context.look_at_row()?;
             rows.delete(&change.key)?;
         }
         for change in moved {
+            with.context.look_at_row()?;
             insert_whole(&mut rows, &change.row[..self.width])?;
         }
         Ok(())
@@ -410,7 +433,7 @@ impl UpdatePlan {
         })?;
         // Nothing is read any more.
         drop(memory);
-        self.changes.apply(tx, &changes)?;
+        self.changes.apply(tx, &changes, with)?;
         let mut table = Table::default();
         if let Some(output) = &self.returning {
             table.width = output.width();
@@ -454,6 +477,7 @@ impl DeletePlan {
         table.width = self.returning.as_ref().map_or(0, Output::width);
         let mut rows = tx.rows_of(self.target.number)?;
         for key in &keys {
+            with.context.look_at_row()?;
             // One that went with another before is gone.
             rows.delete(key)?;
         }

@@ -120,7 +120,7 @@ pub(super) fn choose(
             snapshot: snapshot.clone(),
             transaction_started: started,
             statement_started: now,
-            interrupted: state.interrupted.clone(),
+            interrupt: state.interrupt.clone(),
             rights: statement.rights().clone(),
         },
         reader: reader.clone(),
@@ -248,10 +248,10 @@ pub(super) fn describe(
         types: prepared.known_parameters(),
         parameters: Vec::new(),
         columns: None,
-        snapshot: database.tables().snapshot()?,
+        snapshot: database.committed(&state.interrupt)?.snapshot,
         transaction_started: now,
         statement_started: now,
-        interrupted: Arc::default(),
+        interrupt: Arc::default(),
         rights: prepared.rights().clone(),
     });
     let described = described.map_err(|error| match error.code == why.code {

@@ -19,6 +19,7 @@ use crate::rights::{Access, Rights};
 use crate::sequences::Draws;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
+use crate::underway::Reached;
 use sardonyx::schema::Value;
 use sqlparser::ast::Statement;
 use std::collections::HashMap;
@@ -100,6 +101,27 @@ pub(super) fn described(
             }
             _ => nothing,
         },
+    }
+}
+
+/// Plans a statement over a state of the tables that was reached.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn plan_reached(
+    prepared: &Prepared,
+    database: &Database,
+    reached: Reached<'_>,
+) -> Result<(), SqlError> {
+    match reached {
+        Reached::Turn(turn) => {
+            let source = Source::Live(turn.view());
+            plan_for(prepared, database, database.version(), &source)
+        }
+        Reached::Committed(committed) => {
+            let source = Source::Frozen(committed.snapshot.space());
+            plan_for(prepared, database, committed.version, &source)
+        }
     }
 }
 

@@ -76,7 +76,7 @@ fn context_of(
         made: Cell::new(0),
         draws: RefCell::new(draws),
         patterns: Default::default(),
-        interrupted: state.interrupted.clone(),
+        interrupt: state.interrupt.clone(),
         looked_at: Cell::new(0),
     }
 }
@@ -212,7 +212,7 @@ pub(super) fn read(
         }
     }
     let (mut complete, table) = result.map_err(|error| statement.placed(error))?;
-    attach(&mut complete, table, *rows_max);
+    attach(&mut complete, table, *rows_max, database.memory())?;
     Ok(complete)
 }
 
@@ -327,6 +327,9 @@ impl Call<'_, '_> {
         database: &Arc<Database>,
         given: &Given<'_>,
     ) -> Result<Ran, SqlError> {
+        if given.statement.stores() {
+            database.memory().check()?;
+        }
         let version = database.version();
         let (mut complete, table) = match given.statement.class() {
             Class::Define => {
@@ -365,7 +368,7 @@ impl Call<'_, '_> {
             true => told_of(given.statement, &complete, table.as_ref()),
             false => Told::default(),
         };
-        attach(&mut complete, table, given.rows_max);
+        attach(&mut complete, table, given.rows_max, database.memory())?;
         Ok(Ran { complete, told })
     }
 }

@@ -82,6 +82,14 @@ impl History {
         self.events.len()
     }
 
+    /// The statements that are run again.
+    pub fn statements(&self) -> impl Iterator<Item = &Arc<Prepared>> {
+        self.events.iter().filter_map(|event| match event {
+            Event::Statement(one) => Some(&one.statement),
+            Event::Mark | Event::Return => None,
+        })
+    }
+
     pub fn events(&self) -> &[Event] {
         &self.events
     }

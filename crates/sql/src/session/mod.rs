@@ -37,11 +37,12 @@ use crate::result::{Complete, Outcome, Step, Tag, TransactionStatus};
 use crate::rights::Rights;
 use crate::source::Source;
 use crate::types::SqlType;
-use sardonyx::{Durability, Error, Ticket};
+use crate::underway::Reached;
+use sardonyx::{Durability, Error, Ticket, Turn};
+use sardonyx_base::waiting::Interrupt;
 use state::{OpenTransaction, SessionState, TransactionState};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use tracing::{Instrument, Span};
 use unit::{Unit, UnitDone, UnitEnd};
 
@@ -66,7 +67,7 @@ pub struct Session {
 
 /// What was sent and is not answered yet: how many steps, without their end, and the span of the wait.
 #[derive(Default)]
-struct Sent(Vec<(usize, Ticket<UnitEnd>, Span)>);
+struct Sent(Vec<(usize, Result<Ticket<UnitEnd>, SqlError>, Span)>);
 
 /// What has to be done with a step that is no data.
 enum Handled {
@@ -86,9 +87,11 @@ impl Session {
         }
     }
 
-    /// Statements look at this while they walk rows. Once it is set one of them ends with `57014`, and takes it back.
-    pub fn set_interrupted(&mut self, interrupted: Arc<AtomicBool>) {
-        self.state.interrupted = interrupted;
+    /// Statements look at this while they walk rows, and while they wait for their turn. A request in it ends one of them
+    /// with `57014`. The session sets its time limit, `statement_timeout`, when a statement begins; rows that are read
+    /// afterwards belong to the statement.
+    pub fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {
+        self.state.interrupt = interrupt;
     }
 
     /// Where it stands.
@@ -157,6 +160,7 @@ impl Session {
         text: &str,
         parameter_types: &[Option<SqlType>],
     ) -> Result<Vec<Arc<Prepared>>, SqlError> {
+        self.state.begin_statement();
         let prepared = describing::statements_of(text, parameter_types, &self.rights)?;
         for statement in &prepared {
             describing::check_access(&self.state.user, statement.compiled())?;
@@ -185,15 +189,14 @@ impl Session {
         let defines = matches!(&self.state.transaction,
             TransactionState::Open(open) if open.defines);
         if !defines {
-            let plan = |view: &sardonyx::View<'_>| {
-                let version = database.version();
-                describing::plan_for(prepared, database, version, &Source::Live(*view))
-            };
-            return database.tables().read(plan)?;
+            let reached = database.reach(&self.state.interrupt)?;
+            return describing::plan_reached(prepared, database, reached);
         }
         // Tables are as the transaction makes them.
-        let mut unit = Unit::replaying(self.database.clone(), std::mem::take(&mut self.state));
-        let planned = database.tables().run_with(Durability::Deferred, |tx| {
+        let database = self.database.clone();
+        let turn = database.turn(&self.state.interrupt)?;
+        let mut unit = Unit::replaying(database.clone(), std::mem::take(&mut self.state));
+        let planned = turn.try_run(Durability::Deferred, |tx| {
             let planned = unit.replay_and(tx, |tx, database| {
                 let source = Source::Live(tx.view());
                 describing::plan_for(prepared, database, database.version(), &source)
@@ -218,9 +221,9 @@ impl Session {
         let mut steps = flight.into_iter().collect::<VecDeque<_>>();
         let mut skipping = false;
         let mut sent = Sent::default();
+        self.state.begin_statement();
         while !steps.is_empty() {
-            if !skipping && self.is_by_itself(&steps) {
-                self.send(&mut steps, &mut sent);
+            if !skipping && self.is_by_itself(&steps) && self.send(&mut steps, &mut sent) {
                 continue;
             }
             self.answer(&mut sent, &mut outcomes).await;
@@ -259,6 +262,9 @@ impl Session {
                 }
                 continue;
             }
+            if !outcomes.is_empty() {
+                self.state.begin_statement();
+            }
             match self.handle(step, &steps).await {
                 Handled::Done(outcome) => {
                     steps.pop_front();
@@ -266,7 +272,9 @@ impl Session {
                     outcomes.push(outcome);
                 }
                 Handled::Unit => {
-                    let done = self.run_unit(std::mem::take(&mut steps)).await;
+                    let Some(done) = self.run_unit(&mut steps).await else {
+                        continue;
+                    };
                     skipping = done.skips;
                     outcomes.extend(done.outcomes);
                     steps = done.rest;
@@ -280,7 +288,9 @@ impl Session {
     /// Whether what comes next, to its end, is a transaction by itself, which can be run before what was sent before it
     /// is answered.
     fn is_by_itself(&self, steps: &VecDeque<Step>) -> bool {
-        if !matches!(self.state.transaction, TransactionState::Idle) {
+        if !matches!(self.state.transaction, TransactionState::Idle)
+            || (reads_alone(steps) && self.database.has_long_statement())
+        {
             return false;
         }
         let mut any = false;
@@ -299,8 +309,14 @@ impl Session {
         false
     }
 
-    /// Sends what is by itself, to its end.
-    fn send(&mut self, steps: &mut VecDeque<Step>, sent: &mut Sent) {
+    /// Sends what is by itself, to its end. False if it only reads, and is to read beside a long statement.
+    fn send(&mut self, steps: &mut VecDeque<Step>, sent: &mut Sent) -> bool {
+        let database = self.database.clone();
+        let turn = match turn_for(&database, &self.state, reads_alone(steps)) {
+            Ok(Some(turn)) => Ok(turn),
+            Ok(None) => return false,
+            Err(error) => Err(error),
+        };
         let mut unit = VecDeque::new();
         while let Some(step) = steps.pop_front() {
             match step {
@@ -310,22 +326,29 @@ impl Session {
         }
         let count = unit.len();
         unit.push_back(Step::Sync);
-        let state = self.state.by_itself();
-        let unit = Unit::new(self.database.clone(), state, unit);
-        let ticket = self.database.tables().try_submit(move |tx| unit.run(tx));
+        let ticket = turn.map(|turn| {
+            let state = self.state.by_itself();
+            let unit = Unit::new(self.database.clone(), state, unit);
+            unit.submit(turn)
+        });
         sent.0.push((count, ticket, spans::durability()));
+        true
     }
 
     /// Waits for what was sent, and takes its answers.
     async fn answer(&mut self, sent: &mut Sent, outcomes: &mut Vec<Outcome>) {
         for (count, ticket, span) in sent.0.drain(..) {
             let before = outcomes.len();
-            match ticket.instrument(span).await {
+            let ran = match ticket {
+                Ok(ticket) => ticket.instrument(span).await.map_err(SqlError::from),
+                Err(error) => Err(error),
+            };
+            match ran {
                 Ok(Ok(done) | Err(done)) => {
                     self.state.take_drawn(done.state);
                     outcomes.extend(done.outcomes);
                 }
-                Err(error) => outcomes.push(Outcome::Failed(error.into())),
+                Err(error) => outcomes.push(Outcome::Failed(error)),
             }
             while outcomes.len() < before + count {
                 outcomes.push(Outcome::Skipped);
@@ -402,39 +425,34 @@ impl Session {
         Outcome::Done(Complete::of(Tag::plain(word)))
     }
 
-    /// Runs a unit that leaves its transaction open. Nothing is waited for: what it reads counts only once the
-    /// transaction commits, which reads it again and is durable behind it.
-    fn run_undone(&self, unit: Unit) -> Result<Result<Box<UnitDone>, Box<UnitDone>>, Error> {
-        let tables = self.database.tables();
-        let body = |tx: &mut sardonyx::Transaction<'_>| {
-            let (Ok(done) | Err(done)) = unit.run(tx);
-            Err::<std::convert::Infallible, _>(UndoneUnit::Done(done))
+    /// Runs a unit, and what it was given back. None if it is a statement that only reads, and is to read beside a long
+    /// statement: the steps are as they were.
+    async fn run_unit(&mut self, steps: &mut VecDeque<Step>) -> Option<UnitDone> {
+        let is_idle = matches!(self.state.transaction, TransactionState::Idle);
+        let database = self.database.clone();
+        let turn = match turn_for(&database, &self.state, is_idle && reads_alone(steps)) {
+            Ok(Some(turn)) => turn,
+            Ok(None) => return None,
+            Err(error) => {
+                self.state.fail();
+                let count = unit::ends(&std::mem::take(steps));
+                return Some(UnitDone::refused(error, count, self.status()));
+            }
         };
-        match tables.try_run_with(Durability::Deferred, body) {
-            Err(UndoneUnit::Done(done)) => Ok(Err(done)),
-            Err(UndoneUnit::Engine(error)) => Err(error),
-            Ok(never) => match never {},
-        }
-    }
-
-    /// Runs a unit, and what it was given back.
-    async fn run_unit(&mut self, steps: VecDeque<Step>) -> UnitDone {
-        let was_open = !matches!(self.state.transaction, TransactionState::Idle);
         let kept = self.state.kept();
-        let unit = Unit::new(
-            self.database.clone(),
-            std::mem::take(&mut self.state),
-            steps,
-        );
+        let state = std::mem::take(&mut self.state);
+        let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
         let count = unit.steps();
         let ran = match unit.stays_open() {
-            true => self.run_undone(unit),
+            // Nothing is waited for: what it reads counts only once the transaction commits, which reads it again and
+            // is durable behind it.
+            true => unit.run_undone(turn),
             false => {
-                let ticket = self.database.tables().try_submit(move |tx| unit.run(tx));
+                let ticket = unit.submit(turn);
                 ticket.instrument(spans::durability()).await
             }
         };
-        match ran {
+        Some(match ran {
             Ok(Ok(mut done) | Err(mut done)) => {
                 self.state = std::mem::take(&mut done.state);
                 *done
@@ -442,25 +460,35 @@ impl Session {
             Err(error) => {
                 // What became of it is not known, or it did not run at all.
                 self.state = kept;
-                self.state.transaction = match was_open {
-                    true => TransactionState::Failed(OpenTransaction::default()),
-                    false => TransactionState::Idle,
+                self.state.transaction = match is_idle {
+                    false => TransactionState::Failed(OpenTransaction::default()),
+                    true => TransactionState::Idle,
                 };
                 UnitDone::refused(error.into(), count, self.status())
             }
-        }
+        })
     }
 }
 
-/// How a unit ends that is to be undone in any case.
-#[derive(Debug, thiserror::Error)]
-enum UndoneUnit {
-    /// As it should.
-    #[error("undone on purpose")]
-    Done(Box<UnitDone>),
-    /// The engine did not run it.
-    #[error(transparent)]
-    Engine(#[from] Error),
+/// Waits for a turn; none if something that only reads can do without.
+fn turn_for<'d>(
+    database: &'d Database,
+    state: &SessionState,
+    only_reads: bool,
+) -> Result<Option<Turn<'d>>, SqlError> {
+    if !only_reads {
+        return database.turn(&state.interrupt).map(Some);
+    }
+    match database.reach(&state.interrupt)? {
+        Reached::Turn(turn) => Ok(Some(turn)),
+        Reached::Committed(_) => Ok(None),
+    }
+}
+
+/// Whether the next step is a statement that only reads, and is all that belongs together.
+fn reads_alone(steps: &VecDeque<Step>) -> bool {
+    let reads = |step: &Step| matches!(step, Step::Execute { statement, .. } if statement.class() == Class::Read);
+    steps.front().is_some_and(reads) && matches!(steps.get(1), Some(Step::Sync))
 }
 
 /// A step that runs a statement of `PREPARE`, as the step that runs that one.

@@ -132,13 +132,9 @@ fn act(
             if let Some((parameters, columns)) = super::describing::described(&inner, state)? {
                 inner.describe(parameters, columns);
             } else {
-                let plan = |view: &sardonyx::View<'_>| {
-                    let source = crate::source::Source::Live(*view);
-                    super::describing::plan_for(&inner, database, database.version(), &source)
-                };
                 // Inside of a serial call the tables are not to be asked: it is compiled when it is run.
-                match database.tables().read(plan) {
-                    Ok(planned) => planned?,
+                match database.try_reach(&state.interrupt) {
+                    Ok(reached) => super::describing::plan_reached(&inner, database, reached)?,
                     Err(sardonyx::Error::Nested(_)) => {}
                     Err(error) => return Err(error.into()),
                 }

@@ -28,7 +28,8 @@ impl Session {
                     Step::Execute { statement, .. } => describing::is_long(statement),
                     _ => false,
                 };
-                is_alone && steps.front().is_some_and(is_long)
+                is_alone
+                    && (self.database.has_long_statement() || steps.front().is_some_and(is_long))
             }
             TransactionState::Failed(_) => false,
         }
@@ -53,12 +54,11 @@ impl Session {
         let (snapshot, version) = match there {
             Some(there) => there,
             None => {
-                let version = self.database.version();
-                let snapshot = self.database.tables().snapshot()?;
+                let committed = self.database.committed(&self.state.interrupt)?;
                 // What is told is durable: this waits for all that the snapshot has.
-                let durable = self.database.tables().submit(|_| Ok(()));
+                let durable = self.database.tables().durable(committed.group);
                 durable.instrument(spans::durability()).await?;
-                let taken = (snapshot, version);
+                let taken = (committed.snapshot, committed.version);
                 if let TransactionState::Open(open) = &mut self.state.transaction {
                     open.reading = Reading::Snapshot(Some(taken.clone()));
                 }

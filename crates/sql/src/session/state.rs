@@ -7,10 +7,10 @@ use crate::prepared::Prepared;
 use crate::result::TransactionStatus;
 use crate::settings::Settings;
 use sardonyx::Snapshot;
+use sardonyx_base::waiting::Interrupt;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// The most prepared statements that `PREPARE` keeps.
 pub(super) const NAMED_MAX: usize = 1000;
@@ -26,8 +26,8 @@ pub(crate) struct SessionState {
     /// Of `PREPARE`.
     pub named: HashMap<String, Arc<Prepared>>,
     pub drawn: Drawn,
-    /// That what it runs is to end.
-    pub interrupted: Arc<AtomicBool>,
+    /// Says when what it runs is to end.
+    pub interrupt: Arc<Interrupt>,
 }
 
 /// What a session drew last from sequences. A copy is cheap as long as neither changes.
@@ -107,7 +107,7 @@ impl SessionState {
             transaction: TransactionState::Idle,
             named: self.named.clone(),
             drawn: self.drawn.clone(),
-            interrupted: self.interrupted.clone(),
+            interrupt: self.interrupt.clone(),
         }
     }
 
@@ -116,7 +116,7 @@ impl SessionState {
         SessionState {
             user: self.user.clone(),
             settings: self.settings.clone(),
-            interrupted: self.interrupted.clone(),
+            interrupt: self.interrupt.clone(),
             ..SessionState::default()
         }
     }
@@ -129,6 +129,13 @@ impl SessionState {
             Arc::make_mut(&mut self.drawn.by_sequence).extend(drawn);
         }
         self.drawn.last = of.drawn.last.or(self.drawn.last);
+    }
+
+    /// A statement begins: its time limit is counted from now.
+    pub fn begin_statement(&self) {
+        let limit = self.settings.statement_timeout();
+        self.interrupt
+            .set_deadline(limit.map(|limit| Instant::now() + limit));
     }
 
     /// The transaction, if one is open, has failed.

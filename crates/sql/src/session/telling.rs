@@ -2,26 +2,41 @@
 
 use super::execute::Given;
 use super::history::{Remembered, Told};
+use crate::error::SqlError;
 use crate::explain;
 use crate::plan::ResultColumn;
-use crate::plan::select_run::Table;
+use crate::plan::select_run::{Table, outside};
 use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, RowStream, Rows};
 use crate::sequences::Draw;
 use crate::settings::Settings;
 use sardonyx::schema::Value;
+use sardonyx_base::memory::{Budget, Share};
 use sqlparser::ast::Statement;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, OnceLock};
 
+/// Answers up to so many bytes are not counted among those of all sessions.
+const SMALL_BYTES: usize = 64 << 10;
+
 /// Gives a statement's rows to its client: all, or the first ones and what follows.
+///
+/// # Errors
+/// `53200` if there is no memory for them.
 pub(super) fn attach(
     complete: &mut Complete,
     table: Option<(Table, Arc<[ResultColumn]>)>,
     rows_max: u64,
-) {
+    memory: &Arc<Budget>,
+) -> Result<(), SqlError> {
+    let bytes = bytes_of(complete, table.as_ref());
+    if bytes > SMALL_BYTES {
+        let mut share = Share::of(memory.clone());
+        share.cover(bytes)?;
+        complete.memory = Some(share);
+    }
     let Some((mut table, columns)) = table else {
-        return;
+        return Ok(());
     };
     let count = match rows_max {
         0 => table.rows,
@@ -37,6 +52,14 @@ pub(super) fn attach(
     table.rows = count;
     let rows = Rows::all(table, columns);
     complete.rows = Some(Rows { more, ..rows });
+    Ok(())
+}
+
+/// What an answer takes until it is sent, about.
+fn bytes_of(complete: &Complete, table: Option<&(Table, Arc<[ResultColumn]>)>) -> usize {
+    let copied = complete.copy_out.as_ref().map_or(0, |data| data.0.len());
+    let values = table.map_or(&[][..], |(table, _)| &table.values);
+    copied + size_of_val(values) + values.iter().map(outside).sum::<usize>()
 }
 
 fn hashers() -> &'static [RandomState; 2] {

@@ -2,6 +2,7 @@
 //! transaction, and ends where the transaction does, where a step fails, or with the flight.
 
 mod replay;
+mod turns;
 
 use super::control;
 use super::execute::{Call, Given, check_may_write, seed};
@@ -91,6 +92,12 @@ pub(super) fn writes_ahead(steps: &VecDeque<Step>) -> bool {
     false
 }
 
+/// Of each step whether it is an end.
+pub(super) fn ends(steps: &VecDeque<Step>) -> Vec<bool> {
+    let steps = steps.iter();
+    steps.map(|step| matches!(step, Step::Sync)).collect()
+}
+
 /// How a serial call ends.
 enum End {
     Commit,
@@ -149,8 +156,7 @@ impl Unit {
 
     /// Of each step whether it is an end.
     pub fn steps(&self) -> Vec<bool> {
-        let steps = self.steps.iter();
-        steps.map(|step| matches!(step, Step::Sync)).collect()
+        ends(&self.steps)
     }
 
     /// Runs it: `Err` if what it did is to be undone.
@@ -248,6 +254,9 @@ impl Unit {
             Step::Copy { statement, data } => (statement, Vec::new(), Some(Arc::new(data)), 0),
             Step::Fail(error) => return self.failed(error, *implicit),
         };
+        if !self.outcomes.is_empty() {
+            self.state.begin_statement();
+        }
         let span = spans::statement(&statement);
         let given = (&parameters[..], data, rows_max);
         let next = span.in_scope(|| self.statement(tx, &statement, given, implicit));

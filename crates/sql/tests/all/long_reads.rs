@@ -1,10 +1,9 @@
 //! Reads of many rows: whoever awaits one serves others meanwhile, and it ends when its client says so.
 
 use crate::common::{Fresh, drain, flight, query, run, wait};
-use sardonyx_sql::{Outcome, Session, code};
+use sardonyx_sql::{Interrupt, Outcome, Session, code};
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 
 /// Statements that come to no end, in each of which another part goes over rows.
@@ -24,11 +23,11 @@ fn tables() -> Fresh {
     fresh
 }
 
-fn interruptible(fresh: &Fresh) -> (Session, Arc<AtomicBool>) {
-    let interrupted = Arc::new(AtomicBool::new(false));
+fn interruptible(fresh: &Fresh) -> (Session, Arc<Interrupt>) {
+    let interrupt = Arc::new(Interrupt::default());
     let mut session = fresh.session();
-    session.set_interrupted(interrupted.clone());
-    (session, interrupted)
+    session.set_interrupt(interrupt.clone());
+    (session, interrupt)
 }
 
 #[test]
@@ -36,7 +35,7 @@ fn a_long_read_delays_nobody_and_is_ended() {
     let fresh = tables();
     for text in ENDLESS {
         for begin in ["", "begin; ", "begin read only; "] {
-            let (mut session, interrupted) = interruptible(&fresh);
+            let (mut session, interrupt) = interruptible(&fresh);
             if !begin.is_empty() {
                 run(&mut session, begin).expect("it begins");
             }
@@ -54,16 +53,13 @@ fn a_long_read_delays_nobody_and_is_ended() {
                 let change = format!("update t set id = id where id = {id}");
                 run(&mut fresh.session(), &change).expect("changed");
             }
-            interrupted.store(true, Ordering::Relaxed);
+            interrupt.request();
             let outcomes = wait(long);
             let Some(Outcome::Failed(error)) = outcomes.first() else {
                 panic!("{text}: {outcomes:?}");
             };
             assert_eq!(error.code, code::QUERY_CANCELED, "{text}: {error}");
-            assert!(
-                !interrupted.load(Ordering::Relaxed),
-                "one request ends one statement"
-            );
+            assert_eq!(interrupt.take(), None, "one request ends one statement");
             run(&mut session, "rollback").expect("it goes on");
             assert_eq!(query(&mut session, "select 1").expect("it goes on"), ["1"]);
         }
@@ -108,7 +104,7 @@ fn the_rest_of_a_stream_is_read_elsewhere_and_ended() {
     let fresh = Fresh::new();
     let text = "create table t (id int primary key); insert into t select i from generate_series(1, 60000) as s (i)";
     run(&mut fresh.session(), text).expect("it is there");
-    let (mut session, interrupted) = interruptible(&fresh);
+    let (mut session, interrupt) = interruptible(&fresh);
     let text = "select id from t where id > 0";
     let read = |session: &mut Session| run(session, text).expect("read").remove(0);
     // By portions that were read elsewhere, and by others.
@@ -133,7 +129,7 @@ fn the_rest_of_a_stream_is_read_elsewhere_and_ended() {
         .rows
         .and_then(|rows| rows.more)
         .expect("more");
-    interrupted.store(true, Ordering::Relaxed);
+    interrupt.request();
     wait(more.ready());
     let error = more.next(700, &mut values).expect_err("it was ended");
     assert_eq!(error.code, code::QUERY_CANCELED);

@@ -3,6 +3,7 @@
 mod common;
 mod flights;
 mod long_reads;
+mod long_writes;
 mod model;
 mod queries;
 mod rights;

@@ -147,20 +147,20 @@ t
 # What is set for good afterwards stays.
 
 statement ok
-begin; set local statement_timeout = '5'; set statement_timeout = '7'; set local app.kept = 'y'; set app.kept = 'z'; commit
+begin; set local statement_timeout = '5min'; set statement_timeout = '7min'; set local app.kept = 'y'; set app.kept = 'z'; commit
 
 query
 select current_setting('statement_timeout'), current_setting('app.kept')
 ----
-7|z
+7min|z
 
 statement ok
-begin; set statement_timeout = '8'; set local statement_timeout = '9'; set local app.kept to default
+begin; set statement_timeout = '8min'; set local statement_timeout = '9min'; set local app.kept to default
 
 query
 select current_setting('statement_timeout'), current_setting('app.kept', true) is null
 ----
-9|t
+9min|t
 
 statement COMMIT
 commit
@@ -168,10 +168,10 @@ commit
 query
 select current_setting('statement_timeout'), current_setting('app.kept')
 ----
-8|z
+8min|z
 
 statement ok
-begin; set local statement_timeout = '1'; reset statement_timeout; commit
+begin; set local statement_timeout = '1min'; reset statement_timeout; commit
 
 query
 show statement_timeout
@@ -179,7 +179,7 @@ show statement_timeout
 0
 
 statement ok
-begin; set statement_timeout = '8'; set local statement_timeout = '9'; set app.kept = 'undone'; rollback
+begin; set statement_timeout = '8min'; set local statement_timeout = '9min'; set app.kept = 'undone'; rollback
 
 query
 select current_setting('statement_timeout'), current_setting('app.kept')

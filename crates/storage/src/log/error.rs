@@ -3,6 +3,7 @@
 use super::Lsn;
 use crate::disk::DiskError;
 use sardonyx_base::process::{FORKED, Forked};
+use sardonyx_base::waiting::Reason;
 use std::sync::Arc;
 
 /// A failed log operation.
@@ -138,6 +139,9 @@ pub enum LogError {
          given, or begin the other when it has ended"
     )]
     Nested,
+    /// The wait for the right to append was ended from outside. Nothing was written.
+    #[error("the wait for a turn was ended: {0:?}")]
+    Interrupted(Reason),
     /// The log belongs to the process that this one was forked from. Nothing was written.
     #[error("{}", FORKED)]
     Forked,

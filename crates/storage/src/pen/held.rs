@@ -128,6 +128,11 @@ impl<'p, A> Held<'p, A> {
         checkpoint_step(log, &pen.checkpoint);
     }
 
+    /// Has what was appended written, and keeps the pen: for who will hold it so long that others must not wait for that.
+    pub fn hand_over_group(&mut self) {
+        self.hand.log.hand_over(&mut self.open);
+    }
+
     /// Lets go, and has what was appended written by the caller, who waits for this group to be durable.
     ///
     /// # Errors

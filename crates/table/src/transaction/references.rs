@@ -11,8 +11,13 @@ use crate::rows::{RowRef, find_row, same, shown};
 use crate::schema::{ForeignKey, IndexDefinition, OnDelete, SchemaError, ValueRef};
 use crate::table::TableState;
 use sardonyx_base::error::Error;
+use sardonyx_base::waiting;
+use sardonyx_storage::log::LogError;
 use sardonyx_storage::page::Address;
 use std::collections::BTreeSet;
+
+/// After so many rows of a table without a fitting index it is asked whether the statement is to end.
+const ROWS_BETWEEN_LOOKS: usize = 4096;
 
 /// Notes of every table whether its rows are checked when they change, and whether others refer to it.
 pub(crate) fn note_references(tables: &mut [Option<TableState>]) {
@@ -151,7 +156,12 @@ impl Transaction<'_> {
             return Ok(std::iter::from_fn(next).collect());
         }
         let mut found = Vec::new();
-        for row in state.records(rows) {
+        for (number, row) in state.records(rows).enumerate() {
+            if number % ROWS_BETWEEN_LOOKS == 0
+                && let Some(reason) = waiting::interruption()
+            {
+                return Err(LogError::Interrupted(reason).into());
+            }
             let there = self.row_ref(table, row)?;
             let mut refers = true;
             for (&column, &value) in reference.columns.iter().zip(values) {

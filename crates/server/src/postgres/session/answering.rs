@@ -10,10 +10,9 @@ use crate::postgres::message::{Codes, Format};
 use crate::postgres::portions::Portions;
 use bytes::BytesMut;
 use sardonyx_sql::{
-    Complete, CopyData, Outcome, Prepared, ResultColumn, SqlError, TransactionStatus,
+    Complete, CopyData, Interrupt, Outcome, Prepared, ResultColumn, SqlError, TransactionStatus,
 };
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Answers are sent on when there are so many bytes of them.
@@ -83,7 +82,7 @@ impl Session {
     /// The client does not take them.
     pub async fn run(&mut self, output: &mut BytesMut, to: &mut impl Send) -> std::io::Result<()> {
         // Who cancelled what is over does not mean what begins.
-        self.cancelled.store(false, Ordering::Relaxed);
+        self.interrupt.forget_request();
         let (steps, replies) = std::mem::take(&mut self.complete);
         self.bytes -= std::mem::take(&mut self.complete_bytes);
         let rest = self.steps.split_off(steps);
@@ -167,6 +166,8 @@ impl Session {
                 reply => say(reply, output),
             }
         }
+        // Its time is over with its answers.
+        self.interrupt.set_deadline(None);
         // What was given up before the client saw an end of it is passed over up to its end.
         self.skipping |= failed;
         Ok(())
@@ -225,6 +226,7 @@ impl Session {
             rows,
             notices,
             copy_out,
+            memory,
         } = complete;
         let mut answers = Answers(output);
         notices.iter().for_each(|notice| answers.notice(notice));
@@ -241,9 +243,9 @@ impl Session {
         if execution.described {
             answers.columns(&columns, Codes::default());
         }
-        let mut rows = Portions::of(rows);
+        let mut rows = Portions::of(rows, memory);
         let codes = execution.formats.codes();
-        let (most, flag) = (execution.rows_max, may_fail.then_some(&*self.cancelled));
+        let (most, flag) = (execution.rows_max, may_fail.then_some(&*self.interrupt));
         let sent = send_rows(&columns, codes, &mut rows, most, flag, output, to).await?;
         let state = match &sent {
             Sent::All(count) => {
@@ -285,7 +287,7 @@ impl Session {
         let statement = portal.statement.as_ref();
         // Rows that are left of a change were told of it with the first of them.
         let only_reads = statement.is_some_and(|statement| statement.only_reads());
-        let flag = (may_fail && only_reads).then_some(&*self.cancelled);
+        let flag = (may_fail && only_reads).then_some(&*self.interrupt);
         let columns = statement.and_then(|one| one.columns()).unwrap_or_default();
         let codes = portal.formats.codes();
         let (rows, word) = match &mut portal.state {
@@ -356,15 +358,14 @@ pub(super) async fn send_rows(
     formats: Codes<'_, 2>,
     rows: &mut Portions,
     most: usize,
-    cancelled: Option<&AtomicBool>,
+    interrupt: Option<&Interrupt>,
     output: &mut BytesMut,
     to: &mut impl Send,
 ) -> std::io::Result<Sent> {
     let (mut left, mut scratch) = (most, Scratch::default());
     loop {
-        if cancelled.is_some_and(|flag| flag.swap(false, Ordering::Relaxed)) {
-            let text = "canceling statement due to user request";
-            return Ok(Sent::Failed(SqlError::new("57014", text)));
+        if let Some(reason) = interrupt.and_then(Interrupt::take) {
+            return Ok(Sent::Failed(SqlError::interrupted(reason)));
         }
         rows.ready().await;
         let portion = match rows.next(left) {

@@ -180,14 +180,15 @@ impl Session {
         let rows = done.and_then(|complete| {
             let mut answers = Answers(output);
             (complete.notices.iter()).for_each(|notice| answers.notice(notice));
-            complete.rows.ok_or(None)
+            let memory = complete.memory;
+            complete.rows.map(|rows| (rows, memory)).ok_or(None)
         });
         let error = match (rows, self.portals.get_mut(name)) {
-            (Ok(rows), Some(portal)) => {
+            (Ok((rows, memory)), Some(portal)) => {
                 if let Some(cursor) = &mut portal.cursor {
                     cursor.columns = rows.columns.clone();
                 }
-                portal.state = PortalState::Ran(Portions::of(rows), "SELECT".into());
+                portal.state = PortalState::Ran(Portions::of(rows, memory), "SELECT".into());
                 Answers(output).complete(&"DECLARE CURSOR");
                 return Sent::All(0);
             }
@@ -234,7 +235,7 @@ impl Session {
             (None, Some(statement)) => statement.columns().unwrap_or_default(),
             (None, None) => &[],
         };
-        let flag = may_fail.then_some(&*self.cancelled);
+        let flag = may_fail.then_some(&*self.interrupt);
         let codes = match fetch.described {
             true => Codes::default(),
             false => fetch.formats.codes(),

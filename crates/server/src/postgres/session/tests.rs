@@ -6,14 +6,13 @@ use super::{Session, Wants};
 use crate::postgres::message::MessageError;
 use bytes::BytesMut;
 use sardonyx::{GroupLimits, Options, Tables};
-use sardonyx_sql::{Database, SessionOptions};
+use sardonyx_sql::{Database, Interrupt, SessionOptions};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
 
 /// A client that cancels what has just run.
-struct Canceller(Option<Arc<AtomicBool>>);
+struct Canceller(Option<Arc<Interrupt>>);
 
 impl Send for Canceller {
     async fn send(&mut self, _: &mut BytesMut) -> std::io::Result<()> {
@@ -21,8 +20,8 @@ impl Send for Canceller {
     }
 
     fn ran<'a>(&mut self, _: impl Iterator<Item = &'a str>, _: Duration) {
-        if let Some(flag) = &self.0 {
-            flag.store(true, Ordering::Relaxed);
+        if let Some(interrupt) = &self.0 {
+            interrupt.request();
         }
     }
 }
@@ -30,7 +29,7 @@ impl Send for Canceller {
 struct World {
     _directory: TempDir,
     session: Session,
-    flag: Arc<AtomicBool>,
+    interrupt: Arc<Interrupt>,
 }
 
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
@@ -71,12 +70,12 @@ impl World {
             })
             .open_tables(directory.path().join("bank.sdx"));
         let database = Database::new(Arc::<Tables>::new(tables.unwrap())).unwrap();
-        let flag = Arc::new(AtomicBool::new(false));
+        let interrupt = Arc::new(Interrupt::default());
         let sql = sardonyx_sql::Session::new(database, SessionOptions::default());
         let mut world = World {
             _directory: directory,
-            session: Session::new(sql, flag.clone()),
-            flag,
+            session: Session::new(sql, interrupt.clone()),
+            interrupt,
         };
         let made = "CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3)";
         assert_eq!(world.say(query(made)), "C C Z:I");
@@ -86,7 +85,7 @@ impl World {
     /// What the session says, and where it stands: the kinds of its messages, the code of an error, the status.
     fn heard(&mut self, bytes: Vec<u8>, cancels: bool) -> String {
         let runtime = tokio::runtime::Builder::new_current_thread().build();
-        let mut client = Canceller(cancels.then(|| self.flag.clone()));
+        let mut client = Canceller(cancels.then(|| self.interrupt.clone()));
         let (mut input, mut output) = (BytesMut::from(&bytes[..]), BytesMut::new());
         let runtime = runtime.unwrap();
         while self.session.receive(&mut input).unwrap() != Wants::Bytes {

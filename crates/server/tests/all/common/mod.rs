@@ -14,6 +14,7 @@ use tempfile::TempDir;
 pub struct Running {
     pub server: Option<Server>,
     pub tables: Arc<Tables>,
+    pub database: Arc<Database>,
     pub directory: TempDir,
 }
 
@@ -43,17 +44,24 @@ impl Running {
     pub fn start_in(directory: TempDir, options: Options) -> Running {
         let tables = small().open_tables(directory.path().join("bank.sdx"));
         let tables = Arc::new(tables.unwrap());
-        let server = Server::start(Database::new(tables.clone()).unwrap(), options);
+        let database = Database::new(tables.clone()).unwrap();
+        let server = Server::start(database.clone(), options);
         Running {
             server: Some(server.unwrap()),
             tables,
+            database,
             directory,
         }
     }
 
     /// Where its first endpoint is.
     pub fn address(&self) -> SocketAddr {
-        match self.server.as_ref().unwrap().addresses()[0].1 {
+        self.address_of(0)
+    }
+
+    /// Where one of its endpoints is: PostgreSQL's, Redis', HTTP's, as far as they are served.
+    pub fn address_of(&self, number: usize) -> SocketAddr {
+        match self.server.as_ref().unwrap().addresses()[number].1 {
             Endpoint::Tcp(address) => address,
             ref other => panic!("{other} is no address of TCP"),
         }

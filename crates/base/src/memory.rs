@@ -1,0 +1,172 @@
+//! A bound on memory that many share: answers that wait for their clients, rows that statements gather.
+//!
+//! Each who gathers has a [`Share`], which grows in steps, so that small answers cost one look and no shared write. What
+//! does not fit any more is refused, and everything goes back when the share is dropped.
+//!
+//! Whoever watches the process may say that it is short of memory altogether ([`Budget::set_short`]): then shares grow no
+//! further than their first step.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// A share grows by at least so many bytes.
+const STEP_BYTES: usize = 256 << 10;
+
+/// Memory that many share.
+#[derive(Debug)]
+pub struct Budget {
+    bytes_max: AtomicUsize,
+    taken: AtomicUsize,
+    is_short: AtomicBool,
+}
+
+impl Default for Budget {
+    /// Without a bound.
+    fn default() -> Self {
+        Budget {
+            bytes_max: AtomicUsize::new(usize::MAX),
+            taken: AtomicUsize::new(0),
+            is_short: AtomicBool::new(false),
+        }
+    }
+}
+
+/// That there is no more memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Exhausted {
+    /// The bound of what is gathered is reached.
+    #[error("answers and rows of all clients take as much memory as they may, {bytes_max} bytes")]
+    Budget {
+        /// The bound.
+        bytes_max: usize,
+    },
+    /// The whole process takes nearly as much as it may.
+    #[error("the process takes nearly as much memory as it may")]
+    Process,
+}
+
+impl Budget {
+    /// Sets the bound. What is taken already stays.
+    pub fn set_bytes_max(&self, bytes_max: usize) {
+        self.bytes_max.store(bytes_max, Ordering::Relaxed);
+    }
+
+    /// Says whether the process is short of memory.
+    pub fn set_short(&self, is_short: bool) {
+        self.is_short.store(is_short, Ordering::Relaxed);
+    }
+
+    /// Checks that something may be stored that makes the process larger.
+    ///
+    /// # Errors
+    /// [`Exhausted::Process`].
+    #[inline]
+    pub fn check(&self) -> Result<(), Exhausted> {
+        match self.is_short.load(Ordering::Relaxed) {
+            false => Ok(()),
+            true => Err(Exhausted::Process),
+        }
+    }
+
+    /// Bytes that are taken now.
+    pub fn taken(&self) -> usize {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    fn take(&self, bytes: usize) -> Result<(), Exhausted> {
+        let bytes_max = self.bytes_max.load(Ordering::Relaxed);
+        let taken = self.taken.fetch_add(bytes, Ordering::Relaxed);
+        if taken.saturating_add(bytes) > bytes_max {
+            self.taken.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(Exhausted::Budget { bytes_max });
+        }
+        Ok(())
+    }
+}
+
+/// What one has of a budget; it goes back when this is dropped.
+#[derive(Debug)]
+pub struct Share {
+    budget: Arc<Budget>,
+    bytes: usize,
+}
+
+impl Share {
+    /// Nothing of a budget yet.
+    pub fn of(budget: Arc<Budget>) -> Share {
+        Share { budget, bytes: 0 }
+    }
+
+    /// Sees to it that the share is as large as what is gathered.
+    ///
+    /// # Errors
+    /// That it cannot be; it is as large as before.
+    #[inline]
+    pub fn cover(&mut self, bytes: usize) -> Result<(), Exhausted> {
+        match bytes <= self.bytes {
+            true => Ok(()),
+            false => self.grow(bytes),
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, bytes: usize) -> Result<(), Exhausted> {
+        // A first step is for all: what frees memory needs some, too.
+        if self.bytes > 0 || bytes > STEP_BYTES {
+            self.budget.check()?;
+        }
+        let more = (bytes - self.bytes).max(STEP_BYTES);
+        self.budget.take(more)?;
+        self.bytes += more;
+        Ok(())
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.budget.taken.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_grow_up_to_the_bound_and_give_back_all() {
+        let budget = Arc::new(Budget::default());
+        budget.set_bytes_max(1 << 20);
+        let mut one = Share::of(budget.clone());
+        one.cover(1).unwrap();
+        assert_eq!(budget.taken(), STEP_BYTES);
+        // Within a step nothing is asked.
+        one.cover(STEP_BYTES).unwrap();
+        assert_eq!(budget.taken(), STEP_BYTES);
+        one.cover(700 << 10).unwrap();
+        let mut other = Share::of(budget.clone());
+        let refused = other.cover(500 << 10).unwrap_err();
+        assert_eq!(refused, Exhausted::Budget { bytes_max: 1 << 20 });
+        assert_eq!(budget.taken(), 700 << 10);
+        drop(one);
+        other.cover(500 << 10).unwrap();
+        drop(other);
+        assert_eq!(budget.taken(), 0);
+    }
+
+    #[test]
+    fn nothing_grows_while_the_process_is_short_of_memory() {
+        let budget = Arc::new(Budget::default());
+        let mut share = Share::of(budget.clone());
+        share.cover(1).unwrap();
+        budget.set_short(true);
+        assert_eq!(share.cover(STEP_BYTES + 1), Err(Exhausted::Process));
+        assert_eq!(share.cover(STEP_BYTES), Ok(()));
+        let mut other = Share::of(budget.clone());
+        assert_eq!(other.cover(STEP_BYTES + 1), Err(Exhausted::Process));
+        assert_eq!(other.cover(1), Ok(()));
+        budget.set_short(false);
+        assert_eq!(share.cover(STEP_BYTES + 1), Ok(()));
+    }
+}

@@ -1,0 +1,280 @@
+//! Waits that may take long: a thread of a runtime steps aside for them, and an [`Interrupt`] ends them.
+//!
+//! A server runs many tasks on few threads. A task that waits for the serial stage, or runs a long statement in it, must
+//! not keep the other tasks of its thread waiting. So the server gives each of its threads a way to step aside
+//! ([`set_step_aside`]), and calls that may take long are made inside [`aside`]. Other threads have none: they just wait.
+//!
+//! Invariant: a request to cancel ends one statement, and is gone then; a lost client and the end of the server are not.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+/// Runs a closure while the tasks of this thread go on elsewhere.
+pub type StepAside = fn(&mut dyn FnMut());
+
+thread_local! {
+    static STEP_ASIDE: Cell<Option<StepAside>> = const { Cell::new(None) };
+    static SCOPE: RefCell<Option<Scope>> = const { RefCell::new(None) };
+}
+
+/// What ends the waits of a thread.
+struct Scope {
+    interrupt: Arc<Interrupt>,
+    elsewhere: Option<Arc<AtomicBool>>,
+}
+
+/// The calling thread steps aside in this way from now on.
+pub fn set_step_aside(step_aside: StepAside) {
+    STEP_ASIDE.set(Some(step_aside));
+}
+
+/// How many threads of this process stand aside now.
+pub fn count_aside() -> usize {
+    ASIDE.load(Ordering::Relaxed)
+}
+
+static ASIDE: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs what may take long; the thread steps aside if it can.
+pub fn aside<T>(work: impl FnOnce() -> T) -> T {
+    struct Counted;
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            ASIDE.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    let Some(step_aside) = STEP_ASIDE.get() else {
+        return work();
+    };
+    ASIDE.fetch_add(1, Ordering::Relaxed);
+    let _counted = Counted;
+    let (mut work, mut result) = (Some(work), None);
+    step_aside(&mut || result = work.take().map(|work| work()));
+    match (result, work) {
+        (Some(result), _) => result,
+        // A way to step aside that does not run the work leaves it to the caller.
+        (None, Some(work)) => work(),
+        (None, None) => unreachable!("work that was taken has a result"),
+    }
+}
+
+/// Why a statement is to end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// Its client, or somebody who knows its secret, asked for it.
+    Request,
+    /// Its time limit is over.
+    Timeout,
+    /// Its client is gone.
+    Disconnected,
+    /// The server ends.
+    Shutdown,
+    /// What is waited for can be had in another way.
+    Elsewhere,
+}
+
+const REQUEST: u8 = 1;
+const DISCONNECTED: u8 = 2;
+const SHUTDOWN: u8 = 3;
+
+/// Tells what runs, or waits for its turn, that it is to end.
+#[derive(Debug, Default)]
+pub struct Interrupt {
+    /// 0 for none; a greater reason replaces a smaller one.
+    reason: AtomicU8,
+    /// In nanoseconds since [`start`]; 0 for none.
+    deadline: AtomicU64,
+}
+
+/// The moment from which deadlines are counted.
+fn start() -> Instant {
+    static START: OnceLock<Instant> = OnceLock::new();
+    *START.get_or_init(Instant::now)
+}
+
+fn nanoseconds(until: Instant) -> u64 {
+    let since = until.saturating_duration_since(start());
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).max(1)
+}
+
+impl Interrupt {
+    /// Asks for the end of the statement that runs.
+    pub fn request(&self) {
+        self.reason.fetch_max(REQUEST, Ordering::Relaxed);
+    }
+
+    /// The client is gone: nothing of it is to run any more.
+    pub fn disconnect(&self) {
+        self.reason.fetch_max(DISCONNECTED, Ordering::Relaxed);
+    }
+
+    /// The server ends: nothing more is to run.
+    pub fn shut_down(&self) {
+        self.reason.fetch_max(SHUTDOWN, Ordering::Relaxed);
+    }
+
+    /// Takes back a request that came for what is over.
+    pub fn forget_request(&self) {
+        // It fails where there is none, or something greater.
+        let _ = self
+            .reason
+            .compare_exchange(REQUEST, 0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Sets or removes the time limit.
+    pub fn set_deadline(&self, until: Option<Instant>) {
+        self.deadline
+            .store(until.map_or(0, nanoseconds), Ordering::Relaxed);
+    }
+
+    /// Whether there is nothing to look at: the cheap question.
+    #[inline]
+    fn is_quiet(&self) -> bool {
+        self.reason.load(Ordering::Relaxed) == 0 && self.deadline.load(Ordering::Relaxed) == 0
+    }
+
+    /// Why what runs is to end, if it is.
+    #[inline]
+    pub fn reason(&self) -> Option<Reason> {
+        if self.is_quiet() {
+            return None;
+        }
+        match self.reason.load(Ordering::Relaxed) {
+            REQUEST => Some(Reason::Request),
+            DISCONNECTED => Some(Reason::Disconnected),
+            SHUTDOWN => Some(Reason::Shutdown),
+            _ => {
+                let deadline = self.deadline.load(Ordering::Relaxed);
+                let is_over = deadline != 0 && nanoseconds(Instant::now()) >= deadline;
+                is_over.then_some(Reason::Timeout)
+            }
+        }
+    }
+
+    /// The same; a request is taken back, since it ends one statement.
+    #[inline]
+    pub fn take(&self) -> Option<Reason> {
+        let reason = self.reason();
+        if reason == Some(Reason::Request) {
+            self.forget_request();
+        }
+        reason
+    }
+}
+
+/// Runs something whose waits this interrupt ends, and the flag where there is one ([`Reason::Elsewhere`]).
+pub fn interruptible<T>(
+    interrupt: &Arc<Interrupt>,
+    elsewhere: Option<&Arc<AtomicBool>>,
+    work: impl FnOnce() -> T,
+) -> T {
+    struct Before(Option<Scope>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            SCOPE.set(self.0.take());
+        }
+    }
+    let scope = Scope {
+        interrupt: interrupt.clone(),
+        elsewhere: elsewhere.cloned(),
+    };
+    let _before = Before(SCOPE.replace(Some(scope)));
+    work()
+}
+
+/// As [`interruptible`], of a future, on whichever thread it is polled.
+pub async fn interruptible_future<F: Future>(interrupt: Arc<Interrupt>, future: F) -> F::Output {
+    let mut future = pin!(future);
+    poll_fn(|context| interruptible(&interrupt, None, || future.as_mut().poll(context))).await
+}
+
+/// What ends the waits of the calling thread, and what it runs, if there is such a thing.
+pub fn current() -> Option<Arc<Interrupt>> {
+    SCOPE.with_borrow(|scope| scope.as_ref().map(|scope| scope.interrupt.clone()))
+}
+
+/// Whether the calling thread waits in another way than by sleeping until it is woken.
+pub fn is_observed() -> bool {
+    STEP_ASIDE.get().is_some() || SCOPE.with_borrow(Option::is_some)
+}
+
+/// Why the wait that the calling thread is in is to end, if it is.
+pub fn interruption() -> Option<Reason> {
+    SCOPE.with_borrow(|scope| {
+        let scope = scope.as_ref()?;
+        let elsewhere = scope.elsewhere.as_ref();
+        let elsewhere = elsewhere.is_some_and(|flag| flag.load(Ordering::Acquire));
+        let reason = scope.interrupt.take();
+        reason.or(elsewhere.then_some(Reason::Elsewhere))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_request_ends_one_statement_and_the_rest_is_not_taken_back() {
+        let interrupt = Interrupt::default();
+        assert_eq!(interrupt.take(), None);
+        interrupt.request();
+        assert_eq!(interrupt.take(), Some(Reason::Request));
+        assert_eq!(interrupt.take(), None);
+        interrupt.request();
+        interrupt.forget_request();
+        assert_eq!(interrupt.take(), None);
+        interrupt.disconnect();
+        interrupt.request();
+        interrupt.forget_request();
+        assert_eq!(interrupt.take(), Some(Reason::Disconnected));
+        interrupt.shut_down();
+        assert_eq!(interrupt.take(), Some(Reason::Shutdown));
+        assert_eq!(interrupt.take(), Some(Reason::Shutdown));
+    }
+
+    #[test]
+    fn a_deadline_is_over_until_it_is_removed() {
+        let interrupt = Interrupt::default();
+        interrupt.set_deadline(Some(Instant::now() + Duration::from_secs(3600)));
+        assert_eq!(interrupt.take(), None);
+        interrupt.set_deadline(Some(start()));
+        assert_eq!(interrupt.take(), Some(Reason::Timeout));
+        assert_eq!(interrupt.take(), Some(Reason::Timeout));
+        interrupt.set_deadline(None);
+        assert_eq!(interrupt.take(), None);
+    }
+
+    #[test]
+    fn waits_know_the_interrupt_of_the_innermost_scope() {
+        let (outer, inner) = (Arc::new(Interrupt::default()), Arc::default());
+        assert!(!is_observed());
+        let elsewhere = Arc::default();
+        interruptible(&outer, None, || {
+            interruptible(&inner, Some(&elsewhere), || {
+                outer.request();
+                assert_eq!(interruption(), None);
+                elsewhere.store(true, Ordering::Release);
+                assert_eq!(interruption(), Some(Reason::Elsewhere));
+            });
+            assert_eq!(interruption(), Some(Reason::Request));
+        });
+        assert!(!is_observed());
+    }
+
+    #[test]
+    fn work_runs_once_with_a_way_to_step_aside_and_without() {
+        assert_eq!(aside(|| 1), 1);
+        let beside = std::thread::spawn(|| {
+            set_step_aside(|work| work());
+            let with = aside(|| 2);
+            set_step_aside(|_| {});
+            (with, aside(|| 3), is_observed())
+        });
+        assert_eq!(beside.join().expect("it does not panic"), (2, 3, true));
+    }
+}

@@ -1,0 +1,105 @@
+//! A turn: the serial stage in the hand of one thread, before it says what it does with it.
+//!
+//! [`Kernel::run`] and [`Kernel::submit`] take their closure along while they wait for the stage. Who serves clients must be
+//! able to do something else instead, with what it has, when the wait is interrupted; so it takes the turn first.
+//!
+//! All transactions run one at a time, so a long one makes the others wait for their turn. It must not make them wait for
+//! more: [`Turn::set_out`] has what was executed before it written, and gives a snapshot in which reads go on.
+
+use crate::batch::Single;
+use crate::error::SerialError;
+use crate::kernel::{Durability, Kernel, frozen};
+use crate::ticket::Ticket;
+use sardonyx_storage::pen::Held;
+use sardonyx_table::{SpaceSnapshot, TableSpace, Transaction};
+use std::sync::Arc;
+
+/// The serial stage, until this is used up or dropped.
+#[derive(Debug)]
+pub struct Turn<'k> {
+    kernel: &'k Kernel,
+    held: Held<'k, TableSpace>,
+}
+
+/// A snapshot, and the group that is to be durable before anybody is told of it ([`Kernel::durable`]).
+pub type Committed = (Arc<SpaceSnapshot>, u64);
+
+impl Kernel {
+    /// Waits for a turn.
+    ///
+    /// # Errors
+    /// [`SerialError::Nested`], [`SerialError::Forked`], [`SerialError::Closed`]. If the wait was interrupted
+    /// ([`sardonyx_base::waiting`]): [`SerialError::Log`].
+    pub fn turn(&self) -> Result<Turn<'_>, SerialError> {
+        Ok(Turn {
+            held: self.take()?,
+            kernel: self,
+        })
+    }
+
+    /// Tells when a group, and all before it, is durable.
+    pub fn durable(&self, group: u64) -> Ticket<()> {
+        Ticket::executed(Ok(()), group, self.shared.log())
+    }
+}
+
+impl<'k> Turn<'k> {
+    /// The tables as they are now.
+    pub fn space(&self) -> &TableSpace {
+        &self.held
+    }
+
+    /// Prepares for a transaction that may take long: the open group is written while it runs, and the snapshot has all
+    /// that is committed before it.
+    ///
+    /// # Errors
+    /// If there is no address space for a snapshot; the turn is as it was.
+    pub fn set_out(&mut self) -> Result<Committed, SerialError> {
+        let snapshot = frozen(&mut self.held);
+        self.held.hand_over_group();
+        Ok((snapshot?, self.held.last_group()))
+    }
+
+    /// A snapshot of all that is committed now. The turn is over.
+    ///
+    /// # Errors
+    /// If there is no address space for it.
+    pub fn snapshot(mut self) -> Result<Committed, SerialError> {
+        let snapshot = frozen(&mut self.held);
+        let group = self.held.last_group();
+        self.held.hand_on();
+        Ok((snapshot?, group))
+    }
+
+    /// Runs a closure as a transaction: see [`Kernel::run`].
+    ///
+    /// # Errors
+    /// As [`Kernel::run`].
+    ///
+    /// # Panics
+    /// As [`Kernel::run`].
+    pub fn run<T, E: From<SerialError>>(
+        self,
+        durability: Durability,
+        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        Kernel::run_held(self.held, durability, body)
+    }
+
+    /// Runs a closure as a transaction; the ticket tells when it is durable: see [`Kernel::submit`]. It runs here and now in
+    /// every shape.
+    pub fn submit<T, E>(
+        self,
+        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send,
+    ) -> Ticket<Result<T, E>>
+    where
+        T: Send,
+        E: Send,
+    {
+        let mut job = Single::new(body, None);
+        match self.kernel.shared.execute(self.held, &mut job) {
+            Ok(group) => Ticket::executed(job.into_outcome(), group, self.kernel.shared.log()),
+            Err(error) => self.kernel.refused(error),
+        }
+    }
+}

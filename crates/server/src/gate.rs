@@ -1,0 +1,51 @@
+//! The gate before the serial stage: flights wait here, as tasks, when many threads wait for the stage already.
+//!
+//! A thread that waits for the serial stage steps aside, and another one serves in its place
+//! ([`sardonyx_base::waiting`]). With thousands of clients behind one long statement there would be thousands of threads.
+//!
+//! Invariant: beyond [`ASIDE_MAX`] threads that stand aside, at most as many flights go on. A flight that is to end passes,
+//! since it waits for nothing any more.
+
+use sardonyx_base::waiting::{self, interruptible_future};
+use sardonyx_sql::Interrupt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::time::sleep;
+
+/// So many threads that stand aside are enough to keep the serial stage busy.
+const ASIDE_MAX: usize = 64;
+/// Between two looks of a flight that waits whether it is to end.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+/// The gate.
+#[derive(Debug)]
+pub struct Gate(Semaphore);
+
+impl Default for Gate {
+    fn default() -> Self {
+        Gate(Semaphore::new(ASIDE_MAX))
+    }
+}
+
+impl Gate {
+    /// Serves a client, behind the gate, until it is interrupted.
+    pub async fn pass<T>(&self, interrupt: &Arc<Interrupt>, serving: impl Future<Output = T>) -> T {
+        let _permit = match waiting::count_aside() < ASIDE_MAX {
+            true => None,
+            false => self.permit(interrupt).await,
+        };
+        interruptible_future(interrupt.clone(), serving).await
+    }
+
+    async fn permit(&self, interrupt: &Interrupt) -> Option<tokio::sync::SemaphorePermit<'_>> {
+        tokio::select! {
+            permit = self.0.acquire() => permit.ok(),
+            () = async {
+                while interrupt.reason().is_none() {
+                    sleep(BETWEEN_LOOKS).await;
+                }
+            } => None,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The memory that the process may take, and takes: so that the server refuses what makes it larger before the system kills
+//! it.
+//!
+//! The limit is what the configuration says, or that of the process' cgroup, or what the machine has. A share of it is for
+//! answers that wait for their clients and for rows that statements gather; when the whole process is near the limit,
+//! nothing more is stored either ([`Budget::set_short`]).
+
+use sardonyx_sql::Budget;
+use std::fs::read_to_string;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// Answers and rows take at most one part in so many of the limit.
+const GATHERED_OF: u64 = 4;
+/// And at least so many bytes, however little the process may take.
+const GATHERED_BYTES_MIN: u64 = 64 << 20;
+/// From so many hundredths of the limit on nothing is stored.
+const SHORT_PERCENT: u64 = 90;
+/// Between two looks at the process.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+/// The limit of the process' memory in bytes, if there is one that can be found.
+pub fn limit(said: Option<u64>) -> Option<u64> {
+    said.or_else(|| [of_cgroup(), of_machine()].into_iter().flatten().min())
+}
+
+/// Bounds what is gathered.
+pub fn bound(budget: &Budget, limit: u64) {
+    let bytes_max = (limit / GATHERED_OF).max(GATHERED_BYTES_MIN);
+    budget.set_bytes_max(usize::try_from(bytes_max).unwrap_or(usize::MAX));
+}
+
+/// Watches the process, for ever.
+pub async fn watch(budget: &Budget, limit: u64) {
+    let mut was_short = false;
+    loop {
+        // What cannot be read is no reason to refuse anything.
+        let taken = read_to_string("/proc/self/status").map_or(0, |status| taken(&status));
+        let is_short = is_short(taken, limit);
+        if is_short != was_short {
+            tracing::warn!(taken, limit, is_short, "the process' memory and its limit");
+        }
+        budget.set_short(is_short);
+        was_short = is_short;
+        sleep(BETWEEN_LOOKS).await;
+    }
+}
+
+fn is_short(taken: u64, limit: u64) -> bool {
+    taken > limit / 100 * SHORT_PERCENT
+}
+
+/// The memory of the process that nothing else can hold, of `/proc/self/status`: its own, and that shared with others.
+fn taken(status: &str) -> u64 {
+    let fields = ["RssAnon:", "RssShmem:"].map(|name| kibibytes(status, name));
+    fields.into_iter().flatten().sum()
+}
+
+fn of_machine() -> Option<u64> {
+    kibibytes(&read_to_string("/proc/meminfo").ok()?, "MemTotal:")
+}
+
+/// The value of a line such as `MemTotal:  16384 kB`, in bytes.
+fn kibibytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let value: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    value.checked_mul(1024)
+}
+
+/// The least limit of the process' cgroup and those above it (version 2), or that of version 1.
+fn of_cgroup() -> Option<u64> {
+    let groups = read_to_string("/proc/self/cgroup").ok()?;
+    let files = groups.lines().flat_map(files_of);
+    files
+        .filter_map(|file| number(&read_to_string(file).ok()?))
+        .min()
+}
+
+/// The files with the limits of a line of `/proc/self/cgroup`.
+fn files_of(line: &str) -> Vec<PathBuf> {
+    let mut parts = line.splitn(3, ':').skip(1);
+    let (Some(controllers), Some(group)) = (parts.next(), parts.next()) else {
+        return Vec::new();
+    };
+    let group = PathBuf::from(group.trim_start_matches('/'));
+    let (root, file) = match controllers {
+        "" => ("/sys/fs/cgroup", "memory.max"),
+        one if one.split(',').any(|one| one == "memory") => {
+            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+        }
+        _ => return Vec::new(),
+    };
+    // In a container the group's own directory is the root.
+    let above = group
+        .ancestors()
+        .map(|group| PathBuf::from(root).join(group).join(file));
+    above.collect()
+}
+
+/// A limit; none if it is `max`.
+fn number(text: &str) -> Option<u64> {
+    text.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_and_what_is_taken_are_read() {
+        let status = "Name:\tx\nVmRSS:\t   9999 kB\nRssAnon:\t    1024 kB\nRssFile:\t 77 kB\nRssShmem:\t 2 kB\n";
+        assert_eq!(taken(status), 1026 << 10);
+        assert_eq!(taken("nothing"), 0);
+        let files = files_of("0::/system.slice/x.service");
+        let files: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
+        assert_eq!(
+            files,
+            [
+                "/sys/fs/cgroup/system.slice/x.service/memory.max",
+                "/sys/fs/cgroup/system.slice/memory.max",
+                "/sys/fs/cgroup/memory.max"
+            ]
+        );
+        assert_eq!(files_of("4:cpu,memory:/a").len(), 2);
+        assert!(files_of("3:cpu:/a").is_empty() && files_of("x").is_empty());
+        assert_eq!((number("max\n"), number("4096\n")), (None, Some(4096)));
+        assert_eq!(limit(Some(5)), Some(5));
+        assert!(is_short(91, 100) && !is_short(90, 100));
+    }
+}

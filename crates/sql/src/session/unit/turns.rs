@@ -1,0 +1,115 @@
+//! A unit in its turn of the serial stage, and which units may take long.
+//!
+//! All others wait for the end of a unit. One that is short by its plan runs where it is. One that may take long has the
+//! thread step aside for the tasks of others, and lets them read the state before it ([`crate::underway`]).
+
+use super::{Unit, UnitDone, UnitEnd};
+use crate::class::Class;
+use crate::database::Database;
+use crate::prepared::Prepared;
+use crate::result::Step;
+use crate::session::describing;
+use crate::session::state::TransactionState;
+use sardonyx::{Durability, Error, Ticket, Turn};
+use sardonyx_base::waiting;
+use sqlparser::ast::Statement;
+use std::convert::Infallible;
+
+/// So many statements, with those that are run again, are not short together.
+const SHORT_STATEMENTS_MAX: usize = 500;
+/// So much data is not copied in a short time.
+const SHORT_COPY_BYTES_MAX: usize = 64 << 10;
+
+impl Unit {
+    /// Runs it; the ticket tells when that is durable.
+    pub fn submit(self, mut turn: Turn<'_>) -> Ticket<UnitEnd> {
+        if !self.may_take_long() {
+            return turn.try_submit(|tx| self.run(tx));
+        }
+        let (database, interrupt) = (self.database.clone(), self.state.interrupt.clone());
+        waiting::aside(|| {
+            let begun = database.set_out(&mut turn);
+            turn.try_submit(|tx| {
+                let done = waiting::interruptible(&interrupt, None, || self.run(tx));
+                drop(begun);
+                done
+            })
+        })
+    }
+
+    /// Runs it, and undoes what it did.
+    ///
+    /// # Errors
+    /// The engine did not run it.
+    pub fn run_undone(self, mut turn: Turn<'_>) -> Result<UnitEnd, Error> {
+        if !self.may_take_long() {
+            return self.run_and_undo(turn);
+        }
+        let (database, interrupt) = (self.database.clone(), self.state.interrupt.clone());
+        waiting::aside(|| {
+            let _begun = database.set_out(&mut turn);
+            waiting::interruptible(&interrupt, None, || self.run_and_undo(turn))
+        })
+    }
+
+    fn run_and_undo(self, turn: Turn<'_>) -> Result<UnitEnd, Error> {
+        let undone = turn.try_run(Durability::Deferred, |tx| {
+            let (Ok(done) | Err(done)) = self.run(tx);
+            Err::<Infallible, _>(UndoneUnit::Done(done))
+        });
+        match undone {
+            Err(UndoneUnit::Done(done)) => Ok(Err(done)),
+            Err(UndoneUnit::Engine(error)) => Err(error),
+            Ok(never) => match never {},
+        }
+    }
+
+    /// Whether it may hold others up for long: by its plans, and by what is run again.
+    fn may_take_long(&self) -> bool {
+        let again = match &self.state.transaction {
+            TransactionState::Open(open) => {
+                let mut again = open.history.statements();
+                if again.any(|statement| is_long(statement, &self.database)) {
+                    return true;
+                }
+                open.history.statements().count()
+            }
+            _ => 0,
+        };
+        let is_long_step = |step: &Step| match step {
+            Step::Execute { statement, .. } => is_long(statement, &self.database),
+            Step::Copy { data, .. } => data.0.len() > SHORT_COPY_BYTES_MAX,
+            Step::Sync | Step::Fail(_) => false,
+        };
+        again + self.steps.len() > SHORT_STATEMENTS_MAX || self.steps.iter().any(is_long_step)
+    }
+}
+
+/// Whether a statement may look at many rows, or write many.
+fn is_long(statement: &Prepared, database: &Database) -> bool {
+    match statement.class() {
+        Class::Empty | Class::Control | Class::Session | Class::Maintenance => false,
+        Class::Define => true,
+        Class::Read => describing::is_long(statement),
+        Class::Write => match statement.statement() {
+            Some(Statement::Call(function)) => crate::procedures::is_long(function, database),
+            // Its data is looked at.
+            Some(Statement::Copy { to: false, .. }) => false,
+            _ => match statement.last_plan() {
+                Some(planned) => !planned.is_short,
+                None => true,
+            },
+        },
+    }
+}
+
+/// How a unit ends that is to be undone in any case.
+#[derive(Debug, thiserror::Error)]
+enum UndoneUnit {
+    /// As it should.
+    #[error("undone on purpose")]
+    Done(Box<UnitDone>),
+    /// The engine did not run it.
+    #[error(transparent)]
+    Engine(#[from] Error),
+}
