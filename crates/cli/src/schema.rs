@@ -1,9 +1,10 @@
 //! `schema`: the tables as SQL would declare them.
 
-use crate::space::look_at;
+use crate::space::{Found, look_at};
 use crate::target::Target;
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
+use sardonyx_sharing::node::{FrozenDefinition, FrozenTables};
 use sardonyx_storage::catalogue::Kind;
 use sardonyx_table::TableSpace;
 use sardonyx_table::schema::{
@@ -30,7 +31,11 @@ impl Arguments {
     /// Prints them.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let files = self.target.files(output)?;
-        let tables = look_at(&files, |space| Ok(declarations(space)))?.unwrap_or_default();
+        let tables = look_at(&files, |found| match found {
+            Found::Tables(space) => Ok(declarations(space)),
+            Found::OfNodes(tables) => declarations_of_nodes(tables),
+        });
+        let tables = tables?.unwrap_or_default();
         if output.is_json() {
             let tables = tables
                 .iter()
@@ -74,6 +79,21 @@ fn declarations(space: &TableSpace) -> Vec<(String, String)> {
         }
     }
     declarations
+}
+
+/// The same of nodes' tables.
+fn declarations_of_nodes(tables: &mut FrozenTables) -> anyhow::Result<Vec<(String, String)>> {
+    let all = tables.definitions()?.into_iter();
+    let declared = all.map(|(name, definition)| {
+        let sql = match definition {
+            FrozenDefinition::Table(schema) => declaration(&name, &schema, |_| None),
+            FrozenDefinition::Journal(bytes) => {
+                format!("-- journal {}: rows of {bytes} bytes\n", quoted(&name))
+            }
+        };
+        (name, sql)
+    });
+    Ok(declared.collect())
 }
 
 fn declaration<'s>(

@@ -148,6 +148,10 @@ impl Target {
             .any(is_there)
         {
             Ok(())
+        } else if self.path.join("cluster.json").exists() {
+            Err(absent(
+                "is the directory of nodes (`cluster status`), and their database is bank.sdx in it",
+            ))
         } else {
             Err(absent("has neither a manifest nor a log nor a backup"))
         }

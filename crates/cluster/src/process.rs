@@ -34,6 +34,12 @@ const LOOK: Timespec = Timespec {
     tv_nsec: 50_000_000,
 };
 
+/// How often a load is watched.
+const WATCH: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 20_000_000,
+};
+
 /// Set for a process that is to end with the one that started it.
 pub const ATTACHED: &str = "SARDONYX_NODE_ATTACHED";
 
@@ -63,6 +69,8 @@ struct Served {
     stop: AtomicBool,
     /// The process is to end.
     leaving: AtomicBool,
+    /// Shared by each thread from a request to the end of its answer.
+    answering: RwLock<()>,
 }
 
 /// Runs a node's process in the place of a cluster until it is told to leave: by [`Request::Leave`] or by a signal
@@ -104,6 +112,7 @@ pub fn run(directory: &Path, slot: usize) -> Result<(), ClusterError> {
         runs: AtomicBool::new(false),
         stop: AtomicBool::new(false),
         leaving: AtomicBool::new(false),
+        answering: RwLock::new(()),
     });
     let listener = served.places.listen(slot)?;
     let told = served.clone();
@@ -145,6 +154,8 @@ pub fn run(directory: &Path, slot: usize) -> Result<(), ClusterError> {
         .unwrap_or_else(PoisonError::into_inner)
         .take();
     drop(role);
+    // Those who asked something are told before the process ends.
+    drop(served.answering.write());
     Ok(())
 }
 
@@ -166,11 +177,11 @@ impl Served {
         }
     }
 
-    /// Returns when nobody uses the node any more, or a little later.
+    /// Returns when all who asked something have their answer, or a little later.
     fn stop_clients(&self) {
         self.stop.store(true, Ordering::SeqCst);
         let began = Instant::now();
-        while self.role.try_write().is_err() && began.elapsed() < TELL_MAX {
+        while self.answering.try_write().is_err() && began.elapsed() < TELL_MAX {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -202,8 +213,9 @@ impl Served {
             return;
         };
         while let Ok(Some(request)) = line.hear::<Request>() {
+            let _answering = self.answering.read();
             let reply = self
-                .answer(request)
+                .answer(request, &line)
                 .unwrap_or_else(|error| Reply::Refused(error.to_string()));
             if line.say(&reply).is_err() {
                 return;
@@ -211,7 +223,7 @@ impl Served {
         }
     }
 
-    fn answer(&self, request: Request) -> Result<Reply, ClusterError> {
+    fn answer(&self, request: Request, line: &Line) -> Result<Reply, ClusterError> {
         let role = self.role.read().unwrap_or_else(PoisonError::into_inner);
         let node = match &*role {
             None => return Ok(Reply::Refused("it is leaving".into())),
@@ -241,7 +253,7 @@ impl Served {
                 *self.prepared.lock().unwrap_or_else(PoisonError::into_inner) = Some(prepared);
                 Ok(Reply::Done)
             }
-            (Request::Run { at }, Some(node)) => self.run(node, at),
+            (Request::Run { at }, Some(node)) => self.run(node, at, line),
             (Request::Checkpoint, Some(node)) => {
                 node.checkpoint()?;
                 Ok(Reply::Done)
@@ -256,18 +268,26 @@ impl Served {
         }
     }
 
-    fn run(&self, node: &CoupledNode, at: u64) -> Result<Reply, ClusterError> {
+    fn run(&self, node: &CoupledNode, at: u64, line: &Line) -> Result<Reply, ClusterError> {
         let prepared = self
             .prepared
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        let Some(mut prepared) = prepared else {
+        let Some(prepared) = prepared else {
             return Ok(Reply::Refused("nothing was prepared".into()));
         };
-        self.runs.store(true, Ordering::SeqCst);
+        if self.runs.swap(true, Ordering::SeqCst) {
+            return Ok(Reply::Refused("it runs a load already".into()));
+        }
         self.recorder.record(prepared.records());
-        let ran = prepared.run(node, at, &self.stop);
+        let ended = AtomicBool::new(false);
+        let ran = std::thread::scope(|scope| {
+            scope.spawn(|| self.watch(&prepared, &ended, line));
+            let ran = prepared.run(node, at);
+            ended.store(true, Ordering::SeqCst);
+            ran
+        });
         self.recorder.record(false);
         self.runs.store(false, Ordering::SeqCst);
         let ran = ran?;
@@ -276,5 +296,26 @@ impl Served {
             self.recorder.write(&self.setting, &place)?;
         }
         Ok(Reply::Ran(Box::new(ran)))
+    }
+
+    /// Reports how far a load is until it has ended, and ends it when this process is to end or the process that asked
+    /// for it has closed the connection.
+    fn watch(&self, prepared: &Prepared, ended: &AtomicBool, line: &Line) {
+        let mut reported = 0;
+        while !ended.load(Ordering::SeqCst) {
+            let closed = line.is_closed_within(&WATCH);
+            let acknowledged = prepared.acknowledged.load(Ordering::SeqCst);
+            let mut heard = !closed;
+            if heard && acknowledged > reported {
+                heard = line.say(&Reply::Progress(acknowledged)).is_ok();
+                reported = acknowledged;
+            }
+            if !heard || self.stop.load(Ordering::SeqCst) {
+                prepared.stop.store(true, Ordering::SeqCst);
+                if !heard {
+                    return;
+                }
+            }
+        }
     }
 }

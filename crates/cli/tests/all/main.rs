@@ -23,3 +23,4 @@ mod sql;
 mod store;
 mod store_killed;
 mod unfinished;
+mod ways;

@@ -63,5 +63,6 @@ pub use frame::FrameError;
 pub use member::{LooseNode, LooseOptions};
 pub use one_host::{OneHost, STOPPED_PROCESS_WAIT_MIN};
 pub use serve::Serving;
+pub(super) use server::place_of_page;
 pub use server::{PAGES_MAX, PageServer};
 pub use store::Register;
