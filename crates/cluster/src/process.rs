@@ -1,6 +1,7 @@
 //! The process of a node, or of the page server of loosely coupled nodes: it joins, takes requests at its socket, and
-//! leaves in order when it is told to or a signal asks it to end. If its node has stopped, as the others went on without
-//! it or its page server was away for too long, the process ends with that error: its slot is free then.
+//! leaves in order when it is told to or a signal asks it to end. If the others went on without its node, the process
+//! joins them again as a new node. If its node has stopped for another reason, as when its page server was away for too
+//! long, the process ends with that error: its slot is free then.
 
 use crate::bank::Bank;
 use crate::coupled::{CoupledNode, any_slot_is_locked};
@@ -33,6 +34,15 @@ const LOOK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 50_000_000,
 };
+
+/// How long it is tried to join again.
+const AGAIN_MAX: Duration = Duration::from_secs(60);
+
+/// The first pause before a node joins again, and the longest: each is twice the one before.
+const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(10)];
+
+/// A node that was there for so long begins with the first pause.
+const LONG_THERE: Duration = Duration::from_secs(60);
 
 /// How often a load is watched.
 const WATCH: Timespec = Timespec {
@@ -129,8 +139,12 @@ pub fn run(directory: &Path, slot: usize) -> Result<(), ClusterError> {
             told.leave();
         })?;
     }
+    let mut again = Again::default();
     while !served.leaving.load(Ordering::SeqCst) {
         if let Err(error) = served.goes_on() {
+            if served.joins_again(&error, &mut again) {
+                continue;
+            }
             let _ = std::fs::remove_file(served.places.socket(slot));
             served.stop_clients();
             // There is nothing to leave in order: others recover it, and the system closes what is open.
@@ -159,6 +173,34 @@ pub fn run(directory: &Path, slot: usize) -> Result<(), ClusterError> {
     Ok(())
 }
 
+/// When the node joined, and the pause before it joins again.
+#[derive(Debug)]
+struct Again {
+    joined: Instant,
+    pause: Duration,
+}
+
+impl Default for Again {
+    fn default() -> Self {
+        Again {
+            joined: Instant::now(),
+            pause: PAUSES[0],
+        }
+    }
+}
+
+impl Again {
+    /// The pause that is due now.
+    fn pause(&mut self) -> Duration {
+        if self.joined.elapsed() > LONG_THERE {
+            self.pause = PAUSES[0];
+        }
+        let pause = self.pause;
+        self.pause = (2 * pause).min(PAUSES[1]);
+        pause
+    }
+}
+
 fn spawn(body: impl FnOnce() + Send + 'static) -> Result<(), ClusterError> {
     let started = std::thread::Builder::new().spawn(body);
     started.map(drop).map_err(ClusterError::system(
@@ -174,6 +216,50 @@ impl Served {
         match &*role {
             Some(Role::Node(node)) => node.check(),
             _ => Ok(()),
+        }
+    }
+
+    /// Joins again as a new node, if the others have gone on without the one that there was. Returns whether it did.
+    fn joins_again(&self, why: &NodeError, again: &mut Again) -> bool {
+        if !matches!(why, NodeError::ShutOut { .. } | NodeError::Fenced(_)) {
+            return false;
+        }
+        self.stop_clients();
+        let role = self
+            .role
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let before = match &role {
+            Some(Role::Node(node)) => node.name(),
+            _ => return false,
+        };
+        drop(role);
+        let began = Instant::now();
+        while !self.leaving.load(Ordering::SeqCst) && began.elapsed() < AGAIN_MAX {
+            self.pause(again.pause());
+            let (slot, observer) = (self.slot.into(), self.recorder.observer());
+            match CoupledNode::join(&self.setting, &self.places, slot, observer) {
+                Ok(node) => {
+                    let now = node.name();
+                    eprintln!("node {before}: {why}; it has joined again as node {now}");
+                    again.joined = Instant::now();
+                    let mut role = self.role.write().unwrap_or_else(PoisonError::into_inner);
+                    *role = Some(Role::Node(node));
+                    self.stop.store(false, Ordering::SeqCst);
+                    return true;
+                }
+                Err(error) => eprintln!("node {before}: {why}; it cannot join again yet: {error}"),
+            }
+        }
+        false
+    }
+
+    /// Sleeps, unless the process is to end.
+    fn pause(&self, time: Duration) {
+        let until = Instant::now() + time;
+        while Instant::now() < until && !self.leaving.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 
@@ -226,7 +312,10 @@ impl Served {
     fn answer(&self, request: Request, line: &Line) -> Result<Reply, ClusterError> {
         let role = self.role.read().unwrap_or_else(PoisonError::into_inner);
         let node = match &*role {
-            None => return Ok(Reply::Refused("it is leaving".into())),
+            None if !matches!(request, Request::Status | Request::Leave) => {
+                return Ok(Reply::Refused("it is leaving, or joining again".into()));
+            }
+            None => None,
             Some(Role::Node(node)) => Some(node),
             Some(Role::PageServer { .. }) => None,
         };

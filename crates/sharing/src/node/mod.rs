@@ -70,6 +70,7 @@ pub use imposed::ImposedTimes;
 pub use member::{Node, NodeStatistics};
 pub use observer::{Committed, Observer};
 pub use opening::{NodeOptions, Nodes};
+pub use requests::WRITE_BACK;
 pub use tables::{
     FrozenDefinition, FrozenTables, KEY_BYTES_MAX, NodeIndex, NodeJournal, NodeJournalRows,
     NodeRange, NodeRows, NodeStoredTable, NodeTable, OwnedRow, PagesInUse, TableNode,
