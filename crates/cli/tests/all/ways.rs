@@ -3,6 +3,7 @@
 
 use crate::common::{json, run};
 use sardonyx::Tables;
+use sardonyx_mapped::heap::Heap;
 use sardonyx_sharing::node::loose::{LooseNode, LooseOptions, OneHost, PageServer, Serving};
 use sardonyx_sharing::node::{NodeOptions, Nodes, TableNode};
 use sardonyx_storage::engine::StorageOptions;
@@ -68,7 +69,10 @@ fn by_number(path: &Path, page: u64) {
 fn memory(path: &Path) {
     let place = path.parent().unwrap();
     let options = sardonyx_mapped::Options::new().address_space_bytes(64 << 20);
-    drop(options.shared_memory(place).open(path).unwrap());
+    let segment = options.shared_memory(place).open(path).unwrap();
+    let made = segment.run(|tx| Heap::open_or_format(tx).map(drop));
+    made.unwrap();
+    segment.close().unwrap();
 }
 
 /// Every verb that opens or reads tables refuses with a sentence that has these words.
