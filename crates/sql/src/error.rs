@@ -27,8 +27,10 @@ pub mod code {
         INVALID_DATETIME = "22007";
         DATETIME_OVERFLOW = "22008";
         DIVISION_BY_ZERO = "22012";
+        INVALID_BYTES = "22021";
         INVALID_PARAMETER_VALUE = "22023";
         INVALID_TEXT = "22P02";
+        INVALID_BINARY = "22P03";
         BAD_COPY = "22P04";
         NULL_NOT_ALLOWED = "22004";
         INVALID_FRAME_OFFSET = "22013";
@@ -107,6 +109,8 @@ pub struct ErrorFields {
     pub column: Option<String>,
     /// The constraint.
     pub constraint: Option<String>,
+    /// Which part of what the client sent it is about: a parameter, or a line and column of a copy.
+    pub context: Option<String>,
 }
 
 impl Deref for SqlError {
@@ -204,6 +208,13 @@ impl SqlError {
     #[must_use]
     pub(crate) fn at(mut self, position: Option<usize>) -> Self {
         self.position = self.position.or(position);
+        self
+    }
+
+    /// With the part of what the client sent that it is about, unless that is known.
+    #[must_use]
+    pub fn within(mut self, context: impl FnOnce() -> String) -> Self {
+        self.context.get_or_insert_with(context);
         self
     }
 

@@ -12,9 +12,15 @@ use std::fmt::Write;
 /// Reads a value of a type from PostgreSQL's text format.
 ///
 /// # Errors
-/// `22P02` if the text is none, `22007` where it is to be a date or a time, `22003` if it is out of the type's range,
-/// `22008` for dates.
+/// `22P02` if the text is none, `22021` if it has the character 0, `22007` where it is to be a date or a time, `22003` if it
+/// is out of the type's range, `22008` for dates.
 pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
+    if text.contains('\0') {
+        return Err(SqlError::new(
+            code::INVALID_BYTES,
+            "invalid byte sequence for encoding \"UTF8\": 0x00",
+        ));
+    }
     let trimmed = text.trim();
     let wrong = || invalid(kind, text);
     let stored = |stored| parse_value(trimmed, stored).map_err(|_| wrong());
@@ -65,27 +71,8 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
         }
         SqlType::Void => Ok(Value::Null),
         SqlType::Char => Ok(Value::Text(text.trim_end_matches(' ').to_string())),
-        SqlType::Text
-        | SqlType::Varchar
-        | SqlType::Name
-        | SqlType::OneChar
-        | SqlType::Unknown
-        | SqlType::Json
-        | SqlType::Int2Vector
-        | SqlType::OidVector
-        | SqlType::BoolArray
-        | SqlType::OneCharArray
-        | SqlType::NameArray
-        | SqlType::Int2Array
-        | SqlType::Int4Array
-        | SqlType::TextArray
-        | SqlType::Int8Array
-        | SqlType::OidArray => {
-            if text.contains('\0') {
-                return Err(wrong().detail("a text cannot have the character 0"));
-            }
-            stored_text(text)
-        }
+        // Texts, and arrays, which are texts in PostgreSQL's form.
+        _ => stored_text(text),
     }
     .or_else(|error| match kind {
         // A number with an exponent.
@@ -259,23 +246,12 @@ pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
         (ValueRef::Int(value), _) => encode_integer(value, out),
         (ValueRef::Float(value), SqlType::Float4) => encode_float(value, true, out),
         (ValueRef::Float(value), _) => encode_float(value, false, out),
-        (ValueRef::Time(_), _) => push_without_zeros(&value.to_string(), out),
-        (ValueRef::Date(_), _) => {
-            let era = moments::push_moment(&value.to_string(), out);
-            out.push_str(era);
+        (ValueRef::Time(_), _) => moments::push_time(*value, out),
+        (ValueRef::Date(_), _) => moments::push_date(*value, out),
+        (ValueRef::Timestamp(_), SqlType::Timestamptz) => {
+            moments::push_timestamp(*value, "+00", out);
         }
-        (ValueRef::Timestamp(_), kind) => {
-            let text = value.to_string();
-            let text = text.trim_end_matches('Z');
-            let (day, time) = text.split_once('T').unwrap_or((text, "00:00:00"));
-            let era = moments::push_moment(day, out);
-            out.push(' ');
-            push_without_zeros(time, out);
-            if kind == SqlType::Timestamptz {
-                out.push_str("+00");
-            }
-            out.push_str(era);
-        }
+        (ValueRef::Timestamp(_), _) => moments::push_timestamp(*value, "", out),
         (other, _) => {
             let _ = write!(out, "{other}");
         }
@@ -287,13 +263,6 @@ fn encode_integer(value: i128, out: &mut String) {
         Ok(value) => write!(out, "{value}"),
         Err(_) => write!(out, "{value}"),
     };
-}
-
-fn push_without_zeros(time: &str, out: &mut String) {
-    match time.contains('.') {
-        true => out.push_str(time.trim_end_matches('0')),
-        false => out.push_str(time),
-    }
 }
 
 /// The shortest digits that read as the same number, as PostgreSQL lays them out.
@@ -460,6 +429,8 @@ mod tests {
         );
         assert_eq!(code_of(SqlType::Date, "today?"), code::INVALID_DATETIME);
         assert_eq!(code_of(SqlType::Bytea, "\\q"), code::INVALID_TEXT);
-        assert_eq!(code_of(SqlType::Text, "a\0"), code::INVALID_TEXT);
+        for kind in [SqlType::Text, SqlType::Char, SqlType::TextArray] {
+            assert_eq!(code_of(kind, "a\0"), code::INVALID_BYTES);
+        }
     }
 }

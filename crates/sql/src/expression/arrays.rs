@@ -70,6 +70,12 @@ pub(crate) fn array_of<'v>(kind: SqlType, values: impl Iterator<Item = ValueRef<
     Value::Text(written(values.map(|value| text_of(kind, value))))
 }
 
+/// A vector of values of a type: `1 2`.
+pub(crate) fn vector_of<'v>(kind: SqlType, values: impl Iterator<Item = ValueRef<'v>>) -> Value {
+    let texts: Vec<String> = values.filter_map(|value| text_of(kind, value)).collect();
+    Value::Text(texts.join(" "))
+}
+
 /// The elements of an array as values of their type.
 ///
 /// # Errors

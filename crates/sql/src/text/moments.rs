@@ -5,8 +5,9 @@
 //!
 //! Invariant: the whole text is read. A zone or a time that the type ignores must still be one.
 
-use sardonyx::schema::{Type, Value};
+use sardonyx::schema::{Type, Value, ValueRef};
 use sardonyx_table::value_text::parse_value;
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Reads a date. A time and a zone behind it are ignored.
@@ -22,8 +23,11 @@ pub(super) fn read_date(text: &str) -> Option<Value> {
 /// Reads a timestamp without a zone. A zone behind it is ignored.
 pub(super) fn read_timestamp(text: &str) -> Option<Value> {
     let text = with_engine_year(text)?;
-    read_instant(&text)?;
-    parse_value(without_zone(&text), Type::Timestamp).ok()
+    let local = without_zone(&text);
+    if local.len() < text.len() {
+        read_instant(&text)?;
+    }
+    parse_value(local, Type::Timestamp).ok()
 }
 
 /// Reads a timestamp with a zone, without which it is UTC.
@@ -50,7 +54,7 @@ fn without_zone(text: &str) -> &str {
 }
 
 /// The text with the engine's year and without an era; `None` if it has a year 0, or an era and a sign.
-fn with_engine_year(text: &str) -> Option<String> {
+fn with_engine_year(text: &str) -> Option<Cow<'_, str>> {
     let (text, is_bc) = match text
         .len()
         .checked_sub(2)
@@ -62,31 +66,75 @@ fn with_engine_year(text: &str) -> Option<String> {
     };
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     if digits == 0 {
-        return (!is_bc).then(|| text.to_string());
+        return (!is_bc).then_some(text.into());
     }
     let (year, rest) = text.split_at(digits);
     let year: i64 = year.parse().ok().filter(|&year| year > 0 && digits >= 4)?;
+    if !is_bc && digits == 4 {
+        return Some(text.into());
+    }
     Some(match if is_bc { 1 - year } else { year } {
-        year @ 0..=9999 => format!("{year:04}{rest}"),
-        year => format!("{year:+05}{rest}"),
+        year @ 0..=9999 => format!("{year:04}{rest}").into(),
+        year => format!("{year:+05}{rest}").into(),
     })
 }
 
-/// Writes the engine's text of a date, or of a timestamp, with PostgreSQL's year. Returns the era to be written behind it.
-pub(super) fn push_moment(text: &str, out: &mut String) -> &'static str {
+/// Appends a date in PostgreSQL's format.
+pub(super) fn push_date(date: ValueRef<'_>, out: &mut String) {
+    let start = out.len();
+    let _ = write!(out, "{date}");
+    let era = take_era(start, out);
+    out.push_str(era);
+}
+
+/// Appends a time of day in PostgreSQL's format.
+pub(super) fn push_time(time: ValueRef<'_>, out: &mut String) {
+    let start = out.len();
+    let _ = write!(out, "{time}");
+    drop_zeros(start, out);
+}
+
+/// Appends a timestamp in PostgreSQL's format, with a zone in front of the era.
+pub(super) fn push_timestamp(timestamp: ValueRef<'_>, zone: &str, out: &mut String) {
+    let start = out.len();
+    let _ = write!(out, "{timestamp}");
+    if out.ends_with('Z') {
+        out.pop();
+    }
+    let clock = out.get(start..).and_then(|text| text.find('T'));
+    if let Some(at) = clock.map(|at| start + at) {
+        out.replace_range(at..=at, " ");
+    }
+    drop_zeros(start, out);
+    let era = take_era(start, out);
+    out.push_str(zone);
+    out.push_str(era);
+}
+
+/// Removes the zeros at the end of a fraction of a second.
+fn drop_zeros(start: usize, out: &mut String) {
+    if out.get(start..).is_some_and(|text| text.contains('.')) {
+        out.truncate(out.trim_end_matches('0').len());
+    }
+}
+
+/// Replaces the engine's year at a place by PostgreSQL's. Returns the era to be written behind the moment.
+fn take_era(start: usize, out: &mut String) -> &'static str {
+    let text = out.get(start..).unwrap_or_default();
     if !text.starts_with(['+', '-']) && !text.starts_with("0000") {
-        out.push_str(text);
         return "";
     }
     let is_part = |byte: &u8| byte.is_ascii_digit();
     let end = 1 + text.bytes().skip(1).take_while(is_part).count();
-    let (year, rest) = text.split_at(end);
-    let year: i64 = year.parse().unwrap_or_default();
+    let year: i64 = text
+        .get(..end)
+        .and_then(|year| year.parse().ok())
+        .unwrap_or_default();
     let (year, era) = if year > 0 {
         (year, "")
     } else {
         (1 - year, " BC")
     };
-    let _ = write!(out, "{year:04}{rest}");
+    out.replace_range(start..start + end, &format!("{year:04}"));
     era
 }

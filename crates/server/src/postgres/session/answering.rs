@@ -377,7 +377,9 @@ pub(super) async fn send_rows(
         };
         let mut answers = Answers(output);
         for row in portion.rows() {
-            answers.row(columns, formats, row, &mut scratch);
+            if let Err(error) = answers.row(columns, formats, row, &mut scratch) {
+                return Ok(Sent::Failed(error));
+            }
         }
         left -= portion.count();
         if output.len() >= ANSWER_BYTES {

@@ -6,11 +6,12 @@ use super::answering::{Execution, Reply};
 use super::cursors::{Asked, Cursor};
 use super::{STATEMENTS_MAX, Session};
 use crate::postgres::copying::Copying;
-use crate::postgres::format;
 use crate::postgres::message::{Bind, Codes, Format, Target};
 use crate::postgres::portions::Portions;
 use sardonyx::schema::Value;
-use sardonyx_sql::{CursorCommand, Prepared, SqlError, SqlType, Step};
+use sardonyx_sql::{
+    CursorCommand, Prepared, SqlError, SqlType, Step, as_text, code, decode_binary, decode_text,
+};
 use std::sync::Arc;
 
 /// A statement with its parameters.
@@ -109,14 +110,10 @@ impl Session {
             let text = format!("{} formats for {columns} columns", formats.len());
             return Err(SqlError::new("08P01", text));
         }
-        let parameters = bind.parameters().zip(types).map(|((format, bytes), kind)| {
-            let Some(bytes) = bytes else {
-                return Ok(Value::Null);
-            };
-            match format {
-                Format::Text => format::read_text(*kind, bytes),
-                Format::Binary => format::read_binary(*kind, bytes),
-            }
+        let parameters = bind.parameters().zip(types).enumerate();
+        let parameters = parameters.map(|(at, ((format, bytes), kind))| {
+            let value = bytes.map_or(Ok(Value::Null), |bytes| read_value(format, *kind, bytes));
+            value.map_err(|error| of_parameter(error, bind.portal, at + 1))
         });
         let portal = Portal {
             parameters: parameters.collect::<Result<_, _>>()?,
@@ -237,6 +234,25 @@ impl Session {
         }));
         true
     }
+}
+
+fn read_value(format: Format, kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
+    match format {
+        Format::Text => decode_text(kind, as_text(bytes)?),
+        Format::Binary => decode_binary(kind, bytes),
+    }
+}
+
+/// An error of a value that a client sent, with the parameter that it is of.
+#[cold]
+fn of_parameter(mut error: SqlError, portal: &str, number: usize) -> SqlError {
+    if error.code == code::INVALID_BINARY {
+        error.message = format!("{} in bind parameter {number}", error.message);
+    }
+    error.within(|| match portal {
+        "" => format!("unnamed portal parameter ${number}"),
+        portal => format!("portal \"{portal}\" parameter ${number}"),
+    })
 }
 
 pub(super) fn unknown_portal(name: &str) -> SqlError {
