@@ -20,6 +20,7 @@ pub mod code {
         )*};
     }
     codes! {
+        PROTOCOL_VIOLATION = "08P01";
         FEATURE_NOT_SUPPORTED = "0A000";
         CARDINALITY_VIOLATION = "21000";
         STRING_TOO_LONG = "22001";

@@ -250,6 +250,14 @@ impl Prepared {
         matches!(self.statement, Some(Statement::StartTransaction { .. }))
     }
 
+    /// Whether it may be run in a transaction that failed: it ends that, or goes back to a savepoint.
+    pub fn ends_failure(&self) -> bool {
+        matches!(
+            self.statement,
+            Some(Statement::Commit { .. } | Statement::Rollback { .. })
+        )
+    }
+
     /// Whether it is `COMMIT` or `ROLLBACK`, by whichever names, of the whole transaction.
     pub fn ends_transaction(&self) -> bool {
         matches!(

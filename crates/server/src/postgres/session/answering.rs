@@ -21,8 +21,13 @@ const ANSWER_BYTES: usize = 256 << 10;
 /// What is to be said, in order. Those that stand for a step take its outcome.
 #[derive(Debug)]
 pub(super) enum Reply {
-    Parsed,
-    Bound,
+    /// And whether it is taken in a transaction that failed.
+    Parsed {
+        may_run: bool,
+    },
+    Bound {
+        may_run: bool,
+    },
     Closed,
     Parameters(Arc<Prepared>),
     NoParameters,
@@ -49,6 +54,20 @@ pub(super) enum Reply {
     Ready(u64),
     /// Data is to be copied in.
     CopyIn(Arc<Prepared>),
+}
+
+impl Reply {
+    /// Whether a transaction that failed refuses it.
+    fn is_refused_in_failure(&self) -> bool {
+        match self {
+            Reply::Parsed { may_run } | Reply::Bound { may_run } => !may_run,
+            Reply::Parameters(statement) | Reply::Columns(Some(statement), _) => {
+                statement.columns().is_some()
+            }
+            Reply::CopyIn(_) | Reply::More { .. } | Reply::Fetched(_) => true,
+            _ => false,
+        }
+    }
 }
 
 /// A statement that is run, and how its rows are to be said.
@@ -92,6 +111,8 @@ impl Session {
         let gives_rows = |reply: &Reply| matches!(reply, Reply::More { .. } | Reply::Fetched(_));
         self.has_ungiven = self.replies.iter().any(gives_rows);
         let started = Instant::now();
+        // Whether the transaction that is open has failed, as far as it was said.
+        let mut is_in_failure = self.sql.status() == TransactionStatus::Failed;
         let outcomes = self.sql.run(steps).await;
         let mut parts = self.part.may_fail(&replies, &outcomes).into_iter();
         let mut may_fail = parts.next().unwrap_or(false);
@@ -103,6 +124,7 @@ impl Session {
             match reply {
                 Reply::Executed(execution) => match outcomes.next() {
                     Some(Outcome::Done(complete)) if !failed => {
+                        is_in_failure &= !execution.statement.ends_failure();
                         let sent = self.executed(execution, complete, may_fail, output, to);
                         let sent = sent.await?;
                         failed = self.refused(sent, parts.len() == 0, output, to);
@@ -136,20 +158,22 @@ impl Session {
                         _ => self.sql.status(),
                     };
                     failed = false;
+                    is_in_failure = status == TransactionStatus::Failed;
                     may_fail = parts.next().unwrap_or(false);
                     self.ready(syncs, status, output);
                 }
                 _ if failed => {
                     // The data of a copy that is not wanted is passed over when it comes.
                     if matches!(reply, Reply::CopyIn(_)) {
-                        self.refuse_copy();
+                        failed = self.refuse_copy();
                     }
                 }
-                Reply::CopyIn(statement) if self.sql.status() == TransactionStatus::Failed => {
-                    drop(statement);
+                reply if is_in_failure && reply.is_refused_in_failure() => {
                     failed = true;
                     tell(&SqlError::in_failed_transaction(), output, to);
-                    self.refuse_copy();
+                    if matches!(reply, Reply::CopyIn(_)) {
+                        failed = self.refuse_copy();
+                    }
                 }
                 Reply::More { portal, rows_max } => {
                     let sent = self.more(&portal, rows_max, may_fail, output, to);
@@ -173,13 +197,17 @@ impl Session {
         Ok(())
     }
 
-    /// The copy that was to begin does not: what follows in its query neither.
-    fn refuse_copy(&mut self) {
-        if let Some(copying) = self.copying.take()
-            && copying.is_of_query()
-        {
+    /// The copy that was to begin does not: what follows in its query neither. Returns whether what follows it is passed
+    /// over, up to a Sync that is to come.
+    fn refuse_copy(&mut self) -> bool {
+        let is_of_query = self
+            .copying
+            .take()
+            .is_some_and(|copying| copying.is_of_query());
+        if is_of_query {
             self.sync();
         }
+        !is_of_query
     }
 
     /// Whether an answer ended in an error, which then is told, and fails the transaction that is open, if the answer is
@@ -312,8 +340,8 @@ impl Session {
 fn say(reply: Reply, output: &mut BytesMut) {
     let mut answers = Answers(output);
     match reply {
-        Reply::Parsed => answers.parsed(),
-        Reply::Bound => answers.bound(),
+        Reply::Parsed { .. } => answers.parsed(),
+        Reply::Bound { .. } => answers.bound(),
         Reply::Closed => answers.closed(),
         Reply::Empty => answers.empty(),
         Reply::Complete(word) => answers.complete(&word),
