@@ -73,6 +73,30 @@ pub fn encode_binary(
     Ok(())
 }
 
+/// Appends a value with its length before it, which is -1 for a null.
+///
+/// # Errors
+/// Those of [`encode_binary`].
+pub(crate) fn encode_field(
+    kind: SqlType,
+    value: &ValueRef<'_>,
+    scratch: &mut String,
+    out: &mut Vec<u8>,
+) -> Result<(), SqlError> {
+    if *value == ValueRef::Null {
+        out.extend((-1_i32).to_be_bytes());
+        return Ok(());
+    }
+    let start = out.len();
+    out.extend([0; 4]);
+    encode_binary(kind, value, scratch, out)?;
+    let length = (out.len() - start - 4) as i32;
+    if let Some(place) = out.get_mut(start..start + 4) {
+        place.copy_from_slice(&length.to_be_bytes());
+    }
+    Ok(())
+}
+
 /// Reads a value of a type, which is not null, from its binary format.
 ///
 /// # Errors

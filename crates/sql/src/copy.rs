@@ -1,24 +1,30 @@
-//! `COPY`: many rows at once, in PostgreSQL's text format or as CSV.
+//! `COPY`: many rows at once, in PostgreSQL's text format, as CSV, or in its binary format.
 
+pub(crate) mod binary;
 mod fields;
 mod options;
 
+use crate::binary::{as_text, decode_binary, encode_field};
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Parameters};
 use crate::names::name_of;
+use crate::plan::ResultColumn;
 use crate::plan::insert::{InsertPlan, plan_insert};
 use crate::plan::planning::Planning;
 use crate::plan::query::plan_query;
 use crate::prepared::Prepared;
-use crate::result::CopyData;
+use crate::result::{CopyData, CopyFormat};
 use crate::source::Source;
 use crate::text::{decode_text, encode_text};
-use crate::types::TypeSpec;
+use crate::types::{SqlType, TypeSpec};
+use binary::Tuples;
 use fields::{Field, Records, write_field};
 use options::Options;
 use sardonyx::Transaction;
 use sardonyx::schema::{Value, ValueRef};
 use sqlparser::ast::{CopySource, CopyTarget, Ident, ObjectName, Query, Statement};
+use std::borrow::Cow;
+use std::cell::Cell;
 
 /// What a `COPY` is of.
 enum Of<'s> {
@@ -84,10 +90,22 @@ pub(crate) fn check(prepared: &Prepared, source: &Source<'_>) -> Result<usize, S
     }
 }
 
+/// The format of a `COPY`; text of what is none, or cannot be run.
+pub(crate) fn format_of(statement: Option<&Statement>) -> CopyFormat {
+    match statement {
+        Some(Statement::Copy {
+            options,
+            legacy_options,
+            ..
+        }) => Options::of(options, legacy_options).map_or(CopyFormat::Text, |found| found.format),
+        _ => CopyFormat::Text,
+    }
+}
+
 /// Stores what a client sent. Returns how many rows.
 ///
 /// # Errors
-/// `22P04` if it cannot be read, with the line; what cannot be stored.
+/// `22P04` if it cannot be read, with the line and the column; what cannot be stored.
 pub(crate) fn from_client(
     tx: &mut Transaction<'_>,
     prepared: &Prepared,
@@ -100,30 +118,43 @@ pub(crate) fn from_client(
         return Err(SqlError::syntax("COPY FROM needs a table"));
     };
     let (plan, targets) = insert_plan(tx, prepared, name, columns)?;
-    let text = std::str::from_utf8(&data.0).map_err(|error| {
-        SqlError::new(
-            "22021",
-            format!("what was sent is not UTF-8 at byte {}", error.valid_up_to()),
-        )
-    })?;
-    let mut records = Records::new(text, &options);
-    let mut line = 0_u64;
-    if options.header && records.next().transpose()?.is_some() {
-        line += 1;
-    }
-    let rows = std::iter::from_fn(|| {
-        let record = records.next()?;
-        line += 1;
-        let row = record.and_then(|fields| row_of(&plan, &targets, &fields, with));
-        Some(row.map_err(|error| {
-            let place = format!("COPY {}, line {line}", plan.table);
-            match &error.detail {
-                Some(_) => error,
-                None => error.detail(place),
+    let line = Cell::new(0_u64);
+    let stored = match options.format {
+        CopyFormat::Binary => {
+            let (mut tuples, mut rest) = (Tuples::new(targets.len()), &data.0[..]);
+            let rows = std::iter::from_fn(|| {
+                line.update(|line| line + 1);
+                let tuple = match tuples.next(&mut rest) {
+                    Ok(None) => tuples.finish(rest).err().map(Err)?,
+                    Ok(Some(tuple)) => Ok(tuple),
+                    Err(error) => Err(error),
+                };
+                Some(tuple.and_then(|fields| {
+                    row_of(&plan, &targets, fields, decode_binary, line.get(), with)
+                }))
+            });
+            plan.insert_rows(tx, with, rows)
+        }
+        CopyFormat::Text | CopyFormat::Csv => {
+            let text = as_text(&data.0)?;
+            let mut records = Records::new(text, &options);
+            if options.header && records.next().transpose()?.is_some() {
+                line.set(1);
             }
-        }))
-    });
-    plan.insert_rows(tx, with, rows)
+            let rows = std::iter::from_fn(|| {
+                line.update(|line| line + 1);
+                let record = records.next()?;
+                Some(record.and_then(|fields| {
+                    let fields = fields.into_iter().map(Field::into_text).collect();
+                    let decode = |kind, text: Cow<'_, str>| decode_text(kind, &text);
+                    row_of(&plan, &targets, fields, decode, line.get(), with)
+                }))
+            });
+            plan.insert_rows(tx, with, rows)
+        }
+    };
+    let place = || format!("COPY {}, line {}", plan.table, line.get());
+    stored.map_err(|error| error.within(place))
 }
 
 /// The plan of an insert into columns, and the places of those.
@@ -161,10 +192,13 @@ fn insert_plan(
     Ok((plan, targets))
 }
 
-fn row_of(
+/// The row of a line's fields, each of which is read for its column.
+fn row_of<F>(
     plan: &InsertPlan,
     targets: &[(usize, TypeSpec)],
-    fields: &[Field<'_>],
+    fields: Vec<Option<F>>,
+    decode: impl Fn(SqlType, F) -> Result<Value, SqlError>,
+    line: u64,
     with: &Environment<'_>,
 ) -> Result<Vec<Value>, SqlError> {
     if fields.len() != targets.len() {
@@ -178,14 +212,16 @@ fn row_of(
         ));
     }
     let mut given = Vec::with_capacity(fields.len());
-    for (field, (place, spec)) in fields.iter().zip(targets) {
-        given.push((
-            *place,
-            match field {
-                Field::Null => Value::Null,
-                Field::Text(text) => decode_text(spec.kind, text)?,
-            },
-        ));
+    for (field, (place, spec)) in fields.into_iter().zip(targets) {
+        let value = match field {
+            None => Value::Null,
+            Some(field) => decode(spec.kind, field).map_err(|error| {
+                let column = plan.columns.get(*place).map(|(column, _)| &*column.name);
+                let column = column.unwrap_or_default();
+                error.within(|| format!("COPY {}, line {line}, column {column}", plan.table))
+            })?,
+        };
+        given.push((*place, value));
     }
     plan.complete(given, with)
 }
@@ -219,19 +255,49 @@ pub(crate) fn to_client(
         }
     };
     let table = select.run(source, with)?;
+    let columns = &select.output.columns;
+    let rows = table.values.chunks(table.width.max(1));
+    let data = match options.format {
+        CopyFormat::Binary => binary_of(columns, rows)?,
+        CopyFormat::Text | CopyFormat::Csv => text_of(columns, rows, &options).into_bytes(),
+    };
+    Ok((table.rows, CopyData(data)))
+}
+
+fn binary_of<'r>(
+    columns: &[ResultColumn],
+    rows: impl Iterator<Item = &'r [Value]>,
+) -> Result<Vec<u8>, SqlError> {
+    let (mut out, mut scratch) = (Vec::new(), String::new());
+    binary::write_header(&mut out);
+    for row in rows {
+        binary::begin_tuple(columns.len(), &mut out);
+        for (value, column) in row.iter().zip(columns) {
+            encode_field(column.spec.kind, &value.as_ref(), &mut scratch, &mut out)?;
+        }
+    }
+    binary::write_trailer(&mut out);
+    Ok(out)
+}
+
+fn text_of<'r>(
+    columns: &[ResultColumn],
+    rows: impl Iterator<Item = &'r [Value]>,
+    options: &Options,
+) -> String {
     let mut out = String::new();
     if options.header {
-        for (at, column) in select.output.columns.iter().enumerate() {
+        for (at, column) in columns.iter().enumerate() {
             if at > 0 {
                 out.push(options.delimiter);
             }
-            write_field(Some(&column.name), &options, &mut out);
+            write_field(Some(&column.name), options, &mut out);
         }
         out.push('\n');
     }
     let mut field = String::new();
-    for row in table.values.chunks(table.width.max(1)) {
-        for (at, (value, column)) in row.iter().zip(select.output.columns.iter()).enumerate() {
+    for row in rows {
+        for (at, (value, column)) in row.iter().zip(columns).enumerate() {
             if at > 0 {
                 out.push(options.delimiter);
             }
@@ -239,9 +305,9 @@ pub(crate) fn to_client(
             let value = value.as_ref();
             encode_text(column.spec.kind, &value, &mut field);
             let is_null = value == ValueRef::Null;
-            write_field((!is_null).then_some(&*field), &options, &mut out);
+            write_field((!is_null).then_some(&*field), options, &mut out);
         }
         out.push('\n');
     }
-    Ok((table.rows, CopyData(out.into_bytes())))
+    out
 }

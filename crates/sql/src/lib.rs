@@ -75,7 +75,7 @@ pub use parse::TEXT_BYTES_MAX;
 pub use plan::ResultColumn;
 pub use prepared::Prepared;
 pub use result::{
-    Complete, CopyData, Notice, Outcome, RowStream, Rows, Step, Tag, TransactionStatus,
+    Complete, CopyData, CopyFormat, Notice, Outcome, RowStream, Rows, Step, Tag, TransactionStatus,
 };
 pub use rights::{Access, Rights};
 pub use sardonyx::schema::{Value, ValueRef};

@@ -11,6 +11,7 @@ use crate::plan::query::{plan_query, with_named};
 use crate::plan::write::{plan_delete, plan_update};
 use crate::plan::{Plan, Planned, ResultColumn};
 use crate::procedures::ProcedureDefinition;
+use crate::result::CopyFormat;
 use crate::rights::Rights;
 use crate::source::Source;
 use crate::types::SqlType;
@@ -188,6 +189,11 @@ impl Prepared {
     /// How many columns a `COPY` has; 0 while it was not planned.
     pub fn copy_columns(&self) -> usize {
         self.copy_columns.get().copied().unwrap_or_default()
+    }
+
+    /// The format of a `COPY`.
+    pub fn copy_format(&self) -> CopyFormat {
+        crate::copy::format_of(self.statement.as_ref())
     }
 
     /// Notes how many columns a `COPY` has.

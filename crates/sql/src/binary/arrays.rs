@@ -2,11 +2,11 @@
 //! subscript of each dimension, then the elements with their lengths. Here arrays have one dimension, or none if they are
 //! empty.
 
-use super::{decode_binary, encode_binary, malformed};
+use super::{decode_binary, encode_field, malformed};
 use crate::error::{SqlError, code};
 use crate::expression::arrays;
 use crate::types::SqlType;
-use sardonyx::schema::{Value, ValueRef};
+use sardonyx::schema::Value;
 
 /// As many dimensions as an array of PostgreSQL's has.
 const DIMENSIONS_MAX: i32 = 6;
@@ -34,18 +34,7 @@ pub(super) fn write(
     out.extend((values.len() as i32).to_be_bytes());
     out.extend(first_subscript(array).to_be_bytes());
     for value in &values {
-        let value = value.as_ref();
-        if value == ValueRef::Null {
-            out.extend((-1_i32).to_be_bytes());
-            continue;
-        }
-        let start = out.len();
-        out.extend([0; 4]);
-        encode_binary(element, &value, scratch, out)?;
-        let length = (out.len() - start - 4) as i32;
-        if let Some(place) = out.get_mut(start..start + 4) {
-            place.copy_from_slice(&length.to_be_bytes());
-        }
+        encode_field(element, &value.as_ref(), scratch, out)?;
     }
     Ok(())
 }
@@ -155,6 +144,8 @@ impl<'a> Rest<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::binary::encode_binary;
+    use sardonyx::schema::ValueRef;
 
     fn words(words: &[i32]) -> Vec<u8> {
         words.iter().flat_map(|word| word.to_be_bytes()).collect()

@@ -1,6 +1,7 @@
 //! SQL without sockets: scripts of statements, random statements beside models, interactive transactions, flights and portions.
 
 mod common;
+mod copies;
 mod flights;
 mod long_reads;
 mod long_writes;

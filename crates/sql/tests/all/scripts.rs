@@ -75,7 +75,8 @@ impl Script<'_> {
             let entry = sessions.entry(current.clone());
             let here = entry.or_insert_with(|| session(&database));
             let result = match word {
-                "copy" => copy_in(here, &sql, &(expected.join("\n") + "\n")).map(|one| vec![one]),
+                "copy" => copy_in(here, &sql, (expected.join("\n") + "\n").as_bytes())
+                    .map(|one| vec![one]),
                 _ => run(here, &sql),
             };
             match (word, result) {

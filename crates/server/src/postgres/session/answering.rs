@@ -10,7 +10,8 @@ use crate::postgres::message::{Codes, Format};
 use crate::postgres::portions::Portions;
 use bytes::BytesMut;
 use sardonyx_sql::{
-    Complete, CopyData, Interrupt, Outcome, Prepared, ResultColumn, SqlError, TransactionStatus,
+    Complete, CopyData, CopyFormat, Interrupt, Outcome, Prepared, ResultColumn, SqlError,
+    TransactionStatus,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -259,8 +260,7 @@ impl Session {
         let mut answers = Answers(output);
         notices.iter().for_each(|notice| answers.notice(notice));
         if let Some(data) = copy_out {
-            let columns = execution.statement.copy_columns();
-            return send_copy(columns, &data, &tag, output, to).await;
+            return send_copy(&execution.statement, &data, &tag, output, to).await;
         }
         let Some(rows) = rows else {
             answers.complete(&tag);
@@ -354,7 +354,7 @@ fn say(reply: Reply, output: &mut BytesMut) {
             }
         }
         Reply::CopyIn(statement) => {
-            answers.copy_in(statement.copy_columns(), Format::Text);
+            answers.copy_in(statement.copy_columns(), format_of(statement.copy_format()));
         }
         Reply::Executed(_)
         | Reply::More { .. }
@@ -422,17 +422,25 @@ pub(super) async fn send_rows(
     }
 }
 
-/// Sends what is copied out, a message for each line, as clients expect of rows.
+fn format_of(format: CopyFormat) -> Format {
+    match format {
+        CopyFormat::Binary => Format::Binary,
+        CopyFormat::Text | CopyFormat::Csv => Format::Text,
+    }
+}
+
+/// Sends what is copied out, a message for each row, as clients expect.
 async fn send_copy(
-    columns: usize,
+    statement: &Prepared,
     data: &CopyData,
     tag: &impl std::fmt::Display,
     output: &mut BytesMut,
     to: &mut impl Send,
 ) -> std::io::Result<Sent> {
-    Answers(output).copy_out(columns, Format::Text);
-    for line in data.0.split_inclusive(|&byte| byte == b'\n') {
-        Answers(output).copy_data(line);
+    let (columns, format) = (statement.copy_columns(), statement.copy_format());
+    Answers(output).copy_out(columns, format_of(format));
+    for piece in data.pieces(format, columns) {
+        Answers(output).copy_data(piece);
         if output.len() >= ANSWER_BYTES {
             to.send(output).await?;
         }
