@@ -42,6 +42,7 @@ mod define;
 mod error;
 mod explain;
 mod expression;
+mod keyspace;
 mod names;
 mod parse;
 mod plan;
@@ -68,6 +69,7 @@ pub use analytic::{
 };
 pub use binary::{as_text, decode_binary, encode_binary};
 pub use called::{CalledProcedure, Caller, ProcedureCall};
+pub use copy::binary::Tuples as CopyTuples;
 pub use cursors::CursorCommand;
 pub use database::{Database, ProcedureBody};
 pub use error::{ErrorFields, SqlError, code};

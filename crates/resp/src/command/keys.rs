@@ -326,6 +326,9 @@ fn copy(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let Some(entry) = data.entry_to_change(key)? else {
         return Ok(Reply::Int(0));
     };
+    if entry.kind == Kind::Unknown {
+        return Err(Failure::WrongType);
+    }
     if let Some(taken) = data.entry_to_change(to)? {
         if !replace {
             return Ok(Reply::Int(0));
@@ -401,6 +404,7 @@ fn object(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         Kind::SortedSet => "skiplist",
         Kind::List if small => "listpack",
         Kind::List => "quicklist",
+        Kind::Unknown => "unknown",
     }))
 }
 

@@ -6,6 +6,7 @@ mod functions;
 mod http;
 mod long_statements;
 mod memory;
+mod keys_by_sql;
 mod postgres;
 mod redis;
 mod reload;

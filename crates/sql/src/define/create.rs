@@ -313,6 +313,8 @@ pub(super) fn add_foreign(
     let source = Source::Live(tx.view());
     let relation = Relation::named(&source, table)?;
     let parent = Relation::named(&source, &of_public(to)?)?;
+    // A row that refers to a key would keep it from being deleted.
+    crate::keyspace::check(&source, &parent.name)?;
     let mut numbers = Vec::with_capacity(columns.len());
     for column in columns {
         numbers.push(relation.column(column)?.number);

@@ -183,6 +183,9 @@ impl<'a> Planning<'a> {
             found => found?,
         };
         self.queries.rights.check(&relation.name, access)?;
+        if access > Access::Read {
+            crate::keyspace::check(&self.source, &relation.name)?;
+        }
         let table = (relation.number, relation.schema.clone());
         self.queries.tables.push(table);
         Ok(relation)
