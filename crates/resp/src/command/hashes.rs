@@ -290,7 +290,9 @@ fn hincrby(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 }
 
 fn hincrbyfloat(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    float(line.part(3))?;
+    if float(line.part(3))?.is_infinite() {
+        return Err(Failure::Told("ERR value is NaN or Infinity"));
+    }
     let wrong = Failure::Told("ERR hash value is not a float");
     let sum = change_field(data, line, |value| float_sum(value, line.part(3), wrong))?;
     Ok(Reply::Bulk(sum))

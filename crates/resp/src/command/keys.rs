@@ -173,7 +173,6 @@ fn expire_at(
     absolute: bool,
     name: &str,
 ) -> Result<Reply, Failure> {
-    let at = point_in_time(integer(line.part(2))?, seconds, absolute, data.now, name)?;
     let (mut nx, mut xx, mut gt, mut lt) = (false, false, false, false);
     for word in line.parts(3) {
         match word {
@@ -197,6 +196,7 @@ fn expire_at(
             "ERR GT and LT options at the same time are not compatible",
         ));
     }
+    let at = point_in_time(integer(line.part(2))?, seconds, absolute, data.now, name)?;
     let Some(entry) = data.entry_to_change(line.part(1))? else {
         return Ok(Reply::Int(0));
     };

@@ -218,11 +218,18 @@ fn smove(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let (from, to, member) = (line.part(1), line.part(2), line.part(3));
     check_key(to)?;
     check_key(member)?;
-    let source = data.entry_to_change_of(from, Kind::Set)?;
-    data.entry_to_change_of(to, Kind::Set)?;
-    let Some(source) = source else {
+    // Where nothing comes from it does not matter where it goes.
+    let Some(source) = data.entry_to_change(from)? else {
         return Ok(Reply::Int(0));
     };
+    let target = data.entry_to_change(to)?;
+    if [Some(source), target]
+        .iter()
+        .flatten()
+        .any(|entry| entry.kind != Kind::Set)
+    {
+        return Err(Failure::WrongType);
+    }
     if !data.has(Kind::Set, source.id, member)? {
         return Ok(Reply::Int(0));
     }

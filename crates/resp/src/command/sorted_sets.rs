@@ -259,9 +259,9 @@ fn zremrangebylex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure
     remove_range(data, line, By::Member)
 }
 
-fn pop(data: &mut Data<'_, '_>, line: &Line, highest: bool, name: &str) -> Result<Reply, Failure> {
+fn pop(data: &mut Data<'_, '_>, line: &Line, highest: bool) -> Result<Reply, Failure> {
     if line.len() > 3 {
-        return Err(Failure::Arguments(name.to_string()));
+        return Err(Failure::Syntax);
     }
     let count = (line.len() == 3)
         .then(|| count_of(line.part(2)))
@@ -291,11 +291,11 @@ fn pop(data: &mut Data<'_, '_>, line: &Line, highest: bool, name: &str) -> Resul
 }
 
 fn zpopmin(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    pop(data, line, false, "zpopmin")
+    pop(data, line, false)
 }
 
 fn zpopmax(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    pop(data, line, true, "zpopmax")
+    pop(data, line, true)
 }
 
 fn zrandmember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
