@@ -2,11 +2,10 @@
 
 use super::line::Line;
 use super::pairs::random_elements;
-use super::words::count as count_of;
+use super::words::{count as count_of, random_count};
 use super::{Command, FAST, MORE, ONE_KEY, READ, TWO_KEYS, WRITE, on_data};
 use crate::data::{Data, Kind, check_key};
 use crate::failure::Failure;
-use crate::number::integer;
 use crate::reply::Reply;
 
 pub(super) const COMMANDS: &[Command] = &[
@@ -199,7 +198,7 @@ fn spop(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 fn srandmember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let count = match line.len() {
         2 => None,
-        3 => Some(integer(line.part(2))?),
+        3 => Some(random_count(line.part(2))?),
         _ => return Err(Failure::Syntax),
     };
     let set = data.entry_of(line.part(1), Kind::Set)?;

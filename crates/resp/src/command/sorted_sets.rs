@@ -4,7 +4,7 @@ use super::line::Line;
 use super::pairs::random_elements;
 use super::range::{By, Limit, Range, Scored, select};
 use super::sets::delete;
-use super::words::{Words, count as count_of};
+use super::words::{Words, count as count_of, random_count};
 use super::{Command, FAST, MORE, ONE_KEY, READ, WRITE, on_data};
 use crate::data::{Data, Entry, Kind, check_key};
 use crate::failure::Failure;
@@ -300,7 +300,7 @@ fn zpopmax(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 
 fn zrandmember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let mut words = Words::from(line, 2);
-    let count = (words.left() > 0).then(|| words.integer()).transpose()?;
+    let count = (words.left() > 0).then(|| random_count(words.wanted()?)).transpose()?;
     let with_scores = words.take("withscores");
     if words.left() > 0 {
         return Err(Failure::Syntax);

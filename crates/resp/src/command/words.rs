@@ -70,6 +70,17 @@ pub(crate) fn count(text: &[u8]) -> Result<u64, Failure> {
     count.ok_or(Failure::Told("ERR value is out of range, must be positive"))
 }
 
+/// How many elements are chosen by chance: as many different ones, or, negative, the same ones perhaps again.
+pub(crate) fn random_count(text: &[u8]) -> Result<i64, Failure> {
+    const MOST: i64 = i64::MAX;
+    match integer(text)? {
+        count @ -MOST..=MOST => Ok(count),
+        _ => Err(Failure::Said(format!(
+            "ERR value is out of range, value must between -{MOST} and {MOST}"
+        ))),
+    }
+}
+
 /// The most that is counted, which 0 does not bound.
 pub(crate) fn limit(text: &[u8]) -> Result<usize, Failure> {
     let limit = integer(text)
