@@ -300,7 +300,9 @@ fn hincrbyfloat(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> 
 
 fn hrandfield(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let mut words = Words::from(line, 2);
-    let count = (words.left() > 0).then(|| random_count(words.wanted()?)).transpose()?;
+    let count = (words.left() > 0)
+        .then(|| random_count(words.wanted()?))
+        .transpose()?;
     let with_values = words.take("withvalues");
     if words.left() > 0 || (with_values && count.is_none()) {
         return Err(Failure::Syntax);

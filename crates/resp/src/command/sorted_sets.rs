@@ -300,7 +300,9 @@ fn zpopmax(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 
 fn zrandmember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let mut words = Words::from(line, 2);
-    let count = (words.left() > 0).then(|| random_count(words.wanted()?)).transpose()?;
+    let count = (words.left() > 0)
+        .then(|| random_count(words.wanted()?))
+        .transpose()?;
     let with_scores = words.take("withscores");
     if words.left() > 0 {
         return Err(Failure::Syntax);

@@ -74,10 +74,10 @@ pub(crate) fn count(text: &[u8]) -> Result<u64, Failure> {
 pub(crate) fn random_count(text: &[u8]) -> Result<i64, Failure> {
     const MOST: i64 = i64::MAX;
     match integer(text)? {
-        count @ -MOST..=MOST => Ok(count),
-        _ => Err(Failure::Said(format!(
+        i64::MIN => Err(Failure::Said(format!(
             "ERR value is out of range, value must between -{MOST} and {MOST}"
         ))),
+        count => Ok(count),
     }
 }
 
