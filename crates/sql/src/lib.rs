@@ -43,6 +43,7 @@ mod error;
 mod explain;
 mod expression;
 mod keyspace;
+mod hashing;
 mod names;
 mod parse;
 mod plan;

@@ -8,7 +8,6 @@ use crate::error::SqlError;
 use crate::text::{decode_text, text_of};
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_table::condition::compare;
 
 /// The elements of an array's text; `None` for a null.
 pub(crate) fn elements(text: &str) -> Vec<Option<String>> {
@@ -88,26 +87,6 @@ pub(crate) fn values(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> 
             None => Ok(Value::Null),
         })
         .collect()
-}
-
-/// Whether a value is an element of an array; null if that is not known.
-///
-/// # Errors
-/// Those of [`values`].
-pub(super) fn is_element(
-    value: ValueRef<'_>,
-    array: &str,
-    kind: SqlType,
-) -> Result<Value, SqlError> {
-    let mut found = Value::Bool(false);
-    for element in values(array, kind)? {
-        match compare(value, element.as_ref()) {
-            Some(order) if order.is_eq() => return Ok(Value::Bool(true)),
-            Some(_) => {}
-            None => found = Value::Null,
-        }
-    }
-    Ok(found)
 }
 
 /// The elements with a separator between them; nulls are left out, or written as something else.

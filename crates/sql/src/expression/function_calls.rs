@@ -261,10 +261,6 @@ pub(super) fn call(
             text_at(values, 1).unwrap_or_default(),
             text_at(values, 2),
         )),
-        F::InArray => {
-            let array = text_at(values, 1).unwrap_or_default();
-            arrays::is_element(values[0].as_ref(), array, kind_at(values, 2))
-        }
         // Its elements become rows where it stands.
         F::Unnest => text(first().to_string()),
         F::Subscripts => Ok(arrays::subscripts(first())),

@@ -79,7 +79,6 @@ functions!(
     Matches,
     MatchesAnyCase,
     ArrayToString,
-    InArray,
     Unnest,
     Subscripts,
     Ordinals,

@@ -21,6 +21,7 @@ mod function_numbers;
 mod function_texts;
 mod function_times;
 pub(crate) mod functions;
+mod lists;
 mod literal;
 mod operators;
 mod parameters;
@@ -34,6 +35,7 @@ pub(crate) use coercion::literal_as;
 pub(crate) use compile::Compiler;
 pub(crate) use evaluate::{Datum, Environment, InputRow, StatementContext, Values, are_same};
 pub(crate) use functions::Function;
+pub(crate) use lists::{List, ListOf, Lists};
 pub(crate) use literal::literal_value;
 pub(crate) use parameters::Parameters;
 pub(crate) use scope::{Scope, ScopeColumn, ScopeTable};
@@ -65,7 +67,8 @@ pub(crate) enum Expr {
     IsNull(Box<Expr>),
     /// `is true`, `is false`.
     IsBool(Box<Expr>, bool),
-    In(Box<Expr>, Vec<Expr>),
+    /// Whether a value is one of a list's.
+    In(Box<Expr>, List),
     Like(Box<Like>),
     Case(Box<Case>),
     Coalesce(Vec<Expr>),
@@ -199,7 +202,7 @@ impl Expr {
             }
             Expr::In(part, list) => {
                 part.walk(each);
-                list.iter().for_each(|part| part.walk(each));
+                list.parts().iter().for_each(|part| part.walk(each));
             }
             Expr::Like(like) => {
                 like.text.walk(each);
@@ -236,7 +239,7 @@ impl Expr {
             }
             Expr::In(part, list) => {
                 part.replace_columns(with);
-                list.iter_mut().for_each(|part| part.replace_columns(with));
+                list.replace_columns(with);
             }
             Expr::Like(like) => {
                 like.text.replace_columns(with);

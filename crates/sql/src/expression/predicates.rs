@@ -3,7 +3,7 @@
 use super::cast::{Coercion, can_cast};
 use super::compile::Compiler;
 use super::operators::no_operator;
-use super::{Comparison, Expr, Like, Typed};
+use super::{Comparison, Expr, Like, List, Typed};
 use crate::error::SqlError;
 use crate::types::{SqlType, TypeSpec};
 use sqlparser::ast::{self, BinaryOperator, Expr as Tree, InTarget};
@@ -73,6 +73,9 @@ impl Compiler<'_> {
         list: &[Tree],
         negated: bool,
     ) -> Result<Typed, SqlError> {
+        if let Tree::Tuple(values) = tree {
+            return self.one_of_rows(values, list, negated);
+        }
         let value = self.compile(tree)?;
         let mut sought: Option<Expr> = None;
         let mut items = Vec::with_capacity(list.len());
@@ -89,7 +92,29 @@ impl Compiler<'_> {
             items.push(right);
         }
         let sought = sought.unwrap_or(value.expr);
-        Ok(boolean(Expr::In(Box::new(sought), items), negated))
+        Ok(boolean(
+            Expr::In(Box::new(sought), List::of_items(items)),
+            negated,
+        ))
+    }
+
+    /// Whether a row of values equals one of a list.
+    fn one_of_rows(
+        &mut self,
+        values: &[Tree],
+        list: &[Tree],
+        negated: bool,
+    ) -> Result<Typed, SqlError> {
+        let mut rows = Vec::with_capacity(list.len());
+        for item in list {
+            let Tree::Tuple(others) = item else {
+                return Err(SqlError::syntax(
+                    "a row is compared with rows of as many values only",
+                ));
+            };
+            rows.push(self.compare_tuples(values, Comparison::Equal, others)?.expr);
+        }
+        Ok(boolean(Expr::Or(rows), negated))
     }
 
     pub(super) fn in_by_comparing(

@@ -4,7 +4,7 @@
 use super::cast::Coercion;
 use super::compile::Compiler;
 use super::predicates::boolean;
-use super::{Comparison, Expr, Function, Typed};
+use super::{Comparison, Expr, Function, List, Typed};
 use crate::error::{SqlError, code};
 use crate::plan::planning::{OuterColumn, Planning};
 use crate::plan::query::draft_query;
@@ -113,9 +113,8 @@ impl Compiler<'_> {
         };
         let of_array = Typed::new(Expr::Literal(Value::Null), element);
         let (value, _) = self.comparable(value, of_array, "=")?;
-        let kind = Expr::Literal(Value::Int(element.oid().into()));
-        let call = Expr::Call(Function::InArray, vec![value, array.expr, kind]);
-        Ok(boolean(call, negated))
+        let list = List::of_array(array.expr, element);
+        Ok(boolean(Expr::In(Box::new(value), list), negated))
     }
 
     /// `ARRAY[…]`.

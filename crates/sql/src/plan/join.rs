@@ -8,12 +8,12 @@
 //! Source: outer joins: SQL:2016, part 2, 7.10. A condition that stands above an outer join goes only into the side whose
 //! rows are all kept; one of its `ON` only into the side whose rows may be missing.
 
-use super::access::{Path, choose};
+use super::access::Path;
+use super::choice::{all_of, choose};
 use super::from::FromTable;
 use super::select::Input;
 use crate::expression::{Comparison, Expr};
 use crate::relation::Relation;
-use sardonyx::schema::Type;
 use std::ops::Range;
 
 /// How two sides are joined.
@@ -105,13 +105,6 @@ fn parts_of(condition: Option<Expr>, parts: &mut Vec<Expr>) {
         Some(Expr::And(all)) => all.into_iter().for_each(|part| parts_of(Some(part), parts)),
         Some(one) => parts.push(one),
         None => {}
-    }
-}
-
-fn all_of(mut parts: Vec<Expr>) -> Option<Expr> {
-    match parts.len() {
-        0 | 1 => parts.pop(),
-        _ => Some(Expr::And(parts)),
     }
 }
 
@@ -266,12 +259,9 @@ impl Lookup {
             parts.push(Expr::Compare(Comparison::Equal, Box::new((right, left))));
         }
         let choice = choose(&self.relation, all_of(parts), None, false);
-        let asks = |(expr, _): &(Expr, Type)| expr.any(&|part| matches!(part, Expr::Before(_)));
-        let is_found = match &choice.access.path {
-            Path::Key(key) | Path::Unique(_, key) => key.iter().any(asks),
-            Path::Range(path) => path.equal.iter().any(asks),
-            Path::Scan => false,
-        };
+        let asks = |part: &Expr| matches!(part, Expr::Before(_));
+        let mut sought = choice.access.sought().iter();
+        let is_found = sought.any(|column| column.sought.any(&asks));
         is_found.then(|| Side {
             input: Input::Table(choice.access),
             filter: choice.filter,
@@ -285,8 +275,9 @@ impl JoinNode {
     fn rank(&self) -> usize {
         match self {
             JoinNode::Side(side) => match &side.input {
-                Input::Table(access) if access.is_short() => 0,
+                Input::Table(access) if access.is_point() => 0,
                 Input::Table(access) => match (&access.path, &side.filter) {
+                    (Path::Key(_) | Path::Union(_), _) => 1,
                     (Path::Range(path), _) if !path.equal.is_empty() => 1,
                     (Path::Range(_), _) => 2,
                     (_, Some(_)) => 3,

@@ -4,6 +4,7 @@
 //! tables are those that it was made under; afterwards it is made again.
 
 pub(crate) mod access;
+mod choice;
 pub(crate) mod collect;
 pub(crate) mod expansion;
 pub(crate) mod from;
@@ -22,6 +23,7 @@ pub(crate) mod select;
 pub(crate) mod select_run;
 pub(crate) mod series;
 pub(crate) mod set_operation;
+mod sought;
 pub(crate) mod subquery;
 pub(crate) mod tail;
 pub(crate) mod target;

@@ -1,9 +1,10 @@
 //! `SELECT`, compiled: first to a draft, whose columns may get their types, and whose rows further conditions, from the
 //! query around it; then to a plan, for which the ways to the rows are chosen.
 
-use super::access::{Access, WantedOrder, choose};
+use super::access::Access;
+use super::choice::{WantedOrder, choose};
 use super::expansion::Expansion;
-use super::from::{FromTable, plan_from};
+use super::from::{FromTable, plan_from, scope_of_columns};
 use super::grouping::{group_keys, grouped};
 use super::join::{FromNode, JoinPlan, plan_join};
 use super::output::{Item, Output, compile_items, decide};
@@ -60,6 +61,8 @@ pub(crate) struct SortKey {
 pub(crate) struct SelectPlan {
     pub input: Input,
     pub table: String,
+    /// The names of its columns.
+    pub scope: Scope,
     pub filter: Option<Expr>,
     pub grouping: Option<Grouping>,
     pub having: Option<Expr>,
@@ -80,6 +83,8 @@ pub(crate) struct Draft {
     pub from: Option<FromNode>,
     /// The name of its first table.
     pub table: String,
+    /// The names of the columns of `from`.
+    pub scope: Scope,
     pub condition: Option<Expr>,
     pub grouping: Option<Grouping>,
     pub having: Option<Expr>,
@@ -204,6 +209,7 @@ pub(crate) fn draft_plain(
     let draft = Draft {
         from,
         table,
+        scope,
         condition,
         grouping,
         having,
@@ -222,6 +228,9 @@ impl Draft {
     /// The rows of one thing, as they are, with names for its columns.
     pub fn of_rows(table: FromTable, name: &str, columns: Vec<(String, TypeSpec)>) -> Draft {
         let width = columns.len();
+        let scope = Scope {
+            tables: vec![scope_of_columns(name, columns.clone())],
+        };
         let items = columns.into_iter().enumerate().map(|(place, column)| Item {
             typed: Typed {
                 expr: Expr::Column(place),
@@ -233,6 +242,7 @@ impl Draft {
         Draft {
             from: Some(FromNode::Leaf(table, 0..width)),
             table: name.to_string(),
+            scope,
             condition: None,
             grouping: None,
             having: None,
@@ -314,6 +324,7 @@ impl Draft {
         SelectPlan {
             input,
             table: self.table,
+            scope: self.scope,
             filter,
             grouping: self.grouping,
             having: self.having,

@@ -307,6 +307,11 @@ impl SelectPlan {
         }
     }
 
+    /// Whether only the first rows in order are kept while it is sorted.
+    pub fn keeps_few(&self) -> bool {
+        self.limit.is_some() && !self.sort.is_empty() && self.distinct_on.is_empty()
+    }
+
     /// Whether few rows are tested for each that is given.
     fn filter_is_of_range(&self) -> bool {
         self.grouping.is_none() && !self.is_distinct && self.distinct_on.is_empty()
@@ -425,12 +430,7 @@ impl SelectPlan {
         match &self.input {
             Input::Table(access) => match &access.path {
                 Path::Scan => source.count(access.table).map(Some),
-                Path::Range(path) => match path.range(with)? {
-                    Some(range) => source
-                        .count_range(access.table, &path.index, &range)
-                        .map(Some),
-                    None => Ok(Some(0)),
-                },
+                Path::Range(path) => path.count(access.table, source, with),
                 _ => Ok(None),
             },
             _ => Ok(None),

@@ -13,7 +13,7 @@ use super::select_run::{Memory, Table};
 use crate::aggregate::equality_key;
 use crate::error::{SqlError, code};
 use crate::expression::arrays::array_of;
-use crate::expression::{Comparison, Environment, Expr, InputRow, Values, are_same};
+use crate::expression::{Comparison, Environment, Expr, InputRow, Lists, Values, are_same};
 use crate::source::Source;
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
@@ -76,6 +76,8 @@ pub(crate) struct Reading<'a> {
 pub(crate) struct Kept {
     /// The bytes that rows take.
     pub bytes: Cell<usize>,
+    /// The sets of lists.
+    pub lists: Lists,
     answers: RefCell<HashMap<usize, Asked>>,
     tables: RefCell<HashMap<usize, Rc<Table>>>,
     /// Of recursive queries that are running, the rows of the round before.

@@ -238,6 +238,7 @@ impl Draft {
         let below = Draft {
             from: self.from.take(),
             table: self.table.clone(),
+            scope: std::mem::take(&mut self.scope),
             condition: self.condition.take(),
             grouping: self.grouping.take(),
             having: self.having.take(),

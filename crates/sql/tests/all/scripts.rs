@@ -159,6 +159,7 @@ scripts! {
     replays: "replays.sql",
     pgbench: "pgbench.sql",
     access_paths: "access_paths.sql",
+    lists: "lists.sql",
     procedures: "procedures.sql",
     joins: "joins.sql",
     subqueries: "subqueries.sql",

@@ -1,0 +1,256 @@
+//! The lines of a plan, each part below the one that reads it.
+
+use super::written::Names;
+use crate::expression::Expr;
+use crate::plan::Plan;
+use crate::plan::access::{Access, Path};
+use crate::plan::join::{JoinKind, JoinNode, JoinStep, Side};
+use crate::plan::select::{Input, SelectPlan};
+use crate::plan::target::Target;
+use crate::source::Source;
+
+/// Lines as they stand below another one.
+fn indented(inner: Vec<String>) -> Vec<String> {
+    let inner = inner.into_iter().enumerate();
+    inner
+        .map(|(at, line)| match at {
+            0 => format!("  ->  {line}"),
+            _ => format!("      {line}"),
+        })
+        .collect()
+}
+
+/// The lines of a statement's plan.
+pub(super) fn lines(plan: &Plan, source: &Source<'_>) -> Vec<String> {
+    match plan {
+        Plan::Select(select) => select_lines(select, &[], source),
+        Plan::Update(update) => target_lines("Update", &update.target, source),
+        Plan::Delete(delete) => target_lines("Delete", &delete.target, source),
+        Plan::Insert(insert) => {
+            let mut lines = vec![format!("Insert on {}", insert.table)];
+            lines.extend(indented(match &insert.rows {
+                crate::plan::insert::InsertRows::Values(rows) if rows.len() == 1 => {
+                    vec!["Result".into()]
+                }
+                crate::plan::insert::InsertRows::Values(_) => vec!["Values Scan".into()],
+                crate::plan::insert::InsertRows::Query(select, _) => {
+                    select_lines(select, &[], source)
+                }
+            }));
+            lines
+        }
+        Plan::Elsewhere(why) => vec![format!("Elsewhere: {}", why.message)],
+    }
+}
+
+fn target_lines(what: &str, target: &Target, source: &Source<'_>) -> Vec<String> {
+    let mut lines = vec![format!("{what} on {}", target.alias)];
+    let shown = Shown {
+        names: Names::of(&target.scope, &[]),
+        source,
+    };
+    let filter = target.filter.as_ref();
+    lines.extend(indented(shown.input(&target.input, filter, &target.alias)));
+    lines
+}
+
+/// The lines of a query that is asked with some values.
+fn select_lines(select: &SelectPlan, outer: &[String], source: &Source<'_>) -> Vec<String> {
+    let shown = Shown {
+        names: Names::of(&select.scope, outer),
+        source,
+    };
+    let mut lines = shown.input(&select.input, select.filter.as_ref(), &select.table);
+    let mut above = |what: String, more: Option<String>| {
+        let inner = std::mem::take(&mut lines);
+        lines.push(what);
+        lines.extend(more.map(|more| format!("  {more}")));
+        lines.extend(indented(inner));
+    };
+    let names = Names {
+        grouping: select.grouping.as_ref(),
+        ..shown.names
+    };
+    if let Some(grouping) = &select.grouping {
+        let what = match grouping.keys.is_empty() {
+            true => "Aggregate",
+            false => "HashAggregate",
+        };
+        let having = select.having.as_ref();
+        let having = having.map(|having| format!("Filter: {}", names.written(having)));
+        above(what.into(), having);
+    }
+    if select.is_distinct || !select.distinct_on.is_empty() {
+        above("Unique".into(), None);
+    }
+    if !select.sort.is_empty() {
+        let key = format!("Sort Key: {}", names.order(&select.sort));
+        above("Sort".into(), Some(key));
+        if select.keeps_few() {
+            lines.insert(2, "  Sort Method: top-N heapsort".into());
+        }
+    }
+    if select.limit.is_some() || select.offset.is_some() {
+        let inner = std::mem::take(&mut lines);
+        lines.push("Limit".into());
+        lines.extend(indented(inner));
+    }
+    lines
+}
+
+/// What lines are written with.
+#[derive(Clone, Copy)]
+struct Shown<'s> {
+    names: Names<'s>,
+    source: &'s Source<'s>,
+}
+
+impl Shown<'_> {
+    fn condition(&self, what: &str, condition: Option<&Expr>) -> Option<String> {
+        condition.map(|condition| format!("  {what}: {}", self.names.written(condition)))
+    }
+
+    fn select(&self, select: &SelectPlan) -> Vec<String> {
+        select_lines(select, self.names.outer, self.source)
+    }
+
+    fn input(&self, input: &Input, filter: Option<&Expr>, alias: &str) -> Vec<String> {
+        let scan = |what: String, inner: Vec<String>| {
+            let mut lines = vec![what];
+            lines.extend(self.condition("Filter", filter));
+            lines.extend(indented(inner));
+            lines
+        };
+        match input {
+            Input::Table(access) => self.access(access, filter, alias),
+            Input::Join(join) => {
+                let mut lines = self.node(&join.root);
+                if let Some(filter) = self.condition("Filter", filter) {
+                    lines.insert(1, filter);
+                }
+                lines
+            }
+            Input::Nothing => scan("Result".into(), Vec::new()),
+            Input::Rows(_) => scan("Values Scan".into(), Vec::new()),
+            Input::Virtual(table) => scan(format!("Function Scan on {}", table.name), Vec::new()),
+            Input::Series(_) => scan("Function Scan on generate_series".into(), Vec::new()),
+            Input::Derived(plan) => scan("Subquery Scan".into(), self.select(plan)),
+            Input::Lateral(plan, arguments) => {
+                let names = self.names.shifted(0);
+                let asked: Vec<String> = arguments.iter().map(|of| names.written(of)).collect();
+                scan(
+                    "Subquery Scan".into(),
+                    select_lines(plan, &asked, self.source),
+                )
+            }
+            Input::Shared(shared) => scan(
+                format!("CTE Scan on {}", shared.name),
+                self.select(&shared.plan),
+            ),
+            Input::Expanded(expansion) => scan("ProjectSet".into(), self.select(&expansion.plan)),
+            Input::Windowed(windowed) => scan("WindowAgg".into(), self.select(&windowed.plan)),
+            Input::Recursion(recursion) => {
+                let mut lines = scan("Recursive Union".into(), self.select(&recursion.first));
+                lines.extend(indented(self.select(&recursion.step)));
+                lines
+            }
+            Input::LastRound(_) => scan("WorkTable Scan".into(), Vec::new()),
+            Input::Sets(sets) => {
+                let what = match sets.is_append() {
+                    true => "Append",
+                    false => "HashSetOp",
+                };
+                let mut lines = scan(what.into(), self.select(&sets.first));
+                for (_, plan) in &sets.rest {
+                    lines.extend(indented(self.select(plan)));
+                }
+                lines
+            }
+        }
+    }
+
+    fn node(&self, node: &JoinNode) -> Vec<String> {
+        match node {
+            JoinNode::Side(side) => self.side(side),
+            JoinNode::Join(step) => self.step(step),
+        }
+    }
+
+    fn side(&self, side: &Side) -> Vec<String> {
+        let start = side.places.start;
+        let own = Shown {
+            names: self.names.shifted(start),
+            ..*self
+        };
+        let alias = self.names.table(start).unwrap_or_default();
+        own.input(&side.input, side.filter.as_ref(), alias)
+    }
+
+    fn step(&self, step: &JoinStep) -> Vec<String> {
+        let word = match step.kind {
+            JoinKind::Inner => "",
+            JoinKind::Left => " Left",
+            JoinKind::Right => " Right",
+            JoinKind::Full => " Full",
+        };
+        let is_hashed = !step.is_lateral && !step.keys.is_empty();
+        let mut lines = vec![match is_hashed {
+            false if word.is_empty() => "Nested Loop".into(),
+            false => format!("Nested Loop{word} Join"),
+            true => format!("Hash{word} Join"),
+        }];
+        let written = |expr: &Expr| self.names.written(expr);
+        let equal = step.keys.iter();
+        let equal: Vec<String> = equal
+            .map(|(left, right)| format!("({} = {})", written(left), written(right)))
+            .collect();
+        match equal.as_slice() {
+            [] => {}
+            [one] => lines.push(format!("  Hash Cond: {one}")),
+            many => lines.push(format!("  Hash Cond: ({})", many.join(" AND "))),
+        }
+        lines.extend(self.condition("Join Filter", step.condition.as_ref()));
+        lines.extend(indented(self.node(&step.left)));
+        lines.extend(indented(self.node(&step.right)));
+        lines
+    }
+
+    fn access(&self, access: &Access, filter: Option<&Expr>, alias: &str) -> Vec<String> {
+        let definition = self.source.definitions().get(usize::from(access.table));
+        let name = definition.map_or("", |definition| &definition.name);
+        let table = match alias == name || alias.is_empty() {
+            true => name.to_string(),
+            false => format!("{name} {alias}"),
+        };
+        let scan = |index: &str, backward: bool| {
+            let word = match backward {
+                true => "Index Scan Backward",
+                false => "Index Scan",
+            };
+            let index = match index {
+                sardonyx::schema::PRIMARY => format!("{name}_pkey"),
+                index => index.to_string(),
+            };
+            format!("{word} using {index} on {table}")
+        };
+        let mut lines = vec![match &access.path {
+            Path::Scan => format!("Seq Scan on {table}"),
+            Path::Key(path) => {
+                let index = path.index.as_deref();
+                scan(index.unwrap_or(sardonyx::schema::PRIMARY), path.backward)
+            }
+            Path::Range(path) => scan(&path.index, path.backward),
+            Path::Union(_) => format!("Index Union on {table}"),
+        }];
+        if let Path::Union(path) = &access.path {
+            lines.extend(self.condition("Filter", filter));
+            for (way, filter) in &path.ways {
+                lines.extend(indented(self.access(way, filter.as_ref(), alias)));
+            }
+            return lines;
+        }
+        lines.extend(self.condition("Index Cond", access.condition.as_ref()));
+        lines.extend(self.condition("Filter", filter));
+        lines
+    }
+}
