@@ -4,8 +4,11 @@ use super::written::Names;
 use crate::expression::Expr;
 use crate::plan::Plan;
 use crate::plan::access::{Access, Path};
+use crate::plan::choice::all_of;
 use crate::plan::join::{JoinKind, JoinNode, JoinStep, Side};
 use crate::plan::select::{Input, SelectPlan};
+use crate::plan::semi_join::SemiJoin;
+use crate::plan::subquery::{Question, Subquery};
 use crate::plan::target::Target;
 use crate::source::Source;
 
@@ -61,6 +64,9 @@ fn select_lines(select: &SelectPlan, outer: &[String], source: &Source<'_>) -> V
         source,
     };
     let mut lines = shown.input(&select.input, select.filter.as_ref(), &select.table);
+    for item in &select.output.expressions {
+        lines.extend(shown.subplans(item));
+    }
     let mut above = |what: String, more: Option<String>| {
         let inner = std::mem::take(&mut lines);
         lines.push(what);
@@ -98,6 +104,41 @@ fn select_lines(select: &SelectPlan, outer: &[String], source: &Source<'_>) -> V
     lines
 }
 
+/// The semi-joins and anti-joins that a condition asks for, and what else it says.
+fn divided(filter: Option<&Expr>) -> (Vec<(&Subquery, bool)>, Option<Expr>) {
+    let parts = match filter {
+        Some(Expr::And(parts)) => parts.as_slice(),
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    };
+    let (mut semi_joins, mut rest) = (Vec::new(), Vec::new());
+    for part in parts {
+        match part {
+            Expr::Subquery(subquery) if is_semi_join(subquery) => {
+                semi_joins.push((&**subquery, false));
+            }
+            Expr::Not(inner) => match &**inner {
+                Expr::Subquery(subquery)
+                    if subquery.question == Question::Exists && is_semi_join(subquery) =>
+                {
+                    semi_joins.push((&**subquery, true));
+                }
+                _ => rest.push(part.clone()),
+            },
+            other => rest.push(other.clone()),
+        }
+    }
+    (semi_joins, all_of(rest))
+}
+
+/// Whether a subquery is asked by a hash of its rows.
+fn is_semi_join(subquery: &Subquery) -> bool {
+    match &subquery.question {
+        Question::Compared(compared) if subquery.arguments.is_empty() => compared.has_keys(),
+        _ => subquery.semi_join.is_some(),
+    }
+}
+
 /// What lines are written with.
 #[derive(Clone, Copy)]
 struct Shown<'s> {
@@ -114,7 +155,99 @@ impl Shown<'_> {
         select_lines(select, self.names.outer, self.source)
     }
 
+    /// The lines of what rows come from, with the semi-joins that a condition on them asks for.
     fn input(&self, input: &Input, filter: Option<&Expr>, alias: &str) -> Vec<String> {
+        let (semi_joins, filter) = divided(filter);
+        let own = Shown {
+            names: Names {
+                is_qualified: self.names.is_qualified || !semi_joins.is_empty(),
+                ..self.names
+            },
+            ..*self
+        };
+        let mut lines = own.scan(input, filter.as_ref(), alias);
+        if let Some(filter) = &filter {
+            lines.extend(own.subplans(filter));
+        }
+        if let Input::Table(access) = input
+            && let Some(condition) = &access.condition
+        {
+            lines.extend(own.subplans(condition));
+        }
+        for (subquery, is_anti) in semi_joins {
+            lines = own.semi_join(subquery, is_anti, lines);
+        }
+        lines
+    }
+
+    /// A semi-join of what has these lines.
+    fn semi_join(&self, subquery: &Subquery, is_anti: bool, left: Vec<String>) -> Vec<String> {
+        let asked = self.asked(subquery);
+        let (plan, keys, condition) = match &subquery.semi_join {
+            Some(semi_join) => {
+                let SemiJoin { plan, keys, .. } = &**semi_join;
+                (plan, &keys[..], semi_join.condition.as_ref())
+            }
+            None => (&*subquery.plan, &[][..], None),
+        };
+        let inner = Names {
+            items: Some(&plan.output.expressions),
+            is_qualified: true,
+            ..Names::of(&plan.scope, &asked)
+        };
+        let keys = keys.iter().map(|key| inner.written(key));
+        let compared = match &subquery.question {
+            Question::Compared(compared) => &compared.left[..],
+            _ => &[],
+        };
+        let outer = keys.chain(compared.iter().map(|value| self.names.written(value)));
+        let equal = outer.enumerate().map(|(place, outer)| {
+            let own = inner.written(&Expr::Column(place));
+            format!("({outer} = {own})")
+        });
+        let equal: Vec<String> = equal.collect();
+        let mut lines = vec![match is_anti {
+            true => "Hash Anti Join".to_string(),
+            false => "Hash Semi Join".to_string(),
+        }];
+        lines.push(match equal.as_slice() {
+            [one] => format!("  Hash Cond: {one}"),
+            many => format!("  Hash Cond: ({})", many.join(" AND ")),
+        });
+        lines.extend(condition.map(|of| format!("  Join Filter: {}", inner.written(of))));
+        lines.extend(indented(left));
+        lines.extend(indented(select_lines(plan, &asked, self.source)));
+        lines
+    }
+
+    /// What a subquery is asked with.
+    fn asked(&self, subquery: &Subquery) -> Vec<String> {
+        let names = Names {
+            is_qualified: true,
+            ..self.names
+        };
+        let arguments = subquery.arguments.iter();
+        arguments.map(|argument| names.written(argument)).collect()
+    }
+
+    /// The plans of the subqueries in an expression.
+    fn subplans(&self, expr: &Expr) -> Vec<String> {
+        let mut lines = Vec::new();
+        expr.walk(&mut |part| {
+            if let Expr::Subquery(subquery) = part {
+                let plan = match &subquery.semi_join {
+                    Some(semi_join) => &semi_join.plan,
+                    None => &*subquery.plan,
+                };
+                lines.push(format!("  SubPlan {}", subquery.number));
+                let inner = select_lines(plan, &self.asked(subquery), self.source);
+                lines.extend(indented(inner).into_iter().map(|line| format!("  {line}")));
+            }
+        });
+        lines
+    }
+
+    fn scan(&self, input: &Input, filter: Option<&Expr>, alias: &str) -> Vec<String> {
         let scan = |what: String, inner: Vec<String>| {
             let mut lines = vec![what];
             lines.extend(self.condition("Filter", filter));

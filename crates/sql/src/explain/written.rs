@@ -19,15 +19,23 @@ pub(super) struct Names<'n> {
     pub outer: &'n [String],
     /// Where rows are groups.
     pub grouping: Option<&'n Grouping>,
+    /// What the columns are, where rows are those of a query.
+    pub items: Option<&'n [Expr]>,
+    /// Columns are written with their tables.
+    pub is_qualified: bool,
 }
 
 impl<'n> Names<'n> {
     pub fn of(scope: &'n Scope, outer: &'n [String]) -> Names<'n> {
+        let tables = scope.tables.iter();
+        let named = tables.filter(|table| !table.alias.is_empty()).count();
         Names {
             scope,
             shift: 0,
             outer,
             grouping: None,
+            items: None,
+            is_qualified: named > 1 || !outer.is_empty(),
         }
     }
 
@@ -46,12 +54,10 @@ impl<'n> Names<'n> {
 
     fn column(&self, place: usize) -> String {
         let tables = &self.scope.tables;
-        let named = tables.iter().filter(|table| !table.alias.is_empty());
-        let is_qualified = named.clone().count() > 1 || !self.outer.is_empty();
-        for table in named {
+        for table in tables.iter().filter(|table| !table.alias.is_empty()) {
             let mut columns = table.columns.iter();
             if let Some(column) = columns.find(|column| column.place == place) {
-                return match is_qualified {
+                return match self.is_qualified {
                     true => format!("{}.{}", table.alias, column.name),
                     false => column.name.clone(),
                 };
@@ -128,12 +134,16 @@ impl<'n> Names<'n> {
     }
 
     fn place(&self, place: usize) -> String {
-        let Some(grouping) = self.grouping else {
-            return self.column(place + self.shift);
-        };
         let below = Names {
             grouping: None,
+            items: None,
             ..*self
+        };
+        if let Some(item) = self.items.and_then(|items| items.get(place)) {
+            return below.written(item);
+        }
+        let Some(grouping) = self.grouping else {
+            return self.column(place + self.shift);
         };
         match grouping.keys.get(place) {
             Some(key) => below.written(&key.expr),

@@ -9,6 +9,7 @@ use crate::error::{SqlError, code};
 use crate::plan::planning::{OuterColumn, Planning};
 use crate::plan::query::draft_query;
 use crate::plan::select::Draft;
+use crate::plan::semi_join::SemiJoin;
 use crate::plan::subquery::{Compared, Question, Subquery};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
@@ -292,6 +293,11 @@ fn expanded(typed: Typed, field: &str) -> Result<Typed, SqlError> {
 impl Asked {
     fn expr(self, question: Question) -> Expr {
         let mut draft = self.draft;
+        // One that asks for nothing is run once for a statement.
+        let semi_join = match self.arguments.is_empty() {
+            true => None,
+            false => SemiJoin::of(&draft, &question),
+        };
         if question == Question::Exists
             && !draft.is_distinct
             && draft.distinct_on.is_empty()
@@ -301,11 +307,15 @@ impl Asked {
             draft.items.clear();
             draft.sort.clear();
         }
+        let plan = draft.finish();
+        // An index finds the few rows that are asked for.
+        let semi_join = semi_join.filter(|_| !plan.input.is_found_by_asking());
         Expr::Subquery(Box::new(Subquery {
             question,
-            plan: Arc::new(draft.finish()),
+            plan: Arc::new(plan),
             arguments: self.arguments,
             number: self.number,
+            semi_join: semi_join.map(Arc::new),
         }))
     }
 }

@@ -264,7 +264,8 @@ impl Choosing<'_> {
     }
 }
 
-fn flattened(parts: Vec<Expr>) -> Vec<Expr> {
+/// The parts of conditions that all are to hold.
+pub(crate) fn flattened(parts: Vec<Expr>) -> Vec<Expr> {
     let mut flat = Vec::with_capacity(parts.len());
     for part in parts {
         match part {

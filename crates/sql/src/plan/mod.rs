@@ -4,7 +4,7 @@
 //! tables are those that it was made under; afterwards it is made again.
 
 pub(crate) mod access;
-mod choice;
+pub(crate) mod choice;
 pub(crate) mod collect;
 pub(crate) mod expansion;
 pub(crate) mod from;
@@ -21,6 +21,7 @@ pub(crate) mod query;
 pub(crate) mod recursion;
 pub(crate) mod select;
 pub(crate) mod select_run;
+pub(crate) mod semi_join;
 pub(crate) mod series;
 pub(crate) mod set_operation;
 mod sought;

@@ -266,7 +266,7 @@ impl Draft {
     }
 
     /// Whether its rows are those of its input that meet its condition, so that more conditions may be added.
-    fn takes_conditions(&self) -> bool {
+    pub fn takes_conditions(&self) -> bool {
         self.grouping.is_none()
             && !self.is_distinct
             && self.distinct_on.is_empty()

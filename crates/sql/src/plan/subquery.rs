@@ -10,6 +10,7 @@
 use super::planning::SharedQuery;
 use super::select::SelectPlan;
 use super::select_run::{Memory, Table};
+use super::semi_join::{Progress, SemiJoin};
 use crate::aggregate::equality_key;
 use crate::error::{SqlError, code};
 use crate::expression::arrays::array_of;
@@ -32,6 +33,8 @@ pub(crate) struct Subquery {
     pub arguments: Vec<Expr>,
     /// Its number in the statement.
     pub number: usize,
+    /// How its rows are found by a hash, if they are.
+    pub semi_join: Option<Arc<SemiJoin>>,
 }
 
 /// What is asked of its rows.
@@ -78,6 +81,8 @@ pub(crate) struct Kept {
     pub bytes: Cell<usize>,
     /// The sets of lists.
     pub lists: Lists,
+    /// The rows of semi-joins.
+    pub semi_joins: RefCell<HashMap<usize, Progress>>,
     answers: RefCell<HashMap<usize, Asked>>,
     tables: RefCell<HashMap<usize, Rc<Table>>>,
     /// Of recursive queries that are running, the rows of the round before.
@@ -143,6 +148,13 @@ impl Subquery {
                     outer: &arguments,
                     ..*with
                 };
+                if let Some(semi_join) = &self.semi_join
+                    && let Some(rows) = semi_join.rows(self.number, &reading, with)?
+                {
+                    let left = self.left(row, with)?;
+                    let truth = semi_join.truth(&rows, left, &inside)?;
+                    return Ok(truth.map_or(Value::Null, Value::Bool));
+                }
                 let answer = Rc::new(self.answer(reading, &inside)?);
                 reading.kept.keep(self.number, arguments, answer.clone())?;
                 answer
@@ -151,16 +163,25 @@ impl Subquery {
         match (&*answer, &self.question) {
             (Answer::Value(value), _) => Ok(value.clone()),
             (Answer::Rows(found), Question::Compared(compared)) => {
-                let mut left = Vec::with_capacity(compared.left.len());
-                for part in &compared.left {
-                    left.push(part.evaluate(row, with)?.into_value());
-                }
+                let left = self.left(row, with)?;
                 Ok(compared
                     .truth(&left, found)
                     .map_or(Value::Null, Value::Bool))
             }
             (Answer::Rows(found), _) => Ok(Value::Bool(found.count > 0)),
         }
+    }
+
+    /// The values that are compared with those of the rows.
+    fn left(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<Vec<Value>, SqlError> {
+        let Question::Compared(compared) = &self.question else {
+            return Ok(Vec::new());
+        };
+        let mut left = Vec::with_capacity(compared.left.len());
+        for part in &compared.left {
+            left.push(part.evaluate(row, with)?.into_value());
+        }
+        Ok(left)
     }
 
     fn answer(&self, reading: Reading<'_>, with: &Environment<'_>) -> Result<Answer, SqlError> {
@@ -215,7 +236,7 @@ impl Subquery {
 
 impl Compared {
     /// Whether keys of the rows answer it.
-    fn has_keys(&self) -> bool {
+    pub fn has_keys(&self) -> bool {
         self.comparison == Comparison::Equal && !self.is_all
     }
 

@@ -149,6 +149,7 @@ scripts! {
     floats: "floats.sql",
     dates: "dates.sql",
     selects: "selects.sql",
+    semijoins: "semijoins.sql",
     definitions: "definitions.sql",
     transactions: "transactions.sql",
     views: "views.sql",

@@ -157,6 +157,9 @@ explain select id from b where a = (select max(id) from a)
 ----
 Index Scan using b_a on b
   Index Cond: (a = (SubPlan 1))
+  SubPlan 1
+    ->  Aggregate
+          ->  Seq Scan on a
 
 query
 with big as (select id, x from a where x >= 10), n as (select count(*) as c from big) select big.id, n.c from big, n order by 1
