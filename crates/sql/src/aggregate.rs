@@ -110,6 +110,12 @@ impl Aggregate {
         })
     }
 
+    fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        let parts = [&self.argument, &self.filter, &self.separator];
+        let parts = parts.into_iter().flatten();
+        parts.chain(self.order.iter().map(|key| &key.expression))
+    }
+
     /// Whether aggregates of rows that follow each other can be merged into that of all: the order of values does not
     /// matter.
     pub fn is_mergeable(&self) -> bool {
@@ -136,6 +142,12 @@ pub(crate) struct Grouping {
 }
 
 impl Grouping {
+    /// What is computed of the rows that are grouped.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        let keys = self.keys.iter().map(|key| &key.expr);
+        keys.chain(self.aggregates.iter().flat_map(Aggregate::expressions))
+    }
+
     /// The place of an expression that is a key.
     pub fn key(&self, expression: &Typed) -> Option<Typed> {
         let place = self
@@ -367,17 +379,6 @@ impl Accumulator {
             }
             _ => Ok(self.value.clone()),
         }
-    }
-}
-
-/// Bytes that are the same for values that `=` has as equal, numbers of different types, too.
-pub(crate) fn equality_key(value: ValueRef<'_>, key: &mut Vec<u8>) {
-    match value {
-        ValueRef::Float(float) => match crate::expression::arithmetic::decimal_of_float(float) {
-            Some(decimal) => key_of(decimal.as_ref(), key),
-            None => key_of(value, key),
-        },
-        other => key_of(other, key),
     }
 }
 

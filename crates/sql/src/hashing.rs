@@ -56,13 +56,18 @@ pub(crate) fn hash_of(value: ValueRef<'_>) -> u64 {
     }
 }
 
+/// The hash of values behind others.
+pub(crate) fn hashed(before: u64, hash: u64) -> u64 {
+    mixed(before, hash)
+}
+
 /// The hash of a row of values, or `None` if one of them is null.
 pub(crate) fn hash_of_row(values: &[Value]) -> Option<u64> {
     let mut hash = 0;
     for value in values {
         match value.as_ref() {
             ValueRef::Null => return None,
-            value => hash = mixed(hash, hash_of(value)),
+            value => hash = hashed(hash, hash_of(value)),
         }
     }
     Some(hash)

@@ -2,7 +2,7 @@
 
 use super::key::key_value;
 use super::select_run::Memory;
-use super::sought::{KeyColumn, each_key, is_single, only_key};
+use super::sought::{KeyColumn, Sought, each_key, is_single, only_key};
 use crate::aggregate::key_of;
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr};
@@ -14,6 +14,9 @@ use std::ops::Bound;
 
 /// So many keys that are written down may be looked up by who is not to hold others up.
 const SHORT_KEYS: usize = 64;
+
+/// A query that gives more values than one for so many rows of a table has them found by a look at all rows.
+const SCANNED_SHARE: u64 = 4;
 
 /// A way to the rows of a table.
 #[derive(Clone, Debug)]
@@ -205,12 +208,32 @@ impl Access {
             more = each(row)?;
             Ok(more)
         };
+        if let Some(condition) = &self.condition
+            && self.has_many_keys(source, with)?
+        {
+            return source.scan(self.table, &mut |row| match condition.holds(row, with)? {
+                true => each(row),
+                false => with.context.look_at_row().map(|()| true),
+            });
+        }
         match &self.path {
             Path::Scan => source.scan(self.table, each),
             Path::Key(path) => self.walk_keys(path, source, with, each),
             Path::Range(path) => self.walk_ranges(path, source, with, each),
             Path::Union(path) => path.walk(source, with, each),
         }
+    }
+
+    /// Whether a query gives so many values to seek that it is cheaper to look at all rows.
+    fn has_many_keys(&self, source: &Source<'_>, with: &Environment<'_>) -> Result<bool, SqlError> {
+        for column in self.sought() {
+            if let Sought::Query(query) = &column.sought
+                && query.count_equal(with)? as u64 > source.count(self.table)? / SCANNED_SHARE
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn walk_keys(

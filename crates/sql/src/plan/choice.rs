@@ -2,6 +2,7 @@
 
 use super::access::{Access, BoundedColumn, KeyPath, Path, RangePath, UnionPath};
 use super::sought::{KeyColumn, Sought, is_single};
+use super::subquery::Subquery;
 use crate::expression::{Comparison, Expr, List, ListOf};
 use crate::relation::Relation;
 use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart};
@@ -24,6 +25,8 @@ enum Says {
     Compares(Comparison, Expr),
     /// It equals one of several values.
     IsOf(List),
+    /// It equals one of a query's values.
+    IsOfQuery(Box<Subquery>),
 }
 
 /// How rows are to be ordered: columns, and whether from the largest to the smallest.
@@ -242,6 +245,12 @@ impl Choosing<'_> {
 
     /// Whether an index gives rows in the wanted order: backward if that is needed.
     fn direction(&self, index: &IndexDefinition) -> Option<bool> {
+        // Where a query gives many values, all rows are looked at.
+        let is_of_query = |term: &Term| matches!(term.says, Says::IsOfQuery(_));
+        let sought = equal_terms(index, &self.terms);
+        if sought.into_iter().any(is_of_query) {
+            return None;
+        }
         // Columns that are the same in all rows order nothing.
         let is_same = |column: usize| {
             let mut terms = self.terms.iter();
@@ -300,7 +309,7 @@ impl Term {
     fn is_equal(&self) -> bool {
         matches!(
             self.says,
-            Says::Compares(Comparison::Equal, _) | Says::IsOf(_)
+            Says::Compares(Comparison::Equal, _) | Says::IsOf(_) | Says::IsOfQuery(_)
         )
     }
 
@@ -317,6 +326,7 @@ impl Term {
         match &self.says {
             Says::Compares(_, value) => Sought::One(value.clone()),
             Says::IsOf(list) => Sought::Any(list.clone()),
+            Says::IsOfQuery(query) => Sought::Query(query.clone()),
         }
     }
 }
@@ -327,6 +337,10 @@ fn terms(parts: &[Expr]) -> Vec<Term> {
         let said = match expr {
             Expr::Compare(comparison, sides) => compared(*comparison, sides),
             Expr::Or(_) | Expr::In(..) => is_of(expr),
+            Expr::Subquery(query) => {
+                let column = query.equal_column();
+                column.map(|column| (column, Says::IsOfQuery(query.clone())))
+            }
             _ => None,
         };
         if let Some((column, says)) = said {
@@ -383,6 +397,7 @@ fn is_of(expr: &Expr) -> Option<(usize, Says)> {
                 ListOf::Items(more) => items.extend(more.iter().cloned()),
                 ListOf::Array(_) => return None,
             },
+            Says::IsOfQuery(_) => return None,
         }
     }
     Some((found?, Says::IsOf(List::of_items(items))))

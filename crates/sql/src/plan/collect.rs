@@ -10,12 +10,16 @@ use sardonyx_table::condition::compare;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
+/// So many rows are kept before those are dropped that are not wanted.
+const KEPT_MIN: usize = 64;
+
 /// A row that is to be sorted.
 struct Sorted {
     keys: Vec<Value>,
     /// By what it is told apart from others, if it is by more than its values.
     apart: Vec<u8>,
     values: Vec<Value>,
+    bytes: usize,
 }
 
 /// Takes rows as they come to their place in the result.
@@ -27,6 +31,8 @@ pub(crate) struct Collector<'p, 'e> {
     skip: u64,
     left: u64,
     sorted: Vec<Sorted>,
+    /// The keys of the last row of those that are wanted so far: what does not come before it is not wanted.
+    last: Option<Vec<Value>>,
     /// The row that is made.
     values: Vec<Value>,
     sink: RowSink<'p>,
@@ -50,6 +56,7 @@ impl<'p, 'e> Collector<'p, 'e> {
             skip,
             left,
             sorted: Vec::new(),
+            last: None,
             values: Vec::with_capacity(plan.output.width()),
             sink,
         }
@@ -114,6 +121,11 @@ impl<'p, 'e> Collector<'p, 'e> {
         for key in &self.plan.sort {
             keys.push(key.expression.evaluate(row, self.with)?.into_value());
         }
+        if let Some(last) = &self.last
+            && in_order(&self.plan.sort, &keys, last).is_ge()
+        {
+            return Ok(true);
+        }
         self.values.clear();
         self.plan.output.push(row, self.with, &mut self.values)?;
         let mut apart = Vec::new();
@@ -124,6 +136,7 @@ impl<'p, 'e> Collector<'p, 'e> {
                 return Ok(true);
             }
         }
+        let before = self.memory.bytes();
         self.memory.take(&keys)?;
         self.memory.take(&self.values)?;
         let values = std::mem::take(&mut self.values);
@@ -131,15 +144,24 @@ impl<'p, 'e> Collector<'p, 'e> {
             keys,
             apart,
             values,
+            bytes: self.memory.bytes() - before,
         });
-        // Of few that are wanted only those are kept.
-        let wanted = usize::try_from(self.left.saturating_add(self.skip)).unwrap_or(usize::MAX);
-        let is_cut = self.plan.distinct_on.is_empty();
-        if is_cut && self.sorted.len() >= wanted.saturating_mul(2).max(1024) {
-            self.sort();
-            self.sorted.truncate(wanted);
-        }
+        self.drop_unwanted();
         Ok(true)
+    }
+
+    /// Of few rows that are wanted only those are kept, and as many again on their way.
+    fn drop_unwanted(&mut self) {
+        let wanted = usize::try_from(self.left.saturating_add(self.skip)).unwrap_or(usize::MAX);
+        let most = wanted.saturating_mul(2).max(KEPT_MIN);
+        if !self.plan.distinct_on.is_empty() || self.sorted.len() < most {
+            return;
+        }
+        self.sort();
+        for dropped in self.sorted.drain(wanted..) {
+            self.memory.give_back(dropped.bytes);
+        }
+        self.last = self.sorted.last().map(|row| row.keys.clone());
     }
 
     fn sort(&mut self) {

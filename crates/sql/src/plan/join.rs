@@ -62,12 +62,16 @@ pub(crate) struct Side {
     pub input: Input,
     pub filter: Option<Expr>,
     pub places: Range<usize>,
+    /// Those of its columns that are read.
+    pub columns: Vec<usize>,
 }
 
 #[derive(Debug)]
 pub(crate) struct JoinStep {
     pub left: JoinNode,
     pub right: JoinNode,
+    /// The places of the right side that are read.
+    pub kept: Vec<usize>,
     pub kind: JoinKind,
     /// Equal values: of the left side, and of the right one.
     pub keys: Vec<(Expr, Expr)>,
@@ -208,6 +212,7 @@ fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>) -> JoinNode {
         node = JoinNode::Join(Box::new(JoinStep {
             left: node,
             right,
+            kept: places.collect(),
             kind: JoinKind::Inner,
             keys,
             condition,
@@ -265,6 +270,7 @@ impl Lookup {
         is_found.then(|| Side {
             input: Input::Table(choice.access),
             filter: choice.filter,
+            columns: (0..places.len()).collect(),
             places: places.clone(),
         })
     }
@@ -323,6 +329,7 @@ fn plan_outer(join: FromJoin, parts: &mut Vec<Expr>) -> JoinStep {
     JoinStep {
         left,
         right,
+        kept: right_places[0].clone().collect(),
         kind: join.kind,
         keys,
         condition,
@@ -389,6 +396,7 @@ fn side_of(table: FromTable, places: Range<usize>, mut local: Vec<Expr>) -> Side
     Side {
         input: chosen.input,
         filter: chosen.filter,
+        columns: (0..places.len()).collect(),
         places,
     }
 }

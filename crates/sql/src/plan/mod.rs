@@ -12,6 +12,7 @@ mod grouping;
 pub(crate) mod insert;
 mod insert_run;
 pub(crate) mod join;
+mod join_columns;
 mod join_run;
 pub(crate) mod key;
 mod named;

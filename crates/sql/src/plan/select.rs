@@ -7,6 +7,7 @@ use super::expansion::Expansion;
 use super::from::{FromTable, plan_from, scope_of_columns};
 use super::grouping::{group_keys, grouped};
 use super::join::{FromNode, JoinPlan, plan_join};
+use super::join_columns::Read;
 use super::output::{Item, Output, compile_items, decide};
 use super::planning::{Planning, SharedQuery};
 use super::recursion::Recursion;
@@ -317,7 +318,19 @@ impl Draft {
                 (chosen.input, chosen.filter)
             }
             Some(node) => {
-                let (join, rest) = plan_join(node, self.condition);
+                let (mut join, rest) = plan_join(node, self.condition);
+                let mut read = Read::none(join.width);
+                let groups = self.grouping.iter().flat_map(Grouping::expressions);
+                // Behind groups, expressions are over their rows.
+                let given = self.items.iter().map(|item| &item.typed.expr);
+                let given = given.chain(sort.iter().map(|key| &key.expression));
+                let given = given.chain(&self.distinct_on);
+                let given = given.filter(|_| self.grouping.is_none());
+                groups
+                    .chain(given)
+                    .chain(&rest)
+                    .for_each(|part| read.add(part));
+                join.keep_only(read);
                 (Input::Join(Box::new(join)), rest)
             }
         };

@@ -114,6 +114,14 @@ impl<'m> Memory<'m> {
         }
     }
 
+    /// Counts bytes no more that were counted.
+    pub fn give_back(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_sub(bytes);
+        if let Some(kept) = self.kept {
+            kept.bytes.set(kept.bytes.get().saturating_sub(bytes));
+        }
+    }
+
     /// How many bytes were counted.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -127,10 +135,7 @@ impl<'m> Memory<'m> {
     }
 
     fn release(&mut self) {
-        let bytes = std::mem::take(&mut self.bytes);
-        if let Some(kept) = self.kept {
-            kept.bytes.set(kept.bytes.get().saturating_sub(bytes));
-        }
+        self.give_back(self.bytes);
     }
 }
 
@@ -450,10 +455,15 @@ impl SelectPlan {
         if grouping.keys.is_empty() {
             // One group, of no rows, too.
             groups.push((Vec::new(), fresh()));
-            places.insert(Vec::new(), 0);
         }
         let mut key = Vec::new();
         self.walk(source, with, &mut |row| {
+            if grouping.keys.is_empty() {
+                for (of, accumulator) in grouping.aggregates.iter().zip(&mut groups[0].1) {
+                    accumulator.add(of, row, with)?;
+                }
+                return Ok(true);
+            }
             key.clear();
             for of in grouping.keys.iter().take(grouping.identifying) {
                 key_of(of.expr.evaluate(row, with)?.as_ref(), &mut key);

@@ -2,13 +2,14 @@
 //! order of the index.
 
 use super::key::key_value;
+use super::subquery::Subquery;
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr, List, Values};
 use sardonyx::schema::{KeyPart, Type, Value};
 use sardonyx_table::condition::compare;
 use std::cmp::Ordering;
 
-/// How many elements an array is taken to have that is not known.
+/// How many values an array or a query is taken to have.
 const ARRAY_LENGTH: usize = 128;
 
 /// What a column is to equal.
@@ -16,6 +17,8 @@ const ARRAY_LENGTH: usize = 128;
 pub(crate) enum Sought {
     One(Expr),
     Any(List),
+    /// One of the values of a query.
+    Query(Box<Subquery>),
 }
 
 impl Sought {
@@ -24,6 +27,7 @@ impl Sought {
         match self {
             Sought::One(_) => 1,
             Sought::Any(list) => list.count().unwrap_or(ARRAY_LENGTH),
+            Sought::Query(_) => ARRAY_LENGTH,
         }
     }
 
@@ -32,6 +36,7 @@ impl Sought {
         match self {
             Sought::One(expr) => expr.any(is_so),
             Sought::Any(list) => list.parts().iter().any(|part| part.any(is_so)),
+            Sought::Query(query) => query.arguments.iter().any(|part| part.any(is_so)),
         }
     }
 }
@@ -134,6 +139,7 @@ impl KeyColumn {
         let said = match &self.sought {
             Sought::One(part) => vec![part.constant(with)?],
             Sought::Any(list) => list.values(&Values(&[]), with)?.unwrap_or_default(),
+            Sought::Query(query) => query.equal_values(with)?,
         };
         let values = said.into_iter();
         let mut values: Vec<Value> = values

@@ -150,6 +150,7 @@ scripts! {
     dates: "dates.sql",
     selects: "selects.sql",
     semijoins: "semijoins.sql",
+    sorts_and_joins: "sorts_and_joins.sql",
     definitions: "definitions.sql",
     transactions: "transactions.sql",
     views: "views.sql",

@@ -893,23 +893,23 @@ query
 delete from k where b in (select id from b where id < 4) returning id
 ----
 1
-2
-3
 10
-11
-12
 19
+2
+11
 20
+3
+12
 
 query
 explain delete from k where b in (select id from b where id < 4)
 ----
 Delete on k
-  ->  Hash Semi Join
-        Hash Cond: (k.b = b.id)
-        ->  Seq Scan on k
-        ->  Index Scan using b_pkey on b
-              Index Cond: (id < 4)
+  ->  Index Scan using k_b on k
+        Index Cond: (b = ANY (hashed SubPlan 1))
+        SubPlan 1
+          ->  Index Scan using b_pkey on b
+                Index Cond: (id < 4)
 
 query
 select count(*) from a
@@ -920,4 +920,67 @@ query
 select count(*) from k
 ----
 12
+
+query
+select id from k where b in (select id from b where id between 5 and 6) order by b desc, id
+----
+6
+15
+5
+14
+
+query
+explain select id from k where b in (select id from b where id between 5 and 6) order by b desc, id
+----
+Sort
+  Sort Key: b DESC, id
+  ->  Index Scan using k_b on k
+        Index Cond: (b = ANY (hashed SubPlan 1))
+        SubPlan 1
+          ->  Index Scan using b_pkey on b
+                Index Cond: ((id >= 5) AND (id <= 6))
+
+query
+select id from k where id in (select x from b) order by id
+----
+4
+6
+8
+14
+16
+
+query
+select id from k where id in (select x from b where x < 4) and b > 0 order by id desc
+----
+
+query
+explain select id from k where id in (select x from b where x < 4) and b > 0 order by id desc
+----
+Sort
+  Sort Key: id DESC
+  ->  Index Scan using k_pkey on k
+        Index Cond: (id = ANY (hashed SubPlan 1))
+        Filter: (b > 0)
+        SubPlan 1
+          ->  Seq Scan on b
+                Filter: (x < 4)
+
+query
+select id from k where id in (select n from b) order by id
+----
+4
+
+query
+select id from k where id in (select null::int) or id in (select 5)
+----
+5
+
+query
+select a.id, k.id from a join k on k.b = a.y and k.id in (select x from b where b.id <> a.id) where a.id < 4 order by 1, 2
+----
+
+query
+update k set w = -w where id in (select id from b where b.y = 1) returning id, w
+----
+6|-6
 
