@@ -3,6 +3,7 @@
 mod common;
 mod copies;
 mod flights;
+mod lists;
 mod long_reads;
 mod long_writes;
 mod model;
