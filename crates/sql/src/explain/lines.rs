@@ -8,6 +8,7 @@ use crate::plan::choice::all_of;
 use crate::plan::join::{JoinKind, JoinNode, JoinStep, Side};
 use crate::plan::select::{Input, SelectPlan};
 use crate::plan::semi_join::SemiJoin;
+use crate::plan::series::Series;
 use crate::plan::subquery::{Question, Subquery};
 use crate::plan::target::Target;
 use crate::source::Source;
@@ -266,7 +267,13 @@ impl Shown<'_> {
             Input::Nothing => scan("Result".into(), Vec::new()),
             Input::Rows(_) => scan("Values Scan".into(), Vec::new()),
             Input::Virtual(table) => scan(format!("Function Scan on {}", table.name), Vec::new()),
-            Input::Series(_) => scan("Function Scan on generate_series".into(), Vec::new()),
+            Input::Series(series) => {
+                let what = match series {
+                    Series::Numbers { .. } => "generate_series",
+                    Series::Elements(..) => "unnest",
+                };
+                scan(format!("Function Scan on {what}"), Vec::new())
+            }
             Input::Derived(plan) => scan("Subquery Scan".into(), self.select(plan)),
             Input::Lateral(plan, arguments) => {
                 let names = self.names.shifted(0);

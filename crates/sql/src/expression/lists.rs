@@ -154,10 +154,11 @@ impl List {
     }
 }
 
-/// Whether an expression has one value for all rows of a statement, in subqueries, too.
+/// Whether an expression has one value for all rows of a statement, in subqueries, too. One that asks for nothing of the
+/// rows around it is itself computed once.
 fn is_fixed(expr: &Expr) -> bool {
     !expr.any(&|part| match part {
-        Expr::Column(_) | Expr::Outer(_) | Expr::Before(_) | Expr::Subquery(_) => true,
+        Expr::Column(_) | Expr::Outer(_) | Expr::Before(_) => true,
         Expr::Call(function, _) => function.is_volatile() || *function == Function::Unnest,
         _ => false,
     })

@@ -8,7 +8,7 @@ use super::planning::{Planning, SharedQuery};
 use super::query::draft_query;
 use super::recursion::Recursion;
 use super::select::Draft;
-use super::series::{Series, function, keywords, no_ancestors};
+use super::series::{Series, function, keywords, no_ancestors, unnest};
 use super::set_operation::SetOperations;
 use super::window::Windowed;
 use crate::error::{SqlError, code};
@@ -318,6 +318,16 @@ fn factor(
             alias.as_ref(),
             start,
         ),
+        // The parser knows this function by itself.
+        TableFactor::UNNEST {
+            alias,
+            array_exprs,
+            with_offset: false,
+            with_ordinality: false,
+            ..
+        } if array_exprs.len() == 1 => {
+            unnest(planning, around, &array_exprs[0], alias.as_ref(), start)
+        }
         TableFactor::Function {
             name,
             alias,
@@ -344,7 +354,7 @@ fn factor(
             nested
         }
         _ => Err(SqlError::unsupported(
-            "this is not supported in FROM: only tables, queries, joins and generate_series",
+            "this is not supported in FROM: only tables, queries, joins, generate_series and unnest of one array",
         )),
     }
 }

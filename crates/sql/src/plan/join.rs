@@ -12,8 +12,10 @@ use super::access::Path;
 use super::choice::{all_of, choose};
 use super::from::FromTable;
 use super::select::Input;
+use super::series::Series;
 use crate::expression::{Comparison, Expr};
 use crate::relation::Relation;
+use sardonyx::schema::Value;
 use std::ops::Range;
 
 /// How two sides are joined.
@@ -276,11 +278,35 @@ impl Lookup {
     }
 }
 
+/// So many rows of `VALUES`, or of a query with `LIMIT`, are few.
+const FEW_ROWS: usize = 1_000;
+
+impl Input {
+    /// Whether it is no table, and few rows are to be expected of it.
+    fn has_few(&self) -> bool {
+        match self {
+            Input::Rows(rows) => rows.len() <= FEW_ROWS,
+            // An array that somebody gives.
+            Input::Series(Series::Elements(..)) => true,
+            Input::Derived(plan) => {
+                let limit = plan.limit.as_ref();
+                let is_cut = limit.is_some_and(|limit| match limit {
+                    Expr::Literal(Value::Int(most)) => *most <= FEW_ROWS as i128,
+                    _ => false,
+                });
+                is_cut || plan.input.has_few()
+            }
+            _ => false,
+        }
+    }
+}
+
 impl JoinNode {
     /// How many rows are to be expected, roughly: the less, the fewer.
     fn rank(&self) -> usize {
         match self {
             JoinNode::Side(side) => match &side.input {
+                input if input.has_few() => FEW,
                 Input::Table(access) if access.is_point() => 0,
                 Input::Table(access) => match (&access.path, &side.filter) {
                     (Path::Key(_) | Path::Union(_), _) => 1,

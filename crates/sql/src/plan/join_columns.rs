@@ -18,17 +18,19 @@ impl Read {
 
     /// What an expression over the whole row reads.
     pub fn add(&mut self, expr: &Expr) {
-        expr.walk(&mut |part| match part {
-            Expr::Column(place) => self.add_place(*place),
-            _ => {}
+        expr.walk(&mut |part| {
+            if let Expr::Column(place) = part {
+                self.add_place(*place);
+            }
         });
     }
 
     /// What an expression over one side reads of the row to which that is joined.
     fn add_before(&mut self, expr: &Expr) {
-        expr.walk(&mut |part| match part {
-            Expr::Before(place) => self.add_place(*place),
-            _ => {}
+        expr.walk(&mut |part| {
+            if let Expr::Before(place) = part {
+                self.add_place(*place);
+            }
         });
     }
 

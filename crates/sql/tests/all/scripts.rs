@@ -146,6 +146,7 @@ macro_rules! scripts {
 scripts! {
     rows: "rows.sql",
     expressions: "expressions.sql",
+    few_rows: "few_rows.sql",
     floats: "floats.sql",
     dates: "dates.sql",
     selects: "selects.sql",
