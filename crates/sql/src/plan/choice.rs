@@ -1,7 +1,7 @@
 //! The choice of a way to the rows of a table that meet a condition.
 
 use super::access::{Access, BoundedColumn, KeyPath, Path, RangePath, UnionPath};
-use super::sought::{KeyColumn, Sought, is_single};
+use super::sought::{KeyColumn, Sought, UNKNOWN_COUNT, count_of, is_single};
 use super::subquery::Subquery;
 use crate::expression::{Comparison, Expr, List, ListOf};
 use crate::relation::Relation;
@@ -57,11 +57,7 @@ pub(crate) fn choose(
     order: Option<&WantedOrder>,
     is_limited: bool,
 ) -> Choice {
-    let parts = match condition {
-        None => Vec::new(),
-        Some(Expr::And(parts)) => flattened(parts),
-        Some(one) => vec![one],
-    };
+    let parts = parts_of(condition);
     let choosing = Choosing {
         relation,
         terms: terms(&parts),
@@ -245,10 +241,11 @@ impl Choosing<'_> {
 
     /// Whether an index gives rows in the wanted order: backward if that is needed.
     fn direction(&self, index: &IndexDefinition) -> Option<bool> {
+        let order = self.order?;
         // Where a query gives many values, all rows are looked at.
         let is_of_query = |term: &Term| matches!(term.says, Says::IsOfQuery(_));
-        let sought = equal_terms(index, &self.terms);
-        if sought.into_iter().any(is_of_query) {
+        let mut sought = equal_terms(index, &self.terms).into_iter();
+        if sought.any(is_of_query) {
             return None;
         }
         // Columns that are the same in all rows order nothing.
@@ -256,7 +253,7 @@ impl Choosing<'_> {
             let mut terms = self.terms.iter();
             terms.any(|term| term.column == column && term.is_equal() && term.is_single())
         };
-        let wanted = self.order?.iter().filter(|(column, _)| !is_same(*column));
+        let wanted = order.iter().filter(|(column, _)| !is_same(*column));
         let mut backward = None;
         let mut rest = index.key.iter().filter(|part| !is_same(part.column));
         for (column, descending) in wanted {
@@ -273,16 +270,16 @@ impl Choosing<'_> {
     }
 }
 
-/// The parts of conditions that all are to hold.
-pub(crate) fn flattened(parts: Vec<Expr>) -> Vec<Expr> {
-    let mut flat = Vec::with_capacity(parts.len());
-    for part in parts {
-        match part {
-            Expr::And(inner) => flat.extend(flattened(inner)),
-            other => flat.push(other),
+/// The parts of a condition that all are to hold.
+pub(crate) fn parts_of(condition: Option<Expr>) -> Vec<Expr> {
+    match condition {
+        Some(Expr::And(parts)) => {
+            let parts = parts.into_iter();
+            parts.flat_map(|part| parts_of(Some(part))).collect()
         }
+        Some(one) => vec![one],
+        None => Vec::new(),
     }
-    flat
 }
 
 /// The parts that are used, and the others.
@@ -317,9 +314,13 @@ impl Term {
         matches!(self.says, Says::Compares(..))
     }
 
-    /// How many values it has.
+    /// How many values it has, at most or roughly.
     fn count(&self) -> usize {
-        self.sought().count()
+        match &self.says {
+            Says::Compares(..) => 1,
+            Says::IsOf(list) => count_of(list),
+            Says::IsOfQuery(_) => UNKNOWN_COUNT,
+        }
     }
 
     fn sought(&self) -> Sought {

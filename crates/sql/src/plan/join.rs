@@ -9,7 +9,7 @@
 //! rows are all kept; one of its `ON` only into the side whose rows may be missing.
 
 use super::access::Path;
-use super::choice::{all_of, choose};
+use super::choice::{all_of, choose, parts_of};
 use super::from::FromTable;
 use super::select::Input;
 use super::series::Series;
@@ -105,15 +105,6 @@ impl FromNode {
     }
 }
 
-/// The parts of conditions that all are to hold.
-fn parts_of(condition: Option<Expr>, parts: &mut Vec<Expr>) {
-    match condition {
-        Some(Expr::And(all)) => all.into_iter().for_each(|part| parts_of(Some(part), parts)),
-        Some(one) => parts.push(one),
-        None => {}
-    }
-}
-
 /// Places in the whole row.
 type Places = [Range<usize>];
 
@@ -137,8 +128,7 @@ fn take_within(parts: &mut Vec<Expr>, places: &Places) -> Vec<Expr> {
 
 /// Compiles a join. Returns what is still to be tested of whole rows.
 pub(crate) fn plan_join(node: FromNode, condition: Option<Expr>) -> (JoinPlan, Option<Expr>) {
-    let mut parts = Vec::new();
-    parts_of(condition, &mut parts);
+    let mut parts = parts_of(condition);
     let width = node.places().end;
     let root = plan_node(node, &mut parts);
     (JoinPlan { root, width }, all_of(parts))
@@ -166,7 +156,7 @@ fn flatten(node: FromNode, factors: &mut Vec<FromNode>, parts: &mut Vec<Expr>) {
         FromNode::Join(join) if join.kind == JoinKind::Inner => {
             flatten(join.left, factors, parts);
             flatten(join.right, factors, parts);
-            parts_of(join.on, parts);
+            parts.extend(parts_of(join.on));
         }
         other => factors.push(other),
     }
@@ -327,8 +317,7 @@ impl JoinNode {
 fn plan_outer(join: FromJoin, parts: &mut Vec<Expr>) -> JoinStep {
     let (left_places, right_places) = ([join.left.places()], [join.right.places()]);
     let is_lateral = join.right.is_lateral();
-    let mut on = Vec::new();
-    parts_of(join.on, &mut on);
+    let mut on = parts_of(join.on);
     let lookup = Lookup::of(&join.right, &on);
     let mut none = Vec::new();
     let (left, right) = match join.kind {

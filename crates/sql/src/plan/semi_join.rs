@@ -16,7 +16,7 @@ use super::subquery::{Kept, Question, Reading};
 use crate::error::{SqlError, code};
 use crate::expression::{Comparison, Environment, Expr, Typed, Values};
 use crate::hashing::{HashTable, hash_of_row};
-use crate::plan::choice::{all_of, flattened};
+use crate::plan::choice::{all_of, parts_of};
 use crate::types::SqlType;
 use sardonyx::schema::Value;
 use sardonyx_table::condition::compare;
@@ -88,7 +88,7 @@ struct Parts {
 impl Parts {
     fn of(condition: Option<&Expr>) -> Option<Parts> {
         let mut parts = Parts::default();
-        for part in flattened(condition.cloned().into_iter().collect::<Vec<Expr>>()) {
+        for part in parts_of(condition.cloned()) {
             if is_volatile(&part) {
                 return None;
             }

@@ -10,7 +10,7 @@ use sardonyx_table::condition::compare;
 use std::cmp::Ordering;
 
 /// How many values an array or a query is taken to have.
-const ARRAY_LENGTH: usize = 128;
+pub(crate) const UNKNOWN_COUNT: usize = 128;
 
 /// What a column is to equal.
 #[derive(Clone, Debug)]
@@ -21,13 +21,18 @@ pub(crate) enum Sought {
     Query(Box<Subquery>),
 }
 
+/// How many values a list has, at most or roughly.
+pub(crate) fn count_of(list: &List) -> usize {
+    list.count().unwrap_or(UNKNOWN_COUNT)
+}
+
 impl Sought {
     /// How many values there are, at most or roughly.
     pub fn count(&self) -> usize {
         match self {
             Sought::One(_) => 1,
-            Sought::Any(list) => list.count().unwrap_or(ARRAY_LENGTH),
-            Sought::Query(_) => ARRAY_LENGTH,
+            Sought::Any(list) => count_of(list),
+            Sought::Query(_) => UNKNOWN_COUNT,
         }
     }
 

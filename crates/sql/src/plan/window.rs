@@ -7,12 +7,12 @@
 //!
 //! Source: SQL:2016, part 2, 4.16 (windowed tables), 7.15 (window clause); PostgreSQL's documentation, 4.2.8 and 9.22.
 
-use super::from::FromTable;
+use super::from::{FromTable, scope_of_columns};
 use super::join::FromNode;
 use super::output::Item;
 use super::select::{Draft, SelectPlan, SortKey};
 use crate::aggregate::Aggregate;
-use crate::expression::{Expr, Typed};
+use crate::expression::{Expr, Scope, Typed};
 use crate::types::{SqlType, TypeSpec};
 use std::collections::BTreeSet;
 
@@ -235,10 +235,11 @@ impl Draft {
             origin: None,
         });
         let width = places.len() + calls.len();
+        let scope = self.windowed_scope(&places, calls.len());
         let below = Draft {
             from: self.from.take(),
             table: self.table.clone(),
-            scope: std::mem::take(&mut self.scope),
+            scope: std::mem::replace(&mut self.scope, scope),
             condition: self.condition.take(),
             grouping: self.grouping.take(),
             having: self.having.take(),
@@ -254,6 +255,25 @@ impl Draft {
         Draft {
             from: Some(FromNode::Leaf(windowed, 0..width)),
             ..self
+        }
+    }
+
+    /// The names of columns at some places, with window functions behind them.
+    fn windowed_scope(&self, places: &[usize], calls: usize) -> Scope {
+        let name = |place: &usize| {
+            let tables = self.scope.tables.iter();
+            let mut columns = tables.flat_map(|table| &table.columns);
+            let column = columns.find(|column| column.place == *place);
+            match column.filter(|_| self.grouping.is_none()) {
+                Some(column) => column.name.clone(),
+                None => format!("column{}", place + 1),
+            }
+        };
+        let names = places.iter().map(name);
+        let names = names.chain((0..calls).map(|number| format!("window{}", number + 1)));
+        let columns = names.map(|name| (name, TypeSpec::plain(SqlType::Void)));
+        Scope {
+            tables: vec![scope_of_columns("window", columns.collect())],
         }
     }
 

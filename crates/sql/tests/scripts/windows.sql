@@ -753,7 +753,7 @@ explain select id, rank() over (order by age) from staff where id > 3 order by 2
 ----
 Limit
   ->  Sort
-        Sort Key: column3
+        Sort Key: window1
         Sort Method: top-N heapsort
         ->  WindowAgg
               ->  Index Scan using staff_pkey on staff
