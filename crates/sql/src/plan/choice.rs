@@ -208,7 +208,8 @@ impl Choosing<'_> {
         Some((score, candidate))
     }
 
-    /// By several ways, one for each of the conditions of which one is to hold, if each finds its rows by equal values.
+    /// By several ways, one for each of the conditions of which one is to hold, if each finds its
+    /// rows by equal values, or between two.
     fn by_union(&self, parts: &[Expr]) -> Option<Candidate> {
         parts.iter().enumerate().find_map(|(number, part)| {
             let Expr::Or(conditions) = part else {
@@ -219,7 +220,9 @@ impl Choosing<'_> {
                 let chosen = choose(self.relation, Some(condition.clone()), None, false);
                 let is_found = match &chosen.access.path {
                     Path::Key(_) | Path::Union(_) => true,
-                    Path::Range(path) => !path.equal.is_empty(),
+                    Path::Range(path) => {
+                        !path.equal.is_empty() || (path.lower.is_some() && path.upper.is_some())
+                    }
                     Path::Scan => false,
                 };
                 if !is_found {
@@ -277,6 +280,7 @@ pub(crate) fn parts_of(condition: Option<Expr>) -> Vec<Expr> {
             let parts = parts.into_iter();
             parts.flat_map(|part| parts_of(Some(part))).collect()
         }
+        Some(Expr::Or(mut parts)) if parts.len() == 1 => parts_of(parts.pop()),
         Some(one) => vec![one],
         None => Vec::new(),
     }

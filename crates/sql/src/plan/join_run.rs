@@ -312,9 +312,11 @@ impl JoinStep {
         each: EachJoined<'_>,
     ) -> Result<bool, SqlError> {
         let places = self.right_places();
+        let mut before = row.clone();
         self.left.walk(source, with, row, &mut |row| {
             let mut any = false;
-            let before = row.clone();
+            let values = row.iter().zip(&mut before);
+            values.for_each(|(value, place)| take(value.as_ref(), place));
             let inside = Environment {
                 before: &before,
                 ..*with

@@ -632,3 +632,48 @@ select count(*), sum(id) from p
 ----
 187|22485
 
+query
+select id from p where (id, v) in ((8, 80)) or id = null
+----
+8
+
+query
+explain select id from p where (g, h) in ((1, 't1'))
+----
+Index Scan using p_g_h on p
+  Index Cond: ((g = 1) AND (h = 't1'::text))
+
+query
+select count(*) from p where id between 10 and 20 or id = 30 or v between 150 and 250
+----
+16
+
+query
+explain select count(*) from p where id between 10 and 20 or id = 30 or v between 150 and 250
+----
+Aggregate
+  ->  Index Union on p
+        ->  Index Scan using p_pkey on p
+              Index Cond: ((id >= 10) AND (id <= 20))
+        ->  Index Scan using p_pkey on p
+              Index Cond: (id = 30)
+        ->  Index Scan using p_v on p
+              Index Cond: ((v >= 150) AND (v <= 250))
+
+query
+select id from p where id in (9, '10', 11.0, 11.5) order by id
+----
+9
+10
+11
+
+query
+select id from p where id in (null)
+----
+
+query
+select id from p where id = any (null)
+----
+
+statement error 22P02
+select id from p where id in ('x')
