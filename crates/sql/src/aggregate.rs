@@ -142,7 +142,7 @@ pub(crate) struct Grouping {
 }
 
 impl Grouping {
-    /// What is computed of the rows that are grouped.
+    /// The expressions over the rows that are grouped.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let keys = self.keys.iter().map(|key| &key.expr);
         keys.chain(self.aggregates.iter().flat_map(Aggregate::expressions))

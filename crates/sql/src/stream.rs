@@ -48,7 +48,7 @@ enum Place {
 #[derive(Debug)]
 struct RangePlace {
     range: KeyRange,
-    /// Whether the range is looser than the condition that it is made of.
+    /// The range is looser than the condition that it is made of.
     is_loose: bool,
     columns: Vec<usize>,
     last: Vec<Value>,

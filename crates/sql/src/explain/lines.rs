@@ -132,7 +132,7 @@ fn divided(filter: Option<&Expr>) -> (Vec<(&Subquery, bool)>, Option<Expr>) {
     (semi_joins, all_of(rest))
 }
 
-/// Whether a subquery is asked by a hash of its rows.
+/// True if a subquery is asked by a hash of its rows.
 fn is_semi_join(subquery: &Subquery) -> bool {
     match &subquery.question {
         Question::Compared(compared) if subquery.arguments.is_empty() => compared.has_keys(),
@@ -140,7 +140,7 @@ fn is_semi_join(subquery: &Subquery) -> bool {
     }
 }
 
-/// What lines are written with.
+/// The names and tables that lines are written with.
 #[derive(Clone, Copy)]
 struct Shown<'s> {
     names: Names<'s>,
@@ -221,7 +221,7 @@ impl Shown<'_> {
         lines
     }
 
-    /// What a subquery is asked with.
+    /// The values that a subquery is asked with.
     fn asked(&self, subquery: &Subquery) -> Vec<String> {
         let names = Names {
             is_qualified: true,

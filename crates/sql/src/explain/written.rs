@@ -15,11 +15,11 @@ pub(super) struct Names<'n> {
     pub scope: &'n Scope,
     /// The place in the whole row of the first column that the expression sees.
     pub shift: usize,
-    /// What the query is asked with.
+    /// The values that the query is asked with.
     pub outer: &'n [String],
     /// Where rows are groups.
     pub grouping: Option<&'n Grouping>,
-    /// What the columns are, where rows are those of a query.
+    /// The expressions of the columns, where rows are those of a query.
     pub items: Option<&'n [Expr]>,
     /// Columns are written with their tables.
     pub is_qualified: bool,

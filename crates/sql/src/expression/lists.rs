@@ -63,7 +63,7 @@ impl List {
         }
     }
 
-    /// How many values it has, if that is known before it is computed.
+    /// The number of its values, if that is known before it is computed.
     pub fn count(&self) -> Option<usize> {
         match &self.of {
             ListOf::Items(items) => Some(items.len()),
@@ -96,7 +96,7 @@ impl List {
     /// The values for a row; `None` if the list is a null array.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// An expression that cannot be computed.
     pub fn values(
         &self,
         row: &dyn InputRow,
@@ -117,10 +117,10 @@ impl List {
         }
     }
 
-    /// Whether a value equals one of them; `None` if that is not known.
+    /// True if a value equals one of them; `None` if that is not known.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// An expression that cannot be computed.
     pub fn contains(
         &self,
         value: ValueRef<'_>,
@@ -154,8 +154,8 @@ impl List {
     }
 }
 
-/// Whether an expression has one value for all rows of a statement, in subqueries, too. One that asks for nothing of the
-/// rows around it is itself computed once.
+/// True if an expression has one value for all rows of a statement, in subqueries, too. A subquery that asks for nothing of
+/// the rows around it is itself computed once.
 fn is_fixed(expr: &Expr) -> bool {
     !expr.any(&|part| match part {
         Expr::Column(_) | Expr::Outer(_) | Expr::Before(_) => true,
@@ -191,7 +191,7 @@ impl ValueSet {
         same.any(|at| compare(self.values[at].as_ref(), value).is_some_and(|order| order.is_eq()))
     }
 
-    /// Whether a value is in it; `None` if that is not known.
+    /// True if a value is in it; `None` if that is not known.
     pub fn contains(&self, value: ValueRef<'_>) -> Option<bool> {
         if value == ValueRef::Null {
             // Of no value even null is none.

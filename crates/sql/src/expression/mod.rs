@@ -67,7 +67,7 @@ pub(crate) enum Expr {
     IsNull(Box<Expr>),
     /// `is true`, `is false`.
     IsBool(Box<Expr>, bool),
-    /// Whether a value is one of a list's.
+    /// A value is one of a list.
     In(Box<Expr>, List),
     Like(Box<Like>),
     Case(Box<Case>),

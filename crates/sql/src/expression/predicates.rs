@@ -98,7 +98,7 @@ impl Compiler<'_> {
         ))
     }
 
-    /// Whether a row of values equals one of a list.
+    /// Compiles that a row of values equals one of a list.
     fn one_of_rows(
         &mut self,
         values: &[Tree],

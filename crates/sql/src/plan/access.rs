@@ -1,4 +1,4 @@
-//! How a table's rows are reached: by keys, by parts of an index, by several ways one after the other, or all of them.
+//! The ways to a table's rows: by keys, by parts of an index, by several ways one after the other, or all of them.
 
 use super::key::key_value;
 use super::select_run::Memory;
@@ -32,11 +32,11 @@ pub(crate) struct Access {
 pub(crate) enum Path {
     /// All rows.
     Scan,
-    /// Those with some keys.
+    /// The rows with some keys.
     Key(KeyPath),
     /// Those that begin with some values of an index, and then are in a range.
     Range(RangePath),
-    /// Those of several ways, each row once.
+    /// The rows of several ways, each row once.
     Union(UnionPath),
 }
 
@@ -83,7 +83,7 @@ struct Bounds {
     /// The value of the column, and whether it is inside; in the order of the index, where nulls are the largest.
     lower: Option<(Value, bool)>,
     upper: Option<(Value, bool)>,
-    /// Whether the range has rows that the condition does not hold for.
+    /// The range has rows that do not meet the condition.
     is_loose: bool,
 }
 
@@ -165,10 +165,10 @@ impl RangePath {
         }
     }
 
-    /// How many rows there are, if they need not be looked at for that.
+    /// The number of rows, if it is known without reading them.
     ///
     /// # Errors
-    /// What cannot be computed or read.
+    /// An expression that cannot be computed, a row that cannot be read.
     pub fn count(
         &self,
         table: u16,
@@ -224,7 +224,7 @@ impl Access {
         }
     }
 
-    /// Whether a query gives so many values to seek that it is cheaper to look at all rows.
+    /// True if a query gives so many values that a scan is cheaper than lookups.
     fn has_many_keys(&self, source: &Source<'_>, with: &Environment<'_>) -> Result<bool, SqlError> {
         for column in self.sought() {
             if let Sought::Query(query) = &column.sought
@@ -295,7 +295,7 @@ impl Access {
         }
     }
 
-    /// Whether it gives one row at most.
+    /// True if it gives at most one row.
     pub fn is_point(&self) -> bool {
         matches!(&self.path, Path::Key(path) if is_single(&path.key))
     }

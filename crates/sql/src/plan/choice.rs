@@ -19,7 +19,7 @@ struct Term {
     part: usize,
 }
 
-/// What a term says of its column.
+/// The values that a term allows for its column.
 #[derive(Clone, Debug)]
 enum Says {
     Compares(Comparison, Expr),
@@ -29,16 +29,16 @@ enum Says {
     IsOfQuery(Box<Subquery>),
 }
 
-/// How rows are to be ordered: columns, and whether from the largest to the smallest.
+/// The order that is wanted: columns, and true if the largest comes first.
 pub(crate) type WantedOrder = Vec<(usize, bool)>;
 
 /// A way that was chosen.
 #[derive(Debug)]
 pub(crate) struct Choice {
     pub access: Access,
-    /// What is still to be tested of each row.
+    /// The rest of the condition, which is tested of each row.
     pub filter: Option<Expr>,
-    /// Whether the rows come in the wanted order.
+    /// The rows come in the wanted order.
     pub is_ordered: bool,
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn choose(
     }
 }
 
-/// What a way is chosen by.
+/// The condition and the order that a way is chosen for.
 struct Choosing<'c> {
     relation: &'c Relation,
     terms: Vec<Term>,
@@ -242,7 +242,7 @@ impl Choosing<'_> {
         })
     }
 
-    /// Whether an index gives rows in the wanted order: backward if that is needed.
+    /// The direction in which an index gives rows in the wanted order, true if backward; `None` if it does not.
     fn direction(&self, index: &IndexDefinition) -> Option<bool> {
         let order = self.order?;
         // Where a query gives many values, all rows are looked at.
@@ -318,7 +318,7 @@ impl Term {
         matches!(self.says, Says::Compares(..))
     }
 
-    /// How many values it has, at most or roughly.
+    /// The number of its values, at most or roughly.
     fn count(&self) -> usize {
         match &self.says {
             Says::Compares(..) => 1,
@@ -408,7 +408,7 @@ fn is_of(expr: &Expr) -> Option<(usize, Says)> {
     Some((found?, Says::IsOf(List::of_items(items))))
 }
 
-/// How many keys terms make together.
+/// The number of keys that terms make together.
 fn keys(terms: &[&Term]) -> usize {
     let counts = terms.iter().map(|term| term.count());
     counts.fold(1, usize::saturating_mul)

@@ -64,7 +64,7 @@ pub(crate) struct Side {
     pub input: Input,
     pub filter: Option<Expr>,
     pub places: Range<usize>,
-    /// Those of its columns that are read.
+    /// The numbers of its columns that are read.
     pub columns: Vec<usize>,
 }
 
@@ -272,7 +272,7 @@ impl Lookup {
 const FEW_ROWS: usize = 1_000;
 
 impl Input {
-    /// Whether it is no table, and few rows are to be expected of it.
+    /// True if it is no table, and few rows are expected of it.
     fn has_few(&self) -> bool {
         match self {
             Input::Rows(rows) => rows.len() <= FEW_ROWS,

@@ -16,7 +16,7 @@ impl Read {
         Read(vec![false; width])
     }
 
-    /// What an expression over the whole row reads.
+    /// Adds the columns that an expression over the whole row reads.
     pub fn add(&mut self, expr: &Expr) {
         expr.walk(&mut |part| {
             if let Expr::Column(place) = part {
@@ -25,7 +25,7 @@ impl Read {
         });
     }
 
-    /// What an expression over one side reads of the row to which that is joined.
+    /// Adds the columns that an expression over one side reads of the row to which it is joined.
     fn add_before(&mut self, expr: &Expr) {
         expr.walk(&mut |part| {
             if let Expr::Before(place) = part {

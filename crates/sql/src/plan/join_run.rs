@@ -30,7 +30,7 @@ struct Kept {
 /// Values that two sides are joined by, of which one side is there.
 struct Keys<'k> {
     parts: Vec<KeyPart<'k>>,
-    /// How many of the right side are computed.
+    /// The number of values of the right side that are computed.
     computed: usize,
 }
 
@@ -113,7 +113,7 @@ impl<'k> Keys<'k> {
         Ok(())
     }
 
-    /// Whether a row of the left side equals one that is kept.
+    /// True if a row of the left side equals one that is kept.
     fn are_equal(
         &self,
         row: &[Value],

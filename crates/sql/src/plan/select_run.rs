@@ -312,7 +312,7 @@ impl SelectPlan {
         }
     }
 
-    /// Whether only the first rows in order are kept while it is sorted.
+    /// True if only the first rows in order are kept while it is sorted.
     pub fn keeps_few(&self) -> bool {
         self.limit.is_some() && !self.sort.is_empty() && self.distinct_on.is_empty()
     }

@@ -24,19 +24,19 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// How often a query is run as it stands before its rows are kept.
+/// So often a query is run as it stands before its rows are kept.
 const ASKED_BEFORE: u32 = 1;
 
-/// How the rows of a subquery are found by a hash.
+/// The rows of a subquery are found by a hash.
 #[derive(Debug)]
 pub(crate) struct SemiJoin {
     /// Gives what is sought by, what is compared, and what the condition reads. It asks for nothing.
     pub plan: SelectPlan,
-    /// What the first values of its rows equal, over what the subquery is asked with.
+    /// The expressions that its first values equal, over the values that the subquery is asked with.
     pub keys: Vec<Expr>,
-    /// How many values behind those are compared with the ones in front of `IN`; none for `EXISTS`.
+    /// The number of values behind those, which are compared with the ones in front of `IN`; 0 for `EXISTS`.
     pub compared: usize,
-    /// What else is to hold of both.
+    /// The rest of the condition on both.
     pub condition: Option<Expr>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct SemiRows {
     all: OnceCell<HashTable>,
 }
 
-/// How far it has come with a subquery of a statement.
+/// The state of a semi-join in a statement that runs.
 #[derive(Clone, Debug)]
 pub(crate) enum Progress {
     Asked(u32),
@@ -62,7 +62,7 @@ pub(crate) enum Progress {
     TooLarge,
 }
 
-/// Whether an expression asks for something of the rows around.
+/// True if an expression asks for a value of the rows around.
 fn asks(expr: &Expr) -> bool {
     expr.any(&|part| matches!(part, Expr::Outer(_)))
 }
@@ -193,7 +193,7 @@ impl SemiJoin {
     /// Its rows, if they are to be found by a hash now.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// An expression that cannot be computed.
     pub fn rows(
         &self,
         number: usize,
@@ -275,11 +275,11 @@ impl SemiJoin {
         Some(bytes + size_of::<usize>() + HashTable::PLACE_BYTES)
     }
 
-    /// Whether it is true of a row; `None` if that is not known. `left` are the values in front of `IN`; `asked` is what
+    /// True if the row meets it; `None` if that is not known. `left` are the values in front of `IN`; `asked` is what
     /// the subquery is asked with.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// An expression that cannot be computed.
     pub fn truth(
         &self,
         rows: &SemiRows,
@@ -359,7 +359,7 @@ impl SemiRows {
         })
     }
 
-    /// Whether no value of a row is known to be different.
+    /// True if no value of a row is known to be different.
     fn may_equal(&self, place: usize, sought: &[Value]) -> bool {
         let mut pairs = self.row(place).iter().zip(sought);
         pairs.all(|(there, sought)| is_equal(there, sought) != Some(false))
@@ -439,7 +439,7 @@ impl Draft {
 }
 
 impl Input {
-    /// Whether its rows are found by an index, with what the query is asked with.
+    /// True if an index finds its rows by values that the query is asked with.
     pub fn is_found_by_asking(&self) -> bool {
         match self {
             Input::Table(access) => access.is_found_by_asking(),

@@ -9,10 +9,10 @@ use sardonyx::schema::{KeyPart, Type, Value};
 use sardonyx_table::condition::compare;
 use std::cmp::Ordering;
 
-/// How many values an array or a query is taken to have.
+/// The number of values that an array or a query is taken to have.
 pub(crate) const UNKNOWN_COUNT: usize = 128;
 
-/// What a column is to equal.
+/// The values that a column is to equal.
 #[derive(Clone, Debug)]
 pub(crate) enum Sought {
     One(Expr),
@@ -21,13 +21,13 @@ pub(crate) enum Sought {
     Query(Box<Subquery>),
 }
 
-/// How many values a list has, at most or roughly.
+/// The number of values of a list, at most or roughly.
 pub(crate) fn count_of(list: &List) -> usize {
     list.count().unwrap_or(UNKNOWN_COUNT)
 }
 
 impl Sought {
-    /// How many values there are, at most or roughly.
+    /// The number of values, at most or roughly.
     pub fn count(&self) -> usize {
         match self {
             Sought::One(_) => 1,
@@ -36,7 +36,7 @@ impl Sought {
         }
     }
 
-    /// Whether a part of it is so.
+    /// True if a part of it is so.
     pub fn any(&self, is_so: &dyn Fn(&Expr) -> bool) -> bool {
         match self {
             Sought::One(expr) => expr.any(is_so),
@@ -64,7 +64,7 @@ impl KeyColumn {
     }
 }
 
-/// Whether all columns have one value each.
+/// True if all columns have one value each.
 pub(crate) fn is_single(key: &[KeyColumn]) -> bool {
     key.iter().all(|column| column.sought.count() == 1)
 }
@@ -73,7 +73,7 @@ pub(crate) fn is_single(key: &[KeyColumn]) -> bool {
 /// no more.
 ///
 /// # Errors
-/// What cannot be computed; what `each` returns.
+/// An expression that cannot be computed; what `each` returns.
 pub(crate) fn each_key(
     columns: &[KeyColumn],
     backward: bool,
@@ -120,7 +120,7 @@ fn advance(places: &mut [usize], choices: &[Vec<Value>]) -> bool {
 /// The key of columns that have one value each, `None` inside if one is no value of its column; `None` if there are several.
 ///
 /// # Errors
-/// What cannot be computed.
+/// An expression that cannot be computed.
 pub(crate) fn only_key(
     columns: &[KeyColumn],
     with: &Environment<'_>,

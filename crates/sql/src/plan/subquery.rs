@@ -33,7 +33,7 @@ pub(crate) struct Subquery {
     pub arguments: Vec<Expr>,
     /// Its number in the statement.
     pub number: usize,
-    /// How its rows are found by a hash, if they are.
+    /// The way to find its rows by a hash, if there is one.
     pub semi_join: Option<Arc<SemiJoin>>,
 }
 
@@ -102,7 +102,7 @@ enum Answer {
 #[derive(Debug, Default)]
 struct Found {
     count: usize,
-    /// Those without nulls, each once, where equality is asked for.
+    /// Rows without nulls, each once, where equality is asked for.
     table: HashTable,
     /// The same in their order; all, where a hash does not do.
     values: Vec<Value>,
@@ -113,7 +113,7 @@ struct Found {
 }
 
 impl Found {
-    /// Whether there is a row without nulls.
+    /// True if there is such a row without nulls.
     fn has(&self, hash: u64, row: &[Value]) -> bool {
         let width = row.len();
         self.table.found(hash).any(|at| {
@@ -218,7 +218,7 @@ impl Subquery {
     /// The values of its rows, each once, where it is asked whether another one equals one of them.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// An expression that cannot be computed.
     pub fn equal_values(&self, with: &Environment<'_>) -> Result<Vec<Value>, SqlError> {
         match &*self.constant_answer(with)? {
             Answer::Rows(found) => Ok(found.values.clone()),
@@ -226,10 +226,10 @@ impl Subquery {
         }
     }
 
-    /// How many those are.
+    /// The number of those values.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// An expression that cannot be computed.
     pub fn count_equal(&self, with: &Environment<'_>) -> Result<usize, SqlError> {
         match &*self.constant_answer(with)? {
             Answer::Rows(found) => Ok(found.values.len()),

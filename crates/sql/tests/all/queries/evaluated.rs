@@ -241,7 +241,7 @@ fn not(of: Option<bool>) -> Option<bool> {
     of.map(|of| !of)
 }
 
-/// Whether a row equals one of others.
+/// True if a row equals one of others; `None` if that is not known.
 fn is_among(left: &Row, rows: &[Row]) -> Option<bool> {
     let mut found = Some(false);
     for row in rows {

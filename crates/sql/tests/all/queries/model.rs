@@ -95,7 +95,7 @@ pub enum Truth {
     Quantified(&'static str, bool, Number, Box<Query>),
 }
 
-/// How a list of values is written.
+/// The ways to write a list of values.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum ListForm {
     In,
@@ -112,7 +112,7 @@ pub enum Query {
 }
 
 impl Query {
-    /// How many columns its rows have.
+    /// The number of columns of its rows.
     pub fn width(&self) -> usize {
         match self {
             Query::Set(_, _, left, _) => left.width(),
