@@ -4,7 +4,7 @@
 //! found, and those that were not are given at the end.
 
 use super::join::{JoinKind, JoinNode, JoinPlan, JoinStep, Side};
-use super::select_run::Memory;
+use super::select_run::{Memory, bytes_of};
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr, Values};
 use crate::hashing::{HashTable, hash_of, hashed};
@@ -235,9 +235,8 @@ impl JoinStep {
             if hash.is_some() || keeps_all {
                 let (values, computed) = (kept.values.len(), kept.computed.len());
                 keys.keep(row, &self.kept, hash, with, &mut kept)?;
-                memory.take(&kept.values[values..])?;
-                memory.take(&kept.computed[computed..])?;
-                memory.take_bytes(HashTable::PLACE_BYTES)?;
+                let bytes = bytes_of(&kept.values[values..]) + bytes_of(&kept.computed[computed..]);
+                memory.take_bytes(bytes + HashTable::PLACE_BYTES)?;
             }
             Ok(true)
         })?;

@@ -61,6 +61,11 @@ pub(crate) fn outside(value: &Value) -> usize {
     }
 }
 
+/// The bytes that values take.
+pub(crate) fn bytes_of(values: &[Value]) -> usize {
+    size_of_val(values) + values.iter().map(outside).sum::<usize>()
+}
+
 /// Memory that rows take, counted against the bound of the statement while this is there.
 #[derive(Debug, Default)]
 pub(crate) struct Memory<'m> {
@@ -85,7 +90,7 @@ impl<'m> Memory<'m> {
     /// # Errors
     /// `53200` beyond the bound.
     pub fn take(&mut self, values: &[Value]) -> Result<(), SqlError> {
-        self.take_bytes(size_of_val(values) + values.iter().map(outside).sum::<usize>())
+        self.take_bytes(bytes_of(values))
     }
 
     /// Counts what a value has outside of itself.

@@ -11,7 +11,7 @@ use super::from::FromTable;
 use super::join::{FromJoin, FromNode, JoinNode};
 use super::output::Item;
 use super::select::{Draft, Input, SelectPlan};
-use super::select_run::Memory;
+use super::select_run::{Memory, bytes_of};
 use super::subquery::{Kept, Question, Reading};
 use crate::error::{SqlError, code};
 use crate::expression::{Comparison, Environment, Expr, Typed, Values};
@@ -269,8 +269,7 @@ impl SemiJoin {
             }
         };
         places.push(place);
-        let bytes =
-            size_of_val(&row[..]) + row.iter().map(super::select_run::outside).sum::<usize>();
+        let bytes = bytes_of(row);
         rows.values.append(row);
         Some(bytes + size_of::<usize>() + HashTable::PLACE_BYTES)
     }
