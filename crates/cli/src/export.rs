@@ -14,11 +14,11 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Write the rows of a table into a file: CSV, JSON lines, Parquet or Arrow IPC.
+/// Write the rows of a table into a file: CSV, TSV, JSON lines, Parquet or Arrow IPC.
 ///
 /// The file is whole, or not there. Changes nothing in the database; beside a program that has it open the rows are
-/// those of one state that it was in meanwhile. Nulls are empty fields in CSV, an empty text is "". Bytes are hexadecimal
-/// digits in CSV and base64 in JSON; decimals are texts in JSON; dates and times are as ISO 8601 says. Parquet is
+/// those of one state that it was in meanwhile. Nulls are empty fields in CSV, an empty text is "". Bytes are \x and
+/// hexadecimal digits in CSV, base64 in JSON; decimals are texts in JSON; dates and times are as ISO 8601 says. Parquet is
 /// compressed with Snappy, Arrow is not compressed; both have the columns' types, integers of 128 bits as decimals of
 /// 256. Any format may be written to a pipe.
 ///
@@ -35,7 +35,7 @@ pub struct Arguments {
     table: String,
     /// The file; it must not be there yet. - is standard output
     file: PathBuf,
-    /// csv, jsonl, parquet, arrow (an IPC file) or arrows (an IPC stream) [default: what the file's name ends in]
+    /// csv, tsv, jsonl, parquet, arrow (an IPC file) or arrows (an IPC stream) [default: by the file's name]
     #[arg(long, value_parser = parse_format)]
     format: Option<Format>,
     /// Only these columns

@@ -110,10 +110,12 @@ impl Arguments {
     }
 }
 
-/// The columns with these names; all if none is named.
+/// The columns with these names; all that SQL shows if none is named.
 pub fn numbers_of(schema: &Schema, names: &[String]) -> anyhow::Result<Vec<usize>> {
     if names.is_empty() {
-        return Ok(schema.live_columns().map(|(number, _)| number).collect());
+        let seen = schema.live_columns();
+        let seen = seen.filter(|(_, column)| column.name != sardonyx_sql::ROW_NUMBER);
+        return Ok(seen.map(|(number, _)| number).collect());
     }
     let number = |name: &String| {
         let number = schema.column(name);

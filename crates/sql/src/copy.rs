@@ -5,18 +5,18 @@ mod fields;
 mod options;
 
 use crate::binary::{as_text, decode_binary, encode_field};
-use crate::error::{SqlError, code};
+use crate::error::SqlError;
 use crate::expression::{Environment, Parameters};
+use crate::incoming::{Incoming, value_of};
 use crate::names::name_of;
 use crate::plan::ResultColumn;
-use crate::plan::insert::{InsertPlan, plan_insert};
 use crate::plan::planning::Planning;
 use crate::plan::query::plan_query;
+use crate::plan::write::StoredColumn;
 use crate::prepared::Prepared;
 use crate::result::{CopyData, CopyFormat};
 use crate::source::Source;
-use crate::text::{decode_text, encode_text};
-use crate::types::{SqlType, TypeSpec};
+use crate::text::encode_text;
 use binary::Tuples;
 use fields::{Field, Records, write_field};
 use options::Options;
@@ -117,11 +117,19 @@ pub(crate) fn from_client(
     let Of::Table(name, columns) = of else {
         return Err(SqlError::syntax("COPY FROM needs a table"));
     };
-    let (plan, targets) = insert_plan(tx, prepared, name, columns)?;
+    let columns: Vec<String> = columns.iter().map(name_of).collect();
+    let live = Source::Live(tx.view());
+    let incoming = Incoming::of(live, prepared.rights(), &name.to_string(), &columns)?;
+    let plan = &incoming.plan;
     let line = Cell::new(0_u64);
+    let placed = |column: &StoredColumn, error: SqlError| {
+        let (line, column) = (line.get(), &column.name);
+        error.within(|| format!("COPY {}, line {line}, column {column}", plan.table))
+    };
+    let failed = &mut |_, error| Err(error);
     let stored = match options.format {
         CopyFormat::Binary => {
-            let (mut tuples, mut rest) = (Tuples::new(targets.len()), &data.0[..]);
+            let (mut tuples, mut rest) = (Tuples::new(incoming.width()), &data.0[..]);
             let rows = std::iter::from_fn(|| {
                 line.update(|line| line + 1);
                 let tuple = match tuples.next(&mut rest) {
@@ -129,11 +137,12 @@ pub(crate) fn from_client(
                     Ok(Some(tuple)) => Ok(tuple),
                     Err(error) => Err(error),
                 };
-                Some(tuple.and_then(|fields| {
-                    row_of(&plan, &targets, fields, decode_binary, line.get(), with)
-                }))
+                let decode = |column: &StoredColumn, field| {
+                    decode_binary(column.spec.kind, field).map_err(|error| placed(column, error))
+                };
+                Some(tuple.and_then(|fields| incoming.row(fields, decode, with)))
             });
-            plan.insert_rows(tx, with, rows)
+            plan.insert_rows(tx, with, rows, failed)
         }
         CopyFormat::Text | CopyFormat::Csv => {
             let text = as_text(&data.0)?;
@@ -146,84 +155,17 @@ pub(crate) fn from_client(
                 let record = records.next()?;
                 Some(record.and_then(|fields| {
                     let fields = fields.into_iter().map(Field::into_text).collect();
-                    let decode = |kind, text: Cow<'_, str>| decode_text(kind, &text);
-                    row_of(&plan, &targets, fields, decode, line.get(), with)
+                    let decode = |column: &StoredColumn, text: Cow<'_, str>| {
+                        value_of(column, &text).map_err(|error| placed(column, error))
+                    };
+                    incoming.row(fields, decode, with)
                 }))
             });
-            plan.insert_rows(tx, with, rows)
+            plan.insert_rows(tx, with, rows, failed)
         }
     };
     let place = || format!("COPY {}, line {}", plan.table, line.get());
     stored.map_err(|error| error.within(place))
-}
-
-/// The plan of an insert into columns, and the places of those.
-fn insert_plan(
-    tx: &Transaction<'_>,
-    prepared: &Prepared,
-    name: &ObjectName,
-    columns: &[Ident],
-) -> Result<(InsertPlan, Vec<(usize, TypeSpec)>), SqlError> {
-    let mut parameters = Parameters::default();
-    let mut planning = Planning::new(Source::Live(tx.view()), &mut parameters, prepared.rights());
-    // As `insert into t default values` is planned: what is not given has its default.
-    let text = format!("insert into {name} default values");
-    let statement = crate::parse::parse_kept(&text)?.pop();
-    let plan = match &statement {
-        Some(Statement::Insert(insert)) => plan_insert(&mut planning, insert)?,
-        _ => return Err(SqlError::unknown_table(&name.to_string())),
-    };
-    let mut targets = Vec::with_capacity(columns.len());
-    for column in columns {
-        let name = name_of(column);
-        let place = plan
-            .columns
-            .iter()
-            .position(|(there, _)| there.name == name);
-        let place = place.ok_or_else(|| SqlError::unknown_column(&name))?;
-        targets.push((place, plan.columns[place].0.spec));
-    }
-    if columns.is_empty() {
-        let all = plan.columns.iter().enumerate();
-        targets = all
-            .map(|(place, (column, _))| (place, column.spec))
-            .collect();
-    }
-    Ok((plan, targets))
-}
-
-/// The row of a line's fields, each of which is read for its column.
-fn row_of<F>(
-    plan: &InsertPlan,
-    targets: &[(usize, TypeSpec)],
-    fields: Vec<Option<F>>,
-    decode: impl Fn(SqlType, F) -> Result<Value, SqlError>,
-    line: u64,
-    with: &Environment<'_>,
-) -> Result<Vec<Value>, SqlError> {
-    if fields.len() != targets.len() {
-        return Err(SqlError::new(
-            code::BAD_COPY,
-            format!(
-                "a line has {} columns, and {} are expected",
-                fields.len(),
-                targets.len()
-            ),
-        ));
-    }
-    let mut given = Vec::with_capacity(fields.len());
-    for (field, (place, spec)) in fields.into_iter().zip(targets) {
-        let value = match field {
-            None => Value::Null,
-            Some(field) => decode(spec.kind, field).map_err(|error| {
-                let column = plan.columns.get(*place).map(|(column, _)| &*column.name);
-                let column = column.unwrap_or_default();
-                error.within(|| format!("COPY {}, line {line}, column {column}", plan.table))
-            })?,
-        };
-        given.push((*place, value));
-    }
-    plan.complete(given, with)
 }
 
 /// The rows of a table or query, as they are sent. Returns how many there are.

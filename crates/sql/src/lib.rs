@@ -42,8 +42,9 @@ mod define;
 mod error;
 mod explain;
 mod expression;
-mod keyspace;
 mod hashing;
+mod incoming;
+mod keyspace;
 mod names;
 mod parse;
 mod plan;
@@ -74,9 +75,11 @@ pub use copy::binary::Tuples as CopyTuples;
 pub use cursors::CursorCommand;
 pub use database::{Database, ProcedureBody};
 pub use error::{ErrorFields, SqlError, code};
+pub use incoming::{IncomingRow, IncomingTable, InsertedRows};
 pub use parse::TEXT_BYTES_MAX;
 pub use plan::ResultColumn;
 pub use prepared::Prepared;
+pub use relation::ROW_NUMBER;
 pub use result::{
     Complete, CopyData, CopyFormat, Notice, Outcome, RowStream, Rows, Step, Tag, TransactionStatus,
 };

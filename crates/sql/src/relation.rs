@@ -17,8 +17,8 @@ use std::sync::Arc;
 pub(crate) const OBJECTS: &str = "sql.objects";
 /// What names of SQL's own tables begin with.
 pub(crate) const OWN: &str = "sql.";
-/// The column that numbers the rows of a table without a primary key.
-pub(crate) const ROW_NUMBER: &str = "sql.row";
+/// The column that numbers the rows of a table without a primary key. SQL does not show it.
+pub const ROW_NUMBER: &str = "sql.row";
 
 /// Kinds of objects.
 pub(crate) mod kind {

@@ -19,12 +19,17 @@ use sqlparser::ast::{
 /// The name of a new table.
 pub(super) fn new_name(name: &ObjectName) -> Result<String, SqlError> {
     let name = of_public(name)?;
-    match is_own(&name) {
+    check_not_own(&name)?;
+    Ok(name)
+}
+
+fn check_not_own(name: &str) -> Result<(), SqlError> {
+    match is_own(name) {
         true => Err(SqlError::new(
             code::INVALID_TABLE_DEFINITION,
             format!("the name \"{name}\" is one of the database's own"),
         )),
-        false => Ok(name),
+        false => Ok(()),
     }
 }
 
@@ -39,6 +44,17 @@ pub(super) fn is_taken(tx: &Transaction<'_>, name: &str) -> Result<bool, SqlErro
         || is_sequence
         || object(&source, kind::VIEW, name)?.is_some()
         || super::drop::index_named(&source, name).is_some())
+}
+
+/// Checks that a table may have a name.
+///
+/// # Errors
+/// `42P16`, `42P07` if it may not.
+pub(crate) fn check_new_name(tx: &Transaction<'_>, name: &str) -> Result<(), SqlError> {
+    match is_taken(tx, name)? {
+        true => Err(exists(name)),
+        false => check_not_own(name),
+    }
 }
 
 /// That there is something of this name.

@@ -7,6 +7,8 @@ mod drop;
 mod procedure;
 mod view;
 
+pub(crate) use create::check_new_name;
+
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::keyspace;

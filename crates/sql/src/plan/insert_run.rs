@@ -113,7 +113,9 @@ impl InsertPlan {
         let mut row = vec![Value::Null; self.width];
         for ((column, default), given) in self.columns.iter().zip(places) {
             let value = match given {
-                Some(value) => convert(value.as_ref(), column.spec.kind, column.spec)?,
+                Some(value) if column.beyond_sql().is_some() => value,
+                Some(value) => convert(value.as_ref(), column.spec.kind, column.spec)
+                    .map_err(|error| error.of_column(&column.name))?,
                 None => default.constant(with)?,
             };
             row[column.number] = column.fit(value, &self.table)?;
@@ -121,15 +123,17 @@ impl InsertPlan {
         Ok(row)
     }
 
-    /// Inserts whole rows.
+    /// Inserts whole rows. `failed` is told the number of one that cannot be stored, and why: what it returns ends the
+    /// insertion.
     ///
     /// # Errors
-    /// What cannot be stored.
+    /// What `failed` returns.
     pub fn insert_rows(
         &self,
         tx: &mut Transaction<'_>,
         with: &Environment<'_>,
         rows: impl Iterator<Item = Result<Vec<Value>, SqlError>>,
+        failed: &mut dyn FnMut(usize, SqlError) -> Result<(), SqlError>,
     ) -> Result<u64, SqlError> {
         let mut inserting = Inserting {
             plan: self,
@@ -139,8 +143,9 @@ impl InsertPlan {
             memory: Memory::default(),
             table: Table::default(),
         };
-        for row in rows {
-            inserting.insert(tx, row?)?;
+        for (number, row) in rows.enumerate() {
+            row.and_then(|row| inserting.insert(tx, row))
+                .or_else(|error| failed(number, error))?;
         }
         Ok(inserting.count)
     }

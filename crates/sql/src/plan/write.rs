@@ -12,7 +12,7 @@ use crate::names::parts_of;
 use crate::relation::{Relation, RelationColumn};
 use crate::source::Source;
 use crate::types::TypeSpec;
-use sardonyx::schema::{OnDelete, Value, ValueRef};
+use sardonyx::schema::{OnDelete, Type, Value, ValueRef};
 use sardonyx::{RowWriter, Transaction};
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, Expr as Tree, FromTable, SelectItem, UpdateTableFromKind,
@@ -24,6 +24,8 @@ pub(crate) struct StoredColumn {
     pub number: usize,
     pub name: String,
     pub spec: TypeSpec,
+    /// What the engine has.
+    pub stored: Type,
     pub not_null: bool,
 }
 
@@ -33,6 +35,7 @@ impl StoredColumn {
             number: column.number,
             name: column.name.clone(),
             spec: column.spec,
+            stored: column.stored,
             not_null: column.not_null,
         }
     }
@@ -45,7 +48,18 @@ impl StoredColumn {
         if value == Value::Null && self.not_null {
             return Err(not_null(table, &self.name));
         }
-        stored(value, self.spec)
+        match (stored(value, self.spec)?, self.beyond_sql()) {
+            // SQL's type for integers that none of its own has.
+            (Value::Decimal(units, 0), Some(_)) => Ok(Value::Int(units)),
+            (value, _) => Ok(value),
+        }
+    }
+}
+
+impl StoredColumn {
+    /// The engine's type, where SQL has none with all of its values: those are told as they are.
+    pub(crate) fn beyond_sql(&self) -> Option<Type> {
+        matches!(self.stored, Type::U64 | Type::I128 | Type::U128).then_some(self.stored)
     }
 }
 
