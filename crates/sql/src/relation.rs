@@ -126,6 +126,11 @@ impl Relation {
             return Err(SqlError::unknown_table(&format!("number {number}")));
         };
         let notes = notes_of(source, number, &definition.name)?;
+        Ok(Relation::of(number, &definition.name, schema, notes))
+    }
+
+    /// The table of a schema, and of what is noted beside it.
+    pub fn of(number: u16, name: &str, schema: Arc<Schema>, notes: TableNotes) -> Relation {
         let columns = schema.live_columns();
         let columns = columns.filter(|(_, column)| column.name != ROW_NUMBER);
         let columns = columns.map(|(place, column)| {
@@ -150,13 +155,13 @@ impl Relation {
                 sequence: noted.and_then(|noted| noted.sequence.clone()),
             }
         });
-        Ok(Relation {
+        Relation {
             number,
-            name: definition.name.clone(),
+            name: name.to_string(),
             columns: columns.collect(),
             notes,
             schema,
-        })
+        }
     }
 
     /// The column of a name.

@@ -65,7 +65,7 @@ fn declared_types_and_conditions_hold() {
         ("name", "", "null value in column \"name\""),
         ("nothing", "1", "\"nothing\""),
     ] {
-        let lines = format!("{column}\n{value}\n");
+        let lines = format!("id,{column}\n5,{value}\n");
         let (csv, told) = import(at, "one.csv", lines, &[]);
         assert!(
             csv != 0 && told.to_lowercase().contains(said),

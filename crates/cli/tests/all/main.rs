@@ -18,6 +18,7 @@ mod other_files;
 mod otlp;
 mod reload;
 mod rows;
+mod schema;
 mod serving;
 mod sockets;
 mod sql;

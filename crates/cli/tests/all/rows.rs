@@ -95,7 +95,7 @@ fn what_is_imported_is_shown_and_exported_again() {
 
     let sql = done(at, &["schema", "db.sdx"]);
     assert!(
-        sql.contains("CREATE TABLE people (\n  id BIGINT NOT NULL,\n  name TEXT,"),
+        sql.contains("CREATE TABLE people (\n  id bigint NOT NULL,\n  name text,"),
         "{sql}"
     );
     assert!(sql.contains("PRIMARY KEY (id)"), "{sql}");
@@ -268,7 +268,7 @@ fn sql_says_what_references_refer_to() {
     created.expect("created");
     tables.close().expect("closed");
     let sql = done(directory.path(), &["schema", "db.sdx"]);
-    let reference = "FOREIGN KEY (name) REFERENCES \"user\" (name) ON DELETE RESTRICT";
+    let reference = "FOREIGN KEY (name) REFERENCES \"user\"(name);";
     assert!(
         sql.contains("CREATE TABLE \"order\" (") && sql.contains(reference),
         "{sql}"

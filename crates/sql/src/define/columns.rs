@@ -240,8 +240,12 @@ pub(super) fn foreign(
 
 /// A condition, as the engine's language of conditions has it.
 pub(super) fn check(check: &CheckConstraint, name: Option<String>) -> Constraint {
+    let mut condition = &*check.expr;
+    while let Tree::Nested(inner) = condition {
+        condition = inner;
+    }
     Constraint::Check {
         name: name.or_else(|| check.name.as_ref().map(name_of)),
-        condition: check.expr.to_string(),
+        condition: condition.to_string(),
     }
 }
