@@ -123,6 +123,7 @@ impl StorageOptions {
                 .checkpoint_interval_bytes
                 .unwrap_or(CheckpointInterval::usual_bytes(log_bytes)),
             transactions: self.checkpoint_interval_transactions.unwrap_or(u64::MAX),
+            follows_size: self.checkpoint_interval_bytes.is_none(),
         }
     }
 
@@ -135,6 +136,7 @@ impl StorageOptions {
         (bytes.is_some() || transactions.is_some()).then(|| CheckpointInterval {
             bytes: bytes.unwrap_or(u64::MAX),
             transactions: transactions.unwrap_or(u64::MAX),
+            follows_size: false,
         })
     }
 
