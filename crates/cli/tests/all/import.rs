@@ -313,3 +313,45 @@ fn delimiters_are_named_and_said() {
         "{told}"
     );
 }
+
+#[test]
+fn what_is_exported_is_imported_as_the_same_rows() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    let columns = "id int primary key, a boolean, b smallint, c int, d bigint, e real, f double precision, g numeric, \
+        h numeric(10,2), i text, j varchar(9), k char(4), l bytea, m date, n time, o timestamp, p timestamptz, q uuid";
+    sql(at, &format!("create table t ({columns})"));
+    sql(
+        at,
+        r#"insert into t values
+        (1, true, -32768, -2147483648, -9223372036854775808, 1.5e38, 'NaN', 12345678901234567890.123456789012345678,
+            -99999999.99, E'a "quoted"\r\nline,\ttab;', ' x ', 'ab', '\x00ff22', '0044-03-15 BC', '00:00:00',
+            '0044-03-15 10:00:00.5 BC', '2026-01-31 10:00:00.000001+02', '67e55044-10b1-426f-9247-bb680e5fe0c8'),
+        (2, false, 32767, 2147483647, 9223372036854775807, 1e-40, '-Infinity', 0.000000000000000001, 0.01, '', '', '', '\x',
+            '12024-12-31', '23:59:59.999999', '12024-01-01 00:00:00', '1970-01-01 00:00:00Z',
+            '00000000-0000-0000-0000-000000000000'),
+        (3, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null),
+        (4, true, 0, 0, 0, 'Infinity', 1e300, 0, 0, U&'\FEFFmark \00e4 \1F600', 'null', 'é', '\x5c78', '0001-01-01',
+            '12:00', '0001-01-01 00:00:00', '9999-12-31 23:59:59.999999Z', 'ffffffff-ffff-ffff-ffff-ffffffffffff'),
+        (5, false, -1, -1, -1, -0.1, 5e-324, -1.5, -0.01, '\N', '\.', 'x y', '\x00', '1969-12-31', '00:00:00.000001',
+            '1969-12-31 23:59:59.999999', '0044-03-15 10:00:00+00 BC', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11')"#,
+    );
+    let rows = sql(at, "select * from t order by id");
+    assert!(
+        rows.contains("0044-03-15 BC") && rows.contains("-Infinity"),
+        "{rows}"
+    );
+    for ending in ["csv", "tsv", "jsonl", "parquet", "arrow", "arrows"] {
+        let (file, table) = (format!("out.{ending}"), format!("t_{ending}"));
+        let exported = sardonyx(at, &["export", "db.sdx", "t", &file]);
+        assert!(exported.status.success(), "{}", text(&exported));
+        sql(at, &format!("create table {table} ({columns})"));
+        let imported = sardonyx(at, &["import", "db.sdx", &table, &file]);
+        assert!(imported.status.success(), "{ending}: {}", text(&imported));
+        assert_eq!(
+            sql(at, &format!("select * from {table} order by id")),
+            rows,
+            "{ending}"
+        );
+    }
+}
