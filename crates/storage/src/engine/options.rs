@@ -37,7 +37,7 @@ pub struct StorageOptions {
     /// Bytes with which the log of a new database begins.
     pub log_bytes_first: u64,
     /// A checkpoint begins when so many bytes of log were written since the last one began; `None`
-    /// takes three eighths of `log_bytes_max`, so that two checkpoints' log fits.
+    /// takes three eighths of `log_bytes_max`, so that two checkpoints' log fits, and less for a small database.
     pub checkpoint_interval_bytes: Option<u64>,
     /// A checkpoint begins after so many transactions, too; `None` counts bytes only.
     pub checkpoint_interval_transactions: Option<u64>,
