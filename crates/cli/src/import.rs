@@ -287,7 +287,7 @@ impl Import<'_> {
     /// Inserts rows as one transaction. Bad ones are noted, or the first one ends it.
     fn insert(&self, rows: &[Placed], stops: bool, bad: &mut Vec<BadRow>) -> Result<u64, Refused> {
         let durability = sardonyx::Durability::Deferred;
-        let inserted = self.database.tables().try_run_with(durability, |tx| {
+        self.database.tables().try_run_with(durability, |tx| {
             let mut stopped = None;
             let failed = |number: usize, error: SqlError| {
                 let Some(row) = rows.get(number).filter(|_| is_of_row(&error)) else {
@@ -311,8 +311,7 @@ impl Import<'_> {
             let count = done.count;
             done.committed(&self.database);
             Ok::<_, Refused>(count)
-        });
-        inserted
+        })
     }
 
     /// Tells a bad line, or ends the import by it.
