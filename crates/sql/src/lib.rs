@@ -42,8 +42,8 @@ mod define;
 mod error;
 mod explain;
 mod expression;
-mod keyspace;
 mod hashing;
+mod keyspace;
 mod names;
 mod parse;
 mod plan;
@@ -76,7 +76,7 @@ pub use database::{Database, ProcedureBody};
 pub use error::{ErrorFields, SqlError, code};
 pub use parse::TEXT_BYTES_MAX;
 pub use plan::ResultColumn;
-pub use prepared::Prepared;
+pub use prepared::{Prepared, SavepointStep};
 pub use result::{
     Complete, CopyData, CopyFormat, Notice, Outcome, RowStream, Rows, Step, Tag, TransactionStatus,
 };

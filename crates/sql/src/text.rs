@@ -21,9 +21,13 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
             "invalid byte sequence for encoding \"UTF8\": 0x00",
         ));
     }
+    if let Some(element) = kind.element()
+        && !matches!(kind, SqlType::Int2Vector | SqlType::OidVector)
+    {
+        return crate::expression::arrays::decode(text, element);
+    }
     let trimmed = text.trim();
     let wrong = || invalid(kind, text);
-    let stored = |stored| parse_value(trimmed, stored).map_err(|_| wrong());
     match kind {
         SqlType::Bool => decode_bool(trimmed).map(Value::Bool).ok_or_else(wrong),
         SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
@@ -36,26 +40,31 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
                 _ => Ok(Value::Int(value)),
             }
         }
-        SqlType::Float4 => match trimmed.parse::<f32>() {
-            Ok(value) if value.is_infinite() && is_finite_text(trimmed) => {
-                Err(out_of_range(kind, text))
+        SqlType::Float4 | SqlType::Float8 => {
+            let value = match kind {
+                SqlType::Float4 => trimmed.parse::<f32>().map(f64::from),
+                _ => trimmed.parse::<f64>(),
+            };
+            match value {
+                Ok(value) if is_out_of_range(value, trimmed) => Err(SqlError::new(
+                    code::OUT_OF_RANGE,
+                    format!(
+                        "\"{}\" is out of range for type {}",
+                        shortened(text),
+                        kind.name()
+                    ),
+                )),
+                Ok(value) => Ok(Value::Float(value)),
+                Err(_) => Err(wrong()),
             }
-            Ok(value) => Ok(Value::Float(value.into())),
-            Err(_) => Err(wrong()),
-        },
-        SqlType::Float8 => match trimmed.parse::<f64>() {
-            Ok(value) if value.is_infinite() && is_finite_text(trimmed) => {
-                Err(out_of_range(kind, text))
-            }
-            Ok(value) => Ok(Value::Float(value)),
-            Err(_) => Err(wrong()),
-        },
+        }
         SqlType::Numeric => decode_numeric(trimmed).ok_or_else(wrong)?.map_err(|()| {
             SqlError::new(
                 code::OUT_OF_RANGE,
                 format!("the number \"{text}\" has more than 38 digits"),
             )
         }),
+        SqlType::Json => crate::expression::json::check(text).and_then(|()| stored_text(text)),
         SqlType::Bytea => decode_bytes(text).map(Value::Bytes).ok_or_else(wrong),
         SqlType::Date => moments::read_date(trimmed).ok_or_else(|| invalid_datetime(kind, text)),
         SqlType::Time => parse_value(trimmed, Type::Time).map_err(|_| invalid_datetime(kind, text)),
@@ -74,26 +83,20 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
         // Texts, and arrays, which are texts in PostgreSQL's form.
         _ => stored_text(text),
     }
-    .or_else(|error| match kind {
-        // A number with an exponent.
-        SqlType::Numeric if error.code == code::INVALID_TEXT => {
-            stored(Type::F64).and_then(|value| match value {
-                Value::Float(value) if value.is_finite() => decode_numeric(&format!("{value}"))
-                    .and_then(Result::ok)
-                    .ok_or_else(|| error.clone()),
-                _ => Err(error.clone()),
-            })
-        }
-        _ => Err(error),
-    })
 }
 
 fn stored_text(text: &str) -> Result<Value, SqlError> {
     Ok(Value::Text(text.to_string()))
 }
 
-fn is_finite_text(text: &str) -> bool {
-    text.bytes().any(|byte| byte.is_ascii_digit())
+/// Whether a float is not the number that its text says, which is too large or too small.
+fn is_out_of_range(value: f64, text: &str) -> bool {
+    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+    let mut digits = mantissa.bytes().filter(u8::is_ascii_digit).peekable();
+    match value == 0.0 {
+        true => digits.any(|digit| digit != b'0'),
+        false => value.is_infinite() && digits.peek().is_some(),
+    }
 }
 
 fn decode_bool(text: &str) -> Option<bool> {
@@ -105,8 +108,39 @@ fn decode_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// Digits with a point; an inner error if there are too many.
+/// Digits with a point, and perhaps an exponent; an inner error if there are too many.
 pub(crate) fn decode_numeric(text: &str) -> Option<Result<Value, ()>> {
+    let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else {
+        return decode_digits(text);
+    };
+    let value = decode_digits(mantissa)?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    is_number(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)).then_some(())?;
+    let (Ok(Value::Decimal(units, scale)), Ok(exponent)) = (value, exponent.parse::<i32>()) else {
+        return Some(Err(()));
+    };
+    let scale = i32::from(scale).saturating_sub(exponent);
+    let scaled = match scale {
+        0..=38 => Some((units, scale as u8)),
+        39.. => None,
+        _ => {
+            let power = 10_i128.checked_pow(scale.unsigned_abs());
+            match units {
+                0 => Some((0, 0)),
+                _ => power
+                    .and_then(|power| units.checked_mul(power))
+                    .map(|units| (units, 0)),
+            }
+        }
+    };
+    Some(
+        scaled
+            .map(|(units, scale)| Value::Decimal(units, scale))
+            .ok_or(()),
+    )
+}
+
+fn decode_digits(text: &str) -> Option<Result<Value, ()>> {
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, text.get(1..)?),
         b'+' => (false, text.get(1..)?),

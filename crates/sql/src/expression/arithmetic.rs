@@ -119,7 +119,7 @@ fn overflow(kind: SqlType) -> SqlError {
 }
 
 #[cold]
-fn division_by_zero() -> SqlError {
+pub(super) fn division_by_zero() -> SqlError {
     SqlError::new(code::DIVISION_BY_ZERO, "division by zero")
 }
 
@@ -261,16 +261,55 @@ fn floats(
         Arithmetic::Divide => left / right,
         Arithmetic::Modulo if right == 0.0 => return Err(division_by_zero()),
         Arithmetic::Modulo => left % right,
-        _ => left.powf(right),
+        _ => return float_power(left, right).map(Value::Float),
     };
     let result = match kind {
         SqlType::Float4 => f64::from(result as f32),
         _ => result,
     };
-    match result.is_infinite() && left.is_finite() && right.is_finite() {
-        true => Err(overflow(kind)),
+    if result.is_infinite() && left.is_finite() && right.is_finite() {
+        return Err(float_out_of_range("overflow"));
+    }
+    let is_lost = match operation {
+        Arithmetic::Multiply => left != 0.0 && right != 0.0,
+        Arithmetic::Divide => left != 0.0 && right.is_finite(),
+        _ => false,
+    };
+    match result == 0.0 && is_lost {
+        true => Err(float_out_of_range("underflow")),
         false => Ok(Value::Float(result)),
     }
+}
+
+#[cold]
+pub(super) fn float_out_of_range(how: &str) -> SqlError {
+    SqlError::new(code::OUT_OF_RANGE, format!("value out of range: {how}"))
+}
+
+/// A float to a power.
+///
+/// # Errors
+/// `2201F` if it is not a real number, `22003` if it is too large or too small.
+pub(super) fn float_power(base: f64, exponent: f64) -> Result<f64, SqlError> {
+    let undefined = |text| Err(SqlError::new("2201F", text));
+    if base == 0.0 && exponent < 0.0 {
+        return undefined("zero raised to a negative power is undefined");
+    }
+    if base < 0.0 && exponent.is_finite() && exponent.fract() != 0.0 {
+        return undefined(
+            "a negative number raised to a non-integer power yields a complex result",
+        );
+    }
+    let result = base.powf(exponent);
+    if base.is_finite() && exponent.is_finite() {
+        if result.is_infinite() {
+            return Err(float_out_of_range("overflow"));
+        }
+        if result == 0.0 && base != 0.0 {
+            return Err(float_out_of_range("underflow"));
+        }
+    }
+    Ok(result)
 }
 
 fn decimals(
@@ -303,10 +342,7 @@ fn decimals(
             let (a, b) = aligned().ok_or_else(too_large)?;
             a.checked_rem(b).map(|units| (units, scale))
         }
-        _ => {
-            let value = float_of(left).powf(float_of(right));
-            return decimal_of_float(value).ok_or_else(too_large);
-        }
+        _ => return super::exact::power((a, x), (b, y)),
     };
     let (units, scale) = result.ok_or_else(too_large)?;
     Ok(Value::Decimal(units, scale))

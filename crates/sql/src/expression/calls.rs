@@ -113,7 +113,10 @@ impl Compiler<'_> {
                 format!("window function {name} requires an OVER clause"),
             ));
         }
-        if Aggregate::named(&name).is_some() {
+        if let Some(kind) = Aggregate::named(&name) {
+            if let Some(outer) = self.outer_aggregate(kind, function)? {
+                return Ok(outer);
+            }
             return Err(SqlError::new(
                 code::GROUPING,
                 format!("aggregate function {name} is not allowed here"),
@@ -165,11 +168,13 @@ impl Compiler<'_> {
                     .try_into()
                     .map_err(|_| SqlError::syntax("NULLIF needs two arguments"))?;
                 let kept = self.as_decided(left.clone())?;
+                let is_of_text = right.kind() == SqlType::Text;
                 let sides = self.comparable(left, right, "=")?;
                 let equal = Expr::Compare(Comparison::Equal, Box::new(sides));
                 let spec = match kept.kind() {
                     // What `=` compares.
                     SqlType::Varchar => TypeSpec::plain(SqlType::Text),
+                    SqlType::Char if is_of_text => TypeSpec::plain(SqlType::Text),
                     _ => kept.spec,
                 };
                 let case = Case {

@@ -77,10 +77,10 @@ pub(crate) fn cast(
     if to.kind.is_text() {
         return to_text(value, from, to, explicit);
     }
-    if let (Some(_), Some(_), ValueRef::Text(text)) = (from.element(), to.kind.element(), value) {
-        return Ok(Value::Text(super::arrays::written(
-            super::arrays::elements(text).into_iter(),
-        )));
+    if let (Some(of), Some(element), ValueRef::Text(text)) =
+        (from.element(), to.kind.element(), value)
+    {
+        return super::arrays::cast(text, of, element);
     }
     if let ValueRef::Text(text) = value {
         let value = decode_text(to.kind, text)?;
@@ -209,7 +209,9 @@ fn to_text(
         }
         text.truncate(end);
     }
-    if to.kind == SqlType::Char {
+    // The blanks of a `char(n)` are added where it is shown.
+    let has_length = to.kind == SqlType::Char && to.length().is_some();
+    if has_length || from == SqlType::Char && to.kind != SqlType::Char {
         text.truncate(text.trim_end_matches(' ').len());
     }
     if to.kind == SqlType::OneChar {
@@ -236,6 +238,10 @@ pub(crate) fn stored(value: Value, kind: TypeSpec) -> Result<Value, SqlError> {
                     ),
                 )),
             }
+        }
+        (Value::Text(mut text), SqlType::Char) => {
+            text.truncate(text.trim_end_matches(' ').len());
+            Ok(Value::Text(text))
         }
         (Value::Text(text), SqlType::Bytea | SqlType::Uuid) => Err(invalid(kind.kind, &text)),
         (value, _) => Ok(value),

@@ -114,22 +114,14 @@ impl Compiler<'_> {
             true => super::Function::MatchesAnyCase,
             false => super::Function::Matches,
         };
-        let sides = vec![self.text(text, "~")?, self.text(pattern, "~")?];
+        let sides = vec![self.matched(text, "~")?, self.text(pattern, "~")?];
         Ok(boolean(Expr::Call(function, sides), negated))
     }
 
     pub(super) fn concatenate(&mut self, left: &Tree, right: &Tree) -> Result<Typed, SqlError> {
         let (left, right) = (self.compile(left)?, self.compile(right)?);
-        if let (Some(element), Some(other)) = (left.kind().element(), right.kind().element()) {
-            if element != other {
-                return Err(no_operator("||", left.kind(), right.kind()));
-            }
-            let kind = left.kind();
-            let sides = vec![left.expr, right.expr];
-            return Ok(Typed::new(
-                Expr::Call(super::Function::ArrayConcat, sides),
-                kind,
-            ));
+        if left.kind().element().is_some() || right.kind().element().is_some() {
+            return super::array_calls::concatenate(self, left, right);
         }
         if !left.kind().is_text() && !right.kind().is_text() {
             return Err(no_operator("||", left.kind(), right.kind()));
