@@ -330,6 +330,14 @@ impl Accumulator {
     fn together(&self, of: &Aggregate) -> Result<Value, SqlError> {
         let mut parts: Vec<&Collected> = self.collected.iter().collect();
         parts.sort_by(|a, b| in_order(&of.order, &a.keys, &b.keys));
+        if of.is_distinct && of.order.is_empty() {
+            // As they come when they are told apart by sorting.
+            parts.sort_by(|a, b| {
+                let is_null = |part: &Collected| part.value == Value::Null;
+                let order = compare(a.value.as_ref(), b.value.as_ref());
+                order.unwrap_or_else(|| is_null(a).cmp(&is_null(b)))
+            });
+        }
         if parts.is_empty() {
             return Ok(Value::Null);
         }

@@ -5,8 +5,7 @@ mod moments;
 
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
-use sardonyx::schema::{Type, Value, ValueRef};
-use sardonyx_table::value_text::parse_value;
+use sardonyx::schema::{Value, ValueRef};
 use std::fmt::Write;
 
 /// Reads a value of a type from PostgreSQL's text format.
@@ -31,7 +30,9 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
     match kind {
         SqlType::Bool => decode_bool(trimmed).map(Value::Bool).ok_or_else(wrong),
         SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
-            let digits = trimmed.strip_prefix('+').unwrap_or(trimmed);
+            let unsigned = trimmed.strip_prefix('+');
+            let unsigned = unsigned.filter(|digits| !digits.starts_with(['+', '-']));
+            let digits = unsigned.unwrap_or(trimmed);
             let value: i128 = digits.parse().map_err(|_| wrong())?;
             match kind.integer_range() {
                 Some((low, high)) if !(low..=high).contains(&value) => {
@@ -65,19 +66,19 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
             )
         }),
         SqlType::Json => crate::expression::json::check(text).and_then(|()| stored_text(text)),
-        SqlType::Bytea => decode_bytes(text).map(Value::Bytes).ok_or_else(wrong),
+        SqlType::Bytea => match text.strip_prefix("\\x") {
+            Some(digits) => decode_hexadecimal(digits).map(Value::Bytes),
+            None => decode_bytes(text).map(Value::Bytes).ok_or_else(wrong),
+        },
         SqlType::Date => moments::read_date(trimmed).ok_or_else(|| invalid_datetime(kind, text)),
-        SqlType::Time => parse_value(trimmed, Type::Time).map_err(|_| invalid_datetime(kind, text)),
+        SqlType::Time => moments::read_time(trimmed).ok_or_else(|| invalid_datetime(kind, text)),
         SqlType::Timestamp => {
             moments::read_timestamp(trimmed).ok_or_else(|| invalid_datetime(kind, text))
         }
         SqlType::Timestamptz => {
             moments::read_timestamptz(trimmed).ok_or_else(|| invalid_datetime(kind, text))
         }
-        SqlType::Uuid => {
-            let bare = trimmed.trim_start_matches('{').trim_end_matches('}');
-            parse_value(bare, Type::Uuid).map_err(|_| wrong())
-        }
+        SqlType::Uuid => decode_uuid(text).map(Value::Uuid).ok_or_else(wrong),
         SqlType::Void => Ok(Value::Null),
         SqlType::Char => Ok(Value::Text(text.trim_end_matches(' ').to_string())),
         // Texts, and arrays, which are texts in PostgreSQL's form.
@@ -175,15 +176,50 @@ fn decode_digits(text: &str) -> Option<Result<Value, ()>> {
     Some(scale.map(|scale| Value::Decimal(units, scale)).ok_or(()))
 }
 
-/// `\x` and hexadecimal digits; or characters, with `\\` and `\ooo`.
-fn decode_bytes(text: &str) -> Option<Vec<u8>> {
-    if let Some(digits) = text.strip_prefix("\\x") {
-        let digits: String = digits.chars().filter(|c| !c.is_whitespace()).collect();
-        return match parse_value(&digits, Type::Bytes) {
-            Ok(Value::Bytes(bytes)) => Some(bytes),
-            _ => None,
+/// Pairs of hexadecimal digits, with blanks between them.
+fn decode_hexadecimal(text: &str) -> Result<Vec<u8>, SqlError> {
+    let wrong = |message| SqlError::new(code::INVALID_PARAMETER_VALUE, message);
+    let digit = |character: char| match character.to_digit(16) {
+        Some(digit) => Ok(digit as u8),
+        None => Err(wrong(format!("invalid hexadecimal digit: \"{character}\""))),
+    };
+    let mut bytes = Vec::with_capacity(text.len() / 2);
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        if matches!(character, ' ' | '\n' | '\t' | '\r') {
+            continue;
+        }
+        let upper = digit(character)?;
+        let Some(lower) = characters.next() else {
+            let text = "invalid hexadecimal data: odd number of digits";
+            return Err(wrong(text.into()));
+        };
+        bytes.push(upper << 4 | digit(lower)?);
+    }
+    Ok(bytes)
+}
+
+/// 32 hexadecimal digits, perhaps in braces, with hyphens behind any four of them.
+fn decode_uuid(text: &str) -> Option<[u8; 16]> {
+    let inner = text.strip_prefix('{').map(|inner| inner.strip_suffix('}'));
+    let mut rest = inner.unwrap_or(Some(text))?.as_bytes();
+    let mut uuid = [0; 16];
+    for (at, byte) in uuid.iter_mut().enumerate() {
+        let [upper, lower, behind @ ..] = rest else {
+            return None;
+        };
+        let digit = |digit: &u8| char::from(*digit).to_digit(16);
+        *byte = (digit(upper)? << 4 | digit(lower)?) as u8;
+        rest = match behind {
+            [b'-', behind @ ..] if at % 2 == 1 && at < 15 => behind,
+            behind => behind,
         };
     }
+    rest.is_empty().then_some(uuid)
+}
+
+/// Characters, with `\\` and `\ooo`.
+fn decode_bytes(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, behind)) = rest.split_first() {
@@ -233,7 +269,9 @@ fn invalid_datetime(kind: SqlType, text: &str) -> SqlError {
     let mut error = no_value(code::INVALID_DATETIME, kind, text);
     let parts = text.split(['-', ':', ' ', 'T', '.', '+']);
     // Digits in the right places, of no day that there is.
-    if parts.clone().count() > 2 && parts.into_iter().all(|part| part.parse::<u32>().is_ok()) {
+    let needed = if kind == SqlType::Time { 2 } else { 3 };
+    if parts.clone().count() >= needed && parts.into_iter().all(|part| part.parse::<u32>().is_ok())
+    {
         error = SqlError::new(
             code::DATETIME_OVERFLOW,
             format!(

@@ -9,6 +9,13 @@ use sardonyx_table::value_text::{date_of, days_of, rescale};
 /// Microseconds of a day.
 pub(crate) const DAY: i64 = 86_400_000_000;
 
+/// Whether a date is one that PostgreSQL has: from 4714-11-24 BC, the first day that Julian dates count, to 5874897-12-31.
+pub(crate) fn is_date(date: &Value) -> bool {
+    const FIRST: i32 = -2_440_588;
+    const LAST: i32 = 2_145_042_905;
+    matches!(date, Value::Date(FIRST..=LAST))
+}
+
 /// What is computed of two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arithmetic {
@@ -194,9 +201,9 @@ fn dates(
     left: ValueRef<'_>,
     right: ValueRef<'_>,
 ) -> Result<Value, SqlError> {
-    let day = |day: i128| match i32::try_from(day) {
-        Ok(day) => Ok(Value::Date(day)),
-        Err(_) => Err(SqlError::new(code::DATETIME_OVERFLOW, "date out of range")),
+    let day = |day: i128| match i32::try_from(day).map(Value::Date) {
+        Ok(day) if is_date(&day) => Ok(day),
+        _ => Err(SqlError::new(code::DATETIME_OVERFLOW, "date out of range")),
     };
     match (operation, left, right) {
         (Arithmetic::DateDifference, ValueRef::Date(left), ValueRef::Date(right)) => {

@@ -167,7 +167,12 @@ impl Compiler<'_> {
                 let [left, right]: [Typed; 2] = arguments
                     .try_into()
                     .map_err(|_| SqlError::syntax("NULLIF needs two arguments"))?;
-                let kept = self.as_decided(left.clone())?;
+                let kept = match (left.kind(), right.kind()) {
+                    (SqlType::Unknown, known) if known != SqlType::Unknown => {
+                        self.as_type(left.clone(), known)?
+                    }
+                    _ => self.as_decided(left.clone())?,
+                };
                 let is_of_text = right.kind() == SqlType::Text;
                 let sides = self.comparable(left, right, "=")?;
                 let equal = Expr::Compare(Comparison::Equal, Box::new(sides));

@@ -3,7 +3,9 @@
 use super::arithmetic::{DAY, float_of};
 use super::arrays;
 use super::function_numbers::{numbers, reals};
-use super::function_texts::{check_length, init_cap, padded, split_part, substring, texts};
+use super::function_texts::{
+    check_length, init_cap, lower, padded, split_part, substring, texts, upper,
+};
 use super::function_times::{date_part, date_trunc};
 use super::functions::Function;
 use super::{Comparison, Datum, Environment};
@@ -107,8 +109,8 @@ pub(super) fn call(
             ValueRef::Bytes(bytes) => int(bytes.len()),
             _ => int(first().len()),
         },
-        F::Lower => text(first().to_lowercase()),
-        F::Upper => text(first().to_uppercase()),
+        F::Lower => text(first().chars().map(lower).collect()),
+        F::Upper => text(first().chars().map(upper).collect()),
         F::InitCap => text(init_cap(first())),
         F::Reverse => text(first().chars().rev().collect()),
         F::Ascii => Ok(Value::Int(
@@ -118,14 +120,21 @@ pub(super) fn call(
                 .map_or(0, |c| i128::from(u32::from(c))),
         )),
         F::Chr => {
-            let number = int_at(values, 0).and_then(|n| u32::try_from(n).ok());
-            match number.and_then(char::from_u32).filter(|c| *c != '\0') {
-                Some(character) => text(character.to_string()),
-                None => Err(SqlError::new(
-                    code::PROGRAM_LIMIT,
-                    "there is no such character",
-                )),
-            }
+            let number = int_at(values, 0).unwrap_or(0);
+            let character = u32::try_from(number).ok().and_then(char::from_u32);
+            let (code, message) = match character {
+                Some('\0') => (code::PROGRAM_LIMIT, "null character not permitted".into()),
+                Some(character) => return text(character.to_string()),
+                None if number < 0 => {
+                    let message = "character number must be positive".to_string();
+                    (code::INVALID_PARAMETER_VALUE, message)
+                }
+                None => {
+                    let message = format!("requested character too large for encoding: {number}");
+                    (code::PROGRAM_LIMIT, message)
+                }
+            };
+            Err(SqlError::new(code, message))
         }
         F::Substring => substring(first(), values),
         F::Left => {
@@ -216,7 +225,12 @@ pub(super) fn call(
             let at = |n| int_at(values, n).unwrap_or(0);
             let (month, day) = (u32::try_from(at(1)), u32::try_from(at(2)));
             let days = match (month, day) {
-                (Ok(month), Ok(day)) => days_of(at(0), month, day),
+                // The year before 1 is 1 BC.
+                (Ok(month), Ok(day)) => match at(0) {
+                    0 => None,
+                    year @ 1.. => days_of(year, month, day),
+                    year => days_of(year + 1, month, day),
+                },
                 _ => None,
             };
             let days = days.and_then(|days| i32::try_from(days).ok());

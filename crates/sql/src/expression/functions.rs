@@ -203,7 +203,7 @@ pub(super) fn resolve(
         ("split_part", 3) => (F::SplitPart, &[Text, Text, Int4], Text),
         ("strpos", 2) => (F::Strpos, &[Text, Text], Int4),
         ("starts_with", 2) => (F::StartsWith, &[Text, Text], Bool),
-        ("concat", _) => return all_text(compiler, F::Concat, arguments),
+        ("concat", 1..) => return all_text(compiler, F::Concat, arguments),
         ("concat_ws", 1..) => return all_text(compiler, F::ConcatWs, arguments),
         ("quote_ident", 1) => (F::QuoteIdent, &[Text], Text),
         ("abs", 1) if first.is_integer() => {

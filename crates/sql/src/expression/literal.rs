@@ -52,6 +52,12 @@ fn number(digits: &str) -> Result<Typed, SqlError> {
     {
         // Beyond what a numeric has here.
         let value: f64 = digits.parse().map_err(|_| wrong())?;
+        if value.is_infinite() {
+            return Err(SqlError::new(
+                code::OUT_OF_RANGE,
+                format!("\"{digits}\" is out of range for type double precision"),
+            ));
+        }
         return Ok(Typed::new(
             Expr::Literal(Value::Float(value)),
             SqlType::Float8,

@@ -192,7 +192,11 @@ impl Compiler<'_> {
         let wrong = |left: SqlType, right: SqlType| no_operator(&operator.to_string(), left, right);
         // What has no type gets that of the other side.
         match (left.kind(), right.kind()) {
-            (Unknown, Unknown) => return Err(wrong(Unknown, Unknown)),
+            (Unknown, Unknown) => {
+                let text = format!("operator is not unique: unknown {operator} unknown");
+                let error = SqlError::new("42725", text);
+                return Err(error.hint("Could not choose a best candidate operator. You might need to add explicit type casts."));
+            }
             (Unknown, known) if known.is_number() || known == Date => {
                 left = self.as_type(left, known)?;
             }

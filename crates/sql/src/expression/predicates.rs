@@ -144,6 +144,10 @@ impl Compiler<'_> {
         let escape = match escape {
             None => Some('\\'),
             Some(Tree::Value(value)) => match &value.value {
+                ast::Value::SingleQuotedString(text) if text.chars().count() > 1 => {
+                    let error = SqlError::new("22025", "invalid escape string");
+                    return Err(error.hint("Escape string must be empty or one character."));
+                }
                 ast::Value::SingleQuotedString(text) => text.chars().next(),
                 _ => return Err(SqlError::syntax("ESCAPE needs a text of one character")),
             },
