@@ -95,6 +95,13 @@ impl Compiler<'_> {
         if spec.kind == SqlType::Unknown {
             spec = TypeSpec::plain(SqlType::Text);
         }
+        let has_length = |part: &Typed| {
+            part.kind() != SqlType::Unknown || part.expr == Expr::Literal(Value::Null)
+        };
+        if !parts.iter().all(has_length) {
+            // A literal without a type is not made as long as the others.
+            spec.modifier = -1;
+        }
         let mut coerced = Vec::with_capacity(parts.len());
         for part in parts {
             coerced.push(self.coerce(part, spec, Coercion::Implicit)?);
@@ -193,6 +200,10 @@ impl Compiler<'_> {
             }
             "greatest" | "least" => {
                 let (parts, spec) = self.unified(arguments, name)?;
+                if spec.kind.element().is_some() {
+                    let text = format!("{name} of arrays is not supported");
+                    return Err(SqlError::unsupported(text));
+                }
                 let function = match name {
                     "least" => super::Function::Least,
                     _ => super::Function::Greatest,

@@ -40,8 +40,12 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
     if from.is_text() && to.is_text() {
         return true;
     }
-    if let (Some(_), Some(_)) = (from.element(), to.element()) {
-        return how == Coercion::Explicit || from.element() == to.element();
+    if let (Some(from), Some(to)) = (from.element(), to.element()) {
+        let are_numbers = from.is_number() && to.is_number();
+        return how == Coercion::Explicit
+            || from == to
+            || are_numbers && can_cast(from, to, how)
+            || from.is_text() && to.is_text();
     }
     match (from, to) {
         (Date, Timestamp | Timestamptz) | (Timestamp, Timestamptz) | (Timestamptz, Timestamp) => {

@@ -496,8 +496,10 @@ fn all_text(
     arguments: Vec<Typed>,
 ) -> Result<Typed, SqlError> {
     let mut parts = Vec::with_capacity(arguments.len());
-    for argument in arguments {
+    for (at, argument) in arguments.into_iter().enumerate() {
+        let is_separator = function == Function::ConcatWs && at == 0;
         parts.push(match argument.kind() {
+            SqlType::Char if is_separator => compiler.as_type(argument, SqlType::Text)?.expr,
             SqlType::Bool => argument.expr,
             SqlType::Char => super::coercion::padded(argument),
             _ => compiler.coerce(argument, TypeSpec::plain(SqlType::Text), Coercion::Explicit)?,

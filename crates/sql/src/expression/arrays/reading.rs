@@ -149,7 +149,8 @@ impl Reader<'_> {
         }
         let mut count = 0;
         self.blanks();
-        if self.rest.next_if_eq(&'}').is_none() {
+        let is_empty = level == 0 && self.rest.next_if_eq(&'}').is_some();
+        if !is_empty {
             loop {
                 self.blanks();
                 match self.rest.peek() {
