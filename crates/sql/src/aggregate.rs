@@ -347,6 +347,9 @@ impl Accumulator {
                 if values.any(|value| value == ValueRef::Null) {
                     return Err(SqlError::new("22004", "cannot accumulate null arrays"));
                 }
+                if matches!(&parts[0].value, Value::Text(text) if text == "{}") {
+                    return Err(SqlError::new("2202E", "cannot accumulate empty arrays"));
+                }
                 let values = parts.iter().map(|part| part.value.as_ref());
                 let mismatch = "cannot accumulate arrays of different dimensionality";
                 return arrays::nested(values, mismatch);

@@ -79,6 +79,18 @@ impl Compiler<'_> {
             {
                 // The wider one. Texts are all as wide: the first one's.
                 spec = part.spec;
+            } else if !can_cast(other, now, Coercion::Implicit)
+                && now.element().is_some()
+                && other.element().is_some()
+            {
+                return Err(SqlError::new(
+                    code::CANNOT_COERCE,
+                    format!(
+                        "{of} could not convert type {} to {}",
+                        other.name(),
+                        now.name()
+                    ),
+                ));
             } else if !can_cast(other, now, Coercion::Implicit) {
                 return Err(SqlError::new(
                     code::DATATYPE_MISMATCH,

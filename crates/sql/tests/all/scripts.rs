@@ -154,6 +154,7 @@ scripts! {
     conflicts: "conflicts.sql",
     json: "json.sql",
     numerics: "numerics.sql",
+    values: "values.sql",
     volatile: "volatile.sql",
     unread_columns: "unread_columns.sql",
     dates: "dates.sql",

@@ -195,6 +195,13 @@ statement error 21000
 select g, (select count(*) filter (where t.g > 1) from u) from t group by g order by g
 
 query
+select (select sum(t.a) filter (where u.x > 1) from u) from t order by 1
+----
+1
+2
+3
+
+query
 select (select max(1) from u) from t
 ----
 1

@@ -587,3 +587,26 @@ query
 select '{""}'::text[]
 ----
 {""}
+
+statement error 22P02
+select '{{},{}}'::int[]
+
+statement error 22P02
+select '{{}}'::int[]
+
+statement error 22P02
+select '{{},{1}}'::int[]
+
+statement error 22P02
+select '{{{}}}'::int[]
+
+statement error 22P02
+select '{{1},{}}'::int[]
+
+statement error 22P02
+select '{ {} }'::text[]
+
+query
+select '{}'::int[] || '{{1}}'::int[]
+----
+{{1}}

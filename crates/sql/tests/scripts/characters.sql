@@ -641,3 +641,40 @@ drop table c1
 
 statement DROP TABLE
 drop table c2
+
+# Literals beside others keep their length.
+
+query
+select coalesce('', 'ab'::char(5)) || '|', coalesce(null, 'ab'::char(5))
+----
+||ab   
+
+query
+select coalesce(',1a{', ''::char(1))
+----
+,1a{
+
+query
+select max(x), min(x) from (values ('_}'), (','::char(3))) v(x)
+----
+_}|,  
+
+query
+select x, count(*) from (values ('a'), ('a'::char(5))) v(x) group by x
+----
+a|2
+
+query
+select concat_ws('-'::char(3), 'a'::char(2), 'b'::char(2)) || '|'
+----
+a -b |
+
+query
+select case when true then 'ab' else 'c'::varchar(1) end
+----
+ab
+
+query
+select array['1-1A-1', 'a'::char(4)]
+----
+{1-1A-1,"a   "}
