@@ -61,6 +61,17 @@ const SESSION_FUNCTIONS: [&str; 6] = [
     "current_setting",
 ];
 
+/// What a statement does with a savepoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SavepointStep {
+    /// `SAVEPOINT`
+    Set,
+    /// `RELEASE`
+    Release,
+    /// `ROLLBACK TO`
+    Back,
+}
+
 impl Prepared {
     pub(crate) fn new(
         text: Arc<str>,
@@ -276,6 +287,20 @@ impl Prepared {
                     }
             )
         )
+    }
+
+    /// What it does with a savepoint, and the savepoint's name.
+    pub fn savepoint(&self) -> Option<(SavepointStep, String)> {
+        let (step, name) = match &self.statement {
+            Some(Statement::Savepoint { name }) => (SavepointStep::Set, name),
+            Some(Statement::ReleaseSavepoint { name }) => (SavepointStep::Release, name),
+            Some(Statement::Rollback {
+                savepoint: Some(name),
+                ..
+            }) => (SavepointStep::Back, name),
+            _ => return None,
+        };
+        Some((step, crate::names::name_of(name)))
     }
 
     /// Its text, or that of which it is a part.

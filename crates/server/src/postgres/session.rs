@@ -74,6 +74,10 @@ pub struct Session {
     has_ungiven: bool,
     /// What has run since the last end of what belongs together.
     part: Part,
+    /// The savepoints of the transaction, with the number that the next cursor had when each was set.
+    savepoints: Vec<(String, u64)>,
+    /// How many cursors were declared.
+    cursors_declared: u64,
     /// How many ends of what belongs together were received.
     syncs: u64,
     ended: bool,
@@ -109,6 +113,8 @@ impl Session {
             rest_of_query: None,
             has_ungiven: false,
             part: Part::default(),
+            savepoints: Vec::new(),
+            cursors_declared: 0,
             syncs: 0,
             ended: false,
         }

@@ -1,10 +1,10 @@
 //! Arrays in binary: the number of dimensions, whether there are nulls, the type of the elements, the size and the first
-//! subscript of each dimension, then the elements with their lengths. Here arrays have one dimension, or none if they are
-//! empty.
+//! subscript of each dimension, then the elements with their lengths. An empty array has no dimension.
 
 use super::{decode_binary, encode_field, malformed};
 use crate::error::{SqlError, code};
 use crate::expression::arrays;
+use crate::text::text_of;
 use crate::types::SqlType;
 use sardonyx::schema::Value;
 
@@ -23,31 +23,29 @@ pub(super) fn write(
     out: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
     let values = arrays::values(text, element)?;
+    let mut bounds = arrays::Array::known(text).bounds;
+    if bounds.is_empty() && array.is_vector() {
+        bounds.push((0, 0));
+    }
     let has_null = values.contains(&Value::Null);
-    let dimensions = i32::from(!values.is_empty() || array.is_vector());
-    out.extend(dimensions.to_be_bytes());
+    out.extend((bounds.len() as i32).to_be_bytes());
     out.extend(i32::from(has_null).to_be_bytes());
     out.extend(element.oid().to_be_bytes());
-    if dimensions == 0 {
-        return Ok(());
+    for (first, length) in bounds {
+        out.extend((length as i32).to_be_bytes());
+        out.extend((first as i32).to_be_bytes());
     }
-    out.extend((values.len() as i32).to_be_bytes());
-    out.extend(first_subscript(array).to_be_bytes());
     for value in &values {
         encode_field(element, &value.as_ref(), scratch, out)?;
     }
     Ok(())
 }
 
-fn first_subscript(array: SqlType) -> i32 {
-    i32::from(!array.is_vector())
-}
-
 /// Reads an array.
 ///
 /// # Errors
-/// `22P03` if it is none, `42804` if its elements are of another type, `0A000` if it has several dimensions, `54000` if it
-/// has more than PostgreSQL's; those of its elements.
+/// `22P03` if it is none, `42804` if its elements are of another type, `0A000` if it is a vector with other bounds than
+/// PostgreSQL's, `54000` if it has too many dimensions; those of its elements.
 pub(super) fn read(array: SqlType, element: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
     let mut rest = Rest(bytes);
     let dimensions = rest.number()?;
@@ -67,23 +65,8 @@ pub(super) fn read(array: SqlType, element: SqlType, bytes: &[u8]) -> Result<Val
             ),
         ));
     }
-    let count = match dimensions {
-        0 => 0,
-        1 => {
-            let count = rest.number()?;
-            let first = rest.number()?;
-            if count > 0 && first != first_subscript(array) {
-                return Err(SqlError::unsupported(format!(
-                    "an array whose first subscript is {first} is not supported"
-                )));
-            }
-            usize::try_from(count).map_err(|_| malformed(format!("{count} elements")))?
-        }
-        2..=DIMENSIONS_MAX => {
-            return Err(SqlError::unsupported(format!(
-                "an array of {dimensions} dimensions is not supported: one has one"
-            )));
-        }
+    match dimensions {
+        0..=DIMENSIONS_MAX => {}
         ..0 => {
             return Err(malformed(format!(
                 "invalid number of dimensions: {dimensions}"
@@ -97,7 +80,26 @@ pub(super) fn read(array: SqlType, element: SqlType, bytes: &[u8]) -> Result<Val
                 ),
             ));
         }
+    }
+    let mut bounds = Vec::with_capacity(dimensions as usize);
+    for _ in 0..dimensions {
+        let length = rest.number()?;
+        let first = i64::from(rest.number()?);
+        let length = usize::try_from(length);
+        let length = length.map_err(|_| malformed("a negative number of elements"))?;
+        bounds.push((first, length));
+    }
+    let lengths = bounds.iter().map(|(_, length)| *length);
+    let count = match bounds.is_empty() {
+        true => Some(0),
+        false => lengths.into_iter().try_fold(1, usize::checked_mul),
     };
+    let count = count.ok_or_else(|| malformed("too many elements"))?;
+    if array.is_vector() && count > 0 && !matches!(bounds.as_slice(), [(0, _)]) {
+        return Err(SqlError::unsupported(
+            "a vector has one dimension, whose first subscript is 0",
+        ));
+    }
     // Each has at least its length: what is reserved is no more than what was sent.
     let mut values = Vec::with_capacity(count.min(rest.0.len() / 4));
     for _ in 0..count {
@@ -108,7 +110,15 @@ pub(super) fn read(array: SqlType, element: SqlType, bytes: &[u8]) -> Result<Val
         });
     }
     match (rest.0, array.is_vector()) {
-        ([], false) => Ok(arrays::array_of(element, values.iter().map(Value::as_ref))),
+        ([], false) => {
+            let texts = values.iter().map(|value| text_of(element, value.as_ref()));
+            let elements: Vec<_> = texts.collect();
+            if elements.is_empty() {
+                bounds.clear();
+            }
+            let array = arrays::Array { bounds, elements };
+            Ok(Value::Text(array.text()))
+        }
         ([], true) => Ok(arrays::vector_of(element, values.iter().map(Value::as_ref))),
         (rest, _) => Err(malformed(format!("{} bytes behind an array", rest.len()))),
     }
@@ -167,6 +177,17 @@ mod tests {
                 words(&[1, 1, INT4, 2, 1, 4, 1, -1]),
             ),
             (SqlType::Int4Array, "{}", words(&[0, 0, INT4])),
+            // select array_send('{{1},{2}}'::int[]), array_send('[0:0]={7}'::int[])
+            (
+                SqlType::Int4Array,
+                "{{1},{2}}",
+                words(&[2, 0, INT4, 2, 1, 1, 1, 4, 1, 4, 2]),
+            ),
+            (
+                SqlType::Int4Array,
+                "[0:0]={7}",
+                words(&[1, 0, INT4, 1, 0, 4, 7]),
+            ),
             (
                 SqlType::OidVector,
                 "1 2",
@@ -196,11 +217,16 @@ mod tests {
         assert_eq!(int4(&[-1, 0, INT4]), Err(code::INVALID_BINARY));
         assert_eq!(int4(&[7, 0, INT4]), Err(code::PROGRAM_LIMIT));
         assert_eq!(
-            int4(&[2, 0, INT4, 1, 1, 1, 1, 4, 7]),
-            Err(code::FEATURE_NOT_SUPPORTED)
+            int4(&[2, 0, INT4, 2, 1, 2, 1, 4, 7]),
+            Err(code::INVALID_BINARY)
         );
         assert_eq!(
-            int4(&[1, 0, INT4, 1, 0, 4, 7]),
+            int4(&[2, 0, INT4, i32::MAX, 1, i32::MAX, 1]),
+            Err(code::INVALID_BINARY)
+        );
+        let vector = |numbers: &[i32]| code_of(SqlType::OidVector, numbers);
+        assert_eq!(
+            vector(&[1, 0, 26, 1, 1, 4, 7]),
             Err(code::FEATURE_NOT_SUPPORTED)
         );
         assert_eq!(int4(&[1, 0, INT4, -1, 1]), Err(code::INVALID_BINARY));
@@ -218,7 +244,6 @@ mod tests {
             int4(&[1, 0, INT4, 1, 1, 4, 7, 7]),
             Err(code::INVALID_BINARY)
         );
-        let vector = |numbers: &[i32]| code_of(SqlType::OidVector, numbers);
         assert_eq!(vector(&[1, 1, 26, 1, 0, -1]), Err(code::INVALID_BINARY));
     }
 

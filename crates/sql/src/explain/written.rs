@@ -165,6 +165,8 @@ impl<'n> Names<'n> {
             AggregateKind::BoolOr => "bool_or",
             AggregateKind::Texts => "string_agg",
             AggregateKind::Array => "array_agg",
+            AggregateKind::JsonArray => "json_agg",
+            AggregateKind::JsonObject => "json_object_agg",
         };
         let distinct = if of.is_distinct { "DISTINCT " } else { "" };
         let argument = of.argument.as_ref();

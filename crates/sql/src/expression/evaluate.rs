@@ -338,6 +338,26 @@ impl Like {
         else {
             return Ok(None);
         };
+        if let Some(escape) = self.escape
+            && pattern.ends_with(escape)
+        {
+            self.check_end(text, pattern, escape)?;
+        }
         Ok(Some(is_like(text, pattern, self.escape, self.ignores_case)))
+    }
+
+    /// Checks that a match does not come to an escape character behind which nothing stands.
+    fn check_end(&self, text: &str, pattern: &str, escape: char) -> Result<(), SqlError> {
+        let before = pattern.trim_end_matches(escape);
+        let count = pattern.chars().count() - before.chars().count();
+        let kept = pattern.strip_suffix(escape).unwrap_or(pattern);
+        let with_more = format!("{kept}_%");
+        match count % 2 == 1 && is_like(text, &with_more, self.escape, self.ignores_case) {
+            true => Err(SqlError::new(
+                "22025",
+                "LIKE pattern must not end with escape character",
+            )),
+            false => Ok(()),
+        }
     }
 }

@@ -10,28 +10,34 @@
 //! long as nothing is computed of them.
 
 pub(crate) mod arithmetic;
+mod array_calls;
 pub(crate) mod arrays;
+mod big;
 mod calls;
 pub(crate) mod cast;
 mod coercion;
 mod compile;
 mod evaluate;
+mod exact;
 mod function_calls;
 mod function_numbers;
 mod function_texts;
 mod function_times;
 pub(crate) mod functions;
+pub(crate) mod json;
 mod lists;
 mod literal;
 mod operators;
+mod outer_aggregates;
 mod parameters;
 pub(crate) mod patterns;
 mod predicates;
 mod scope;
 mod subqueries;
+mod trees;
 mod windows;
 
-pub(crate) use coercion::literal_as;
+pub(crate) use coercion::{literal_as, ordered};
 pub(crate) use compile::Compiler;
 pub(crate) use evaluate::{Datum, Environment, InputRow, StatementContext, Values, are_same};
 pub(crate) use functions::Function;
@@ -39,6 +45,7 @@ pub(crate) use lists::{List, ListOf, Lists};
 pub(crate) use literal::literal_value;
 pub(crate) use parameters::Parameters;
 pub(crate) use scope::{Scope, ScopeColumn, ScopeTable};
+pub(crate) use trees::parts_of_tree;
 
 use crate::plan::subquery::Subquery;
 use crate::types::{SqlType, TypeSpec};
@@ -142,6 +149,13 @@ impl Comparison {
             }
             same => (same, same),
         }
+    }
+
+    /// That of a symbol.
+    pub fn of_symbol(symbol: &str) -> Option<Comparison> {
+        use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Unequal};
+        let all = [Equal, Unequal, Less, LessOrEqual, Greater, GreaterOrEqual];
+        all.into_iter().find(|of| of.symbol() == symbol)
     }
 
     pub fn symbol(self) -> &'static str {
@@ -269,6 +283,18 @@ impl Expr {
         !self.any(&|part| match part {
             Expr::Column(_) => true,
             Expr::Call(function, _) => function.is_volatile(),
+            _ => false,
+        })
+    }
+
+    /// Whether evaluating it once more may give something else, or do something.
+    pub fn is_volatile(&self) -> bool {
+        self.any(&|part| match part {
+            Expr::Call(function, _) => function.is_volatile(),
+            Expr::Subquery(subquery) => {
+                let mut outputs = subquery.plan.output.expressions.iter();
+                outputs.any(Expr::is_volatile)
+            }
             _ => false,
         })
     }

@@ -9,8 +9,8 @@ use super::query::draft_query;
 use super::recursion::Recursion;
 use super::select::Draft;
 use super::series::{Series, function, keywords, no_ancestors, unnest};
-use super::set_operation::SetOperations;
-use super::window::Windowed;
+use super::set_operation::SetsDraft;
+use super::window::WindowedDraft;
 use crate::error::{SqlError, code};
 use crate::expression::{Comparison, Expr, Scope, ScopeColumn, ScopeTable, Typed};
 use crate::names::{name_of, parts_of, qualified};
@@ -36,12 +36,12 @@ pub(crate) enum FromTable {
     Shared(Arc<SharedQuery>),
     Series(Series),
     Rows(Vec<Vec<Expr>>),
-    Sets(Box<SetOperations>),
+    Sets(Box<SetsDraft>),
     Recursion(Box<Recursion>),
     /// The rows of the round before, of the recursive query of this number.
     LastRound(usize),
     Expanded(Box<Expansion>),
-    Windowed(Box<Windowed>),
+    Windowed(Box<WindowedDraft>),
 }
 
 /// Compiles `FROM`.
@@ -440,6 +440,15 @@ fn lateral_query(
         planning.inside(Arc::new(visible), |planning| draft_query(planning, query))?;
     draft.decide(planning)?;
     let here = planning.queries.outer.len();
+    if asked
+        .iter()
+        .any(|column| column.level == here && column.aggregate.is_some())
+    {
+        return Err(SqlError::new(
+            code::GROUPING,
+            "aggregate functions are not allowed in FROM clause of their own query level",
+        ));
+    }
     let arguments = asked.into_iter().map(|column| match column.level == here {
         true => column.expr,
         false => planning.queries.ask(column),

@@ -5,6 +5,7 @@ use super::output::Output;
 use super::select_run::{Memory, Table};
 use super::subquery::Kept;
 use super::write::{Changes, insert_whole, whole_row};
+use crate::aggregate::key_of;
 use crate::error::{SqlError, code};
 use crate::expression::cast::cast;
 use crate::expression::{Environment, Expr, Values};
@@ -12,6 +13,8 @@ use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::Transaction;
 use sardonyx::schema::{Value, ValueRef};
+use std::collections::HashSet;
+
 impl InsertPlan {
     /// Runs it. Returns how many rows it inserted or changed, and what is returned of them.
     ///
@@ -28,6 +31,7 @@ impl InsertPlan {
             next_row: None,
             count: 0,
             memory: Memory::default(),
+            touched: HashSet::new(),
             table: Table {
                 width: self.returning.as_ref().map_or(0, Output::width),
                 ..Table::default()
@@ -141,6 +145,7 @@ impl InsertPlan {
             next_row: None,
             count: 0,
             memory: Memory::default(),
+            touched: HashSet::new(),
             table: Table::default(),
         };
         for (number, row) in rows.enumerate() {
@@ -165,6 +170,8 @@ struct Inserting<'p, 'e> {
     next_row: Option<i128>,
     count: u64,
     memory: Memory<'static>,
+    /// The keys of the rows that the statement inserted or changed, where it may meet one again.
+    touched: HashSet<Vec<u8>>,
     table: Table,
 }
 
@@ -204,19 +211,39 @@ impl Inserting<'_, '_> {
         changes: &Changes,
         condition: Option<&Expr>,
     ) -> Result<(), SqlError> {
+        if self.touched.contains(&self.key_of(&there)) {
+            return Err(SqlError::new(
+                code::CARDINALITY_VIOLATION,
+                "ON CONFLICT DO UPDATE command cannot affect row a second time",
+            )
+            .hint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values."));
+        }
         there.extend_from_slice(row);
         if let Some(condition) = condition
             && !condition.holds(&Values(&there), self.with)?
         {
             return Ok(());
         }
-        let whole = self.plan.returning.is_some();
-        let changed = changes.apply_to(tx, &Values(&there), self.with, whole)?;
+        let changed = changes.apply_to(tx, &Values(&there), self.with)?;
         self.inserted(&changed)
+    }
+
+    fn key_of(&self, row: &[Value]) -> Vec<u8> {
+        let mut key = Vec::new();
+        for column in &self.plan.key {
+            key_of(row[*column].as_ref(), &mut key);
+        }
+        key
     }
 
     fn inserted(&mut self, row: &[Value]) -> Result<(), SqlError> {
         self.count += 1;
+        let changes = self.plan.conflict.as_ref().map(|of| of.update.is_some());
+        if changes == Some(true) {
+            let key = self.key_of(row);
+            self.memory.take_bytes(key.len() + size_of::<Vec<u8>>())?;
+            self.touched.insert(key);
+        }
         if let Some(output) = &self.plan.returning {
             let from = self.table.values.len();
             output.push_shown(&Values(row), self.with, &mut self.table.values)?;

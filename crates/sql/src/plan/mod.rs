@@ -29,6 +29,7 @@ mod sought;
 pub(crate) mod subquery;
 pub(crate) mod tail;
 pub(crate) mod target;
+mod unread;
 pub(crate) mod window;
 mod window_run;
 pub(crate) mod write;

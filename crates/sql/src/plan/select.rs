@@ -17,7 +17,7 @@ use super::tail::{Tail, input_order, limits};
 use super::window::{Windowed, Windows};
 use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
-use crate::expression::{Expr, Scope, ScopeColumn, ScopeTable, Typed};
+use crate::expression::{Expr, Scope, ScopeColumn, ScopeTable, Typed, ordered};
 use crate::relation::Relation;
 use crate::types::TypeSpec;
 use crate::virtual_tables::VirtualTable;
@@ -176,18 +176,29 @@ pub(crate) fn draft_plain(
     let (items, having, sort) = match &mut grouping {
         Some(grouping) => grouped(planning, select, tail, &scope, grouping, &mut windows)?,
         None => {
-            let mut compiler = planning.compiler(&scope).windowed(&mut windows);
-            compiler.name_windows(&select.named_window)?;
-            let items = compile_items(&mut compiler, &scope, &select.projection)?;
-            let sort = input_order(&mut compiler, &items, &tail.order)?;
-            (items, None, sort)
+            planning.queries.wants_groups = false;
+            let plain = planning.attempt(|planning| {
+                let mut compiler = planning.compiler(&scope).windowed(&mut windows);
+                compiler.name_windows(&select.named_window)?;
+                let items = compile_items(&mut compiler, &scope, &select.projection)?;
+                let sort = input_order(&mut compiler, &items, &tail.order)?;
+                Ok((items, None, sort))
+            });
+            match plain {
+                Err(_) if planning.queries.wants_groups => {
+                    windows = Windows::default();
+                    let grouping = grouping.insert(Grouping::default());
+                    grouped(planning, select, tail, &scope, grouping, &mut windows)?
+                }
+                plain => plain?,
+            }
         }
     };
     let (limit, offset) = limits(&mut planning.compiler(&scope), tail)?;
     let is_distinct = select.distinct == Some(Distinct::Distinct);
     let is_item = |key: &SortKey| {
         let mut items = items.iter();
-        items.any(|item| item.typed.expr == key.expression)
+        items.any(|item| ordered(item.typed.clone()) == key.expression)
     };
     if is_distinct && !sort.iter().all(is_item) {
         return Err(SqlError::new(
@@ -206,6 +217,15 @@ pub(crate) fn draft_plain(
             super::tail::distinct_on(&mut compiler, &items, trees, &sort)?
         }
         _ => Vec::new(),
+    };
+    // Values that have another order than their texts, or bytes, are told apart by it.
+    let tells_otherwise = |item: &Item| ordered(item.typed.clone()) != item.typed.expr;
+    let (is_distinct, distinct_on) = match is_distinct && items.iter().any(tells_otherwise) {
+        true => {
+            let keys = items.iter().map(|item| ordered(item.typed.clone()));
+            (false, keys.collect())
+        }
+        false => (is_distinct, distinct_on),
     };
     let draft = Draft {
         from,
@@ -274,19 +294,33 @@ impl Draft {
             && self.limit.is_none()
             && self.offset.is_none()
             && self.from.is_some()
-            && self.items.iter().all(|item| item.typed.expr.is_plain())
+    }
+
+    /// Whether a condition over its columns reads those only that have the same value wherever they are computed.
+    fn takes_condition(&self, condition: &Expr) -> bool {
+        let is_plain = |place: usize| {
+            let item = self.items.get(place);
+            item.is_none_or(|item| item.typed.expr.is_plain())
+        };
+        let reads_other = |part: &Expr| matches!(part, Expr::Column(place) if !is_plain(*place));
+        self.takes_conditions() && condition.is_plain() && !condition.any(&reads_other)
     }
 
     /// Whether it is of one table and simple enough to be planned at each place that names it.
     pub fn is_simple(&self) -> bool {
         let is_table = matches!(&self.from, Some(FromNode::Leaf(FromTable::Relation(_), _)));
-        is_table && self.takes_conditions() && !self.has_subqueries && self.sort.is_empty()
+        let is_plain = |item: &Item| item.typed.expr.is_plain();
+        is_table
+            && self.takes_conditions()
+            && self.items.iter().all(is_plain)
+            && !self.has_subqueries
+            && self.sort.is_empty()
     }
 
     /// Adds a condition over its columns, if it takes any. Returns what is still to be tested of its rows.
     pub fn add_condition(&mut self, condition: Option<Expr>) -> Option<Expr> {
         let mut condition = condition?;
-        if !self.takes_conditions() || !condition.is_plain() {
+        if !self.takes_condition(&condition) {
             return Some(condition);
         }
         let items = &self.items;
@@ -302,7 +336,8 @@ impl Draft {
     }
 
     /// Chooses the ways to its rows.
-    pub fn finish(self) -> SelectPlan {
+    pub fn finish(mut self) -> SelectPlan {
+        self.leave_out_unread();
         let order = match self.grouping.is_none() && self.distinct_on.is_empty() {
             true => column_order(&self.sort),
             false => None,
@@ -389,11 +424,13 @@ impl FromTable {
             FromTable::Shared(shared) => (Input::Shared(shared), condition),
             FromTable::Series(series) => (Input::Series(series), condition),
             FromTable::Rows(rows) => (Input::Rows(rows), condition),
-            FromTable::Sets(sets) => (Input::Sets(sets), condition),
+            FromTable::Sets(sets) => (Input::Sets(Box::new(sets.finish())), condition),
             FromTable::Recursion(recursion) => (Input::Recursion(recursion), condition),
             FromTable::LastRound(number) => (Input::LastRound(number), condition),
             FromTable::Expanded(expansion) => (Input::Expanded(expansion), condition),
-            FromTable::Windowed(windowed) => (Input::Windowed(windowed), condition),
+            FromTable::Windowed(windowed) => {
+                (Input::Windowed(Box::new(windowed.finish())), condition)
+            }
         };
         ChosenInput {
             input,

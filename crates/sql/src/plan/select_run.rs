@@ -470,8 +470,8 @@ impl SelectPlan {
                 return Ok(true);
             }
             key.clear();
-            for of in grouping.keys.iter().take(grouping.identifying) {
-                key_of(of.expr.evaluate(row, with)?.as_ref(), &mut key);
+            for of in &grouping.identities {
+                key_of(of.evaluate(row, with)?.as_ref(), &mut key);
             }
             let place = match places.get(&key) {
                 Some(place) => *place,

@@ -12,7 +12,7 @@ use super::select::SelectPlan;
 use super::select_run::{Memory, Table};
 use super::semi_join::{Progress, SemiJoin};
 use crate::error::{SqlError, code};
-use crate::expression::arrays::array_of;
+use crate::expression::arrays::made;
 use crate::expression::{Comparison, Environment, Expr, InputRow, Lists, Values, are_same};
 use crate::hashing::{HashTable, hash_of_row};
 use crate::source::Source;
@@ -294,7 +294,7 @@ impl Subquery {
                     values.append(row);
                     Ok(true)
                 })?;
-                let array = array_of(*kind, values.iter().map(Value::as_ref));
+                let array = made(*kind, values.iter().map(Value::as_ref))?;
                 Ok(Answer::Value(array))
             }
             Question::Compared(compared) => {

@@ -113,7 +113,7 @@ impl WindowCall {
     }
 
     /// Calls `each` with every expression over the rows.
-    fn each_expression(&mut self, each: &mut dyn FnMut(&mut Expr)) {
+    pub fn each_expression(&mut self, each: &mut dyn FnMut(&mut Expr)) {
         self.arguments.iter_mut().for_each(&mut *each);
         self.window.partition.iter_mut().for_each(&mut *each);
         for key in &mut self.window.order {
@@ -160,6 +160,13 @@ pub(crate) struct WindowSort {
     pub calls: Vec<usize>,
 }
 
+/// The same before the ways to its rows are chosen.
+#[derive(Debug)]
+pub(crate) struct WindowedDraft {
+    pub below: Draft,
+    pub calls: Vec<WindowCall>,
+}
+
 /// A query whose rows get the values of window functions behind them.
 #[derive(Debug)]
 pub(crate) struct Windowed {
@@ -168,8 +175,10 @@ pub(crate) struct Windowed {
     pub sorts: Vec<WindowSort>,
 }
 
-impl Windowed {
-    fn new(plan: SelectPlan, calls: Vec<WindowCall>) -> Windowed {
+impl WindowedDraft {
+    /// Chooses the ways to its rows.
+    pub fn finish(self) -> Windowed {
+        let (plan, calls) = (self.below.finish(), self.calls);
         let mut sorts: Vec<WindowSort> = Vec::new();
         for (number, call) in calls.iter().enumerate() {
             let partition = call.window.partition.len();
@@ -251,7 +260,7 @@ impl Draft {
             offset: None,
             has_subqueries: self.has_subqueries,
         };
-        let windowed = FromTable::Windowed(Box::new(Windowed::new(below.finish(), calls)));
+        let windowed = FromTable::Windowed(Box::new(WindowedDraft { below, calls }));
         Draft {
             from: Some(FromNode::Leaf(windowed, 0..width)),
             ..self

@@ -344,7 +344,7 @@ impl Changes {
         })
     }
 
-    /// Changes one row, as it is given. Returns all its columns as they are then, if they are wanted.
+    /// Changes one row, as it is given. Returns all its columns as they are then.
     ///
     /// # Errors
     /// What cannot be computed or stored.
@@ -353,10 +353,9 @@ impl Changes {
         tx: &mut Transaction<'_>,
         row: &dyn InputRow,
         with: &Environment<'_>,
-        whole: bool,
     ) -> Result<Vec<Value>, SqlError> {
-        let kept = if whole { self.width } else { 0 };
-        let mut changes = vec![self.of_row(row, with, columns_of(row, &self.key)?, kept)?];
+        let key = columns_of(row, &self.key)?;
+        let mut changes = vec![self.of_row(row, with, key, self.width)?];
         self.apply(tx, &changes, with)?;
         Ok(changes.pop().map(|change| change.row).unwrap_or_default())
     }

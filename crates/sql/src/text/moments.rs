@@ -10,6 +10,30 @@ use sardonyx_table::value_text::parse_value;
 use std::borrow::Cow;
 use std::fmt::Write;
 
+/// The text with at most six digits behind the point, and whether the last of them is to be rounded up.
+fn with_microseconds(text: &str) -> (String, bool) {
+    let Some((before, fraction)) = text.split_once('.') else {
+        return (text.to_string(), false);
+    };
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+    let (digits, rest) = fraction.split_at(digits);
+    let (kept, cut) = digits.split_at(digits.len().min(6));
+    let is_up = cut.starts_with(['5', '6', '7', '8', '9']);
+    (format!("{before}.{kept}{rest}"), is_up)
+}
+
+/// Reads a time of the day.
+pub(super) fn read_time(text: &str) -> Option<Value> {
+    let (text, is_up) = with_microseconds(text);
+    match parse_value(&text, Type::Time).ok()? {
+        Value::Time(micros) => {
+            let micros = micros + i64::from(is_up);
+            (micros < crate::expression::arithmetic::DAY).then_some(Value::Time(micros))
+        }
+        _ => None,
+    }
+}
+
 /// Reads a date. A time and a zone behind it are ignored.
 pub(super) fn read_date(text: &str) -> Option<Value> {
     let text = with_engine_year(text)?;
@@ -17,7 +41,9 @@ pub(super) fn read_date(text: &str) -> Option<Value> {
     if day.len() < text.len() {
         read_instant(&text)?;
     }
-    parse_value(day, Type::Date).ok()
+    parse_value(day, Type::Date)
+        .ok()
+        .filter(crate::expression::arithmetic::is_date)
 }
 
 /// Reads a timestamp without a zone. A zone behind it is ignored.
@@ -27,7 +53,7 @@ pub(super) fn read_timestamp(text: &str) -> Option<Value> {
     if local.len() < text.len() {
         read_instant(&text)?;
     }
-    parse_value(local, Type::Timestamp).ok()
+    read_rounded(local)
 }
 
 /// Reads a timestamp with a zone, without which it is UTC.
@@ -36,7 +62,22 @@ pub(super) fn read_timestamptz(text: &str) -> Option<Value> {
 }
 
 fn read_instant(text: &str) -> Option<Value> {
-    parse_value(without_utc(text), Type::Timestamp).ok()
+    let text = without_utc(text);
+    let zone = text.get(without_zone(text).len()..).unwrap_or_default();
+    // No place is 16 hours from UTC.
+    let hours = zone.get(1..3).and_then(|hours| hours.parse::<u32>().ok());
+    match hours {
+        Some(16..) => None,
+        _ => read_rounded(text),
+    }
+}
+
+fn read_rounded(text: &str) -> Option<Value> {
+    let (text, is_up) = with_microseconds(text);
+    match parse_value(&text, Type::Timestamp).ok()? {
+        Value::Timestamp(micros) => Some(Value::Timestamp(micros.checked_add(is_up.into())?)),
+        _ => None,
+    }
 }
 
 fn without_utc(text: &str) -> &str {

@@ -402,8 +402,10 @@ select * from generate_series(1, 2)
 1
 2
 
-statement error 0A000
+query
 select (select sum(a.x)) from a
+----
+17
 
 statement error 42P01
 select * from (select 1) d where e.x = 1
