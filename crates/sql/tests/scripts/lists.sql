@@ -25,6 +25,64 @@ statement ok
 create index p_d on p (d)
 
 query
+select id from p where id = any ('{9.5,8.0,1000000000000000000000000000000}'::numeric[]) order by id
+----
+8
+
+query
+select id from p where id = any ('{9.5,8.0,10000000000000000000000000000000,NaN}'::float8[]) order by id
+----
+8
+
+query
+select id from p where n = any ('{0.1,0.25}'::float8[]) order by n
+----
+301
+1
+
+query
+select id from p where f = any ('{1.5,NaN}'::float8[]) order by f desc
+----
+301
+3
+
+query
+explain select id from p where f = any ('{1.5,NaN}'::float8[]) order by f desc
+----
+Index Scan Backward using p_f on p
+  Index Cond: (f = ANY ('{1.5,NaN}'::double precision[]))
+
+query
+select id from p where n = any ('{0.25,7,NULL}'::numeric[]) order by n
+----
+1
+28
+
+query
+explain select id from p where n = any ('{0.25,7,NULL}'::numeric[]) order by n
+----
+Index Scan Backward using p_n on p
+  Index Cond: (n = ANY ('{0.25,7,NULL}'::numeric[]))
+
+query
+select id from p where d = any ('{2024-01-05,2024-01-03}'::date[]) order by d
+----
+2
+4
+
+query
+explain select id from p where d = any ('{2024-01-05,2024-01-03}'::date[]) order by d
+----
+Index Scan using p_d on p
+  Index Cond: (d = ANY ('{2024-01-05,2024-01-03}'::date[]))
+
+query
+select id from p where u = any ('{t}'::bool[]) and id < 6 order by id
+----
+2
+4
+
+query
 select id from p where id in (5, 3, 3, 900, 7, -1) order by id
 ----
 3
