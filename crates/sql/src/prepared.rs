@@ -61,7 +61,7 @@ const SESSION_FUNCTIONS: [&str; 6] = [
     "current_setting",
 ];
 
-/// What a statement does with a savepoint.
+/// A statement's step with a savepoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SavepointStep {
     /// `SAVEPOINT`
@@ -289,7 +289,7 @@ impl Prepared {
         )
     }
 
-    /// What it does with a savepoint, and the savepoint's name.
+    /// Its step with a savepoint, and the savepoint's name.
     pub fn savepoint(&self) -> Option<(SavepointStep, String)> {
         let (step, name) = match &self.statement {
             Some(Statement::Savepoint { name }) => (SavepointStep::Set, name),

@@ -90,7 +90,7 @@ fn stored_text(text: &str) -> Result<Value, SqlError> {
     Ok(Value::Text(text.to_string()))
 }
 
-/// Whether a float is not the number that its text says, which is too large or too small.
+/// True if a float is not the number of its text, which is too large or too small.
 fn is_out_of_range(value: f64, text: &str) -> bool {
     let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
     let mut digits = mantissa.bytes().filter(u8::is_ascii_digit).peekable();

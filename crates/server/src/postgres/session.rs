@@ -76,7 +76,7 @@ pub struct Session {
     part: Part,
     /// The savepoints of the transaction, with the number that the next cursor had when each was set.
     savepoints: Vec<(String, u64)>,
-    /// How many cursors were declared.
+    /// The number of cursors that were declared.
     cursors_declared: u64,
     /// How many ends of what belongs together were received.
     syncs: u64,

@@ -9,7 +9,7 @@ use sardonyx_table::value_text::{date_of, days_of, rescale};
 /// Microseconds of a day.
 pub(crate) const DAY: i64 = 86_400_000_000;
 
-/// Whether a date is one that PostgreSQL has: from 4714-11-24 BC, the first day that Julian dates count, to 5874897-12-31.
+/// True for a date that PostgreSQL has: from 4714-11-24 BC, the first day that Julian dates count, to 5874897-12-31.
 pub(crate) fn is_date(date: &Value) -> bool {
     const FIRST: i32 = -2_440_588;
     const LAST: i32 = 2_145_042_905;

@@ -215,7 +215,7 @@ pub(super) fn json(
 }
 
 impl Compiler<'_> {
-    /// How a value compares with any element of an array, or with all.
+    /// Compares a value with the elements of an array: with any of them, or with all.
     pub(super) fn against_array(
         &mut self,
         left: &Tree,

@@ -193,14 +193,14 @@ pub(crate) fn values(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> 
         .collect()
 }
 
-/// How a value is compared with the elements of an array: with any of them, or with all.
+/// A comparison of a value with the elements of an array: with any of them, or with all.
 pub(super) struct Against {
     pub comparison: Comparison,
     pub is_all: bool,
 }
 
 impl Against {
-    /// Whether it is so; null if that is not known.
+    /// True if it holds; null if that is not known.
     ///
     /// # Errors
     /// Those of [`values`].

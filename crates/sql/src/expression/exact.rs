@@ -8,6 +8,7 @@ use super::arithmetic::without_zeros;
 use super::big::Big;
 use crate::error::{SqlError, code};
 use sardonyx::schema::Value;
+use std::f64::consts::LOG10_E;
 
 /// A decimal: units, and digits behind the point.
 pub(super) type Decimal = (i128, u8);
@@ -16,8 +17,6 @@ pub(super) type Decimal = (i128, u8);
 const DIGITS_MIN: i32 = 16;
 /// The most digits behind the point.
 const SCALE_MAX: i32 = 38;
-/// The decimal logarithm of e.
-const LOG10_E: f64 = 0.434_294_481_903_252;
 /// Exponents of ten beyond which a result is zero, or too large.
 const EXPONENT_MAX: f64 = 60.0;
 

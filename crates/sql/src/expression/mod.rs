@@ -287,7 +287,7 @@ impl Expr {
         })
     }
 
-    /// Whether evaluating it once more may give something else, or do something.
+    /// True if evaluating it once more may give another value, or have an effect.
     pub fn is_volatile(&self) -> bool {
         self.any(&|part| match part {
             Expr::Call(function, _) => function.is_volatile(),

@@ -46,7 +46,7 @@ impl Compiler<'_> {
     /// The value of an aggregate that belongs to a query around this one, if it does.
     ///
     /// # Errors
-    /// What is wrong with it; `0A000` if it reads columns of several queries.
+    /// An aggregate that cannot be compiled; `0A000` if it reads columns of several queries.
     pub(super) fn outer_aggregate(
         &mut self,
         kind: AggregateKind,

@@ -36,7 +36,7 @@ pub(crate) struct Collector<'p, 'e> {
     /// The keys of the last row of those that are wanted so far: what does not come before it is not wanted.
     last: Option<Vec<Value>>,
     late: Late,
-    /// Whether rows that are left out are computed, as something may be wrong with them.
+    /// Rows that OFFSET leaves out are computed: they may fail, or call volatile functions.
     computes_skipped: bool,
     /// The row that is made.
     values: Vec<Value>,

@@ -84,7 +84,7 @@ fn named_item<'t>(scope: &Scope, select: &'t Select, tree: &'t Tree) -> Result<&
     }
 }
 
-/// Whether an aggregate that `is_own` knows stands in an expression, but for those of window functions.
+/// True if an expression has an aggregate that `is_own` knows, but for those of window functions.
 fn has_aggregate(tree: &Tree, is_own: &dyn Fn(&ast::Function) -> bool) -> bool {
     // Long chains lean to the left.
     let mut tree = tree;

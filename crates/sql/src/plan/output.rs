@@ -237,7 +237,7 @@ impl Output {
         self.expressions.len()
     }
 
-    /// Whether something is computed of a row, and not only taken from it.
+    /// True if an expression computes a value, instead of only taking one from the row.
     pub fn computes(&self) -> bool {
         let mut expressions = self.expressions.iter();
         !expressions.all(|of| matches!(of, Expr::Column(_) | Expr::Literal(_) | Expr::Outer(_)))

@@ -52,7 +52,7 @@ pub(crate) struct Queries {
     pub last_rounds: Vec<usize>,
     /// How many subqueries there are so far.
     pub subqueries: usize,
-    /// Whether a query inside asked for an aggregate of a query that is not grouped.
+    /// A query inside asked for an aggregate of a query that is not grouped.
     pub wants_groups: bool,
     /// Whether a view is named.
     pub names_views: bool,

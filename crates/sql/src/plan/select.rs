@@ -296,7 +296,7 @@ impl Draft {
             && self.from.is_some()
     }
 
-    /// Whether a condition over its columns reads those only that have the same value wherever they are computed.
+    /// True if a condition reads only columns that have the same value wherever they are computed.
     fn takes_condition(&self, condition: &Expr) -> bool {
         let is_plain = |place: usize| {
             let item = self.items.get(place);

@@ -27,7 +27,7 @@ pub(crate) struct SetsDraft {
 }
 
 impl SetsDraft {
-    /// Whether rows are only put one behind the other.
+    /// True if rows are only put one behind the other.
     pub fn is_append(&self) -> bool {
         self.rest.iter().all(|(operation, _)| operation.is_append())
     }

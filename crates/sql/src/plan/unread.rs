@@ -115,7 +115,7 @@ impl Grouping {
 }
 
 impl FromNode {
-    /// Whether a query stands in it whose columns may be left out.
+    /// True if it has a query whose columns may be left out.
     fn has_queries(&self) -> bool {
         match self {
             FromNode::Join(join) => join.left.has_queries() || join.right.has_queries(),

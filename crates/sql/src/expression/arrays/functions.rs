@@ -221,7 +221,7 @@ fn dimension(array: &str, number: i64) -> Option<(i64, usize)> {
     Array::known(array).bounds.get(place).copied()
 }
 
-/// How many elements a dimension has; null if there is none of the number.
+/// The number of elements of a dimension; null if there is none of that number.
 pub(in crate::expression) fn length_at(array: &str, number: i64) -> Value {
     dimension(array, number).map_or(Value::Null, |(_, length)| Value::Int(length as i128))
 }
@@ -234,7 +234,7 @@ pub(in crate::expression) fn bound_at(array: &str, number: i64, is_upper: bool) 
     })
 }
 
-/// How many dimensions it has, and their bounds as a text; null if it is empty.
+/// The number of dimensions, and their bounds as a text; `None` if the array is empty.
 pub(in crate::expression) fn dimensions(array: &str) -> Option<(usize, String)> {
     let bounds = Array::known(array).bounds;
     let mut text = String::new();

@@ -52,7 +52,7 @@ fn push(value: &Value, key: &mut Vec<u8>) {
         }
         Value::Float(value) => {
             let value = match *value {
-                zero if zero == 0.0 => 0.0,
+                0.0 => 0.0,
                 number if number.is_nan() => f64::NAN,
                 number => number,
             };

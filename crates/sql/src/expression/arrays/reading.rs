@@ -26,7 +26,7 @@ struct Reader<'t> {
     text: &'t str,
     rest: Peekable<Chars<'t>>,
     elements: Vec<Option<String>>,
-    /// How many parts each level has, when the first of that level has ended.
+    /// The number of parts of each level, once the first part of that level has ended.
     lengths: Vec<Option<usize>>,
     /// The level on which elements stand.
     deepest: Option<usize>,
