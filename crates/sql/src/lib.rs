@@ -81,8 +81,8 @@ pub use incoming::{IncomingRow, IncomingTable, InsertedRows};
 pub use parse::TEXT_BYTES_MAX;
 pub use plan::ResultColumn;
 pub use prepared::Prepared;
-pub use relation::ROW_NUMBER;
 pub use prepared::{Prepared, SavepointStep};
+pub use relation::ROW_NUMBER;
 pub use result::{
     Complete, CopyData, CopyFormat, Notice, Outcome, RowStream, Rows, Step, Tag, TransactionStatus,
 };
