@@ -122,7 +122,7 @@ fn a_row_of_an_unknown_kind_breaks_only_its_key() {
         let key = Value::Bytes(key.as_bytes().to_vec());
         let spoiled = world.keyspace.tables().run(|tx| {
             let change = ("kind", Value::Text("nonsense".into()));
-            Ok(tx.rows("kv")?.update(&[key], &[change])?)
+            tx.rows("kv")?.update(&[key], &[change])
         });
         assert!(spoiled.expect("a row that other programs can write"));
     };

@@ -365,13 +365,7 @@ fn what_is_no_message_ends_the_connection_and_nothing_else() {
         let mut all = Vec::new();
         let _ = socket.0.read_to_end(&mut all);
     }
-    for bytes in [
-        &b"?\0\0\0\x04"[..],
-        b"Q\0\0\0\x03",
-        b"Q\x7f\xff\xff\xff",
-        b"B\0\0\0\x10\0\0\0\0\0\x01\x7f\xff\xff\xff\0\0",
-        b"Q\0\0\0\x06\xff\0",
-    ] {
+    for bytes in [&b"?\0\0\0\x04"[..], b"Q\0\0\0\x03", b"Q\x7f\xff\xff\xff"] {
         let mut socket = running.socket();
         socket.begin();
         socket.send(bytes);
@@ -380,6 +374,19 @@ fn what_is_no_message_ends_the_connection_and_nothing_else() {
             told.last().is_some_and(|(kind, _)| *kind == b'E'),
             "{bytes:?}"
         );
+    }
+    // Where a message ends is known: what is in it is an error, and no more.
+    for bytes in [
+        &b"B\0\0\0\x10\0\0\0\0\0\x01\x7f\xff\xff\xff\0\0"[..],
+        b"Q\0\0\0\x06\xff\0",
+    ] {
+        let mut socket = running.socket();
+        socket.begin();
+        socket.send(bytes);
+        socket.send(&sync());
+        assert!(socket.until(b'Z').starts_with('E'), "{bytes:?}");
+        socket.send(&query("SELECT 1"));
+        assert!(socket.until(b'C').ends_with("TDC"), "{bytes:?}");
     }
     good.batch_execute("SELECT 1").unwrap();
 }
