@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(hear(&[hello, call(3, 1)]), Err(error));
         let error = ProtocolError::Procedure { found: 9 };
         assert_eq!(hear(&[hello, call(0, 9)]), Err(error));
-        let (found, expected) = (2, VERSION);
+        let (found, expected) = (1, VERSION);
         let error = ProtocolError::Version { found, expected };
         assert_eq!(hear(&[Message::Hello { version: 1 }]), Err(error));
         let error = ProtocolError::Length { found: 1 << 30 };
