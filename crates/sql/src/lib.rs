@@ -80,7 +80,6 @@ pub use error::{ErrorFields, SqlError, code};
 pub use incoming::{IncomingRow, IncomingTable, InsertedRows};
 pub use parse::TEXT_BYTES_MAX;
 pub use plan::ResultColumn;
-pub use prepared::Prepared;
 pub use relation::ROW_NUMBER;
 pub use prepared::{Prepared, SavepointStep};
 pub use result::{
