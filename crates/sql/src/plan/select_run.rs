@@ -132,11 +132,12 @@ impl<'m> Memory<'m> {
         self.bytes
     }
 
-    /// Counts no more, and leaves what was counted to whoever keeps the rows.
-    pub fn keep(&mut self) -> usize {
-        let bytes = self.bytes;
-        self.release();
-        bytes
+    /// Leaves what was counted to the statement, which keeps the rows to its end.
+    pub fn keep(mut self) {
+        self.bytes = 0;
+        if let (Some(kept), Some(share)) = (self.kept, self.share.take()) {
+            kept.shares.borrow_mut().push(share);
+        }
     }
 
     fn release(&mut self) {

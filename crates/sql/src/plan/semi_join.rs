@@ -244,7 +244,7 @@ impl SemiJoin {
                 }
                 Ok(true)
             })?;
-        reading.kept.count(memory.keep());
+        memory.keep();
         Ok(rows)
     }
 

@@ -18,6 +18,7 @@ use crate::hashing::{HashTable, hash_of_row};
 use crate::source::Source;
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
+use sardonyx_base::memory::Share;
 use sardonyx_table::condition::compare;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -79,6 +80,8 @@ pub(crate) struct Reading<'a> {
 pub(crate) struct Kept {
     /// The bytes that rows take.
     pub bytes: Cell<usize>,
+    /// Of the memory of all sessions, for rows that are kept to the statement's end.
+    pub shares: RefCell<Vec<Share>>,
     /// The sets of lists.
     pub lists: Lists,
     /// The rows of semi-joins.
@@ -460,7 +463,7 @@ impl Kept {
             table.rows += 1;
             Ok(true)
         })?;
-        self.bytes.set(self.bytes.get() + memory.keep());
+        memory.keep();
         let table = Rc::new(table);
         let mut tables = self.tables.borrow_mut();
         tables.insert(shared.number, table.clone());
