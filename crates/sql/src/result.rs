@@ -111,7 +111,7 @@ pub struct Complete {
     /// What is to be told besides.
     pub notices: Vec<Notice>,
     /// Of `COPY … TO STDOUT`: what is to be sent.
-    pub copy_out: Option<CopyData>,
+    pub copy_out: Option<Box<CopyData>>,
     /// The memory that the rows and the data take: keep it as long as them.
     pub memory: Option<Share>,
 }

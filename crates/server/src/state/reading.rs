@@ -37,13 +37,8 @@ impl State {
         before: Option<&State>,
     ) -> State {
         let (largest, tables_total, memory) = sizes(tables).unwrap_or_else(|| {
-            let before = before.map(|state| {
-                (
-                    state.tables.clone(),
-                    state.tables_total,
-                    state.memory.clone(),
-                )
-            });
+            let before =
+                before.map(|state| (state.tables.clone(), state.tables_total, state.memory));
             before.unwrap_or_default()
         });
         let statistics = tables.statistics();

@@ -480,9 +480,4 @@ impl Kept {
     fn set_progress(&self, number: usize, progress: Progress) {
         self.semi_joins.borrow_mut().insert(number, progress);
     }
-
-    /// Counts bytes that are kept until the statement ends.
-    fn count(&self, bytes: usize) {
-        self.bytes.set(self.bytes.get() + bytes);
-    }
 }

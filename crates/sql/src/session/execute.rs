@@ -271,7 +271,7 @@ fn reading(
         Some(Statement::Copy { .. }) => {
             let (rows, data) = copy::to_client(given.statement, version, source, with)?;
             let mut complete = Complete::of(Tag::rows("COPY", rows));
-            complete.copy_out = Some(data);
+            complete.copy_out = Some(Box::new(data));
             Ok((complete, None))
         }
         Some(Statement::Explain { .. }) => {
@@ -384,7 +384,7 @@ fn writing(
             let source = Source::Live(tx.view());
             let (rows, data) = copy::to_client(given.statement, version, &source, with)?;
             let mut complete = Complete::of(Tag::rows("COPY", rows));
-            complete.copy_out = Some(data);
+            complete.copy_out = Some(Box::new(data));
             Ok((complete, None))
         }
         Some(Statement::Copy { .. }) => {
