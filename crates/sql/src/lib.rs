@@ -33,6 +33,7 @@ mod analytic;
 mod blocking;
 mod called;
 mod class;
+mod constraints;
 mod copy;
 mod cursors;
 mod database;
@@ -58,6 +59,7 @@ mod text;
 mod types;
 mod underway;
 mod views;
+mod violations;
 mod virtual_tables;
 
 pub use analytic::{

@@ -1,6 +1,7 @@
 //! A statement that is prepared: parsed once, and compiled once for the tables as they are.
 
 use crate::class::{Class, Special, change_behind_with, class_of};
+use crate::constraints::SetConstraints;
 use crate::cursors::CursorCommand;
 use crate::database::Database;
 use crate::error::SqlError;
@@ -26,6 +27,7 @@ pub struct Prepared {
     special: Option<Special>,
     definition: Option<Arc<ProcedureDefinition>>,
     cursor: Option<CursorCommand>,
+    constraints: Option<SetConstraints>,
     /// The names of a procedure's parameters, in its body.
     names: Arc<[String]>,
     /// Of `CALL`: the arguments, compiled.
@@ -79,6 +81,7 @@ impl Prepared {
             special: None,
             definition: None,
             cursor: None,
+            constraints: None,
             names: Arc::default(),
             arguments: OnceLock::new(),
             sets_session: lower.contains("set_config"),
@@ -134,6 +137,20 @@ impl Prepared {
             class: Class::Session,
             ..Prepared::new(text, None, &[])
         }
+    }
+
+    /// `SET CONSTRAINTS`: it may check rows, so it runs as what writes does.
+    pub(crate) fn of_constraints(text: Arc<str>, command: SetConstraints) -> Prepared {
+        Prepared {
+            constraints: Some(command),
+            class: Class::Write,
+            ..Prepared::new(text, None, &[])
+        }
+    }
+
+    /// What it says of when constraints are checked, if it says that.
+    pub(crate) fn constraints(&self) -> Option<&SetConstraints> {
+        self.constraints.as_ref()
     }
 
     /// A statement of a procedure's body.

@@ -2,6 +2,7 @@
 
 mod time;
 
+use crate::constraints::{ConstraintModes, SetConstraints};
 use crate::error::{SqlError, code};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -96,6 +97,8 @@ struct SettingValues {
     before_local: BTreeMap<String, Option<String>>,
     /// Of names with a point, which belong to programs.
     own: BTreeMap<String, String>,
+    /// What `SET CONSTRAINTS` says until the transaction's end.
+    constraints: ConstraintModes,
 }
 
 impl SettingValues {
@@ -259,8 +262,21 @@ impl Settings {
         names.into_iter().for_each(|name| self.note(name));
     }
 
+    /// When constraints are checked.
+    pub fn constraints(&self) -> &ConstraintModes {
+        &self.values.constraints
+    }
+
+    /// Notes what `SET CONSTRAINTS` says.
+    pub fn set_constraints(&mut self, command: &SetConstraints) {
+        self.values_mut().constraints.set(command);
+    }
+
     /// The transaction's end: what was set until then only is as before.
     pub fn end_transaction(&mut self) {
+        if self.values.constraints != ConstraintModes::default() {
+            self.values_mut().constraints = ConstraintModes::default();
+        }
         if self.values.before_local.is_empty() {
             return;
         }

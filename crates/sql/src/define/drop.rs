@@ -19,7 +19,11 @@ pub(super) fn index_named(source: &Source<'_>, name: &str) -> Option<(u16, bool)
         if schema.indexes.iter().any(|index| index.name == name) {
             return Some((number as u16, false));
         }
-        let is_primary = name.strip_suffix("_pkey") == Some(&definition.name);
+        if name.strip_suffix("_pkey") != Some(&definition.name) {
+            return None;
+        }
+        let relation = Relation::numbered(source, number as u16).ok()?;
+        let is_primary = relation.primary_constraint().as_deref() == Some(name);
         is_primary.then_some((number as u16, true))
     })
 }

@@ -4,7 +4,10 @@ mod alter;
 mod columns;
 mod create;
 mod drop;
+mod naming;
+mod options;
 mod procedure;
+mod sequence;
 mod view;
 
 use crate::database::Database;
@@ -46,11 +49,14 @@ pub(crate) fn run(
         Statement::CreateView(create) => view::create(tx, create, prepared.rights())?,
         Statement::CreateIndex(create) => create::index(tx, create)?,
         Statement::CreateSequence {
+            temporary,
             if_not_exists,
             name,
             sequence_options,
-            ..
-        } => create::sequence(tx, name, *if_not_exists, sequence_options)?,
+        } => {
+            options::refuse("CREATE SEQUENCE", &[(*temporary, "TEMPORARY")])?;
+            sequence::create(tx, name, *if_not_exists, sequence_options)?
+        }
         Statement::AlterTable(alter) => alter::table(tx, alter)?,
         Statement::Truncate(truncate) => drop::truncate(tx, truncate)?,
         Statement::Drop {

@@ -8,7 +8,7 @@ use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::names::quoted;
 use crate::plan::select::table_oid;
-use crate::relation::{Relation, kind, objects, parsed};
+use crate::relation::{ReferenceNotes, Relation, is_full_match, kind, objects, parsed};
 use crate::sequences::Sequence;
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Int2Array, Int8, Name, Oid, OneChar, Text};
@@ -68,7 +68,8 @@ struct Constraint {
     table: u16,
     index: u32,
     referenced: u16,
-    deletes: bool,
+    deletes: &'static str,
+    notes: ReferenceNotes,
     columns: Vec<usize>,
     referenced_columns: Vec<usize>,
     definition: String,
@@ -116,7 +117,8 @@ fn constraints_of(source: &Source<'_>, relation: &Relation) -> Result<Vec<Constr
         table,
         index: 0,
         referenced: 0,
-        deletes: false,
+        deletes: "a",
+        notes: ReferenceNotes::default(),
         columns: Vec::new(),
         referenced_columns: Vec::new(),
         definition,
@@ -138,13 +140,22 @@ fn constraints_of(source: &Source<'_>, relation: &Relation) -> Result<Vec<Constr
     }
     for key in &relation.schema.foreign_keys {
         let other = Relation::numbered(source, key.table)?;
-        let deletes = key.on_delete == OnDelete::Cascade;
+        let notes = relation.reference_notes(&key.name);
+        let (deletes, on_delete) = match key.on_delete {
+            OnDelete::Cascade => ("c", " ON DELETE CASCADE"),
+            OnDelete::Restrict if notes.delete_restricts => ("r", " ON DELETE RESTRICT"),
+            OnDelete::Restrict => ("a", ""),
+        };
+        let when = |is_so: bool, text: &'static str| if is_so { text } else { "" };
         let definition = format!(
-            "FOREIGN KEY ({}) REFERENCES {}({}){}",
+            "FOREIGN KEY ({}) REFERENCES {}({}){}{}{on_delete}{}{}",
             names_of(relation, &key.columns),
             quoted(&other.name),
             names_of(&other, &key.referenced),
-            if deletes { " ON DELETE CASCADE" } else { "" }
+            when(notes.full, " MATCH FULL"),
+            when(notes.update_restricts, " ON UPDATE RESTRICT"),
+            when(notes.deferrable, " DEFERRABLE"),
+            when(notes.deferred, " INITIALLY DEFERRED"),
         );
         let mut indexes = seen_indexes(&other).into_iter();
         let is_it = |index: &SeenIndex| {
@@ -155,12 +166,14 @@ fn constraints_of(source: &Source<'_>, relation: &Relation) -> Result<Vec<Constr
             index: indexes.find(is_it).map_or(0, |index| index.oid),
             referenced: key.table,
             deletes,
+            notes,
             columns: key.columns.clone(),
             referenced_columns: key.referenced.clone(),
             ..plain(&key.name, "f", definition)
         });
     }
-    for (name, condition) in &relation.schema.checks {
+    let checks = relation.schema.checks.iter();
+    for (name, condition) in checks.filter(|(name, _)| !is_full_match(name)) {
         let definition = format!("CHECK (({condition}))");
         add(plain(name, "c", definition));
     }
@@ -182,8 +195,8 @@ fn constraints(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, 
                 text(&constraint.name),
                 oid(PUBLIC),
                 text(constraint.letter),
-                Value::Bool(false),
-                Value::Bool(false),
+                Value::Bool(constraint.notes.deferrable),
+                Value::Bool(constraint.notes.deferred),
                 Value::Bool(true),
                 oid(table_oid(constraint.table)),
                 oid(0),
@@ -194,9 +207,12 @@ fn constraints(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, 
                 } else {
                     0
                 }),
-                letter("a"),
-                letter(if constraint.deletes { "c" } else { "a" }),
-                letter("s"),
+                letter(match constraint.notes.update_restricts {
+                    true => "r",
+                    false => "a",
+                }),
+                letter(constraint.deletes),
+                letter(if constraint.notes.full { "f" } else { "s" }),
                 numbers_of(&relation, &constraint.columns),
                 other.map_or(Value::Null, |other| {
                     numbers_of(&other, &constraint.referenced_columns)
@@ -288,13 +304,13 @@ fn sequences(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, Sq
         let int = |value: i64| Value::Int(value.into());
         rows.push(vec![
             oid(sequence_oid(at)),
-            oid(Int8.oid()),
+            oid(sequence.kind().oid()),
             int(sequence.start),
             int(sequence.increment),
             int(sequence.maximum),
             int(sequence.minimum),
             int(1),
-            Value::Bool(false),
+            Value::Bool(sequence.cycles),
         ]);
     }
     Ok(rows)
