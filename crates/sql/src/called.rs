@@ -36,7 +36,7 @@ impl Caller {
     pub fn new(user: &str, rights: &Rights) -> Caller {
         Caller {
             user: user.into(),
-            settings: Settings::beginning_with(&[], user),
+            settings: Settings::of_user(user),
             may_call: rights.elsewhere() >= Access::Write,
         }
     }

@@ -13,3 +13,4 @@ pub mod message;
 mod portions;
 mod session;
 mod startup;
+mod startup_options;

@@ -10,3 +10,4 @@ mod postgres;
 mod redis;
 mod reload;
 mod spans;
+mod startup;

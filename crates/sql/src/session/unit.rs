@@ -314,7 +314,8 @@ impl Unit {
     }
 
     fn done(&mut self, complete: Complete) -> Next {
-        self.outcomes.push(Outcome::Done(complete));
+        let outcome = self.state.without_unwanted(Outcome::Done(complete));
+        self.outcomes.push(outcome);
         Next::Go
     }
 
