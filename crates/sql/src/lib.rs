@@ -41,6 +41,7 @@ mod define;
 mod error;
 mod explain;
 mod expression;
+mod kept;
 mod names;
 mod parse;
 mod plan;

@@ -4,6 +4,7 @@ use crate::class::{Class, Special, change_behind_with, class_of};
 use crate::constraints::SetConstraints;
 use crate::cursors::CursorCommand;
 use crate::database::Database;
+use crate::define::Comment;
 use crate::error::SqlError;
 use crate::expression::{Expr, Parameters};
 use crate::plan::insert::plan_insert;
@@ -28,6 +29,7 @@ pub struct Prepared {
     definition: Option<Arc<ProcedureDefinition>>,
     cursor: Option<CursorCommand>,
     constraints: Option<SetConstraints>,
+    comment: Option<Comment>,
     /// The names of a procedure's parameters, in its body.
     names: Arc<[String]>,
     /// Of `CALL`: the arguments, compiled.
@@ -82,6 +84,7 @@ impl Prepared {
             definition: None,
             cursor: None,
             constraints: None,
+            comment: None,
             names: Arc::default(),
             arguments: OnceLock::new(),
             sets_session: lower.contains("set_config"),
@@ -151,6 +154,20 @@ impl Prepared {
     /// What it says of when constraints are checked, if it says that.
     pub(crate) fn constraints(&self) -> Option<&SetConstraints> {
         self.constraints.as_ref()
+    }
+
+    /// `COMMENT ON`.
+    pub(crate) fn of_comment(text: Arc<str>, comment: Comment) -> Prepared {
+        Prepared {
+            comment: Some(comment),
+            class: Class::Define,
+            ..Prepared::new(text, None, &[])
+        }
+    }
+
+    /// The comment that it stores, if it does that.
+    pub(crate) fn comment(&self) -> Option<&Comment> {
+        self.comment.as_ref()
     }
 
     /// A statement of a procedure's body.

@@ -44,6 +44,7 @@ pub(crate) mod kind {
     pub const SEQUENCE: &str = "sequence";
     pub const PROCEDURE: &str = "procedure";
     pub const VIEW: &str = "view";
+    pub const COMMENT: &str = "comment";
 }
 
 /// What the engine's schema does not say of a table.
@@ -66,6 +67,15 @@ pub(crate) struct TableNotes {
     /// Foreign keys by name, where there is more to say of them than the engine's schema does.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub references: BTreeMap<String, ReferenceNotes>,
+    /// `COMMENT ON TABLE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// Comments of constraints, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub constraint_comments: BTreeMap<String, String>,
+    /// Comments of indexes, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub index_comments: BTreeMap<String, String>,
     /// By the columns' numbers.
     #[serde(default)]
     pub columns: BTreeMap<usize, ColumnNotes>,
@@ -109,6 +119,9 @@ pub(crate) struct ColumnNotes {
     /// The sequence that goes with the column.
     #[serde(default)]
     pub sequence: Option<String>,
+    /// `COMMENT ON COLUMN`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
 }
 
 /// A table.

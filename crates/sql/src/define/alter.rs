@@ -323,7 +323,8 @@ fn note_not_null(
     Ok(())
 }
 
-fn notes_of_column<'n>(
+/// What is noted of a column, to be changed.
+pub(super) fn notes_of_column<'n>(
     notes: &'n mut crate::relation::TableNotes,
     column: &crate::relation::RelationColumn,
 ) -> &'n mut ColumnNotes {
@@ -337,7 +338,11 @@ fn notes_of_column<'n>(
         })
 }
 
-fn drop_constraint(
+/// Drops a constraint of a table.
+///
+/// # Errors
+/// `42704` if there is none of the name; what the engine says.
+pub(super) fn drop_constraint(
     tx: &mut Transaction<'_>,
     relation: &Relation,
     name: &str,
@@ -353,13 +358,21 @@ fn drop_constraint(
         if schema.checks.iter().any(|(check, _)| *check == full) {
             tx.drop_check(relation.number, &full)?;
         }
-        return match notes.references.remove(name) {
-            Some(_) => put_notes(tx, relation.number, &notes),
-            None => Ok(()),
+        let (before, is_noted) = (
+            notes.constraint_comments.remove(name),
+            notes.references.remove(name),
+        );
+        return match before.is_some() || is_noted.is_some() {
+            true => put_notes(tx, relation.number, &notes),
+            false => Ok(()),
         };
     }
     if schema.checks.iter().any(|(check, _)| check == name) {
-        return Ok(tx.drop_check(relation.number, name)?);
+        tx.drop_check(relation.number, name)?;
+        return match notes.constraint_comments.remove(name) {
+            Some(_) => put_notes(tx, relation.number, &notes),
+            None => Ok(()),
+        };
     }
     let is_primary = notes.primary_index.as_deref() == Some(name);
     if is_primary
@@ -369,13 +382,16 @@ fn drop_constraint(
             .any(|constraint| constraint == name)
     {
         notes.constraints.retain(|constraint| constraint != name);
+        notes.constraint_comments.remove(name);
+        notes.index_comments.remove(name);
         if is_primary {
             notes.primary_index = None;
         }
         if cascades {
             drop_references_to(tx, relation, name)?;
         }
-        tx.drop_index(relation.number, name)?;
+        let dropped = tx.drop_index(relation.number, name);
+        dropped.map_err(|error| needed(error.into(), relation, name))?;
         return put_notes(tx, relation.number, &notes);
     }
     if relation.primary_constraint().as_deref() == Some(name) {
@@ -386,6 +402,22 @@ fn drop_constraint(
     match if_exists {
         true => Ok(()),
         false => Err(no_constraint(relation, name)),
+    }
+}
+
+/// That references need a unique key that was to be dropped.
+fn needed(error: SqlError, relation: &Relation, name: &str) -> SqlError {
+    match error.code {
+        code::INVALID_TABLE_DEFINITION => SqlError::new(
+            code::DEPENDENT_OBJECTS,
+            format!(
+                "cannot drop constraint {name} on table {} because other objects depend on it",
+                relation.name
+            ),
+        )
+        .detail(error.message.clone())
+        .hint("Use DROP ... CASCADE to drop the dependent objects too."),
+        _ => error,
     }
 }
 

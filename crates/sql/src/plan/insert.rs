@@ -113,17 +113,6 @@ pub(crate) fn plan_insert(
             "INSERT is supported into tables only",
         ));
     };
-    let refused = insert.or.is_some()
-        || insert.ignore
-        || insert.overwrite
-        || !insert.assignments.is_empty()
-        || insert.partitioned.is_some()
-        || insert.replace_into;
-    if refused {
-        return Err(SqlError::unsupported(
-            "this form of INSERT is not supported",
-        ));
-    }
     let relation = planning.relation_to_change(name)?;
     let alias = insert
         .table_alias

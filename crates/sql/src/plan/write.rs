@@ -116,11 +116,6 @@ pub(crate) fn plan_update(
             return Err(SqlError::syntax("FROM stands behind SET"));
         }
     };
-    if !update.order_by.is_empty() || update.limit.is_some() {
-        return Err(SqlError::unsupported(
-            "UPDATE with ORDER BY or LIMIT is not supported",
-        ));
-    }
     let draft = TargetDraft::new(planning, "UPDATE", &update.table, others)?;
     let (relation, scope) = (&draft.relation, &draft.scope);
     let changes = compile_changes(planning, relation, scope, &update.assignments)?;
@@ -148,11 +143,6 @@ pub(crate) fn plan_delete(
             "DELETE changes one table: others stand behind USING",
         ));
     };
-    if !delete.order_by.is_empty() || delete.limit.is_some() || !delete.tables.is_empty() {
-        return Err(SqlError::unsupported(
-            "DELETE with ORDER BY or LIMIT is not supported",
-        ));
-    }
     let others = delete.using.as_deref().unwrap_or_default();
     let draft = TargetDraft::new(planning, "DELETE", table, others)?;
     let returning = compile_returning(planning, &draft.scope, delete.returning.as_deref())?;

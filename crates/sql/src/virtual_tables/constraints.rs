@@ -227,6 +227,18 @@ fn constraints(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, 
     Ok(rows)
 }
 
+/// The names and numbers of a table's constraints.
+///
+/// # Errors
+/// What cannot be read.
+pub(super) fn constraint_numbers(
+    source: &Source<'_>,
+    relation: &Relation,
+) -> Result<Vec<(String, u32)>, SqlError> {
+    let constraints = constraints_of(source, relation)?.into_iter();
+    Ok(constraints.map(|there| (there.name, there.oid)).collect())
+}
+
 /// The definition of a constraint by its number; null if there is none.
 ///
 /// # Errors

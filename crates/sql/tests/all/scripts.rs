@@ -173,6 +173,7 @@ scripts! {
     deferred: "deferred.sql",
     identities: "identities.sql",
     kept_or_refused: "kept_or_refused.sql",
+    comments: "comments.sql",
     expressions: "expressions.sql",
     floats: "floats.sql",
     dates: "dates.sql",
