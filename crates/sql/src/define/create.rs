@@ -14,6 +14,7 @@ use crate::relation::{
 };
 use crate::result::{Complete, Tag};
 use crate::source::Source;
+use crate::types::SqlType;
 use crate::violations::of_new_reference;
 use sardonyx::Transaction;
 use sardonyx::schema::{ForeignKey, IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
@@ -334,6 +335,9 @@ pub(super) fn add_foreign(
         ));
     }
     let (numbers, there) = in_key_order(&parent, &numbers, &there)?;
+    for pair in numbers.iter().zip(&there) {
+        check_types(&relation, &parent, pair, name.as_ref())?;
+    }
     let parts: Vec<&str> = columns.iter().map(String::as_str).collect();
     let name = chosen(name.as_ref(), table, &parts, "fkey", |name| {
         relation.has_constraint(name)
@@ -368,6 +372,36 @@ pub(super) fn add_foreign(
         tx.add_check(relation.number, &full_match_of(&name), &condition)?;
     }
     Ok(())
+}
+
+/// Checks that a column can refer to another: both are of one type, or whole numbers.
+fn check_types(
+    relation: &Relation,
+    parent: &Relation,
+    (from, to): (&usize, &usize),
+    name: Option<&String>,
+) -> Result<(), SqlError> {
+    let of = |relation: &Relation, number| relation.numbered_column(number).cloned();
+    let (Some(from), Some(to)) = (of(relation, *from), of(parent, *to)) else {
+        return Ok(());
+    };
+    let is_whole = |kind| matches!(kind, SqlType::Int2 | SqlType::Int4 | SqlType::Int8);
+    if from.stored == to.stored || is_whole(from.spec.kind) && is_whole(to.spec.kind) {
+        return Ok(());
+    }
+    let name = name.cloned();
+    let name = name.unwrap_or_else(|| format!("{}_{}_fkey", relation.name, from.name));
+    Err(SqlError::new(
+        code::DATATYPE_MISMATCH,
+        format!("foreign key constraint \"{name}\" cannot be implemented"),
+    )
+    .detail(format!(
+        "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
+        from.name,
+        to.name,
+        from.spec.kind.name(),
+        to.spec.kind.name()
+    )))
 }
 
 /// The columns of a reference and those to which it refers, in the order of the unique key there.

@@ -461,6 +461,32 @@ INSERT INTO turned VALUES (1, 'a')
 statement ok
 INSERT INTO of_turned VALUES ('a', 1)
 
+# Whole numbers of any width refer to each other; other types do not.
+
+statement ok
+CREATE TABLE wide (n bigint REFERENCES owner, s smallint REFERENCES owner)
+
+statement ok
+INSERT INTO wide VALUES (2, 2), (NULL, 2)
+
+statement error 23503
+INSERT INTO wide VALUES (5000000000, NULL)
+----
+insert or update on table "wide" violates foreign key constraint "wide_n_fkey"
+DETAIL: Key (n)=(5000000000) is not present in table "owner".
+SCHEMA: public
+TABLE: wide
+CONSTRAINT: wide_n_fkey
+
+statement error 23503
+DELETE FROM owner
+
+statement error 42804
+CREATE TABLE wrong (a text REFERENCES owner)
+----
+foreign key constraint "wrong_a_fkey" cannot be implemented
+DETAIL: Key columns "a" and "id" are of incompatible types: text and integer.
+
 # MATCH FULL: all columns have values, or none.
 
 statement ok
