@@ -38,6 +38,7 @@ pub(super) fn statements_of(
 ) -> Result<Vec<Arc<Prepared>>, SqlError> {
     let whole: Arc<str> = text.into();
     if let Some(special) = Special::of_text(text) {
+        special.check(text)?;
         return Ok(vec![Arc::new(Prepared::special(whole, special))]);
     }
     if creates_procedure(text) {

@@ -256,3 +256,19 @@ ALTER TABLE kept DROP CONSTRAINT kept_code_key CASCADE
 
 statement ok
 INSERT INTO of_kept VALUES (5)
+
+# Maintenance.
+
+statement ok
+VACUUM (FULL, VERBOSE off, PARALLEL 2) kept
+
+statement error 42601
+VACUUM (FASTER) kept
+----
+unrecognized VACUUM option "faster"
+
+statement error 42601
+ANALYZE (FULL)
+
+statement error 42601
+REINDEX (TABLESPACE fast) TABLE kept
