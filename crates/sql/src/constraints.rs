@@ -121,10 +121,9 @@ fn check_deferrable(source: &Source<'_>, name: &str) -> Result<(), SqlError> {
             continue;
         };
         let mut keys = relation.schema.foreign_keys.iter();
-        if keys.any(|key| key.name == name) {
-            if relation.reference_notes(name).deferrable {
-                return Ok(());
-            }
+        let is_reference = keys.any(|key| key.name == name);
+        if is_reference && relation.reference_notes(name).deferrable {
+            return Ok(());
         }
         is_there |= relation.has_constraint(name);
     }

@@ -24,7 +24,7 @@ pub enum TableError {
         /// The key's bytes as hexadecimal digits, or its columns' values.
         key: String,
         /// The values of its columns, where they are known.
-        values: Vec<Value>,
+        values: Box<[Value]>,
     },
     /// An update changed the primary key; delete and insert instead.
     #[error("an update changed the primary key in table {table:?}; delete and insert instead")]
@@ -154,7 +154,7 @@ pub enum TableError {
         /// The key's values, as a text.
         key: String,
         /// The key's values.
-        values: Vec<Value>,
+        values: Box<[Value]>,
     },
     /// There is no such index.
     #[error("table {table:?} has no index {index:?}")]
@@ -222,7 +222,7 @@ pub enum TableError {
         /// The values, as a text.
         key: String,
         /// The values.
-        values: Vec<Value>,
+        values: Box<[Value]>,
     },
     /// Rows refer to a row that would go, or get another key.
     #[error(
@@ -238,7 +238,7 @@ pub enum TableError {
         /// The values, as a text.
         key: String,
         /// The values.
-        values: Vec<Value>,
+        values: Box<[Value]>,
     },
     /// A value does not fit its column, or there is no such column.
     #[error(transparent)]

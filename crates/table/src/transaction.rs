@@ -278,7 +278,7 @@ impl<'a> Transaction<'a> {
         {
             let table = R::NAME.to_string();
             let key = hexadecimal(key);
-            let values = Vec::new();
+            let values = Box::default();
             return Err(TableError::DuplicateKey { table, key, values }.into());
         }
         let address = match self.state(number).has_one_shape() {

@@ -254,7 +254,7 @@ impl RowFormat {
         TableError::DuplicateKey {
             table: self.table.to_string(),
             key: key.join(", "),
-            values,
+            values: values.into(),
         }
     }
 
@@ -363,7 +363,7 @@ impl RowFormat {
         TableError::DuplicateValue {
             table: self.table.to_string(),
             index: self.schema.indexes[index].name.clone(),
-            values: shape.values_of(&key),
+            values: shape.values_of(&key).into(),
             key: found.map_or_else(|error| error.to_string(), |_| shape.text_of(&key)),
         }
     }

@@ -131,8 +131,8 @@ pub(crate) fn identity(kind: Type, value: ValueRef<'_>) -> Vec<u8> {
         return bytes.map(<[u8]>::to_vec).unwrap_or_default();
     }
     let value = match value {
-        // Equal to the other zero.
-        ValueRef::Float(0.0) => ValueRef::Float(0.0),
+        // The negative zero is equal to the other.
+        ValueRef::Float(value) => ValueRef::Float(value + 0.0),
         other => other,
     };
     let mut bytes = vec![0; kind.bytes()];

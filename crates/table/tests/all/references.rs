@@ -326,7 +326,7 @@ fn held_references_are_checked_as_the_rows_then_stand() {
                 ..Due::default()
             })) {
                 Err(TableError::NoSuchReference { key, values, .. }) => {
-                    assert_eq!((&*key, values), ("(50)", vec![Value::Int(50)]));
+                    assert_eq!((&*key, values), ("(50)", Box::from([Value::Int(50)])));
                 }
                 other => panic!("{other:?}"),
             }
