@@ -5,9 +5,9 @@ mod fixture;
 use fixture::{
     alone, always, common, execute, fresh, fresh_with, lines, run, session, told, wait, whole,
 };
+use sardonyx_sql::Interrupt;
 use sardonyx_sql::{Outcome, SqlType, Step, Value};
 use std::sync::Arc;
-use sardonyx_sql::Interrupt;
 
 /// The own planner knows no frames of groups.
 const WINDOW: &str =

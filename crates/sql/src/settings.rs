@@ -203,6 +203,11 @@ impl Settings {
         } else {
             IDLE
         };
+        self.limit(name)
+    }
+
+    /// A time that a parameter says; `None` for no limit.
+    fn limit(&self, name: &str) -> Option<Duration> {
         let SettingValues { set, initial, .. } = &*self.values;
         let value = set.get(name).or_else(|| initial.get(name))?;
         let limit = time::milliseconds(value).unwrap_or_default();
@@ -254,12 +259,7 @@ impl Settings {
 
     /// How long a statement may take; `None` for as long as it takes.
     pub fn statement_timeout(&self) -> Option<Duration> {
-        let SettingValues { set, initial, .. } = &*self.values;
-        let value = set
-            .get(STATEMENT_TIMEOUT)
-            .or_else(|| initial.get(STATEMENT_TIMEOUT))?;
-        let limit = time::milliseconds(value).unwrap_or_default();
-        (limit > 0).then(|| Duration::from_millis(limit))
+        self.limit(STATEMENT_TIMEOUT)
     }
 
     /// Its name, as it is written.

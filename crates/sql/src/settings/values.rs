@@ -34,14 +34,12 @@ pub(super) fn of(name: &str, value: &str) -> Option<Value> {
         "lock_timeout"
         | "idle_in_transaction_session_timeout"
         | "idle_session_timeout"
-        | "statement_timeout" => {
-            match time::milliseconds(bare) {
-                Some(limit) if limit <= i32::MAX as u64 => Ok(time::written(limit)),
-                _ => Err(
-                    "a time, in milliseconds or with one of the units us, ms, s, min, h, d; 0 for no limit",
-                ),
-            }
-        }
+        | "statement_timeout" => match time::milliseconds(bare) {
+            Some(limit) if limit <= i32::MAX as u64 => Ok(time::written(limit)),
+            _ => Err(
+                "a time, in milliseconds or with one of the units us, ms, s, min, h, d; 0 for no limit",
+            ),
+        },
         "lc_messages" => locale(bare, "messages are in English", true),
         "lc_monetary" | "lc_numeric" | "lc_time" => locale(bare, "the locale is C", false),
         "search_path" => search_path(value),

@@ -5,6 +5,7 @@
 //! note of rows that have gone, or came back, is harmless. A return to a mark takes the notes back, too.
 
 use super::Transaction;
+use super::references::check_interruption;
 use crate::error::TableError;
 use crate::rows::identity;
 use crate::schema::{ForeignKey, Value, ValueRef};
@@ -206,7 +207,12 @@ impl Transaction<'_> {
         notes: &Notes,
     ) -> Result<HashSet<Vec<Vec<u8>>>, TableError> {
         let mut found = HashSet::new();
-        for row in self.state(table).records(self.space.store.bytes()) {
+        for (number, row) in self
+            .state(table)
+            .records(self.space.store.bytes())
+            .enumerate()
+        {
+            check_interruption(number)?;
             let row = self.row_ref(table, row)?;
             let columns = reference.columns.iter();
             let values = columns

@@ -21,6 +21,19 @@ use std::sync::Arc;
 /// After so many rows of a table without a fitting index it is asked whether the statement is to end.
 const ROWS_BETWEEN_LOOKS: usize = 4096;
 
+/// Looks now and then whether the statement is to end, while rows are looked at one by one.
+///
+/// # Errors
+/// Why it is to end.
+pub(super) fn check_interruption(row: usize) -> Result<(), TableError> {
+    if row.is_multiple_of(ROWS_BETWEEN_LOOKS)
+        && let Some(reason) = waiting::interruption()
+    {
+        return Err(LogError::Interrupted(reason).into());
+    }
+    Ok(())
+}
+
 /// Notes of every table whether its rows are checked when they change, and whether others refer to it.
 pub(crate) fn note_references(tables: &mut [Option<TableState>]) {
     let schemas = tables.iter().flatten().map(|state| &state.schema);
@@ -201,11 +214,7 @@ impl Transaction<'_> {
         }
         let mut found = Vec::new();
         for (number, row) in state.records(rows).enumerate() {
-            if number % ROWS_BETWEEN_LOOKS == 0
-                && let Some(reason) = waiting::interruption()
-            {
-                return Err(LogError::Interrupted(reason).into());
-            }
+            check_interruption(number)?;
             let there = self.row_ref(table, row)?;
             let mut refers = true;
             for (&column, &value) in reference.columns.iter().zip(values) {
