@@ -156,7 +156,7 @@ impl Database {
         };
         let with = Environment::new(&values, &context);
         let last = procedure.run(tx, call.name, version, &with);
-        // Who calls so has no statement of its own at which it would end.
+        // A call so has no statement of its own at whose end it would be checked.
         let last = last.and_then(|last| at_commit(tx).map(|()| last));
         let last = last.map_err(|error| explained(&Source::Live(tx.view()), error))?;
         let mut draws = context.draws.into_inner();

@@ -27,7 +27,7 @@ pub(crate) struct SetConstraints {
     is_deferred: bool,
 }
 
-/// What a transaction said of when constraints are checked.
+/// `SET CONSTRAINTS` in a transaction.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ConstraintModes {
     all: Option<bool>,
@@ -50,14 +50,14 @@ impl ConstraintModes {
         }
     }
 
-    /// Whether a reference is checked at the transaction's end only.
+    /// True if a reference is checked at the transaction's end only.
     fn is_deferred(&self, name: &str, notes: &ReferenceNotes) -> bool {
         let said = self.named.get(name).copied().or(self.all);
         notes.deferrable && said.unwrap_or(notes.deferred)
     }
 }
 
-/// Whether the statement that comes next is `SET CONSTRAINTS`.
+/// True if the statement that comes next is `SET CONSTRAINTS`.
 pub(crate) fn is_set_constraints(parser: &Parser<'_>) -> bool {
     let is_word = |at: usize, known: &str| {
         matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word)
@@ -142,7 +142,7 @@ fn check_deferrable(source: &Source<'_>, name: &str) -> Result<(), SqlError> {
 /// Runs a statement on rows: its references are checked at its end.
 ///
 /// # Errors
-/// What it returns; `23503` if a reference that is not deferred does not hold.
+/// Its own; `23503` if a reference that is not deferred does not hold.
 pub(crate) fn in_statement<R>(
     tx: &mut Transaction<'_>,
     with: &Environment<'_>,

@@ -151,7 +151,7 @@ impl Prepared {
         }
     }
 
-    /// What it says of when constraints are checked, if it says that.
+    /// Its `SET CONSTRAINTS`, if it is one.
     pub(crate) fn constraints(&self) -> Option<&SetConstraints> {
         self.constraints.as_ref()
     }

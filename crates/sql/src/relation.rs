@@ -20,7 +20,7 @@ pub(crate) const OWN: &str = "sql.";
 /// The column that numbers the rows of a table without a primary key.
 pub(crate) const ROW_NUMBER: &str = "sql.row";
 
-/// What names of conditions begin with that a foreign key with `MATCH FULL` adds.
+/// The beginning of the name of a condition that a foreign key with `MATCH FULL` adds.
 const FULL: &str = "sql.full.";
 
 /// The condition that goes with a foreign key with `MATCH FULL`.
@@ -28,7 +28,7 @@ pub(crate) fn full_match_of(reference: &str) -> String {
     format!("{FULL}{reference}")
 }
 
-/// Whether a condition is such a one.
+/// True if a condition is such a one.
 pub(crate) fn is_full_match(condition: &str) -> bool {
     reference_of_full_match(condition).is_some()
 }
@@ -81,7 +81,7 @@ pub(crate) struct TableNotes {
     pub columns: BTreeMap<usize, ColumnNotes>,
 }
 
-/// What the engine's schema does not say of a foreign key.
+/// Properties of a foreign key that the engine's schema does not have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ReferenceNotes {
     /// `DEFERRABLE`.
@@ -213,7 +213,7 @@ impl Relation {
         })
     }
 
-    /// What is known of a foreign key beside what the engine's schema says.
+    /// The notes of a foreign key, beside the engine's schema.
     pub fn reference_notes(&self, name: &str) -> ReferenceNotes {
         let notes = self.notes.references.get(name);
         notes.copied().unwrap_or_default()
@@ -242,7 +242,7 @@ impl Relation {
         self.columns.iter().find(|column| column.number == number)
     }
 
-    /// Whether it has a constraint of a name.
+    /// True if it has a constraint of a name.
     pub fn has_constraint(&self, name: &str) -> bool {
         let mut keys = self.schema.foreign_keys.iter();
         let mut checks = self.schema.checks.iter();

@@ -32,7 +32,7 @@ pub(crate) struct Sequence {
     pub maximum: i64,
     /// The first number that may not be used yet: one beyond the last that there is, if all may be used.
     pub usable_to: i128,
-    /// Whether the first number comes behind the last.
+    /// The first number comes behind the last.
     #[serde(default)]
     pub cycles: bool,
     /// The type's number in PostgreSQL's catalogue; 0 for `bigint`.

@@ -56,12 +56,12 @@ const KNOWN: [(&str, &str); 41] = [
 
 /// How long a statement may take.
 const STATEMENT_TIMEOUT: &str = "statement_timeout";
-/// How long a client may think in a transaction.
+/// The time for which a client may say nothing in a transaction.
 const IDLE_IN_TRANSACTION: &str = "idle_in_transaction_session_timeout";
-/// How long it may think outside of one.
+/// The same outside of one.
 const IDLE: &str = "idle_session_timeout";
 
-/// Who the session is.
+/// The parameter with the session's user.
 const AUTHORIZATION: &str = "session_authorization";
 
 /// Parameters that nobody sets.
@@ -113,7 +113,7 @@ struct SettingValues {
     before_local: BTreeMap<String, Option<String>>,
     /// Of names with a point, which belong to programs.
     own: BTreeMap<String, String>,
-    /// What `SET CONSTRAINTS` says until the transaction's end.
+    /// `SET CONSTRAINTS`, until the transaction's end.
     constraints: ConstraintModes,
 }
 
@@ -196,7 +196,7 @@ impl Settings {
         Ok((name, checked(name, value)?))
     }
 
-    /// How long its client may think before its session is ended, in a transaction or outside of one.
+    /// The time for which its client may say nothing, in a transaction or outside of one.
     pub fn idle_limit(&self, in_transaction: bool) -> Option<Duration> {
         let name = if in_transaction {
             IDLE_IN_TRANSACTION
@@ -214,7 +214,7 @@ impl Settings {
         (limit > 0).then(|| Duration::from_millis(limit))
     }
 
-    /// Whether the client wants messages of a level.
+    /// True if the client wants messages of a level.
     pub fn wants_messages(&self, level: &str) -> bool {
         let least = self.get("client_min_messages").unwrap_or_default();
         let place = |level: &str| values::MESSAGES.iter().position(|known| *known == level);

@@ -1,4 +1,4 @@
-//! What PostgreSQL says of a constraint that is violated: the words, the detail, and the names that programs match.
+//! Violated constraints in PostgreSQL's terms: the words, the detail, and the names that programs match.
 //!
 //! An error of the engine has tables, names and values; how values are written, and what a primary key is called, is known
 //! by the tables' notes. So it is told in two steps: [`SqlError::from`] has what the engine says, and [`explained`] adds

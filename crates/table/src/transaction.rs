@@ -49,7 +49,7 @@ pub struct Transaction<'a> {
     pub(crate) space: &'a mut TableSpace,
     log: &'a mut GroupBuilder,
     finished: bool,
-    /// Whether references that do not hold are noted, to be checked later.
+    /// References that do not hold are noted, to be checked later.
     holds: bool,
     /// The notes; allocated with the first.
     held: Option<Box<HeldReferences>>,

@@ -1,4 +1,4 @@
-//! What a client asks for in its startup message: kept, or refused with the code that `SET` would give.
+//! Parameters of a startup message: kept, or refused with the code that `SET` would give.
 
 use crate::common::{Running, Socket, postgres_alone, query};
 

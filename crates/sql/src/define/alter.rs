@@ -323,7 +323,7 @@ fn note_not_null(
     Ok(())
 }
 
-/// What is noted of a column, to be changed.
+/// The notes of a column, to be changed.
 pub(super) fn notes_of_column<'n>(
     notes: &'n mut crate::relation::TableNotes,
     column: &crate::relation::RelationColumn,

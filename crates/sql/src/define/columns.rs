@@ -232,7 +232,7 @@ pub(super) fn check_collation(name: &ast::ObjectName) -> Result<(), SqlError> {
     }
 }
 
-/// Whether a constraint can be deferred, and is at first.
+/// Two truths: a constraint can be deferred, and it is at first.
 ///
 /// # Errors
 /// `42601` for what contradicts itself, `0A000` for what is not enforced.

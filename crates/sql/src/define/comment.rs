@@ -24,7 +24,7 @@ pub(crate) struct Comment {
     text: Option<String>,
 }
 
-/// What a comment is about.
+/// The object of a comment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Commented {
     Table(String),
@@ -43,7 +43,7 @@ enum Commented {
 /// The longest comment, in bytes.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// Whether the statement that comes next is `COMMENT ON`.
+/// True if the statement that comes next is `COMMENT ON`.
 pub(crate) fn is_comment(parser: &Parser<'_>) -> bool {
     let is_word = |at: usize, known: &str| {
         matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word)

@@ -247,7 +247,7 @@ fn value_rows(
     Ok(rows)
 }
 
-/// Whether a value that is given for a column is stored there, or a number is drawn instead.
+/// True if a value that is given for a column is stored there; false if a number is drawn instead.
 ///
 /// # Errors
 /// `428C9` if the column's numbers are drawn always.

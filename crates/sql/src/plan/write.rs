@@ -86,7 +86,7 @@ pub(crate) struct Changes {
     pub key: Vec<usize>,
     /// Whether one of them is set.
     pub moves: bool,
-    /// Whether a column of another unique index is set.
+    /// A column of another unique index is set.
     pub may_collide: bool,
     /// Whether rows refer to what is set.
     pub is_referenced: bool,

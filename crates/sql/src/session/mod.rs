@@ -82,7 +82,7 @@ impl Session {
     /// Begins a session.
     ///
     /// # Errors
-    /// What `SET` would say of a parameter: `42704`, `22023`, `55P02`, `0A000`.
+    /// The errors that `SET` has for a parameter: `42704`, `22023`, `55P02`, `0A000`.
     pub fn new(database: Arc<Database>, options: SessionOptions) -> Result<Session, SqlError> {
         let (state, first_notices) = SessionState::new(&options)?;
         Ok(Session {
@@ -93,13 +93,12 @@ impl Session {
         })
     }
 
-    /// What its client is to be told at the beginning: that times are UTC, where it asked for another zone.
+    /// The notices for its client at the beginning: times are UTC, where it asked for another zone.
     pub fn first_notices(&self) -> &[Notice] {
         &self.first_notices
     }
 
-    /// How long its client may think now before its connection is to be ended, and the error that it is told then: it is
-    /// in a transaction, or in none.
+    /// The time for which its client may say nothing now, and the error with which its connection ends then.
     pub fn idle_limit(&self) -> Option<(Duration, SqlError)> {
         let in_transaction = self.status() != TransactionStatus::Idle;
         let limit = self.state.settings.idle_limit(in_transaction)?;

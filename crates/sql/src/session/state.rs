@@ -94,7 +94,7 @@ impl SessionState {
     /// Of a user, with the parameters with which a client begins, and what it is to be told of them.
     ///
     /// # Errors
-    /// What is wrong with a parameter.
+    /// The first parameter that cannot have its value.
     pub fn new(options: &SessionOptions) -> Result<(SessionState, Vec<Notice>), SqlError> {
         let mut settings = Settings::of_user(&options.user);
         let mut notices = Vec::new();

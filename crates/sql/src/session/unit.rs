@@ -329,7 +329,7 @@ impl Unit {
         Next::End(End::Undo, true)
     }
 
-    /// What was deferred to the end of a transaction that nobody began does not hold: its last statement is told so.
+    /// A deferred constraint of a transaction without `BEGIN` does not hold: its last statement fails.
     fn not_committed(&mut self, error: SqlError) -> Next {
         match self.outcomes.last_mut() {
             Some(last @ Outcome::Done(_)) => *last = Outcome::Failed(error),

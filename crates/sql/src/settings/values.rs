@@ -5,7 +5,7 @@
 
 use super::time;
 
-/// What a parameter's value is: as it is kept, or why it cannot be.
+/// A parameter's value as it is kept, or why it cannot be.
 pub(super) type Value = Result<String, &'static str>;
 
 /// The value of a parameter as it is kept; `None` if nothing is known of the parameter's values.

@@ -62,7 +62,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// Whether its values are whole numbers that stand for each other, whatever their width.
+    /// True if its values are whole numbers that stand for each other, of any width.
     pub(crate) const fn is_whole(self) -> bool {
         matches!(
             self,

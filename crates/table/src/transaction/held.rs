@@ -18,7 +18,7 @@ type Place = (u16, Arc<str>);
 /// The values of a reference, by their bytes.
 type Notes = BTreeMap<Vec<Vec<u8>>, Note>;
 
-/// What is checked now of a held reference; the notes of the rest are kept.
+/// The part of a held reference that is checked now; the notes of the rest are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Due {
     /// That rows refer to rows that are there.
@@ -37,7 +37,7 @@ impl Due {
         strict_update: false,
     };
 
-    /// Whether a note is checked, and whether a row with the same key does not do.
+    /// True first if a note is checked; second if a row with the same key does not satisfy it.
     fn of(self, why: Why) -> (bool, bool) {
         let is_strict = self.strict_delete && why.has(Why::DELETED)
             || self.strict_update && why.has(Why::CHANGED);

@@ -53,7 +53,7 @@ fn has_columns(index: &IndexDefinition, columns: &[usize]) -> bool {
     key.eq(columns.iter().copied())
 }
 
-/// Whether the first columns of an index are those of a reference, in their order.
+/// True if the first columns of an index are those of a reference, in their order.
 fn begins_with(index: &IndexDefinition, reference: &ForeignKey) -> bool {
     let key = index.key.iter().map(|part| part.column);
     key.take(reference.columns.len())
@@ -178,7 +178,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Whether an index finds the rows of a table by a reference.
+    /// True if an index finds the rows of a table by a reference.
     pub(super) fn has_index_of(&self, table: u16, reference: &ForeignKey) -> bool {
         let mut indexes = self.state(table).secondary.iter();
         indexes.any(|index| begins_with(&index.what.definition, reference))
