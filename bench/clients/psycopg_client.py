@@ -70,6 +70,23 @@ def main(dsn):
         assert len(rows) == 2301 and rows[1001] == "copied\t1001\\ \n", len(rows)
         db.commit()
 
+        # Copies and arrays in binary, too.
+        types = ["int8", "text", "uuid"]
+        with db.cursor().copy("COPY psy (id, name, code) FROM STDIN (FORMAT BINARY)") as copy:
+            copy.set_types(types)
+            copy.write_row((5000, "binary", row[5]))
+            copy.write_row((5001, "", None))
+        with db.cursor().copy("COPY (SELECT id, name, code FROM psy WHERE id >= 5000) TO STDOUT (FORMAT BINARY)") as copy:
+            copy.set_types(types)
+            assert sorted(copy.rows()) == [(5000, "binary", row[5]), (5001, "", None)]
+        cursor = db.cursor(binary=True)
+        assert cursor.execute("SELECT array[1, 2], array_agg(id) FROM psy WHERE id = ANY(%b)", ([5000, 1],)).fetchone() == (
+            [1, 2],
+            [5000],
+        )
+        db.execute("DELETE FROM psy WHERE id >= 5000")
+        db.commit()
+
         # A cursor of the server gives its rows as they are asked for; one that is held, after the transaction, too.
         with db.cursor(name="by name") as cursor:
             cursor.itersize = 100

@@ -87,6 +87,18 @@ def node_module(name):
     return None if found.returncode == 0 else f"the package {name} is not installed: npm install {name} (NODE_PATH names where)"
 
 
+def go_client():
+    if not shutil.which("go"):
+        return "go is not installed"
+    # Fetches the driver once; later from the cache of modules.
+    built = subprocess.run(["go", "mod", "download"], cwd=HERE / "pgx", capture_output=True, text=True)
+    return None if built.returncode == 0 else f"pgx cannot be fetched: {built.stderr.strip()}"
+
+
+def pgx(server):
+    return ["go", "-C", HERE / "pgx", "run", ".", server.dsn + "?sslmode=disable"]
+
+
 def jdbc_driver():
     if not shutil.which("java"):
         return "java is not installed"
@@ -151,6 +163,7 @@ CLIENTS = {
     "asyncpg": python_client("asyncpg_client.py", "asyncpg"),
     "pg8000": python_client("pg8000_client.py", "pg8000"),
     "sqlalchemy": python_client("sqlalchemy_client.py", "sqlalchemy"),
+    "pgx": (go_client, pgx),
     "node-pg": node_client("node_client.js", "pg"),
     "jdbc": (jdbc_driver, jdbc),
     "quickstart": (lambda: None, quickstart),

@@ -33,6 +33,7 @@ pub(crate) const ALL: &[Target] = &[
     redis::COMMANDS,
     postgres::MESSAGES,
     postgres::STATEMENTS,
+    postgres::COPY,
     directory::TABLES,
     directory::OPERATIONS,
 ];

@@ -60,6 +60,13 @@ fn table_of(slf: &Bound<'_, TablesSnapshot>, name: &str) -> SnapshotTable {
 
 #[pymethods]
 impl TablesSnapshot {
+    fn __repr__(&self) -> &'static str {
+        match *lock(&self.snapshot) {
+            Some(_) => "<sardonyx.TablesSnapshot>",
+            None => "<sardonyx.TablesSnapshot, closed>",
+        }
+    }
+
     /// The table of a name.
     fn __getitem__(slf: Bound<'_, Self>, table: &str) -> PyResult<SnapshotTable> {
         slf.get().read(slf.py(), table, |_| Ok(()))?;
@@ -148,6 +155,10 @@ impl SnapshotTable {
     ) -> PyResult<Bound<'py, PyDict>> {
         let wanted = key(wanted)?;
         self.get(py, &wanted)?.ok_or_else(|| no_row(&wanted))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<sardonyx.SnapshotTable {:?}>", self.name)
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

@@ -62,10 +62,23 @@ impl TableTransaction {
 impl TableTransaction {
     fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         let this = slf.get();
-        let begin = || OpenTransaction::begin(&this.tables, &this.inside, Durability::Durable);
-        let open = slf.py().detach(begin).map_err(Failure::from)?;
-        *lock(&this.open) = Some(open);
-        Ok(slf)
+        // A signal's handler, such as that of Ctrl-C, ends the waiting by what it raises.
+        let mut raised = None;
+        let waits = || {
+            let checked = Python::attach(|py| py.check_signals());
+            checked.map_err(|error| raised = Some(error)).is_ok()
+        };
+        let begin =
+            || OpenTransaction::begin_while(&this.tables, &this.inside, Durability::Durable, waits);
+        let begun = slf.py().detach(begin).map_err(Failure::from)?;
+        match (begun, raised) {
+            (Some(open), None) => {
+                *lock(&this.open) = Some(open);
+                Ok(slf)
+            }
+            (_, Some(error)) => Err(error),
+            (None, None) => Err(Failure::NotRunning)?,
+        }
     }
 
     #[pyo3(signature = (*exception))]
@@ -78,6 +91,13 @@ impl TableTransaction {
         });
         ended.map_err(Failure::from)?;
         Ok(false)
+    }
+
+    fn __repr__(&self) -> &'static str {
+        match *lock(&self.open) {
+            Some(_) => "<sardonyx.TableTransaction, running>",
+            None => "<sardonyx.TableTransaction, not running>",
+        }
     }
 
     /// The table of a name.
@@ -181,6 +201,10 @@ impl Table {
     ) -> PyResult<Bound<'py, PyDict>> {
         let wanted = key(wanted)?;
         self.get(py, &wanted)?.ok_or_else(|| no_row(&wanted))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<sardonyx.Table {:?}>", self.name)
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

@@ -6,44 +6,76 @@ use crate::row::{dictionary_of, found, names, values};
 use crate::segment::Segment;
 use crate::table_snapshot::TablesSnapshot;
 use crate::table_transaction::TableTransaction;
+use crate::value::from_python;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use sardonyx::open_transaction::Inside;
-use sardonyx::schema::{Schema, Type};
-use sardonyx::{Error, RowsView};
+use sardonyx::schema::{
+    ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete, Schema, Type, Value,
+};
+use sardonyx::{Error, Options, RowsView, Transaction};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Opens the database of tables in a directory, or makes it. (Arrays live in a segment: ``sardonyx.segment``.)
+/// ``wait_for_lock`` is for how many seconds another process may have it open still, ``create`` whether it is made
+/// where there is none, ``memory_bytes_max`` and ``log_bytes_max`` its bounds.
 #[pyfunction]
-#[pyo3(signature = (path, **options))]
+#[pyo3(signature = (
+    path, *, wait_for_lock = None, create = true, memory_bytes_max = None, log_bytes_max = None, **options
+))]
 pub fn open(
     py: Python<'_>,
     path: PathBuf,
+    wait_for_lock: Option<f64>,
+    create: bool,
+    memory_bytes_max: Option<u64>,
+    log_bytes_max: Option<u64>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Tables> {
     if let Some(options) = options
         && !options.is_empty()
     {
         return Err(PyTypeError::new_err(format!(
-            "sardonyx.open opens tables and has no options {}; a segment with arrays is opened by \
+            "sardonyx.open opens tables and has no options {}, but wait_for_lock, create, memory_bytes_max and \
+             log_bytes_max; a segment with arrays is opened by \
              sardonyx.segment(path, ...)",
             options.keys()
         )));
     }
-    tables(py, path)
+    let mut options = Options::new().create(create);
+    if let Some(seconds) = wait_for_lock {
+        let wait = Duration::try_from_secs_f64(seconds);
+        let wait =
+            wait.map_err(|error| PyValueError::new_err(format!("wait_for_lock: {error}")))?;
+        options = options.wait_for_lock(wait);
+    }
+    if let Some(bytes) = memory_bytes_max {
+        options = options.memory_bytes_max(bytes);
+    }
+    if let Some(bytes) = log_bytes_max {
+        options = options.log_bytes_max(bytes);
+    }
+    open_with(py, path, options)
 }
 
 /// The same.
 #[pyfunction]
 pub fn tables(py: Python<'_>, path: PathBuf) -> PyResult<Tables> {
-    let opened = py.detach(|| sardonyx::Tables::open(&path));
-    let tables = opened.map_err(|error| match is_segment(&error) {
-        true => Failure::IsSegment { path },
-        false => error.into(),
-    })?;
+    open_with(py, path, Options::new())
+}
+
+fn open_with(py: Python<'_>, path: PathBuf, options: Options) -> PyResult<Tables> {
+    let opened = py.detach(|| options.open_tables(&path));
+    let tables = match opened {
+        Ok(tables) => tables,
+        Err(error) if is_segment(&error) => Err(Failure::IsSegment { path: path.clone() })?,
+        Err(error) => Err(Failure::from(error))?,
+    };
     Ok(Tables {
+        path,
         tables: Mutex::new(Some(Arc::new(tables))),
         inside: Inside::default(),
     })
@@ -58,6 +90,7 @@ fn is_segment(error: &Error) -> bool {
 /// has ended.
 #[pyclass(frozen, module = "sardonyx")]
 pub struct Tables {
+    path: PathBuf,
     /// `None` when it was closed.
     tables: Mutex<Option<Arc<sardonyx::Tables>>>,
     /// Which thread is inside of a transaction.
@@ -73,6 +106,16 @@ impl Tables {
     fn outside(&self) -> Result<Arc<sardonyx::Tables>, Failure> {
         self.inside.check_outside()?;
         self.open()
+    }
+
+    /// Changes what the tables are, in a transaction of its own.
+    fn define(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut Transaction<'_>) -> Result<(), Error> + Send,
+    ) -> PyResult<()> {
+        let tables = self.outside()?;
+        Ok(py.detach(|| tables.run(change)).map_err(Failure::from)?)
     }
 
     /// Reads what is committed now.
@@ -112,12 +155,8 @@ impl Tables {
     ) -> PyResult<()> {
         let mut schema = Schema::new();
         for (column, kind) in columns {
-            let kind: String = kind.extract()?;
-            let (kind, nullable) = match kind.strip_suffix('?') {
-                Some(kind) => (kind, true),
-                None => (&*kind, false),
-            };
-            schema = schema.column(&column.extract::<String>()?, type_named(kind)?);
+            let (kind, nullable) = column_type(&kind.extract::<String>()?)?;
+            schema = schema.column(&column.extract::<String>()?, kind);
             if nullable {
                 schema = schema.nullable();
             }
@@ -145,6 +184,160 @@ impl Tables {
         let made = py.detach(|| tables.create_table(name, schema));
         made.map_err(Failure::from)?;
         Ok(())
+    }
+
+    /// Adds a column to a table: rows that are there have the default, or ``None`` (``"text?"``).
+    #[pyo3(signature = (table, column, kind, *, default = None))]
+    fn add_column(
+        &self,
+        py: Python<'_>,
+        table: &str,
+        column: &str,
+        kind: &str,
+        default: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let (kind, nullable) = column_type(kind)?;
+        let default = default.map_or(Ok(Value::Null), from_python)?;
+        self.define(py, |tx| {
+            tx.add_column(table, column, kind, nullable, default)
+        })
+    }
+
+    /// Drops a column of a table.
+    fn drop_column(&self, py: Python<'_>, table: &str, column: &str) -> PyResult<()> {
+        self.define(py, |tx| tx.drop_column(table, column))
+    }
+
+    /// Gives a column another name.
+    fn rename_column(&self, py: Python<'_>, table: &str, column: &str, to: &str) -> PyResult<()> {
+        self.define(py, |tx| tx.rename_column(table, column, to))
+    }
+
+    /// Gives a table an ordered index: ``create_index("orders", "by_customer", ["customer", "id desc"])``.
+    #[pyo3(signature = (table, name, columns, *, unique = false))]
+    fn create_index(
+        &self,
+        py: Python<'_>,
+        table: &str,
+        name: &str,
+        columns: &Bound<'_, PyAny>,
+        unique: bool,
+    ) -> PyResult<()> {
+        let columns = names(columns)?;
+        self.define(py, |tx| {
+            let (number, schema) = definition_of(tx, table)?;
+            let key = columns.iter().map(|column| {
+                let (column, descending) = match column.strip_suffix(" desc") {
+                    Some(column) => (column, true),
+                    None => (&**column, false),
+                };
+                let column = column_number(&schema, table, column)?;
+                Ok(KeyPart { column, descending })
+            });
+            let definition = IndexDefinition {
+                name: name.to_string(),
+                kind: IndexKind::Ordered,
+                unique,
+                key: key.collect::<Result<_, Error>>()?,
+            };
+            tx.create_index(number, definition)
+        })
+    }
+
+    /// Takes an index from a table.
+    fn drop_index(&self, py: Python<'_>, table: &str, name: &str) -> PyResult<()> {
+        self.define(py, |tx| {
+            let (number, _) = definition_of(tx, table)?;
+            tx.drop_index(number, name)
+        })
+    }
+
+    /// Lets columns of a table refer to rows of another, by its key or by columns of a unique index:
+    /// ``add_foreign_key("orders", "of_customer", "customer", "customers")``. ``on_delete`` is ``"restrict"`` or
+    /// ``"cascade"``.
+    #[pyo3(signature = (table, name, columns, references, to = None, *, on_delete = "restrict"))]
+    #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
+    fn add_foreign_key(
+        &self,
+        py: Python<'_>,
+        table: &str,
+        name: &str,
+        columns: &Bound<'_, PyAny>,
+        references: &str,
+        to: Option<&Bound<'_, PyAny>>,
+        on_delete: &str,
+    ) -> PyResult<()> {
+        let on_delete = match on_delete {
+            "restrict" => OnDelete::Restrict,
+            "cascade" => OnDelete::Cascade,
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "on_delete is \"restrict\" or \"cascade\", and not {other:?}"
+                )));
+            }
+        };
+        let (columns, to) = (names(columns)?, to.map(names).transpose()?);
+        self.define(py, |tx| {
+            let (number, schema) = definition_of(tx, table)?;
+            let (other, parent) = definition_of(tx, references)?;
+            let numbers = |schema: &Schema, table: &str, names: &[String]| {
+                let names = names.iter();
+                names
+                    .map(|name| column_number(schema, table, name))
+                    .collect::<Result<Vec<_>, _>>()
+            };
+            let reference = ForeignKey {
+                name: name.to_string(),
+                columns: numbers(&schema, table, &columns)?,
+                table: other,
+                referenced: match &to {
+                    Some(to) => numbers(&parent, references, to)?,
+                    None => parent.primary.key.iter().map(|part| part.column).collect(),
+                },
+                on_delete,
+            };
+            tx.add_reference(number, reference)
+        })
+    }
+
+    /// Takes a foreign key from a table.
+    fn drop_foreign_key(&self, py: Python<'_>, table: &str, name: &str) -> PyResult<()> {
+        self.define(py, |tx| {
+            let (number, _) = definition_of(tx, table)?;
+            tx.drop_reference(number, name)
+        })
+    }
+
+    /// Drops a table with all its rows.
+    fn drop_table(&self, py: Python<'_>, table: &str) -> PyResult<()> {
+        self.define(py, |tx| tx.drop_table(table))
+    }
+
+    /// Gives a table another name.
+    fn rename_table(&self, py: Python<'_>, table: &str, to: &str) -> PyResult<()> {
+        self.define(py, |tx| tx.rename_table(table, to))
+    }
+
+    /// Writes a backup, a database of its own, into a directory that is absent or empty, while transactions go on.
+    fn backup(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let tables = self.outside()?;
+        let written = py.detach(|| tables.backup(path).map(drop));
+        Ok(written.map_err(Failure::from)?)
+    }
+
+    /// Takes a checkpoint and waits for it, so that the next opening is short.
+    fn checkpoint(&self, py: Python<'_>) -> PyResult<()> {
+        let tables = self.outside()?;
+        Ok(py.detach(|| tables.checkpoint()).map_err(Failure::from)?)
+    }
+
+    fn __repr__(&self) -> String {
+        let closed = if lock(&self.tables).is_none() {
+            ", closed"
+        } else {
+            ""
+        };
+        format!("<sardonyx.Tables {:?}{closed}>", self.path)
     }
 
     /// The tables' names, and their columns with their types.
@@ -232,7 +425,31 @@ impl Tables {
     }
 }
 
-fn type_named(name: &str) -> PyResult<Type> {
-    name.parse::<Type>()
-        .map_err(|error| PyValueError::new_err(error.to_string()))
+/// A column's type, and whether it may be ``None``: with a question mark.
+fn column_type(text: &str) -> PyResult<(Type, bool)> {
+    let name = text.strip_suffix('?').unwrap_or(text);
+    let kind = name.parse::<Type>();
+    let kind = kind.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok((kind, name.len() < text.len()))
+}
+
+/// A table's number, and what it is.
+fn definition_of(tx: &mut Transaction<'_>, table: &str) -> Result<(u16, Arc<Schema>), Error> {
+    let schema = tx.rows(table)?.schema().clone();
+    let definitions = tx.view().definitions();
+    let number = definitions
+        .iter()
+        .position(|definition| definition.name == table);
+    let number = number.and_then(|number| u16::try_from(number).ok());
+    let number =
+        number.ok_or_else(|| Error::Refused(format!("there is no table {table:?}").into()))?;
+    Ok((number, schema.into()))
+}
+
+fn column_number(schema: &Schema, table: &str, name: &str) -> Result<usize, Error> {
+    let mut columns = schema.live_columns();
+    let found = columns.find(|(_, column)| column.name == name);
+    found
+        .map(|(number, _)| number)
+        .ok_or_else(|| Error::Refused(format!("table {table:?} has no column {name:?}").into()))
 }

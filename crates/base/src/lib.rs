@@ -39,6 +39,7 @@ pub mod events;
 pub mod hash;
 pub mod inherited;
 pub mod lease;
+pub mod leftovers;
 pub mod memory;
 pub mod priority;
 pub mod process;

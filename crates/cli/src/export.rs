@@ -1,25 +1,24 @@
 //! `export`: the rows of a table into a file.
 
 use crate::rows::numbers_of;
-use crate::space::look_at;
+use crate::space::{Found, look_at};
 use crate::target::Target;
 use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
 use sardonyx_interchange::{Format, Writer};
 use sardonyx_results::units;
-use sardonyx_table::TableSpace;
 use serde_json::json;
 use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Write the rows of a table into a file: CSV, JSON lines, Parquet or Arrow IPC.
+/// Write the rows of a table into a file: CSV, TSV, JSON lines, Parquet or Arrow IPC.
 ///
 /// The file is whole, or not there. Changes nothing in the database; beside a program that has it open the rows are
-/// those of one state that it was in meanwhile. Nulls are empty fields in CSV, an empty text is "". Bytes are hexadecimal
-/// digits in CSV and base64 in JSON; decimals are texts in JSON; dates and times are as ISO 8601 says. Parquet is
+/// those of one state that it was in meanwhile. Nulls are empty fields in CSV, an empty text is "". Bytes are \x and
+/// hexadecimal digits in CSV, base64 in JSON; decimals are texts in JSON; dates and times are as ISO 8601 says. Parquet is
 /// compressed with Snappy, Arrow is not compressed; both have the columns' types, integers of 128 bits as decimals of
 /// 256. Any format may be written to a pipe.
 ///
@@ -36,7 +35,7 @@ pub struct Arguments {
     table: String,
     /// The file; it must not be there yet. - is standard output
     file: PathBuf,
-    /// csv, jsonl, parquet, arrow (an IPC file) or arrows (an IPC stream) [default: what the file's name ends in]
+    /// csv, tsv, jsonl, parquet, arrow (an IPC file) or arrows (an IPC stream) [default: by the file's name]
     #[arg(long, value_parser = parse_format)]
     format: Option<Format>,
     /// Only these columns
@@ -71,10 +70,10 @@ impl Arguments {
         if is_standard(&self.file) {
             // Beside a writer the rows are read again after an error; what is printed stays printed.
             let begun = Cell::new(false);
-            look_at(&files, |space| {
+            look_at(&files, |tables| {
                 anyhow::ensure!(!begun.replace(true), "the database cannot be read further");
                 let mut sink = BufWriter::with_capacity(1 << 20, io::stdout());
-                self.write(space, format, &mut sink)
+                self.write(tables, format, &mut sink)
             })?
             .ok_or_else(|| self.unknown_table())?;
             return Ok(Exit::Done);
@@ -87,9 +86,9 @@ impl Arguments {
         let mut unfinished = self.file.clone().into_os_string();
         unfinished.push(".unfinished");
         let unfinished = PathBuf::from(unfinished);
-        let written = look_at(&files, |space| {
+        let written = look_at(&files, |tables| {
             let mut sink = BufWriter::with_capacity(1 << 20, File::create(&unfinished)?);
-            let count = self.write(space, format, &mut sink)?;
+            let count = self.write(tables, format, &mut sink)?;
             sink.get_ref().sync_all()?;
             Ok(count)
         });
@@ -117,27 +116,26 @@ impl Arguments {
     /// Writes the rows of the state that was recovered; how many there are.
     fn write(
         &self,
-        space: &TableSpace,
+        mut tables: Found<'_>,
         format: Format,
         sink: impl Write + Send,
     ) -> anyhow::Result<u64> {
-        let view = space.view();
-        let rows = view.rows(&self.table)?;
-        let columns = numbers_of(rows.schema(), &self.columns)?;
-        let mut writer = Writer::new(format, sink, rows.schema(), &columns)?;
-        let bar = progress(rows.count(), "rows");
+        let schema = tables.schema(&self.table)?;
+        let columns = numbers_of(&schema, &self.columns)?;
+        let mut writer = Writer::new(format, sink, &schema, &columns)?;
+        let bar = progress(tables.count(&self.table)?, "rows");
         let mut count = 0_u64;
-        for row in rows.scan() {
-            let row = row?;
+        tables.each_row(&self.table, &mut |row| {
             columns
                 .iter()
-                .try_for_each(|column| row.get_at(*column).map(drop))?;
-            writer.row(|column| row.get_at(column).unwrap_or_default())?;
+                .try_for_each(|column| row.cell(*column).map(drop))?;
+            writer.row(|column| row.cell(column).unwrap_or_default())?;
             count += 1;
             if count.is_multiple_of(10_000) {
                 bar.set_position(count);
             }
-        }
+            Ok(true)
+        })?;
         writer.finish()?;
         bar.finish_and_clear();
         Ok(count)

@@ -5,34 +5,48 @@ use crate::store::StoreOption;
 use crate::target::Target;
 use anyhow::Context;
 use clap::ValueEnum;
-use sardonyx::Error;
+use sardonyx::schema::{Schema, Type, Value};
 use sardonyx_command::directories::Directories;
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
-use sardonyx_interchange::{BadRow, Batch, Format, ReadAhead, Reader, Source, infer};
+use sardonyx_interchange::{
+    BadRow, Batch, Columns, Format, Place, ReadAhead, Reader, Source, infer,
+};
 use sardonyx_results::units;
-use sardonyx_table::RowWriter;
+use sardonyx_sql::{Database, IncomingRow, IncomingTable, SqlError};
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// How many bad lines are told one by one.
 const TOLD_MAX: u64 = 20;
 
-/// Insert the rows of a file into a table: CSV, JSON lines, Parquet or Arrow IPC.
+/// Insert the rows of a file into a table: CSV, TSV, JSON lines, Parquet or Arrow IPC.
 ///
-/// Of CSV the header names the columns, of JSON every object does, Parquet and Arrow have a schema; columns that are not
-/// named get their defaults. What the file cannot be at all, such as text for a column of numbers in Parquet, is told
-/// before any row is read. A row whose key is there already, or that does not meet the table's conditions, is a bad line,
-/// too. Rows are inserted in transactions of --batch rows, or fewer where they are long. With --on-error stop (the
-/// default) the first bad line ends the import: what was inserted before its batch stays, its batch does not. With skip
-/// it is told, counted and left out; the exit code is then 1. --create declares the table, with the file's columns (of
-/// CSV and JSON those that its first 10,000 rows suggest), and makes the database if it is not there. CSV, JSON lines
-/// and Arrow streams may come from a pipe.
+/// The header of CSV names the columns, each object of JSON does, Parquet and Arrow have a schema. Rows are stored as COPY
+/// and INSERT store them: values are read as the columns' declared types, columns that are not named get their defaults
+/// (also computed ones and the next number of a sequence), and all conditions are checked. A column of Parquet or Arrow
+/// whose type the table's column cannot take ends the import before any row is read.
+///
+/// Rows are inserted in transactions of --batch rows, or fewer where they are long. A bad row is reported with its line
+/// and column: one that is malformed, has a value that its column cannot take, or violates a constraint. With --on-error
+/// stop (the default) the first bad row ends the import: rows of earlier batches stay, its own batch is undone. With skip
+/// bad rows are reported, counted and left out; the exit code is then 1.
+///
+/// CSV is UTF-8 with a header, and separated by commas; --delimiter says another one. An empty field is a null, "" an
+/// empty text. Blank lines are skipped.
+///
+/// --create declares the table with the file's columns, and creates the database if there is none. The first 10,000 rows
+/// of CSV and JSON decide the types: true and false are boolean; whole numbers bigint, or numeric(38,0) beyond 64 bits;
+/// numbers with a point numeric(38,s) with as many digits behind the point as the longest has; numbers with an exponent
+/// double precision; dates, timestamps with or without a zone and UUIDs are these; everything else is text, such as
+/// numbers with leading zeros (01234), with a plus sign (+49...) or of more than 38 digits.
 ///
 /// Examples:
 ///   sardonyx import bank.sdx accounts accounts.csv --create --key id
+///   sardonyx import bank.sdx accounts excel.csv --delimiter ';'
 ///   sardonyx import bank.sdx accounts more.jsonl --on-error skip
 ///   zcat accounts.csv.gz | sardonyx import bank.sdx accounts - --format csv
 #[derive(Debug, clap::Args)]
@@ -44,10 +58,13 @@ pub struct Arguments {
     table: String,
     /// The file; - is standard input
     file: PathBuf,
-    /// csv, jsonl, parquet, arrow (an IPC file) or arrows (an IPC stream) [default: what the file's name ends in]
+    /// csv, tsv, jsonl, parquet, arrow (an IPC file) or arrows (an IPC stream) [default: by the file's name]
     #[arg(long, value_parser = parse_format)]
     format: Option<Format>,
-    /// Declare the table; make the database if it is not there
+    /// What separates the fields of CSV: a character, or tab [default: a comma]
+    #[arg(long, value_parser = parse_delimiter, value_name = "CHARACTER")]
+    delimiter: Option<u8>,
+    /// Declare the table; create the database if there is none
     #[arg(long)]
     create: bool,
     /// The primary key's columns, of a table that is declared [default: the first column]
@@ -78,32 +95,43 @@ impl Arguments {
     /// Inserts them.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let format = format_of(self.format, &self.file)?;
-        let told = || self.file.display().to_string();
-        let (mut source, length) = self.source().with_context(told)?;
-        let tables = match self.create {
-            true => {
-                let schema = infer(format, &mut source, &self.key).with_context(told)?;
-                let tables = self.target.database_or_new(&self.moved, &self.store)?;
-                tables.run(|tx| tx.create_table(&self.table, schema))?;
-                tables
-            }
-            false => self.target.database(&self.moved, &self.store)?,
+        anyhow::ensure!(
+            self.delimiter.is_none() || matches!(format, Format::Csv | Format::Tsv),
+            "--delimiter is for CSV, and {} is {format}",
+            self.file.display()
+        );
+        let file = || self.file.display().to_string();
+        let (mut source, length) = self.source().with_context(file)?;
+        let created = match self.create {
+            true => Some(infer(format, &mut source, &self.key, self.delimiter).with_context(file)?),
+            false => None,
         };
-        let schema =
-            tables.read(|view| Ok::<_, Error>(view.rows(&self.table)?.schema().clone()))??;
-        let columns = schema.columns.len();
-        let reader = Reader::new(format, source, schema).with_context(told)?;
+        let tables = Arc::new(match self.create {
+            true => self.target.database_or_new(&self.moved, &self.store)?,
+            false => self.target.database(&self.moved, &self.store)?,
+        });
+        let database = Database::new(tables.clone())?;
+        if let Some(created) = created {
+            tables.try_run(|tx| {
+                let (schema, without_zone) = (created.schema, &created.without_zone);
+                database.create_incoming_table(tx, &self.table, schema, without_zone)
+            })?;
+        }
+        let table = Arc::new(database.incoming_table(&self.table)?);
+        let columns = self.columns(&table);
+        let reader = Reader::new(format, source, columns, self.delimiter).with_context(file)?;
         let mut ahead = ReadAhead::start(format, reader, self.batch as usize)?;
         let bar = progress(length, "bytes");
         let mut import = Import {
             arguments: self,
             output,
-            columns,
+            database,
+            table,
             rows: 0,
             bad: 0,
         };
-        while let Some(batch) = ahead.next_batch().with_context(told)? {
-            import.batch(&tables, &batch)?;
+        while let Some(batch) = ahead.next_batch().with_context(file)? {
+            import.batch(&batch)?;
             bar.set_position(batch.position);
             ahead.give_back(batch);
         }
@@ -122,6 +150,24 @@ impl Arguments {
         Ok(if bad == 0 { Exit::Done } else { Exit::Found })
     }
 
+    /// The table's columns, and how their texts are read.
+    fn columns(&self, table: &Arc<IncomingTable>) -> Columns {
+        let (schema, table) = (table.schema().clone(), table.clone());
+        let is_inferred = self.create;
+        let columns = schema.clone();
+        let texts = move |number: usize, text: &str| {
+            let value = table.value(number, text).map_err(|error| reason(&error))?;
+            match is_inferred {
+                true => keeps_digits(&columns, number, value),
+                false => Ok(value),
+            }
+        };
+        Columns {
+            schema,
+            texts: Arc::new(texts),
+        }
+    }
+
     /// The file, and how many bytes it has; 0 if that is not known.
     fn source(&self) -> io::Result<(Source, u64)> {
         if is_standard(&self.file) {
@@ -136,58 +182,147 @@ impl Arguments {
     }
 }
 
+/// Reads a delimiter.
+fn parse_delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        _ if text == "tab" || text == "\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
+        _ => Err("one character of ASCII other than a quote, or tab, is expected".to_string()),
+    }
+}
+
+/// A number of a column whose digits behind the point were counted in the first rows: it is not rounded without a word.
+fn keeps_digits(schema: &Schema, number: usize, value: Value) -> Result<Value, String> {
+    let kind = schema.columns.get(number).map(|column| column.kind);
+    let (Some(Type::Decimal { scale }), Value::Decimal(units, digits)) = (kind, &value) else {
+        return Ok(value);
+    };
+    let beyond = 10_i128.checked_pow(digits.saturating_sub(scale).into());
+    match beyond.is_some_and(|beyond| units % beyond == 0) {
+        true => Ok(value),
+        false => Err(format!(
+            "{value} has more than {scale} digits behind the point, which no number in the first rows had: create the \
+             table before the import, with the type that is wanted"
+        )),
+    }
+}
+
+/// An error of a row, as it is reported.
+fn reason(error: &SqlError) -> String {
+    match &error.detail {
+        Some(detail) => format!("{error} ({detail})"),
+        None => error.to_string(),
+    }
+}
+
+/// Whether an error is one of a row: another one ends the import.
+fn is_of_row(error: &SqlError) -> bool {
+    // Data, constraints, limits.
+    ["22", "23", "54"]
+        .iter()
+        .any(|class| error.code.starts_with(class))
+}
+
 /// An import on its way.
 struct Import<'a> {
     arguments: &'a Arguments,
     output: &'a mut Output,
-    columns: usize,
+    database: Arc<Database>,
+    table: Arc<IncomingTable>,
     rows: u64,
     bad: u64,
 }
 
+/// A row of a batch, with its place in the file.
+type Placed = (Place, IncomingRow);
+
 impl Import<'_> {
     /// Inserts rows as one transaction. A bad one is left out, or ends the import.
-    fn batch(&mut self, tables: &sardonyx::Tables, batch: &Batch) -> anyhow::Result<()> {
-        // With those that end the import, before anything of their batch is inserted.
-        batch.bad.iter().try_for_each(|bad| self.bad(bad))?;
+    fn batch(&mut self, batch: &Batch) -> anyhow::Result<()> {
         let stops = self.arguments.on_error == OnError::Stop;
-        let bad = tables.run_with(sardonyx::Durability::Deferred, |tx| {
-            let mut rows = tx.rows(&self.arguments.table)?;
-            let mut bad = Vec::new();
-            let mut row = RowWriter::new(self.columns);
-            for (place, values) in batch.rows() {
-                row.clear();
-                for (column, value) in values {
-                    row.set(column, value);
-                }
-                match rows.insert_row(&row) {
-                    Ok(()) => {}
-                    Err(error @ (Error::Duplicate(_) | Error::Refused(_))) => {
-                        let told = BadRow {
-                            place,
-                            column: None,
-                            reason: error.to_string(),
-                        };
-                        if stops {
-                            return Err(Error::other(Stopped(told)));
-                        }
-                        bad.push(told);
-                    }
-                    Err(error) => return Err(error),
-                }
-            }
-            Ok(bad)
+        let mut bad = batch.bad.clone();
+        // What ends the import does so before anything of its batch is inserted.
+        if let (true, Some(bad)) = (stops, bad.first()) {
+            return self.bad(bad);
+        }
+        let rows = batch.rows().map(|(place, values)| {
+            let values = values.map(|(column, value)| (column, value.to_value()));
+            (place, values.collect())
         });
-        let bad = bad.with_context(|| self.arguments.file.display().to_string())?;
-        self.rows += (batch.len() - bad.len()) as u64;
+        let rows: Vec<Placed> = rows.collect();
+        let count = match self.insert(&rows, stops, &mut bad) {
+            // What is checked at the transaction's end is not known to be of one row before it stands alone.
+            Err(Refused::Batch(error)) if !stops && is_of_row(&error) => {
+                bad.clone_from(&batch.bad);
+                self.insert_each(&rows, &mut bad)?
+            }
+            Err(Refused::Row(bad)) => return self.bad(&bad),
+            Err(Refused::Batch(error)) => {
+                return Err(error).with_context(|| self.arguments.file.display().to_string());
+            }
+            Ok(count) => count,
+        };
+        self.rows += count;
+        bad.sort_by_key(|bad| match bad.place {
+            Place::Line(number) | Place::Row(number) => number,
+            _ => 0,
+        });
         bad.iter().try_for_each(|bad| self.bad(bad))
+    }
+
+    /// Inserts rows as a transaction each.
+    fn insert_each(&self, rows: &[Placed], bad: &mut Vec<BadRow>) -> anyhow::Result<u64> {
+        let mut count = 0;
+        for row in rows {
+            match self.insert(std::slice::from_ref(row), false, bad) {
+                Ok(inserted) => count += inserted,
+                Err(Refused::Batch(error)) if is_of_row(&error) => bad.push(told(row, &error)),
+                Err(Refused::Row(told)) => bad.push(told),
+                Err(Refused::Batch(error)) => return Err(error.into()),
+            }
+        }
+        Ok(count)
+    }
+
+    /// Inserts rows as one transaction. Bad ones are noted, or the first one ends it.
+    fn insert(&self, rows: &[Placed], stops: bool, bad: &mut Vec<BadRow>) -> Result<u64, Refused> {
+        let durability = sardonyx::Durability::Deferred;
+        self.database.tables().try_run_with(durability, |tx| {
+            let mut stopped = None;
+            let failed = |number: usize, error: SqlError| {
+                let Some(row) = rows.get(number).filter(|_| is_of_row(&error)) else {
+                    return Err(error);
+                };
+                if stops {
+                    stopped = Some(told(row, &error));
+                    return Err(error);
+                }
+                bad.push(told(row, &error));
+                Ok(())
+            };
+            let values = rows.iter().map(|(_, values)| values.clone());
+            let done = self
+                .database
+                .insert_incoming(tx, &self.table, values, failed);
+            let done = done.map_err(|error| match stopped {
+                Some(bad) => Refused::Row(bad),
+                None => Refused::Batch(error),
+            })?;
+            let count = done.count;
+            done.committed(&self.database);
+            Ok::<_, Refused>(count)
+        })
     }
 
     /// Tells a bad line, or ends the import by it.
     fn bad(&mut self, bad: &BadRow) -> anyhow::Result<()> {
         let file = self.arguments.file.display();
         if self.arguments.on_error == OnError::Stop {
-            anyhow::bail!("{file}, {bad} ({} rows were inserted before)", self.rows);
+            anyhow::bail!(
+                "{file}, {bad}; the rows of its batch were not inserted, {} before it were (--on-error skip leaves bad \
+                 rows out)",
+                units::count(self.rows)
+            );
         }
         self.bad += 1;
         match self.bad {
@@ -199,9 +334,26 @@ impl Import<'_> {
     }
 }
 
-/// A bad line that ends an import.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "{0}; the rows of its batch were not inserted, those before were (--on-error skip leaves it out)"
-)]
-struct Stopped(BadRow);
+/// A row that cannot be stored, as it is reported.
+fn told((place, _): &Placed, error: &SqlError) -> BadRow {
+    BadRow {
+        place: *place,
+        column: error.column.clone(),
+        reason: reason(error),
+    }
+}
+
+/// Why rows were not inserted.
+#[derive(Debug)]
+enum Refused {
+    /// One of them.
+    Row(BadRow),
+    /// All of them.
+    Batch(SqlError),
+}
+
+impl From<sardonyx::Error> for Refused {
+    fn from(error: sardonyx::Error) -> Self {
+        Refused::Batch(error.into())
+    }
+}

@@ -1,17 +1,19 @@
 //! `leftovers`: the shared memory that dead processes left, which nobody uses any more.
 
+use sardonyx_base::leftovers::Leftover;
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
-use sardonyx_mapped::leftovers::{Leftover, find, remove};
+use sardonyx_mapped::leftovers as of_memory;
 use sardonyx_results::table::Table;
 use sardonyx_results::units;
+use sardonyx_sharing::node::leftovers as of_nodes;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 
 /// List, or remove, the shared memory that dead processes left.
 ///
-/// Memory that processes share is a file in a memory file system. Killed processes leave theirs; it is
+/// Memory that processes share, and that of closely coupled nodes, is a file in a memory file system. Killed processes leave theirs; it is
 /// removed when the database is opened again, and when any other is that has its memory there. What belongs
 /// to a database holds nothing that the database's directory has not. What belongs to none ("volatile") is
 /// lost when it is removed.
@@ -42,10 +44,15 @@ struct Line {
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let found = match self.remove {
-            true => remove(&self.shared_memory)?,
-            false => find(&self.shared_memory)?,
+        let place = &self.shared_memory;
+        let mut found = match self.remove {
+            true => of_memory::remove(place)?,
+            false => of_memory::find(place)?,
         };
+        found.extend(match self.remove {
+            true => of_nodes::remove(place)?,
+            false => of_nodes::find(place)?,
+        });
         if output.is_json() {
             let line = |leftover: &Leftover| Line {
                 path: leftover.path.display().to_string(),

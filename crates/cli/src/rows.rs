@@ -1,13 +1,12 @@
 //! `rows`: the rows of a table, those that meet a condition.
 
-use crate::space::look_at;
+use crate::space::{Found as Tables, look_at};
 use crate::target::Target;
 use anyhow::Context;
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
 use sardonyx_interchange::value_to_json;
 use sardonyx_results::table::Table;
-use sardonyx_table::TableSpace;
 use sardonyx_table::condition::Condition;
 use sardonyx_table::schema::{Schema, Value};
 use std::io::Write;
@@ -17,7 +16,7 @@ use std::io::Write;
 /// Changes nothing; beside a program that has the database open it prints a state that the database was in
 /// meanwhile. A condition is that of SQL: comparisons, and, or, not, in, between, like, is null, and literals such as
 /// 12.5, 'text', date '2026-01-31', x'0aff'. Tables whose columns nobody has declared yet have the columns before, key
-/// and after, as bytes. With --json a row is an object in a line.
+/// and after, as bytes. Tables of nodes are read, too. With --json a row is an object in a line.
 ///
 /// Examples:
 ///   sardonyx rows bank.sdx accounts --limit 10
@@ -50,7 +49,7 @@ impl Arguments {
     /// Prints them.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let files = self.target.files(output)?;
-        let found = look_at(&files, |space| self.find(space))?;
+        let found = look_at(&files, |tables| self.find(tables))?;
         let Some(Found { names, rows }) = found else {
             anyhow::bail!(sardonyx_storage::catalogue::CatalogueError::UnknownTable {
                 name: self.table.clone()
@@ -72,10 +71,8 @@ impl Arguments {
         Ok(Exit::Done)
     }
 
-    fn find(&self, space: &TableSpace) -> anyhow::Result<Found> {
-        let view = space.view();
-        let rows = view.rows(&self.table)?;
-        let schema = rows.schema();
+    fn find(&self, mut tables: Tables<'_>) -> anyhow::Result<Found> {
+        let schema = &tables.schema(&self.table)?;
         let columns = numbers_of(schema, &self.columns)?;
         let condition = self.condition.as_deref();
         let condition = condition
@@ -84,25 +81,25 @@ impl Arguments {
         let condition = condition.context("--where")?;
         let asked = condition.as_ref().map_or(Vec::new(), Condition::columns);
         let mut found = Vec::new();
-        for row in rows.scan() {
+        tables.each_row(&self.table, &mut |row| {
             if self.limit.is_some_and(|limit| found.len() >= limit) {
-                break;
+                return Ok(false);
             }
-            let row = row?;
             // What the condition reads is sound, before it is read by what cannot fail.
             asked
                 .iter()
-                .try_for_each(|column| row.get_at(*column).map(drop))?;
+                .try_for_each(|column| row.cell(*column).map(drop))?;
             let holds = |condition: &Condition| {
-                condition.holds(|column| row.get_at(column).unwrap_or_default())
+                condition.holds(|column| row.cell(column).unwrap_or_default())
             };
             if condition.as_ref().is_none_or(holds) {
                 let values = columns
                     .iter()
-                    .map(|column| Ok(row.get_at(*column)?.to_value()));
+                    .map(|column| Ok(row.cell(*column)?.to_value()));
                 found.push(values.collect::<anyhow::Result<Vec<Value>>>()?);
             }
-        }
+            Ok(true)
+        })?;
         let names = columns
             .iter()
             .map(|column| schema.columns[*column].name.clone());
@@ -113,10 +110,12 @@ impl Arguments {
     }
 }
 
-/// The columns with these names; all if none is named.
+/// The columns with these names; all that SQL shows if none is named.
 pub fn numbers_of(schema: &Schema, names: &[String]) -> anyhow::Result<Vec<usize>> {
     if names.is_empty() {
-        return Ok(schema.live_columns().map(|(number, _)| number).collect());
+        let seen = schema.live_columns();
+        let seen = seen.filter(|(_, column)| column.name != sardonyx_sql::ROW_NUMBER);
+        return Ok(seen.map(|(number, _)| number).collect());
     }
     let number = |name: &String| {
         let number = schema.column(name);

@@ -1,26 +1,100 @@
-//! The tables of a database that is only read: recovered in memory, beside a program that has it open, too.
+//! The tables of a database that is only read: recovered in memory, beside a program that has it open, too. They are
+//! tables, or those of nodes; a database that was made in any other way is refused by that way's name.
 
 use crate::target::Files;
-use sardonyx_storage::catalogue::Catalogue;
+use sardonyx_sharing::node::FrozenTables;
+use sardonyx_storage::catalogue::{CatalogueError, Way};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::recovery::recover;
-use sardonyx_table::TableSpace;
+use sardonyx_storage::store::PageRead;
+use sardonyx_table::schema::{Schema, ValueRef};
+use sardonyx_table::{RowRef, TableError, TableSpace};
+use std::sync::Arc;
 
-/// Recovers the tables in memory and lets `look` look at them; `None` if there are none: the database is empty, or
-/// the mapped way made it.
+/// The tables of a database.
+pub enum Found<'a> {
+    /// Tables, or operations.
+    Tables(&'a TableSpace),
+    /// Those of nodes.
+    OfNodes(&'a mut FrozenTables),
+}
+
+/// A row that was found.
+pub trait Cells {
+    /// The value of a column.
+    fn cell(&self, column: usize) -> anyhow::Result<ValueRef<'_>>;
+}
+
+impl<P> Cells for RowRef<'_, P>
+where
+    P: PageRead + ?Sized,
+    TableError: From<P::Error>,
+{
+    fn cell(&self, column: usize) -> anyhow::Result<ValueRef<'_>> {
+        Ok(self.get_at(column)?)
+    }
+}
+
+/// Called with each row; returns whether more are wanted.
+type Each<'e> = dyn FnMut(&dyn Cells) -> anyhow::Result<bool> + 'e;
+
+impl Found<'_> {
+    /// The columns of a table.
+    pub fn schema(&mut self, table: &str) -> anyhow::Result<Arc<Schema>> {
+        Ok(match self {
+            Found::Tables(space) => space.view().rows(table)?.schema().clone(),
+            Found::OfNodes(tables) => tables.schema(table)?,
+        })
+    }
+
+    /// The number of rows of a table; 0 if it is not known without reading them.
+    pub fn count(&self, table: &str) -> anyhow::Result<u64> {
+        Ok(match self {
+            Found::Tables(space) => space.view().rows(table)?.count(),
+            Found::OfNodes(_) => 0,
+        })
+    }
+
+    /// Calls `each` with every row of a table until that returns false.
+    pub fn each_row(&mut self, table: &str, each: &mut Each<'_>) -> anyhow::Result<()> {
+        match self {
+            Found::Tables(space) => {
+                let view = space.view();
+                for row in view.rows(table)?.scan() {
+                    if !each(&row?)? {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+            Found::OfNodes(tables) => tables.each_row(table, |row| each(&row.row()?)),
+        }
+    }
+}
+
+/// Recovers the tables in memory and lets `look` look at them; `None` if the database is empty.
+///
+/// # Errors
+/// [`CatalogueError::OtherWay`]: it was made in another way; that it cannot be recovered; those of `look`.
 pub fn look_at<T>(
     files: &Files,
-    look: impl Fn(&TableSpace) -> anyhow::Result<T>,
+    look: impl Fn(Found<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<Option<T>> {
     let read = || {
         let manifest = Manifest::read(&*files.disk)?;
         let recovered = recover(&files.disk, &manifest, files.dry_run())?;
-        if !Catalogue::is_in(recovered.store.bytes()) {
-            return Ok(None);
+        let store = match FrozenTables::of(recovered.store) {
+            Ok(mut tables) => return look(Found::OfNodes(&mut tables)).map(Some),
+            Err(store) => store,
+        };
+        match Way::of(store.bytes()) {
+            Way::Empty => return Ok(None),
+            Way::Tables => {}
+            way => return Err(CatalogueError::OtherWay { way }.into()),
         }
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        let (space, _) = TableSpace::open(recovered.store, workers)?;
-        look(&space).map(Some)
+        let (space, _) = TableSpace::open(store, workers)?;
+        look(Found::Tables(&space)).map(Some)
     };
     files.read(read, |_| None)
 }

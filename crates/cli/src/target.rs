@@ -114,17 +114,14 @@ impl Target {
         Ok(options)
     }
 
-    /// The same, of a new one if nothing is there, or a directory without files.
+    /// The same, of a new one if there is none.
     pub fn database_or_new(
         &self,
         moved: &Directories,
         store: &StoreOption,
     ) -> anyhow::Result<Tables> {
-        let is_new = match self.path.read_dir() {
-            Ok(mut files) => files.next().is_none(),
-            Err(error) => error.kind() == ErrorKind::NotFound,
-        };
-        if !is_new {
+        // Where other files are, the opening says so.
+        if self.path.join(MANIFEST_FILE).exists() {
             return self.database(moved, store);
         }
         let options = Options::new().directories(moved.places());
@@ -148,6 +145,10 @@ impl Target {
             .any(is_there)
         {
             Ok(())
+        } else if self.path.join("cluster.json").exists() {
+            Err(absent(
+                "is the directory of nodes (`cluster status`), and their database is bank.sdx in it",
+            ))
         } else {
             Err(absent("has neither a manifest nor a log nor a backup"))
         }

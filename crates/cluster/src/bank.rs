@@ -298,10 +298,18 @@ impl Bank {
         for page in self.range(TELLER) {
             sums.tellers += values(&all(page)?, 8, scale.teller_blocking);
         }
-        for end in 0..self.history_ends() {
-            sums.transactions += self.history_end(node, end)?.records;
-        }
+        sums.transactions = self.history_counts(node)?.iter().sum();
         Ok(sums)
+    }
+
+    /// The transactions that each end of HISTORY counts.
+    ///
+    /// # Errors
+    /// As [`CoupledNode::transact`].
+    pub fn history_counts(&self, node: &CoupledNode) -> Result<Vec<u64>, NodeError> {
+        (0..self.history_ends())
+            .map(|end| Ok(self.history_end(node, end)?.records))
+            .collect()
     }
 
     /// Ends of HISTORY.

@@ -65,6 +65,8 @@ impl CoupledNode {
                     division: division(setting)?,
                     // Who looks at the database for a while has no transactions sent to it.
                     place: (slot < setting.nodes.into()).then_some(slot as u16),
+                    // A node whose process is stopped is there no more before.
+                    unreachable_wait: 2 * setting.stopped_process_wait(),
                     imposed: setting.devices.imposed(),
                     observer,
                     ..LooseOptions::new(server.address)

@@ -14,7 +14,7 @@ use sardonyx_workload::routing::TablesError;
 #[cfg(feature = "lab")]
 use sardonyx_workload::trace::{Fault, TraceError};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why nodes cannot be started, loaded or measured.
 #[derive(Debug, thiserror::Error)]
@@ -137,8 +137,27 @@ pub enum ClusterError {
         /// Which.
         slot: usize,
     },
+    /// Another load is under way.
+    #[error(
+        "{place} is loaded already{by}: wait until that load ends, or end the process that began it", place = place.display(),
+        by = slot.map(|slot| format!(" (node {slot} runs a load)")).unwrap_or_default()
+    )]
+    Loaded {
+        /// Where.
+        place: PathBuf,
+        /// A node that still runs a load; `None`: another process loads or proves the nodes.
+        slot: Option<u16>,
+    },
+    /// A node was lost under a load.
+    #[error("node {slot} was lost under the load: {reason}")]
+    Lost {
+        /// Which.
+        slot: usize,
+        /// Why.
+        reason: String,
+    },
     /// A node's process ended, or said something else.
-    #[error("node {slot} {what}; what it said is in {log}", log = log.display())]
+    #[error("node {slot} {what}{}", said(log))]
     Ended {
         /// Which.
         slot: usize,
@@ -173,7 +192,20 @@ pub enum ClusterError {
     Simulation(#[from] SimulationError),
 }
 
+/// Where the output of a process is, if it has said anything.
+fn said(log: &Path) -> String {
+    match std::fs::metadata(log).is_ok_and(|found| found.len() > 0) {
+        true => format!("; what it said is in {}", log.display()),
+        false => "; its log is empty".into(),
+    }
+}
+
 impl ClusterError {
+    /// A node's process ended, or gave no answer.
+    pub(crate) fn ended(slot: usize, what: String, log: PathBuf) -> Self {
+        ClusterError::Ended { slot, what, log }
+    }
+
     /// For an error of the system's.
     pub(crate) fn system(
         what: &'static str,
@@ -209,6 +241,7 @@ impl ClusterError {
                 | ClusterError::Division(_)
                 | ClusterError::Up { .. }
                 | ClusterError::NotThere { .. }
+                | ClusterError::Loaded { .. }
                 | ClusterError::NoNode { .. }
         )
     }

@@ -205,6 +205,8 @@ pub struct NodeRun {
     pub seconds: f64,
     /// Transactions that ended in them.
     pub completed: u64,
+    /// All transactions of the load that were acknowledged, those before and after the measured time, too.
+    pub acknowledged: u64,
     /// What it did from the first to the last measured one.
     pub counts: Counts,
     /// Response times.

@@ -10,7 +10,8 @@
 //! - `page_server`: what loosely coupled ones have the pages from;
 //! - [`connecting`]: whether those use TLS, and etcd;
 //! - [`request`], [`process`]: a node's process, and what it is asked;
-//! - [`nodes`]: all of them, from outside; - [`figures`]: what they did;
+//! - [`nodes`], `conversation`: all of them, from outside; - [`figures`]: what they did;
+//! - [`loading`], [`proof`]: one load at a time on all of them, and the proof of its sums;
 //! - `recording`: traces of a run;
 //! - `parameters`, `compare`, `experiments`: beside the simulation (feature `lab`);
 //! - [`command`]: the verbs that run nodes; - [`exit`]: exit codes of errors;
@@ -24,6 +25,7 @@ pub mod command;
 #[cfg(feature = "lab")]
 pub mod compare;
 pub mod connecting;
+mod conversation;
 pub mod coupled;
 mod error;
 pub mod exit;
@@ -31,12 +33,14 @@ pub mod exit;
 pub mod experiments;
 pub mod figures;
 pub mod load;
+pub mod loading;
 pub mod nodes;
 mod page_server;
 #[cfg(feature = "lab")]
 pub mod parameters;
 pub mod places;
 pub mod process;
+pub mod proof;
 #[cfg(feature = "lab")]
 mod recording;
 #[cfg(not(feature = "lab"))]

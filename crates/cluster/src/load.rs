@@ -15,7 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 use sardonyx_sharing::node::NodeError;
 use sardonyx_workload::arrival::{Arrivals, Process};
 use serde::{Deserialize, Serialize};
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -106,6 +106,10 @@ pub(crate) struct Prepared {
     bank: Bank,
     slot: u16,
     clients: Vec<(Source, HistoryEnd)>,
+    /// It is to end early.
+    pub stop: AtomicBool,
+    /// Transactions that were acknowledged so far.
+    pub acknowledged: AtomicU64,
 }
 
 /// When transactions arrive, in nanoseconds since the start.
@@ -119,7 +123,6 @@ struct Stream {
 struct Shared<'a> {
     prepared: &'a Prepared,
     node: &'a CoupledNode,
-    stop: &'a AtomicBool,
     /// Of the monotonic clock: begin, first that counts, end.
     times: [u64; 3],
     left: AtomicI64,
@@ -149,6 +152,8 @@ impl Prepared {
             bank,
             slot,
             clients,
+            stop: AtomicBool::new(false),
+            acknowledged: AtomicU64::new(0),
         })
     }
 
@@ -158,12 +163,8 @@ impl Prepared {
     }
 
     /// Runs it from an instant on, until it is over or stopped.
-    pub fn run(
-        &mut self,
-        node: &CoupledNode,
-        at: u64,
-        stop: &AtomicBool,
-    ) -> Result<NodeRun, ClusterError> {
+    pub fn run(&self, node: &CoupledNode, at: u64) -> Result<NodeRun, ClusterError> {
+        let stop = &self.stop;
         let load = &self.load;
         let nanoseconds = |seconds: f64| (1e9 * seconds) as u64;
         let (first, end) = match load.transactions {
@@ -185,11 +186,10 @@ impl Prepared {
             None => None,
         };
         let left = load.transactions.map_or(i64::MAX, |count| count as i64);
-        let mut clients = std::mem::take(&mut self.clients);
+        let mut clients = self.clients.clone();
         let shared = Shared {
             prepared: self,
             node,
-            stop,
             times: [at, first, end],
             left: AtomicI64::new(left),
             stream,
@@ -222,7 +222,6 @@ impl Prepared {
         });
         let ended = now_nanoseconds().min(end);
         let (counts, processor_seconds) = (after.0.since(before), after.1 - used);
-        self.clients = clients;
         for done in done {
             let (times, in_time) = done.map_err(|_| NodeError::Stopped {
                 reason: "a client's thread ended by a panic".into(),
@@ -234,6 +233,7 @@ impl Prepared {
             slot: self.slot,
             seconds: ended.saturating_sub(first) as f64 / 1e9,
             completed,
+            acknowledged: self.acknowledged.load(Ordering::SeqCst),
             counts,
             times: all.told(),
             processor_seconds,
@@ -245,7 +245,9 @@ impl Shared<'_> {
     /// When the next transaction begins that this client may take: now, or when it arrives. `None`: there is none
     /// any more.
     fn next(&self) -> Option<u64> {
-        if self.stop.load(Ordering::Relaxed) || self.left.fetch_sub(1, Ordering::Relaxed) <= 0 {
+        if self.prepared.stop.load(Ordering::Relaxed)
+            || self.left.fetch_sub(1, Ordering::Relaxed) <= 0
+        {
             return None;
         }
         let begins = match &self.stream {
@@ -273,6 +275,7 @@ impl Shared<'_> {
             self.node
                 .transact(kind, |tx| bank.transfer(tx, &transfer, end))?;
             end.records += 1;
+            self.prepared.acknowledged.fetch_add(1, Ordering::SeqCst);
             let ends = now_nanoseconds();
             if ends >= self.times[1] && ends <= self.times[2] {
                 times.add(Duration::from_nanos(ends - begins));

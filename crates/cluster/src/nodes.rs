@@ -1,10 +1,9 @@
-//! The nodes of a database as processes: started, asked, drained, killed, and loaded together.
+//! The nodes of a database as processes: started, asked, drained, killed.
 
-use crate::bank::{Bank, Sums};
+use crate::bank::Bank;
+use crate::conversation::Conversation;
 use crate::coupled::CoupledNode;
 use crate::error::ClusterError;
-use crate::figures::NodeRun;
-use crate::load::{Load, now_nanoseconds};
 use crate::places::Places;
 use crate::process::ATTACHED;
 use crate::recording;
@@ -12,7 +11,7 @@ use crate::request::{Line, NodeStatus, Reply, Request};
 use crate::setting::{Devices, Setting};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::ops::Range;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -30,9 +29,6 @@ const END_WAIT: Duration = Duration::from_secs(20);
 
 /// How long a process may take to say how it is. One that is stopped never does.
 const STATUS_WAIT: Duration = Duration::from_secs(5);
-
-/// How long before a run's common instant it is named.
-const NOTICE: Duration = Duration::from_millis(20);
 
 /// A program that runs [`run`](crate::process::run) when it is called with these arguments, a directory and
 /// `--slot N`.
@@ -217,15 +213,14 @@ impl Cluster {
     }
 
     fn ended(&self, slot: usize, what: String) -> ClusterError {
-        let log = self.places.log(slot);
-        ClusterError::Ended { slot, what, log }
+        ClusterError::ended(slot, what, self.places.log(slot))
     }
 
     fn ask(&self, slot: usize, request: &Request) -> Result<Reply, ClusterError> {
         self.conversation(slot)?.ask(request)
     }
 
-    fn conversation(&self, slot: usize) -> Result<Conversation, ClusterError> {
+    pub(crate) fn conversation(&self, slot: usize) -> Result<Conversation, ClusterError> {
         let stream = self
             .places
             .connect(slot)
@@ -367,62 +362,12 @@ impl Cluster {
         self.ask(slot, &Request::Touch { page }).map(drop)
     }
 
-    /// Runs a load on all nodes that run, and returns what each did.
-    ///
-    /// # Errors
-    /// [`ClusterError::NotThere`], [`ClusterError::Refused`], [`ClusterError::Ended`], and those of [`Load::check`].
-    pub fn bench(&self, load: &Load) -> Result<Vec<NodeRun>, ClusterError> {
-        load.check(&self.setting)?;
-        let running = self.running();
-        if running.is_empty() {
-            let place = self.places.directory().to_path_buf();
-            return Err(ClusterError::NotThere { place });
-        }
-        let mut nodes = Vec::new();
-        for (at, &slot) in running.iter().enumerate() {
-            let mut load = load.clone();
-            // All together do as many as were asked for.
-            load.transactions = load.transactions.map(|all| {
-                let (count, at) = (running.len() as u64, at as u64);
-                (at + 1) * all / count - at * all / count
-            });
-            let mut node = self.conversation(slot)?;
-            node.say(&Request::Prepare(Box::new(load)))?;
-            nodes.push(node);
-        }
-        for node in &mut nodes {
-            node.hear()?;
-        }
-        let at = now_nanoseconds() + NOTICE.as_nanos() as u64;
-        for node in &mut nodes {
-            node.say(&Request::Run { at })?;
-        }
-        let mut runs = Vec::new();
-        for node in &mut nodes {
-            match node.hear()? {
-                Reply::Ran(run) => runs.push(*run),
-                other => {
-                    return Err(self.ended(node.slot, format!("answered {other:?} to a run")));
-                }
-            }
-        }
-        Ok(runs)
-    }
-
     /// Merges what the nodes recorded in the last run into one trace; returns how many transactions it has.
     ///
     /// # Errors
     /// [`ClusterError::System`], [`ClusterError::Trace`].
     pub fn trace(&self, whole: impl Write, name: &str) -> Result<u64, ClusterError> {
         recording::merge(&self.setting, &self.places, &self.running(), whole, name)
-    }
-
-    /// The bank's sums, by a node of this process; nobody may change anything meanwhile.
-    ///
-    /// # Errors
-    /// As [`CoupledNode::join`].
-    pub fn sums(&self) -> Result<Sums, ClusterError> {
-        self.as_node(|bank, node| Ok(bank.sums(node)?))
     }
 
     /// Does something as one more node, in this process. Of loosely coupled nodes a database sees 65,535, each life one.
@@ -456,49 +401,6 @@ impl Drop for Cluster {
                 }
                 std::thread::sleep(Duration::from_millis(1));
             }
-        }
-    }
-}
-
-/// A conversation with a node's process.
-struct Conversation {
-    slot: usize,
-    line: Line,
-    log: PathBuf,
-}
-
-impl Conversation {
-    fn ask(&mut self, request: &Request) -> Result<Reply, ClusterError> {
-        self.say(request)?;
-        self.hear()
-    }
-
-    fn gone(&self, what: String) -> ClusterError {
-        ClusterError::Ended {
-            slot: self.slot,
-            what,
-            log: self.log.clone(),
-        }
-    }
-
-    fn say(&mut self, request: &Request) -> Result<(), ClusterError> {
-        let said = self.line.say(request);
-        said.map_err(|error| self.gone(format!("cannot be asked: {error}")))
-    }
-
-    fn hear(&mut self) -> Result<Reply, ClusterError> {
-        match self.line.hear() {
-            Ok(Some(Reply::Refused(reason))) => Err(ClusterError::Refused {
-                slot: self.slot,
-                reason,
-            }),
-            Ok(Some(reply)) => Ok(reply),
-            Ok(None) => Err(self.gone("ended".into())),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let what = "does not answer: its process may be stopped (kill -CONT continues it)";
-                Err(self.gone(what.into()))
-            }
-            Err(error) => Err(self.gone(format!("said what is no answer: {error}"))),
         }
     }
 }

@@ -133,6 +133,9 @@ fn as_close_nodes_do(simulated: &mut Parameters) {
     simulated.locking.page_transfer = PageTransfer::Gem;
     simulated.locking.remembered_entries = simulated.update == SimulatedUpdate::Noforce;
     simulated.locking.read_authorisation = false;
+    if simulated.update == SimulatedUpdate::Noforce {
+        simulated.node.write_back_pages = sardonyx_sharing::node::WRITE_BACK as u32;
+    }
     // All nodes have one log, which is always being written.
     commit_groups(simulated, 1.0);
 }

@@ -9,6 +9,7 @@
 //! DIR/node-N.trace    what it recorded
 //! DIR/node-N.lock     locked by the process of the loosely coupled node N
 //! DIR/page-server     where the page server of loosely coupled nodes is, and the token that it asks for
+//! DIR/load.lock       locked by the process that loads the nodes
 //! DIR/members         who takes part, of loosely coupled nodes
 //! ```
 //!
@@ -72,6 +73,11 @@ impl Places {
     /// What the process of a loosely coupled node locks.
     pub fn lock(&self, slot: usize) -> PathBuf {
         self.directory.join(format!("node-{slot}.lock"))
+    }
+
+    /// The file that the process locks which loads the nodes.
+    pub fn load(&self) -> PathBuf {
+        self.directory.join("load.lock")
     }
 
     /// Where the page server of loosely coupled nodes is.

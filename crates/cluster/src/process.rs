@@ -1,6 +1,7 @@
 //! The process of a node, or of the page server of loosely coupled nodes: it joins, takes requests at its socket, and
-//! leaves in order when it is told to or a signal asks it to end. If its node has stopped, as the others went on without
-//! it or its page server was away for too long, the process ends with that error: its slot is free then.
+//! leaves in order when it is told to or a signal asks it to end. If the others went on without its node, the process
+//! joins them again as a new node. If its node has stopped for another reason, as when its page server was away for too
+//! long, the process ends with that error: its slot is free then.
 
 use crate::bank::Bank;
 use crate::coupled::{CoupledNode, any_slot_is_locked};
@@ -34,6 +35,21 @@ const LOOK: Timespec = Timespec {
     tv_nsec: 50_000_000,
 };
 
+/// How long it is tried to join again.
+const AGAIN_MAX: Duration = Duration::from_secs(60);
+
+/// The first pause before a node joins again, and the longest: each is twice the one before.
+const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(10)];
+
+/// A node that was there for so long begins with the first pause.
+const LONG_THERE: Duration = Duration::from_secs(60);
+
+/// How often a load is watched.
+const WATCH: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 20_000_000,
+};
+
 /// Set for a process that is to end with the one that started it.
 pub const ATTACHED: &str = "SARDONYX_NODE_ATTACHED";
 
@@ -63,6 +79,8 @@ struct Served {
     stop: AtomicBool,
     /// The process is to end.
     leaving: AtomicBool,
+    /// Shared by each thread from a request to the end of its answer.
+    answering: RwLock<()>,
 }
 
 /// Runs a node's process in the place of a cluster until it is told to leave: by [`Request::Leave`] or by a signal
@@ -104,6 +122,7 @@ pub fn run(directory: &Path, slot: usize) -> Result<(), ClusterError> {
         runs: AtomicBool::new(false),
         stop: AtomicBool::new(false),
         leaving: AtomicBool::new(false),
+        answering: RwLock::new(()),
     });
     let listener = served.places.listen(slot)?;
     let told = served.clone();
@@ -120,8 +139,12 @@ pub fn run(directory: &Path, slot: usize) -> Result<(), ClusterError> {
             told.leave();
         })?;
     }
+    let mut again = Again::default();
     while !served.leaving.load(Ordering::SeqCst) {
         if let Err(error) = served.goes_on() {
+            if served.joins_again(&error, &mut again) {
+                continue;
+            }
             let _ = std::fs::remove_file(served.places.socket(slot));
             served.stop_clients();
             // There is nothing to leave in order: others recover it, and the system closes what is open.
@@ -145,7 +168,37 @@ pub fn run(directory: &Path, slot: usize) -> Result<(), ClusterError> {
         .unwrap_or_else(PoisonError::into_inner)
         .take();
     drop(role);
+    // Those who asked something are told before the process ends.
+    drop(served.answering.write());
     Ok(())
+}
+
+/// When the node joined, and the pause before it joins again.
+#[derive(Debug)]
+struct Again {
+    joined: Instant,
+    pause: Duration,
+}
+
+impl Default for Again {
+    fn default() -> Self {
+        Again {
+            joined: Instant::now(),
+            pause: PAUSES[0],
+        }
+    }
+}
+
+impl Again {
+    /// The pause that is due now.
+    fn pause(&mut self) -> Duration {
+        if self.joined.elapsed() > LONG_THERE {
+            self.pause = PAUSES[0];
+        }
+        let pause = self.pause;
+        self.pause = (2 * pause).min(PAUSES[1]);
+        pause
+    }
 }
 
 fn spawn(body: impl FnOnce() + Send + 'static) -> Result<(), ClusterError> {
@@ -166,11 +219,55 @@ impl Served {
         }
     }
 
-    /// Returns when nobody uses the node any more, or a little later.
+    /// Joins again as a new node, if the others have gone on without the one that there was. Returns whether it did.
+    fn joins_again(&self, why: &NodeError, again: &mut Again) -> bool {
+        if !matches!(why, NodeError::ShutOut { .. } | NodeError::Fenced(_)) {
+            return false;
+        }
+        self.stop_clients();
+        let role = self
+            .role
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let before = match &role {
+            Some(Role::Node(node)) => node.name(),
+            _ => return false,
+        };
+        drop(role);
+        let began = Instant::now();
+        while !self.leaving.load(Ordering::SeqCst) && began.elapsed() < AGAIN_MAX {
+            self.pause(again.pause());
+            let (slot, observer) = (self.slot.into(), self.recorder.observer());
+            match CoupledNode::join(&self.setting, &self.places, slot, observer) {
+                Ok(node) => {
+                    let now = node.name();
+                    eprintln!("node {before}: {why}; it has joined again as node {now}");
+                    again.joined = Instant::now();
+                    let mut role = self.role.write().unwrap_or_else(PoisonError::into_inner);
+                    *role = Some(Role::Node(node));
+                    self.stop.store(false, Ordering::SeqCst);
+                    return true;
+                }
+                Err(error) => eprintln!("node {before}: {why}; it cannot join again yet: {error}"),
+            }
+        }
+        false
+    }
+
+    /// Sleeps, unless the process is to end.
+    fn pause(&self, time: Duration) {
+        let until = Instant::now() + time;
+        while Instant::now() < until && !self.leaving.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Returns when all who asked something have their answer, or a little later.
     fn stop_clients(&self) {
         self.stop.store(true, Ordering::SeqCst);
         let began = Instant::now();
-        while self.role.try_write().is_err() && began.elapsed() < TELL_MAX {
+        while self.answering.try_write().is_err() && began.elapsed() < TELL_MAX {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -202,8 +299,9 @@ impl Served {
             return;
         };
         while let Ok(Some(request)) = line.hear::<Request>() {
+            let _answering = self.answering.read();
             let reply = self
-                .answer(request)
+                .answer(request, &line)
                 .unwrap_or_else(|error| Reply::Refused(error.to_string()));
             if line.say(&reply).is_err() {
                 return;
@@ -211,10 +309,13 @@ impl Served {
         }
     }
 
-    fn answer(&self, request: Request) -> Result<Reply, ClusterError> {
+    fn answer(&self, request: Request, line: &Line) -> Result<Reply, ClusterError> {
         let role = self.role.read().unwrap_or_else(PoisonError::into_inner);
         let node = match &*role {
-            None => return Ok(Reply::Refused("it is leaving".into())),
+            None if !matches!(request, Request::Status | Request::Leave) => {
+                return Ok(Reply::Refused("it is leaving, or joining again".into()));
+            }
+            None => None,
             Some(Role::Node(node)) => Some(node),
             Some(Role::PageServer { .. }) => None,
         };
@@ -241,7 +342,7 @@ impl Served {
                 *self.prepared.lock().unwrap_or_else(PoisonError::into_inner) = Some(prepared);
                 Ok(Reply::Done)
             }
-            (Request::Run { at }, Some(node)) => self.run(node, at),
+            (Request::Run { at }, Some(node)) => self.run(node, at, line),
             (Request::Checkpoint, Some(node)) => {
                 node.checkpoint()?;
                 Ok(Reply::Done)
@@ -256,18 +357,26 @@ impl Served {
         }
     }
 
-    fn run(&self, node: &CoupledNode, at: u64) -> Result<Reply, ClusterError> {
+    fn run(&self, node: &CoupledNode, at: u64, line: &Line) -> Result<Reply, ClusterError> {
         let prepared = self
             .prepared
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        let Some(mut prepared) = prepared else {
+        let Some(prepared) = prepared else {
             return Ok(Reply::Refused("nothing was prepared".into()));
         };
-        self.runs.store(true, Ordering::SeqCst);
+        if self.runs.swap(true, Ordering::SeqCst) {
+            return Ok(Reply::Refused("it runs a load already".into()));
+        }
         self.recorder.record(prepared.records());
-        let ran = prepared.run(node, at, &self.stop);
+        let ended = AtomicBool::new(false);
+        let ran = std::thread::scope(|scope| {
+            scope.spawn(|| self.watch(&prepared, &ended, line));
+            let ran = prepared.run(node, at);
+            ended.store(true, Ordering::SeqCst);
+            ran
+        });
         self.recorder.record(false);
         self.runs.store(false, Ordering::SeqCst);
         let ran = ran?;
@@ -276,5 +385,26 @@ impl Served {
             self.recorder.write(&self.setting, &place)?;
         }
         Ok(Reply::Ran(Box::new(ran)))
+    }
+
+    /// Reports how far a load is until it has ended, and ends it when this process is to end or the process that asked
+    /// for it has closed the connection.
+    fn watch(&self, prepared: &Prepared, ended: &AtomicBool, line: &Line) {
+        let mut reported = 0;
+        while !ended.load(Ordering::SeqCst) {
+            let closed = line.is_closed_within(&WATCH);
+            let acknowledged = prepared.acknowledged.load(Ordering::SeqCst);
+            let mut heard = !closed;
+            if heard && acknowledged > reported {
+                heard = line.say(&Reply::Progress(acknowledged)).is_ok();
+                reported = acknowledged;
+            }
+            if !heard || self.stop.load(Ordering::SeqCst) {
+                prepared.stop.store(true, Ordering::SeqCst);
+                if !heard {
+                    return;
+                }
+            }
+        }
     }
 }

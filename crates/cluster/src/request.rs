@@ -2,6 +2,7 @@
 
 use crate::figures::{Counts, NodeRun};
 use crate::load::Load;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -17,7 +18,8 @@ pub enum Request {
     Living,
     /// Get ready for a load; what was prepared before is forgotten.
     Prepare(Box<Load>),
-    /// Run what was prepared, from an instant of the monotonic clock on, in nanoseconds.
+    /// Run what was prepared, from an instant of the monotonic clock on, in nanoseconds. It ends early when the
+    /// connection is closed over which this was asked.
     Run {
         /// When.
         at: u64,
@@ -43,6 +45,8 @@ pub enum Reply {
     Living(Vec<usize>),
     /// It is done.
     Done,
+    /// While a run is under way: so many of its transactions were acknowledged so far.
+    Progress(u64),
     /// To [`Request::Run`].
     Ran(Box<NodeRun>),
     /// It cannot be.
@@ -87,10 +91,16 @@ impl Line {
         self.output.set_read_timeout(Some(time))
     }
 
-    pub fn say(&mut self, what: &impl Serialize) -> io::Result<()> {
+    pub fn say(&self, what: &impl Serialize) -> io::Result<()> {
         let mut text = serde_json::to_string(what)?;
         text.push('\n');
-        self.output.write_all(text.as_bytes())
+        (&self.output).write_all(text.as_bytes())
+    }
+
+    /// Waits so long at most; returns whether the other end has closed the connection.
+    pub fn is_closed_within(&self, time: &Timespec) -> bool {
+        let mut files = [PollFd::new(&self.output, PollFlags::RDHUP)];
+        poll(&mut files, Some(time)).is_ok_and(|ready| ready > 0)
     }
 
     /// What the other end says next; `None`: it is gone.

@@ -116,7 +116,7 @@ pub fn header(setting: &Setting) -> Result<Header, ClusterError> {
 }
 
 /// Draws a node's transactions.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Source {
     transfers: Transfers,
     table: RoutingTable,

@@ -197,6 +197,7 @@ fn of_table(error: &TableError) -> Exit {
 fn of_catalogue(error: &CatalogueError) -> Exit {
     match error {
         CatalogueError::Damaged { .. } => Exit::Found,
+        CatalogueError::OtherWay { .. } => Exit::Usage,
         _ => Exit::Failed,
     }
 }

@@ -1,7 +1,28 @@
-//! The columns of a file, matched with the columns of a table by name.
+//! The columns of a table that a file's rows are of: their names, types, and how texts become their values.
 
 use crate::InterchangeError;
-use sardonyx_table::schema::Schema;
+use sardonyx_table::schema::{Schema, Value};
+use std::fmt;
+use std::sync::Arc;
+
+/// The value of the column of a number that a text says; or why there is none. Of text and bytes too: a text may be too
+/// long for its column. Bytes in JSON are base64, and do not come here.
+pub type Texts = Arc<dyn Fn(usize, &str) -> Result<Value, String> + Send + Sync>;
+
+/// The columns of the table for which a file is read.
+#[derive(Clone)]
+pub struct Columns {
+    /// Their names and types.
+    pub schema: Arc<Schema>,
+    /// How texts become values.
+    pub texts: Texts,
+}
+
+impl fmt::Debug for Columns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Columns").finish_non_exhaustive()
+    }
+}
 
 /// The number of the table's column with this name, if it is there, and not among those before.
 pub(crate) fn column_of(

@@ -1,37 +1,30 @@
-//! Lines of CSV as RFC 4180 says, split into fields that know whether they were quoted: that tells an empty
-//! text from a null.
+//! CSV with a header: its fields as values of a table's columns.
 
 use crate::batch::Batch;
-use crate::columns::column_of;
+use crate::columns::{Columns, column_of};
 use crate::error::Place;
-use crate::{BadRow, InterchangeError, LINE_BYTES_MAX};
-use sardonyx_table::schema::{Schema, Type, ValueRef};
-use sardonyx_table::value_text::parse_value;
+use crate::records::{Record, Records};
+use crate::{BadRow, InterchangeError};
+use sardonyx_table::schema::ValueRef;
 use std::fmt;
 use std::io::{self, BufRead, Write};
-use std::sync::Arc;
 
-/// Some programs begin a file with a mark of its byte order.
-const BYTE_ORDER_MARK: char = '\u{feff}';
+/// What separates fields other than commas, in files that are called CSV.
+const OTHER_DELIMITERS: [u8; 3] = [b';', b'\t', b'|'];
 
 /// A file of CSV, being read.
 pub(crate) struct CsvReader {
-    source: Box<dyn BufRead + Send>,
-    schema: Arc<Schema>,
+    records: Records<Box<dyn BufRead + Send>>,
+    table: Columns,
     /// The columns of the fields.
     columns: Vec<usize>,
-    buffer: Vec<u8>,
-    fields: Vec<Field>,
-    /// Lines that were read.
-    lines: u64,
-    bytes: u64,
 }
 
 impl fmt::Debug for CsvReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = f.debug_struct("CsvReader");
         f.field("columns", &self.columns)
-            .field("lines", &self.lines);
+            .field("lines", &self.records.lines.count);
         f.finish_non_exhaustive()
     }
 }
@@ -39,217 +32,135 @@ impl fmt::Debug for CsvReader {
 impl CsvReader {
     /// Begins to read: the header, whose names are columns of the table.
     pub fn new(
-        mut source: Box<dyn BufRead + Send>,
-        schema: Arc<Schema>,
+        source: Box<dyn BufRead + Send>,
+        table: Columns,
+        delimiter: Option<u8>,
     ) -> Result<Self, InterchangeError> {
-        let (mut buffer, mut fields, mut lines) = (Vec::new(), Vec::new(), 0);
+        let mut records = Records::new(source, delimiter.unwrap_or(b','));
         let mut columns = Vec::new();
-        for name in read_header(&mut source, &mut buffer, &mut fields, &mut lines)? {
-            columns.push(column_of(&schema, &name, &columns)?);
+        for name in read_header(&mut records, delimiter.is_none())? {
+            columns.push(column_of(&table.schema, &name, &columns)?);
         }
         Ok(CsvReader {
-            source,
-            schema,
+            records,
+            table,
             columns,
-            bytes: buffer.len() as u64,
-            buffer,
-            fields,
-            lines,
         })
     }
 
     /// Adds a row, or what is none; whether there was one.
     pub fn read(&mut self, batch: &mut Batch) -> Result<bool, InterchangeError> {
-        let place = Place::Line(self.lines + 1);
-        let record = read_record(
-            &mut self.source,
-            &mut self.buffer,
-            &mut self.fields,
-            &mut self.lines,
-        );
-        self.bytes += self.buffer.len() as u64;
-        batch.position = self.bytes;
-        let bad = |reason: String| BadRow {
-            place,
-            column: None,
-            reason,
-        };
-        let wanted = self.columns.len();
-        match record {
-            None => return Ok(false),
-            Some(Err(Unfit::Io(error))) => return Err(error.into()),
-            Some(Err(Unfit::Wrong(reason))) => batch.end_bad_row(bad(reason.to_string())),
-            Some(Ok(count)) if count != wanted => batch.end_bad_row(bad(format!(
-                "{count} fields, where the header has {wanted}"
-            ))),
-            Some(Ok(_)) => match self.parse(batch) {
+        loop {
+            let record = self.records.next()?;
+            batch.position = self.records.lines.bytes;
+            let Some((line, record)) = record else {
+                return Ok(false);
+            };
+            let place = Place::Line(line);
+            let row = match record {
+                Record::Fields(count) => self.row(count, batch),
+                // In a file of one column that may be null it is a row.
+                Record::Blank => match *self.columns {
+                    [number] if self.table.schema.columns[number].is_nullable() => {
+                        batch.push(number, ValueRef::Null);
+                        Ok(())
+                    }
+                    _ => continue,
+                },
+                Record::Malformed(reason) => Err((None, reason.to_string())),
+            };
+            match row {
                 Ok(()) => batch.end_row(place),
                 Err((column, reason)) => batch.end_bad_row(BadRow {
                     place,
-                    column: Some(column),
+                    column,
                     reason,
                 }),
-            },
+            }
+            return Ok(true);
         }
-        Ok(true)
     }
 
     /// Adds the record's values; or says which column's is none, and why.
-    fn parse(&self, batch: &mut Batch) -> Result<(), (String, String)> {
-        for (field, &number) in self.fields.iter().zip(&self.columns) {
-            let column = &self.schema.columns[number];
-            let text = &*field.text;
-            let is_null = text.is_empty()
-                && !field.quoted
-                && (column.is_nullable() || column.kind != Type::Text);
-            if is_null {
+    fn row(&self, count: usize, batch: &mut Batch) -> Result<(), (Option<String>, String)> {
+        let wanted = self.columns.len();
+        if count != wanted {
+            let missing = self.columns.get(count);
+            let missing = missing.map(|number| self.table.schema.columns[*number].name.clone());
+            let reason = match &missing {
+                Some(_) => "no field for it: ",
+                None => "",
+            };
+            return Err((
+                missing,
+                format!("{reason}{count} fields, where the header has {wanted}"),
+            ));
+        }
+        for (field, &number) in self.records.fields.iter().zip(&self.columns) {
+            if field.text.is_empty() && !field.quoted {
                 batch.push(number, ValueRef::Null);
-            } else if column.kind == Type::Text {
-                batch.push(number, ValueRef::Text(text));
-            } else {
-                let value = parse_value(text, column.kind);
-                let value =
-                    value.map_err(|error| (column.name.clone(), format!("{text:?} is {error}")))?;
-                batch.push(number, value.as_ref());
+                continue;
             }
+            let value = (self.table.texts)(number, &field.text);
+            let column = &self.table.schema.columns[number];
+            let value = value.map_err(|reason| (Some(column.name.clone()), reason))?;
+            batch.push(number, value.as_ref());
         }
         Ok(())
     }
 }
 
-/// The names that a file's header says.
-pub(crate) fn read_header(
-    source: &mut (impl BufRead + ?Sized),
-    buffer: &mut Vec<u8>,
-    fields: &mut Vec<Field>,
-    lines: &mut u64,
+/// The names that a file's header says. Where nobody said which delimiter it has, another one than the comma is found.
+pub(crate) fn read_header<S: BufRead>(
+    records: &mut Records<S>,
+    finds_delimiter: bool,
 ) -> Result<Vec<String>, InterchangeError> {
-    let wrong = |reason| Err(InterchangeError::Line { line: 1, reason });
-    let count = match read_record(source, buffer, fields, lines) {
-        None => return wrong("there is no header"),
-        Some(Err(Unfit::Io(error))) => return Err(error.into()),
-        Some(Err(Unfit::Wrong(reason))) => return wrong(reason),
-        Some(Ok(count)) => count,
+    let wrong = |line, reason: &str| InterchangeError::Line {
+        line,
+        reason: reason.to_string(),
     };
-    let fields = fields.iter().take(count).enumerate();
-    let names = fields.map(|(number, field)| match number {
-        0 => field.text.trim_start_matches(BYTE_ORDER_MARK).to_string(),
-        _ => field.text.clone(),
-    });
-    Ok(names.collect())
-}
-
-/// A field of a record.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Field {
-    pub text: String,
-    pub quoted: bool,
-}
-
-/// Why a record is none.
-pub(crate) enum Unfit {
-    Io(io::Error),
-    Wrong(&'static str),
-}
-
-/// Reads a record into `fields`, which are used again; `None` at the end. `line` counts lines.
-pub(crate) fn read_record(
-    source: &mut (impl BufRead + ?Sized),
-    buffer: &mut Vec<u8>,
-    fields: &mut Vec<Field>,
-    line: &mut u64,
-) -> Option<Result<usize, Unfit>> {
-    buffer.clear();
-    let mut quotes = 0;
     loop {
-        let from = buffer.len();
-        match source.read_until(b'\n', buffer) {
-            Err(error) => return Some(Err(Unfit::Io(error))),
-            Ok(0) if buffer.is_empty() => return None,
-            Ok(0) => break,
-            Ok(_) => *line += 1,
-        }
-        quotes += buffer
-            .iter()
-            .skip(from)
-            .filter(|byte| **byte == b'"')
-            .count();
-        if buffer.len() > LINE_BYTES_MAX {
-            return Some(Err(Unfit::Wrong(
-                "the record is longer than records may be, or a quote is missing",
-            )));
-        }
-        if quotes % 2 == 0 {
-            break;
-        }
-    }
-    if quotes % 2 == 1 {
-        return Some(Err(Unfit::Wrong("a closing quote is missing")));
-    }
-    let Ok(text) = std::str::from_utf8(buffer) else {
-        return Some(Err(Unfit::Wrong("it is not UTF-8")));
-    };
-    let text = text.strip_suffix('\n').unwrap_or(text);
-    let text = text.strip_suffix('\r').unwrap_or(text);
-    Some(split(text, fields).map_err(Unfit::Wrong))
-}
-
-/// Splits a record; how many fields it has.
-fn split(record: &str, fields: &mut Vec<Field>) -> Result<usize, &'static str> {
-    let (mut rest, mut count) = (record, 0);
-    loop {
-        if count == fields.len() {
-            fields.push(Field {
-                text: String::new(),
-                quoted: false,
-            });
-        }
-        let Some(field) = fields.get_mut(count) else {
-            return Ok(count);
+        let (line, record) = match records.next()? {
+            None => return Err(wrong(1, "there is no header")),
+            Some((_, Record::Blank)) => continue,
+            Some(found) => found,
         };
-        count += 1;
-        field.text.clear();
-        field.quoted = rest.starts_with('"');
-        if field.quoted {
-            rest = rest.strip_prefix('"').unwrap_or_default();
-            loop {
-                let (part, after) = rest.split_once('"').ok_or("a closing quote is missing")?;
-                field.text.push_str(part);
-                match after.strip_prefix('"') {
-                    Some(after) => {
-                        field.text.push('"');
-                        rest = after;
-                    }
-                    None => {
-                        rest = after;
-                        break;
-                    }
-                }
+        let is_one = match record {
+            Record::Fields(count) => {
+                count == 1 && records.fields.first().is_some_and(|field| !field.quoted)
             }
-            match rest.strip_prefix(',') {
-                Some(after) => rest = after,
-                None if rest.is_empty() => return Ok(count),
-                None => return Err("something stands between a closing quote and the next comma"),
-            }
-            continue;
-        }
-        match rest.split_once(',') {
-            Some((text, after)) => {
-                field.text.push_str(text);
-                rest = after;
-            }
-            None => {
-                field.text.push_str(rest);
-                return Ok(count);
+            _ => true,
+        };
+        if is_one && finds_delimiter {
+            let times = |wanted: &u8| records.bytes().iter().filter(|b| *b == wanted).count();
+            let most = OTHER_DELIMITERS.iter().max_by_key(|other| times(other));
+            if let Some(most) = most.filter(|most| times(most) > 0) {
+                let seems = char::from(*most);
+                return Err(InterchangeError::Delimiter { line, seems });
             }
         }
+        let count = match record {
+            Record::Fields(count) => count,
+            Record::Malformed(reason) => return Err(wrong(line, reason)),
+            Record::Blank => continue,
+        };
+        let fields = records.fields.iter().take(count);
+        let names: Vec<String> = fields.map(|field| field.text.clone()).collect();
+        return match names.iter().position(String::is_empty) {
+            Some(at) => Err(wrong(
+                line,
+                &format!("field {} of the header has no name", at + 1),
+            )),
+            None => Ok(names),
+        };
     }
 }
 
 /// Writes a field that is a value; a null writes nothing.
-pub(crate) fn write_field(sink: &mut impl Write, text: &str) -> io::Result<()> {
-    let plain = |byte: u8| !matches!(byte, b'"' | b',' | b'\n' | b'\r');
-    if !text.is_empty() && text.bytes().all(plain) {
+pub(crate) fn write_field(sink: &mut impl Write, text: &str, delimiter: u8) -> io::Result<()> {
+    let plain = |byte: u8| !matches!(byte, b'"' | b'\n' | b'\r') && byte != delimiter;
+    let is_blank = text.bytes().all(|byte| byte == b' ');
+    if !is_blank && text.bytes().all(plain) && !text.starts_with('\u{feff}') {
         return sink.write_all(text.as_bytes());
     }
     sink.write_all(b"\"")?;

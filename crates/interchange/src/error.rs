@@ -47,7 +47,19 @@ pub enum InterchangeError {
         /// The line's number, from 1.
         line: u64,
         /// What is wrong.
-        reason: &'static str,
+        reason: String,
+    },
+    /// The header has no delimiter, but what seems to be another one.
+    #[error(
+        "line {line}: the delimiter seems to be {seems:?}, not a comma: say so by --delimiter {shown}, or \
+         --delimiter , if the file has one column",
+        shown = delimiter_name(*seems)
+    )]
+    Delimiter {
+        /// The header's line, from 1.
+        line: u64,
+        /// The delimiter that it seems to have.
+        seems: char,
     },
     /// Nothing says what the columns are.
     #[error("the columns cannot be inferred: {reason}")]
@@ -89,6 +101,14 @@ pub enum InterchangeError {
         /// Why not.
         reason: &'static str,
     },
+}
+
+/// A delimiter as a shell takes it.
+fn delimiter_name(delimiter: char) -> String {
+    match delimiter {
+        '\t' => "tab".to_string(),
+        other => format!("'{other}'"),
+    }
 }
 
 /// Where a row stands in its file.

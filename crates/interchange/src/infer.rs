@@ -1,93 +1,51 @@
 //! The schema that a file suggests.
 //!
-//! Parquet and Arrow files say what their columns are. Of CSV every field, of JSON every text, number, true or
-//! false of the first rows is looked at: the narrowest type that has all of a column's values is its type; text
-//! has all. Only the key's columns are without nulls then, since rows that were not looked at may have some.
+//! Parquet and Arrow files say what their columns are. Of CSV every field, of JSON every text, number, true or false of
+//! the first rows is looked at, as the module `guess` says. Only the key's columns are without nulls then, since rows that
+//! were not looked at may have some.
 
 use crate::columnar;
-use crate::csv::{Unfit, read_header, read_record};
-use crate::json::{Members, read_line};
+use crate::csv::read_header;
+use crate::guess::Guess;
+use crate::json::{Members, Token, read_line};
+use crate::lines::Lines;
+use crate::records::{Record, Records};
 use crate::source::Source;
 use crate::{Format, InterchangeError};
 use sardonyx_table::schema::{Schema, Type};
-use sardonyx_table::value_text::parse_value;
 use std::io::BufRead;
 
 /// Rows that are looked at.
 const ROWS: usize = 10_000;
-
-/// Types that are tried, in this order.
-const TRIED: [Type; 6] = [
-    Type::I64,
-    Type::F64,
-    Type::Date,
-    Type::Timestamp,
-    Type::Uuid,
-    Type::Bool,
-];
 
 /// A column that a file has.
 pub(crate) struct Found {
     pub name: String,
     pub kind: Type,
     pub nullable: bool,
+    /// Whether its moments are without a zone.
+    pub without_zone: bool,
 }
 
-/// A column whose values were looked at.
-struct Seen {
-    name: String,
-    /// Of `TRIED`, which have all values so far.
-    fits: [bool; TRIED.len()],
-    values: u64,
-}
-
-impl Seen {
-    fn new(name: String) -> Self {
-        Seen {
-            name,
-            fits: [true; TRIED.len()],
-            values: 0,
-        }
-    }
-
-    fn text(&mut self, text: &str) {
-        self.values += 1;
-        for (fits, kind) in self.fits.iter_mut().zip(TRIED) {
-            // Digits are numbers, whatever else they could be.
-            *fits = *fits
-                && (kind != Type::Bool || !matches!(text, "0" | "1" | "t" | "f"))
-                && parse_value(text, kind).is_ok();
-        }
-    }
-
-    fn json(&mut self, json: &serde_json::Value) {
-        use serde_json::Value::{Array, Bool, Null, Number, Object, String};
-        match json {
-            Null => {}
-            String(text) if parse_value(text, Type::F64).is_ok() => {
-                // A text of digits is a text, or nobody would have quoted it.
-                self.values += 1;
-                self.fits = [false; TRIED.len()];
-            }
-            String(text) => self.text(text),
-            Number(number) => self.text(&number.to_string()),
-            Bool(value) => self.text(if *value { "true" } else { "false" }),
-            Array(_) | Object(_) => self.fits = [false; TRIED.len()],
-        }
-    }
-
-    fn found(self) -> Found {
-        let found = TRIED.into_iter().zip(self.fits).find(|(_, fits)| *fits);
-        let kind = match found {
-            Some((kind, _)) if self.values > 0 => kind,
-            _ => Type::Text,
-        };
+impl Found {
+    fn guessed((name, guess): (String, Guess)) -> Found {
+        let (kind, without_zone) = guess.found();
         Found {
-            name: self.name,
+            name,
             kind,
             nullable: true,
+            without_zone,
         }
     }
+}
+
+/// What a file suggests.
+#[derive(Debug)]
+pub struct Inferred {
+    /// The table's schema.
+    pub schema: Schema,
+    /// The numbers of the columns whose moments are without a zone.
+    pub without_zone: Vec<usize>,
 }
 
 /// The schema that a file suggests: of CSV and JSON lines its first 10,000 rows, of Parquet and Arrow its own. The
@@ -99,9 +57,11 @@ pub fn infer(
     format: Format,
     source: &mut Source,
     key: &[String],
-) -> Result<Schema, InterchangeError> {
+    delimiter: Option<u8>,
+) -> Result<Inferred, InterchangeError> {
+    let delimiter = delimiter.or(format.delimiter());
     let found = match format {
-        Format::Csv => source.look_ahead(found_in_csv)?,
+        Format::Csv | Format::Tsv => source.look_ahead(|source| found_in_csv(source, delimiter))?,
         Format::JsonLines => source.look_ahead(found_in_json)?,
         _ => columnar::columns(format, source)?,
     };
@@ -125,35 +85,45 @@ pub fn infer(
             schema = schema.nullable();
         }
     }
-    Ok(schema.primary_key(key).build()?)
+    let columns = found.iter().enumerate();
+    let without_zone = columns.filter(|(_, column)| column.without_zone);
+    Ok(Inferred {
+        schema: schema.primary_key(key).build()?,
+        without_zone: without_zone.map(|(number, _)| number).collect(),
+    })
 }
 
-fn found_in_csv(source: &mut dyn BufRead) -> Result<Vec<Found>, InterchangeError> {
-    let (mut buffer, mut fields, mut lines) = (Vec::new(), Vec::new(), 0);
-    let names = read_header(source, &mut buffer, &mut fields, &mut lines)?;
-    let mut seen: Vec<Seen> = names.into_iter().map(Seen::new).collect();
+fn found_in_csv(
+    source: &mut dyn BufRead,
+    delimiter: Option<u8>,
+) -> Result<Vec<Found>, InterchangeError> {
+    let mut records = Records::new(source, delimiter.unwrap_or(b','));
+    let names = read_header(&mut records, delimiter.is_none())?;
+    let mut seen: Vec<_> = names
+        .into_iter()
+        .map(|name| (name, Guess::default()))
+        .collect();
     for _ in 0..ROWS {
-        let count = match read_record(source, &mut buffer, &mut fields, &mut lines) {
+        let count = match records.next()? {
             None => break,
-            Some(Err(Unfit::Io(error))) => return Err(error.into()),
-            // It is told when it is imported.
-            Some(Err(Unfit::Wrong(_))) => continue,
-            Some(Ok(count)) => count,
+            // What is malformed is told when it is imported.
+            Some((_, Record::Blank | Record::Malformed(_))) => continue,
+            Some((_, Record::Fields(count))) => count,
         };
-        for (seen, field) in seen.iter_mut().zip(fields.iter().take(count)) {
+        for ((_, guess), field) in seen.iter_mut().zip(records.fields.iter().take(count)) {
             if field.quoted || !field.text.is_empty() {
-                seen.text(&field.text);
+                guess.see(&field.text);
             }
         }
     }
-    Ok(seen.into_iter().map(Seen::found).collect())
+    Ok(seen.into_iter().map(Found::guessed).collect())
 }
 
 fn found_in_json(source: &mut dyn BufRead) -> Result<Vec<Found>, InterchangeError> {
-    let mut seen: Vec<Seen> = Vec::new();
-    let (mut line, mut lines) = (Vec::new(), 0);
+    let mut seen: Vec<(String, Guess)> = Vec::new();
+    let (mut lines, mut line) = (Lines::new(source), Vec::new());
     for _ in 0..ROWS {
-        if !read_line(source, &mut line, &mut lines)? {
+        if read_line(&mut lines, &mut line)?.is_none() {
             break;
         }
         // What is none is told when it is imported.
@@ -161,15 +131,32 @@ fn found_in_json(source: &mut dyn BufRead) -> Result<Vec<Found>, InterchangeErro
             continue;
         };
         for (name, json) in members {
-            let place = seen.iter().position(|seen| seen.name == name);
+            let place = seen.iter().position(|(seen, _)| *seen == name);
             let place = place.unwrap_or_else(|| {
-                seen.push(Seen::new(name));
+                seen.push((name.into_owned(), Guess::default()));
                 seen.len() - 1
             });
-            if let Some(seen) = seen.get_mut(place) {
-                seen.json(&json);
+            if let Some((_, guess)) = seen.get_mut(place) {
+                see(guess, json.get());
             }
         }
     }
-    Ok(seen.into_iter().map(Seen::found).collect())
+    Ok(seen.into_iter().map(Found::guessed).collect())
+}
+
+fn see(guess: &mut Guess, json: &str) {
+    match Token::of(json) {
+        Token::Null => {}
+        Token::Number(word) | Token::Bool(word) => guess.see(word),
+        Token::Text(text) => {
+            let mut number = Guess::default();
+            number.see(&text);
+            match number.found() {
+                // A text of digits is a text, or nobody would have quoted it.
+                (Type::I64 | Type::F64 | Type::Decimal { .. } | Type::Bool, _) => guess.see_text(),
+                _ => guess.see(&text),
+            }
+        }
+        Token::List | Token::Object => guess.see_text(),
+    }
 }

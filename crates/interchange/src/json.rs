@@ -1,27 +1,26 @@
-//! JSON lines: an object in each. Values go straight from the text into a batch, as their columns' types say; no
-//! tree of JSON is built.
+//! JSON lines: an object in each. Values go from the text into a batch, as their columns' types say; no tree of JSON is
+//! built, and of numbers every digit is read.
 
 use crate::batch::Batch;
+use crate::columns::Columns;
 use crate::error::Place;
-use crate::{BadRow, InterchangeError, LINE_BYTES_MAX};
+use crate::lines::{Line, Lines};
+use crate::{BadRow, InterchangeError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use sardonyx_table::schema::{Column, Schema, Type, ValueRef};
-use sardonyx_table::value_text::parse_value;
+use sardonyx_table::schema::{Schema, Type, ValueRef};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use serde_json::{Number, Value as Json};
+use std::borrow::Cow;
 use std::fmt;
-use std::io::{self, BufRead, Read, Write};
-use std::sync::Arc;
+use std::io::{self, BufRead, Write};
 
 /// A file of JSON lines, being read.
 pub(crate) struct JsonReader {
-    source: Box<dyn BufRead + Send>,
-    schema: Arc<Schema>,
+    lines: Lines<Box<dyn BufRead + Send>>,
+    table: Columns,
     buffer: Vec<u8>,
-    /// Lines and bytes that were read.
-    lines: u64,
-    bytes: u64,
     /// The columns of the last row, in its order: the next one's are mostly the same.
     order: Vec<usize>,
     /// Of each column, the last line that has it.
@@ -31,60 +30,60 @@ pub(crate) struct JsonReader {
 impl fmt::Debug for JsonReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = f.debug_struct("JsonReader");
-        f.field("lines", &self.lines).finish_non_exhaustive()
+        f.field("lines", &self.lines.count).finish_non_exhaustive()
     }
 }
 
-/// Reads the next line, without blank ones; whether there was one.
+/// Reads the next line, without blank ones; `None` at the end.
 pub(crate) fn read_line(
-    source: &mut (impl BufRead + ?Sized),
+    lines: &mut Lines<impl BufRead>,
     buffer: &mut Vec<u8>,
-    lines: &mut u64,
-) -> Result<bool, InterchangeError> {
+) -> io::Result<Option<Line>> {
     loop {
         buffer.clear();
-        let mut limited = Read::take(&mut *source, LINE_BYTES_MAX as u64 + 1);
-        if limited.read_until(b'\n', buffer)? == 0 {
-            return Ok(false);
-        }
-        *lines += 1;
-        if buffer.len() > LINE_BYTES_MAX {
-            return Err(InterchangeError::Line {
-                line: *lines,
-                reason: "the line is longer than lines may be",
-            });
-        }
-        if !buffer.trim_ascii().is_empty() {
-            return Ok(true);
+        match lines.next(buffer)? {
+            Line::End => return Ok(None),
+            Line::Whole if buffer.trim_ascii().is_empty() => {}
+            line => return Ok(Some(line)),
         }
     }
 }
 
 impl JsonReader {
     /// Begins to read.
-    pub fn new(source: Box<dyn BufRead + Send>, schema: Arc<Schema>) -> Self {
+    pub fn new(source: Box<dyn BufRead + Send>, table: Columns) -> Self {
         JsonReader {
-            source,
-            said: vec![0; schema.columns.len()],
-            schema,
+            lines: Lines::new(source),
+            said: vec![0; table.schema.columns.len()],
+            table,
             buffer: Vec::new(),
-            lines: 0,
-            bytes: 0,
             order: Vec::new(),
         }
     }
 
     /// Adds a row, or what is none; whether there was one.
     pub fn read(&mut self, batch: &mut Batch) -> Result<bool, InterchangeError> {
-        if !read_line(&mut self.source, &mut self.buffer, &mut self.lines)? {
-            return Ok(false);
+        let line = read_line(&mut self.lines, &mut self.buffer)?;
+        batch.position = self.lines.bytes;
+        let place = Place::Line(self.lines.count);
+        let whole = |reason: String| BadRow {
+            place,
+            column: None,
+            reason,
+        };
+        match line {
+            None => return Ok(false),
+            Some(Line::TooLong) => {
+                let reason = "the line is longer than lines may be";
+                batch.end_bad_row(whole(reason.to_string()));
+                return Ok(true);
+            }
+            Some(_) => {}
         }
-        self.bytes += self.buffer.len() as u64;
-        batch.position = self.bytes;
         let mut bad = None;
         let row = Row {
-            schema: &self.schema,
-            line: self.lines,
+            table: &self.table,
+            line: self.lines.count,
             order: &mut self.order,
             said: &mut self.said,
             batch,
@@ -92,18 +91,19 @@ impl JsonReader {
         };
         let mut json = serde_json::Deserializer::from_slice(&self.buffer);
         let read = (&mut json).deserialize_map(row).and_then(|()| json.end());
-        let place = Place::Line(self.lines);
         match (bad, read) {
             (Some((column, reason)), _) => batch.end_bad_row(BadRow {
                 place,
                 column: Some(column),
                 reason,
             }),
-            (None, Err(error)) => batch.end_bad_row(BadRow {
-                place,
-                column: None,
-                reason: format!("no JSON object: {error}"),
-            }),
+            (None, Err(error)) => {
+                let hint = match self.buffer.trim_ascii_start().first() {
+                    Some(b'[') => " (one object in each line is expected, not a list of them)",
+                    _ => "",
+                };
+                batch.end_bad_row(whole(format!("no JSON object: {error}{hint}")));
+            }
             (None, Ok(())) => batch.end_row(place),
         }
         Ok(true)
@@ -112,7 +112,7 @@ impl JsonReader {
 
 /// Reads an object as a row.
 struct Row<'r> {
-    schema: &'r Schema,
+    table: &'r Columns,
     line: u64,
     order: &'r mut Vec<usize>,
     said: &'r mut [u64],
@@ -131,8 +131,9 @@ impl<'de> Visitor<'de> for Row<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut place = 0;
         loop {
+            let schema = &self.table.schema;
             let name = Name {
-                schema: self.schema,
+                schema,
                 guess: self.order.get(place).copied(),
             };
             let number = match map.next_key_seed(name)? {
@@ -143,7 +144,7 @@ impl<'de> Visitor<'de> for Row<'_> {
                     return Err(A::Error::custom("no such column"));
                 }
             };
-            let column = &self.schema.columns[number];
+            let column = &schema.columns[number];
             if std::mem::replace(&mut self.said[number], self.line) == self.line {
                 *self.bad = Some((column.name.clone(), "the object has it twice".to_string()));
                 return Err(A::Error::custom("a column twice"));
@@ -153,12 +154,11 @@ impl<'de> Visitor<'de> for Row<'_> {
                 None => self.order.push(number),
             }
             place += 1;
-            map.next_value_seed(OneValue {
-                column,
-                number,
-                batch: self.batch,
-                bad: self.bad,
-            })?;
+            let json: &RawValue = map.next_value()?;
+            if let Err(reason) = push(self.table, number, json.get(), self.batch) {
+                *self.bad = Some((column.name.clone(), reason));
+                return Err(A::Error::custom("a value that does not fit"));
+            }
         }
     }
 }
@@ -195,139 +195,118 @@ impl Visitor<'_> for Name<'_> {
     }
 }
 
-/// Reads a value of a column.
-struct OneValue<'r> {
-    column: &'r Column,
-    number: usize,
-    batch: &'r mut Batch,
-    bad: &'r mut Option<(String, String)>,
+/// A value as it stands in JSON.
+pub(crate) enum Token<'j> {
+    Null,
+    Bool(&'j str),
+    Number(&'j str),
+    Text(Cow<'j, str>),
+    List,
+    Object,
 }
 
-impl OneValue<'_> {
-    fn push<E>(self, value: ValueRef<'_>) -> Result<(), E> {
-        self.batch.push(self.number, value);
-        Ok(())
-    }
-
-    fn bad<E: serde::de::Error>(self, reason: String) -> Result<(), E> {
-        *self.bad = Some((self.column.name.clone(), reason));
-        Err(E::custom("a value that does not fit"))
-    }
-
-    /// What is of no use for the column's type.
-    fn unfit<E: serde::de::Error>(self, what: &str) -> Result<(), E> {
-        let reason = format!("not a value of type {}: {what}", self.column.kind);
-        self.bad(reason)
-    }
-
-    /// What the text says.
-    fn parse<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
-        match parse_value(text, self.column.kind) {
-            Ok(value) => self.push(value.as_ref()),
-            Err(error) => self.bad(error.to_string()),
-        }
-    }
-
-    fn integer<E: serde::de::Error>(self, number: i128) -> Result<(), E> {
-        match (self.column.kind, self.column.kind.integer_range()) {
-            (_, Some((low, high))) if (low..=high).contains(&number) => {
-                self.push(ValueRef::Int(number))
-            }
-            // As JSON's floats, not as integers that have to be floats without loss.
-            (Type::F32 | Type::F64, _) => self.push(ValueRef::Float(number as f64)),
-            _ => self.number(&number.to_string()),
-        }
-    }
-
-    /// A number for a column of no float, nor of integers that it is one of.
-    fn number<E: serde::de::Error>(self, digits: &str) -> Result<(), E> {
-        let kind = self.column.kind;
-        match kind.integer_range().is_some() || matches!(kind, Type::U128 | Type::Decimal { .. }) {
-            true => self.parse(digits),
-            false => self.unfit("a number"),
-        }
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for OneValue<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
-        json.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for OneValue<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a value of type {}", self.column.kind)
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        self.push(ValueRef::Null)
-    }
-
-    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<(), E> {
-        match self.column.kind {
-            Type::Bool => self.push(ValueRef::Bool(value)),
-            _ => self.unfit("true or false"),
-        }
-    }
-
-    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<(), E> {
-        self.integer(number.into())
-    }
-
-    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<(), E> {
-        self.integer(number.into())
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<(), E> {
-        match self.column.kind {
-            Type::F32 | Type::F64 => self.push(ValueRef::Float(number)),
-            _ => self.number(&number.to_string()),
-        }
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
-        match self.column.kind {
-            Type::Text => self.push(ValueRef::Text(text)),
-            Type::Bytes | Type::Plain { .. } => match STANDARD.decode(text) {
-                Ok(bytes) => self.push(ValueRef::Bytes(&bytes)),
-                Err(error) => self.unfit(&format!("no base64: {error}")),
+impl<'j> Token<'j> {
+    /// That of a text that is a value of JSON.
+    pub fn of(json: &'j str) -> Token<'j> {
+        match json.as_bytes().first() {
+            Some(b'"') => match serde_json::from_str(json) {
+                Ok(Unquoted(text)) => Token::Text(text),
+                // It was read before; a surrogate without its other half is no character.
+                Err(_) => Token::Text(Cow::Borrowed("\u{fffd}")),
             },
-            Type::Bool => self.unfit(&format!("the text {text:?}")),
-            _ => self.parse(text),
+            Some(b'n') => Token::Null,
+            Some(b't' | b'f') => Token::Bool(json),
+            Some(b'[') => Token::List,
+            Some(b'{') => Token::Object,
+            _ => Token::Number(json),
         }
     }
+}
 
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, _: A) -> Result<(), A::Error> {
-        self.unfit("a list")
-    }
+/// A text, borrowed where it has no escapes.
+#[derive(serde::Deserialize)]
+struct Unquoted<'j>(#[serde(borrow)] Cow<'j, str>);
 
-    fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<(), A::Error> {
-        self.unfit("an object")
+/// Adds a value to the row that is read; or says why it is none of its column.
+fn push(table: &Columns, number: usize, json: &str, batch: &mut Batch) -> Result<(), String> {
+    let kind = table.schema.columns[number].kind;
+    let unfit = |what: &str| Err(format!("not a value of type {kind}: {what}"));
+    let mut parse = |text: &str| {
+        let value = (table.texts)(number, text)?;
+        batch.push(number, value.as_ref());
+        Ok(())
+    };
+    match (Token::of(json), kind) {
+        (Token::Null, _) => batch.push(number, ValueRef::Null),
+        (Token::Bool(word), Type::Bool | Type::Text) => return parse(word),
+        (Token::Bool(_), _) => return unfit("true or false"),
+        (Token::Number(digits), Type::Text | Type::F32 | Type::F64) => return parse(digits),
+        (Token::Number(digits), Type::Decimal { .. } | Type::U128) => return parse(&plain(digits)),
+        (Token::Number(digits), _) if kind.integer_range().is_some() => {
+            return parse(&plain(digits));
+        }
+        (Token::Number(_), _) => return unfit("a number"),
+        (Token::Text(text), Type::Bytes | Type::Plain { .. }) => match STANDARD.decode(&*text) {
+            Ok(bytes) => batch.push(number, ValueRef::Bytes(&bytes)),
+            Err(error) => return unfit(&format!("no base64: {error}")),
+        },
+        (Token::Text(text), Type::Bool) => return unfit(&format!("the text {text:?}")),
+        (Token::Text(text), _) => return parse(&text),
+        (Token::List, _) => return unfit("a list"),
+        (Token::Object, _) => return unfit("an object"),
     }
+    Ok(())
+}
+
+/// A number without an exponent, and without zeros behind the point; as it stands, if that would have too many digits.
+fn plain(number: &str) -> Cow<'_, str> {
+    /// More digits than any number of a column has.
+    const DIGITS_MAX: i32 = 100;
+    if !number.contains(['.', 'e', 'E']) {
+        return Cow::Borrowed(number);
+    }
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (sign, mantissa) = match mantissa.strip_prefix('-') {
+        Some(mantissa) => ("-", mantissa),
+        None => ("", mantissa),
+    };
+    let (before, behind) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let behind = behind.trim_end_matches('0');
+    let shift = exponent.parse::<i32>().ok();
+    let Some(shift) = shift.filter(|shift| shift.abs() <= DIGITS_MAX) else {
+        return Cow::Borrowed(number);
+    };
+    let mut digits = format!("{before}{behind}");
+    let point = before.len() as i32 + shift;
+    if point <= 0 {
+        digits.insert_str(0, &"0".repeat(1 + point.unsigned_abs() as usize));
+    }
+    let point = point.max(1) as usize;
+    if digits.len() < point {
+        digits.push_str(&"0".repeat(point - digits.len()));
+    }
+    let (before, behind) = digits.split_at_checked(point).unwrap_or((&digits, ""));
+    let point = if behind.is_empty() { "" } else { "." };
+    Cow::Owned(format!("{sign}{before}{point}{behind}"))
 }
 
 /// An object's members in their order.
-pub(crate) struct Members(pub Vec<(String, Json)>);
+pub(crate) struct Members<'j>(pub Vec<(Cow<'j, str>, &'j RawValue)>);
 
-impl<'de> serde::Deserialize<'de> for Members {
+impl<'de> serde::Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
         struct Visit;
         impl<'de> Visitor<'de> for Visit {
-            type Value = Members;
+            type Value = Members<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
                 let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
+                while let Some((Unquoted(name), json)) = map.next_entry()? {
+                    members.push((name, json));
                 }
                 Ok(Members(members))
             }
@@ -368,5 +347,29 @@ pub(crate) fn write_json(sink: &mut impl Write, value: ValueRef<'_>) -> io::Resu
             write!(sink, "\"{value}\"")
         }
         other => Ok(serde_json::to_writer(sink, &value_to_json(other))?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_plain_with_all_their_digits() {
+        for (number, digits) in [
+            ("12", "12"),
+            ("12.0", "12"),
+            ("12.30", "12.3"),
+            ("1e3", "1000"),
+            ("-1.5E+2", "-150"),
+            ("1.25e1", "12.5"),
+            ("125e-2", "1.25"),
+            ("-1e-3", "-0.001"),
+            ("0.5e-1", "0.05"),
+            ("12345678901234567890123.0", "12345678901234567890123"),
+            ("1e999999999", "1e999999999"),
+        ] {
+            assert_eq!(plain(number), digits);
+        }
     }
 }

@@ -4,7 +4,8 @@
 //! | format | named | ends in | from a pipe | into one |
 //! | --- | --- | --- | --- | --- |
 //! | CSV | `csv` | `.csv` | yes | yes |
-//! | JSON lines | `jsonl` | `.jsonl`, `.ndjson` | yes | yes |
+//! | TSV: CSV with tabs | `tsv` | `.tsv`, `.tab` | yes | yes |
+//! | JSON lines | `jsonl` | `.jsonl`, `.ndjson`, `.json` | yes | yes |
 //! | Parquet | `parquet` | `.parquet` | no | yes |
 //! | Arrow IPC, file | `arrow` | `.arrow`, `.feather` | no | yes |
 //! | Arrow IPC, stream | `arrows` | `.arrows` | yes | yes |
@@ -14,14 +15,20 @@
 //! | null | an empty field | `null` |
 //! | empty text | `""` | `""` |
 //! | bool | `true`, `false` | the same |
-//! | integers | digits | numbers; beyond 64 bits, texts of digits |
+//! | integers | digits | numbers; beyond 64 bits, texts of digits; numbers of any length are read |
 //! | floats | digits, `inf`, `-inf`, `NaN` | numbers; those three as texts |
 //! | decimal | digits with a point | a text with these, so that none is lost; a number is read, too |
-//! | bytes, plain data | hexadecimal digits | base64 |
+//! | text | the text | a text; numbers, true and false are read as they stand |
+//! | bytes, plain data | `\x` and hexadecimal digits | base64 |
 //! | date, time, timestamp, UUID | as [`value_text`] says | texts of it |
 //!
-//! CSV is that of RFC 4180, in UTF-8, with a header; a field may have line breaks in quotes. JSON lines are
-//! objects, one in each line. Parquet is written with Snappy, Arrow without compression; Parquet is read with
+//! Texts are read by who has the table ([`Texts`]), so that they are the same values as in its other ways in.
+//!
+//! CSV is that of RFC 4180, in UTF-8, with a header; a field may have line breaks in quotes. Its delimiter is the comma
+//! unless another one is said; a header without a comma but with `;`, `|` or a tab is refused, and the error names it.
+//! JSON lines are objects, one in each line. Of both, a byte order mark at the beginning and blank lines are passed
+//! over; but in CSV of one column that may be null a blank line is a row with a null. A line that is malformed is one
+//! bad row, and the next line is read: also after a missing quote. Parquet is written with Snappy, Arrow without compression; Parquet is read with
 //! Snappy, gzip, LZ4 or Zstandard, Arrow with the last two. Which columns of a table are which of Parquet's and
 //! Arrow's:
 //!
@@ -60,16 +67,20 @@ mod columnar;
 mod columns;
 mod csv;
 mod error;
+mod guess;
 mod infer;
 mod json;
+mod lines;
 mod read_ahead;
 mod reader;
+mod records;
 mod source;
 mod writer;
 
 pub use batch::Batch;
+pub use columns::{Columns, Texts};
 pub use error::{BadRow, InterchangeError, Place};
-pub use infer::infer;
+pub use infer::{Inferred, infer};
 pub use json::value_to_json;
 pub use read_ahead::ReadAhead;
 pub use reader::Reader;
@@ -88,6 +99,8 @@ pub const LINE_BYTES_MAX: usize = 64 << 20;
 pub enum Format {
     /// Comma-separated values, with a header.
     Csv,
+    /// The same, separated by tabs.
+    Tsv,
     /// A JSON object in each line.
     JsonLines,
     /// Apache Parquet.
@@ -100,18 +113,24 @@ pub enum Format {
 
 impl Format {
     /// The names of the formats.
-    pub const NAMES: &str = "csv, jsonl, parquet, arrow, arrows";
+    pub const NAMES: &str = "csv, tsv, jsonl, parquet, arrow, arrows";
 
     /// The format of this name, or whose files end in it.
     pub fn named(name: &str) -> Option<Self> {
         match name.to_ascii_lowercase().as_str() {
             "csv" => Some(Format::Csv),
-            "jsonl" | "ndjson" => Some(Format::JsonLines),
+            "tsv" | "tab" => Some(Format::Tsv),
+            "json" | "jsonl" | "ndjson" => Some(Format::JsonLines),
             "parquet" => Some(Format::Parquet),
             "arrow" | "feather" => Some(Format::Arrow),
             "arrows" => Some(Format::ArrowStream),
             _ => None,
         }
+    }
+
+    /// What separates fields, where the format says that.
+    pub(crate) fn delimiter(self) -> Option<u8> {
+        (self == Format::Tsv).then_some(b'\t')
     }
 
     /// The format that a file's name says by its ending.
@@ -124,6 +143,7 @@ impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Format::Csv => "CSV",
+            Format::Tsv => "TSV",
             Format::JsonLines => "JSON lines",
             Format::Parquet => "Parquet",
             Format::Arrow => "an Arrow file",

@@ -2,12 +2,11 @@
 
 use crate::batch::Batch;
 use crate::columnar::ColumnarReader;
+use crate::columns::Columns;
 use crate::csv::CsvReader;
 use crate::json::JsonReader;
 use crate::source::Source;
 use crate::{Format, InterchangeError};
-use sardonyx_table::schema::Schema;
-use std::sync::Arc;
 
 /// A file of rows, being read.
 #[derive(Debug)]
@@ -21,19 +20,24 @@ enum Formats {
 }
 
 impl Reader {
-    /// Begins to read: of CSV the header, of Parquet and Arrow the schema.
+    /// Begins to read: of CSV the header, of Parquet and Arrow the schema. Without a delimiter CSV's is the comma, and a
+    /// header that seems to have another one is refused.
     ///
     /// # Errors
     /// If it cannot be read, or what it says of its columns does not fit the table.
     pub fn new(
         format: Format,
         source: Source,
-        schema: Arc<Schema>,
+        columns: Columns,
+        delimiter: Option<u8>,
     ) -> Result<Self, InterchangeError> {
+        let delimiter = delimiter.or(format.delimiter());
         Ok(Reader(match format {
-            Format::Csv => Formats::Csv(CsvReader::new(source.into_stream(), schema)?),
-            Format::JsonLines => Formats::JsonLines(JsonReader::new(source.into_stream(), schema)),
-            _ => Formats::Columnar(ColumnarReader::new(format, source, schema)?),
+            Format::Csv | Format::Tsv => {
+                Formats::Csv(CsvReader::new(source.into_stream(), columns, delimiter)?)
+            }
+            Format::JsonLines => Formats::JsonLines(JsonReader::new(source.into_stream(), columns)),
+            _ => Formats::Columnar(ColumnarReader::new(format, source, columns.schema)?),
         }))
     }
 

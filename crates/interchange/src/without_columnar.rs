@@ -58,13 +58,17 @@ mod tests {
     fn a_format_of_columns_is_refused_by_the_features_name() {
         for format in [Format::Parquet, Format::Arrow, Format::ArrowStream] {
             let mut source = Source::Bytes(bytes::Bytes::from_static(b"PAR1"));
-            let error = crate::infer(format, &mut source, &[]).unwrap_err();
+            let error = crate::infer(format, &mut source, &[], None).unwrap_err();
             assert!(error.to_string().contains("--features parquet"), "{error}");
             let schema = Schema::new().column("id", sardonyx_table::schema::Type::I64);
             let schema = schema.primary_key(["id"]).build().unwrap();
             let error = crate::Writer::new(format, Vec::new(), &schema, &[0]).unwrap_err();
             assert!(error.to_string().contains("--features parquet"), "{error}");
-            let error = crate::Reader::new(format, source, Arc::new(schema)).unwrap_err();
+            let columns = crate::Columns {
+                schema: Arc::new(schema),
+                texts: Arc::new(|_, _| Err(String::new())),
+            };
+            let error = crate::Reader::new(format, source, columns, None).unwrap_err();
             assert!(error.to_string().contains("--features parquet"), "{error}");
         }
     }

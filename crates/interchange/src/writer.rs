@@ -22,7 +22,8 @@ enum Formats<W: Write + Send> {
 #[derive(Debug)]
 struct LineWriter<W> {
     sink: W,
-    format: Format,
+    /// What separates fields; `None` of JSON.
+    delimiter: Option<u8>,
     /// The columns' numbers; of JSON, their names as texts of it, too.
     columns: Vec<(usize, String)>,
     text: String,
@@ -43,7 +44,7 @@ impl<W: Write + Send> Writer<W> {
         columns: &[usize],
     ) -> Result<Self, InterchangeError> {
         Ok(Writer(match format {
-            Format::Csv | Format::JsonLines => {
+            Format::Csv | Format::Tsv | Format::JsonLines => {
                 Formats::Lines(LineWriter::new(format, sink, schema, columns)?)
             }
             _ => {
@@ -88,21 +89,25 @@ impl<W: Write> LineWriter<W> {
         schema: &Schema,
         columns: &[usize],
     ) -> Result<Self, InterchangeError> {
+        let delimiter = match format {
+            Format::JsonLines => None,
+            _ => Some(format.delimiter().unwrap_or(b',')),
+        };
         let mut named = Vec::new();
         for (place, &number) in columns.iter().enumerate() {
             let name = &*schema.columns[number].name;
-            if format == Format::Csv {
-                sink.write_all(if place == 0 { b"" } else { b"," })?;
-                write_field(&mut sink, name)?;
+            if let Some(delimiter) = delimiter {
+                separate(&mut sink, place, delimiter)?;
+                write_field(&mut sink, name, delimiter)?;
             }
             named.push((number, serde_json::Value::from(name).to_string()));
         }
-        if format == Format::Csv {
+        if delimiter.is_some() {
             sink.write_all(b"\n")?;
         }
         Ok(LineWriter {
             sink,
-            format,
+            delimiter,
             columns: named,
             text: String::new(),
         })
@@ -111,36 +116,47 @@ impl<W: Write> LineWriter<W> {
     fn row<'a>(&mut self, values: impl Fn(usize) -> ValueRef<'a>) -> Result<(), InterchangeError> {
         let LineWriter {
             sink,
-            format,
+            delimiter,
             columns,
             text,
         } = self;
         for (place, (number, name)) in columns.iter().enumerate() {
             let value = values(*number);
-            if *format == Format::JsonLines {
+            let Some(delimiter) = *delimiter else {
                 sink.write_all(if place == 0 { b"{" } else { b"," })?;
                 sink.write_all(name.as_bytes())?;
                 sink.write_all(b":")?;
                 write_json(sink, value)?;
                 continue;
-            }
-            sink.write_all(if place == 0 { b"" } else { b"," })?;
+            };
+            separate(sink, place, delimiter)?;
             match value {
                 ValueRef::Null => {}
-                ValueRef::Text(text) => write_field(sink, text)?,
+                ValueRef::Text(text) => write_field(sink, text, delimiter)?,
                 other => {
                     text.clear();
+                    if matches!(other, ValueRef::Bytes(_)) {
+                        text.push_str("\\x");
+                    }
                     // Writing into a text does not fail.
                     let _ = write!(text, "{other}");
-                    write_field(sink, text)?;
+                    write_field(sink, text, delimiter)?;
                 }
             }
         }
-        let end: &[u8] = match (format, columns.is_empty()) {
-            (Format::JsonLines, true) => b"{}\n",
-            (Format::JsonLines, false) => b"}\n",
-            _ => b"\n",
+        let end: &[u8] = match (delimiter, columns.is_empty()) {
+            (None, true) => b"{}\n",
+            (None, false) => b"}\n",
+            (Some(_), _) => b"\n",
         };
         Ok(sink.write_all(end)?)
+    }
+}
+
+/// Writes what stands before a field.
+fn separate(sink: &mut impl Write, place: usize, delimiter: u8) -> std::io::Result<()> {
+    match place {
+        0 => Ok(()),
+        _ => sink.write_all(&[delimiter]),
     }
 }

@@ -49,7 +49,7 @@ mod request;
 mod session;
 
 pub use command::line::{Line, PART_BYTES_MAX, PARTS_MAX, ProtocolError};
-pub use data::KEY_BYTES_MAX;
+pub use data::{KEY_BYTES_MAX, tables::NAMES as KEY_TABLES};
 pub use failure::Failure;
 pub use functions::{Called, FunctionCall, Functions, Listed};
 pub use keyspace::{Body, Keyspace};

@@ -55,9 +55,9 @@ impl Options {
     ///
     /// # Errors
     /// [`Error::Locked`] if it is open; [`Error::NotFound`] if there is none; [`Error::Refused`] if multi-level
-    /// transactions have not ended, the checkpoints are to be taken at a standby, or the log is in a store; [`Error::Damaged`] if it has no
-    /// tables, or they are not sound; what memory and disk say. The database is as it was then, unless only old files
-    /// could not be removed.
+    /// transactions have not ended, the checkpoints are to be taken at a standby, the log is in a store, or it was made as
+    /// memory or by nodes; [`Error::Damaged`] if its tables are not sound; what memory and disk say. The database is as it
+    /// was then, unless only old files could not be removed.
     pub fn compact(self, path: impl AsRef<Path>) -> Result<Compaction, Error> {
         self.compact_with(path, |_, _| {})
     }

@@ -112,6 +112,7 @@ mod host_error;
 pub mod hosts;
 #[cfg(feature = "memory")]
 pub mod memory;
+mod migrations;
 #[cfg(all(feature = "nodes", not(shuttle)))]
 pub mod nodes;
 #[doc(hidden)]
@@ -132,6 +133,7 @@ pub use error::Error;
 pub use error::interruption;
 #[cfg(feature = "memory")]
 pub use memory::Memory;
+pub use migrations::{Migration, MigrationError};
 #[cfg(feature = "operations")]
 pub use operations::Operations;
 pub use options::Options;

@@ -7,10 +7,15 @@
 //! For the bindings; a program in Rust has closures.
 
 use crate::{Durability, Error, Tables, Transaction};
+use sardonyx_base::process::Process;
 use std::fmt;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{JoinHandle, ThreadId};
+use std::time::Duration;
+
+/// How often it is asked whether to wait longer.
+const ASK_EVERY: Duration = Duration::from_millis(50);
 
 type Step = Box<dyn for<'t, 'a> FnOnce(&'t mut Transaction<'a>) + Send>;
 
@@ -33,7 +38,7 @@ impl std::error::Error for Undone {}
 
 /// Which thread is inside of a transaction that it drives: what would wait for that one's end is refused there.
 #[derive(Clone, Debug, Default)]
-pub struct Inside(Arc<Mutex<Option<ThreadId>>>);
+pub struct Inside(Arc<Mutex<Option<(ThreadId, Process)>>>);
 
 impl Inside {
     /// Checks that this thread does not drive a transaction.
@@ -56,13 +61,18 @@ impl Inside {
     }
 
     fn get(&self) -> Option<ThreadId> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let inside = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A forked child drives nothing: the transaction is its parent's.
+        let inside = inside.filter(|(_, process)| process.is_current());
+        inside.map(|(thread, _)| thread)
     }
 
     /// Marks that this thread drives one, as long as the mark lives.
     pub fn enter(&self) -> Driving {
         let own = std::thread::current().id();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
+        let mut inside = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *inside = Some((own, Process::current()));
+        drop(inside);
         Driving(self.clone(), own)
     }
 }
@@ -75,7 +85,7 @@ impl Drop for Driving {
     fn drop(&mut self) {
         let mut inside = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         // The next one may have begun before this one's end is told.
-        if *inside == Some(self.1) {
+        if inside.is_some_and(|(thread, _)| thread == self.1) {
             *inside = None;
         }
     }
@@ -87,6 +97,8 @@ pub struct OpenTransaction {
     commands: Option<SyncSender<Command>>,
     thread: Option<JoinHandle<Result<(), Error>>>,
     driving: Option<Driving>,
+    /// The process whose threads it has.
+    process: Process,
 }
 
 impl OpenTransaction {
@@ -99,6 +111,21 @@ impl OpenTransaction {
         inside: &Inside,
         durability: Durability,
     ) -> Result<Self, Error> {
+        let begun = Self::begin_while(tables, inside, durability, || true)?;
+        begun.ok_or_else(died)
+    }
+
+    /// The same, but whoever begins it may give up before its turn comes: `waits` is asked from time to time. `None` if it
+    /// was given up; nothing was done then.
+    ///
+    /// # Errors
+    /// Those of [`OpenTransaction::begin`].
+    pub fn begin_while(
+        tables: &Arc<Tables>,
+        inside: &Inside,
+        durability: Durability,
+        mut waits: impl FnMut() -> bool,
+    ) -> Result<Option<Self>, Error> {
         inside.check_outside()?;
         let (commands, steps) = sync_channel::<Command>(1);
         let (begun, has_begun) = sync_channel(1);
@@ -112,24 +139,34 @@ impl OpenTransaction {
         };
         let builder = std::thread::Builder::new().name("transaction".to_string());
         let thread = builder.spawn(run)?;
-        if has_begun.recv().is_err() {
-            return Err(ended(thread).err().unwrap_or_else(died));
+        loop {
+            match has_begun.recv_timeout(ASK_EVERY) {
+                Ok(()) => break,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(ended(thread).err().unwrap_or_else(died));
+                }
+                Err(RecvTimeoutError::Timeout) if waits() => {}
+                // Its thread finds the queue closed when its turn comes.
+                Err(RecvTimeoutError::Timeout) => return Ok(None),
+            }
         }
-        Ok(OpenTransaction {
+        Ok(Some(OpenTransaction {
             commands: Some(commands),
             thread: Some(thread),
             driving: Some(inside.enter()),
-        })
+            process: Process::current(),
+        }))
     }
 
     /// Does something in it and returns what that returned.
     ///
     /// # Errors
-    /// [`Error::Panicked`] if its thread has ended.
+    /// [`Error::Panicked`] if its thread has ended; [`Error::Forked`] in a child of the process that began it.
     pub fn step<T: Send + 'static>(
         &self,
         step: impl FnOnce(&mut Transaction<'_>) -> T + Send + 'static,
     ) -> Result<T, Error> {
+        self.process.check()?;
         let (result, is_there) = sync_channel(1);
         let step: Step = Box::new(move |transaction| {
             let _ = result.send(step(transaction));
@@ -142,15 +179,16 @@ impl OpenTransaction {
     /// Commits it; it is as durable as was asked for when this returns.
     ///
     /// # Errors
-    /// Those of [`Tables::run`].
+    /// Those of [`Tables::run`]; [`Error::Forked`] in a child of the process that began it, which goes on with it.
     pub fn commit(mut self) -> Result<(), Error> {
+        self.process.check()?;
         if let Some(commands) = &self.commands {
             let _ = commands.send(Command::Commit);
         }
         self.end()
     }
 
-    /// Undoes it.
+    /// Undoes it; in a forked child nothing happens, since it is the parent's.
     ///
     /// # Errors
     /// Those of [`Tables::run`].
@@ -159,6 +197,15 @@ impl OpenTransaction {
     }
 
     fn end(&mut self) -> Result<(), Error> {
+        if !self.process.is_current() {
+            // The thread is the parent's, and the queue may be in any state.
+            std::mem::forget((
+                self.commands.take(),
+                self.thread.take(),
+                self.driving.take(),
+            ));
+            return Ok(());
+        }
         self.commands = None;
         let Some(thread) = self.thread.take() else {
             return Ok(());

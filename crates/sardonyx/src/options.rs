@@ -123,8 +123,8 @@ impl Options {
         self
     }
 
-    /// A checkpoint begins after so many bytes of log (default: three eighths of the log; at a standby, of
-    /// its own log).
+    /// A checkpoint begins after so many bytes of log (default: four times of what the database stores, at least 64 MiB and
+    /// at most three eighths of the log; at a standby, three eighths of its own log).
     pub fn checkpoint_interval_bytes(mut self, bytes: u64) -> Self {
         self.storage.checkpoint_interval_bytes = Some(bytes);
         self

@@ -28,7 +28,10 @@ pub enum ServerError {
         reason: String,
     },
     /// The tables of Redis' keys cannot be had.
-    #[error("the tables of Redis' keys cannot be had: {0}")]
+    #[error(
+        "the tables of Redis' keys cannot be had: {0}; serve the database without Redis (--redis off), and by SQL drop what was \
+         added to the table (DROP INDEX, ALTER TABLE … DROP COLUMN), rename it if it is of your own, or drop it with its keys"
+    )]
     Keyspace(#[from] sardonyx::Error),
     /// The system starts no threads.
     #[error("threads cannot be started: {0}")]

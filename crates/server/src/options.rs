@@ -5,6 +5,7 @@
 
 use crate::scram::Verifier;
 use crate::spans::ContinueTrace;
+use sardonyx_resp::KEY_TABLES;
 use sardonyx_sql::{Access, Rights};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -75,6 +76,11 @@ impl User {
             Right::None => Access::Nothing,
         };
         let all = Rights::from(access(self.tables));
+        // By the tables of keys nobody reads more than by commands, unless that is said of the table.
+        let keys = KEY_TABLES.iter().filter(|_| self.keys < self.tables);
+        let all = keys.fold(all, |rights, name| {
+            rights.with_table(*name, access(self.keys))
+        });
         let tables = self.table.iter();
         tables.fold(all, |rights, (name, right)| {
             rights.with_table(name, access(*right))
@@ -379,6 +385,38 @@ mod tests {
         assert!(user(Right::Read, Right::Own).may_read_all());
         assert!(!user(Right::Own, Right::None).may_read_all());
         assert!(!user(Right::None, Right::Read).may_read_all());
+    }
+
+    #[test]
+    fn who_may_not_read_keys_does_not_read_their_tables() {
+        let user = |tables, keys, table: &[(&str, Right)]| {
+            let table = table.iter().map(|(name, right)| (name.to_string(), *right));
+            let verifier = Verifier::of_nobody("ada", &[0; 32]);
+            let table = table.collect();
+            User {
+                verifier,
+                tables,
+                table,
+                keys,
+            }
+            .rights()
+        };
+        let none = user(Right::Own, Right::None, &[]);
+        assert_eq!(
+            (none.on("kv"), none.on("kv_zset")),
+            (Access::Nothing, Access::Nothing)
+        );
+        assert_eq!(none.on("other"), Access::Define);
+        assert_eq!(user(Right::Own, Right::Read, &[]).on("kv"), Access::Read);
+        assert_eq!(
+            user(Right::None, Right::Write, &[]).on("kv"),
+            Access::Nothing
+        );
+        let named = user(Right::Own, Right::None, &[("kv", Right::Read)]);
+        assert_eq!(
+            (named.on("kv"), named.on("kv_hash")),
+            (Access::Read, Access::Nothing)
+        );
     }
 
     #[test]

@@ -44,11 +44,11 @@ impl Authenticate for Users {
                 name => std::str::from_utf8(name).ok()?,
             };
             let password = std::str::from_utf8(password).ok()?;
-            match self.0.user(user, password).await?.keys {
-                Right::None => None,
-                Right::Read => Some(Permission::Read),
-                Right::Write | Right::Own => Some(Permission::Write),
-            }
+            Some(match self.0.user(user, password).await?.keys {
+                Right::None => Permission::Nothing,
+                Right::Read => Permission::Read,
+                Right::Write | Right::Own => Permission::Write,
+            })
         })
     }
 }

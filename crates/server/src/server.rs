@@ -202,6 +202,7 @@ impl Server {
             // A database that serves no client of Redis gets no tables for them.
             if !shared.options.redis.is_empty() {
                 let keyspace = Keyspace::open(shared.database.tables().clone())?;
+                shared.database.keep_keyspace();
                 for endpoint in &shared.options.redis {
                     server.listen(Service::Redis(keyspace.clone()), endpoint)?;
                 }

@@ -118,6 +118,9 @@ pub struct PartitionFigures {
     pub hit_ratio: f64,
     /// Accesses per transaction that found an old version in the node's buffer.
     pub invalidations: f64,
+    /// Valid copies in other nodes' buffers per transaction that its commit made old, whether they are ever found or not.
+    #[serde(default)]
+    pub made_invalid: f64,
     /// Pages per transaction that another node sent.
     pub from_nodes: f64,
     /// Pages per transaction read from storage.
@@ -281,6 +284,11 @@ impl Measurement {
                 ("accesses", "/transaction", partition.accesses),
                 ("buffer hits", "%", 100.0 * partition.hit_ratio),
                 ("invalidations", "/transaction", partition.invalidations),
+                (
+                    "copies made invalid",
+                    "/transaction",
+                    partition.made_invalid,
+                ),
                 ("from other nodes", "/transaction", partition.from_nodes),
                 ("reads", "/transaction", partition.reads),
                 ("writes", "/transaction", partition.writes),

@@ -3,10 +3,11 @@
 use crate::error::{SqlError, code};
 use crate::expression::arithmetic::{Arithmetic, calculate, float_of};
 use crate::expression::{Environment, Expr, InputRow, Typed};
+use crate::expression::{arrays, json};
 use crate::plan::collect::in_order;
 use crate::plan::select::SortKey;
 use crate::plan::select_run::outside;
-use crate::types::SqlType;
+use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_table::condition::compare;
 use sqlparser::ast::Expr as Tree;
@@ -30,6 +31,10 @@ pub(crate) enum AggregateKind {
     Texts,
     /// `array_agg`
     Array,
+    /// `json_agg`
+    JsonArray,
+    /// `json_object_agg`: names stand where separators do.
+    JsonObject,
 }
 
 /// An aggregate of a statement.
@@ -41,6 +46,8 @@ pub(crate) struct Aggregate {
     /// The argument's type.
     pub of: SqlType,
     pub result: SqlType,
+    /// Of the argument, which `min` and `max` keep.
+    modifier: i32,
     pub is_distinct: bool,
     pub filter: Option<Expr>,
     /// Of [`AggregateKind::Texts`].
@@ -62,6 +69,8 @@ impl Aggregate {
             "bool_or" => AggregateKind::BoolOr,
             "string_agg" => AggregateKind::Texts,
             "array_agg" => AggregateKind::Array,
+            "json_agg" => AggregateKind::JsonArray,
+            "json_object_agg" => AggregateKind::JsonObject,
             _ => return None,
         })
     }
@@ -77,6 +86,12 @@ impl Aggregate {
         filter: Option<Expr>,
     ) -> Result<Aggregate, SqlError> {
         let of = argument.as_ref().map_or(SqlType::Void, Typed::kind);
+        let modifier = match (kind, of, &argument) {
+            (AggregateKind::Minimum | AggregateKind::Maximum, SqlType::Char, Some(argument)) => {
+                argument.spec.modifier
+            }
+            _ => -1,
+        };
         let result = match (kind, of) {
             (AggregateKind::Count, _) => SqlType::Int8,
             (AggregateKind::Sum, SqlType::Int2 | SqlType::Int4) => SqlType::Int8,
@@ -88,8 +103,9 @@ impl Aggregate {
             (AggregateKind::Minimum | AggregateKind::Maximum, of) if of != SqlType::Void => of,
             (AggregateKind::BoolAnd | AggregateKind::BoolOr, SqlType::Bool) => of,
             (AggregateKind::Texts, of) if of.is_text() => SqlType::Text,
-            (AggregateKind::Array, of) if of != SqlType::Void && of.element().is_none() => {
-                of.array()
+            (AggregateKind::Array, of) if of != SqlType::Void => arrays::array_kind(of),
+            (AggregateKind::JsonArray | AggregateKind::JsonObject, of) if of != SqlType::Void => {
+                SqlType::Json
             }
             _ => {
                 return Err(SqlError::new(
@@ -103,11 +119,27 @@ impl Aggregate {
             argument: argument.map(|argument| argument.expr),
             of,
             result,
+            modifier,
             is_distinct,
             filter,
             separator: None,
             order: Vec::new(),
         })
+    }
+
+    /// The type of the result.
+    pub fn result_spec(&self) -> TypeSpec {
+        TypeSpec {
+            kind: self.result,
+            modifier: self.modifier,
+        }
+    }
+
+    /// The expressions over the rows.
+    pub fn parts(&self) -> impl Iterator<Item = &Expr> {
+        let parts = self.argument.iter().chain(&self.filter);
+        let order = self.order.iter().map(|key| &key.expression);
+        parts.chain(&self.separator).chain(order)
     }
 
     /// Whether aggregates of rows that follow each other can be merged into that of all: the order of values does not
@@ -120,7 +152,13 @@ impl Aggregate {
 
     /// Whether values are put together, so that nulls and their order matter.
     fn collects(&self) -> bool {
-        matches!(self.kind, AggregateKind::Texts | AggregateKind::Array)
+        matches!(
+            self.kind,
+            AggregateKind::Texts
+                | AggregateKind::Array
+                | AggregateKind::JsonArray
+                | AggregateKind::JsonObject
+        )
     }
 }
 
@@ -130,12 +168,18 @@ pub(crate) struct Grouping {
     pub keys: Vec<Typed>,
     /// As they stand in the statement.
     pub trees: Vec<Tree>,
-    /// How many of the keys tell groups apart; the others are the same in all rows of a group.
-    pub identifying: usize,
+    /// Of the first keys those that tell groups apart; the others are the same in all rows of a group.
+    pub identities: Vec<Expr>,
     pub aggregates: Vec<Aggregate>,
 }
 
 impl Grouping {
+    /// The expressions over the rows that are grouped.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        let keys = self.keys.iter().map(|key| &key.expr);
+        keys.chain(self.aggregates.iter().flat_map(Aggregate::parts))
+    }
+
     /// The place of an expression that is a key.
     pub fn key(&self, expression: &Typed) -> Option<Typed> {
         let place = self
@@ -159,13 +203,16 @@ impl Grouping {
 
     /// The place of an aggregate, which may be there already.
     pub fn add(&mut self, aggregate: Aggregate) -> Typed {
-        let kind = aggregate.result;
+        let spec = aggregate.result_spec();
         let found = self.aggregates.iter().position(|there| *there == aggregate);
         let place = found.unwrap_or_else(|| {
             self.aggregates.push(aggregate);
             self.aggregates.len() - 1
         });
-        Typed::new(Expr::Column(self.keys.len() + place), kind)
+        Typed {
+            expr: Expr::Column(self.keys.len() + place),
+            spec,
+        }
     }
 }
 
@@ -219,7 +266,8 @@ impl Accumulator {
         };
         let value = argument.evaluate(row, with)?;
         let value = value.as_ref();
-        if value == ValueRef::Null && of.kind != AggregateKind::Array {
+        let skips_nulls = !of.collects() || of.kind == AggregateKind::Texts;
+        if value == ValueRef::Null && skips_nulls {
             return Ok(());
         }
         if let Some(seen) = &mut self.seen {
@@ -279,15 +327,38 @@ impl Accumulator {
     }
 
     /// What was collected, put together.
-    fn together(&self, of: &Aggregate) -> Value {
+    fn together(&self, of: &Aggregate) -> Result<Value, SqlError> {
         let mut parts: Vec<&Collected> = self.collected.iter().collect();
         parts.sort_by(|a, b| in_order(&of.order, &a.keys, &b.keys));
-        if parts.is_empty() {
-            return Value::Null;
+        if of.is_distinct && of.order.is_empty() {
+            // As they come when they are told apart by sorting.
+            parts.sort_by(|a, b| {
+                let is_null = |part: &Collected| part.value == Value::Null;
+                let order = compare(a.value.as_ref(), b.value.as_ref());
+                order.unwrap_or_else(|| is_null(a).cmp(&is_null(b)))
+            });
         }
-        if of.kind == AggregateKind::Array {
-            let values = parts.iter().map(|part| part.value.as_ref());
-            return crate::expression::arrays::array_of(of.of, values);
+        if parts.is_empty() {
+            return Ok(Value::Null);
+        }
+        let mut values = parts.iter().map(|part| part.value.as_ref());
+        match of.kind {
+            AggregateKind::Array if of.of.element().is_some() => {
+                if values.any(|value| value == ValueRef::Null) {
+                    return Err(SqlError::new("22004", "cannot accumulate null arrays"));
+                }
+                if matches!(&parts[0].value, Value::Text(text) if text == "{}") {
+                    return Err(SqlError::new("2202E", "cannot accumulate empty arrays"));
+                }
+                let values = parts.iter().map(|part| part.value.as_ref());
+                let mismatch = "cannot accumulate arrays of different dimensionality";
+                return arrays::nested(values, mismatch);
+            }
+            AggregateKind::Array => return Ok(arrays::array_of(of.of, values)),
+            AggregateKind::JsonArray | AggregateKind::JsonObject => {
+                return json_together(of, &parts);
+            }
+            _ => {}
         }
         let mut text = String::new();
         for (at, part) in parts.iter().enumerate() {
@@ -298,16 +369,24 @@ impl Accumulator {
                 text.push_str(more);
             }
         }
-        Value::Text(text)
+        Ok(Value::Text(text))
     }
 
     fn take(&mut self, of: &Aggregate, value: ValueRef<'_>) -> Result<(), SqlError> {
-        let replaces = |wanted| {
-            let order = compare(value, self.value.as_ref());
-            order.is_none_or(|order: Ordering| order == wanted)
+        let order = match (of.of.element(), value, &self.value) {
+            (Some(element), ValueRef::Text(value), Value::Text(best)) => {
+                let key = |text: &str| arrays::order_key(text, element);
+                Some(key(value)?.cmp(&key(best)?))
+            }
+            _ => compare(value, self.value.as_ref()),
         };
+        let replaces = |wanted| order.is_none_or(|order: Ordering| order == wanted);
         match of.kind {
-            AggregateKind::Count | AggregateKind::Texts | AggregateKind::Array => {}
+            AggregateKind::Count
+            | AggregateKind::Texts
+            | AggregateKind::Array
+            | AggregateKind::JsonArray
+            | AggregateKind::JsonObject => {}
             AggregateKind::Minimum if replaces(Ordering::Less) => self.value = value.to_value(),
             AggregateKind::Maximum if replaces(Ordering::Greater) => self.value = value.to_value(),
             AggregateKind::Minimum | AggregateKind::Maximum => {}
@@ -355,7 +434,7 @@ impl Accumulator {
     pub fn finish(&self, of: &Aggregate) -> Result<Value, SqlError> {
         match of.kind {
             AggregateKind::Count => Ok(Value::Int(self.count.into())),
-            AggregateKind::Texts | AggregateKind::Array => Ok(self.together(of)),
+            _ if of.collects() => self.together(of),
             AggregateKind::Average if self.value != Value::Null => {
                 let count = Value::Int(self.count.into());
                 calculate(
@@ -370,15 +449,25 @@ impl Accumulator {
     }
 }
 
-/// Bytes that are the same for values that `=` has as equal, numbers of different types, too.
-pub(crate) fn equality_key(value: ValueRef<'_>, key: &mut Vec<u8>) {
-    match value {
-        ValueRef::Float(float) => match crate::expression::arithmetic::decimal_of_float(float) {
-            Some(decimal) => key_of(decimal.as_ref(), key),
-            None => key_of(value, key),
-        },
-        other => key_of(other, key),
+/// Values as an array of JSON, or with their names as an object.
+fn json_together(of: &Aggregate, parts: &[&Collected]) -> Result<Value, SqlError> {
+    let is_object = of.kind == AggregateKind::JsonObject;
+    let mut text = String::from(if is_object { "{ " } else { "[" });
+    for (at, part) in parts.iter().enumerate() {
+        if at > 0 {
+            text.push_str(", ");
+            if !is_object && of.of.element().is_some() && part.value != Value::Null {
+                text.push_str("\n ");
+            }
+        }
+        if is_object {
+            json::push_field(&part.separator, &mut text)?;
+            text.push_str(" : ");
+        }
+        json::push_value(of.of, part.value.as_ref(), &mut text)?;
     }
+    text.push_str(if is_object { " }" } else { "]" });
+    Ok(Value::Text(text))
 }
 
 /// The bytes by which a row is told apart from others.

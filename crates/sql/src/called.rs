@@ -141,19 +141,8 @@ impl Database {
             return Err(writes(call.name));
         }
         let values = values(&procedure, call.arguments)?;
-        let context = StatementContext {
-            database: self.clone(),
-            transaction_started: call.now,
-            statement_started: call.now,
-            user: call.caller.user.clone(),
-            settings: RefCell::new(call.caller.settings.clone()),
-            seed: call.seed,
-            made: Cell::new(0),
-            draws: RefCell::new(Draws::default()),
-            patterns: Default::default(),
-            interrupt: waiting::current().unwrap_or_default(),
-            looked_at: Cell::new(0),
-        };
+        let draws = Draws::default();
+        let context = StatementContext::of_program(self, call.caller, call.now, call.seed, draws);
         let with = Environment::new(&values, &context);
         let last = procedure.run(tx, call.name, version, &with);
         // A call so has no statement of its own at whose end it would be checked.
@@ -173,6 +162,31 @@ impl Database {
             complete,
             sequences,
         }))
+    }
+}
+
+impl StatementContext {
+    /// For what a program runs in its own transaction, without a session.
+    pub(crate) fn of_program(
+        database: &Arc<Database>,
+        caller: &Caller,
+        now: i64,
+        seed: [u64; 2],
+        draws: Draws,
+    ) -> StatementContext {
+        StatementContext {
+            database: database.clone(),
+            transaction_started: now,
+            statement_started: now,
+            user: caller.user.clone(),
+            settings: RefCell::new(caller.settings.clone()),
+            seed,
+            made: Cell::new(0),
+            draws: RefCell::new(draws),
+            patterns: Default::default(),
+            interrupt: waiting::current().unwrap_or_default(),
+            looked_at: Cell::new(0),
+        }
     }
 }
 

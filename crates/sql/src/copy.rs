@@ -1,24 +1,30 @@
-//! `COPY`: many rows at once, in PostgreSQL's text format or as CSV.
+//! `COPY`: many rows at once, in PostgreSQL's text format, as CSV, or in its binary format.
 
+pub(crate) mod binary;
 mod fields;
 mod options;
 
-use crate::error::{SqlError, code};
+use crate::binary::{as_text, decode_binary, encode_field};
+use crate::error::SqlError;
 use crate::expression::{Environment, Parameters};
+use crate::incoming::{Incoming, value_of};
 use crate::names::name_of;
-use crate::plan::insert::{InsertPlan, plan_insert};
+use crate::plan::ResultColumn;
 use crate::plan::planning::Planning;
 use crate::plan::query::plan_query;
+use crate::plan::write::StoredColumn;
 use crate::prepared::Prepared;
-use crate::result::CopyData;
+use crate::result::{CopyData, CopyFormat};
 use crate::source::Source;
-use crate::text::{decode_text, encode_text};
-use crate::types::TypeSpec;
+use crate::text::encode_text;
+use binary::Tuples;
 use fields::{Field, Records, write_field};
 use options::Options;
 use sardonyx::Transaction;
 use sardonyx::schema::{Value, ValueRef};
 use sqlparser::ast::{CopySource, CopyTarget, Ident, ObjectName, Query, Statement};
+use std::borrow::Cow;
+use std::cell::Cell;
 
 /// What a `COPY` is of.
 enum Of<'s> {
@@ -84,10 +90,22 @@ pub(crate) fn check(prepared: &Prepared, source: &Source<'_>) -> Result<usize, S
     }
 }
 
+/// The format of a `COPY`; text of what is none, or cannot be run.
+pub(crate) fn format_of(statement: Option<&Statement>) -> CopyFormat {
+    match statement {
+        Some(Statement::Copy {
+            options,
+            legacy_options,
+            ..
+        }) => Options::of(options, legacy_options).map_or(CopyFormat::Text, |found| found.format),
+        _ => CopyFormat::Text,
+    }
+}
+
 /// Stores what a client sent. Returns how many rows.
 ///
 /// # Errors
-/// `22P04` if it cannot be read, with the line; what cannot be stored.
+/// `22P04` if it cannot be read, with the line and the column; what cannot be stored.
 pub(crate) fn from_client(
     tx: &mut Transaction<'_>,
     prepared: &Prepared,
@@ -99,95 +117,55 @@ pub(crate) fn from_client(
     let Of::Table(name, columns) = of else {
         return Err(SqlError::syntax("COPY FROM needs a table"));
     };
-    let (plan, targets) = insert_plan(tx, prepared, name, columns)?;
-    let text = std::str::from_utf8(&data.0).map_err(|error| {
-        SqlError::new(
-            "22021",
-            format!("what was sent is not UTF-8 at byte {}", error.valid_up_to()),
-        )
-    })?;
-    let mut records = Records::new(text, &options);
-    let mut line = 0_u64;
-    if options.header && records.next().transpose()?.is_some() {
-        line += 1;
-    }
-    let rows = std::iter::from_fn(|| {
-        let record = records.next()?;
-        line += 1;
-        let row = record.and_then(|fields| row_of(&plan, &targets, &fields, with));
-        Some(row.map_err(|error| {
-            let place = format!("COPY {}, line {line}", plan.table);
-            match &error.detail {
-                Some(_) => error,
-                None => error.detail(place),
-            }
-        }))
-    });
-    plan.insert_rows(tx, with, rows)
-}
-
-/// The plan of an insert into columns, and the places of those.
-fn insert_plan(
-    tx: &Transaction<'_>,
-    prepared: &Prepared,
-    name: &ObjectName,
-    columns: &[Ident],
-) -> Result<(InsertPlan, Vec<(usize, TypeSpec)>), SqlError> {
-    let mut parameters = Parameters::default();
-    let mut planning = Planning::new(Source::Live(tx.view()), &mut parameters, prepared.rights());
-    // As `insert into t default values` is planned: what is not given has its default.
-    let text = format!("insert into {name} default values");
-    let statement = crate::parse::parse_kept(&text)?.pop();
-    let plan = match &statement {
-        Some(Statement::Insert(insert)) => plan_insert(&mut planning, insert)?,
-        _ => return Err(SqlError::unknown_table(&name.to_string())),
+    let columns: Vec<String> = columns.iter().map(name_of).collect();
+    let live = Source::Live(tx.view());
+    let incoming = Incoming::of(live, prepared.rights(), &name.to_string(), &columns)?;
+    let plan = &incoming.plan;
+    let line = Cell::new(0_u64);
+    let placed = |column: &StoredColumn, error: SqlError| {
+        let (line, column) = (line.get(), &column.name);
+        error.within(|| format!("COPY {}, line {line}, column {column}", plan.table))
     };
-    let mut targets = Vec::with_capacity(columns.len());
-    for column in columns {
-        let name = name_of(column);
-        let place = plan
-            .columns
-            .iter()
-            .position(|(there, _)| there.name == name);
-        let place = place.ok_or_else(|| SqlError::unknown_column(&name))?;
-        targets.push((place, plan.columns[place].0.spec));
-    }
-    if columns.is_empty() {
-        let all = plan.columns.iter().enumerate();
-        targets = all
-            .map(|(place, (column, _))| (place, column.spec))
-            .collect();
-    }
-    Ok((plan, targets))
-}
-
-fn row_of(
-    plan: &InsertPlan,
-    targets: &[(usize, TypeSpec)],
-    fields: &[Field<'_>],
-    with: &Environment<'_>,
-) -> Result<Vec<Value>, SqlError> {
-    if fields.len() != targets.len() {
-        return Err(SqlError::new(
-            code::BAD_COPY,
-            format!(
-                "a line has {} columns, and {} are expected",
-                fields.len(),
-                targets.len()
-            ),
-        ));
-    }
-    let mut given = Vec::with_capacity(fields.len());
-    for (field, (place, spec)) in fields.iter().zip(targets) {
-        given.push((
-            *place,
-            match field {
-                Field::Null => Value::Null,
-                Field::Text(text) => decode_text(spec.kind, text)?,
-            },
-        ));
-    }
-    plan.complete(given, with)
+    let failed = &mut |_, error| Err(error);
+    let stored = match options.format {
+        CopyFormat::Binary => {
+            let (mut tuples, mut rest) = (Tuples::new(incoming.width()), &data.0[..]);
+            let rows = std::iter::from_fn(|| {
+                line.update(|line| line + 1);
+                let tuple = match tuples.next(&mut rest) {
+                    Ok(None) => tuples.finish(rest).err().map(Err)?,
+                    Ok(Some(tuple)) => Ok(tuple),
+                    Err(error) => Err(error),
+                };
+                let decode = |column: &StoredColumn, field| {
+                    decode_binary(column.spec.kind, field).map_err(|error| placed(column, error))
+                };
+                Some(tuple.and_then(|fields| incoming.row(fields, decode, with)))
+            });
+            plan.insert_rows(tx, with, rows, failed)
+        }
+        CopyFormat::Text | CopyFormat::Csv => {
+            let text = as_text(&data.0)?;
+            let mut records = Records::new(text, &options);
+            if options.header && records.next().transpose()?.is_some() {
+                line.set(1);
+            }
+            let rows = std::iter::from_fn(|| {
+                line.update(|line| line + 1);
+                let record = records.next()?;
+                Some(record.and_then(|fields| {
+                    let fields = fields.into_iter().map(Field::into_text).collect();
+                    let decode = |column: &StoredColumn, text: Cow<'_, str>| {
+                        value_of(column, &text).map_err(|error| placed(column, error))
+                    };
+                    incoming.row(fields, decode, with)
+                }))
+            });
+            plan.insert_rows(tx, with, rows, failed)
+        }
+    };
+    let place = || format!("COPY {}, line {}", plan.table, line.get());
+    stored.map_err(|error| error.within(place))
 }
 
 /// The rows of a table or query, as they are sent. Returns how many there are.
@@ -219,19 +197,49 @@ pub(crate) fn to_client(
         }
     };
     let table = select.run(source, with)?;
+    let columns = &select.output.columns;
+    let rows = table.values.chunks(table.width.max(1));
+    let data = match options.format {
+        CopyFormat::Binary => binary_of(columns, rows)?,
+        CopyFormat::Text | CopyFormat::Csv => text_of(columns, rows, &options).into_bytes(),
+    };
+    Ok((table.rows, CopyData(data)))
+}
+
+fn binary_of<'r>(
+    columns: &[ResultColumn],
+    rows: impl Iterator<Item = &'r [Value]>,
+) -> Result<Vec<u8>, SqlError> {
+    let (mut out, mut scratch) = (Vec::new(), String::new());
+    binary::write_header(&mut out);
+    for row in rows {
+        binary::begin_tuple(columns.len(), &mut out);
+        for (value, column) in row.iter().zip(columns) {
+            encode_field(column.spec.kind, &value.as_ref(), &mut scratch, &mut out)?;
+        }
+    }
+    binary::write_trailer(&mut out);
+    Ok(out)
+}
+
+fn text_of<'r>(
+    columns: &[ResultColumn],
+    rows: impl Iterator<Item = &'r [Value]>,
+    options: &Options,
+) -> String {
     let mut out = String::new();
     if options.header {
-        for (at, column) in select.output.columns.iter().enumerate() {
+        for (at, column) in columns.iter().enumerate() {
             if at > 0 {
                 out.push(options.delimiter);
             }
-            write_field(Some(&column.name), &options, &mut out);
+            write_field(Some(&column.name), options, &mut out);
         }
         out.push('\n');
     }
     let mut field = String::new();
-    for row in table.values.chunks(table.width.max(1)) {
-        for (at, (value, column)) in row.iter().zip(select.output.columns.iter()).enumerate() {
+    for row in rows {
+        for (at, (value, column)) in row.iter().zip(columns).enumerate() {
             if at > 0 {
                 out.push(options.delimiter);
             }
@@ -239,9 +247,9 @@ pub(crate) fn to_client(
             let value = value.as_ref();
             encode_text(column.spec.kind, &value, &mut field);
             let is_null = value == ValueRef::Null;
-            write_field((!is_null).then_some(&*field), &options, &mut out);
+            write_field((!is_null).then_some(&*field), options, &mut out);
         }
         out.push('\n');
     }
-    Ok((table.rows, CopyData(out.into_bytes())))
+    out
 }

@@ -14,7 +14,7 @@ use sardonyx::{Tables, Transaction};
 use sardonyx_base::memory::Budget;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A procedure of a program's own: it is called with the transaction and the arguments of `CALL`, and returns values for
@@ -35,6 +35,8 @@ pub struct Database {
     readers: Threads,
     underway: Underway,
     memory: Arc<Budget>,
+    /// Redis' clients are served, too.
+    has_keyspace: AtomicBool,
 }
 
 impl fmt::Debug for Database {
@@ -68,6 +70,7 @@ impl Database {
             readers: Threads::new(readers_most()),
             underway: Underway::default(),
             memory: Arc::default(),
+            has_keyspace: AtomicBool::new(false),
         });
         let load = |view: &sardonyx::View<'_>| database.load_sequences(&Source::Live(*view));
         database.tables.read(load)??;
@@ -97,6 +100,17 @@ impl Database {
     /// not know: once, before sessions begin. Returns whether it was the first.
     pub fn set_analytic_reader(&self, reader: Arc<dyn AnalyticReader>) -> bool {
         self.analytic_reader.set(reader).is_ok()
+    }
+
+    /// Says that the keys of Redis' clients are in use: the tables that have them are not dropped as long as the database
+    /// is open.
+    pub fn keep_keyspace(&self) {
+        self.has_keyspace.store(true, Ordering::Release);
+    }
+
+    /// Whether the keys of Redis' clients are in use.
+    pub(crate) fn has_keyspace(&self) -> bool {
+        self.has_keyspace.load(Ordering::Acquire)
     }
 
     /// The threads on which the own planner reads many rows.

@@ -23,6 +23,7 @@ pub mod code {
         )*};
     }
     codes! {
+        PROTOCOL_VIOLATION = "08P01";
         FEATURE_NOT_SUPPORTED = "0A000";
         CARDINALITY_VIOLATION = "21000";
         STRING_TOO_LONG = "22001";
@@ -30,8 +31,10 @@ pub mod code {
         INVALID_DATETIME = "22007";
         DATETIME_OVERFLOW = "22008";
         DIVISION_BY_ZERO = "22012";
+        INVALID_BYTES = "22021";
         INVALID_PARAMETER_VALUE = "22023";
         INVALID_TEXT = "22P02";
+        INVALID_BINARY = "22P03";
         BAD_COPY = "22P04";
         NULL_NOT_ALLOWED = "22004";
         INVALID_FRAME_OFFSET = "22013";
@@ -124,6 +127,8 @@ pub struct ErrorFields {
     pub column: Option<String>,
     /// The constraint.
     pub constraint: Option<String>,
+    /// Which part of what the client sent it is about: a parameter, or a line and column of a copy.
+    pub context: Option<String>,
 }
 
 impl Deref for SqlError {
@@ -236,6 +241,13 @@ impl SqlError {
     #[must_use]
     pub(crate) fn at(mut self, position: Option<usize>) -> Self {
         self.position = self.position.or(position);
+        self
+    }
+
+    /// With the part of what the client sent that it is about, unless that is known.
+    #[must_use]
+    pub fn within(mut self, context: impl FnOnce() -> String) -> Self {
+        self.context.get_or_insert_with(context);
         self
     }
 

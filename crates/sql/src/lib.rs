@@ -5,7 +5,8 @@
 //! - [`Session`]: one client: it [prepares](Session::prepare) statements and [runs](Session::run) flights of them;
 //! - [`Prepared`], [`Step`], [`Outcome`]: what goes in and comes out; [`SqlError`]: what went wrong;
 //! - [`ProcedureCall`]: a procedure called inside of a program's own transaction, without a session;
-//! - [`SqlType`], [`encode_text`], [`decode_text`]: types, and values as text.
+//! - [`SqlType`], [`encode_text`], [`decode_text`], [`encode_binary`], [`decode_binary`]: types, and values as clients write
+//!   and read them.
 //!
 //! Transactions are serializable, and an open one holds nobody up: see the module `session` in the sources. A reply means
 //! durable: [`Session::run`] returns when what it did, and what it saw, is on stable storage.
@@ -30,6 +31,7 @@
 
 mod aggregate;
 mod analytic;
+mod binary;
 mod blocking;
 mod called;
 mod class;
@@ -37,11 +39,15 @@ mod constraints;
 mod copy;
 mod cursors;
 mod database;
+mod declarations;
 mod define;
 mod error;
 mod explain;
 mod expression;
+mod hashing;
+mod incoming;
 mod kept;
+mod keyspace;
 mod names;
 mod parse;
 mod plan;
@@ -67,15 +73,20 @@ pub use analytic::{
     AnalyticColumn, AnalyticDescription, AnalyticFuture, AnalyticQuery, AnalyticReader,
     AnalyticRows, AnalyticTable,
 };
+pub use binary::{as_text, decode_binary, encode_binary};
 pub use called::{CalledProcedure, Caller, ProcedureCall};
+pub use copy::binary::Tuples as CopyTuples;
 pub use cursors::CursorCommand;
 pub use database::{Database, ProcedureBody};
+pub use declarations::{Declaration, declarations, declarations_of_schema};
 pub use error::{ErrorFields, SqlError, code};
+pub use incoming::{IncomingRow, IncomingTable, InsertedRows};
 pub use parse::TEXT_BYTES_MAX;
 pub use plan::ResultColumn;
-pub use prepared::Prepared;
+pub use prepared::{Prepared, SavepointStep};
+pub use relation::ROW_NUMBER;
 pub use result::{
-    Complete, CopyData, Notice, Outcome, RowStream, Rows, Step, Tag, TransactionStatus,
+    Complete, CopyData, CopyFormat, Notice, Outcome, RowStream, Rows, Step, Tag, TransactionStatus,
 };
 pub use rights::{Access, Rights};
 pub use sardonyx::schema::{Value, ValueRef};

@@ -13,6 +13,7 @@ use crate::plan::query::{plan_query, with_named};
 use crate::plan::write::{plan_delete, plan_update};
 use crate::plan::{Plan, Planned, ResultColumn};
 use crate::procedures::ProcedureDefinition;
+use crate::result::CopyFormat;
 use crate::rights::Rights;
 use crate::source::Source;
 use crate::types::SqlType;
@@ -63,6 +64,17 @@ const SESSION_FUNCTIONS: [&str; 6] = [
     "set_config",
     "current_setting",
 ];
+
+/// What a statement does with a savepoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SavepointStep {
+    /// `SAVEPOINT`
+    Set,
+    /// `RELEASE`
+    Release,
+    /// `ROLLBACK TO`
+    Back,
+}
 
 impl Prepared {
     pub(crate) fn new(
@@ -224,6 +236,11 @@ impl Prepared {
         self.copy_columns.get().copied().unwrap_or_default()
     }
 
+    /// The format of a `COPY`.
+    pub fn copy_format(&self) -> CopyFormat {
+        crate::copy::format_of(self.statement.as_ref())
+    }
+
     /// Notes how many columns a `COPY` has.
     pub(crate) fn describe_copy(&self, columns: usize) {
         let _ = self.copy_columns.set(columns);
@@ -284,6 +301,14 @@ impl Prepared {
         matches!(self.statement, Some(Statement::StartTransaction { .. }))
     }
 
+    /// Whether it may be run in a transaction that failed: it ends that, or goes back to a savepoint.
+    pub fn ends_failure(&self) -> bool {
+        matches!(
+            self.statement,
+            Some(Statement::Commit { .. } | Statement::Rollback { .. })
+        )
+    }
+
     /// Whether it is `COMMIT` or `ROLLBACK`, by whichever names, of the whole transaction.
     pub fn ends_transaction(&self) -> bool {
         matches!(
@@ -296,6 +321,20 @@ impl Prepared {
                     }
             )
         )
+    }
+
+    /// What it does with a savepoint, and the savepoint's name.
+    pub fn savepoint(&self) -> Option<(SavepointStep, String)> {
+        let (step, name) = match &self.statement {
+            Some(Statement::Savepoint { name }) => (SavepointStep::Set, name),
+            Some(Statement::ReleaseSavepoint { name }) => (SavepointStep::Release, name),
+            Some(Statement::Rollback {
+                savepoint: Some(name),
+                ..
+            }) => (SavepointStep::Back, name),
+            _ => return None,
+        };
+        Some((step, crate::names::name_of(name)))
     }
 
     /// Its text, or that of which it is a part.

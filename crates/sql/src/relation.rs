@@ -17,8 +17,8 @@ use std::sync::Arc;
 pub(crate) const OBJECTS: &str = "sql.objects";
 /// What names of SQL's own tables begin with.
 pub(crate) const OWN: &str = "sql.";
-/// The column that numbers the rows of a table without a primary key.
-pub(crate) const ROW_NUMBER: &str = "sql.row";
+/// The column that numbers the rows of a table without a primary key. SQL does not show it.
+pub const ROW_NUMBER: &str = "sql.row";
 
 /// The beginning of the name of a condition that a foreign key with `MATCH FULL` adds.
 const FULL: &str = "sql.full.";
@@ -180,6 +180,11 @@ impl Relation {
             return Err(SqlError::unknown_table(&format!("number {number}")));
         };
         let notes = notes_of(source, number, &definition.name)?;
+        Ok(Relation::of(number, &definition.name, schema, notes))
+    }
+
+    /// The table of a schema, and of what is noted beside it.
+    pub fn of(number: u16, name: &str, schema: Arc<Schema>, notes: TableNotes) -> Relation {
         let columns = schema.live_columns();
         let columns = columns.filter(|(_, column)| column.name != ROW_NUMBER);
         let columns = columns.map(|(place, column)| {
@@ -204,13 +209,13 @@ impl Relation {
                 sequence: noted.and_then(|noted| noted.sequence.clone()),
             }
         });
-        Ok(Relation {
+        Relation {
             number,
-            name: definition.name.clone(),
+            name: name.to_string(),
             columns: columns.collect(),
             notes,
             schema,
-        })
+        }
     }
 
     /// The notes of a foreign key, beside the engine's schema.

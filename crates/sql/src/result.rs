@@ -62,6 +62,31 @@ pub enum Step {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CopyData(pub Vec<u8>);
 
+/// How `COPY` writes rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CopyFormat {
+    /// PostgreSQL's text: a line a row, tabs between the values.
+    #[default]
+    Text,
+    /// Values between commas.
+    Csv,
+    /// PostgreSQL's binary format.
+    Binary,
+}
+
+impl CopyData {
+    /// What is sent as a message of its own of what was written for rows of so many columns: each line, or each row, and
+    /// the end.
+    pub fn pieces(&self, format: CopyFormat, columns: usize) -> Vec<&[u8]> {
+        match format {
+            CopyFormat::Binary => crate::copy::binary::pieces(&self.0, columns),
+            CopyFormat::Text | CopyFormat::Csv => {
+                self.0.split_inclusive(|&byte| byte == b'\n').collect()
+            }
+        }
+    }
+}
+
 /// The answer to a step.
 #[derive(Debug)]
 pub enum Outcome {

@@ -8,7 +8,7 @@ mod portions;
 pub(crate) use portions::SnapshotPortions;
 
 use crate::error::SqlError;
-use crate::expression::{Environment, InputRow, StatementContext};
+use crate::expression::{Environment, InputRow, Lists, StatementContext};
 use crate::plan::access::Path;
 use crate::plan::select::{Input, SelectPlan};
 use crate::plan::select_run::outside;
@@ -30,6 +30,7 @@ pub(crate) struct SnapshotStream {
     planned: Arc<Planned>,
     parameters: Vec<Value>,
     context: StatementContext,
+    lists: Lists,
     place: Place,
     skip: u64,
     left: u64,
@@ -47,6 +48,8 @@ enum Place {
 #[derive(Debug)]
 struct RangePlace {
     range: KeyRange,
+    /// The range is looser than the condition that it is made of.
+    is_loose: bool,
     columns: Vec<usize>,
     last: Vec<Value>,
     last_apart: Vec<u8>,
@@ -85,6 +88,7 @@ impl SnapshotStream {
             snapshot,
             parameters: parameters.to_vec(),
             context,
+            lists: Lists::default(),
             planned,
         }))
     }
@@ -97,17 +101,26 @@ impl SnapshotStream {
         let Plan::Select(plan) = &self.planned.plan else {
             return Ok((0, false));
         };
-        let with = Environment::new(&self.parameters, &self.context);
+        let with = Environment {
+            lists: Some(&self.lists),
+            ..Environment::new(&self.parameters, &self.context)
+        };
         let source = Source::Frozen(self.snapshot.space());
         let wanted = most.min(self.left);
         let (mut given, mut bytes) = (0, 0);
         let skip = &mut self.skip;
+        let Input::Table(access) = &plan.input else {
+            return Ok((0, false));
+        };
+        let is_loose = matches!(&self.place, Place::Range(place) if place.is_loose);
+        let tested = access.condition.as_ref().filter(|_| is_loose);
         let mut each = |row: &dyn InputRow| {
             with.context.look_at_row()?;
-            if let Some(filter) = &plan.filter
-                && !filter.holds(row, &with)?
-            {
-                return Ok(true);
+            let conditions = tested.into_iter().chain(&plan.filter);
+            for condition in conditions {
+                if !condition.holds(row, &with)? {
+                    return Ok(true);
+                }
             }
             if *skip > 0 {
                 *skip -= 1;
@@ -118,9 +131,6 @@ impl SnapshotStream {
             given += 1;
             bytes += out[from..].iter().map(outside).sum::<usize>();
             Ok(given < wanted && bytes < PORTION_BYTES)
-        };
-        let Input::Table(access) = &plan.input else {
-            return Ok((0, false));
         };
         if wanted == 0 {
             return Ok((0, false));
@@ -158,9 +168,11 @@ fn place_of(
         Path::Range(path) => {
             let schema = Source::Frozen(snapshot.space()).schema(access.table);
             let columns = schema.and_then(|schema| key_of(&schema, &path.index));
-            match (columns, path.range(with)?) {
-                (Some(columns), Some(range)) => Some(Place::Range(RangePlace {
+            // One that has several ranges is read as a whole.
+            match (columns, path.only_range(with)?) {
+                (Some(columns), Some((range, is_loose))) => Some(Place::Range(RangePlace {
                     range,
+                    is_loose,
                     columns,
                     last: Vec::new(),
                     last_apart: Vec::new(),
@@ -169,7 +181,7 @@ fn place_of(
                 _ => None,
             }
         }
-        Path::Key(_) | Path::Unique(..) => None,
+        Path::Key(_) | Path::Union(_) => None,
     })
 }
 

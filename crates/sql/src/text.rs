@@ -5,23 +5,34 @@ mod moments;
 
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
-use sardonyx::schema::{Type, Value, ValueRef};
-use sardonyx_table::value_text::parse_value;
+use sardonyx::schema::{Value, ValueRef};
 use std::fmt::Write;
 
 /// Reads a value of a type from PostgreSQL's text format.
 ///
 /// # Errors
-/// `22P02` if the text is none, `22007` where it is to be a date or a time, `22003` if it is out of the type's range,
-/// `22008` for dates.
+/// `22P02` if the text is none, `22021` if it has the character 0, `22007` where it is to be a date or a time, `22003` if it
+/// is out of the type's range, `22008` for dates.
 pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
+    if text.contains('\0') {
+        return Err(SqlError::new(
+            code::INVALID_BYTES,
+            "invalid byte sequence for encoding \"UTF8\": 0x00",
+        ));
+    }
+    if let Some(element) = kind.element()
+        && !matches!(kind, SqlType::Int2Vector | SqlType::OidVector)
+    {
+        return crate::expression::arrays::decode(text, element);
+    }
     let trimmed = text.trim();
     let wrong = || invalid(kind, text);
-    let stored = |stored| parse_value(trimmed, stored).map_err(|_| wrong());
     match kind {
         SqlType::Bool => decode_bool(trimmed).map(Value::Bool).ok_or_else(wrong),
         SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
-            let digits = trimmed.strip_prefix('+').unwrap_or(trimmed);
+            let unsigned = trimmed.strip_prefix('+');
+            let unsigned = unsigned.filter(|digits| !digits.starts_with(['+', '-']));
+            let digits = unsigned.unwrap_or(trimmed);
             let value: i128 = digits.parse().map_err(|_| wrong())?;
             match kind.integer_range() {
                 Some((low, high)) if !(low..=high).contains(&value) => {
@@ -30,83 +41,63 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
                 _ => Ok(Value::Int(value)),
             }
         }
-        SqlType::Float4 => match trimmed.parse::<f32>() {
-            Ok(value) if value.is_infinite() && is_finite_text(trimmed) => {
-                Err(out_of_range(kind, text))
+        SqlType::Float4 | SqlType::Float8 => {
+            let value = match kind {
+                SqlType::Float4 => trimmed.parse::<f32>().map(f64::from),
+                _ => trimmed.parse::<f64>(),
+            };
+            match value {
+                Ok(value) if is_out_of_range(value, trimmed) => Err(SqlError::new(
+                    code::OUT_OF_RANGE,
+                    format!(
+                        "\"{}\" is out of range for type {}",
+                        shortened(text),
+                        kind.name()
+                    ),
+                )),
+                Ok(value) => Ok(Value::Float(value)),
+                Err(_) => Err(wrong()),
             }
-            Ok(value) => Ok(Value::Float(value.into())),
-            Err(_) => Err(wrong()),
-        },
-        SqlType::Float8 => match trimmed.parse::<f64>() {
-            Ok(value) if value.is_infinite() && is_finite_text(trimmed) => {
-                Err(out_of_range(kind, text))
-            }
-            Ok(value) => Ok(Value::Float(value)),
-            Err(_) => Err(wrong()),
-        },
+        }
         SqlType::Numeric => decode_numeric(trimmed).ok_or_else(wrong)?.map_err(|()| {
             SqlError::new(
                 code::OUT_OF_RANGE,
                 format!("the number \"{text}\" has more than 38 digits"),
             )
         }),
-        SqlType::Bytea => decode_bytes(text).map(Value::Bytes).ok_or_else(wrong),
+        SqlType::Json => crate::expression::json::check(text).and_then(|()| stored_text(text)),
+        SqlType::Bytea => match text.strip_prefix("\\x") {
+            Some(digits) => decode_hexadecimal(digits).map(Value::Bytes),
+            None => decode_bytes(text).map(Value::Bytes).ok_or_else(wrong),
+        },
         SqlType::Date => moments::read_date(trimmed).ok_or_else(|| invalid_datetime(kind, text)),
-        SqlType::Time => parse_value(trimmed, Type::Time).map_err(|_| invalid_datetime(kind, text)),
+        SqlType::Time => moments::read_time(trimmed).ok_or_else(|| invalid_datetime(kind, text)),
         SqlType::Timestamp => {
             moments::read_timestamp(trimmed).ok_or_else(|| invalid_datetime(kind, text))
         }
         SqlType::Timestamptz => {
             moments::read_timestamptz(trimmed).ok_or_else(|| invalid_datetime(kind, text))
         }
-        SqlType::Uuid => {
-            let bare = trimmed.trim_start_matches('{').trim_end_matches('}');
-            parse_value(bare, Type::Uuid).map_err(|_| wrong())
-        }
+        SqlType::Uuid => decode_uuid(text).map(Value::Uuid).ok_or_else(wrong),
         SqlType::Void => Ok(Value::Null),
         SqlType::Char => Ok(Value::Text(text.trim_end_matches(' ').to_string())),
-        SqlType::Text
-        | SqlType::Varchar
-        | SqlType::Name
-        | SqlType::OneChar
-        | SqlType::Unknown
-        | SqlType::Json
-        | SqlType::Int2Vector
-        | SqlType::OidVector
-        | SqlType::BoolArray
-        | SqlType::OneCharArray
-        | SqlType::NameArray
-        | SqlType::Int2Array
-        | SqlType::Int4Array
-        | SqlType::TextArray
-        | SqlType::Int8Array
-        | SqlType::OidArray => {
-            if text.contains('\0') {
-                return Err(wrong().detail("a text cannot have the character 0"));
-            }
-            stored_text(text)
-        }
+        // Texts, and arrays, which are texts in PostgreSQL's form.
+        _ => stored_text(text),
     }
-    .or_else(|error| match kind {
-        // A number with an exponent.
-        SqlType::Numeric if error.code == code::INVALID_TEXT => {
-            stored(Type::F64).and_then(|value| match value {
-                Value::Float(value) if value.is_finite() => decode_numeric(&format!("{value}"))
-                    .and_then(Result::ok)
-                    .ok_or_else(|| error.clone()),
-                _ => Err(error.clone()),
-            })
-        }
-        _ => Err(error),
-    })
 }
 
 fn stored_text(text: &str) -> Result<Value, SqlError> {
     Ok(Value::Text(text.to_string()))
 }
 
-fn is_finite_text(text: &str) -> bool {
-    text.bytes().any(|byte| byte.is_ascii_digit())
+/// Whether a float is not the number that its text says, which is too large or too small.
+fn is_out_of_range(value: f64, text: &str) -> bool {
+    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+    let mut digits = mantissa.bytes().filter(u8::is_ascii_digit).peekable();
+    match value == 0.0 {
+        true => digits.any(|digit| digit != b'0'),
+        false => value.is_infinite() && digits.peek().is_some(),
+    }
 }
 
 fn decode_bool(text: &str) -> Option<bool> {
@@ -118,8 +109,39 @@ fn decode_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// Digits with a point; an inner error if there are too many.
+/// Digits with a point, and perhaps an exponent; an inner error if there are too many.
 pub(crate) fn decode_numeric(text: &str) -> Option<Result<Value, ()>> {
+    let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else {
+        return decode_digits(text);
+    };
+    let value = decode_digits(mantissa)?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    is_number(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)).then_some(())?;
+    let (Ok(Value::Decimal(units, scale)), Ok(exponent)) = (value, exponent.parse::<i32>()) else {
+        return Some(Err(()));
+    };
+    let scale = i32::from(scale).saturating_sub(exponent);
+    let scaled = match scale {
+        0..=38 => Some((units, scale as u8)),
+        39.. => None,
+        _ => {
+            let power = 10_i128.checked_pow(scale.unsigned_abs());
+            match units {
+                0 => Some((0, 0)),
+                _ => power
+                    .and_then(|power| units.checked_mul(power))
+                    .map(|units| (units, 0)),
+            }
+        }
+    };
+    Some(
+        scaled
+            .map(|(units, scale)| Value::Decimal(units, scale))
+            .ok_or(()),
+    )
+}
+
+fn decode_digits(text: &str) -> Option<Result<Value, ()>> {
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, text.get(1..)?),
         b'+' => (false, text.get(1..)?),
@@ -154,15 +176,50 @@ pub(crate) fn decode_numeric(text: &str) -> Option<Result<Value, ()>> {
     Some(scale.map(|scale| Value::Decimal(units, scale)).ok_or(()))
 }
 
-/// `\x` and hexadecimal digits; or characters, with `\\` and `\ooo`.
-fn decode_bytes(text: &str) -> Option<Vec<u8>> {
-    if let Some(digits) = text.strip_prefix("\\x") {
-        let digits: String = digits.chars().filter(|c| !c.is_whitespace()).collect();
-        return match parse_value(&digits, Type::Bytes) {
-            Ok(Value::Bytes(bytes)) => Some(bytes),
-            _ => None,
+/// Pairs of hexadecimal digits, with blanks between them.
+fn decode_hexadecimal(text: &str) -> Result<Vec<u8>, SqlError> {
+    let wrong = |message| SqlError::new(code::INVALID_PARAMETER_VALUE, message);
+    let digit = |character: char| match character.to_digit(16) {
+        Some(digit) => Ok(digit as u8),
+        None => Err(wrong(format!("invalid hexadecimal digit: \"{character}\""))),
+    };
+    let mut bytes = Vec::with_capacity(text.len() / 2);
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        if matches!(character, ' ' | '\n' | '\t' | '\r') {
+            continue;
+        }
+        let upper = digit(character)?;
+        let Some(lower) = characters.next() else {
+            let text = "invalid hexadecimal data: odd number of digits";
+            return Err(wrong(text.into()));
+        };
+        bytes.push(upper << 4 | digit(lower)?);
+    }
+    Ok(bytes)
+}
+
+/// 32 hexadecimal digits, perhaps in braces, with hyphens behind any four of them.
+fn decode_uuid(text: &str) -> Option<[u8; 16]> {
+    let inner = text.strip_prefix('{').map(|inner| inner.strip_suffix('}'));
+    let mut rest = inner.unwrap_or(Some(text))?.as_bytes();
+    let mut uuid = [0; 16];
+    for (at, byte) in uuid.iter_mut().enumerate() {
+        let [upper, lower, behind @ ..] = rest else {
+            return None;
+        };
+        let digit = |digit: &u8| char::from(*digit).to_digit(16);
+        *byte = (digit(upper)? << 4 | digit(lower)?) as u8;
+        rest = match behind {
+            [b'-', behind @ ..] if at % 2 == 1 && at < 15 => behind,
+            behind => behind,
         };
     }
+    rest.is_empty().then_some(uuid)
+}
+
+/// Characters, with `\\` and `\ooo`.
+fn decode_bytes(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, behind)) = rest.split_first() {
@@ -212,7 +269,9 @@ fn invalid_datetime(kind: SqlType, text: &str) -> SqlError {
     let mut error = no_value(code::INVALID_DATETIME, kind, text);
     let parts = text.split(['-', ':', ' ', 'T', '.', '+']);
     // Digits in the right places, of no day that there is.
-    if parts.clone().count() > 2 && parts.into_iter().all(|part| part.parse::<u32>().is_ok()) {
+    let needed = if kind == SqlType::Time { 2 } else { 3 };
+    if parts.clone().count() >= needed && parts.into_iter().all(|part| part.parse::<u32>().is_ok())
+    {
         error = SqlError::new(
             code::DATETIME_OVERFLOW,
             format!(
@@ -259,23 +318,12 @@ pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
         (ValueRef::Int(value), _) => encode_integer(value, out),
         (ValueRef::Float(value), SqlType::Float4) => encode_float(value, true, out),
         (ValueRef::Float(value), _) => encode_float(value, false, out),
-        (ValueRef::Time(_), _) => push_without_zeros(&value.to_string(), out),
-        (ValueRef::Date(_), _) => {
-            let era = moments::push_moment(&value.to_string(), out);
-            out.push_str(era);
+        (ValueRef::Time(_), _) => moments::push_time(*value, out),
+        (ValueRef::Date(_), _) => moments::push_date(*value, out),
+        (ValueRef::Timestamp(_), SqlType::Timestamptz) => {
+            moments::push_timestamp(*value, "+00", out);
         }
-        (ValueRef::Timestamp(_), kind) => {
-            let text = value.to_string();
-            let text = text.trim_end_matches('Z');
-            let (day, time) = text.split_once('T').unwrap_or((text, "00:00:00"));
-            let era = moments::push_moment(day, out);
-            out.push(' ');
-            push_without_zeros(time, out);
-            if kind == SqlType::Timestamptz {
-                out.push_str("+00");
-            }
-            out.push_str(era);
-        }
+        (ValueRef::Timestamp(_), _) => moments::push_timestamp(*value, "", out),
         (other, _) => {
             let _ = write!(out, "{other}");
         }
@@ -287,13 +335,6 @@ fn encode_integer(value: i128, out: &mut String) {
         Ok(value) => write!(out, "{value}"),
         Err(_) => write!(out, "{value}"),
     };
-}
-
-fn push_without_zeros(time: &str, out: &mut String) {
-    match time.contains('.') {
-        true => out.push_str(time.trim_end_matches('0')),
-        false => out.push_str(time),
-    }
 }
 
 /// The shortest digits that read as the same number, as PostgreSQL lays them out.
@@ -460,6 +501,8 @@ mod tests {
         );
         assert_eq!(code_of(SqlType::Date, "today?"), code::INVALID_DATETIME);
         assert_eq!(code_of(SqlType::Bytea, "\\q"), code::INVALID_TEXT);
-        assert_eq!(code_of(SqlType::Text, "a\0"), code::INVALID_TEXT);
+        for kind in [SqlType::Text, SqlType::Char, SqlType::TextArray] {
+            assert_eq!(code_of(kind, "a\0"), code::INVALID_BYTES);
+        }
     }
 }

@@ -73,6 +73,28 @@ pub enum SqlType {
     Int8Array,
     /// `oid[]`
     OidArray,
+    /// `real[]`
+    Float4Array,
+    /// `double precision[]`
+    Float8Array,
+    /// `numeric[]`
+    NumericArray,
+    /// `character varying[]`
+    VarcharArray,
+    /// `character[]`
+    CharArray,
+    /// `bytea[]`
+    ByteaArray,
+    /// `date[]`
+    DateArray,
+    /// `time without time zone[]`
+    TimeArray,
+    /// `timestamp without time zone[]`
+    TimestampArray,
+    /// `timestamp with time zone[]`
+    TimestamptzArray,
+    /// `uuid[]`
+    UuidArray,
     /// Of a literal in quotes, or a null, of which nothing is known yet.
     Unknown,
     /// `void`: of functions that return nothing
@@ -88,7 +110,7 @@ pub struct TypeSpec {
     pub modifier: i32,
 }
 
-const ALL: [(SqlType, u32, &str, i16); 33] = [
+const ALL: [(SqlType, u32, &str, i16); 44] = [
     (SqlType::Bool, 16, "boolean", 1),
     (SqlType::Bytea, 17, "bytea", -1),
     (SqlType::OneChar, 18, "\"char\"", 1),
@@ -122,6 +144,54 @@ const ALL: [(SqlType, u32, &str, i16); 33] = [
     (SqlType::TextArray, 1009, "text[]", -1),
     (SqlType::Int8Array, 1016, "bigint[]", -1),
     (SqlType::OidArray, 1028, "oid[]", -1),
+    (SqlType::Float4Array, 1021, "real[]", -1),
+    (SqlType::Float8Array, 1022, "double precision[]", -1),
+    (SqlType::NumericArray, 1231, "numeric[]", -1),
+    (SqlType::VarcharArray, 1015, "character varying[]", -1),
+    (SqlType::CharArray, 1014, "character[]", -1),
+    (SqlType::ByteaArray, 1001, "bytea[]", -1),
+    (SqlType::DateArray, 1182, "date[]", -1),
+    (SqlType::TimeArray, 1183, "time without time zone[]", -1),
+    (
+        SqlType::TimestampArray,
+        1115,
+        "timestamp without time zone[]",
+        -1,
+    ),
+    (
+        SqlType::TimestamptzArray,
+        1185,
+        "timestamp with time zone[]",
+        -1,
+    ),
+    (SqlType::UuidArray, 2951, "uuid[]", -1),
+];
+
+/// Types of elements, the names of their arrays in `pg_type`, and these.
+const ARRAYS: &[(SqlType, &str, SqlType)] = &[
+    (SqlType::Bool, "_bool", SqlType::BoolArray),
+    (SqlType::OneChar, "_char", SqlType::OneCharArray),
+    (SqlType::Name, "_name", SqlType::NameArray),
+    (SqlType::Int2, "_int2", SqlType::Int2Array),
+    (SqlType::Int4, "_int4", SqlType::Int4Array),
+    (SqlType::Int8, "_int8", SqlType::Int8Array),
+    (SqlType::Oid, "_oid", SqlType::OidArray),
+    (SqlType::Text, "_text", SqlType::TextArray),
+    (SqlType::Float4, "_float4", SqlType::Float4Array),
+    (SqlType::Float8, "_float8", SqlType::Float8Array),
+    (SqlType::Numeric, "_numeric", SqlType::NumericArray),
+    (SqlType::Varchar, "_varchar", SqlType::VarcharArray),
+    (SqlType::Char, "_bpchar", SqlType::CharArray),
+    (SqlType::Bytea, "_bytea", SqlType::ByteaArray),
+    (SqlType::Date, "_date", SqlType::DateArray),
+    (SqlType::Time, "_time", SqlType::TimeArray),
+    (SqlType::Timestamp, "_timestamp", SqlType::TimestampArray),
+    (
+        SqlType::Timestamptz,
+        "_timestamptz",
+        SqlType::TimestamptzArray,
+    ),
+    (SqlType::Uuid, "_uuid", SqlType::UuidArray),
 ];
 
 /// Digits behind the point of a `numeric` without a scale.
@@ -169,15 +239,10 @@ impl SqlType {
             SqlType::Time => "time",
             SqlType::Timestamp => "timestamp",
             SqlType::Timestamptz => "timestamptz",
-            SqlType::BoolArray => "_bool",
-            SqlType::OneCharArray => "_char",
-            SqlType::NameArray => "_name",
-            SqlType::Int2Array => "_int2",
-            SqlType::Int4Array => "_int4",
-            SqlType::TextArray => "_text",
-            SqlType::Int8Array => "_int8",
-            SqlType::OidArray => "_oid",
-            other => other.name(),
+            other => match ARRAYS.iter().find(|(.., array)| *array == other) {
+                Some((_, name, _)) => name,
+                None => other.name(),
+            },
         }
     }
 
@@ -192,31 +257,29 @@ impl SqlType {
     }
 
     /// The type of an array's elements; `None` if it is no array.
-    pub(crate) fn element(self) -> Option<SqlType> {
-        Some(match self {
-            SqlType::Int2Vector | SqlType::Int2Array => SqlType::Int2,
-            SqlType::OidVector | SqlType::OidArray => SqlType::Oid,
-            SqlType::BoolArray => SqlType::Bool,
-            SqlType::OneCharArray => SqlType::OneChar,
-            SqlType::NameArray => SqlType::Name,
-            SqlType::Int4Array => SqlType::Int4,
-            SqlType::TextArray => SqlType::Text,
-            SqlType::Int8Array => SqlType::Int8,
-            _ => return None,
-        })
+    pub fn element(self) -> Option<SqlType> {
+        match self {
+            SqlType::Int2Vector => Some(SqlType::Int2),
+            SqlType::OidVector => Some(SqlType::Oid),
+            _ => {
+                let found = ARRAYS.iter().find(|(.., array)| *array == self);
+                found.map(|(element, ..)| *element)
+            }
+        }
+    }
+
+    /// Whether it is `int2vector` or `oidvector`, whose elements are counted from 0.
+    pub fn is_vector(self) -> bool {
+        matches!(self, SqlType::Int2Vector | SqlType::OidVector)
     }
 
     /// The type of arrays of values of this one: of those that have none, of their texts.
     pub(crate) fn array(self) -> SqlType {
-        match self {
-            SqlType::Bool => SqlType::BoolArray,
-            SqlType::OneChar => SqlType::OneCharArray,
-            SqlType::Name => SqlType::NameArray,
-            SqlType::Int2 => SqlType::Int2Array,
-            SqlType::Int4 => SqlType::Int4Array,
-            SqlType::Int8 => SqlType::Int8Array,
-            SqlType::Oid | SqlType::Regclass => SqlType::OidArray,
-            _ => SqlType::TextArray,
+        let found = ARRAYS.iter().find(|(element, ..)| *element == self);
+        match (found, self) {
+            (Some((.., array)), _) => *array,
+            (None, SqlType::Regclass) => SqlType::OidArray,
+            (None, _) => SqlType::TextArray,
         }
     }
 

@@ -115,6 +115,16 @@ pub(crate) fn columns_of(
     Ok(draft_view(&mut planning, view)?.1)
 }
 
+/// How many columns a view's query has as the tables are now.
+///
+/// # Errors
+/// Those of [`draft_view`].
+pub(crate) fn query_width(source: &Source<'_>, view: &ViewDefinition) -> Result<usize, SqlError> {
+    let mut parameters = Parameters::default();
+    let mut planning = Planning::new(*source, &mut parameters, &Arc::new(Rights::default()));
+    Ok(draft_view(&mut planning, view)?.0.items.len())
+}
+
 /// A view that can no longer be planned, and why.
 ///
 /// # Errors

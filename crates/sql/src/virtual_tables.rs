@@ -10,10 +10,12 @@ mod system;
 mod views;
 
 pub(crate) use constraints::{
-    constraint_definition, index_definition, sequence_names, serial_sequence,
+    constraint_definition, constraints_of, index_definition, own_indexes, sequence_names,
+    serial_sequence,
 };
 
 pub(crate) use descriptions::description;
+pub(crate) use information_schema::relations;
 pub(crate) use system::function_number;
 pub(crate) use views::{view_numbers, view_text};
 

@@ -27,9 +27,11 @@ mod error;
 mod free;
 mod packed;
 pub mod unfinished;
+mod way;
 
 pub use change::{UNDO_AREA, Write};
 pub use error::CatalogueError;
+pub use way::{NODES_MAGIC, PAGE_SERVER_MAGIC, Way};
 
 use crate::page::{Address, PAGE_SIZE, PageId};
 use crate::store::PageStore;
@@ -56,11 +58,6 @@ pub const CATALOGUE_PAGES: u64 = 25;
 const FIRST_DEFINITION_PAGE: u64 = 1;
 const FIRST_EXTENT_PAGE: u64 = 9;
 const MAGIC: [u8; 8] = *b"SdxTable";
-
-/// What stands there if the database was made by the mapped way of running transactions.
-const SEGMENT_MAGIC: [u8; 8] = *b"SDXSEGMT";
-/// What stands there if nodes that share a database made their tables in it.
-pub const NODES_MAGIC: [u8; 8] = *b"SdxNRows";
 
 /// Of a database in which nothing was ever dropped or emptied.
 const VERSION: u32 = 1;
@@ -316,7 +313,7 @@ impl Catalogue {
 
     /// Whether they begin with the heap of a segment, which the mapped way made.
     pub fn is_segment_in(pages: &[u8]) -> bool {
-        pages.starts_with(&SEGMENT_MAGIC)
+        Way::of(pages) == Way::Memory
     }
 
     /// Reads the catalogue of a store. A store without pages, or whose catalogue is all zeroes, has
@@ -333,24 +330,14 @@ impl Catalogue {
         let bytes = &store.bytes()[..CATALOGUE_PAGES as usize * PAGE_SIZE];
         let (root, _) = RootBytes::read_from_prefix(bytes).expect("a page holds a root");
         let wrong = |reason: &str| Err(damaged(Self::ROOT, reason.to_string()));
-        if root.as_bytes().iter().all(|&byte| byte == 0) {
-            return match bytes.iter().all(|&byte| byte == 0) {
-                true => Ok(Catalogue::default()),
-                false => wrong("the root is empty, but what it should list is there"),
-            };
-        }
-        if root.magic == SEGMENT_MAGIC {
-            return wrong(
-                "these pages hold the heap of a mapped segment, not tables; open it as one",
-            );
-        }
-        if root.magic == NODES_MAGIC {
-            return wrong(
-                "these pages hold the tables of nodes that share a database; open it as nodes",
-            );
-        }
-        if root.magic != MAGIC {
-            return wrong("these pages hold no tables");
+        match Way::of(bytes) {
+            Way::Empty => return Self::read_empty(store),
+            Way::Tables if root.as_bytes().iter().all(|&byte| byte == 0) => {
+                return wrong("the root is empty, but what it should list is there");
+            }
+            Way::Tables if root.magic != MAGIC => return wrong("the root's mark is not there"),
+            Way::Tables => {}
+            way => return Err(CatalogueError::OtherWay { way }),
         }
         if !(VERSION..=VERSION_MAX).contains(&root.version) {
             return wrong("an unknown version of the catalogue");
@@ -377,6 +364,14 @@ impl Catalogue {
         }
         store.grow_to(root.pages)?;
         Ok(catalogue)
+    }
+
+    /// The catalogue of pages that list nothing, if there is nothing behind them either.
+    fn read_empty(store: &PageStore) -> Result<Catalogue, CatalogueError> {
+        match Way::of(store.bytes()) {
+            Way::Empty => Ok(Catalogue::default()),
+            way => Err(CatalogueError::OtherWay { way }),
+        }
     }
 
     fn read_definitions(&mut self, bytes: &[u8], count: usize) -> Result<(), CatalogueError> {

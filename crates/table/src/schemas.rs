@@ -12,7 +12,7 @@ use crate::error::{RESERVED, TableError};
 use crate::hash::KeyHash;
 use crate::rebuild::{Damage, find_places};
 use crate::record::{Record, Table};
-use crate::schema::{IntoSchema, Schema, SchemaError};
+use crate::schema::{IntoSchema, Schema, SchemaError, differences};
 use crate::space::{TableSpace, definition_of_table};
 use crate::table::TableState;
 use crate::transaction::{Transaction, note_references};
@@ -155,6 +155,15 @@ impl Transaction<'_> {
     /// the engine's own; [`Error::Limit`], [`Error::Full`]. Nothing is changed then.
     pub fn create_table(&mut self, name: &str, schema: impl IntoSchema) -> Result<u16, Error> {
         check_name(name)?;
+        self.create_any_table(name, schema)
+    }
+
+    /// The same of a table of the engine's own.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::create_table`], but for the name's.
+    #[doc(hidden)]
+    pub fn create_any_table(&mut self, name: &str, schema: impl IntoSchema) -> Result<u16, Error> {
         let table = name.to_string();
         let refused = |source: SchemaError| TableError::Schema {
             table: name.to_string(),
@@ -169,10 +178,16 @@ impl Transaction<'_> {
                 return Err(TableError::SchemaDiffers { table, text }.into());
             };
             let schema = schema.into_schema(name, &|name| self.named(name));
-            if **stored != schema.map_err(refused)? {
-                let text =
-                    "there is one of this name with another schema; open it as it is, or change it";
-                let text = text.to_string();
+            let schema = schema.map_err(refused)?;
+            if **stored != schema {
+                let named = |number: u16| {
+                    let definition = definitions.get(usize::from(number));
+                    definition.map_or_else(String::new, |definition| definition.name.clone())
+                };
+                let found = differences(stored, &schema, named).join("; ");
+                let text = format!(
+                    "{found}. Change one of them by a migration, or open the table as it is, by its name"
+                );
                 return Err(TableError::SchemaDiffers { table, text }.into());
             }
             return Ok(number);

@@ -7,7 +7,7 @@ use sardonyx::{Options, Shape};
 use sardonyx_server::postgres::message::{
     Greeting, MESSAGE_BYTES_MAX, Message, split, split_greeting,
 };
-use sardonyx_sql::{Database, Session, SessionOptions};
+use sardonyx_sql::{CopyTuples, Database, Session, SessionOptions, SqlType, decode_binary};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::{Arc, LazyLock};
 
@@ -50,6 +50,62 @@ pub(super) const STATEMENTS: Target = Target {
     },
     runs: 10_000,
 };
+
+pub(super) const COPY: Target = Target {
+    name: "copy",
+    what: "rows of COPY in the binary format, and their values",
+    seeds: copies,
+    run: |input| {
+        let whole = copied(&[input]);
+        let (one, other) = input.split_at(input.len() / 2);
+        assert_eq!(whole, copied(&[one, other]));
+        for field in whole.0.into_iter().flatten() {
+            for kind in SqlType::all() {
+                if let Err(error) = decode_binary(kind, &field) {
+                    assert_eq!(error.code.len(), 5, "{error:?}");
+                }
+            }
+        }
+    },
+    runs: 20_000,
+};
+
+/// The fields of all rows of bytes that arrive in portions, and what is wrong behind them.
+fn copied(portions: &[&[u8]]) -> (Vec<Option<Vec<u8>>>, Option<String>) {
+    let (mut tuples, mut buffer, mut fields) = (CopyTuples::new(2), Vec::new(), Vec::new());
+    for portion in portions {
+        buffer.extend_from_slice(portion);
+        let mut rest = &buffer[..];
+        loop {
+            match tuples.next(&mut rest) {
+                Ok(Some(tuple)) => {
+                    fields.extend(tuple.into_iter().map(|field| field.map(<[u8]>::to_vec)));
+                }
+                Ok(None) => break,
+                Err(error) => return (fields, Some(error.to_string())),
+            }
+        }
+        buffer = rest.to_vec();
+    }
+    (
+        fields,
+        tuples.finish(&buffer).err().map(|error| error.to_string()),
+    )
+}
+
+fn copies() -> Vec<Vec<u8>> {
+    let head = [&b"PGCOPY\n\xff\r\n\0"[..], &[0; 8]].concat();
+    let number = b"\0\x02\0\0\0\x04\0\0\0\x07\xff\xff\xff\xff";
+    let array =
+        b"\0\x02\0\0\0\x18\0\0\0\x01\0\0\0\0\0\0\0\x17\0\0\0\x01\0\0\0\x01\xff\xff\xff\xff\0\0\0\0";
+    let numeric = b"\0\x02\0\0\0\x0a\0\x01\0\0\x40\0\0\x02\0\x07\0\0\0\x01t";
+    let end = b"\xff\xff";
+    vec![
+        [&head[..], number, number, end].concat(),
+        [&head[..], array, numeric, end].concat(),
+        head,
+    ]
+}
 
 fn greeting(input: &[u8]) {
     if let Ok(Some(end)) = split_greeting(input) {

@@ -1,5 +1,8 @@
 """Columns of a table as NumPy arrays and Arrow tables, made of buffers as they are."""
 
+import decimal
+import uuid
+
 import numpy
 
 _TYPES = {
@@ -22,6 +25,26 @@ _TYPES = {
 
 def _scale(kind):
     return int(kind[len("decimal(") : -1])
+
+
+def _integer(piece, kind):
+    return int.from_bytes(piece, "little", signed=kind[0] != "u")
+
+
+# Types that NumPy does not have: columns of objects.
+_OBJECTS = {
+    "decimal": lambda piece, kind: decimal.Decimal(f"{_integer(piece, kind)}E-{_scale(kind)}"),
+    "uuid": lambda piece, _: uuid.UUID(bytes=piece),
+    "i128": _integer,
+    "u128": _integer,
+}
+
+
+def _objects(of, kind, count, data):
+    width = len(data) // count if count else 1
+    array = numpy.empty(count, dtype=object)
+    array[:] = [of(data[at : at + width], kind) for at in range(0, len(data), width)]
+    return array
 
 
 def _absent(count, validity):
@@ -48,6 +71,8 @@ def _array(kind, count, data, offsets, validity):
         array = numpy.frombuffer(data, "<i4").astype("<i8").view("<M8[D]")
     elif kind in _TYPES:
         array = numpy.frombuffer(data, _TYPES[kind])
+    elif of := _OBJECTS.get(kind.partition("(")[0]):
+        array = _objects(of, kind, count, data)
     else:
         array = numpy.frombuffer(data, f"V{len(data) // count if count else 1}")
     if validity is None:

@@ -66,6 +66,8 @@ pub struct Settings {
     pub durable_at: Option<&'static str>,
     /// The least time of a put into it, in seconds, if imposed.
     pub put_seconds: Option<f64>,
+    /// The share of requests with a wrong code, in percent.
+    pub wrong_code_percent: u32,
     /// The seed of the requests.
     pub seed: u64,
 }
@@ -252,6 +254,8 @@ pub struct ProofFigures {
     pub missing: u64,
     /// Transactions that are there more than once.
     pub twice: u64,
+    /// Requests that were refused, and are there all the same.
+    pub refused_but_there: u64,
     /// Transactions that are there and were not acknowledged.
     pub unacknowledged: u64,
     /// How long it took.
@@ -315,6 +319,7 @@ impl Settings {
             store: plan.store.store.clone(),
             put_seconds: plan.store.put_time.map(|time| time.as_secs_f64()),
             durable_at: (plan.store.store.as_ref()).map(|_| plan.store.durable_at()),
+            wrong_code_percent: load.wrong_code_percent,
             seed: load.seed,
         }
     }
@@ -425,6 +430,7 @@ impl ProofFigures {
             rows: proof.rows,
             missing: proof.missing,
             twice: proof.twice,
+            refused_but_there: proof.refused_but_there,
             unacknowledged: proof.unacknowledged,
             seconds: time.as_secs_f64(),
         }

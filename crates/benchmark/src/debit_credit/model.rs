@@ -115,6 +115,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::debit_credit::requests::Generator;
+    use crate::debit_credit::schema::code_of;
 
     #[test]
     fn one_transaction_moves_the_four_sums() {
@@ -124,6 +125,7 @@ mod tests {
             amount: -7,
             teller: 150,
             branch: 15,
+            code: code_of(2),
         };
         assert_eq!(model.apply(&request).unwrap(), -7);
         assert_eq!(model.apply(&request).unwrap(), -14);
@@ -156,6 +158,7 @@ mod tests {
             amount: 1,
             teller: 1,
             branch: 1,
+            code: code_of(1),
         };
         for bad in [
             Request { account: 0, ..good },

@@ -5,12 +5,12 @@
 //! the answers; one at a time it runs what is due, one closure after the other.
 
 use super::requests::Generator;
-use super::run::{Load, Measured, Mode, Outcome, Progress, Until, locate, watch};
+use super::run::{Load, Measured, Mode, Outcome, Progress, Until, run_closure, watch};
 use super::schema::Schema;
 use super::transaction::{DebitCredit, Numbered, Refusal};
 use crate::open_loop::point::Part;
 use crate::open_loop::{Arrivals, Clock, Limits, Point, Service, WallClock, drive};
-use sardonyx::{BatchTicket, Durability, Error, Procedure, Registered, Tables};
+use sardonyx::{BatchTicket, Durability, Error, Registered, Tables};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -124,9 +124,7 @@ impl Client<'_> {
     }
 
     fn generator(&self) -> Generator {
-        let seed = self.load.seed.wrapping_add(self.number as u64);
-        Generator::new(self.load.scale, self.load.other_branch_percent, seed)
-            .expect("the share was checked")
+        self.load.generator(self.number)
     }
 
     fn answers(&self) -> Answers<'_> {
@@ -242,16 +240,17 @@ impl Service for Closures<'_> {
 
     fn submit(&mut self, due: &[Duration]) -> Result<(), Error> {
         let numbered = self.drawn.take().expect("drawn before it is submitted");
-        let (schema, procedure) = (&self.client.schema, &self.procedure);
-        self.client
-            .database
-            .run_with(self.durability, |transaction| {
-                let located = locate(schema, &numbered.request, transaction);
-                procedure
-                    .execute(&numbered, located, transaction)
-                    .map_err(Error::other)
-            })?;
-        self.answers.came(due, 1);
+        let Client {
+            database, schema, ..
+        } = self.client;
+        let committed = run_closure(
+            database,
+            self.durability,
+            schema,
+            &self.procedure,
+            &numbered,
+        )?;
+        self.answers.came(due, u64::from(committed));
         Ok(())
     }
 
@@ -316,6 +315,7 @@ mod tests {
     use super::super::load::load;
     use super::super::proof::prove;
     use super::super::requests::Scale;
+    use super::super::schema::code_of;
     use super::*;
     use sardonyx::{Options, Shape};
 
@@ -357,6 +357,7 @@ mod tests {
                     until: Until::Time(Duration::from_millis(200)),
                     durability,
                     other_branch_percent: 15,
+                    wrong_code_percent: 10,
                     seed: 5,
                 };
                 let run = run_open(
@@ -384,8 +385,22 @@ mod tests {
             database.close().unwrap();
             let database = open();
             let schema = Schema::of(&database).unwrap();
-            let proof = prove(&database, &schema, &outcome.acknowledged, 0).unwrap();
+            let refused = outcome.refused;
+            let proof = prove(&database, &schema, &outcome.acknowledged, refused).unwrap();
             assert!(proof.holds(), "{proof:?}");
+            // In both modes a wrong code is refused, and is in no sum and in no history.
+            let acknowledged = outcome.acknowledged.iter().enumerate();
+            let wrong: usize = acknowledged
+                .map(|(client, &count)| {
+                    let drawn = Generator::standard(scale, 5 + client as u64).with_wrong_codes(10);
+                    let drawn = drawn.take(count as usize);
+                    drawn.filter(|one| one.code != code_of(one.account)).count()
+                })
+                .sum();
+            assert_eq!((refused, refused > 50), (wrong as u64, true));
+            let one_less = prove(&database, &schema, &outcome.acknowledged, refused + 1);
+            let one_less = one_less.unwrap();
+            assert!(!one_less.holds() && one_less.refused_but_there == 1);
         }
     }
 }

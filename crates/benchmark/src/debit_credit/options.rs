@@ -30,6 +30,7 @@ use std::time::Duration;
 ///   sardonyx debit-credit --one-at-a-time --clients 64
 ///   sardonyx debit-credit --transactions-per-group 200 --time-per-group 5ms
 ///   sardonyx debit-credit --preset paper
+///   sardonyx debit-credit --wrong-code-percent 1
 ///   sardonyx debit-credit --log-directory /fast/bank --stripe-directory /a/bank --stripe-directory /b/bank
 ///   sardonyx debit-credit --arrival-rate 100k,500k,1M
 ///   sardonyx debit-credit --store s3://bank/log --batches-in-flight 64
@@ -135,6 +136,15 @@ pub struct Options {
     )]
     #[arg(value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(super) other_branch_percent: u32,
+    /// The share of requests with a wrong code: they are refused, counted, and proved to have changed nothing
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value_t = 0,
+        help_heading = "Clients"
+    )]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(super) wrong_code_percent: u32,
     /// The seed of the requests: the same seed draws the same requests
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Clients")]
     pub(super) seed: u64,
@@ -145,7 +155,7 @@ pub struct Options {
     #[arg(long, value_name = "ADDRESS", value_parser = Address::parse, help_heading = "Sockets")]
     #[arg(conflicts_with_all = [
         "connect", "transactions", "clients", "batch", "batches_in_flight", "one_at_a_time", "durability",
-        "arrival_rate", "curve",
+        "arrival_rate", "curve", "wrong_code_percent",
     ])]
     pub(super) listen: Option<Address>,
     /// With --listen: the stage whose threads locate a request's records

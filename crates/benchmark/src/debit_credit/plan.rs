@@ -337,6 +337,7 @@ fn load(options: &Options, scale: Scale, paper: bool, open: bool) -> Result<Load
             _ => Durability::Durable,
         },
         other_branch_percent: options.other_branch_percent,
+        wrong_code_percent: options.wrong_code_percent,
         seed: options.seed,
     })
 }
@@ -452,5 +453,7 @@ mod tests {
         assert!(refusal("--seconds 0").contains("more than 0"));
         assert!(refusal("--transactions 0").contains("at least 1"));
         assert!(refusal("--other-branch-percent 101").contains("0..=100"));
+        assert!(refusal("--wrong-code-percent 101").contains("0..=100"));
+        assert!(refusal("--listen a.sock --wrong-code-percent 1").contains("cannot be used with"));
     }
 }

@@ -19,14 +19,17 @@ pub struct Proof {
     pub missing: u64,
     /// Transactions that are in the history more than once.
     pub twice: u64,
+    /// Requests that were refused, and are in the history all the same.
+    pub refused_but_there: u64,
     /// Transactions in the history that were not acknowledged (they may have been on their way).
     pub unacknowledged: u64,
 }
 
 impl Proof {
-    /// Whether the sums agree and every acknowledged transaction is there once.
+    /// Whether the sums agree, every acknowledged transaction is there once, and no refused one is.
     pub fn holds(&self) -> bool {
-        self.sums.agree() && self.missing == 0 && self.twice == 0
+        let wrong = [self.missing, self.twice, self.refused_but_there];
+        self.sums.agree() && wrong == [0; 3]
     }
 }
 
@@ -54,6 +57,7 @@ pub fn prove(
         rows: 0,
         missing: 0,
         twice: 0,
+        refused_but_there: 0,
         unacknowledged: 0,
     };
     let mut seen: Vec<Bits> = acknowledged.iter().map(|&count| Bits::new(count)).collect();
@@ -69,6 +73,7 @@ pub fn prove(
     })?;
     let absent: u64 = seen.iter().map(Bits::unset).sum();
     proof.missing = absent.saturating_sub(refused);
+    proof.refused_but_there = refused.saturating_sub(absent);
     Ok(proof)
 }
 

@@ -11,6 +11,7 @@
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use super::schema::code_of;
 use sardonyx_workload::random::Random;
 
 /// The most accounts a [`Scale`] may have: 2^32, half a tebibyte of records.
@@ -206,7 +207,7 @@ impl Default for Scale {
     }
 }
 
-/// What a client asks for: 24 bytes, without padding, every bit pattern allowed.
+/// What a client asks for: 32 bytes, without padding, every bit pattern allowed.
 ///
 /// Bytes from outside may name records that do not exist; [`Scale::check`] finds out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -220,9 +221,14 @@ pub struct Request {
     pub teller: u32,
     /// The teller's branch, whose balance changes (not the account's branch).
     pub branch: u32,
+    /// The account's password: another than the account's is refused.
+    pub code: u64,
 }
 
-const _: () = assert!(size_of::<Request>() == 24);
+const _: () = assert!(size_of::<Request>() == 32);
+
+/// Tells the seeds of wrong codes from those of requests.
+const CODES_SEED: u64 = 0x636f_6465;
 
 /// Draws requests without end; the same scale, share and seed draw the same requests (I11).
 ///
@@ -233,7 +239,10 @@ const _: () = assert!(size_of::<Request>() == 24);
 pub struct Generator {
     scale: Scale,
     other_branch_percent: u32,
+    wrong_code_percent: u32,
     random: Random,
+    /// Of wrong codes only: without them the same requests are drawn.
+    codes: Random,
     /// First account and number of accounts of every branch, so that drawing divides nothing.
     accounts_of_branches: Vec<(u64, u64)>,
     branch_of_tellers: Vec<u32>,
@@ -274,7 +283,9 @@ impl Generator {
             } else {
                 other_branch_percent
             },
+            wrong_code_percent: 0,
             random: Random::new(seed),
+            codes: Random::new(seed ^ CODES_SEED),
             accounts_of_branches: branches
                 .map(|branch| scale.accounts_of_branch(branch))
                 .map(|accounts| (*accounts.start(), accounts.end() - accounts.start() + 1))
@@ -282,6 +293,23 @@ impl Generator {
             branch_of_tellers: tellers
                 .map(|teller| scale.branch_of_teller(teller))
                 .collect(),
+        }
+    }
+
+    /// The same requests, of which this share, in percent, has a wrong code.
+    #[must_use]
+    pub fn with_wrong_codes(mut self, percent: u32) -> Self {
+        self.wrong_code_percent = percent;
+        self
+    }
+
+    #[inline]
+    fn code(&mut self, account: u64) -> u64 {
+        let wrong = self.wrong_code_percent > 0 && self.codes.chance(self.wrong_code_percent);
+        match wrong {
+            // Any other one.
+            true => code_of(account) ^ (1 + self.codes.below(u64::MAX)),
+            false => code_of(account),
         }
     }
 
@@ -310,6 +338,7 @@ impl Generator {
             amount,
             teller: teller as u32 + 1,
             branch,
+            code: self.code(account),
         }
     }
 
@@ -389,28 +418,53 @@ mod tests {
     #[test]
     fn the_first_requests_of_a_seed_never_change() {
         let first: Vec<Request> = Generator::standard(Scale::default(), 1).take(3).collect();
-        assert_eq!(first, KNOWN_REQUESTS);
+        let known = KNOWN_REQUESTS.map(|request| Request {
+            code: code_of(request.account),
+            ..request
+        });
+        assert_eq!(first, known);
     }
 
-    /// What seed 1 draws on the default scale; recorded when the generator was written.
+    #[test]
+    fn wrong_codes_come_in_the_share_that_was_asked_for_and_change_nothing_else() {
+        let scale = Scale::paper();
+        let right: Vec<_> = Generator::standard(scale, 7).take(20_000).collect();
+        for percent in [0, 3, 100] {
+            let drawn = Generator::standard(scale, 7).with_wrong_codes(percent);
+            let drawn: Vec<_> = drawn.take(20_000).collect();
+            let wrong = drawn.iter().zip(&right).filter(|(one, other)| one != other);
+            let expected = percent as usize * 200;
+            assert!(wrong.count().abs_diff(expected) <= expected % 20_000 / 5);
+            let repaired = drawn.iter().map(|request| Request {
+                code: code_of(request.account),
+                ..*request
+            });
+            assert!(repaired.eq(right.iter().copied()));
+        }
+    }
+
+    /// What seed 1 draws on the default scale, but for the codes; recorded when the generator was written.
     const KNOWN_REQUESTS: [Request; 3] = [
         Request {
             account: 811_002,
             amount: 492_434,
             teller: 812,
             branch: 82,
+            code: 0,
         },
         Request {
             account: 189_869,
             amount: 46_834,
             teller: 185,
             branch: 19,
+            code: 0,
         },
         Request {
             account: 921_177,
             amount: -312_998,
             teller: 97,
             branch: 10,
+            code: 0,
         },
     ];
 

@@ -30,6 +30,8 @@ pub struct Load {
     pub durability: Durability,
     /// The share of accounts of another branch, in percent.
     pub other_branch_percent: u32,
+    /// The share of requests with a wrong code, in percent: they are refused.
+    pub wrong_code_percent: u32,
     /// The seed of the requests.
     pub seed: u64,
 }
@@ -244,12 +246,7 @@ impl<'a> Client<'a> {
         number: usize,
         deadline: Option<Instant>,
     ) -> Self {
-        let generator = Generator::new(
-            load.scale,
-            load.other_branch_percent,
-            load.seed.wrapping_add(number as u64),
-        )
-        .expect("the share was checked");
+        let generator = load.generator(number);
         Client {
             database,
             schema,
@@ -346,25 +343,58 @@ impl<'a> Client<'a> {
                 return Ok(());
             }
             let numbered = self.next();
-            self.database.run_with(self.durability, |transaction| {
-                let located: Located = locate(&self.schema, &numbered.request, transaction);
-                procedure
-                    .execute(&numbered, located, transaction)
-                    .map_err(Error::other)
-            })?;
+            let durability = self.durability;
+            let committed = run_closure(
+                self.database,
+                durability,
+                &self.schema,
+                &procedure,
+                &numbered,
+            )?;
             self.measured.responses.record_n(started.elapsed(), 1);
-            self.measured.committed += 1;
+            self.measured.committed += u64::from(committed);
+            self.measured.refused += u64::from(!committed);
             self.measured.acknowledged += 1;
-            self.progress.committed.fetch_add(1, Ordering::Relaxed);
+            self.progress.add_committed(u64::from(committed));
         }
     }
 }
 
-pub(super) fn locate(
+impl Load {
+    /// The requests of a client.
+    pub(super) fn generator(&self, client: usize) -> Generator {
+        let seed = self.seed.wrapping_add(client as u64);
+        let generator = Generator::new(self.scale, self.other_branch_percent, seed);
+        let generator = generator.expect("the share was checked");
+        generator.with_wrong_codes(self.wrong_code_percent)
+    }
+}
+
+/// Runs a request as a closure. Returns whether it is committed; if not it was refused and undone.
+///
+/// # Errors
+/// The database's.
+pub(super) fn run_closure(
+    database: &Tables,
+    durability: Durability,
     schema: &Schema,
-    request: &Request,
-    transaction: &sardonyx::Transaction<'_>,
-) -> Located {
+    procedure: &DebitCredit,
+    numbered: &Numbered,
+) -> Result<bool, Error> {
+    let mut refused = false;
+    let ran = database.run_with(durability, |transaction| {
+        let located: Located = locate(schema, &numbered.request, transaction);
+        let outcome = procedure.execute(numbered, located, transaction);
+        refused = matches!(&outcome, Err(refusal) if !matches!(refusal, Refusal::Database(_)));
+        outcome.map_err(Error::other)
+    });
+    match ran {
+        Err(_) if refused => Ok(false),
+        ran => ran.map(|()| true),
+    }
+}
+
+fn locate(schema: &Schema, request: &Request, transaction: &sardonyx::Transaction<'_>) -> Located {
     (
         transaction.find(schema.accounts, &request.account),
         transaction.find(schema.tellers, &u64::from(request.teller)),

@@ -117,9 +117,10 @@ fn verdict(figures: &Figures) -> String {
         .filter(|proof| !proof.holds)
     {
         text += &format!(
-            " {} acknowledged transactions are missing, {} are there twice; sums: {}.",
+            " {} acknowledged transactions are missing, {} are there twice, {} that were refused are there; sums: {}.",
             count(proof.missing),
             count(proof.twice),
+            count(proof.refused_but_there),
             proof.sums
         );
     }

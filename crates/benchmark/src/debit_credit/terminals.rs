@@ -80,6 +80,7 @@ impl Plan {
                 until,
                 arrival_rate: None,
                 other_branch_percent: options.other_branch_percent,
+                wrong_code_percent: options.wrong_code_percent,
                 seed: options.seed,
             },
             open_loop,

@@ -4,7 +4,7 @@
 //! Source: TPK paper (Li & Naughton), section 4, Figure 3; section 5 for the two stages.
 
 use crate::debit_credit::requests::Request;
-use crate::debit_credit::schema::{Account, Branch, HistoryRow, Schema, Teller, code_of};
+use crate::debit_credit::schema::{Account, Branch, HistoryRow, Schema, Teller};
 use sardonyx::{Error, Field, Prefetch, Procedure, Row, TableSpace, Transaction, field};
 use std::sync::Arc;
 
@@ -127,7 +127,7 @@ impl Procedure for DebitCredit {
             }
         };
         let record = transaction.record(account)?;
-        if record.code != code_of(request.account) {
+        if record.code != request.code {
             return Err(Refusal::Denied {
                 account: request.account,
             });

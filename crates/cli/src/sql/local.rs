@@ -151,6 +151,7 @@ fn told(statement: &Statement, error: &SqlError) -> String {
         message: &error.message,
         detail: error.detail.as_deref(),
         hint: error.hint.as_deref(),
+        context: error.context.as_deref(),
         position: error.position,
     })
 }

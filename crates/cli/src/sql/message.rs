@@ -13,6 +13,8 @@ pub struct Parts<'a> {
     pub message: &'a str,
     pub detail: Option<&'a str>,
     pub hint: Option<&'a str>,
+    /// Which part of what was sent it is about.
+    pub context: Option<&'a str>,
     /// The character in the statement, from 1.
     pub position: Option<usize>,
 }
@@ -25,7 +27,11 @@ pub fn message(parts: &Parts<'_>) -> String {
         let blanks = " ".repeat(head.chars().count() + column);
         let _ = write!(shown, "\n{head}{line}\n{blanks}^");
     }
-    for (what, text) in [("detail", parts.detail), ("hint", parts.hint)] {
+    for (what, text) in [
+        ("detail", parts.detail),
+        ("hint", parts.hint),
+        ("context", parts.context),
+    ] {
         if let Some(text) = text {
             let _ = write!(shown, "\n{what}: {text}");
         }
@@ -59,6 +65,7 @@ mod tests {
             message: "column \"b\" does not exist",
             detail: None,
             hint: Some("Look at \\d t."),
+            context: None,
             position: Some(12),
         };
         let expected = "42703: column \"b\" does not exist\n\

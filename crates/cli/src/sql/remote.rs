@@ -267,6 +267,7 @@ fn statement_error(statement: &Statement, error: tokio_postgres::Error) -> State
         message: told.message(),
         detail: told.detail(),
         hint: told.hint(),
+        context: told.where_(),
         position,
     }))
 }

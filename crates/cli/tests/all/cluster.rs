@@ -28,7 +28,22 @@ fn nodes_are_started_killed_drained_and_started_again() {
         assert!(killed.success());
         while call(&["status"])["nodes"][0] != Value::Null {}
         assert_eq!(call(&["drain", "1"])["nodes"], serde_json::json!([1]));
-        assert_eq!(call(&["down"])["nodes"], serde_json::json!([]));
+        if coupling == "loose" {
+            // The page server alone is killed, started and drained, and is said to be.
+            let call = |verb: &[&str]| run(0, &[&["cluster"], verb, &directory].concat()).0;
+            assert!(call(&["kill", "2"]).ends_with(": the page server\n"));
+            assert!(call(&["up"]).ends_with(": the page server, node 0, 1\n"));
+            call(&["kill", "2"]);
+            assert!(call(&["up"]).ends_with(": the page server\n"));
+            call(&["drain", "0"]);
+            call(&["drain", "1"]);
+        }
+        let down = call(&["down"]);
+        let server = coupling == "loose";
+        assert_eq!(
+            (&down["nodes"], &down["page_server"]),
+            (&serde_json::json!([]), &server.into())
+        );
     }
 }
 

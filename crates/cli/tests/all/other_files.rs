@@ -43,3 +43,30 @@ fn what_a_creation_left_and_files_that_came_later_are_no_hindrance() {
     std::fs::write(directory.path().join("notes.txt"), "").unwrap();
     Tables::open(directory.path()).unwrap().close().unwrap();
 }
+
+#[test]
+fn no_database_is_made_among_other_directories_by_any_verb() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    std::fs::create_dir(at.join("photos")).unwrap();
+    let rows = tempfile::NamedTempFile::with_suffix(".csv").unwrap();
+    std::fs::write(rows.path(), "id\n1\n").unwrap();
+    let (path, rows) = (at.to_str().unwrap(), rows.path().to_str().unwrap());
+    for verb in [
+        &["serve", path][..],
+        &["sql", path, "--create", "-c", "select 1"],
+        &["import", path, "t", rows, "--create"],
+    ] {
+        let (_, said) = run(2, verb);
+        let found = "has no database, and other files (photos/)";
+        assert!(said.contains(found), "{verb:?}: {said}");
+    }
+    let error = Tables::open(at).unwrap_err();
+    assert!(matches!(error, Error::Refused(_)), "{error}");
+    let names = std::fs::read_dir(at).unwrap();
+    assert_eq!(names.count(), 1, "nothing was made");
+    // A file system's own directory at its root, and an interrupted creation's.
+    std::fs::rename(at.join("photos"), at.join("lost+found")).unwrap();
+    std::fs::create_dir(at.join("log")).unwrap();
+    Tables::open(at).unwrap().close().unwrap();
+}

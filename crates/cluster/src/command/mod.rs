@@ -65,6 +65,8 @@ struct Done {
     directory: String,
     what: String,
     nodes: Vec<usize>,
+    /// Whether it was done to the page server of loosely coupled nodes, too.
+    page_server: bool,
 }
 
 impl NodesVerb {
@@ -84,14 +86,21 @@ impl NodesVerb {
             NodesVerb::Down(place) => {
                 let mut cluster = Cluster::at(&place.directory)?;
                 let running = cluster.running();
+                let page_server = cluster.page_server().is_some();
                 cluster.down()?;
-                done(place, "drained", running, output)
+                done(place, "drained", running, page_server, output)
             }
         }
     }
 }
 
-fn done(place: &Place, what: &str, nodes: Vec<usize>, output: &mut Output) -> anyhow::Result<Exit> {
+fn done(
+    place: &Place,
+    what: &str,
+    nodes: Vec<usize>,
+    page_server: bool,
+    output: &mut Output,
+) -> anyhow::Result<Exit> {
     let directory = place.directory.display().to_string();
     if output.is_json() {
         let what = what.into();
@@ -99,13 +108,17 @@ fn done(place: &Place, what: &str, nodes: Vec<usize>, output: &mut Output) -> an
             directory,
             what,
             nodes,
+            page_server,
         })?;
-    } else {
-        let slots: Vec<String> = nodes.iter().map(ToString::to_string).collect();
-        match slots.is_empty() {
-            true => writeln!(output, "no node {what} in {directory}")?,
-            false => writeln!(output, "{what} in {directory}: node {}", slots.join(", "))?,
-        }
+        return Ok(Exit::Done);
+    }
+    let slots: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+    let nodes = (!slots.is_empty()).then(|| format!("node {}", slots.join(", ")));
+    let server = page_server.then(|| "the page server".to_string());
+    let all: Vec<String> = server.into_iter().chain(nodes).collect();
+    match all.is_empty() {
+        true => writeln!(output, "no node {what} in {directory}")?,
+        false => writeln!(output, "{what} in {directory}: {}", all.join(", "))?,
     }
     Ok(Exit::Done)
 }
@@ -118,10 +131,12 @@ impl Up {
             _ => Cluster::make(&self.place.directory, &self.setting.setting()?)?,
         };
         let running = cluster.running();
+        let had_server = cluster.page_server().is_some();
         cluster.up(&program()?, false)?;
         let mut started = cluster.running();
         started.retain(|slot| !running.contains(slot));
-        done(&self.place, "started", started, output)
+        let page_server = !had_server && cluster.page_server().is_some();
+        done(&self.place, "started", started, page_server, output)
     }
 }
 
@@ -134,7 +149,9 @@ impl One {
     ) -> anyhow::Result<Exit> {
         let mut cluster = Cluster::at(&self.place.directory)?;
         work(&mut cluster, self.slot).map_err(Into::into)?;
-        done(&self.place, what, vec![self.slot], output)
+        let page_server = cluster.setting().page_server_slot() == Some(self.slot);
+        let nodes = (!page_server).then_some(self.slot).into_iter().collect();
+        done(&self.place, what, nodes, page_server, output)
     }
 }
 

@@ -1,10 +1,15 @@
 //! Closely coupled nodes: loaded, killed, drained, stopped.
 
 use super::common::*;
+use sardonyx_cluster::ClusterError;
 use sardonyx_cluster::figures::RunFigures;
+use sardonyx_cluster::load::Load;
+use sardonyx_cluster::loading::Proved;
 use sardonyx_cluster::nodes::Cluster;
+use sardonyx_cluster::request::NodeStatus;
 use sardonyx_cluster::routing::Routing;
 use sardonyx_cluster::setting::Update;
+use std::error::Error;
 
 pub fn nodes_leave_when_their_directory_is_gone() -> Outcome {
     let place = tempfile::tempdir()?;
@@ -100,6 +105,116 @@ pub fn a_node_that_is_killed_or_drained_leaves_a_whole_bank() -> Outcome {
     expect(committed(&runs) == 90, &runs)?;
     let sums = cluster.sums()?;
     expect(sums.are_equal() && sums.transactions == 490, sums)
+}
+
+/// A load that lasts until something ends it.
+fn endless() -> Load {
+    Load {
+        transactions: Some(u64::MAX / 4),
+        ..load(Routing::Random, 0)
+    }
+}
+
+/// Runs a load, and does something when every node has committed some of it.
+fn under_load<R>(
+    cluster: &mut Cluster,
+    load: Load,
+    work: impl FnOnce(&mut Cluster) -> Result<R, Box<dyn Error>>,
+) -> Result<(Result<Proved, ClusterError>, R), Box<dyn Error>> {
+    let other = Cluster::at(cluster.places().directory())?;
+    let committed = |cluster: &Cluster| -> Vec<u64> {
+        let nodes = cluster.status().into_iter().flatten();
+        nodes
+            .map(|node: NodeStatus| node.counts.committed)
+            .collect()
+    };
+    let before = committed(cluster);
+    let loads = std::thread::spawn(move || other.bench_and_prove(&load));
+    while !loads.is_finished() {
+        let now = committed(cluster);
+        if now
+            .iter()
+            .zip(&before)
+            .all(|(now, before)| *now > before + 20)
+        {
+            break;
+        }
+    }
+    let done = work(cluster)?;
+    Ok((loads.join().map_err(|_| "the load panicked")?, done))
+}
+
+pub fn a_load_is_proved_though_nodes_are_drained_and_killed_under_it() -> Outcome {
+    let place = tempfile::tempdir()?;
+    let mut cluster = Cluster::make(place.path(), &setting(3, Update::Noforce, place.path()))?;
+    cluster.up(&program()?, true)?;
+    cluster.bench(&load(Routing::Random, 60))?;
+    cluster.kill(2)?;
+    // One that died before takes no count along, and the load of one that is drained is known.
+    let (proved, ()) = under_load(&mut cluster, endless(), |cluster| {
+        cluster.drain(0)?;
+        Ok(cluster.drain(1)?)
+    })?;
+    let proved = proved?;
+    expect(
+        proved.proof.holds() && proved.loaded.lost.is_empty(),
+        &proved,
+    )?;
+    expect(proved.loaded.runs.len() == 2, proved.loaded.runs.len())?;
+    cluster.up(&program()?, true)?;
+    let (proved, ()) = under_load(&mut cluster, endless(), |cluster| {
+        cluster.kill(1)?;
+        cluster.drain(0)?;
+        Ok(cluster.drain(2)?)
+    })?;
+    let proved = proved?;
+    expect(proved.proof.holds(), &proved.proof)?;
+    let lost: Vec<usize> = proved.loaded.lost.iter().map(|lost| lost.slot).collect();
+    expect(lost == [1] && proved.loaded.runs.len() == 2, &proved)
+}
+
+pub fn one_load_runs_at_a_time_and_ends_with_whoever_asked_for_it() -> Outcome {
+    let place = tempfile::tempdir()?;
+    let mut cluster = Cluster::make(place.path(), &setting(2, Update::Noforce, place.path()))?;
+    cluster.up(&program()?, true)?;
+    let (proved, ()) = under_load(&mut cluster, endless(), |cluster| {
+        for refused in [
+            cluster.bench(&load(Routing::Random, 1)).map(drop),
+            cluster.sums().map(drop),
+        ] {
+            let is_usage = refused.as_ref().is_err_and(|error| error.is_usage());
+            expect(
+                is_usage && matches!(refused, Err(ClusterError::Loaded { .. })),
+                refused,
+            )?;
+        }
+        cluster.kill(0)?;
+        Ok(cluster.kill(1).map(drop)?)
+    })?;
+    // Nobody is left who could tell.
+    expect(matches!(proved, Err(ClusterError::Lost { .. })), &proved)?;
+    cluster.up(&program()?, true)?;
+    let runs = |cluster: &Cluster| cluster.status().into_iter().flatten().any(|node| node.runs);
+    // A process that asks for a load and dies: the load ends, and others may load.
+    let mut asks = std::process::Command::new(std::env::current_exe()?)
+        .args(["load", &place.path().display().to_string(), "-", "-"])
+        .spawn()?;
+    while !runs(&cluster) {
+        expect(asks.try_wait()?.is_none(), "the load has ended")?;
+    }
+    asks.kill()?;
+    asks.wait()?;
+    while runs(&cluster) {
+        std::thread::yield_now();
+    }
+    let proved = cluster.bench_and_prove(&load(Routing::Random, 40))?;
+    expect(proved.proof.holds(), &proved.proof)
+}
+
+/// The process that asks for a load.
+pub fn asks_for_a_load(directory: &str) -> Outcome {
+    Cluster::at(directory)?.bench(&endless())?;
+    Ok(())
 }
 
 pub fn affinity_wants_no_pages_of_others() -> Outcome {

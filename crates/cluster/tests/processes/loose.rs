@@ -6,6 +6,7 @@ use sardonyx_cluster::figures::RunFigures;
 use sardonyx_cluster::nodes::Cluster;
 use sardonyx_cluster::routing::Routing;
 use sardonyx_cluster::setting::{Setting, Update};
+use sardonyx_sharing::node::loose::{OneHost, Register};
 use std::error::Error;
 
 pub fn loosely_coupled_nodes_keep_the_sums_though_one_is_killed() -> Outcome {
@@ -59,17 +60,13 @@ pub fn loosely_coupled_nodes_wait_for_a_page_server_that_is_killed() -> Outcome 
     expect(sums.are_equal() && sums.transactions == 140, sums)
 }
 
-pub fn a_stopped_loosely_coupled_node_is_shut_out_and_its_process_ends_when_it_wakes_up() -> Outcome
-{
+pub fn a_stopped_loosely_coupled_node_is_shut_out_and_joins_again_when_it_wakes_up() -> Outcome {
     let place = tempfile::tempdir()?;
     let mut cluster = Cluster::make(place.path(), &loose(3, Update::Noforce, place.path()))?;
     cluster.up(&program()?, true)?;
     cluster.bench(&load(Routing::Random, 90))?;
-    let process = process_of(&cluster, 1)?;
-    signal(&process, "STOP")?;
-    while state_of(&process) != Some('T') {
-        std::thread::yield_now();
-    }
+    let (process, name) = (process_of(&cluster, 1)?, name_of(&cluster, 1)?);
+    stop(&process)?;
     // It has the authority for a third of all pages: whoever wants these waits until it is shut out.
     let (told, done) = std::sync::mpsc::channel();
     let other = Cluster::at(place.path())?;
@@ -84,14 +81,70 @@ pub fn a_stopped_loosely_coupled_node_is_shut_out_and_its_process_ends_when_it_w
         unanswered,
     )?;
     signal(&process, "CONT")?;
-    while !matches!(state_of(&process), None | Some('Z' | 'X')) {
+    wait_for_new_names(&cluster, &[1], &[name])?;
+    expect(
+        process_of(&cluster, 1)? == process,
+        "the process is another",
+    )?;
+    let said = std::fs::read_to_string(cluster.places().log(1))?;
+    expect(said.contains("it has joined again as node"), &said)?;
+    expect(!said.contains("error in the program"), &said)?;
+    let runs = cluster.bench(&load(Routing::Random, 60))?;
+    expect(runs.len() == 3, runs.len())?;
+    let sums = cluster.sums()?;
+    expect(sums.are_equal() && sums.transactions == 150, sums)
+}
+
+fn name_of(cluster: &Cluster, slot: usize) -> Result<u16, Box<dyn Error>> {
+    let status = cluster.status().into_iter().nth(slot).flatten();
+    Ok(status.ok_or("the node does not run")?.node)
+}
+
+fn stop(process: &str) -> Outcome {
+    signal(process, "STOP")?;
+    while state_of(process) != Some('T') {
         std::thread::yield_now();
     }
-    expect(cluster.running() == [0, 2], cluster.running())?;
-    let said = std::fs::read_to_string(cluster.places().log(1))?;
-    let why = ["Stopped", "Fenced"].iter().any(|why| said.contains(why));
-    expect(why, &said)?;
+    Ok(())
+}
+
+/// Returns when the nodes of these slots have other names and take part.
+fn wait_for_new_names(cluster: &Cluster, slots: &[usize], before: &[u16]) -> Outcome {
+    for (&slot, &before) in slots.iter().zip(before) {
+        loop {
+            let status = cluster.status().into_iter().nth(slot).flatten();
+            let status = status.ok_or_else(|| format!("node {slot} has ended"))?;
+            let name = usize::from(status.node);
+            if status.node != before && status.living.contains(&name) {
+                break;
+            }
+            std::thread::yield_now();
+        }
+    }
+    Ok(())
+}
+
+/// As when the register is paused for longer than all leases.
+pub fn loosely_coupled_nodes_that_all_lose_their_leases_join_again() -> Outcome {
+    let place = tempfile::tempdir()?;
+    let mut cluster = Cluster::make(place.path(), &loose(3, Update::Noforce, place.path()))?;
     cluster.up(&program()?, true)?;
+    cluster.bench(&load(Routing::Random, 90))?;
+    let names: Vec<u16> = (0..3)
+        .map(|slot| name_of(&cluster, slot))
+        .collect::<Result<_, _>>()?;
+    let processes: Vec<String> = (0..3)
+        .map(|slot| process_of(&cluster, slot))
+        .collect::<Result<_, _>>()?;
+    processes.iter().try_for_each(|process| stop(process))?;
+    let mut register = OneHost::open(cluster.places().members())?;
+    while !register.present()?.is_empty() {
+        std::thread::yield_now();
+    }
+    processes
+        .iter()
+        .try_for_each(|process| signal(process, "CONT"))?;
+    wait_for_new_names(&cluster, &[0, 1, 2], &names)?;
     let runs = cluster.bench(&load(Routing::Random, 60))?;
     expect(runs.len() == 3, runs.len())?;
     let sums = cluster.sums()?;

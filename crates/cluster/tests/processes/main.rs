@@ -43,8 +43,20 @@ const TESTS: &[Test] = &[
         loose::loosely_coupled_nodes_wait_for_a_page_server_that_is_killed,
     ),
     (
-        "a_stopped_loosely_coupled_node_is_shut_out_and_its_process_ends_when_it_wakes_up",
-        loose::a_stopped_loosely_coupled_node_is_shut_out_and_its_process_ends_when_it_wakes_up,
+        "a_stopped_loosely_coupled_node_is_shut_out_and_joins_again_when_it_wakes_up",
+        loose::a_stopped_loosely_coupled_node_is_shut_out_and_joins_again_when_it_wakes_up,
+    ),
+    (
+        "loosely_coupled_nodes_that_all_lose_their_leases_join_again",
+        loose::loosely_coupled_nodes_that_all_lose_their_leases_join_again,
+    ),
+    (
+        "a_load_is_proved_though_nodes_are_drained_and_killed_under_it",
+        close::a_load_is_proved_though_nodes_are_drained_and_killed_under_it,
+    ),
+    (
+        "one_load_runs_at_a_time_and_ends_with_whoever_asked_for_it",
+        close::one_load_runs_at_a_time_and_ends_with_whoever_asked_for_it,
     ),
     (
         "loosely_coupled_nodes_have_the_authority_where_transactions_are_sent",
@@ -90,6 +102,11 @@ fn main() -> Outcome {
         && verb == "node"
     {
         return Ok(process::run(Path::new(directory), slot.parse()?)?);
+    }
+    if let [verb, directory, ..] = &arguments[..]
+        && verb == "load"
+    {
+        return close::asks_for_a_load(directory);
     }
     let names: Vec<&String> = arguments
         .iter()

@@ -21,7 +21,7 @@ use crate::infer::Found;
 use crate::source::Source;
 use crate::{Format, InterchangeError};
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use bytes::Bytes;
 use std::fs::File;
 use std::io::{self, Read};
@@ -68,6 +68,7 @@ pub(crate) fn columns(format: Format, source: &mut Source) -> Result<Vec<Found>,
             name: field.name().clone(),
             kind,
             nullable: field.is_nullable(),
+            without_zone: matches!(field.data_type(), DataType::Timestamp(_, None)),
         })
     });
     columns.collect()

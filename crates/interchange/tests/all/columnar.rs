@@ -1,6 +1,6 @@
 //! Parquet and Arrow: types of other writers, columns that do not fit, damage.
 
-use crate::reading::read;
+use crate::reading::{columns, read};
 use arrow_array::builder::{StringDictionaryBuilder, StringViewBuilder};
 use arrow_array::types::Int8Type;
 use arrow_array::*;
@@ -239,7 +239,7 @@ fn columns_that_do_not_fit_are_refused_with_both_types() {
     );
     assert!(matches!(found, Err(InterchangeError::Damaged { .. })));
     let found = Source::Stream(Box::new(&b""[..]));
-    let found = Reader::new(Format::Parquet, found, Arc::new(table(&[])));
+    let found = Reader::new(Format::Parquet, found, columns(&table(&[])), None);
     assert!(matches!(found, Err(InterchangeError::NoFile { .. })));
 }
 
@@ -300,10 +300,10 @@ fn a_file_says_what_its_columns_are() {
         if format != Format::ArrowStream {
             source = Source::Bytes(bytes.clone().into());
         }
-        let again = infer(format, &mut source, &["c0".to_string()]).expect("a schema");
-        assert_eq!(again, schema, "{format}");
+        let again = infer(format, &mut source, &["c0".to_string()], None).expect("a schema");
+        assert_eq!(again.schema, schema, "{format}");
         // The source is at its beginning again; a thread of its own reads it.
-        let reader = Reader::new(format, source, Arc::new(again)).expect("readable");
+        let reader = Reader::new(format, source, columns(&again.schema), None).expect("readable");
         let mut ahead = ReadAhead::start(format, reader, 2).expect("a thread");
         let mut rows = 0;
         while let Some(batch) = ahead.next_batch().expect("readable") {
@@ -336,7 +336,7 @@ fn damage_is_an_error_or_other_values_and_never_a_panic() {
                 let may_end = format == Format::ArrowStream;
                 assert!(found.is_err() || may_end, "{format} of {length} bytes");
                 if length % 16 == 0 {
-                    let _ = infer(format, &mut Source::Bytes(cut.to_vec().into()), &[]);
+                    let _ = infer(format, &mut Source::Bytes(cut.to_vec().into()), &[], None);
                 }
             }
             for at in 0..bytes.len() {

@@ -2,11 +2,12 @@
 
 use crate::reading::read;
 use proptest::prelude::*;
-use sardonyx_interchange::{Format, InterchangeError, Place, Source, Writer, infer};
+use sardonyx_interchange::{Batch, Format, InterchangeError, Place, Reader, Source, Writer, infer};
 use sardonyx_table::schema::{Schema, Type, Value};
 
-const FORMATS: [Format; 5] = [
+const FORMATS: [Format; 6] = [
     Format::Csv,
+    Format::Tsv,
     Format::JsonLines,
     Format::Parquet,
     Format::Arrow,
@@ -102,7 +103,8 @@ fn written(format: Format, schema: &Schema, rows: &[Vec<Value>]) -> Vec<u8> {
 }
 
 fn infer_of(format: Format, bytes: &[u8], key: &[String]) -> Result<Schema, InterchangeError> {
-    infer(format, &mut Source::Bytes(bytes.to_vec().into()), key)
+    let mut source = Source::Bytes(bytes.to_vec().into());
+    Ok(infer(format, &mut source, key, None)?.schema)
 }
 
 /// NaN is not equal to itself.
@@ -147,14 +149,20 @@ fn small() -> Schema {
 fn the_first_rows_say_what_the_columns_are() {
     let schema = small();
     let kinds: Vec<Type> = schema.columns.iter().map(|column| column.kind).collect();
-    assert_eq!(kinds, [Type::I64, Type::Text, Type::Date, Type::F64]);
+    let decimal = Type::Decimal { scale: 1 };
+    assert_eq!(kinds, [Type::I64, Type::Text, Type::Date, decimal]);
     assert!(!schema.columns[0].is_nullable() && schema.columns[1].is_nullable());
     let json: &[u8] = b"{\"n\":1,\"t\":\"12\",\"b\":true}\n{\"n\":2.5,\"u\":\"67e55044-10b1-426f-9247-bb680e5fe0c8\"}\n";
     let schema = infer_of(Format::JsonLines, json, &["t".to_string()]).expect("inferred");
     let kind = |name: &str| schema.columns[schema.column(name).expect("a column")].kind;
     assert_eq!(
         (kind("n"), kind("t"), kind("b"), kind("u")),
-        (Type::F64, Type::Text, Type::Bool, Type::Uuid)
+        (
+            Type::Decimal { scale: 1 },
+            Type::Text,
+            Type::Bool,
+            Type::Uuid
+        )
     );
     assert!(matches!(
         infer_of(Format::JsonLines, b"", &[]),
@@ -181,7 +189,7 @@ fn bad_lines_are_told_and_passed_over() {
         places,
         [
             (Place::Line(2), Some("id")),
-            (Place::Line(5), None),
+            (Place::Line(5), Some("balance")),
             (Place::Line(6), Some("born")),
             (Place::Line(7), None)
         ]
@@ -213,7 +221,7 @@ fn bad_lines_are_told_and_passed_over() {
     );
     assert_eq!(
         told[5].to_string(),
-        "line 10, column \"id\": not a value of type i64: out of range"
+        "line 10, column \"id\": \"9223372036854775808\" is not a value of type i64: out of range"
     );
 
     let header = |text: &str| read(Format::Csv, &schema, text.as_bytes()).expect_err("a header");
@@ -226,4 +234,107 @@ fn bad_lines_are_told_and_passed_over() {
         InterchangeError::ColumnTwice { .. }
     ));
     assert!(matches!(header(""), InterchangeError::Line { .. }));
+}
+
+#[test]
+fn blank_lines_and_a_mark_of_the_byte_order_are_passed_over() {
+    let schema = small();
+    let csv = "\u{feff}\"id\",name\r\n\r\n1,Ada\r\n  \n2,\"\"\n\n";
+    let json = "\u{feff}{\"id\":1,\"name\":\"Ada\"}\n\n{\"id\":2,\"name\":\"\"}\n\n";
+    for (format, text) in [(Format::Csv, csv), (Format::JsonLines, json)] {
+        let (rows, told) = read(format, &schema, text.as_bytes()).expect("readable");
+        assert_eq!(told, [], "{format}");
+        let row = |id: i64, name: &str| vec![(0, Value::from(id)), (1, Value::from(name))];
+        assert_eq!(rows, [row(1, "Ada"), row(2, "")], "{format}");
+        let again = infer_of(format, text.as_bytes(), &[]).expect("inferred");
+        assert_eq!(again.columns[0].name, "id", "{format}");
+    }
+    // A blank line is a null where a row has one column that may be null, and nothing where it may not.
+    let of = |text: &str| read(Format::Csv, &schema, text.as_bytes()).expect("readable");
+    assert_eq!(of("name\nAda\n\n").0.len(), 2);
+    assert_eq!(
+        of("id\n1\n\n"),
+        (vec![vec![(0, Value::from(1_i64))]], vec![])
+    );
+}
+
+#[test]
+fn another_delimiter_is_named_or_said() {
+    let schema = small();
+    for (delimiter, text) in [
+        (';', "id;name\n1;a,b\n"),
+        (';', "\"id\";\"name\"\n1;\"a,b\"\n"),
+        ('\t', "id\tname\n1\ta,b\n"),
+        ('|', "id|name\n1|a,b\n"),
+    ] {
+        let error = read(Format::Csv, &schema, text.as_bytes()).expect_err("no comma");
+        let is_named = |seems: &char| *seems == delimiter;
+        assert!(
+            matches!(&error, InterchangeError::Delimiter { line: 1, seems } if is_named(seems)),
+            "{error}"
+        );
+        assert!(infer_of(Format::Csv, text.as_bytes(), &[]).is_err());
+        let source = Source::Bytes(text.as_bytes().to_vec().into());
+        let columns = crate::reading::columns(&schema);
+        let said = Some(delimiter as u8);
+        let mut reader = Reader::new(Format::Csv, source, columns, said).expect("a header");
+        let mut batch = Batch::default();
+        assert!(reader.read(&mut batch, 10).expect("readable"));
+        assert_eq!((batch.len(), batch.bad.len()), (1, 0), "{text:?}");
+    }
+    let wrong = |text: &[u8]| match read(Format::Csv, &schema, text).expect_err("a header") {
+        InterchangeError::Line { line, reason } => (line, reason),
+        other => panic!("{other}"),
+    };
+    assert_eq!(wrong(b"id,\n").1, "field 2 of the header has no name");
+    assert!(wrong(b"\n\"id,name\n1,a\n").1.contains("closing quote"));
+    assert!(wrong(b"\xff\xfei\0d\0,\0a\0\n\0").1.contains("UTF-16"));
+}
+
+#[test]
+fn a_malformed_line_costs_one_row() {
+    let schema = small();
+    let text: &[u8] = b"id,name\n1,\"a\n2,b\n3,\xff\n4,d\n5,\"e\"f\n6,g\n7,h\"i\n8,\"j\n";
+    let (rows, told) = read(Format::Csv, &schema, text).expect("readable");
+    let lines: Vec<Place> = told.iter().map(|bad| bad.place).collect();
+    assert_eq!(lines, [2, 4, 6, 8, 9].map(Place::Line));
+    assert_eq!(rows.len(), 3);
+
+    let text: &[u8] = b"{\"id\":1}\n{\"id\":2,\"name\":\"\xff\"}\n[{\"id\":3}]\n{\"id\":4}\n";
+    let (rows, told) = read(Format::JsonLines, &schema, text).expect("readable");
+    assert_eq!((rows.len(), told.len()), (2, 2), "{told:?}");
+    assert!(
+        told[1].reason.contains("one object in each line"),
+        "{}",
+        told[1]
+    );
+}
+
+#[test]
+fn every_digit_of_a_number_in_json_is_read() {
+    let schema = Schema::new()
+        .column("id", Type::I64)
+        .column("large", Type::Decimal { scale: 0 })
+        .column("money", Type::Decimal { scale: 20 })
+        .column("text", Type::Text)
+        .primary_key(["id"])
+        .build()
+        .expect("a schema");
+    let text = "{\"id\":1e3,\"large\":12345678901234567890123,\"money\":1.23456789012345678901,\"text\":1.50}";
+    let (rows, told) = read(Format::JsonLines, &schema, text.as_bytes()).expect("readable");
+    assert_eq!(told, []);
+    let values: Vec<Value> = rows[0].iter().map(|(_, value)| value.clone()).collect();
+    assert_eq!(
+        values,
+        [
+            Value::Int(1000),
+            Value::Decimal(12345678901234567890123, 0),
+            Value::Decimal(123456789012345678901, 20),
+            Value::Text("1.50".into()),
+        ]
+    );
+    let inferred = infer_of(Format::JsonLines, text.as_bytes(), &[]).expect("inferred");
+    let kinds: Vec<Type> = inferred.columns.iter().map(|column| column.kind).collect();
+    let decimal = |scale| Type::Decimal { scale };
+    assert_eq!(kinds, [Type::F64, decimal(0), decimal(20), decimal(2)]);
 }

@@ -8,7 +8,6 @@ use rustix::mm::{MapFlags, ProtFlags};
 use sardonyx_base::shared_file;
 pub(crate) use sardonyx_base::shared_file::{
     SharedFile as Backing, give_back, give_name, holder, keep_from_children, place, places, take,
-    unless_open,
 };
 use std::os::fd::OwnedFd;
 use std::path::Path;

@@ -12,6 +12,7 @@ impl Transaction<'_> {
         let mut unit_log = self.unit_log()?;
         unit_log.reserve.ended(self.number);
         if !unit_log.is_in_log(self.number) {
+            unit_log.owes_nothing(self.number);
             return Ok(());
         }
         self.protocol

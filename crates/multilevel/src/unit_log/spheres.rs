@@ -289,6 +289,12 @@ impl UnitLog<'_> {
         unwritten.owed_places -= before.map_or(0, |before| before.places);
     }
 
+    /// A transaction was undone of which nothing is in the log: it will never need an undo entry. Each of its
+    /// operations is in one sphere with the compensation, and is written with that or not at all.
+    pub fn owes_nothing(&mut self, transaction: u64) {
+        self.owe(transaction, Owed::default());
+    }
+
     /// Makes sure that spheres can be appended: whatever is among them, nothing can be wanting then.
     fn make_ready_for_spheres(&mut self) -> Result<(), DatabaseError> {
         // Each transaction with an entry may have to take a slot into use.
@@ -308,9 +314,13 @@ impl UnitLog<'_> {
                 continue;
             };
             let transaction = member.transaction;
+            // An aborted one owes nothing: its operations are here with their compensations.
+            let Some(&before) = self.unwritten.owed.get(&transaction) else {
+                continue;
+            };
             let nth = owed.iter().position(|(of, _)| *of == transaction);
             let nth = nth.unwrap_or_else(|| {
-                owed.push((transaction, self.unwritten.owed[&transaction]));
+                owed.push((transaction, before));
                 owed.len() - 1
             });
             let (_, owed) = &mut owed[nth];

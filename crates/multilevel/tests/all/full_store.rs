@@ -317,6 +317,71 @@ fn i14_no_end_fails_in_a_full_store_and_it_opens_and_goes_on_under_the_same_limi
     assert!(refused.values().all(|&n| n > 50), "{refused:?}");
 }
 
+/// Transactions that run at once until the store is full, and are aborted then.
+const CROWD: u64 = 150;
+
+#[test]
+fn i14_a_store_that_was_filled_takes_a_transaction_again_when_all_were_aborted() {
+    for way in ways() {
+        let pages = 256;
+        let seed = 1;
+        let disk = SimulatedDisk::new(seed, Faults::default());
+        let Opened {
+            database, records, ..
+        } = &Setup { way, pages, seed }.open(&disk).unwrap();
+        // Areas take whatever is left to work.
+        let areas = (0..pages).map_while(|n| database.area(&format!("filling {n}"), 8).ok());
+        let areas = areas.count();
+        assert!(areas > 3, "{way:?}");
+        let long = |record, length| Long {
+            area: *records,
+            record,
+            amount: 1,
+            length,
+        };
+        // In one level a page is its transaction's until the end.
+        let crowd = if way.0 == Strategy::SingleLevel {
+            1
+        } else {
+            CROWD
+        };
+        let (mut running, mut refused) = (Vec::new(), 0);
+        for _ in 0..crowd {
+            let tx = database.begin();
+            for _ in 0..3 {
+                refused += u64::from(tx.call(&long(0, 20)).is_err());
+            }
+            running.push(tx);
+        }
+        assert_eq!(refused > 0, crowd > 1, "{way:?}: {refused}");
+        for tx in running {
+            tx.abort()
+                .unwrap_or_else(|error| panic!("{way:?}: {error}"));
+        }
+        // As many as fitted before, and one after the other.
+        for _ in 0..5 {
+            let tx = database.begin();
+            (0..3).for_each(|_| {
+                let called = tx.call(&long(0, 20));
+                called.unwrap_or_else(|error| panic!("{way:?}: {error}"));
+            });
+            tx.abort()
+                .unwrap_or_else(|error| panic!("{way:?}: {error}"));
+        }
+        let added = database.run(|tx| tx.call(&long(1, 20)));
+        added.unwrap_or_else(|error: CallError<_>| panic!("{way:?}: {error}"));
+        let area = *records;
+        for (record, is) in [(0, 0), (1, 1)] {
+            let found = database.run(|tx| tx.call(&Get { area, record }));
+            assert_eq!(
+                found.unwrap_or_else(|error| panic!("{error}")),
+                is,
+                "{way:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn i14_a_crash_at_any_step_of_a_full_store_is_recovered_under_the_same_limit() {
     let mut crashes = 0;

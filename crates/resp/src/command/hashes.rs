@@ -3,7 +3,7 @@
 use super::counters::float_sum;
 use super::line::Line;
 use super::pairs::random_elements;
-use super::words::Words;
+use super::words::{Words, random_count};
 use super::{Command, FAST, MORE, ONE_KEY, READ, WRITE, on_data};
 use crate::data::{Data, Entry, Kind, Pair, check_key};
 use crate::failure::Failure;
@@ -290,7 +290,9 @@ fn hincrby(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 }
 
 fn hincrbyfloat(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    float(line.part(3))?;
+    if float(line.part(3))?.is_infinite() {
+        return Err(Failure::Told("ERR value is NaN or Infinity"));
+    }
     let wrong = Failure::Told("ERR hash value is not a float");
     let sum = change_field(data, line, |value| float_sum(value, line.part(3), wrong))?;
     Ok(Reply::Bulk(sum))
@@ -298,7 +300,9 @@ fn hincrbyfloat(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> 
 
 fn hrandfield(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let mut words = Words::from(line, 2);
-    let count = (words.left() > 0).then(|| words.integer()).transpose()?;
+    let count = (words.left() > 0)
+        .then(|| random_count(words.wanted()?))
+        .transpose()?;
     let with_values = words.take("withvalues");
     if words.left() > 0 || (with_values && count.is_none()) {
         return Err(Failure::Syntax);

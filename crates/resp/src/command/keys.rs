@@ -173,7 +173,6 @@ fn expire_at(
     absolute: bool,
     name: &str,
 ) -> Result<Reply, Failure> {
-    let at = point_in_time(integer(line.part(2))?, seconds, absolute, data.now, name)?;
     let (mut nx, mut xx, mut gt, mut lt) = (false, false, false, false);
     for word in line.parts(3) {
         match word {
@@ -197,6 +196,7 @@ fn expire_at(
             "ERR GT and LT options at the same time are not compatible",
         ));
     }
+    let at = point_in_time(integer(line.part(2))?, seconds, absolute, data.now, name)?;
     let Some(entry) = data.entry_to_change(line.part(1))? else {
         return Ok(Reply::Int(0));
     };
@@ -326,6 +326,9 @@ fn copy(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let Some(entry) = data.entry_to_change(key)? else {
         return Ok(Reply::Int(0));
     };
+    if entry.kind == Kind::Unknown {
+        return Err(Failure::WrongType);
+    }
     if let Some(taken) = data.entry_to_change(to)? {
         if !replace {
             return Ok(Reply::Int(0));
@@ -401,6 +404,7 @@ fn object(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         Kind::SortedSet => "skiplist",
         Kind::List if small => "listpack",
         Kind::List => "quicklist",
+        Kind::Unknown => "unknown",
     }))
 }
 

@@ -276,10 +276,10 @@ fn position(list: &Entry, index: i64) -> Option<i64> {
 }
 
 fn lindex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    let index = integer(line.part(2))?;
     let Some(list) = data.entry_of(line.part(1), Kind::List)? else {
         return Ok(Reply::Null);
     };
+    let index = integer(line.part(2))?;
     match position(&list, index) {
         Some(position) => Ok(Reply::optional(data.at(list.id, position)?)),
         None => Ok(Reply::Null),
@@ -287,9 +287,9 @@ fn lindex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 }
 
 fn lset(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    let index = integer(line.part(2))?;
     let list = data.entry_to_change_of(line.part(1), Kind::List)?;
     let list = list.ok_or(Failure::Told("ERR no such key"))?;
+    let index = integer(line.part(2))?;
     let position = position(&list, index).ok_or(Failure::Told("ERR index out of range"))?;
     data.put_at(list.id, position, line.part(3))?;
     Ok(Reply::Ok)

@@ -57,7 +57,9 @@ fn score_end(text: &[u8]) -> Result<Bound<f64>, Failure> {
         [b'(', number @ ..] => (number, true),
         number => (number, false),
     };
-    let number = parse_float(number).ok_or(Failure::Told("ERR min or max is not a float"))?;
+    // Redis passes over blanks before it.
+    let number = parse_float(number.trim_ascii_start());
+    let number = number.ok_or(Failure::Told("ERR min or max is not a float"))?;
     Ok(if excluded {
         Bound::Excluded(number)
     } else {

@@ -1,7 +1,7 @@
 //! Intersections, unions and differences of sets.
 
 use super::line::Line;
-use super::words::{Words, is};
+use super::words::{Words, is, limit};
 use super::{ALL_KEYS, Command, MORE, NO_KEYS, READ, WRITE, on_data};
 use crate::data::{Data, Elements, Entry, Kind};
 use crate::failure::Failure;
@@ -211,11 +211,7 @@ fn sintercard(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         if !is(word, "limit") {
             return Err(Failure::Syntax);
         }
-        let limit = usize::try_from(words.integer()?);
-        most = match limit.map_err(|_| Failure::Told("ERR LIMIT can't be negative"))? {
-            0 => usize::MAX,
-            limit => limit,
-        };
+        most = limit(words.wanted()?)?;
     }
     let sets = sets(data, line.parts(2).take(count))?;
     Ok(Reply::count(intersection(data, &sets, most)?.len()))

@@ -2,11 +2,10 @@
 
 use super::line::Line;
 use super::pairs::random_elements;
-use super::words::count as count_of;
+use super::words::{count as count_of, random_count};
 use super::{Command, FAST, MORE, ONE_KEY, READ, TWO_KEYS, WRITE, on_data};
 use crate::data::{Data, Kind, check_key};
 use crate::failure::Failure;
-use crate::number::integer;
 use crate::reply::Reply;
 
 pub(super) const COMMANDS: &[Command] = &[
@@ -199,7 +198,7 @@ fn spop(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 fn srandmember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let count = match line.len() {
         2 => None,
-        3 => Some(integer(line.part(2))?),
+        3 => Some(random_count(line.part(2))?),
         _ => return Err(Failure::Syntax),
     };
     let set = data.entry_of(line.part(1), Kind::Set)?;
@@ -218,11 +217,18 @@ fn smove(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let (from, to, member) = (line.part(1), line.part(2), line.part(3));
     check_key(to)?;
     check_key(member)?;
-    let source = data.entry_to_change_of(from, Kind::Set)?;
-    data.entry_to_change_of(to, Kind::Set)?;
-    let Some(source) = source else {
+    // Where nothing comes from it does not matter where it goes.
+    let Some(source) = data.entry_to_change(from)? else {
         return Ok(Reply::Int(0));
     };
+    let target = data.entry_to_change(to)?;
+    if [Some(source), target]
+        .iter()
+        .flatten()
+        .any(|entry| entry.kind != Kind::Set)
+    {
+        return Err(Failure::WrongType);
+    }
     if !data.has(Kind::Set, source.id, member)? {
         return Ok(Reply::Int(0));
     }

@@ -4,7 +4,7 @@ use super::line::Line;
 use super::pairs::random_elements;
 use super::range::{By, Limit, Range, Scored, select};
 use super::sets::delete;
-use super::words::{Words, count as count_of};
+use super::words::{Words, count as count_of, random_count};
 use super::{Command, FAST, MORE, ONE_KEY, READ, WRITE, on_data};
 use crate::data::{Data, Entry, Kind, check_key};
 use crate::failure::Failure;
@@ -259,9 +259,9 @@ fn zremrangebylex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure
     remove_range(data, line, By::Member)
 }
 
-fn pop(data: &mut Data<'_, '_>, line: &Line, highest: bool, name: &str) -> Result<Reply, Failure> {
+fn pop(data: &mut Data<'_, '_>, line: &Line, highest: bool) -> Result<Reply, Failure> {
     if line.len() > 3 {
-        return Err(Failure::Arguments(name.to_string()));
+        return Err(Failure::Syntax);
     }
     let count = (line.len() == 3)
         .then(|| count_of(line.part(2)))
@@ -291,16 +291,18 @@ fn pop(data: &mut Data<'_, '_>, line: &Line, highest: bool, name: &str) -> Resul
 }
 
 fn zpopmin(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    pop(data, line, false, "zpopmin")
+    pop(data, line, false)
 }
 
 fn zpopmax(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    pop(data, line, true, "zpopmax")
+    pop(data, line, true)
 }
 
 fn zrandmember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let mut words = Words::from(line, 2);
-    let count = (words.left() > 0).then(|| words.integer()).transpose()?;
+    let count = (words.left() > 0)
+        .then(|| random_count(words.wanted()?))
+        .transpose()?;
     let with_scores = words.take("withscores");
     if words.left() > 0 {
         return Err(Failure::Syntax);

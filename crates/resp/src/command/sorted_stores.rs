@@ -3,7 +3,7 @@
 use super::line::Line;
 use super::range::{Scored, select};
 use super::sorted_reads::{Grammar, Selection, answer};
-use super::words::Words;
+use super::words::{Words, limit};
 use super::{Command, MORE, NO_KEYS, ONE_KEY, READ, TWO_KEYS, WRITE, on_data};
 use crate::data::{Data, Elements, Entry, Kind, check_key};
 use crate::failure::Failure;
@@ -117,6 +117,7 @@ struct Asked<'l> {
 
 /// Reads a command whose number of keys stands at a part.
 fn read<'l>(
+    data: &mut Data<'_, '_>,
     line: &'l Line,
     at: usize,
     operation: Operation,
@@ -126,20 +127,18 @@ fn read<'l>(
     let name = || String::from_utf8_lossy(line.part(0)).to_ascii_lowercase();
     let count = integer(line.part(at))?;
     if count < 1 {
-        return Err(match counts {
-            true => Failure::Told("ERR numkeys should be greater than 0"),
-            false => Failure::Said(format!(
-                "ERR at least 1 input key is needed for '{}' command",
-                name()
-            )),
-        });
+        return Err(Failure::Said(format!(
+            "ERR at least 1 input key is needed for '{}' command",
+            name()
+        )));
     }
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     if count > line.len() - at - 1 {
-        return Err(match counts {
-            true => Failure::Told("ERR Number of keys can't be greater than number of args"),
-            false => Failure::Syntax,
-        });
+        return Err(Failure::Syntax);
+    }
+    // A key of another type is met before a word that means nothing.
+    for key in line.parts(at + 1).take(count) {
+        source(data, key)?;
     }
     let mut words = Words::from(line, at + 1 + count);
     let mut asked = Asked {
@@ -165,11 +164,7 @@ fn read<'l>(
                 () => return Err(Failure::Syntax),
             };
         } else if counts && words.left() > 1 && words.take("limit") {
-            let limit = usize::try_from(words.integer()?);
-            asked.most = match limit.map_err(|_| Failure::Told("ERR LIMIT can't be negative"))? {
-                0 => usize::MAX,
-                limit => limit,
-            };
+            asked.most = limit(words.wanted()?)?;
         } else if !stores && !counts && words.take("withscores") {
             asked.with_scores = true;
         } else {
@@ -253,7 +248,7 @@ fn run(
 }
 
 fn show(data: &mut Data<'_, '_>, line: &Line, operation: Operation) -> Result<Reply, Failure> {
-    let asked = read(line, 1, operation, false, false)?;
+    let asked = read(data, line, 1, operation, false, false)?;
     let found = run(data, &asked, operation)?;
     Ok(answer(found, asked.with_scores))
 }
@@ -271,7 +266,7 @@ fn zdiff(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 }
 
 fn zintercard(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    let asked = read(line, 1, Operation::Intersection, false, true)?;
+    let asked = read(data, line, 1, Operation::Intersection, false, true)?;
     let found = run(data, &asked, Operation::Intersection)?;
     Ok(Reply::count(found.len().min(asked.most)))
 }
@@ -296,7 +291,7 @@ fn store_members(
 
 fn store(data: &mut Data<'_, '_>, line: &Line, operation: Operation) -> Result<Reply, Failure> {
     check_key(line.part(1))?;
-    let asked = read(line, 2, operation, true, false)?;
+    let asked = read(data, line, 2, operation, true, false)?;
     let found = run(data, &asked, operation)?;
     store_members(data, line.part(1), &found)
 }

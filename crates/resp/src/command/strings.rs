@@ -138,27 +138,47 @@ fn get(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::optional(data.string(line.part(1))?))
 }
 
-/// What `SET` and `GETEX` may say about time; `None` if the words are others.
-fn expiry(
-    data: &Data<'_, '_>,
-    word: &[u8],
-    words: &mut Words<'_>,
-    name: &str,
-) -> Result<Option<Expiry>, Failure> {
-    let (seconds, absolute) = match word {
-        word if is(word, "ex") => (true, false),
-        word if is(word, "px") => (false, false),
-        word if is(word, "exat") => (true, true),
-        word if is(word, "pxat") => (false, true),
-        _ => return Ok(None),
-    };
-    let amount = words.integer()?;
-    if amount <= 0 {
-        return Err(Failure::Said(format!(
-            "ERR invalid expire time in '{name}' command"
-        )));
+/// What `SET` and `GETEX` say about time.
+enum Time<'l> {
+    Keep,
+    Never,
+    /// An amount of seconds or milliseconds, from now or since 1970.
+    Of(&'l [u8], bool, bool),
+}
+
+impl<'l> Time<'l> {
+    /// What a word says; `None` if it is another.
+    fn read(word: &[u8], words: &mut Words<'l>) -> Result<Option<Time<'l>>, Failure> {
+        let (seconds, absolute) = match word {
+            word if is(word, "ex") => (true, false),
+            word if is(word, "px") => (false, false),
+            word if is(word, "exat") => (true, true),
+            word if is(word, "pxat") => (false, true),
+            _ => return Ok(None),
+        };
+        Ok(Some(Time::Of(words.wanted()?, seconds, absolute)))
     }
-    point_in_time(amount, seconds, absolute, data.now, name).map(|at| Some(Expiry::At(at)))
+
+    fn expiry(&self, now: i64, name: &str) -> Result<Expiry, Failure> {
+        match *self {
+            Time::Keep => Ok(Expiry::Keep),
+            Time::Never => Ok(Expiry::Never),
+            Time::Of(amount, seconds, absolute) => {
+                let at = later(integer(amount)?, seconds, absolute, now, name)?;
+                Ok(Expiry::At(at))
+            }
+        }
+    }
+}
+
+/// A time to live, which is not over at once, as a point in time.
+fn later(amount: i64, seconds: bool, absolute: bool, now: i64, name: &str) -> Result<i64, Failure> {
+    match amount > 0 {
+        true => point_in_time(amount, seconds, absolute, now, name),
+        false => Err(Failure::Said(format!(
+            "ERR invalid expire time in '{name}' command"
+        ))),
+    }
 }
 
 fn set(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
@@ -176,14 +196,12 @@ fn set(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         } else if time.is_some() {
             return Err(Failure::Syntax);
         } else if is(word, "keepttl") {
-            time = Some(Expiry::Keep);
+            time = Some(Time::Keep);
         } else {
-            time = expiry(data, word, &mut words, "set")?;
-            if time.is_none() {
-                return Err(Failure::Syntax);
-            }
+            time = Some(Time::read(word, &mut words)?.ok_or(Failure::Syntax)?);
         }
     }
+    let time = time.unwrap_or(Time::Never).expiry(data.now, "set")?;
     let before = data.entry_to_change(key)?;
     let mut old = Reply::Null;
     if returns && let Some(entry) = before {
@@ -195,7 +213,7 @@ fn set(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     if (only_new && before.is_some()) || (only_there && before.is_none()) {
         return Ok(old);
     }
-    data.set_string(key, before, value, time.unwrap_or(Expiry::Never))?;
+    data.set_string(key, before, value, time)?;
     Ok(if returns { old } else { Reply::Ok })
 }
 
@@ -213,13 +231,7 @@ fn set_for(
     seconds: bool,
     name: &str,
 ) -> Result<Reply, Failure> {
-    let amount = integer(line.part(2))?;
-    if amount <= 0 {
-        return Err(Failure::Said(format!(
-            "ERR invalid expire time in '{name}' command"
-        )));
-    }
-    let at = point_in_time(amount, seconds, false, data.now, name)?;
+    let at = later(integer(line.part(2))?, seconds, false, data.now, name)?;
     let before = data.entry_to_change(line.part(1))?;
     data.set_string(line.part(1), before, line.part(3), Expiry::At(at))?;
     Ok(Reply::Ok)
@@ -254,8 +266,8 @@ fn getex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let mut time = None;
     if let Some(word) = words.next() {
         time = match is(word, "persist") {
-            true => Some(Expiry::Never),
-            false => expiry(data, word, &mut words, "getex")?,
+            true => Some(Time::Never),
+            false => Time::read(word, &mut words)?,
         };
         if time.is_none() || words.left() > 0 {
             return Err(Failure::Syntax);
@@ -264,6 +276,9 @@ fn getex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let Some(entry) = data.entry_to_change_of(line.part(1), Kind::String)? else {
         return Ok(Reply::Null);
     };
+    let time = time
+        .map(|time| time.expiry(data.now, "getex"))
+        .transpose()?;
     let value = data.string(line.part(1))?;
     match time {
         Some(Expiry::At(at)) if at <= data.now => data.remove(line.part(1), &entry)?,
@@ -372,10 +387,10 @@ pub(super) fn places(start: i64, end: i64, count: u64) -> std::ops::Range<u64> {
 
 fn getrange(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let (start, end) = (integer(line.part(2))?, integer(line.part(3))?);
-    if start < 0 && end < start {
-        return Ok(Reply::Bulk(Vec::new()));
-    }
     let part = data.with_string(line.part(1), |_, value| {
+        if start < 0 && end < start {
+            return Vec::new();
+        }
         // An end before the first byte is the first byte here.
         let place = |at: i64| match at < 0 {
             true => at.saturating_add(value.len() as i64).max(0),

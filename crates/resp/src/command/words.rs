@@ -70,6 +70,28 @@ pub(crate) fn count(text: &[u8]) -> Result<u64, Failure> {
     count.ok_or(Failure::Told("ERR value is out of range, must be positive"))
 }
 
+/// How many elements are chosen by chance: as many different ones, or, negative, the same ones perhaps again.
+pub(crate) fn random_count(text: &[u8]) -> Result<i64, Failure> {
+    const MOST: i64 = i64::MAX;
+    match integer(text)? {
+        i64::MIN => Err(Failure::Said(format!(
+            "ERR value is out of range, value must between -{MOST} and {MOST}"
+        ))),
+        count => Ok(count),
+    }
+}
+
+/// The most that is counted, which 0 does not bound.
+pub(crate) fn limit(text: &[u8]) -> Result<usize, Failure> {
+    let limit = integer(text)
+        .ok()
+        .and_then(|limit| usize::try_from(limit).ok());
+    match limit.ok_or(Failure::Told("ERR LIMIT can't be negative"))? {
+        0 => Ok(usize::MAX),
+        limit => Ok(limit),
+    }
+}
+
 /// Whether a word is this one, in whatever case.
 pub(crate) fn is(word: &[u8], wanted: &str) -> bool {
     word.eq_ignore_ascii_case(wanted.as_bytes())
@@ -92,9 +114,6 @@ pub(crate) fn point_in_time(
         true => millis,
         false => millis.checked_add(now).ok_or_else(invalid)?,
     };
-    // Times of tables count microseconds.
-    match at.checked_mul(1000) {
-        Some(_) => Ok(at),
-        None => Err(invalid()),
-    }
+    // Times of tables count microseconds: what would be later than these can say is the last of them.
+    Ok(at.clamp(i64::MIN / 1000, i64::MAX / 1000))
 }

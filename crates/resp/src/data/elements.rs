@@ -143,7 +143,7 @@ impl Data<'_, '_> {
     /// Adds a member with a score, which is not there.
     pub fn insert_score(&mut self, id: u64, member: &[u8], score: f64) -> Result<(), Failure> {
         check_key(member)?;
-        let row = element_row(id, member, Some(ValueRef::Float(score)));
+        let row = element_row(id, member, Some(ValueRef::Float(unsigned_zero(score))));
         Ok(self
             .tx
             .rows_of(self.shared.numbers.zset)?
@@ -153,7 +153,7 @@ impl Data<'_, '_> {
     /// Gives the member at an address another score.
     pub fn change_score(&mut self, at: Address, score: f64) -> Result<(), Failure> {
         let mut row = RowWriter::new(VALUE + 1);
-        row.set(VALUE, ValueRef::Float(score));
+        row.set(VALUE, ValueRef::Float(unsigned_zero(score)));
         Ok(self
             .tx
             .rows_of(self.shared.numbers.zset)?
@@ -341,4 +341,10 @@ fn element_row<'v>(id: u64, name: &'v [u8], value: Option<ValueRef<'v>>) -> RowW
         row.set(VALUE, value);
     }
     row
+}
+
+/// A score whose zero has no sign, as Redis keeps small sets.
+fn unsigned_zero(score: f64) -> f64 {
+    // -0 + 0 is 0, and no other sum is another number.
+    score + 0.0
 }

@@ -39,7 +39,7 @@ impl Entry {
             ValueRef::Text(name) => Kind::named(name),
             _ => None,
         };
-        let kind = kind.ok_or(Failure::Told("ERR table kv has a row of an unknown kind"))?;
+        let kind = kind.unwrap_or(Kind::Unknown);
         let expires = match engine(row.get_at(kv::EXPIRES))? {
             ValueRef::Timestamp(micros) => Some(micros.div_euclid(1000)),
             _ => None,

@@ -39,9 +39,21 @@ pub(crate) enum Kind {
     Set,
     SortedSet,
     List,
+    /// Nothing that is known here: another program wrote the row. Commands for the other kinds refuse it; it can be
+    /// deleted and replaced.
+    Unknown,
 }
 
 impl Kind {
+    /// Those that a command makes.
+    pub const KNOWN: [Kind; 5] = [
+        Kind::String,
+        Kind::Hash,
+        Kind::Set,
+        Kind::SortedSet,
+        Kind::List,
+    ];
+
     /// As `TYPE` says it, and as it stands in `kv`.
     pub fn name(self) -> &'static str {
         match self {
@@ -50,19 +62,14 @@ impl Kind {
             Kind::Set => "set",
             Kind::SortedSet => "zset",
             Kind::List => "list",
+            Kind::Unknown => "unknown",
         }
     }
 
     /// The kind with this name.
     pub fn named(name: &str) -> Option<Kind> {
-        let all = [
-            Kind::String,
-            Kind::Hash,
-            Kind::Set,
-            Kind::SortedSet,
-            Kind::List,
-        ];
-        all.into_iter().find(|kind| kind.name() == name)
+        let mut known = Kind::KNOWN.into_iter();
+        known.find(|kind| kind.name() == name)
     }
 }
 

@@ -14,7 +14,7 @@ impl Data<'_, '_> {
     pub(super) fn table_of(&self, kind: Kind) -> Option<u16> {
         let numbers = self.shared.numbers;
         match kind {
-            Kind::String => None,
+            Kind::String | Kind::Unknown => None,
             Kind::Hash => Some(numbers.hash),
             Kind::Set => Some(numbers.set),
             Kind::SortedSet => Some(numbers.zset),
@@ -26,6 +26,13 @@ impl Data<'_, '_> {
     pub fn remove(&mut self, key: &[u8], entry: &Entry) -> Result<(), Failure> {
         self.remove_row(key, entry)?;
         if entry.kind == Kind::String {
+            return Ok(());
+        }
+        if entry.kind == Kind::Unknown {
+            // Whichever it had before.
+            for kind in Kind::KNOWN {
+                self.delete_elements(kind, entry.id, usize::MAX)?;
+            }
             return Ok(());
         }
         if entry.length <= AT_ONCE_MAX {

@@ -40,7 +40,7 @@ pub(crate) const BY_SCORE: &str = "by_score";
 pub(crate) const PRIMARY: &str = sardonyx::schema::PRIMARY;
 
 /// The names of all tables.
-pub(crate) const NAMES: [&str; 7] = [
+pub const NAMES: [&str; 7] = [
     "kv",
     "kv_hash",
     "kv_set",

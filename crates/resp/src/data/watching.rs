@@ -38,6 +38,7 @@ impl Data<'_, '_> {
         };
         add(entry.kind.name().as_bytes());
         match entry.kind {
+            Kind::Unknown => {}
             Kind::String => {
                 self.with_string(key, |_, value| add(value))?;
             }

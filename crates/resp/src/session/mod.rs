@@ -21,7 +21,7 @@ pub(crate) use options::system_time;
 pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions, SystemClock};
 
 use crate::command::line::{Decoder, Line, ProtocolError};
-use crate::command::{self, ADMIN, ALONE, CALLS, Command, OPEN, WRITE};
+use crate::command::{self, ADMIN, ALONE, CALLS, Command, NO_KEYS, OPEN, WRITE};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::pending::Pending;
@@ -422,10 +422,19 @@ impl Session {
         if !command.takes(line.len()) {
             return Err(command.wrong_arguments());
         }
-        // Who may only read begins no checkpoint, either.
-        if (command.is(WRITE) || command.is(ADMIN) && command.name != "config")
-            && self.permission == Some(Permission::Read)
-        {
+        let is_allowed = match self.permission {
+            Some(Permission::Nothing) => {
+                let tells_of_keys = matches!(command.name, "info" | "function" | "lastsave");
+                let is_of_connection = command.run.is_none() && command.keys == NO_KEYS;
+                is_of_connection && !tells_of_keys && !command.is(ADMIN)
+            }
+            // Who may only read begins no checkpoint, either.
+            Some(Permission::Read) => {
+                !(command.is(WRITE) || command.is(ADMIN) && command.name != "config")
+            }
+            Some(Permission::Write) | None => true,
+        };
+        if !is_allowed {
             let name = command.name;
             return Err(Failure::Said(format!(
                 "NOPERM User has no permissions to run the '{name}' command"

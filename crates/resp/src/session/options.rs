@@ -13,6 +13,8 @@ pub(super) const DEFAULT_USER: &str = "default";
 /// What a client may do once it has said who it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Permission {
+    /// Commands of the connection, such as `PING`.
+    Nothing,
     /// Commands that change nothing.
     Read,
     /// All commands.

@@ -2,6 +2,7 @@
 
 use crate::common::text::answers;
 use crate::common::{World, encode, send};
+use sardonyx::schema::Value;
 use sardonyx_resp::{Keyspace, Reply, Session, SessionOptions};
 use std::sync::Arc;
 
@@ -107,4 +108,57 @@ fn what_is_opened_again_begins_anew_with_the_keys_that_are_there() {
     // A new key takes no number that a key has.
     assert_eq!(ask(&mut third, &["HSET", "other", "f", "2"]), ":1");
     assert_eq!(ask(&mut third, &["HGETALL", "h"]), "[\"f\" \"1\"]");
+}
+
+#[test]
+fn a_row_of_an_unknown_kind_breaks_only_its_key() {
+    let world = World::new(5);
+    let mut one = session(&world.keyspace);
+    let mut ask = |words: &[&str]| ask(&mut one, words);
+    ask(&["SET", "good", "1"]);
+    ask(&["HSET", "bad", "f", "1"]);
+    ask(&["SET", "worse", "1"]);
+    let spoil = |key: &str| {
+        let key = Value::Bytes(key.as_bytes().to_vec());
+        let spoiled = world.keyspace.tables().run(|tx| {
+            let change = ("kind", Value::Text("nonsense".into()));
+            Ok(tx.rows("kv")?.update(&[key], &[change])?)
+        });
+        assert!(spoiled.expect("a row that other programs can write"));
+    };
+    spoil("bad");
+    spoil("worse");
+    let wrong = "-WRONGTYPE Operation against a key holding the wrong kind of value";
+    for (words, answer) in [
+        (&["GET", "bad"][..], wrong),
+        (&["HGETALL", "bad"], wrong),
+        (&["INCR", "worse"], wrong),
+        (&["LPUSH", "worse", "x"], wrong),
+        (&["COPY", "bad", "other"], wrong),
+        (&["TYPE", "bad"], "+unknown"),
+        (&["OBJECT", "ENCODING", "bad"], "\"unknown\""),
+        (&["MGET", "good", "bad"], "[\"1\" nil]"),
+        (&["EXISTS", "good", "bad"], ":2"),
+        (&["KEYS", "*"], "[\"bad\" \"good\" \"worse\"]"),
+        (&["SCAN", "0"], "[\"0\" [\"good\" \"bad\" \"worse\"]]"),
+        (&["SCAN", "0", "TYPE", "hash"], "[\"0\" []]"),
+        (&["WATCH", "bad"], "+OK"),
+        (&["UNWATCH"], "+OK"),
+        (&["EXPIRE", "bad", "100"], ":1"),
+        (&["PERSIST", "bad"], ":1"),
+        (&["RENAME", "bad", "moved"], "+OK"),
+        (&["DEL", "moved", "good"], ":2"),
+        (&["RANDOMKEY"], "\"worse\""),
+        (&["SET", "worse", "2"], "+OK"),
+        (&["INCR", "worse"], ":3"),
+        (&["DBSIZE"], ":1"),
+    ] {
+        assert_eq!(ask(words), answer, "{words:?}");
+    }
+    // What it had goes with it.
+    let left = world
+        .keyspace
+        .tables()
+        .run(|tx| Ok(tx.rows("kv_hash")?.count()));
+    assert_eq!(left.expect("it is read"), 0);
 }

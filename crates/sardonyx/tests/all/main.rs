@@ -33,6 +33,7 @@ mod hosts;
 mod journal_readers;
 mod large;
 mod leave_unfinished;
+mod migrations;
 mod model;
 mod nested;
 mod nodes;

@@ -3,19 +3,23 @@
 //! "Message Formats" in PostgreSQL's documentation. Each is a byte of kind and its length, which is filled in when its
 //! end is known; a row is written value by value, so that nothing stands between a table and the socket.
 
-use super::format;
 use super::message::{Codes, Format};
 use bytes::{BufMut, BytesMut};
 use sardonyx::schema::Value;
-use sardonyx_sql::{Notice, ResultColumn, SqlError, SqlType, TransactionStatus};
+use sardonyx_sql::{
+    Notice, ResultColumn, SqlError, SqlType, TransactionStatus, encode_binary, encode_text,
+};
 
 /// The bytes that are to be sent.
 #[derive(Debug)]
 pub struct Answers<'a>(pub &'a mut BytesMut);
 
-/// Memory for a value's text, kept from row to row.
+/// Memory for a value's text and its bytes, kept from row to row.
 #[derive(Debug, Default)]
-pub struct Scratch(String);
+pub struct Scratch {
+    text: String,
+    bytes: Vec<u8>,
+}
 
 /// How grave an error is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,13 +163,18 @@ impl Answers<'_> {
     }
 
     /// A row of a result.
+    ///
+    /// # Errors
+    /// A value has no form in its format. Nothing of the row is written then.
     pub fn row(
         &mut self,
         columns: &[ResultColumn],
         formats: Codes<'_, 2>,
         values: &[Value],
         scratch: &mut Scratch,
-    ) {
+    ) -> Result<(), SqlError> {
+        let start = self.0.len();
+        let mut failure = None;
         self.message(b'D', |body| {
             body.put_u16(columns.len() as u16);
             for (place, (column, value)) in columns.iter().zip(values).enumerate() {
@@ -173,20 +182,19 @@ impl Answers<'_> {
                     body.put_i32(-1);
                     continue;
                 }
-                let start = body.len();
-                body.put_u32(0);
-                match formats.format_at(place) {
-                    Format::Text => {
-                        format::write_text(column.spec.kind, value, &mut scratch.0, body)
-                    }
-                    Format::Binary => {
-                        format::write_binary(column.spec.kind, value, &mut scratch.0, body);
-                    }
+                let kind = column.spec.kind;
+                if let Err(error) = value_in(formats.format_at(place), kind, value, scratch, body) {
+                    failure.get_or_insert(error);
                 }
-                let length = (body.len() - start - 4) as u32;
-                body[start..start + 4].copy_from_slice(&length.to_be_bytes());
             }
         });
+        match failure {
+            None => Ok(()),
+            Some(error) => {
+                self.0.truncate(start);
+                Err(error)
+            }
+        }
     }
 
     /// A statement is done.
@@ -244,6 +252,7 @@ impl Answers<'_> {
                 (b't', &error.table),
                 (b'c', &error.column),
                 (b'n', &error.constraint),
+                (b'W', &error.context),
             ];
             for (code, value) in others {
                 if let Some(value) = value {
@@ -270,6 +279,32 @@ impl Answers<'_> {
             body.put_u8(0);
         });
     }
+}
+
+/// A value that is not null, with its length before it.
+fn value_in(
+    format: Format,
+    kind: SqlType,
+    value: &Value,
+    scratch: &mut Scratch,
+    body: &mut BytesMut,
+) -> Result<(), SqlError> {
+    let written = match (format, value) {
+        (Format::Text, Value::Text(text)) => text.as_bytes(),
+        (Format::Text, value) => {
+            scratch.text.clear();
+            encode_text(kind, &value.as_ref(), &mut scratch.text);
+            scratch.text.as_bytes()
+        }
+        (Format::Binary, value) => {
+            scratch.bytes.clear();
+            encode_binary(kind, &value.as_ref(), &mut scratch.text, &mut scratch.bytes)?;
+            &scratch.bytes
+        }
+    };
+    body.put_u32(written.len() as u32);
+    body.put_slice(written);
+    Ok(())
 }
 
 /// A text that ends with a zero. Zeros before are written as `\0`, so that nothing is cut off.

@@ -1,6 +1,7 @@
 //! A connection of one of PostgreSQL's clients: a socket and a [`Session`].
 
 use super::answer::{Answers, Severity};
+use super::message::MessageError;
 use super::session::{Send, Session, Wants};
 use super::startup::{self, Client};
 use super::startup_options::session_parameters;
@@ -130,9 +131,15 @@ async fn run(
         let wants = match session.receive(&mut bytes.input) {
             Ok(wants) => wants,
             Err(error) => {
-                let error = SqlError::new("08P01", error.to_string());
-                shared.metrics.error(error.code);
-                Answers(&mut output).error(Severity::Fatal, &error);
+                let mut answers = Answers(&mut output);
+                let mut told = SqlError::new(error.code(), error.to_string());
+                shared.metrics.error(told.code);
+                if let MessageError::InCopy { .. } = error {
+                    answers.error(Severity::Error, &told);
+                    let text = "terminating connection because protocol synchronization was lost";
+                    told = SqlError::new(told.code, text);
+                }
+                answers.error(Severity::Fatal, &told);
                 return outgoing.send(&mut output).await;
             }
         };

@@ -9,12 +9,19 @@
 //!
 //! Bounds: a message is at most [`MESSAGE_BYTES_MAX`] long, one before authentication [`GREETING_BYTES_MAX`].
 
+use sardonyx_sql::code;
+
 /// The longest message, in bytes: a statement, its parameters, or a piece of a copy.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
 /// The longest message of a client that has not shown who it is.
 pub const GREETING_BYTES_MAX: usize = 16 << 10;
 
-/// What is wrong with a message. The connection ends with it: what follows cannot be understood.
+/// Stands for the kind of a greeting, which has none.
+const GREETING: char = '\0';
+/// The code that is wrong where a format is.
+const FORMAT: &str = "format code";
+
+/// What is wrong with a message. The connection ends with it if what follows cannot be understood.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
@@ -27,7 +34,7 @@ pub enum MessageError {
         most: usize,
     },
     /// It ends before what it should have.
-    #[error("the message {kind} ends before its {what}")]
+    #[error("{} ends before its {what}", shown(*kind))]
     Short {
         /// Its kind.
         kind: char,
@@ -35,7 +42,7 @@ pub enum MessageError {
         what: &'static str,
     },
     /// It has more than it should.
-    #[error("the message {kind} has {bytes} bytes behind its end")]
+    #[error("{} has {bytes} bytes behind its end", shown(*kind))]
     Long {
         /// Its kind.
         kind: char,
@@ -43,15 +50,17 @@ pub enum MessageError {
         bytes: usize,
     },
     /// A text in it is not UTF-8.
-    #[error("the {what} of the message {kind} is not UTF-8, which is the only encoding here")]
+    #[error("invalid byte sequence for encoding \"UTF8\": {byte:#04x}, in the {what} of {}", shown(*kind))]
     Text {
         /// Its kind.
         kind: char,
         /// Which text.
         what: &'static str,
+        /// The first byte that is none of UTF-8.
+        byte: u8,
     },
     /// A code in it means nothing.
-    #[error("the {what} {code} of the message {kind} is unknown")]
+    #[error("the {what} {code} of {} is unknown", shown(*kind))]
     Code {
         /// Its kind.
         kind: char,
@@ -60,18 +69,50 @@ pub enum MessageError {
         /// What is there.
         code: i64,
     },
-    /// A message of the greeting, after it.
-    #[error("the message {kind} is out of place: the client has been authenticated")]
-    OutOfPlace {
-        /// Its kind.
-        kind: char,
-    },
-    /// No such message.
-    #[error("no message has the kind {kind:#04x}")]
+    /// No such message, or one of the greeting behind it.
+    #[error("invalid frontend message type {kind}")]
     Kind {
         /// What is there.
         kind: u8,
     },
+    /// A message that has no place while data is copied in.
+    #[error("unexpected message type 0x{kind:02X} during COPY from stdin")]
+    InCopy {
+        /// Its kind.
+        kind: u8,
+    },
+}
+
+impl MessageError {
+    /// Whether nothing behind it can be understood.
+    pub fn is_fatal(&self) -> bool {
+        match self {
+            MessageError::Length { .. }
+            | MessageError::Kind { .. }
+            | MessageError::InCopy { .. } => true,
+            MessageError::Short { .. }
+            | MessageError::Long { .. }
+            | MessageError::Text { .. }
+            | MessageError::Code { .. } => false,
+        }
+    }
+
+    /// Its SQLSTATE.
+    pub fn code(&self) -> &'static str {
+        match self {
+            MessageError::Text { .. } => code::INVALID_BYTES,
+            MessageError::Code { what: FORMAT, .. } => code::INVALID_PARAMETER_VALUE,
+            _ => code::PROTOCOL_VIOLATION,
+        }
+    }
+}
+
+/// A message, by its kind.
+fn shown(kind: char) -> String {
+    match kind {
+        GREETING => "the startup packet".into(),
+        kind => format!("the message {kind}"),
+    }
 }
 
 /// What a client says first.
@@ -285,7 +326,7 @@ impl<'a> Greeting<'a> {
     /// # Errors
     /// What is wrong with it.
     pub fn read(bytes: &'a [u8]) -> Result<Self, MessageError> {
-        let mut body = Body::new('\0', &bytes[4..]);
+        let mut body = Body::new(GREETING, &bytes[4..]);
         let code = body.u32("code")?;
         let greeting = match code {
             TLS_CODE => Greeting::Tls,
@@ -426,7 +467,11 @@ impl<'a> Body<'a> {
         let end = end.ok_or(MessageError::Short { kind, what })?;
         let text = self.take(end, what)?;
         self.take(1, what)?;
-        std::str::from_utf8(text).map_err(|_| MessageError::Text { kind, what })
+        std::str::from_utf8(text).map_err(|error| MessageError::Text {
+            kind,
+            what,
+            byte: text[error.valid_up_to()],
+        })
     }
 
     fn codes<const BYTES: usize>(
@@ -443,7 +488,7 @@ impl<'a> Body<'a> {
             None => Ok(formats),
             Some(code) => Err(MessageError::Code {
                 kind: self.kind,
-                what: "format",
+                what: FORMAT,
                 code: code.into(),
             }),
         }

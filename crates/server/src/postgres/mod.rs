@@ -1,6 +1,6 @@
 //! PostgreSQL's clients: their protocol, version 3.0 and 3.2, simple and extended queries, copies, cancelling.
 //!
-//! - `message`: what clients send; - `answer`: what is sent to them; - `format`: values, as text and binary;
+//! - `message`: what clients send; - `answer`: what is sent to them;
 //! - `session`: the machine between both and the SQL layer; - `portions`: rows on their way out; - `copying`: data on
 //!   its way in;
 //! - `startup`: TLS, who the client is; - `connection`: a socket and a session.
@@ -8,7 +8,6 @@
 mod answer;
 pub(crate) mod connection;
 mod copying;
-mod format;
 pub mod message;
 mod portions;
 mod session;

@@ -36,7 +36,7 @@ use answering::{Execution, Reply};
 use bytes::{Buf, BytesMut};
 use cursors::Asked;
 use parts::Part;
-use sardonyx_sql::{Interrupt, Prepared, SqlError, Step};
+use sardonyx_sql::{Interrupt, Prepared, SqlError, Step, TransactionStatus};
 use statements::{Formats, Portal};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -74,6 +74,10 @@ pub struct Session {
     has_ungiven: bool,
     /// What has run since the last end of what belongs together.
     part: Part,
+    /// The savepoints of the transaction, with the number that the next cursor had when each was set.
+    savepoints: Vec<(String, u64)>,
+    /// How many cursors were declared.
+    cursors_declared: u64,
     /// How many ends of what belongs together were received.
     syncs: u64,
     ended: bool,
@@ -109,6 +113,8 @@ impl Session {
             rest_of_query: None,
             has_ungiven: false,
             part: Part::default(),
+            savepoints: Vec::new(),
+            cursors_declared: 0,
             syncs: 0,
             ended: false,
         }
@@ -152,41 +158,72 @@ impl Session {
                 self.completes();
                 return Ok(Wants::Run);
             }
-            let Some((_, end)) = split(input, MESSAGE_BYTES_MAX)? else {
-                break;
+            let taken = match split(input, MESSAGE_BYTES_MAX) {
+                Ok(None) => break,
+                Ok(Some((kind, end))) => {
+                    let read = Message::read(&input[..end]);
+                    self.take_one(kind, read, end + MESSAGE_BYTES)
+                        .map(|taken| (taken, end))
+                }
+                Err(error) => Err(error),
             };
-            let message = Message::read(&input[..end])?;
-            if let Message::Password(_) = message {
-                if !self.replies.is_empty() {
-                    // The messages before it are answered first.
+            match taken {
+                Ok((true, end)) => input.advance(end),
+                Err(error) if self.replies.is_empty() => return Err(error),
+                // First what stands before it.
+                Ok((false, _)) | Err(_) => {
                     self.completes();
                     return Ok(Wants::Run);
                 }
-                return Err(MessageError::OutOfPlace { kind: 'p' });
             }
-            let bytes = end + MESSAGE_BYTES;
-            let taken = match self.copying.is_some() {
-                true => self.take_copied(message),
-                false => {
-                    self.bytes += bytes;
-                    let taken = self.take(message);
-                    if !taken {
-                        self.bytes -= bytes;
-                    }
-                    taken
-                }
-            };
-            if !taken {
-                // First what stands before it.
-                self.completes();
-                return Ok(Wants::Run);
-            }
-            input.advance(end);
         }
         Ok(match self.complete.1 {
             0 => Wants::Bytes,
             _ => Wants::Run,
         })
+    }
+
+    /// Takes a message of a kind, which counts so many bytes. False if what stands before it is to be run first.
+    ///
+    /// # Errors
+    /// What follows it cannot be understood.
+    fn take_one(
+        &mut self,
+        kind: u8,
+        message: Result<Message<'_>, MessageError>,
+        bytes: usize,
+    ) -> Result<bool, MessageError> {
+        if self.copying.is_some() {
+            return self.take_copied(kind, message);
+        }
+        let message = match message {
+            Ok(message) => message,
+            Err(error) if error.is_fatal() => return Err(error),
+            Err(error) => {
+                self.refuse_message(kind, &error);
+                return Ok(true);
+            }
+        };
+        self.bytes += bytes;
+        let taken = self.take(message);
+        if !matches!(taken, Ok(true)) {
+            self.bytes -= bytes;
+        }
+        taken
+    }
+
+    /// Refuses a message whose end is known, but not its meaning.
+    fn refuse_message(&mut self, kind: u8, error: &MessageError) {
+        let is_extended = matches!(kind, b'P' | b'B' | b'D' | b'E' | b'C' | b'H');
+        // Behind an error what belongs together is not looked at, and data that is not asked for never is.
+        if matches!(kind, b'd' | b'c' | b'f') || self.skipping && kind != b'S' {
+            return;
+        }
+        self.fail(SqlError::new(error.code(), error.to_string()));
+        if !is_extended {
+            self.skipping = false;
+            self.sync();
+        }
     }
 
     /// Whether what was taken is to be run before more is. What belongs together is run together, as long as it is not too
@@ -203,7 +240,10 @@ impl Session {
     }
 
     /// Takes a message. False if what stands before it is to be run first.
-    fn take(&mut self, message: Message<'_>) -> bool {
+    ///
+    /// # Errors
+    /// It has no place behind the greeting.
+    fn take(&mut self, message: Message<'_>) -> Result<bool, MessageError> {
         match message {
             Message::Terminate => self.ended = true,
             Message::Sync => {
@@ -212,27 +252,26 @@ impl Session {
             }
             // Unasked, behind a copy that failed: they were on their way.
             Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => {}
-            // Refused before it is taken.
-            Message::Password(_) => {}
+            Message::Password(_) => return Err(MessageError::Kind { kind: b'p' }),
             // Also after an error: drivers that prepare with Flush wait for it before they send Sync.
             Message::Flush => self.completes(),
             _ if self.skipping => {}
-            Message::Query(text) => return self.query(text),
-            Message::Parse { name, query, types } => return self.parse(name, query, types),
+            Message::Query(text) => return Ok(self.query(text)),
+            Message::Parse { name, query, types } => return Ok(self.parse(name, query, types)),
             // What is asked of the portal before is to be given first.
-            Message::Bind(bind) if self.gives_rows_of(bind.portal) => return false,
-            Message::Close(Target::Portal, name) if self.gives_rows_of(name) => return false,
+            Message::Bind(bind) if self.gives_rows_of(bind.portal) => return Ok(false),
+            Message::Close(Target::Portal, name) if self.gives_rows_of(name) => return Ok(false),
+            // It would not be closed if what stands before it failed.
+            Message::Close(Target::Statement, _) if self.may_be_skipped() => return Ok(false),
             Message::Bind(bind) => {
-                if let Err(error) = self.bind(&bind) {
-                    self.fail(error);
-                }
+                let bound = self.bind(&bind);
+                return Ok(self.done_or_failed(bound));
             }
             Message::Describe(target, name) => {
-                if let Err(error) = self.describe(target, name) {
-                    self.fail(error);
-                }
+                let described = self.describe(target, name);
+                return Ok(self.done_or_failed(described));
             }
-            Message::Execute { portal, rows_max } => return self.execute(portal, rows_max),
+            Message::Execute { portal, rows_max } => return Ok(self.execute(portal, rows_max)),
             Message::Close(target, name) => {
                 match target {
                     Target::Statement => drop(self.statements.remove(name)),
@@ -247,7 +286,19 @@ impl Session {
                 self.sync();
             }
         }
-        true
+        Ok(true)
+    }
+
+    /// Fails with an error. False if it may be another when what stands before has run.
+    fn done_or_failed(&mut self, done: Result<(), SqlError>) -> bool {
+        match done {
+            Ok(()) => true,
+            Err(_) if self.has_unfinished() => false,
+            Err(error) => {
+                self.fail(error);
+                true
+            }
+        }
     }
 
     /// Ends what belongs together.
@@ -268,6 +319,18 @@ impl Session {
     /// Whether a statement that cannot be understood might be when what stands before it has run.
     fn has_unfinished(&self) -> bool {
         !self.steps.is_empty()
+    }
+
+    /// Whether the next message may have no effect, since a part that it belongs to, or a transaction, fails before it.
+    fn may_be_skipped(&self) -> bool {
+        let begins = |step: &Step| matches!(step, Step::Execute { statement, .. } if statement.begins_transaction());
+        match self.steps.last() {
+            None => false,
+            Some(Step::Sync) => {
+                self.sql.status() != TransactionStatus::Idle || self.steps.iter().any(begins)
+            }
+            Some(_) => true,
+        }
     }
 
     /// Whether one of the replies may give rows of a portal that has run before.
@@ -363,32 +426,39 @@ impl Session {
 
     /// Takes a message while data is copied in. False if what stands before is to be run first: whether data is
     /// wanted at all.
-    fn take_copied(&mut self, message: Message<'_>) -> bool {
+    ///
+    /// # Errors
+    /// It has no place there.
+    fn take_copied(
+        &mut self,
+        kind: u8,
+        message: Result<Message<'_>, MessageError>,
+    ) -> Result<bool, MessageError> {
         if !self.replies.is_empty() {
-            return false;
+            return Ok(false);
         }
         let Some(copying) = &mut self.copying else {
-            return true;
+            return Ok(true);
         };
         match message {
-            Message::CopyData(data) => copying.push(data),
+            Ok(Message::CopyData(data)) => copying.push(data),
             // They belong to what is over when the data is.
-            Message::Flush | Message::Sync => {}
-            Message::CopyDone => self.end_copying(None),
-            Message::CopyFail(reason) => {
+            Ok(Message::Flush | Message::Sync) => {}
+            Ok(Message::CopyDone) => self.end_copying(None),
+            Ok(Message::CopyFail(reason)) => {
                 let text = format!("COPY from stdin failed: {reason}");
                 self.end_copying(Some(SqlError::new("57014", text)));
             }
-            Message::Terminate => {
+            Ok(Message::Terminate) => {
                 self.ended = true;
                 self.copying = None;
             }
-            _ => {
-                let error = protocol_violation("another message while data is copied in");
-                self.end_copying(Some(error));
+            Err(error) if matches!(kind, b'c' | b'f') => {
+                self.end_copying(Some(SqlError::new(error.code(), error.to_string())));
             }
+            _ => return Err(MessageError::InCopy { kind }),
         }
-        true
+        Ok(true)
     }
 
     fn end_copying(&mut self, failure: Option<SqlError>) {
@@ -425,10 +495,6 @@ fn texts(replies: &[Reply]) -> impl Iterator<Item = &str> + Clone {
         Reply::Declared(declared) => Some(declared.query.text()),
         _ => None,
     })
-}
-
-fn protocol_violation(text: &str) -> SqlError {
-    SqlError::new("08P01", text.to_string())
 }
 
 impl std::fmt::Debug for Session {

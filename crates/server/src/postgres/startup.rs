@@ -11,7 +11,7 @@ use crate::passwords::Users;
 use crate::scram::{Exchange, MECHANISM, random};
 use crate::server::Shared;
 use bytes::{Buf, BytesMut};
-use sardonyx_sql::SqlError;
+use sardonyx_sql::{SqlError, code};
 use std::io;
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ pub async fn begin(mut connection: Connection, shared: &Shared) -> io::Result<Op
                 return start(connection, shared, version, parameters).await;
             }
             Err(error) => {
-                let error = SqlError::new("08P01", error.to_string());
+                let error = SqlError::new(error.code(), error.to_string());
                 refuse(&mut connection, &error).await?;
                 return Ok(None);
             }
@@ -101,8 +101,11 @@ async fn start(
     parameters: Vec<(String, String)>,
 ) -> io::Result<Option<Client>> {
     if major != 3 {
-        let text = format!("protocol {major}.{minor} is not spoken here: use 3.0 to 3.{MINOR}");
-        refuse(&mut connection, &SqlError::new("08P01", text)).await?;
+        let text = format!(
+            "unsupported frontend protocol {major}.{minor}: server supports 3.0 to 3.{MINOR}"
+        );
+        let error = SqlError::new(code::FEATURE_NOT_SUPPORTED, text);
+        refuse(&mut connection, &error).await?;
         return Ok(None);
     }
     let mut output = BytesMut::new();
@@ -116,7 +119,10 @@ async fn start(
         found.next().map(|(_, value)| value.clone())
     };
     let Some(user) = find("user").filter(|user| !user.is_empty()) else {
-        let error = SqlError::new("28000", "no user is named in the startup message");
+        let error = SqlError::new(
+            "28000",
+            "no PostgreSQL user name specified in startup packet",
+        );
         refuse(&mut connection, &error).await?;
         return Ok(None);
     };
@@ -189,7 +195,7 @@ async fn authenticate(
 
 /// The next message of one who shows who it is.
 async fn password_message(connection: &mut Connection) -> io::Result<Result<BytesMut, SqlError>> {
-    let violation = |text: String| Ok(Err(SqlError::new("08P01", text)));
+    let violation = |text: String| Ok(Err(SqlError::new(code::PROTOCOL_VIOLATION, text)));
     loop {
         match split(&connection.incoming.input, GREETING_BYTES_MAX) {
             Ok(Some((_, end))) => {

@@ -123,6 +123,50 @@ fn statements_of_cursors_stand_among_others_in_one_text() {
 }
 
 #[test]
+fn a_cursor_ends_with_the_part_of_its_transaction_that_is_undone() {
+    let running = Running::start(postgres_alone());
+    let mut client = of_numbers(&running, 5);
+    let mut says = |text: &str| told(&mut client, text);
+    let declare = |name: &str| format!("DECLARE {name} CURSOR FOR SELECT id FROM t ORDER BY id");
+    assert_eq!(says("BEGIN"), "(0)");
+    assert_eq!(says(&declare("before")), "(0)");
+    assert_eq!(says("FETCH 1 FROM before"), "1 (1)");
+    assert_eq!(says("SAVEPOINT a"), "(0)");
+    assert_eq!(says(&declare("within")), "(0)");
+    assert_eq!(says("SAVEPOINT b"), "(0)");
+    assert_eq!(says(&declare("deep")), "(0)");
+    assert_eq!(
+        says("FETCH 1 FROM before; FETCH 1 FROM within"),
+        "2 (1) 1 (1)"
+    );
+    assert_eq!(says("RELEASE b; FETCH 2 FROM deep"), "(0) 1 2 (2)");
+    assert_eq!(says("ROLLBACK TO a"), "(0)");
+    assert_eq!(says("FETCH 1 FROM within"), "34000");
+    assert_eq!(says("ROLLBACK TO a; FETCH 1 FROM deep"), "34000");
+    // The place of one that stays is not gone back to.
+    assert_eq!(says("ROLLBACK TO a; FETCH 1 FROM before"), "(0) 3 (1)");
+    // The name is free again, and the savepoint is still set.
+    assert_eq!(says(&declare("within")), "(0)");
+    assert_eq!(
+        says("SAVEPOINT a; ROLLBACK TO a; FETCH 1 FROM within"),
+        "(0) (0) 1 (1)"
+    );
+    assert_eq!(says("RELEASE a; ROLLBACK TO a; FETCH within"), "34000");
+    assert_eq!(says("ROLLBACK; FETCH before"), "34000");
+    // One that is held is not, before the transaction is committed.
+    let held = "BEGIN; SAVEPOINT a; DECLARE h CURSOR WITH HOLD FOR SELECT 7; ROLLBACK TO a; COMMIT";
+    assert_eq!(says(held), "(0) (0) (0) (0) (0)");
+    assert_eq!(says("FETCH h"), "34000");
+    let held = "BEGIN; DECLARE h CURSOR WITH HOLD FOR SELECT 7; SAVEPOINT a; ROLLBACK TO a; COMMIT";
+    assert_eq!(says(held), "(0) (0) (0) (0) (0)");
+    assert_eq!(
+        says("BEGIN; SAVEPOINT b; ROLLBACK TO b; COMMIT"),
+        "(0) (0) (0) (0)"
+    );
+    assert_eq!(says("FETCH h"), "7 (1)");
+}
+
+#[test]
 fn a_cursor_sees_what_its_transaction_wrote_before_and_nothing_else() {
     let running = Running::start(postgres_alone());
     let mut client = of_numbers(&running, 3);

@@ -4,6 +4,7 @@ mod common;
 mod cursors;
 mod functions;
 mod http;
+mod keys_by_sql;
 mod long_statements;
 mod memory;
 mod postgres;

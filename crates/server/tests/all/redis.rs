@@ -88,7 +88,7 @@ fn a_password_is_asked_for_and_rights_hold() {
     let running = Running::start(options);
     let mut client = Client::of(&running);
     assert_eq!(client.ask("SET a 1"), "-NOAUTH Authentication required.");
-    for wrong in ["AUTH ada eve", "AUTH bob bob", "AUTH ada", "AUTH nobody x"] {
+    for wrong in ["AUTH ada eve", "AUTH bob x", "AUTH ada", "AUTH nobody x"] {
         assert!(client.ask(wrong).starts_with("-WRONGPASS"), "{wrong}");
     }
     assert_eq!(client.ask("AUTH ada ada"), "+OK");
@@ -97,6 +97,31 @@ fn a_password_is_asked_for_and_rights_hold() {
     assert_eq!(reader.ask("AUTH eve eve"), "+OK");
     assert_eq!(reader.ask("EXISTS a"), ":1");
     assert!(reader.ask("SET a 2").starts_with("-NOPERM"));
+    // Who has no right to keys is known, and may do nothing with them.
+    let mut other = Client::of(&running);
+    assert_eq!(other.ask("AUTH bob bob"), "+OK");
+    assert_eq!(other.ask("PING"), "+PONG");
+    for refused in [
+        "GET a",
+        "SET a 2",
+        "EXISTS a",
+        "DBSIZE",
+        "SCAN 0",
+        "KEYS *",
+        "WATCH a",
+        "INFO",
+        "FLUSHALL",
+        "CONFIG GET maxmemory",
+        "FCALL f 0",
+        "FUNCTION LIST",
+        "SAVE",
+    ] {
+        let answer = other.ask(refused);
+        assert!(answer.starts_with("-NOPERM"), "{refused}: {answer}");
+    }
+    assert_eq!(other.ask("MULTI"), "+OK");
+    assert!(other.ask("GET a").starts_with("-NOPERM"));
+    assert!(other.ask("EXEC").starts_with("-EXECABORT"));
 }
 
 #[test]

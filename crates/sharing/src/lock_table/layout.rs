@@ -12,7 +12,7 @@
 //! is changed by Compare&Swap; what it names is never changed as long as it does.
 
 /// What the memory begins with, in any version.
-pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"SdxGemLT");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SdxGemLT");
 /// The layout's version.
 pub(super) const VERSION: u64 = 2;
 

@@ -160,6 +160,14 @@ pub enum NodeError {
         /// Why.
         reason: String,
     },
+    /// The others have gone on without this node, or may have.
+    #[error(
+        "the node takes no part any more: {reason}; its process may join again under a new number"
+    )]
+    ShutOut {
+        /// Why.
+        reason: String,
+    },
     /// What a table refuses: the error names the table, and column and value where there are some.
     #[error(transparent)]
     Rows(Arc<TableError>),

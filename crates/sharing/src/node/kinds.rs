@@ -38,7 +38,9 @@ impl CrateError for NodeError {
             | NodeError::TimedOut { .. }
             | NodeError::Membership { .. } => Error::Unavailable,
             NodeError::OpenHere { .. } => Error::Locked,
-            NodeError::Stopped { .. } | NodeError::Fenced(_) => Error::Poisoned,
+            NodeError::Stopped { .. } | NodeError::ShutOut { .. } | NodeError::Fenced(_) => {
+                Error::Poisoned
+            }
             NodeError::System { .. } | NodeError::Network { .. } => Error::System,
             NodeError::Forked(_) => Error::Forked,
         }

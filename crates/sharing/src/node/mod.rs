@@ -27,7 +27,7 @@
 //! - `buffer`, `work`, `local`, `shell`, `requests`: a node without threads; - `recovery`: of those that have failed;
 //! - `opening`, `member`, `page_lock`: processes and threads; - `running`, `transaction`: transactions, of
 //!   nodes of either coupling; - `tables`: rows in trees of pages, on nodes of either coupling;
-//! - `fencing`: of processes that are stopped; - `imposed`, `observer`: for experiments.
+//! - [`leftovers`]: shared memory of dead processes; - `fencing`: of processes that are stopped; - `imposed`, `observer`: for experiments.
 //!
 //! Bounds (I10): pages are as many as the shared memory was made with; a page lock is held until the transaction
 //! is durable, so one page allows one commit a sync. A transaction that waits for another of its own thread waits
@@ -42,6 +42,7 @@ mod gem;
 mod imposed;
 mod kinds;
 mod layout;
+pub mod leftovers;
 mod local;
 pub mod loose;
 mod mailbox;
@@ -69,8 +70,9 @@ pub use imposed::ImposedTimes;
 pub use member::{Node, NodeStatistics};
 pub use observer::{Committed, Observer};
 pub use opening::{NodeOptions, Nodes};
+pub use requests::WRITE_BACK;
 pub use tables::{
-    KEY_BYTES_MAX, NodeIndex, NodeJournal, NodeJournalRows, NodeRange, NodeRows, NodeStoredTable,
-    NodeTable, OwnedRow, PagesInUse, TableNode,
+    FrozenDefinition, FrozenTables, KEY_BYTES_MAX, NodeIndex, NodeJournal, NodeJournalRows,
+    NodeRange, NodeRows, NodeStoredTable, NodeTable, OwnedRow, PagesInUse, TableNode,
 };
 pub use transaction::Transaction;

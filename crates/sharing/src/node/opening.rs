@@ -39,7 +39,10 @@ use std::time::Duration;
 const ATTEMPTS: u32 = 10;
 
 /// Processes at once.
-const PROCESSES: usize = 256;
+pub(super) const PROCESSES: usize = 256;
+
+/// What the names of the shared memories of nodes begin with.
+pub(super) const MEMORY_PREFIX: &str = "sardonyx-nodes-";
 
 /// How nodes share a database. What concerns the shared memory is asked of the first process only.
 #[derive(Clone, Debug)]
@@ -197,7 +200,7 @@ fn path_of(
     let found = std::fs::metadata(directory)
         .map_err(NodeError::system("look at the database's directory"))?;
     let (identity, device, inode) = (manifest.identity, found.dev(), found.ino());
-    let name = format!("sardonyx-nodes-{identity:016x}-{device:x}-{inode:x}");
+    let name = format!("{MEMORY_PREFIX}{identity:016x}-{device:x}-{inode:x}");
     Ok(options.shared_memory.join(name))
 }
 
@@ -320,7 +323,17 @@ fn attach(
     if gem.log_state().incarnation() != manifest.incarnation {
         return Ok(None);
     }
-    Here::start(disk, gem, &manifest, options, None, lock, path).map(Some)
+    let here = match Here::start(disk, gem, &manifest, options, None, lock, path) {
+        // Somebody removes it as a leftover, and so has all places of the processes.
+        Err(NodeError::Open(error)) if !is_last && matches!(*error, OpenError::Locked { .. }) => {
+            return Ok(None);
+        }
+        started => started?,
+    };
+    let named = rustix::fs::fstat(here.gem.segment().file());
+    // It was removed just before this process took its place: nobody else would find it.
+    let is_named = named.is_ok_and(|found| found.st_nlink > 0);
+    Ok(is_named.then_some(here))
 }
 
 /// The shared memory, as the election sees it.

@@ -13,7 +13,7 @@ use crate::protocol::{
 };
 
 /// So many modified pages are written back at a time when the buffer is full.
-const WRITE_BACK: usize = 16;
+pub const WRITE_BACK: usize = 16;
 
 impl Shell {
     /// Begins a transaction.

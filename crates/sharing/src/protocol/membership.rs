@@ -16,6 +16,10 @@
 //! be alive, slow or stopped, and believe what it likes: after 2 nothing that it does reaches anybody (I12). Clocks
 //! and leases decide only whom one suspects, never what is safe.
 //!
+//! Two members that reach the register and not each other would wait for each other for ever. So who is not answered for
+//! longer than a bound asks the register, too, and the first swap decides which of the two goes on. The one that is
+//! shut out finds that out at the register, stops, and may come back under a new number.
+//!
 //! Invariants: a member's views follow each other by their epochs; a message is taken only from a member, and not
 //! before its receiver knows the epoch in which it was sent; [`Output::Recover`] comes after all members refuse the
 //! node's messages and its log is closed.
@@ -24,7 +28,11 @@
 //! [`Input`].
 
 use super::{Assignment, Division, Epoch, NodeId};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// After so many times its bound the side with fewer members asks the register, too.
+const OTHER_SIDE_ASKS: u32 = 3;
 
 /// The nodes that take part, and those that have to be recovered, as the register has them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -60,6 +68,16 @@ pub enum Input {
     Look,
     /// The shell believes that this node has failed. It need not be true.
     Suspect(NodeId),
+    /// This member does not answer this node, for so many times the shell's bound. Whether the two are cut off from
+    /// each other or the member has failed is not known: the register decides who goes on.
+    Unanswered {
+        /// The member.
+        node: NodeId,
+        /// So many times the bound.
+        times: u32,
+        /// All that do not answer now, this one among them.
+        silent: BTreeSet<NodeId>,
+    },
     /// The node is to take no part any more: it has ended its transactions. It is recovered as one that has failed.
     Leave,
     /// [`Output::ReadView`] is done.
@@ -96,7 +114,8 @@ pub enum Output {
     Joined(NodeId),
     /// A node takes no part any more: the protocol is to be told ([`super::Input::NodeFailed`]).
     Left(NodeId),
-    /// End the node's accesses to GEM and storage, and close its log by a group of this epoch.
+    /// End the node's accesses to GEM and storage, and close its log by a group of this epoch. The node must acknowledge
+    /// nothing more then, not even what it has only read: its lease has ended, or it has stopped.
     CloseLog(NodeId, Epoch),
     /// Recover the node: every entry of the global lock table ([`super::Input::Recover`]).
     Recover(NodeId),
@@ -229,6 +248,11 @@ impl Membership {
                     self.suspected.insert(node);
                 }
             }
+            Input::Unanswered {
+                node,
+                times,
+                silent,
+            } => self.unanswered(node, times, &silent),
             Input::Leave => {
                 if self.view.members.contains_key(&self.node) {
                     self.suspected.insert(self.node);
@@ -261,6 +285,29 @@ impl Membership {
         }
         self.coordinate(outputs);
         self.access(outputs);
+    }
+
+    /// A member does not answer. Both sides may find that out of each other. The side with more of the members asks the
+    /// register first, and of two equal ones the one with the coordinator; so who comes back is not the one that shuts
+    /// others out. The other side asks if nothing has happened after [`OTHER_SIDE_ASKS`] times the bound.
+    fn unanswered(&mut self, node: NodeId, times: u32, silent: &BTreeSet<NodeId>) {
+        let members = &self.view.members;
+        if !self.is_member() || node == self.node || !members.contains_key(&node) {
+            return;
+        }
+        let own_side = |node: &NodeId| !silent.contains(node);
+        let ours = members.keys().filter(|node| own_side(node)).count();
+        let asks_first = match (2 * ours).cmp(&members.len()) {
+            Ordering::Greater => true,
+            Ordering::Equal => self
+                .view
+                .coordinator()
+                .is_some_and(|first| own_side(&first)),
+            Ordering::Less => false,
+        };
+        if asks_first || times >= OTHER_SIDE_ASKS {
+            self.suspected.insert(node);
+        }
     }
 
     fn swapped(&mut self, view: View, swapped: bool, outputs: &mut Vec<Output>) {

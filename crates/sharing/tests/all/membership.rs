@@ -204,6 +204,14 @@ fn run(seed: u64, planted: Option<Planted>) -> (usize, usize) {
                     group.tell(node, Input::Look);
                 }
             }
+            9 => {
+                // Whether it is so or not, and in whichever direction.
+                let other = NodeId(random.below(group.nodes.len()) as u16);
+                if let Some(by) = random.pick(&members) {
+                    let times = 1 + random.below(4) as u32;
+                    group.tell(by, unanswered(other, times, &[other]));
+                }
+            }
             _ if !group.events.is_empty() => {
                 let place = random.below(group.events.len());
                 group.happen(place);
@@ -258,6 +266,87 @@ fn nodes_agree_who_takes_part_and_recover_who_does_not() {
         recovered > 1000 && ended > 333,
         "{recovered} recovered, {ended} ended"
     );
+}
+
+/// Nodes that are all members and know it.
+fn members(nodes: u16) -> Group {
+    let mut group = Group::default();
+    for _ in 0..nodes {
+        group.join();
+        happen_all(&mut group);
+    }
+    group
+}
+
+fn unanswered(node: NodeId, times: u32, silent: &[NodeId]) -> Input {
+    let silent = silent.iter().copied().collect();
+    Input::Unanswered {
+        node,
+        times,
+        silent,
+    }
+}
+
+fn happen_all(group: &mut Group) {
+    while !group.events.is_empty() {
+        group.happen(0);
+    }
+}
+
+#[test]
+fn of_two_that_do_not_answer_each_other_the_register_lets_one_go_on() {
+    let (older, younger) = (NodeId(0), NodeId(1));
+    // Both ask at last, in either order; and the younger one alone, if nothing is awaited of it.
+    for (asked, out) in [
+        (&[(older, 1), (younger, 1)][..], younger),
+        (&[(younger, 1), (older, 1)], younger),
+        (&[(younger, 3), (older, 1)], older),
+        (&[(younger, 1), (younger, 2), (younger, 3)], older),
+    ] {
+        let mut group = members(2);
+        for &(by, times) in asked {
+            let other = if by == older { younger } else { older };
+            group.tell(by, unanswered(other, times, &[other]));
+        }
+        // The one whose swap comes second learns that it is out.
+        happen_all(&mut group);
+        for node in group.running() {
+            group.tell(node, Input::Look);
+        }
+        happen_all(&mut group);
+        assert_eq!(group.ended, [out].into(), "{asked:?}");
+        assert_eq!(group.recovered, [out].into(), "{asked:?}");
+        // It joins again, under a new number, as the younger of the two.
+        group.join();
+        happen_all(&mut group);
+        let again = NodeId(2);
+        assert!(group.members().contains(&again));
+        let other = group.members()[0];
+        group.tell(again, unanswered(other, 1, &[other]));
+        assert!(group.events.is_empty(), "{:?}", group.events);
+    }
+}
+
+#[test]
+fn the_side_with_more_members_asks_first() {
+    let asks = |nodes, by, times, silent: &[NodeId]| {
+        let mut group = members(nodes);
+        silent.iter().for_each(|&node| {
+            group.tell(NodeId(by), unanswered(node, times, silent));
+        });
+        let swap = |event: &Event| matches!(event, Event::Swap(..));
+        group.events.iter().any(swap)
+    };
+    let [a, b, c, d] = [0, 1, 2, 3].map(NodeId);
+    // One is cut off from the two others, whoever it is.
+    assert!(!asks(3, 0, 1, &[b, c]) && !asks(3, 2, 2, &[a, b]));
+    assert!(asks(3, 1, 1, &[a]) && asks(3, 0, 1, &[c]));
+    // Of two equal sides the one with the coordinator.
+    assert!(asks(4, 1, 1, &[c, d]) && !asks(4, 2, 1, &[a, b]));
+    // At last each asks: it may be that nothing is awaited of it.
+    assert!(asks(3, 2, 3, &[a, b]) && asks(4, 2, 3, &[a, b]));
+    // Nobody asks about himself, or about who is no member.
+    assert!(!asks(2, 0, 3, &[a]) && !asks(2, 0, 3, &[d]));
 }
 
 #[test]

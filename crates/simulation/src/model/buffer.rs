@@ -14,8 +14,12 @@ use sardonyx_sharing::protocol::Psn;
 pub struct Buffer {
     frames: Lru<Frame>,
     capacity: usize,
-    /// Modified pages that were replaced and are not yet written.
+    /// Modified pages that were replaced, or are written back in their frames, and are not yet written.
     leaving: PageMap<Psn>,
+    /// Modified pages that are written when one has to be replaced.
+    write_back_pages: usize,
+    /// Of these, those that keep their frames and whose writes are to be begun.
+    due: Vec<Replaced>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +45,23 @@ impl Buffer {
             frames: Lru::new(),
             capacity: capacity as usize,
             leaving: PageMap::default(),
+            write_back_pages: 1,
+            due: Vec::new(),
         }
+    }
+
+    /// The same; so many modified pages are written when one has to be replaced. With more than one, pages that are not
+    /// modified are replaced first.
+    pub fn writing_back(self, pages: u32) -> Self {
+        Buffer {
+            write_back_pages: pages.max(1) as usize,
+            ..self
+        }
+    }
+
+    /// Pages that keep their frames and whose writes are to be begun now.
+    pub fn take_due(&mut self) -> Vec<Replaced> {
+        std::mem::take(&mut self.due)
     }
 
     /// The version of the node's copy of `page`, if it has one. Not a use of the page.
@@ -84,7 +104,7 @@ impl Buffer {
         let mut replaced = None;
         if self.frames.len() >= self.capacity {
             // If all are fixed, there is one frame more than configured for a while.
-            if let Some((old, frame)) = self.frames.remove_oldest(|frame| frame.fixed == 0)
+            if let Some((old, frame)) = self.remove_oldest()
                 && frame.modified
             {
                 self.leaving.insert(old, frame.psn);
@@ -104,6 +124,26 @@ impl Buffer {
             },
         );
         replaced
+    }
+
+    /// Takes out the page that has to make room. If it is a modified one, others are to be written with it.
+    fn remove_oldest(&mut self) -> Option<(u64, Frame)> {
+        if self.write_back_pages == 1 {
+            return self.frames.remove_oldest(|frame| frame.fixed == 0);
+        }
+        let clean = |frame: &Frame| frame.fixed == 0 && !frame.modified;
+        if let Some(removed) = self.frames.remove_oldest(clean) {
+            return Some(removed);
+        }
+        let removed = self.frames.remove_oldest(|frame| frame.fixed == 0);
+        let modified = |frame: &Frame| frame.fixed == 0 && frame.modified;
+        let others = self.write_back_pages - 1;
+        let written = (self.frames).change_oldest(others, modified, |frame| frame.modified = false);
+        for (page, Frame { psn, .. }) in written {
+            self.leaving.insert(page, psn);
+            self.due.push(Replaced { page, psn });
+        }
+        removed
     }
 
     /// Keeps `page` in its frame until [`Buffer::unfix`] is called as often.
@@ -212,6 +252,29 @@ mod tests {
         assert_eq!(buffer.install(3, Psn(0), false), Some(replaced));
         buffer.left(1, Psn(4));
         assert_eq!(buffer.version(1), Some(Psn(5)));
+    }
+
+    #[test]
+    fn several_modified_pages_are_written_at_once_when_no_other_can_go() {
+        let mut buffer = Buffer::new(4).writing_back(3);
+        for page in 1..=3 {
+            buffer.install(page, Psn(page), true);
+        }
+        buffer.install(4, Psn(4), false);
+        // Not the oldest, but the one that need not be written.
+        assert_eq!(buffer.install(5, Psn(5), true), None);
+        assert_eq!((buffer.version(4), buffer.take_due()), (None, Vec::new()));
+        let replaced = |page| Replaced {
+            page,
+            psn: Psn(page),
+        };
+        assert_eq!(buffer.install(6, Psn(6), false), Some(replaced(1)));
+        assert_eq!(buffer.take_due(), [replaced(2), replaced(3)]);
+        // They keep their frames, and are not written twice.
+        buffer.left(2, Psn(2));
+        assert_eq!(buffer.version(2), Some(Psn(2)));
+        assert_eq!(buffer.install(7, Psn(7), false), None);
+        assert_eq!(buffer.version(2), None);
     }
 
     #[test]

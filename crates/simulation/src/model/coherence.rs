@@ -136,7 +136,24 @@ pub fn write_replaced(
     node: &Node,
     replaced: Option<Replaced>,
 ) -> Option<Signal<()>> {
-    let Replaced { page, psn } = replaced?;
+    // Written with it, but nobody waits for their frames.
+    let due = node.buffer.borrow_mut().take_due();
+    for written in due {
+        begin_write(system, node, written);
+    }
+    let replaced = replaced?;
+    begin_write(system, node, replaced);
+    if system.parameters.node.replacement_writes == ReplacementWrites::Asynchronous {
+        return None;
+    }
+    let written = Signal::new(&system.kernel);
+    let mut leaving = node.leaving.borrow_mut();
+    leaving.insert(replaced.page, written.clone());
+    Some(written)
+}
+
+/// Begins to write a modified page.
+fn begin_write(system: &Rc<System>, node: &Node, Replaced { page, psn }: Replaced) {
     let locked = system.partitions[(page >> 32) as usize].locks;
     let (shared, number) = (Rc::clone(system), usize::from(node.id.0));
     system.kernel.spawn(async move {
@@ -151,12 +168,6 @@ pub fn write_replaced(
             left(node, page, psn);
         }
     });
-    if system.parameters.node.replacement_writes == ReplacementWrites::Asynchronous {
-        return None;
-    }
-    let written = Signal::new(&system.kernel);
-    node.leaving.borrow_mut().insert(page, written.clone());
-    Some(written)
 }
 
 async fn write_back(system: Rc<System>, number: usize, page: PageId, psn: Psn) {

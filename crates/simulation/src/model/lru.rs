@@ -113,6 +113,26 @@ impl<V: Copy> Lru<V> {
         None
     }
 
+    /// Changes the least recently used pages for which `is_meant`, at most so many; which they are, oldest first.
+    pub fn change_oldest(
+        &mut self,
+        at_most: usize,
+        is_meant: impl Fn(&V) -> bool,
+        change: impl Fn(&mut V),
+    ) -> Vec<(u64, V)> {
+        let mut changed = Vec::new();
+        let mut at = self.oldest;
+        while at != NONE && changed.len() < at_most {
+            let entry = &mut self.entries[at as usize];
+            if is_meant(&entry.value) {
+                changed.push((entry.page, entry.value));
+                change(&mut entry.value);
+            }
+            at = entry.newer;
+        }
+        changed
+    }
+
     fn link(&mut self, at: u32) {
         let newest = self.newest;
         let entry = &mut self.entries[at as usize];

@@ -164,6 +164,7 @@ fn partitions(
                 accesses: per_transaction(tally.accesses),
                 hit_ratio: share(tally.hits, tally.accesses),
                 invalidations: per_transaction(tally.invalidations),
+                made_invalid: per_transaction(tally.made_invalid),
                 from_nodes: per_transaction(tally.from_nodes),
                 reads: per_transaction(tally.reads),
                 writes: per_transaction(tally.writes),

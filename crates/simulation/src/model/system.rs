@@ -269,7 +269,10 @@ impl Node {
             id,
             cpu: Server::new(kernel, parameters.node.processors),
             slots: Server::new(kernel, parameters.node.multiprogramming_level),
-            buffer: RefCell::new(Buffer::new(parameters.node.buffer_pages)),
+            buffer: RefCell::new(
+                Buffer::new(parameters.node.buffer_pages)
+                    .writing_back(parameters.node.write_back_pages),
+            ),
             fetching: RefCell::default(),
             leaving: RefCell::default(),
             machine: RefCell::new(Machine::new(parameters, load, id)),

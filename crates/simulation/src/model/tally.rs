@@ -58,6 +58,8 @@ pub struct PartitionTally {
     pub hits: u64,
     /// Of them, those that found an old version there.
     pub invalidations: u64,
+    /// Valid copies in other nodes' buffers that a commit made old.
+    pub made_invalid: u64,
     /// Pages that another node sent.
     pub from_nodes: u64,
     /// Pages read from storage.

@@ -410,12 +410,26 @@ impl Running<'_> {
             let locked = system.partitions[(page >> 32) as usize].locks;
             let ours = !locked || self.node.machine.borrow().writes_back(PageId(page));
             let modified = system.parameters.update == Update::Noforce && ours;
+            let before = psn;
             let psn = if locked { psn.next() } else { psn };
             buffer.commit(page, psn, modified);
             buffer.unfix(page);
+            drop(buffer);
+            if locked {
+                self.count_made_invalid(page, before);
+            }
         }
         self.end(Outcome::Committed).await;
         drop(permit);
+    }
+
+    /// A new version of a page was committed: counts the other nodes' copies of the one before, which were valid so far.
+    fn count_made_invalid(&self, page: u64, before: Psn) {
+        let others = self.system.nodes.iter();
+        let others = others.filter(|node| node.id != self.node.id);
+        let valid = others.filter(|node| node.version(page) == Some(before));
+        let mut tally = self.system.tally.borrow_mut();
+        tally.partitions[(page >> 32) as usize].made_invalid += valid.count() as u64;
     }
 
     /// A deadlock's victim gives up what it has.

@@ -46,6 +46,7 @@ pub const LIMITS: &[Limit] = &[
     limit("node.access_instructions", 0.0, 1e12),
     limit("node.end_instructions", 0.0, 1e12),
     limit("node.buffer_pages", 8.0, 100_000_000.0),
+    limit("node.write_back_pages", 1.0, 100_000_000.0),
     limit("messages.megabytes_per_second", 0.001, 10_000_000.0),
     limit("messages.latency_microseconds", 0.0, 10_000_000.0),
     limit("messages.short_bytes", 1.0, 1_000_000.0),

@@ -196,6 +196,9 @@ pub struct Node {
     pub buffer_pages: u32,
     /// Who waits for the write of a modified page that is replaced.
     pub replacement_writes: ReplacementWrites,
+    /// Modified pages that are written when one has to be replaced (NOFORCE). With more than one, pages that are not
+    /// modified are replaced first, and of the modified ones the least recently used are written together.
+    pub write_back_pages: u32,
     /// How FORCE's writes follow each other.
     pub force_writes: ForceWrites,
     /// Whether a page begun at the end of a sequential file is read from storage first.

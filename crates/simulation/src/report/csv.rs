@@ -58,6 +58,11 @@ const COLUMNS: &[(&str, &str, &str)] = &[
         "pages",
         "branch_teller: invalidations",
     ),
+    (
+        "branch_teller_copies_made_invalid",
+        "pages",
+        "branch_teller: copies made invalid",
+    ),
 ];
 
 /// The points of `figure` that the study has, one a line: value, interval and what explains it.

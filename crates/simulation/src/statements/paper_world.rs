@@ -159,6 +159,7 @@ fn debit_credit(point: &Parameters, chance: f64) -> Measurement {
         PartitionFigures {
             from_nodes: hot.from_nodes,
             invalidations: hot.invalidations,
+            made_invalid: hot.invalidations,
             cache_hit_ratio: match point.partition("branch_teller").storage {
                 Storage::Disk | Storage::Gem => 0.0,
                 _ => 0.999,
@@ -253,6 +254,7 @@ fn trace(point: &Parameters, chance: f64) -> Measurement {
     one.partitions = vec![PartitionFigures {
         accesses: 57.0,
         invalidations: 0.1,
+        made_invalid: 0.1,
         ..part("file", hits, 57.0 * (1.0 - hits))
     }];
     one.locks.remote = 57.0 * remote;

@@ -8,6 +8,7 @@ struct Pages {
     accesses: f64,
     misses: f64,
     invalidations: f64,
+    made_invalid: f64,
     from_nodes: f64,
     reads: f64,
     writes: f64,
@@ -20,6 +21,7 @@ fn pages(one: &Measurement, wanted: impl Fn(&str) -> bool) -> Pages {
         accesses: sum.accesses + part.accesses,
         misses: sum.misses + part.accesses * (1.0 - part.hit_ratio),
         invalidations: sum.invalidations + part.invalidations,
+        made_invalid: sum.made_invalid + part.made_invalid,
         from_nodes: sum.from_nodes + part.from_nodes,
         reads: sum.reads + part.reads,
         writes: sum.writes + part.writes,
@@ -154,6 +156,11 @@ pub(super) fn hot_hits(one: &Measurement) -> f64 {
 /// Buffer invalidations of BRANCH/TELLER per transaction.
 pub(super) fn hot_invalidations(one: &Measurement) -> f64 {
     branch_teller(one).invalidations
+}
+
+/// Copies of BRANCH/TELLER's pages per transaction that a commit makes invalid in other buffers.
+pub(super) fn hot_made_invalid(one: &Measurement) -> f64 {
+    branch_teller(one).made_invalid
 }
 
 /// Share of the buffer misses of BRANCH/TELLER that another node satisfied, in per cent.

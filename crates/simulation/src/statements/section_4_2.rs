@@ -86,13 +86,16 @@ fn affinity() -> Vec<Statement> {
             id: "4.2-3",
             says: "Every lock is in GEM's table, with an almost negligible delay.",
             paper: "almost negligible",
-            tolerance: "Below 1% of the response time.",
-            claims: vec![claim(
-                "GEM's part of the response time, 10 nodes",
-                measured(noforce(10), read::gem_share),
-                Below(1.0),
-                "%",
-            )],
+            tolerance: "Below 1% of the response time: by arithmetic it is some 12 accesses of 2 µs in 60 ms.",
+            claims: vec![
+                claim(
+                    "GEM's part of the response time, 10 nodes",
+                    measured(noforce(10), read::gem_share),
+                    Below(1.0),
+                    "%",
+                )
+                .into_arithmetic(),
+            ],
         },
         Statement {
             id: "4.2-4",
@@ -223,23 +226,24 @@ fn random() -> Vec<Statement> {
             says: "It is because of buffer invalidations, which grow with the nodes, all in \
                    BRANCH/TELLER; with affinity routing there are none.",
             paper: "growing",
-            tolerance: "An ordering; \"none\": below 0.001 per transaction.",
+            tolerance: "An ordering; \"none\": below 0.001 per transaction. Counted are the valid copies in \
+                        other buffers that a commit makes old, whether they are ever found or not.",
             claims: vec![
                 claim(
                     "2 nodes",
-                    measured(r(noforce(2)), read::hot_invalidations),
+                    measured(r(noforce(2)), read::hot_made_invalid),
                     Above(0.0),
                     "",
                 ),
                 claim(
                     "2 to 10 nodes",
-                    growth(r(noforce(2)), r(noforce(10)), read::hot_invalidations),
+                    growth(r(noforce(2)), r(noforce(10)), read::hot_made_invalid),
                     Above(0.0),
                     "",
                 ),
                 claim(
                     "affinity, 10 nodes",
-                    measured(noforce(10), read::hot_invalidations),
+                    measured(noforce(10), read::hot_made_invalid),
                     Below(0.001),
                     "",
                 )
@@ -342,20 +346,22 @@ fn hit_ratios() -> Vec<Statement> {
             id: "4.2-14",
             says: "HISTORY's hit ratio is 95%, from its blocking factor (footnote 1).",
             paper: "95%",
-            tolerance: "1 point: a page may be replaced before it is full.",
+            tolerance: "1 point: a page may be replaced before it is full. By arithmetic it is 1 - 1/20.",
             claims: vec![
                 claim(
                     "1 node",
                     measured(noforce(1), read::history_hits),
                     Within(94.0, 96.0),
                     "%",
-                ),
+                )
+                .into_arithmetic(),
                 claim(
                     "10 nodes, random routing",
                     measured(noforce(10).random(), read::history_hits),
                     Within(94.0, 96.0),
                     "%",
-                ),
+                )
+                .into_arithmetic(),
             ],
         },
     ]

@@ -79,13 +79,15 @@ fn responses() -> Vec<Statement> {
                     measured(gem(8), read::gem_share),
                     Below(2.0),
                     "%",
-                ),
+                )
+                .into_arithmetic(),
                 claim(
                     "random, 8 nodes",
                     measured(gem(8).random(), read::gem_share),
                     Below(2.0),
                     "%",
-                ),
+                )
+                .into_arithmetic(),
             ],
         },
         Statement {

@@ -91,6 +91,16 @@ const FAULTS: &[Fault] = &[
             .iter_mut()
             .for_each(|part| part.invalidations = 9.0)
     }),
+    ("no copies made invalid", |one| {
+        one.partitions
+            .iter_mut()
+            .for_each(|part| part.made_invalid = 0.0)
+    }),
+    ("many copies made invalid", |one| {
+        one.partitions
+            .iter_mut()
+            .for_each(|part| part.made_invalid = 9.0)
+    }),
     ("no page from nodes", |one| {
         one.partitions
             .iter_mut()

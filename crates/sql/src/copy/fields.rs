@@ -11,6 +11,16 @@ pub(super) enum Field<'t> {
     Text(Cow<'t, str>),
 }
 
+impl<'t> Field<'t> {
+    /// Its text; `None` for a null.
+    pub fn into_text(self) -> Option<Cow<'t, str>> {
+        match self {
+            Field::Null => None,
+            Field::Text(text) => Some(text),
+        }
+    }
+}
+
 /// The lines of a text, as fields.
 #[derive(Debug)]
 pub(super) struct Records<'t, 'o> {
@@ -117,7 +127,7 @@ impl<'t> Iterator for Records<'t, '_> {
         if self.ended {
             return None;
         }
-        if self.options.csv {
+        if self.options.is_csv() {
             return self.csv();
         }
         let line = self.line()?;
@@ -211,7 +221,7 @@ pub(super) fn write_field(field: Option<&str>, options: &Options, out: &mut Stri
         out.push_str(&options.null);
         return;
     };
-    if !options.csv {
+    if !options.is_csv() {
         for character in text.chars() {
             match character {
                 '\\' => out.push_str("\\\\"),
@@ -251,6 +261,7 @@ pub(super) fn write_field(field: Option<&str>, options: &Options, out: &mut Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::CopyFormat;
 
     fn text() -> Options {
         Options::of(&[], &[]).expect("no options are options")
@@ -258,7 +269,7 @@ mod tests {
 
     fn csv() -> Options {
         Options {
-            csv: true,
+            format: CopyFormat::Csv,
             delimiter: ',',
             null: String::new(),
             ..text()

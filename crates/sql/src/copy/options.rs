@@ -1,12 +1,13 @@
 //! The options of `COPY`.
 
 use crate::error::{SqlError, code};
+use crate::result::CopyFormat;
 use sqlparser::ast::{CopyLegacyCsvOption, CopyLegacyOption, CopyOption};
 
 /// How rows are written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Options {
-    pub csv: bool,
+    pub format: CopyFormat,
     pub delimiter: char,
     pub null: String,
     pub header: bool,
@@ -15,12 +16,18 @@ pub(super) struct Options {
 }
 
 impl Options {
+    /// Whether it is CSV.
+    pub fn is_csv(&self) -> bool {
+        self.format == CopyFormat::Csv
+    }
+
     /// The options that a statement says.
     ///
     /// # Errors
-    /// `0A000` for what is not supported.
+    /// `0A000` for what is not supported, `42601` and `22023` for what cannot be.
     pub fn of(options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Result<Options, SqlError> {
-        let (mut csv, mut delimiter, mut null, mut header) = (false, None, None, false);
+        let (mut format, mut delimiter, mut null, mut header) =
+            (CopyFormat::Text, None, None, None);
         let (mut quote, mut escape) = (None, None);
         let refused = |what: &str| {
             Err(SqlError::unsupported(format!(
@@ -30,15 +37,21 @@ impl Options {
         for option in options {
             match option {
                 CopyOption::Format(name) => match name.value.to_ascii_lowercase().as_str() {
-                    "text" => csv = false,
-                    "csv" => csv = true,
-                    other => return refused(&format!("the format {other}")),
+                    "text" => format = CopyFormat::Text,
+                    "csv" => format = CopyFormat::Csv,
+                    "binary" => format = CopyFormat::Binary,
+                    other => {
+                        return Err(SqlError::new(
+                            code::INVALID_PARAMETER_VALUE,
+                            format!("COPY format \"{other}\" not recognized"),
+                        ));
+                    }
                 },
                 // What is stored is stored: there is nothing to freeze.
                 CopyOption::Freeze(_) => {}
                 CopyOption::Delimiter(character) => delimiter = Some(*character),
                 CopyOption::Null(text) => null = Some(text.clone()),
-                CopyOption::Header(is_there) => header = *is_there,
+                CopyOption::Header(is_there) => header = Some(*is_there),
                 CopyOption::Quote(character) => quote = Some(*character),
                 CopyOption::Escape(character) => escape = Some(*character),
                 CopyOption::Encoding(name) if is_utf8(name) => {}
@@ -47,21 +60,40 @@ impl Options {
         }
         for option in legacy {
             match option {
+                CopyLegacyOption::Binary => format = CopyFormat::Binary,
                 CopyLegacyOption::Delimiter(character) => delimiter = Some(*character),
                 CopyLegacyOption::Null(text) => null = Some(text.clone()),
                 CopyLegacyOption::Csv(options) => {
-                    csv = true;
+                    format = CopyFormat::Csv;
                     for option in options {
                         match option {
-                            CopyLegacyCsvOption::Header => header = true,
+                            CopyLegacyCsvOption::Header => header = Some(true),
                             CopyLegacyCsvOption::Quote(character) => quote = Some(*character),
                             CopyLegacyCsvOption::Escape(character) => escape = Some(*character),
                             other => return refused(&other.to_string()),
                         }
                     }
                 }
-                CopyLegacyOption::Header => header = true,
+                CopyLegacyOption::Header => header = Some(true),
                 other => return refused(&other.to_string()),
+            }
+        }
+        let csv = format == CopyFormat::Csv;
+        let given = [
+            ("delimiter", delimiter.is_some(), true),
+            ("null", null.is_some(), true),
+            ("header", header.is_some(), true),
+            ("quote", quote.is_some(), false),
+            ("escape", escape.is_some(), false),
+        ];
+        for (name, is_given, is_of_text) in given {
+            if is_given && format == CopyFormat::Binary && is_of_text {
+                let text = format!("cannot specify {} in BINARY mode", name.to_uppercase());
+                return Err(SqlError::syntax(text));
+            }
+            if is_given && !csv && !is_of_text {
+                let text = format!("COPY {name} available only in CSV mode");
+                return Err(SqlError::unsupported(text));
             }
         }
         let delimiter = delimiter.unwrap_or(if csv { ',' } else { '\t' });
@@ -73,10 +105,10 @@ impl Options {
             ));
         }
         Ok(Options {
-            csv,
+            format,
             delimiter,
             null: null.unwrap_or_else(|| if csv { String::new() } else { "\\N".into() }),
-            header,
+            header: header.unwrap_or(false),
             quote,
             escape: escape.unwrap_or(quote),
         })

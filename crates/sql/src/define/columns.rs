@@ -484,8 +484,12 @@ pub(super) fn check(check: &CheckConstraint, name: Option<String>) -> Result<Con
         enforced,
     } = check;
     refuse("CHECK", &[(*enforced == Some(false), "NOT ENFORCED")])?;
+    let mut condition = &**expr;
+    while let Tree::Nested(inner) = condition {
+        condition = inner;
+    }
     Ok(Constraint::Check {
         name: name.or_else(|| own_name.as_ref().map(name_of)),
-        condition: expr.to_string(),
+        condition: condition.to_string(),
     })
 }

@@ -23,12 +23,17 @@ use sqlparser::ast::{self, CreateIndex, CreateTable, IndexType, ObjectName, Tabl
 /// The name of a new table.
 pub(super) fn new_name(name: &ObjectName) -> Result<String, SqlError> {
     let name = of_public(name)?;
-    match is_own(&name) {
+    check_not_own(&name)?;
+    Ok(name)
+}
+
+fn check_not_own(name: &str) -> Result<(), SqlError> {
+    match is_own(name) {
         true => Err(SqlError::new(
             code::INVALID_TABLE_DEFINITION,
             format!("the name \"{name}\" is one of the database's own"),
         )),
-        false => Ok(name),
+        false => Ok(()),
     }
 }
 
@@ -43,6 +48,17 @@ pub(super) fn is_taken(tx: &Transaction<'_>, name: &str) -> Result<bool, SqlErro
         || is_sequence
         || object(&source, kind::VIEW, name)?.is_some()
         || super::drop::index_named(&source, name).is_some())
+}
+
+/// Checks that a table may have a name.
+///
+/// # Errors
+/// `42P16`, `42P07` if it may not.
+pub(crate) fn check_new_name(tx: &Transaction<'_>, name: &str) -> Result<(), SqlError> {
+    match is_taken(tx, name)? {
+        true => Err(exists(name)),
+        false => check_not_own(name),
+    }
 }
 
 /// That there is something of this name.
@@ -317,6 +333,8 @@ pub(super) fn add_foreign(
     let source = Source::Live(tx.view());
     let relation = Relation::named(&source, table)?;
     let parent = Relation::named(&source, &of_public(to)?)?;
+    // A row that refers to a key would keep it from being deleted.
+    crate::keyspace::check(&source, &parent.name)?;
     let mut numbers = Vec::with_capacity(columns.len());
     for column in columns {
         numbers.push(relation.column(column)?.number);

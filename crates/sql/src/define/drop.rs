@@ -119,6 +119,7 @@ pub(super) fn indexes(
         };
         let relation = Relation::numbered(&source, number)?;
         rights.check(&relation.name, Access::Define)?;
+        crate::keyspace::check_index(&source, &relation, &name)?;
         let notes = &relation.notes;
         let is_constraint =
             notes.constraints.contains(&name) || notes.primary_index.as_ref() == Some(&name);

@@ -15,9 +15,11 @@ pub(crate) use comment::{
     Comment, DATABASE as COMMENT_OF_DATABASE, SCHEMA as COMMENT_OF_SCHEMA, comment_name,
     is_comment, parse_comment,
 };
+pub(crate) use create::check_new_name;
 
 use crate::database::Database;
 use crate::error::{SqlError, code};
+use crate::keyspace;
 use crate::names::of_public;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Tag};
@@ -25,7 +27,9 @@ use crate::rights::Access;
 use crate::sequences::SequenceChanges;
 use crate::source::Source;
 use sardonyx::Transaction;
-use sqlparser::ast::{AlterTableOperation, ObjectName, ObjectType, RenameTableNameKind, Statement};
+use sqlparser::ast::{
+    AlterTable, AlterTableOperation, ObjectName, ObjectType, RenameTableNameKind, Statement,
+};
 use std::sync::Arc;
 
 /// Runs such a statement.
@@ -39,6 +43,7 @@ pub(crate) fn run(
     sequences: &mut SequenceChanges,
 ) -> Result<Complete, SqlError> {
     check(prepared)?;
+    check_keyspace(&Source::Live(tx.view()), database, prepared)?;
     if let Some(definition) = prepared.definition() {
         return procedure::create(tx, definition, prepared.rights());
     }
@@ -121,16 +126,7 @@ fn check(prepared: &Prepared) -> Result<(), SqlError> {
     }
     let names: Vec<&ObjectName> = match prepared.statement() {
         Some(Statement::AlterTable(alter)) => {
-            let renamed = alter
-                .operations
-                .iter()
-                .filter_map(|operation| match operation {
-                    AlterTableOperation::RenameTable {
-                        table_name: RenameTableNameKind::As(to) | RenameTableNameKind::To(to),
-                    } => Some(to),
-                    _ => None,
-                });
-            [&alter.name].into_iter().chain(renamed).collect()
+            [&alter.name].into_iter().chain(renamed(alter)).collect()
         }
         Some(Statement::CreateIndex(create)) => vec![&create.table_name],
         Some(Statement::Truncate(truncate)) => {
@@ -163,6 +159,49 @@ fn may_not_define() -> SqlError {
         code::INSUFFICIENT_PRIVILEGE,
         "permission denied: the user may not define this",
     )
+}
+
+/// Checks that no table of the keys of Redis' clients is changed, dropped, or made.
+///
+/// # Errors
+/// `42501` if one is.
+fn check_keyspace(
+    source: &Source<'_>,
+    database: &Database,
+    prepared: &Prepared,
+) -> Result<(), SqlError> {
+    let check = |name: &ObjectName| keyspace::check(source, &of_public(name)?);
+    match prepared.statement() {
+        Some(Statement::AlterTable(alter)) => {
+            keyspace::check_alter(source, &of_public(&alter.name)?, &alter.operations)?;
+            renamed(alter).try_for_each(check)
+        }
+        Some(Statement::CreateIndex(create)) => check(&create.table_name),
+        Some(Statement::CreateTable(create)) if !create.if_not_exists => check(&create.name),
+        Some(Statement::CreateView(create)) => check(&create.name),
+        Some(Statement::Truncate(truncate)) => truncate
+            .table_names
+            .iter()
+            .try_for_each(|table| check(&table.name)),
+        // Whoever does not serve the keys may drop them as a whole.
+        Some(Statement::Drop {
+            object_type: ObjectType::Table,
+            names,
+            ..
+        }) if database.has_keyspace() => names.iter().try_for_each(check),
+        _ => Ok(()),
+    }
+}
+
+/// The names that `ALTER TABLE` gives to its table.
+fn renamed(alter: &AlterTable) -> impl Iterator<Item = &ObjectName> {
+    let operations = alter.operations.iter();
+    operations.filter_map(|operation| match operation {
+        AlterTableOperation::RenameTable {
+            table_name: RenameTableNameKind::As(to) | RenameTableNameKind::To(to),
+        } => Some(to),
+        _ => None,
+    })
 }
 
 /// Something that is there already, or is not, and that may be so.

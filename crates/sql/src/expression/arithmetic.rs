@@ -9,6 +9,13 @@ use sardonyx_table::value_text::{date_of, days_of, rescale};
 /// Microseconds of a day.
 pub(crate) const DAY: i64 = 86_400_000_000;
 
+/// Whether a date is one that PostgreSQL has: from 4714-11-24 BC, the first day that Julian dates count, to 5874897-12-31.
+pub(crate) fn is_date(date: &Value) -> bool {
+    const FIRST: i32 = -2_440_588;
+    const LAST: i32 = 2_145_042_905;
+    matches!(date, Value::Date(FIRST..=LAST))
+}
+
 /// What is computed of two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arithmetic {
@@ -119,7 +126,7 @@ fn overflow(kind: SqlType) -> SqlError {
 }
 
 #[cold]
-fn division_by_zero() -> SqlError {
+pub(super) fn division_by_zero() -> SqlError {
     SqlError::new(code::DIVISION_BY_ZERO, "division by zero")
 }
 
@@ -194,9 +201,9 @@ fn dates(
     left: ValueRef<'_>,
     right: ValueRef<'_>,
 ) -> Result<Value, SqlError> {
-    let day = |day: i128| match i32::try_from(day) {
-        Ok(day) => Ok(Value::Date(day)),
-        Err(_) => Err(SqlError::new(code::DATETIME_OVERFLOW, "date out of range")),
+    let day = |day: i128| match i32::try_from(day).map(Value::Date) {
+        Ok(day) if is_date(&day) => Ok(day),
+        _ => Err(SqlError::new(code::DATETIME_OVERFLOW, "date out of range")),
     };
     match (operation, left, right) {
         (Arithmetic::DateDifference, ValueRef::Date(left), ValueRef::Date(right)) => {
@@ -261,16 +268,55 @@ fn floats(
         Arithmetic::Divide => left / right,
         Arithmetic::Modulo if right == 0.0 => return Err(division_by_zero()),
         Arithmetic::Modulo => left % right,
-        _ => left.powf(right),
+        _ => return float_power(left, right).map(Value::Float),
     };
     let result = match kind {
         SqlType::Float4 => f64::from(result as f32),
         _ => result,
     };
-    match result.is_infinite() && left.is_finite() && right.is_finite() {
-        true => Err(overflow(kind)),
+    if result.is_infinite() && left.is_finite() && right.is_finite() {
+        return Err(float_out_of_range("overflow"));
+    }
+    let is_lost = match operation {
+        Arithmetic::Multiply => left != 0.0 && right != 0.0,
+        Arithmetic::Divide => left != 0.0 && right.is_finite(),
+        _ => false,
+    };
+    match result == 0.0 && is_lost {
+        true => Err(float_out_of_range("underflow")),
         false => Ok(Value::Float(result)),
     }
+}
+
+#[cold]
+pub(super) fn float_out_of_range(how: &str) -> SqlError {
+    SqlError::new(code::OUT_OF_RANGE, format!("value out of range: {how}"))
+}
+
+/// A float to a power.
+///
+/// # Errors
+/// `2201F` if it is not a real number, `22003` if it is too large or too small.
+pub(super) fn float_power(base: f64, exponent: f64) -> Result<f64, SqlError> {
+    let undefined = |text| Err(SqlError::new("2201F", text));
+    if base == 0.0 && exponent < 0.0 {
+        return undefined("zero raised to a negative power is undefined");
+    }
+    if base < 0.0 && exponent.is_finite() && exponent.fract() != 0.0 {
+        return undefined(
+            "a negative number raised to a non-integer power yields a complex result",
+        );
+    }
+    let result = base.powf(exponent);
+    if base.is_finite() && exponent.is_finite() {
+        if result.is_infinite() {
+            return Err(float_out_of_range("overflow"));
+        }
+        if result == 0.0 && base != 0.0 {
+            return Err(float_out_of_range("underflow"));
+        }
+    }
+    Ok(result)
 }
 
 fn decimals(
@@ -303,10 +349,7 @@ fn decimals(
             let (a, b) = aligned().ok_or_else(too_large)?;
             a.checked_rem(b).map(|units| (units, scale))
         }
-        _ => {
-            let value = float_of(left).powf(float_of(right));
-            return decimal_of_float(value).ok_or_else(too_large);
-        }
+        _ => return super::exact::power((a, x), (b, y)),
     };
     let (units, scale) = result.ok_or_else(too_large)?;
     Ok(Value::Decimal(units, scale))

@@ -1,73 +1,182 @@
-//! Arrays as far as PostgreSQL's clients need them to ask the catalogue: values are texts in PostgreSQL's form (`{a,b}`, or
-//! `1 2` for `int2vector`), read and written here. No column of a table has them.
+//! Arrays: values are texts in PostgreSQL's form (`{a,b}`, or `1 2` for `int2vector`), read and written here. No column of a
+//! table has them.
 //!
-//! Source: PostgreSQL's documentation, 8.15.6 (array input and output syntax).
+//! Invariant: the text of an array is the one that PostgreSQL writes for it, with its elements as their type writes them, so
+//! that equal arrays have equal texts.
+//!
+//! Source: PostgreSQL's documentation, 8.15 and 9.19.
 
-use super::{Datum, Environment};
+mod functions;
+mod order;
+mod reading;
+
+pub(super) use functions::{
+    appended, bound_at, concatenated, dimensions, element_at, length_at, ordinals, position,
+    prepended, removed, split, subscripts,
+};
+pub(crate) use functions::{made, nested};
+pub(crate) use order::order_key;
+
+use super::Comparison;
 use crate::error::SqlError;
 use crate::text::{decode_text, text_of};
-use crate::types::SqlType;
+use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_table::condition::compare;
 
-/// The elements of an array's text; `None` for a null.
-pub(crate) fn elements(text: &str) -> Vec<Option<String>> {
-    let Some(inner) = text
-        .strip_prefix('{')
-        .and_then(|text| text.strip_suffix('}'))
-    else {
-        return text
-            .split_whitespace()
-            .map(|word| Some(word.to_string()))
-            .collect();
-    };
-    let mut found = Vec::new();
-    let mut characters = inner.chars().peekable();
-    while characters.peek().is_some() {
-        let (mut element, mut is_quoted, mut inside) = (String::new(), false, false);
-        while let Some(character) = characters.next() {
-            match character {
-                '"' => {
-                    inside = !inside;
-                    is_quoted = true;
-                }
-                '\\' => element.extend(characters.next()),
-                ',' if !inside => {
-                    if characters.peek().is_none() {
-                        found.push(Some(element.clone()));
-                        element.clear();
-                    }
-                    break;
-                }
-                other => element.push(other),
-            }
-        }
-        let is_null = !is_quoted && element.eq_ignore_ascii_case("null");
-        found.push((!is_null).then_some(element));
-    }
-    found
+/// An array that was read.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Array {
+    /// Of each dimension the number of its first element, and how many it has.
+    pub bounds: Vec<(i64, usize)>,
+    /// Row by row; `None` for a null.
+    pub elements: Vec<Option<String>>,
 }
 
-/// An array's text.
-pub(crate) fn written(elements: impl Iterator<Item = Option<String>>) -> String {
-    let plain = |text: &str| {
-        let is_special = |c: char| c.is_whitespace() || matches!(c, '{' | '}' | ',' | '"' | '\\');
-        !text.is_empty() && !text.eq_ignore_ascii_case("null") && !text.contains(is_special)
-    };
-    let elements = elements.map(|element| match element {
-        None => "NULL".to_string(),
-        Some(text) if plain(&text) => text,
-        Some(text) => {
-            let text = text.replace('\\', "\\\\").replace('"', "\\\"");
-            format!("\"{text}\"")
+impl Array {
+    /// An array of one dimension.
+    pub fn of(elements: Vec<Option<String>>) -> Array {
+        let bounds = match elements.len() {
+            0 => Vec::new(),
+            length => vec![(1, length)],
+        };
+        Array { bounds, elements }
+    }
+
+    /// The array of a text that was written here, or a vector.
+    pub fn known(text: &str) -> Array {
+        match text.starts_with(['{', '[']) {
+            true => Array::read(text).unwrap_or_default(),
+            false => {
+                let words = text.split_whitespace();
+                let mut array = Array::of(words.map(|word| Some(word.to_string())).collect());
+                array.bounds.iter_mut().for_each(|(first, _)| *first = 0);
+                array
+            }
         }
-    });
-    format!("{{{}}}", elements.collect::<Vec<_>>().join(","))
+    }
+
+    /// The text of it.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        if self.bounds.iter().any(|(first, _)| *first != 1) {
+            for (first, length) in &self.bounds {
+                text += &format!("[{first}:{}]", first + *length as i64 - 1);
+            }
+            text.push('=');
+        }
+        if self.bounds.is_empty() {
+            text += "{}";
+        }
+        for (at, element) in self.elements.iter().enumerate() {
+            // Braces and commas stand where an element is the first of its row, its plane and so on.
+            let mut size = 1;
+            let mut opened = 0;
+            for (_, length) in self.bounds.iter().rev() {
+                size *= *length;
+                opened += usize::from(at.is_multiple_of(size));
+            }
+            if at > 0 {
+                text += &"}".repeat(opened);
+                text.push(',');
+            }
+            text += &"{".repeat(opened);
+            push_element(element.as_deref(), &mut text);
+        }
+        text + &"}".repeat(self.bounds.len())
+    }
+
+    fn value(&self) -> Value {
+        Value::Text(self.text())
+    }
+}
+
+fn push_element(element: Option<&str>, text: &mut String) {
+    let is_special = |c: char| reading::is_blank(c) || matches!(c, '{' | '}' | ',' | '"' | '\\');
+    match element {
+        None => text.push_str("NULL"),
+        Some(element)
+            if element.is_empty()
+                || element.eq_ignore_ascii_case("null")
+                || element.contains(is_special) =>
+        {
+            text.push('"');
+            for character in element.chars() {
+                if matches!(character, '"' | '\\') {
+                    text.push('\\');
+                }
+                text.push(character);
+            }
+            text.push('"');
+        }
+        Some(element) => text.push_str(element),
+    }
+}
+
+/// The type of arrays of values of a type, and of arrays of those.
+pub(crate) fn array_kind(kind: SqlType) -> SqlType {
+    match kind.element() {
+        Some(_) => kind,
+        None => kind.array(),
+    }
+}
+
+/// The elements of an array's text, row by row; `None` for a null.
+pub(crate) fn elements(text: &str) -> Vec<Option<String>> {
+    Array::known(text).elements
+}
+
+/// The text of an array of one dimension.
+pub(crate) fn written(elements: impl Iterator<Item = Option<String>>) -> String {
+    Array::of(elements.collect()).text()
 }
 
 /// An array of values of a type.
 pub(crate) fn array_of<'v>(kind: SqlType, values: impl Iterator<Item = ValueRef<'v>>) -> Value {
     Value::Text(written(values.map(|value| text_of(kind, value))))
+}
+
+/// A vector of values of a type: `1 2`.
+pub(crate) fn vector_of<'v>(kind: SqlType, values: impl Iterator<Item = ValueRef<'v>>) -> Value {
+    let texts: Vec<String> = values.filter_map(|value| text_of(kind, value)).collect();
+    Value::Text(texts.join(" "))
+}
+
+/// Reads an array of elements of a type.
+///
+/// # Errors
+/// `22P02` if the text is none; those of an element.
+pub(crate) fn decode(text: &str, kind: SqlType) -> Result<Value, SqlError> {
+    let array = Array::read(text)?;
+    of_elements(array, |element| match kind.is_text() {
+        true => Ok(Some(element.to_string())),
+        false => Ok(text_of(kind, decode_text(kind, element)?.as_ref())),
+    })
+}
+
+/// An array with its elements cast to another type.
+///
+/// # Errors
+/// Those of [`super::cast::cast`].
+pub(super) fn cast(text: &str, from: SqlType, to: SqlType) -> Result<Value, SqlError> {
+    let to = TypeSpec::plain(to);
+    of_elements(Array::known(text), |element| {
+        let value = decode_text(from, element)?;
+        let value = super::cast::cast(value.as_ref(), from, to, true)?;
+        Ok(text_of(to.kind, value.as_ref()))
+    })
+}
+
+fn of_elements(
+    mut array: Array,
+    of: impl Fn(&str) -> Result<Option<String>, SqlError>,
+) -> Result<Value, SqlError> {
+    for element in &mut array.elements {
+        if let Some(text) = element {
+            *element = of(text)?;
+        }
+    }
+    Ok(array.value())
 }
 
 /// The elements of an array as values of their type.
@@ -84,24 +193,35 @@ pub(crate) fn values(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> 
         .collect()
 }
 
-/// Whether a value is an element of an array; null if that is not known.
-///
-/// # Errors
-/// Those of [`values`].
-pub(super) fn is_element(
-    value: ValueRef<'_>,
-    array: &str,
-    kind: SqlType,
-) -> Result<Value, SqlError> {
-    let mut found = Value::Bool(false);
-    for element in values(array, kind)? {
-        match compare(value, element.as_ref()) {
-            Some(order) if order.is_eq() => return Ok(Value::Bool(true)),
-            Some(_) => {}
-            None => found = Value::Null,
+/// How a value is compared with the elements of an array: with any of them, or with all.
+pub(super) struct Against {
+    pub comparison: Comparison,
+    pub is_all: bool,
+}
+
+impl Against {
+    /// Whether it is so; null if that is not known.
+    ///
+    /// # Errors
+    /// Those of [`values`].
+    pub fn truth(
+        &self,
+        value: ValueRef<'_>,
+        array: &str,
+        kind: SqlType,
+    ) -> Result<Value, SqlError> {
+        let mut found = Value::Bool(self.is_all);
+        for element in values(array, kind)? {
+            match compare(value, element.as_ref()) {
+                Some(order) if self.comparison.accepts(order) != self.is_all => {
+                    return Ok(Value::Bool(!self.is_all));
+                }
+                Some(_) => {}
+                None => found = Value::Null,
+            }
         }
+        Ok(found)
     }
-    Ok(found)
 }
 
 /// The elements with a separator between them; nulls are left out, or written as something else.
@@ -109,67 +229,6 @@ pub(super) fn joined(array: &str, separator: &str, null: Option<&str>) -> Value 
     let elements = elements(array).into_iter();
     let shown = elements.filter_map(|element| element.or_else(|| null.map(String::from)));
     Value::Text(shown.collect::<Vec<_>>().join(separator))
-}
-
-/// The first number that an array's elements have: those of vectors begin with 0.
-fn first_number(array: &str) -> i64 {
-    i64::from(array.starts_with('{'))
-}
-
-/// The numbers of an array's elements, as an array.
-pub(super) fn subscripts(array: &str) -> Value {
-    let first = first_number(array);
-    let numbers = (first..).take(elements(array).len());
-    Value::Text(written(numbers.map(|number| Some(number.to_string()))))
-}
-
-/// The numbers of an array's elements from 1, as an array.
-pub(super) fn ordinals(array: &str) -> Value {
-    let numbers = (1_usize..).take(elements(array).len());
-    Value::Text(written(numbers.map(|number| Some(number.to_string()))))
-}
-
-/// The number of an array's last element; null if it has none.
-pub(super) fn last_number(array: &str) -> Value {
-    match elements(array).len() as i64 {
-        0 => Value::Null,
-        count => Value::Int((first_number(array) + count - 1).into()),
-    }
-}
-
-/// The element of a number, as a value of its type; null if there is none.
-///
-/// # Errors
-/// Those of [`values`].
-pub(super) fn element_at(array: &str, number: i64, kind: SqlType) -> Result<Value, SqlError> {
-    let place = usize::try_from(number - first_number(array));
-    let element = place
-        .ok()
-        .and_then(|place| elements(array).into_iter().nth(place));
-    match element.flatten() {
-        Some(text) => decode_text(kind, &text),
-        None => Ok(Value::Null),
-    }
-}
-
-/// An object of JSON: names and values in turn.
-pub(super) fn json_object(values: &[Datum<'_>], _: &Environment<'_>) -> Value {
-    let mut object = serde_json::Map::new();
-    for pair in values.chunks(2) {
-        let [name, value] = pair else { break };
-        let name = text_of(SqlType::Text, name.as_ref()).unwrap_or_default();
-        let value = match value.as_ref() {
-            ValueRef::Null => serde_json::Value::Null,
-            ValueRef::Bool(value) => value.into(),
-            ValueRef::Int(value) => match i64::try_from(value) {
-                Ok(value) => value.into(),
-                Err(_) => value.to_string().into(),
-            },
-            other => text_of(SqlType::Text, other).unwrap_or_default().into(),
-        };
-        object.insert(name, value);
-    }
-    Value::Text(serde_json::Value::Object(object).to_string())
 }
 
 #[cfg(test)]
@@ -190,5 +249,13 @@ mod tests {
             assert_eq!(elements(&written(owned.iter().cloned())), owned);
         }
         assert_eq!(elements("1 22"), [Some("1".into()), Some("22".into())]);
+        for text in [
+            "{{a,b},{c,NULL}}",
+            "[0:1]={1,2}",
+            "[-1:0][1:1]={{x},{y}}",
+            "{{{1}}}",
+        ] {
+            assert_eq!(Array::known(text).text(), text);
+        }
     }
 }

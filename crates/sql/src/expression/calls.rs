@@ -79,6 +79,18 @@ impl Compiler<'_> {
             {
                 // The wider one. Texts are all as wide: the first one's.
                 spec = part.spec;
+            } else if !can_cast(other, now, Coercion::Implicit)
+                && now.element().is_some()
+                && other.element().is_some()
+            {
+                return Err(SqlError::new(
+                    code::CANNOT_COERCE,
+                    format!(
+                        "{of} could not convert type {} to {}",
+                        other.name(),
+                        now.name()
+                    ),
+                ));
             } else if !can_cast(other, now, Coercion::Implicit) {
                 return Err(SqlError::new(
                     code::DATATYPE_MISMATCH,
@@ -94,6 +106,13 @@ impl Compiler<'_> {
         }
         if spec.kind == SqlType::Unknown {
             spec = TypeSpec::plain(SqlType::Text);
+        }
+        let has_length = |part: &Typed| {
+            part.kind() != SqlType::Unknown || part.expr == Expr::Literal(Value::Null)
+        };
+        if !parts.iter().all(has_length) {
+            // A literal without a type is not made as long as the others.
+            spec.modifier = -1;
         }
         let mut coerced = Vec::with_capacity(parts.len());
         for part in parts {
@@ -113,7 +132,10 @@ impl Compiler<'_> {
                 format!("window function {name} requires an OVER clause"),
             ));
         }
-        if Aggregate::named(&name).is_some() {
+        if let Some(kind) = Aggregate::named(&name) {
+            if let Some(outer) = self.outer_aggregate(kind, function)? {
+                return Ok(outer);
+            }
             return Err(SqlError::new(
                 code::GROUPING,
                 format!("aggregate function {name} is not allowed here"),
@@ -164,12 +186,19 @@ impl Compiler<'_> {
                 let [left, right]: [Typed; 2] = arguments
                     .try_into()
                     .map_err(|_| SqlError::syntax("NULLIF needs two arguments"))?;
-                let kept = self.as_decided(left.clone())?;
+                let kept = match (left.kind(), right.kind()) {
+                    (SqlType::Unknown, known) if known != SqlType::Unknown => {
+                        self.as_type(left.clone(), known)?
+                    }
+                    _ => self.as_decided(left.clone())?,
+                };
+                let is_of_text = right.kind() == SqlType::Text;
                 let sides = self.comparable(left, right, "=")?;
                 let equal = Expr::Compare(Comparison::Equal, Box::new(sides));
                 let spec = match kept.kind() {
                     // What `=` compares.
                     SqlType::Varchar => TypeSpec::plain(SqlType::Text),
+                    SqlType::Char if is_of_text => TypeSpec::plain(SqlType::Text),
                     _ => kept.spec,
                 };
                 let case = Case {
@@ -183,6 +212,10 @@ impl Compiler<'_> {
             }
             "greatest" | "least" => {
                 let (parts, spec) = self.unified(arguments, name)?;
+                if spec.kind.element().is_some() {
+                    let text = format!("{name} of arrays is not supported");
+                    return Err(SqlError::unsupported(text));
+                }
                 let function = match name {
                     "least" => super::Function::Least,
                     _ => super::Function::Greatest,

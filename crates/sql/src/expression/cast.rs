@@ -40,8 +40,12 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
     if from.is_text() && to.is_text() {
         return true;
     }
-    if let (Some(_), Some(_)) = (from.element(), to.element()) {
-        return how == Coercion::Explicit || from.element() == to.element();
+    if let (Some(from), Some(to)) = (from.element(), to.element()) {
+        let are_numbers = from.is_number() && to.is_number();
+        return how == Coercion::Explicit
+            || from == to
+            || are_numbers && can_cast(from, to, how)
+            || from.is_text() && to.is_text();
     }
     match (from, to) {
         (Date, Timestamp | Timestamptz) | (Timestamp, Timestamptz) | (Timestamptz, Timestamp) => {
@@ -77,10 +81,10 @@ pub(crate) fn cast(
     if to.kind.is_text() {
         return to_text(value, from, to, explicit);
     }
-    if let (Some(_), Some(_), ValueRef::Text(text)) = (from.element(), to.kind.element(), value) {
-        return Ok(Value::Text(super::arrays::written(
-            super::arrays::elements(text).into_iter(),
-        )));
+    if let (Some(of), Some(element), ValueRef::Text(text)) =
+        (from.element(), to.kind.element(), value)
+    {
+        return super::arrays::cast(text, of, element);
     }
     if let ValueRef::Text(text) = value {
         let value = decode_text(to.kind, text)?;
@@ -209,7 +213,9 @@ fn to_text(
         }
         text.truncate(end);
     }
-    if to.kind == SqlType::Char {
+    // The blanks of a `char(n)` are added where it is shown.
+    let has_length = to.kind == SqlType::Char && to.length().is_some();
+    if has_length || from == SqlType::Char && to.kind != SqlType::Char {
         text.truncate(text.trim_end_matches(' ').len());
     }
     if to.kind == SqlType::OneChar {
@@ -236,6 +242,10 @@ pub(crate) fn stored(value: Value, kind: TypeSpec) -> Result<Value, SqlError> {
                     ),
                 )),
             }
+        }
+        (Value::Text(mut text), SqlType::Char) => {
+            text.truncate(text.trim_end_matches(' ').len());
+            Ok(Value::Text(text))
         }
         (Value::Text(text), SqlType::Bytea | SqlType::Uuid) => Err(invalid(kind.kind, &text)),
         (value, _) => Ok(value),

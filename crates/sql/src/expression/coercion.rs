@@ -3,7 +3,7 @@
 use super::cast::{Coercion, can_cast};
 use super::compile::Compiler;
 use super::operators::no_operator;
-use super::{Expr, Typed};
+use super::{Expr, Function, Typed};
 use crate::error::{SqlError, code};
 use crate::names::parts_of;
 use crate::text::decode_text;
@@ -22,8 +22,23 @@ impl Compiler<'_> {
         self.coerce(typed, TypeSpec::plain(SqlType::Text), Coercion::Implicit)
     }
 
+    /// A text that is matched with a pattern, which is with its blanks.
+    pub(super) fn matched(&mut self, tree: &Tree, operator: &str) -> Result<Expr, SqlError> {
+        let typed = self.compile(tree)?;
+        match typed.kind() {
+            SqlType::Char => Ok(padded(typed)),
+            kind if !kind.is_text() => Err(no_operator(operator, kind, SqlType::Text)),
+            _ => self.coerce(typed, TypeSpec::plain(SqlType::Text), Coercion::Implicit),
+        }
+    }
+
     pub(super) fn cast(&mut self, tree: &Tree, of: &DataType) -> Result<Typed, SqlError> {
         let to = TypeSpec::of_data_type(of)?;
+        if let (Some(_), Tree::Array(array)) = (to.kind.element(), tree)
+            && array.elem.is_empty()
+        {
+            return Ok(Typed::new(Expr::Literal(Value::Text("{}".into())), to.kind));
+        }
         let typed = self.compile(tree)?;
         if let Expr::Literal(Value::Text(name)) = &typed.expr
             && is_regproc(of)
@@ -54,7 +69,7 @@ impl Compiler<'_> {
                     // A table's name, too.
                     self.parameters.set(number, SqlType::Text);
                     let text = Expr::Parameter(number);
-                    return Ok(Expr::Call(super::Function::ToRegclass, vec![text]));
+                    return Ok(Expr::Call(Function::ToRegclass, vec![text]));
                 }
                 Expr::Parameter(number) => {
                     self.parameters.set(number, to.kind);
@@ -65,9 +80,13 @@ impl Compiler<'_> {
                     // A table's name is looked up when it is run.
                     if to.kind == SqlType::Regclass && text.parse::<u32>().is_err() {
                         let text = Expr::Literal(Value::Text(text));
-                        return Ok(Expr::Call(super::Function::ToRegclass, vec![text]));
+                        return Ok(Expr::Call(Function::ToRegclass, vec![text]));
                     }
-                    let value = decode_text(to.kind, &text)?;
+                    let value = match to.kind {
+                        // Its blanks are kept, if no length says how many there are.
+                        SqlType::Char => Value::Text(text.clone()),
+                        _ => decode_text(to.kind, &text)?,
+                    };
                     if matches!(value, Value::Float(value) if value.is_nan()) {
                         // Equal expressions are to be found equal, and NaN is not equal to itself.
                         let text = Box::new(Expr::Literal(Value::Text(text)));
@@ -94,19 +113,20 @@ impl Compiler<'_> {
             .hint("You will need to rewrite or cast the expression."));
         }
         if to.kind == SqlType::Regclass && from.kind.is_text() {
-            return Ok(Expr::Call(super::Function::ToRegclass, vec![typed.expr]));
+            return Ok(Expr::Call(Function::ToRegclass, vec![typed.expr]));
         }
         if from.kind == SqlType::Regclass && to.kind.is_text() {
-            return Ok(Expr::Call(super::Function::TableName, vec![typed.expr]));
+            return Ok(Expr::Call(Function::TableName, vec![typed.expr]));
         }
         if from.kind == to.kind {
             return match to.modifier < 0 || from.modifier == to.modifier {
+                true if from.kind == SqlType::Char && to.modifier < 0 => Ok(padded(typed)),
                 true => Ok(typed.expr),
                 false => Ok(shaped(typed.expr, from.kind, to, how)),
             };
         }
         let is_free = from.kind.is_text() && to.kind == SqlType::Text && from.kind != SqlType::Char
-            || from.kind == SqlType::Char && to.kind == SqlType::Text
+            || from.kind == SqlType::Char && from.length().is_some() && to.kind == SqlType::Text
             || matches!(
                 (from.kind, to.kind),
                 (SqlType::Timestamp, SqlType::Timestamptz)
@@ -127,6 +147,33 @@ impl Compiler<'_> {
     }
 }
 
+/// A `char(n)` with its blanks; others are as they are.
+pub(super) fn padded(typed: Typed) -> Expr {
+    match (typed.kind(), typed.spec.length()) {
+        (SqlType::Char, Some(length)) => {
+            let length = Expr::Literal(Value::Int(length as i128));
+            Expr::Call(Function::Pad, vec![typed.expr, length])
+        }
+        _ => typed.expr,
+    }
+}
+
+/// A value by which values of its type are ordered and told apart: of a `character` without its blanks, of an array bytes.
+pub(crate) fn ordered(typed: Typed) -> Expr {
+    if let Some(element) = typed.kind().element() {
+        let kind = Expr::Literal(Value::Int(element.oid().into()));
+        return Expr::Call(Function::ArrayKey, vec![typed.expr, kind]);
+    }
+    match (typed.kind(), typed.spec.length(), typed.expr) {
+        (SqlType::Char, None, Expr::Literal(Value::Text(text))) => {
+            Expr::Literal(Value::Text(text.trim_end_matches(' ').to_string()))
+        }
+        (SqlType::Char, None, Expr::Literal(value)) => Expr::Literal(value),
+        (SqlType::Char, None, expr) => Expr::Call(Function::Rtrim, vec![expr]),
+        (_, _, expr) => expr,
+    }
+}
+
 /// Whether a type is `regproc`: a function's number, by its name.
 fn is_regproc(of: &DataType) -> bool {
     let DataType::Custom(name, _) = of else {
@@ -137,7 +184,7 @@ fn is_regproc(of: &DataType) -> bool {
 
 /// A value of a type with the length, or the digits, of it.
 pub(super) fn shaped(expr: Expr, from: SqlType, to: TypeSpec, how: Coercion) -> Expr {
-    match needs_shape(to) || (to.kind == SqlType::Char && !matches!(expr, Expr::Literal(_))) {
+    match needs_shape(to) {
         true => folded(Expr::Cast(
             Box::new(expr),
             from,

@@ -3,6 +3,7 @@
 
 use super::calls::function_name;
 use super::cast::Coercion;
+use super::coercion::{ordered, padded};
 use super::{Expr, Parameters, Scope, Typed, literal_value};
 use crate::aggregate::{Aggregate, AggregateKind, Grouping};
 use crate::error::{SqlError, code};
@@ -167,6 +168,9 @@ impl<'a> Compiler<'a> {
         let Some(kind) = kind.filter(|_| function.over.is_none()) else {
             return Ok(None);
         };
+        if let Some(outer) = self.outer_aggregate(kind, function)? {
+            return Ok(Some(outer));
+        }
         let made = self.without_windows(|compiler| compiler.aggregate_call(kind, function));
         let aggregate = made.map_err(|error| match error.code {
             code::WINDOWING => SqlError::new(
@@ -175,13 +179,11 @@ impl<'a> Compiler<'a> {
             ),
             _ => error,
         })?;
-        let is_outer = |expr: &Expr| {
-            expr.any(&|part| matches!(part, Expr::Outer(_)))
-                && !expr.any(&|part| matches!(part, Expr::Column(_)))
-        };
-        if aggregate.argument.as_ref().is_some_and(is_outer) {
+        let reads = |is_it: &dyn Fn(&Expr) -> bool| aggregate.parts().any(|part| part.any(is_it));
+        let reads_outer = reads(&|part| matches!(part, Expr::Outer(_)));
+        if reads_outer && !reads(&|part| matches!(part, Expr::Column(_))) {
             return Err(SqlError::unsupported(
-                "an aggregate of columns of a query around this one is not supported",
+                "an aggregate of a subquery that reads a query around this one is not supported",
             ));
         }
         Ok(Some(grouping.add(aggregate)))
@@ -213,6 +215,19 @@ impl<'a> Compiler<'a> {
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(between)),
             ] if kind == AggregateKind::Texts => {
                 separator = Some(self.text(between, "string_agg")?);
+                let argument = self.decided(argument)?;
+                Some(match argument.kind() {
+                    SqlType::Char => self.as_type(argument, SqlType::Text)?,
+                    _ => argument,
+                })
+            }
+            [
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(name)),
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)),
+            ] if kind == AggregateKind::JsonObject => {
+                let name = self.decided(name)?;
+                let text = TypeSpec::plain(SqlType::Text);
+                separator = Some(self.coerce(name, text, Coercion::Explicit)?);
                 Some(self.decided(argument)?)
             }
             _ => {
@@ -225,7 +240,7 @@ impl<'a> Compiler<'a> {
         for clause in &list.clauses {
             if let ast::FunctionArgumentClause::OrderBy(keys) = clause {
                 for by in keys {
-                    let expression = self.decided(&by.expr)?.expr;
+                    let expression = ordered(self.decided(&by.expr)?);
                     order.push(sort_key(expression, by)?);
                 }
                 continue;
@@ -238,12 +253,24 @@ impl<'a> Compiler<'a> {
             Some(filter) => Some(self.condition(filter, "FILTER")?),
             None => None,
         };
-        if kind == AggregateKind::Texts && separator.is_none() {
+        let needs_two = matches!(kind, AggregateKind::Texts | AggregateKind::JsonObject);
+        if needs_two && separator.is_none() {
             return Err(SqlError::new(
                 code::UNKNOWN_FUNCTION,
-                "string_agg needs a text, and what stands between two",
+                format!("{} needs two arguments", function.name),
             ));
         }
+        let argument = argument.map(|argument| match kind {
+            AggregateKind::Array | AggregateKind::JsonArray | AggregateKind::JsonObject => Typed {
+                spec: TypeSpec::plain(argument.spec.kind),
+                expr: padded(argument),
+            },
+            AggregateKind::Count if is_distinct => Typed {
+                spec: argument.spec,
+                expr: ordered(argument),
+            },
+            _ => argument,
+        });
         let mut aggregate = Aggregate::new(kind, argument, is_distinct, filter)?;
         (aggregate.separator, aggregate.order) = (separator, order);
         Ok(aggregate)

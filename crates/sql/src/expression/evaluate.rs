@@ -4,7 +4,7 @@ use super::arithmetic::{calculate, negate, shift};
 use super::cast::cast;
 use super::function_calls::call;
 use super::patterns::Patterns;
-use super::{Case, Expr, Like};
+use super::{Case, Expr, Like, Lists};
 use crate::database::Database;
 use crate::error::SqlError;
 use crate::plan::subquery::{Kept, Reading};
@@ -111,6 +111,8 @@ pub(crate) struct Environment<'a> {
     pub outer: &'a [Value],
     /// The row to which another one is joined.
     pub before: &'a [Value],
+    /// The sets of lists that were made for the statement.
+    pub lists: Option<&'a Lists>,
 }
 
 impl<'a> Environment<'a> {
@@ -122,6 +124,7 @@ impl<'a> Environment<'a> {
             reading: None,
             outer: &[],
             before: &[],
+            lists: None,
         }
     }
 
@@ -129,6 +132,7 @@ impl<'a> Environment<'a> {
     pub fn over(&self, source: Source<'a>, kept: &'a Kept) -> Environment<'a> {
         Environment {
             reading: Some(Reading { source, kept }),
+            lists: Some(&kept.lists),
             ..*self
         }
     }
@@ -271,16 +275,7 @@ impl Expr {
             Expr::Not(part) => Ok(part.truth(row, with)?.map(|value| !value)),
             Expr::In(part, list) => {
                 let value = part.evaluate(row, with)?;
-                let mut found = Some(false);
-                for item in list {
-                    let item = item.evaluate(row, with)?;
-                    match compare(value.as_ref(), item.as_ref()) {
-                        Some(order) if order.is_eq() => return Ok(Some(true)),
-                        Some(_) => {}
-                        None => found = None,
-                    }
-                }
-                Ok(found)
+                list.contains(value.as_ref(), row, with)
             }
             other => match other.evaluate(row, with)?.as_ref() {
                 ValueRef::Bool(value) => Ok(Some(value)),
@@ -343,6 +338,26 @@ impl Like {
         else {
             return Ok(None);
         };
+        if let Some(escape) = self.escape
+            && pattern.ends_with(escape)
+        {
+            self.check_end(text, pattern, escape)?;
+        }
         Ok(Some(is_like(text, pattern, self.escape, self.ignores_case)))
+    }
+
+    /// Checks that a match does not come to an escape character behind which nothing stands.
+    fn check_end(&self, text: &str, pattern: &str, escape: char) -> Result<(), SqlError> {
+        let before = pattern.trim_end_matches(escape);
+        let count = pattern.chars().count() - before.chars().count();
+        let kept = pattern.strip_suffix(escape).unwrap_or(pattern);
+        let with_more = format!("{kept}_%");
+        match count % 2 == 1 && is_like(text, &with_more, self.escape, self.ignores_case) {
+            true => Err(SqlError::new(
+                "22025",
+                "LIKE pattern must not end with escape character",
+            )),
+            false => Ok(()),
+        }
     }
 }

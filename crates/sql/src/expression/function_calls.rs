@@ -2,11 +2,13 @@
 
 use super::arithmetic::{DAY, float_of};
 use super::arrays;
-use super::function_numbers::{floats, numbers};
-use super::function_texts::{check_length, init_cap, padded, split_part, substring, texts};
+use super::function_numbers::{numbers, reals};
+use super::function_texts::{
+    check_length, init_cap, lower, padded, split_part, substring, texts, upper,
+};
 use super::function_times::{date_part, date_trunc};
 use super::functions::Function;
-use super::{Datum, Environment};
+use super::{Comparison, Datum, Environment};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
 use crate::virtual_tables::{
@@ -43,17 +45,55 @@ pub(super) fn call(
         F::ArrayMake => {
             let kind = kind_at(values, 0);
             let elements = values.iter().skip(1).map(Datum::as_ref);
-            return Ok(arrays::array_of(kind, elements));
+            return arrays::made(kind, elements);
         }
         F::ArrayConcat => {
-            let arrays = (0..2).filter_map(|at| text_at(values, at));
-            let elements: Vec<_> = arrays.map(arrays::elements).collect();
-            return Ok(match elements.is_empty() {
-                true => Value::Null,
-                false => Value::Text(arrays::written(elements.into_iter().flatten())),
-            });
+            return arrays::concatenated(text_at(values, 0), text_at(values, 1));
         }
-        F::JsonObject => return Ok(arrays::json_object(values, with)),
+        F::ArrayAppend => {
+            let element = values[1].as_ref();
+            return arrays::appended(text_at(values, 0), element, kind_at(values, 2));
+        }
+        F::ArrayPrepend => {
+            let element = values[1].as_ref();
+            return arrays::prepended(text_at(values, 0), element, kind_at(values, 2));
+        }
+        F::ArrayRemove | F::ArrayPosition => {
+            let (Some(array), kind) = (text_at(values, 0), kind_at(values, 2)) else {
+                return Ok(Value::Null);
+            };
+            let value = values[1].as_ref();
+            return match function {
+                F::ArrayRemove => arrays::removed(array, value, kind),
+                _ => arrays::position(array, value, kind),
+            };
+        }
+        F::StringToArray => {
+            let text = text_at(values, 0);
+            let of = |text| arrays::split(text, text_at(values, 1), text_at(values, 2));
+            return Ok(text.map_or(Value::Null, of));
+        }
+        F::ArrayToString => {
+            let (Some(array), Some(separator)) = (text_at(values, 0), text_at(values, 1)) else {
+                return Ok(Value::Null);
+            };
+            return Ok(arrays::joined(array, separator, text_at(values, 2)));
+        }
+        F::AgainstArray => {
+            let Some(array) = text_at(values, 1) else {
+                return Ok(Value::Null);
+            };
+            let comparison = text_at(values, 3).and_then(Comparison::of_symbol);
+            let is_all = values[4].as_ref() == ValueRef::Bool(true);
+            let against = arrays::Against {
+                comparison: comparison.unwrap_or(Comparison::Equal),
+                is_all,
+            };
+            return against.truth(values[0].as_ref(), array, kind_at(values, 2));
+        }
+        F::JsonObject | F::JsonbObject | F::JsonArray | F::ToJson => {
+            return super::json::call(function, values);
+        }
         _ => {}
     }
     // All others are null if an argument is.
@@ -63,6 +103,7 @@ pub(super) fn call(
     let text = |text: String| Ok(Value::Text(text));
     let int = |value: usize| Ok(Value::Int(value as i128));
     let first = || text_at(values, 0).unwrap_or_default();
+    let number = || int_at(values, 1).unwrap_or(1);
     let context = with.context;
     match function {
         F::CharLength => int(first().chars().count()),
@@ -70,8 +111,8 @@ pub(super) fn call(
             ValueRef::Bytes(bytes) => int(bytes.len()),
             _ => int(first().len()),
         },
-        F::Lower => text(first().to_lowercase()),
-        F::Upper => text(first().to_uppercase()),
+        F::Lower => text(first().chars().map(lower).collect()),
+        F::Upper => text(first().chars().map(upper).collect()),
         F::InitCap => text(init_cap(first())),
         F::Reverse => text(first().chars().rev().collect()),
         F::Ascii => Ok(Value::Int(
@@ -81,14 +122,21 @@ pub(super) fn call(
                 .map_or(0, |c| i128::from(u32::from(c))),
         )),
         F::Chr => {
-            let number = int_at(values, 0).and_then(|n| u32::try_from(n).ok());
-            match number.and_then(char::from_u32).filter(|c| *c != '\0') {
-                Some(character) => text(character.to_string()),
-                None => Err(SqlError::new(
-                    code::PROGRAM_LIMIT,
-                    "there is no such character",
-                )),
-            }
+            let number = int_at(values, 0).unwrap_or(0);
+            let character = u32::try_from(number).ok().and_then(char::from_u32);
+            let (code, message) = match character {
+                Some('\0') => (code::PROGRAM_LIMIT, "null character not permitted".into()),
+                Some(character) => return text(character.to_string()),
+                None if number < 0 => {
+                    let message = "character number must be positive".to_string();
+                    (code::INVALID_PARAMETER_VALUE, message)
+                }
+                None => {
+                    let message = format!("requested character too large for encoding: {number}");
+                    (code::PROGRAM_LIMIT, message)
+                }
+            };
+            Err(SqlError::new(code, message))
         }
         F::Substring => substring(first(), values),
         F::Left => {
@@ -154,7 +202,7 @@ pub(super) fn call(
         )),
         F::QuoteIdent => text(crate::names::quoted(first())),
         F::Abs | F::Sign | F::Ceil | F::Floor | F::Round | F::Trunc => numbers(function, values),
-        F::Power | F::Sqrt | F::Exp | F::Ln | F::Log => floats(function, values),
+        F::Power | F::Sqrt | F::Exp | F::Ln | F::Log | F::Div => reals(function, values),
         F::Random => {
             let bits = random_bits(with) >> 11;
             Ok(Value::Float(bits as f64 / (1_u64 << 53) as f64))
@@ -179,7 +227,12 @@ pub(super) fn call(
             let at = |n| int_at(values, n).unwrap_or(0);
             let (month, day) = (u32::try_from(at(1)), u32::try_from(at(2)));
             let days = match (month, day) {
-                (Ok(month), Ok(day)) => days_of(at(0), month, day),
+                // The year before 1 is 1 BC.
+                (Ok(month), Ok(day)) => match at(0) {
+                    0 => None,
+                    year @ 1.. => days_of(year, month, day),
+                    year => days_of(year + 1, month, day),
+                },
                 _ => None,
             };
             let days = days.and_then(|days| i32::try_from(days).ok());
@@ -258,24 +311,31 @@ pub(super) fn call(
             let matches = context.patterns.matches(first(), pattern, ignores_case)?;
             Ok(Value::Bool(matches))
         }
-        F::ArrayToString => Ok(arrays::joined(
-            first(),
-            text_at(values, 1).unwrap_or_default(),
-            text_at(values, 2),
-        )),
-        F::InArray => {
-            let array = text_at(values, 1).unwrap_or_default();
-            arrays::is_element(values[0].as_ref(), array, kind_at(values, 2))
+        F::ArrayKey => arrays::order_key(first(), kind_at(values, 1)).map(Value::Bytes),
+        F::Pad => {
+            let length = usize::try_from(int_at(values, 1).unwrap_or(0)).unwrap_or(0);
+            text(format!("{:<length$}", first()))
         }
         // Its elements become rows where it stands.
         F::Unnest => text(first().to_string()),
-        F::Subscripts => Ok(arrays::subscripts(first())),
+        F::Subscripts => Ok(arrays::subscripts(first(), number())),
         F::Ordinals => Ok(arrays::ordinals(first())),
-        F::ArrayLast => Ok(arrays::last_number(first())),
+        F::ArrayUpper | F::ArrayLower => Ok(arrays::bound_at(
+            first(),
+            number(),
+            function == F::ArrayUpper,
+        )),
+        F::ArrayLength => Ok(arrays::length_at(first(), number())),
         F::ArrayCount => int(arrays::elements(first()).len()),
+        F::ArrayDimensions | F::ArrayBounds => match arrays::dimensions(first()) {
+            None => Ok(Value::Null),
+            Some((count, _)) if function == F::ArrayDimensions => int(count),
+            Some((_, bounds)) => text(bounds),
+        },
         F::ElementAt => {
-            let number = int_at(values, 1).unwrap_or(-1);
-            arrays::element_at(first(), number, kind_at(values, 2))
+            let numbers = (2..values.len()).map(|at| int_at(values, at).unwrap_or(-1));
+            let numbers: Vec<i64> = numbers.collect();
+            arrays::element_at(first(), &numbers, kind_at(values, 1))
         }
         F::IndexDefinition | F::ConstraintDefinition | F::ViewDefinition => {
             let oid = int_at(values, 0).and_then(|oid| u32::try_from(oid).ok());
@@ -336,13 +396,23 @@ pub(super) fn call(
         | F::Least
         | F::FormatType
         | F::ArrayMake
+        | F::AgainstArray
         | F::ArrayConcat
-        | F::JsonObject => Ok(Value::Null),
+        | F::ArrayAppend
+        | F::ArrayPrepend
+        | F::ArrayRemove
+        | F::ArrayPosition
+        | F::ArrayToString
+        | F::StringToArray
+        | F::JsonObject
+        | F::JsonbObject
+        | F::JsonArray
+        | F::ToJson => Ok(Value::Null),
     }
 }
 
 /// The type whose number is an argument: it was put there when the call was compiled.
-fn kind_at(values: &[Datum<'_>], at: usize) -> SqlType {
+pub(super) fn kind_at(values: &[Datum<'_>], at: usize) -> SqlType {
     let oid = int_at(values, at).and_then(|oid| u32::try_from(oid).ok());
     oid.and_then(SqlType::from_oid).unwrap_or(SqlType::Text)
 }

@@ -1,7 +1,10 @@
 //! Functions of numbers, by the rules of their types: floats stay floats, all others are exact.
 
 use super::Datum;
-use super::arithmetic::{decimal_of, divide_rounded, float_of, rounded};
+use super::arithmetic::{
+    decimal_of, divide_rounded, float_of, float_out_of_range, float_power, rounded,
+};
+use super::exact;
 use super::function_calls::int_at;
 use super::functions::Function;
 use crate::error::{SqlError, code};
@@ -31,9 +34,7 @@ pub(super) fn numbers(function: Function, values: &[Datum<'_>]) -> Result<Value,
         Function::Abs => {
             let units = units.checked_abs().ok_or_else(too_large)?;
             match is_whole {
-                true => i64::try_from(units)
-                    .map(|v| Value::Int(v.into()))
-                    .map_err(|_| too_large()),
+                true => Ok(Value::Int(units)),
                 false => Ok(Value::Decimal(units, scale)),
             }
         }
@@ -74,11 +75,37 @@ pub(super) fn numbers(function: Function, values: &[Datum<'_>]) -> Result<Value,
     }
 }
 
-pub(super) fn floats(function: Function, values: &[Datum<'_>]) -> Result<Value, SqlError> {
-    let x = float_of(values[0].as_ref());
+/// Roots, powers, exponentials and logarithms: of floats, or exact ones of numerics.
+///
+/// # Errors
+/// `2201E`, `2201F`, `22003`, `22012`: where there is no value, or none in the range.
+pub(super) fn reals(function: Function, values: &[Datum<'_>]) -> Result<Value, SqlError> {
+    let value = values[0].as_ref();
+    let second = values.get(1).map(Datum::as_ref);
+    if let ValueRef::Float(value) = value {
+        let result = match (function, second) {
+            (Function::Power, Some(exponent)) => float_power(value, float_of(exponent)),
+            _ => float(function, value),
+        };
+        return result.map(Value::Float);
+    }
+    let too_large = || SqlError::new(code::OUT_OF_RANGE, "numeric out of range");
+    let number = decimal_of(value).ok_or_else(too_large)?;
+    let second = second.map(|second| decimal_of(second).ok_or_else(too_large));
+    match (function, second.transpose()?) {
+        (Function::Power, Some(exponent)) => exact::power(number, exponent),
+        (Function::Log, Some(of)) => exact::logarithm(number, of),
+        (Function::Div, Some(divisor)) => exact::whole_quotient(number, divisor),
+        (Function::Log, None) => exact::logarithm((10, 0), number),
+        (Function::Ln, _) => exact::natural_logarithm(number),
+        (Function::Exp, _) => exact::exponential(number),
+        _ => exact::root(number),
+    }
+}
+
+fn float(function: Function, x: f64) -> Result<f64, SqlError> {
     let wrong = |code, message: &str| Err(SqlError::new(code, message));
     let result = match function {
-        Function::Power => x.powf(float_of(values[1].as_ref())),
         Function::Sqrt if x < 0.0 => {
             return wrong("2201F", "cannot take square root of a negative number");
         }
@@ -93,8 +120,11 @@ pub(super) fn floats(function: Function, values: &[Datum<'_>]) -> Result<Value, 
         Function::Ln => x.ln(),
         _ => x.log10(),
     };
-    match result.is_infinite() && x.is_finite() {
-        true => wrong(code::OUT_OF_RANGE, "value out of range: overflow"),
-        false => Ok(Value::Float(result)),
+    if result.is_infinite() && x.is_finite() {
+        return Err(float_out_of_range("overflow"));
+    }
+    match function == Function::Exp && result == 0.0 && x.is_finite() {
+        true => Err(float_out_of_range("underflow")),
+        false => Ok(result),
     }
 }

@@ -28,13 +28,29 @@ pub(super) fn check_length(bytes: usize) -> Result<(), SqlError> {
     }
 }
 
+/// The character that is the only one of the other case; itself if there are several.
+fn in_case(character: char, mut others: impl Iterator<Item = char>) -> char {
+    match (others.next(), others.next()) {
+        (Some(other), None) => other,
+        _ => character,
+    }
+}
+
+pub(super) fn lower(character: char) -> char {
+    in_case(character, character.to_lowercase())
+}
+
+pub(super) fn upper(character: char) -> char {
+    in_case(character, character.to_uppercase())
+}
+
 pub(super) fn init_cap(text: &str) -> String {
     let mut inside = false;
     let mut result = String::with_capacity(text.len());
     for character in text.chars() {
         match inside {
-            true => result.extend(character.to_lowercase()),
-            false => result.extend(character.to_uppercase()),
+            true => result.push(lower(character)),
+            false => result.push(upper(character)),
         }
         inside = character.is_alphanumeric();
     }

@@ -22,23 +22,41 @@ pub(super) fn date_part(part: &str, value: ValueRef<'_>) -> Result<Value, SqlErr
     let weekday = (days + 4).rem_euclid(7);
     let seconds = time / 1_000_000;
     let whole = |value: i64| Ok(Value::Decimal(value.into(), 0));
-    match part.trim_matches('"').to_ascii_lowercase().as_str() {
-        "year" | "years" => whole(year),
+    // There is no year 0: the one before 1 is 1 BC.
+    let shown = |year: i64| if year > 0 { year } else { year - 1 };
+    let spans = |length: i64| match year > 0 {
+        true => (year + length - 1) / length,
+        false => -((length - year) / length),
+    };
+    let part = part.trim_matches('"').to_ascii_lowercase();
+    let of_clock = ["hour", "minute", "second", "milli", "micro"];
+    if matches!(value, ValueRef::Date(_)) && of_clock.iter().any(|of| part.starts_with(of)) {
+        return Err(SqlError::unsupported(format!(
+            "unit \"{part}\" not supported for type date"
+        )));
+    }
+    match part.as_str() {
+        "year" | "years" => whole(shown(year)),
         "month" | "months" => whole(month.into()),
         "day" | "days" => whole(day.into()),
         "quarter" => whole(i64::from(month - 1) / 3 + 1),
-        "decade" => whole(year.div_euclid(10)),
-        "century" => whole((year - 1).div_euclid(100) + 1),
+        "decade" | "decades" => whole(match year >= 0 {
+            true => year / 10,
+            false => -((9 - year) / 10),
+        }),
+        "century" | "centuries" => whole(spans(100)),
+        "millennium" | "millennia" => whole(spans(1000)),
         "dow" | "dayofweek" => whole(weekday),
         "isodow" => whole(if weekday == 0 { 7 } else { weekday }),
         "doy" | "dayofyear" => whole(days - days_of(year, 1, 1).unwrap_or(days) + 1),
         "week" => whole(iso_week(days).1),
-        "isoyear" => whole(iso_week(days).0),
+        "isoyear" => whole(shown(iso_week(days).0)),
         "hour" | "hours" => whole(seconds / 3600),
         "minute" | "minutes" => whole(seconds / 60 % 60),
         "second" | "seconds" => Ok(Value::Decimal(i128::from(time % 60_000_000), 6)),
         "milliseconds" | "millisecond" => Ok(Value::Decimal(i128::from(time % 60_000_000), 3)),
         "microseconds" | "microsecond" => whole(time % 60_000_000),
+        "epoch" if matches!(value, ValueRef::Date(_)) => whole(days * (DAY / 1_000_000)),
         "epoch" => Ok(Value::Decimal(
             i128::from(days) * i128::from(DAY) + i128::from(time),
             6,
@@ -77,6 +95,7 @@ pub(super) fn date_trunc(part: &str, value: ValueRef<'_>) -> Result<Value, SqlEr
         "year" => (start(year, 1), 0),
         "decade" => (start(year.div_euclid(10) * 10, 1), 0),
         "century" => (start((year - 1).div_euclid(100) * 100 + 1, 1), 0),
+        "millennium" => (start((year - 1).div_euclid(1000) * 1000 + 1, 1), 0),
         other => {
             return Err(SqlError::new(
                 code::INVALID_PARAMETER_VALUE,

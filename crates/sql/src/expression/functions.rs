@@ -31,6 +31,7 @@ functions!(
     CurrentUser,
     DatePart,
     DateTrunc,
+    Div,
     Exp,
     Floor,
     FormatType,
@@ -79,16 +80,30 @@ functions!(
     Matches,
     MatchesAnyCase,
     ArrayToString,
-    InArray,
+    ArrayKey,
+    AgainstArray,
     Unnest,
     Subscripts,
     Ordinals,
-    ArrayLast,
+    ArrayUpper,
+    ArrayLower,
+    ArrayLength,
     ArrayCount,
+    ArrayDimensions,
+    ArrayBounds,
+    ArrayAppend,
+    ArrayPrepend,
+    ArrayRemove,
+    ArrayPosition,
+    StringToArray,
     ElementAt,
     ArrayMake,
     ArrayConcat,
+    Pad,
     JsonObject,
+    JsonbObject,
+    JsonArray,
+    ToJson,
     IndexDefinition,
     ViewDefinition,
     ConstraintDefinition,
@@ -145,12 +160,25 @@ pub(super) fn resolve(
         SqlType::Float4 | Float8 => Float8,
         _ => Numeric,
     };
+    // Real functions are exact of numerics: whole numbers alone are doubles.
+    let is_float = |kind: &SqlType| matches!(kind, SqlType::Float4 | SqlType::Float8);
+    let real = match kinds.contains(&Numeric) && !kinds.iter().any(is_float) {
+        true => Numeric,
+        false => Float8,
+    };
     let (function, wanted, result): (Function, &[SqlType], SqlType) = match (name, count) {
         ("length" | "char_length" | "character_length", 1) if first != Bytea => {
             (F::CharLength, &[Text], Int4)
         }
         ("length", 1) => (F::OctetLength, &[Bytea], Int4),
         ("octet_length", 1) if first == Bytea => (F::OctetLength, &[Bytea], Int4),
+        ("octet_length", 1) if first == SqlType::Char => {
+            let parts = arguments.into_iter().map(super::coercion::padded);
+            return Ok(Typed::new(
+                Expr::Call(F::OctetLength, parts.collect()),
+                Int4,
+            ));
+        }
         ("octet_length", 1) => (F::OctetLength, &[Text], Int4),
         ("lower", 1) => (F::Lower, &[Text], Text),
         ("upper", 1) => (F::Upper, &[Text], Text),
@@ -177,12 +205,15 @@ pub(super) fn resolve(
         ("split_part", 3) => (F::SplitPart, &[Text, Text, Int4], Text),
         ("strpos", 2) => (F::Strpos, &[Text, Text], Int4),
         ("starts_with", 2) => (F::StartsWith, &[Text, Text], Bool),
-        ("concat", _) => return all_text(compiler, F::Concat, arguments),
+        ("concat", 1..) => return all_text(compiler, F::Concat, arguments),
         ("concat_ws", 1..) => return all_text(compiler, F::ConcatWs, arguments),
         ("quote_ident", 1) => (F::QuoteIdent, &[Text], Text),
         ("abs", 1) if first.is_integer() => {
             let parts = arguments.into_iter().map(|argument| argument.expr);
-            return Ok(Typed::new(Expr::Call(F::Abs, parts.collect()), first));
+            let call = Expr::Call(F::Abs, parts.collect());
+            // The least one has no positive counterpart.
+            let checked = Expr::Cast(Box::new(call), Numeric, TypeSpec::plain(first), false);
+            return Ok(Typed::new(checked, first));
         }
         ("abs", 1) => (
             F::Abs,
@@ -193,16 +224,7 @@ pub(super) fn resolve(
             },
             number,
         ),
-        ("sign", 1) => (
-            F::Sign,
-            if number == Float8 {
-                &[Float8]
-            } else {
-                &[Numeric]
-            },
-            number,
-        ),
-        ("ceil" | "ceiling" | "floor" | "round" | "trunc", 1) => {
+        ("ceil" | "ceiling" | "floor" | "round" | "trunc" | "sign", 1) => {
             // Whole numbers are doubles there, too.
             let number = if first.is_integer() || first == SqlType::Unknown {
                 Float8
@@ -213,6 +235,7 @@ pub(super) fn resolve(
                 "floor" => F::Floor,
                 "round" => F::Round,
                 "trunc" => F::Trunc,
+                "sign" => F::Sign,
                 _ => F::Ceil,
             };
             (
@@ -234,11 +257,24 @@ pub(super) fn resolve(
             };
             return modulo(compiler, left, right);
         }
-        ("power" | "pow", 2) => (F::Power, &[Float8, Float8], Float8),
-        ("sqrt", 1) => (F::Sqrt, &[Float8], Float8),
-        ("exp", 1) => (F::Exp, &[Float8], Float8),
-        ("ln", 1) => (F::Ln, &[Float8], Float8),
-        ("log" | "log10", 1) => (F::Log, &[Float8], Float8),
+        ("power" | "pow", 2) => match real {
+            Numeric => (F::Power, &[Numeric, Numeric], Numeric),
+            _ => (F::Power, &[Float8, Float8], Float8),
+        },
+        ("log", 2) if !kinds.iter().any(is_float) => (F::Log, &[Numeric, Numeric], Numeric),
+        ("div", 2) if !kinds.iter().any(is_float) => (F::Div, &[Numeric, Numeric], Numeric),
+        ("sqrt" | "exp" | "ln" | "log" | "log10", 1) => {
+            let function = match name {
+                "sqrt" => F::Sqrt,
+                "exp" => F::Exp,
+                "ln" => F::Ln,
+                _ => F::Log,
+            };
+            match real {
+                Numeric => (function, &[Numeric], Numeric),
+                _ => (function, &[Float8], Float8),
+            }
+        }
         ("random", 0) => (F::Random, &[], Float8),
         ("gen_random_uuid" | "uuid_generate_v4", 0) => (F::RandomUuid, &[], SqlType::Uuid),
         ("now" | "current_timestamp" | "transaction_timestamp", 0) => (F::Now, &[], Timestamptz),
@@ -383,23 +419,25 @@ pub(super) fn resolve(
             let parts = arguments.into_iter().map(|argument| argument.expr);
             return Ok(Typed::new(Expr::Call(F::Unnest, parts.collect()), element));
         }
-        ("generate_subscripts" | "array_upper" | "array_length" | "cardinality", 1 | 2)
-            if first.element().is_some() =>
-        {
-            let function = match name {
-                "generate_subscripts" => F::Subscripts,
-                "array_upper" => F::ArrayLast,
-                _ => F::ArrayCount,
-            };
-            let parts = arguments.into_iter().take(1).map(|argument| argument.expr);
-            return Ok(Typed::new(Expr::Call(function, parts.collect()), Int4));
-        }
-        ("json_build_object" | "jsonb_build_object", _) if count.is_multiple_of(2) => {
-            let mut parts = Vec::with_capacity(count);
-            for argument in arguments {
-                parts.push(compiler.as_decided(argument)?.expr);
-            }
-            return Ok(Typed::new(Expr::Call(F::JsonObject, parts), SqlType::Json));
+        (
+            "generate_subscripts"
+            | "array_upper"
+            | "array_lower"
+            | "array_length"
+            | "cardinality"
+            | "array_ndims"
+            | "array_dims"
+            | "array_append"
+            | "array_prepend"
+            | "array_cat"
+            | "array_remove"
+            | "array_position"
+            | "string_to_array"
+            | "array_to_json",
+            1..=3,
+        ) => return super::array_calls::resolve(compiler, name, arguments),
+        ("json_build_object" | "jsonb_build_object" | "json_build_array" | "to_json", _) => {
+            return super::array_calls::json(compiler, name, arguments);
         }
         ("format_type", 2) => (F::FormatType, &[Int8, Int4], Text),
         // Nobody can hold one, so none is given up.
@@ -462,9 +500,12 @@ fn all_text(
     arguments: Vec<Typed>,
 ) -> Result<Typed, SqlError> {
     let mut parts = Vec::with_capacity(arguments.len());
-    for argument in arguments {
+    for (at, argument) in arguments.into_iter().enumerate() {
+        let is_separator = function == Function::ConcatWs && at == 0;
         parts.push(match argument.kind() {
+            SqlType::Char if is_separator => compiler.as_type(argument, SqlType::Text)?.expr,
             SqlType::Bool => argument.expr,
+            SqlType::Char => super::coercion::padded(argument),
             _ => compiler.coerce(argument, TypeSpec::plain(SqlType::Text), Coercion::Explicit)?,
         });
     }

@@ -47,25 +47,17 @@ fn number(digits: &str) -> Result<Typed, SqlError> {
             _ => Typed::new(Expr::Literal(Value::Decimal(value, 0)), SqlType::Numeric),
         });
     }
-    if let Some((mantissa, exponent)) = digits.split_once(['e', 'E']) {
-        let exponent: i32 = exponent.parse().map_err(|_| wrong())?;
-        let value = decode_numeric(mantissa).ok_or_else(wrong)?;
-        if let Ok(Value::Decimal(units, scale)) = value {
-            let scale = i32::from(scale) - exponent;
-            let scaled = match scale {
-                0..=38 => Some(Value::Decimal(units, scale as u8)),
-                -38..0 => 10_i128
-                    .checked_pow(scale.unsigned_abs())
-                    .and_then(|power| units.checked_mul(power))
-                    .map(|units| Value::Decimal(units, 0)),
-                _ => None,
-            };
-            if let Some(value) = scaled {
-                return Ok(Typed::new(Expr::Literal(value), SqlType::Numeric));
-            }
-        }
+    if digits.contains(['e', 'E'])
+        && let Some(Err(())) = decode_numeric(digits)
+    {
         // Beyond what a numeric has here.
         let value: f64 = digits.parse().map_err(|_| wrong())?;
+        if value.is_infinite() {
+            return Err(SqlError::new(
+                code::OUT_OF_RANGE,
+                format!("\"{digits}\" is out of range for type double precision"),
+            ));
+        }
         return Ok(Typed::new(
             Expr::Literal(Value::Float(value)),
             SqlType::Float8,

@@ -10,33 +10,42 @@
 //! long as nothing is computed of them.
 
 pub(crate) mod arithmetic;
+mod array_calls;
 pub(crate) mod arrays;
+mod big;
 mod calls;
 pub(crate) mod cast;
 mod coercion;
 mod compile;
 mod evaluate;
+mod exact;
 mod function_calls;
 mod function_numbers;
 mod function_texts;
 mod function_times;
 pub(crate) mod functions;
+pub(crate) mod json;
+mod lists;
 mod literal;
 mod operators;
+mod outer_aggregates;
 mod parameters;
 pub(crate) mod patterns;
 mod predicates;
 mod scope;
 mod subqueries;
+mod trees;
 mod windows;
 
-pub(crate) use coercion::literal_as;
+pub(crate) use coercion::{literal_as, ordered};
 pub(crate) use compile::Compiler;
 pub(crate) use evaluate::{Datum, Environment, InputRow, StatementContext, Values, are_same};
 pub(crate) use functions::Function;
+pub(crate) use lists::{List, ListOf, Lists};
 pub(crate) use literal::literal_value;
 pub(crate) use parameters::Parameters;
 pub(crate) use scope::{Scope, ScopeColumn, ScopeTable};
+pub(crate) use trees::parts_of_tree;
 
 use crate::plan::subquery::Subquery;
 use crate::types::{SqlType, TypeSpec};
@@ -65,7 +74,8 @@ pub(crate) enum Expr {
     IsNull(Box<Expr>),
     /// `is true`, `is false`.
     IsBool(Box<Expr>, bool),
-    In(Box<Expr>, Vec<Expr>),
+    /// A value is one of a list.
+    In(Box<Expr>, List),
     Like(Box<Like>),
     Case(Box<Case>),
     Coalesce(Vec<Expr>),
@@ -141,6 +151,13 @@ impl Comparison {
         }
     }
 
+    /// That of a symbol.
+    pub fn of_symbol(symbol: &str) -> Option<Comparison> {
+        use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Unequal};
+        let all = [Equal, Unequal, Less, LessOrEqual, Greater, GreaterOrEqual];
+        all.into_iter().find(|of| of.symbol() == symbol)
+    }
+
     pub fn symbol(self) -> &'static str {
         match self {
             Comparison::Equal => "=",
@@ -199,7 +216,7 @@ impl Expr {
             }
             Expr::In(part, list) => {
                 part.walk(each);
-                list.iter().for_each(|part| part.walk(each));
+                list.parts().iter().for_each(|part| part.walk(each));
             }
             Expr::Like(like) => {
                 like.text.walk(each);
@@ -236,7 +253,7 @@ impl Expr {
             }
             Expr::In(part, list) => {
                 part.replace_columns(with);
-                list.iter_mut().for_each(|part| part.replace_columns(with));
+                list.replace_columns(with);
             }
             Expr::Like(like) => {
                 like.text.replace_columns(with);
@@ -266,6 +283,18 @@ impl Expr {
         !self.any(&|part| match part {
             Expr::Column(_) => true,
             Expr::Call(function, _) => function.is_volatile(),
+            _ => false,
+        })
+    }
+
+    /// Whether evaluating it once more may give something else, or do something.
+    pub fn is_volatile(&self) -> bool {
+        self.any(&|part| match part {
+            Expr::Call(function, _) => function.is_volatile(),
+            Expr::Subquery(subquery) => {
+                let mut outputs = subquery.plan.output.expressions.iter();
+                outputs.any(Expr::is_volatile)
+            }
             _ => false,
         })
     }

@@ -114,22 +114,14 @@ impl Compiler<'_> {
             true => super::Function::MatchesAnyCase,
             false => super::Function::Matches,
         };
-        let sides = vec![self.text(text, "~")?, self.text(pattern, "~")?];
+        let sides = vec![self.matched(text, "~")?, self.text(pattern, "~")?];
         Ok(boolean(Expr::Call(function, sides), negated))
     }
 
     pub(super) fn concatenate(&mut self, left: &Tree, right: &Tree) -> Result<Typed, SqlError> {
         let (left, right) = (self.compile(left)?, self.compile(right)?);
-        if let (Some(element), Some(other)) = (left.kind().element(), right.kind().element()) {
-            if element != other {
-                return Err(no_operator("||", left.kind(), right.kind()));
-            }
-            let kind = left.kind();
-            let sides = vec![left.expr, right.expr];
-            return Ok(Typed::new(
-                Expr::Call(super::Function::ArrayConcat, sides),
-                kind,
-            ));
+        if left.kind().element().is_some() || right.kind().element().is_some() {
+            return super::array_calls::concatenate(self, left, right);
         }
         if !left.kind().is_text() && !right.kind().is_text() {
             return Err(no_operator("||", left.kind(), right.kind()));
@@ -200,7 +192,11 @@ impl Compiler<'_> {
         let wrong = |left: SqlType, right: SqlType| no_operator(&operator.to_string(), left, right);
         // What has no type gets that of the other side.
         match (left.kind(), right.kind()) {
-            (Unknown, Unknown) => return Err(wrong(Unknown, Unknown)),
+            (Unknown, Unknown) => {
+                let text = format!("operator is not unique: unknown {operator} unknown");
+                let error = SqlError::new("42725", text);
+                return Err(error.hint("Could not choose a best candidate operator. You might need to add explicit type casts."));
+            }
             (Unknown, known) if known.is_number() || known == Date => {
                 left = self.as_type(left, known)?;
             }

@@ -1,9 +1,10 @@
 //! Conditions, compiled: comparisons, lists, patterns, nulls, and what combines them.
 
 use super::cast::{Coercion, can_cast};
+use super::coercion::ordered;
 use super::compile::Compiler;
 use super::operators::no_operator;
-use super::{Comparison, Expr, Like, Typed};
+use super::{Comparison, Expr, Like, List, Typed};
 use crate::error::SqlError;
 use crate::types::{SqlType, TypeSpec};
 use sqlparser::ast::{self, BinaryOperator, Expr as Tree, InTarget};
@@ -73,6 +74,9 @@ impl Compiler<'_> {
         list: &[Tree],
         negated: bool,
     ) -> Result<Typed, SqlError> {
+        if let Tree::Tuple(values) = tree {
+            return self.one_of_rows(values, list, negated);
+        }
         let value = self.compile(tree)?;
         let mut sought: Option<Expr> = None;
         let mut items = Vec::with_capacity(list.len());
@@ -89,7 +93,29 @@ impl Compiler<'_> {
             items.push(right);
         }
         let sought = sought.unwrap_or(value.expr);
-        Ok(boolean(Expr::In(Box::new(sought), items), negated))
+        Ok(boolean(
+            Expr::In(Box::new(sought), List::of_items(items)),
+            negated,
+        ))
+    }
+
+    /// Compiles that a row of values equals one of a list.
+    fn one_of_rows(
+        &mut self,
+        values: &[Tree],
+        list: &[Tree],
+        negated: bool,
+    ) -> Result<Typed, SqlError> {
+        let mut rows = Vec::with_capacity(list.len());
+        for item in list {
+            let Tree::Tuple(others) = item else {
+                return Err(SqlError::syntax(
+                    "a row is compared with rows of as many values only",
+                ));
+            };
+            rows.push(self.compare_tuples(values, Comparison::Equal, others)?.expr);
+        }
+        Ok(boolean(Expr::Or(rows), negated))
     }
 
     pub(super) fn in_by_comparing(
@@ -118,13 +144,17 @@ impl Compiler<'_> {
         let escape = match escape {
             None => Some('\\'),
             Some(Tree::Value(value)) => match &value.value {
+                ast::Value::SingleQuotedString(text) if text.chars().count() > 1 => {
+                    let error = SqlError::new("22025", "invalid escape string");
+                    return Err(error.hint("Escape string must be empty or one character."));
+                }
                 ast::Value::SingleQuotedString(text) => text.chars().next(),
                 _ => return Err(SqlError::syntax("ESCAPE needs a text of one character")),
             },
             Some(_) => return Err(SqlError::syntax("ESCAPE needs a text of one character")),
         };
         let like = Like {
-            text: self.text(text, "~~")?,
+            text: self.matched(text, "~~")?,
             pattern: self.text(pattern, "~~")?,
             escape,
             ignores_case,
@@ -215,6 +245,34 @@ impl Compiler<'_> {
         Ok(boolean(Expr::And(parts), false))
     }
 
+    /// A side of a comparison of `character`.
+    fn without_blanks(&mut self, typed: Typed) -> Result<Expr, SqlError> {
+        let kind = SqlType::Char;
+        if typed.kind() == kind {
+            return Ok(ordered(typed));
+        }
+        let spec = TypeSpec::plain(kind);
+        let expr = self.coerce(typed, spec, Coercion::Implicit)?;
+        Ok(ordered(Typed { expr, spec }))
+    }
+
+    fn comparable_arrays(
+        &mut self,
+        left: Typed,
+        right: Typed,
+        operator: &str,
+    ) -> Result<(Expr, Expr), SqlError> {
+        let (a, b) = (left.kind(), right.kind());
+        let kind = match (a, b) {
+            (SqlType::Unknown, known) | (known, SqlType::Unknown) => known,
+            (a, b) if a.element() == b.element() => a,
+            _ => return Err(no_operator(operator, a, b)),
+        };
+        let left = self.as_type(left, kind)?;
+        let right = self.as_type(right, kind)?;
+        Ok((ordered(left), ordered(right)))
+    }
+
     /// Both sides of a comparison, as values that can be compared.
     ///
     /// # Errors
@@ -229,6 +287,13 @@ impl Compiler<'_> {
         let both = |kind| (TypeSpec::plain(kind), TypeSpec::plain(kind));
         let (to_a, to_b) = match (a, b) {
             (SqlType::Unknown, SqlType::Unknown) => both(SqlType::Text),
+            (SqlType::Char, SqlType::Char | SqlType::Varchar | SqlType::Unknown)
+            | (SqlType::Varchar | SqlType::Unknown, SqlType::Char) => {
+                return Ok((self.without_blanks(left)?, self.without_blanks(right)?));
+            }
+            (a, b) if a.element().is_some() || b.element().is_some() => {
+                return self.comparable_arrays(left, right, operator);
+            }
             (SqlType::Unknown, known) | (known, SqlType::Unknown) => both(known),
             // Numbers of all types compare as they are.
             (a, b) if a.is_number() && b.is_number() => return Ok((left.expr, right.expr)),

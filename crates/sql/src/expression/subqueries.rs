@@ -1,14 +1,17 @@
 //! Subqueries in expressions, compiled: each is planned with the scope in which it stands, and says what it asks for of
 //! that.
 
+use super::arrays::array_kind;
 use super::cast::Coercion;
+use super::coercion;
 use super::compile::Compiler;
 use super::predicates::boolean;
-use super::{Comparison, Expr, Function, Typed};
+use super::{Comparison, Expr, Function, List, Typed};
 use crate::error::{SqlError, code};
 use crate::plan::planning::{OuterColumn, Planning};
 use crate::plan::query::draft_query;
 use crate::plan::select::Draft;
+use crate::plan::semi_join::SemiJoin;
 use crate::plan::subquery::{Compared, Question, Subquery};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
@@ -75,16 +78,11 @@ impl Compiler<'_> {
             }
         };
         let Tree::Subquery(query) = right else {
-            let negated = match (comparison, is_all) {
-                (Comparison::Equal, false) => false,
-                (Comparison::Unequal, true) => true,
-                _ => {
-                    return Err(SqlError::unsupported(
-                        "of an array = ANY and <> ALL are supported only",
-                    ));
-                }
+            return match (comparison, is_all) {
+                (Comparison::Equal, false) => self.in_array(left, right, false),
+                (Comparison::Unequal, true) => self.in_array(left, right, true),
+                _ => self.against_array(left, comparison, right, is_all),
             };
-            return self.in_array(left, right, negated);
         };
         match (comparison, is_all) {
             // Different from all is equal to none.
@@ -113,21 +111,31 @@ impl Compiler<'_> {
         };
         let of_array = Typed::new(Expr::Literal(Value::Null), element);
         let (value, _) = self.comparable(value, of_array, "=")?;
-        let kind = Expr::Literal(Value::Int(element.oid().into()));
-        let call = Expr::Call(Function::InArray, vec![value, array.expr, kind]);
-        Ok(boolean(call, negated))
+        let list = List::of_array(array.expr, element);
+        Ok(boolean(Expr::In(Box::new(value), list), negated))
     }
 
     /// `ARRAY[…]`.
     pub(super) fn array(&mut self, trees: &[Tree]) -> Result<Typed, SqlError> {
+        if trees.is_empty() {
+            let error = SqlError::new("42P18", "cannot determine type of empty array");
+            let hint = "Explicitly cast to the desired type, for example ARRAY[]::integer[].";
+            return Err(error.hint(hint));
+        }
         let mut parts = Vec::with_capacity(trees.len());
         for tree in trees {
             parts.push(self.compile(tree)?);
         }
         let (mut parts, spec) = self.unified(parts, "ARRAY")?;
+        if spec.kind == SqlType::Char {
+            let padded = parts
+                .into_iter()
+                .map(|expr| coercion::padded(Typed { expr, spec }));
+            parts = padded.collect();
+        }
         let kind = Expr::Literal(Value::Int(spec.kind.oid().into()));
         parts.insert(0, kind);
-        let array = spec.kind.array();
+        let array = array_kind(spec.kind);
         Ok(Typed::new(Expr::Call(Function::ArrayMake, parts), array))
     }
 
@@ -138,7 +146,8 @@ impl Compiler<'_> {
             return Err(SqlError::syntax("subquery must return only one column"));
         };
         let kind = item.typed.kind();
-        Ok(Typed::new(asked.expr(Question::Array(kind)), kind.array()))
+        let array = array_kind(kind);
+        Ok(Typed::new(asked.expr(Question::Array(kind)), array))
     }
 
     /// An element of an array.
@@ -154,18 +163,19 @@ impl Compiler<'_> {
         if let [AccessExpr::Dot(Tree::Identifier(field))] = chain {
             return expanded(array, &field.value);
         }
-        let (Some(element), [AccessExpr::Subscript(Subscript::Index { index })]) =
-            (array.kind().element(), chain)
-        else {
-            return Err(SqlError::unsupported(
-                "subscripts are supported of arrays only, with one number",
-            ));
-        };
-        let number = self.compile(index)?;
-        let spec = TypeSpec::plain(SqlType::Int4);
-        let number = self.coerce(number, spec, Coercion::Assignment)?;
+        let refused =
+            || SqlError::unsupported("subscripts are supported of arrays only, without slices");
+        let element = array.kind().element().ok_or_else(refused)?;
         let kind = Expr::Literal(Value::Int(element.oid().into()));
-        let parts = vec![array.expr, number, kind];
+        let mut parts = vec![array.expr, kind];
+        for access in chain {
+            let AccessExpr::Subscript(Subscript::Index { index }) = access else {
+                return Err(refused());
+            };
+            let number = self.compile(index)?;
+            let spec = TypeSpec::plain(SqlType::Int4);
+            parts.push(self.coerce(number, spec, Coercion::Assignment)?);
+        }
         Ok(Typed::new(Expr::Call(Function::ElementAt, parts), element))
     }
 
@@ -258,6 +268,9 @@ impl Compiler<'_> {
         if column.level != nested.queries.outer.len() {
             return Ok(nested.queries.ask(column));
         }
+        if let Some(aggregate) = column.aggregate {
+            return self.asked_aggregate(*aggregate);
+        }
         let typed = Typed {
             expr: column.expr,
             spec: column.spec,
@@ -293,20 +306,23 @@ fn expanded(typed: Typed, field: &str) -> Result<Typed, SqlError> {
 impl Asked {
     fn expr(self, question: Question) -> Expr {
         let mut draft = self.draft;
-        if question == Question::Exists
-            && !draft.is_distinct
-            && draft.distinct_on.is_empty()
-            && draft.grouping.is_none()
-        {
-            // What the rows are is not asked for, nor in which order.
-            draft.items.clear();
-            draft.sort.clear();
+        // One that asks for nothing is run once for a statement.
+        let semi_join = match self.arguments.is_empty() {
+            true => None,
+            false => SemiJoin::of(&draft, &question),
+        };
+        if question == Question::Exists {
+            draft.only_exists();
         }
+        let plan = draft.finish();
+        // An index finds the few rows that are asked for.
+        let semi_join = semi_join.filter(|_| !plan.input.is_found_by_asking());
         Expr::Subquery(Box::new(Subquery {
             question,
-            plan: Arc::new(draft.finish()),
+            plan: Arc::new(plan),
             arguments: self.arguments,
             number: self.number,
+            semi_join: semi_join.map(Arc::new),
         }))
     }
 }

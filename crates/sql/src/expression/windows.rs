@@ -5,6 +5,7 @@
 
 use super::calls::function_name;
 use super::cast::Coercion;
+use super::coercion::ordered;
 use super::compile::Compiler;
 use super::{Expr, Typed};
 use crate::aggregate::Aggregate;
@@ -104,7 +105,7 @@ impl<'a> Compiler<'a> {
                         "DISTINCT and ORDER BY inside of a window function are not supported",
                     ));
                 }
-                let spec = TypeSpec::plain(aggregate.result);
+                let spec = aggregate.result_spec();
                 let kind = WindowFunction::Aggregate(Box::new(aggregate));
                 (kind, Vec::new(), spec)
             }
@@ -248,10 +249,10 @@ impl<'a> Compiler<'a> {
             }
         }
         for tree in &spec.partition_by {
-            window.partition.push(self.decided(tree)?.expr);
+            window.partition.push(ordered(self.decided(tree)?));
         }
         for by in &spec.order_by {
-            let expression = self.decided(&by.expr)?.expr;
+            let expression = ordered(self.decided(&by.expr)?);
             window.order.push(sort_key(expression, by)?);
         }
         window.frame = match &spec.window_frame {

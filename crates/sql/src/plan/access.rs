@@ -1,18 +1,30 @@
-//! How a table's rows are reached: by a key, by a part of an index, or all of them.
+//! The ways to a table's rows: by keys, by parts of an index, by several ways one after the other, or all of them.
 
 use super::key::key_value;
+use super::select_run::Memory;
+use super::sought::{KeyColumn, Sought, each_key, is_single, only_key};
+use crate::aggregate::key_of;
 use crate::error::SqlError;
-use crate::expression::{Comparison, Environment, Expr};
-use crate::relation::Relation;
+use crate::expression::{Environment, Expr};
 use crate::source::{EachRow, KeyRange, Source};
-use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart, Type, Value};
+use sardonyx::schema::{Type, Value};
+use std::collections::HashSet;
+use std::mem::discriminant;
 use std::ops::Bound;
+
+/// So many keys that are written down may be looked up by who is not to hold others up.
+const SHORT_KEYS: usize = 64;
+
+/// A query that gives more values than one for so many rows of a table has them found by a look at all rows.
+const SCANNED_SHARE: u64 = 4;
 
 /// A way to the rows of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub table: u16,
     pub path: Path,
+    /// The part of the condition that the way is made of: its rows meet it.
+    pub condition: Option<Expr>,
 }
 
 /// The ways that there are.
@@ -20,307 +32,162 @@ pub(crate) struct Access {
 pub(crate) enum Path {
     /// All rows.
     Scan,
-    /// The one with a primary key.
-    Key(Vec<(Expr, Type)>),
-    /// The one with a key of a unique index.
-    Unique(String, Vec<(Expr, Type)>),
+    /// The rows with some keys.
+    Key(KeyPath),
     /// Those that begin with some values of an index, and then are in a range.
     Range(RangePath),
+    /// The rows of several ways, each row once.
+    Union(UnionPath),
+}
+
+/// Rows by whole keys: of the primary key, or of a unique index.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyPath {
+    /// `None` for the primary key.
+    pub index: Option<String>,
+    pub key: Vec<KeyColumn>,
+    pub backward: bool,
 }
 
 /// Rows in the order of an index.
 #[derive(Clone, Debug)]
 pub(crate) struct RangePath {
     pub index: String,
-    pub equal: Vec<(Expr, Type)>,
+    pub equal: Vec<KeyColumn>,
     /// Of the column behind those that are equal: the bounds, as SQL says them.
     pub lower: Option<(Expr, bool)>,
     pub upper: Option<(Expr, bool)>,
-    pub bounded: Option<(Type, bool)>,
+    pub bounded: Option<BoundedColumn>,
     pub backward: bool,
 }
 
-/// A condition on one column, as far as an index can use it.
+/// A column of an index whose values are in a range.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BoundedColumn {
+    pub kind: Type,
+    pub descending: bool,
+    pub is_nullable: bool,
+}
+
+/// Rows that meet one of several conditions.
 #[derive(Clone, Debug)]
-struct Term {
-    column: usize,
-    comparison: Comparison,
-    value: Expr,
-    /// Its number among the condition's parts.
-    part: usize,
+pub(crate) struct UnionPath {
+    /// Each with what is still to be tested of its rows.
+    pub ways: Vec<(Access, Option<Expr>)>,
+    /// The columns of the primary key, which tell rows apart.
+    pub key: Vec<usize>,
 }
 
-/// How rows are to be ordered: columns, and whether from the largest to the smallest.
-pub(crate) type WantedOrder = Vec<(usize, bool)>;
-
-/// The choice of a way.
-#[derive(Debug)]
-pub(crate) struct Choice {
-    pub access: Access,
-    /// What is still to be tested of each row.
-    pub filter: Option<Expr>,
-    /// Whether the rows come in the wanted order.
-    pub is_ordered: bool,
+/// The bounds of a range behind a prefix, as keys.
+struct Bounds {
+    /// The value of the column, and whether it is inside; in the order of the index, where nulls are the largest.
+    lower: Option<(Value, bool)>,
+    upper: Option<(Value, bool)>,
+    /// The range has rows that do not meet the condition.
+    is_loose: bool,
 }
 
-/// Chooses a way to the rows that meet a condition, in an order if it can be had.
-pub(crate) fn choose(
-    relation: &Relation,
-    condition: Option<Expr>,
-    order: Option<&WantedOrder>,
-    is_limited: bool,
-) -> Choice {
-    let parts = match condition {
-        None => Vec::new(),
-        Some(Expr::And(parts)) => flattened(parts),
-        Some(one) => vec![one],
-    };
-    let terms = terms(&parts);
-    let schema = &relation.schema;
-    let kind = |column: usize| schema.columns[column].kind;
-    let found_by = |index: &IndexDefinition| equal_terms(index, &terms, false);
-    // One row at most.
-    let mut point = None;
-    let primary = found_by(&schema.primary);
-    if primary.len() == schema.primary.key.len() {
-        point = Some((primary, None));
-    } else {
-        for index in schema.indexes.iter().filter(|index| index.unique) {
-            let found = found_by(index);
-            if found.len() == index.key.len() {
-                point = Some((found, Some(index.name.clone())));
-                break;
+impl Bounds {
+    fn range(&self, prefix: Vec<Value>, backward: bool) -> KeyRange {
+        let bound = |said: &Option<(Value, bool)>| match said {
+            None if prefix.is_empty() => Bound::Unbounded,
+            None => Bound::Included(prefix.clone()),
+            Some((value, inclusive)) => {
+                let mut key = prefix.clone();
+                key.push(value.clone());
+                match inclusive {
+                    true => Bound::Included(key),
+                    false => Bound::Excluded(key),
+                }
             }
-        }
-    }
-    if let Some((found, index)) = point {
-        let used: Vec<usize> = found.iter().map(|term| term.part).collect();
-        let key = found
-            .iter()
-            .map(|term| (term.value.clone(), kind(term.column)));
-        let key = key.collect();
-        let path = match index {
-            None => Path::Key(key),
-            Some(index) => Path::Unique(index, key),
         };
-        return Choice {
-            access: Access {
-                table: relation.number,
-                path,
-            },
-            filter: without(parts, &used),
-            is_ordered: true,
-        };
-    }
-    let ordered = [&schema.primary].into_iter().chain(&schema.indexes);
-    let ordered = ordered.filter(|index| index.kind == IndexKind::Ordered);
-    let mut best: Option<(usize, RangePath, bool)> = None;
-    for index in ordered {
-        let equal = equal_terms(index, &terms, true);
-        let next = index.key.get(equal.len());
-        let bound = |wanted: &[Comparison]| {
-            let next = next?;
-            let mut terms = terms.iter();
-            terms.find(|term| term.column == next.column && wanted.contains(&term.comparison))
-        };
-        let lower = bound(&[Comparison::Greater, Comparison::GreaterOrEqual]);
-        let upper = bound(&[Comparison::Less, Comparison::LessOrEqual]);
-        let is_bounded = lower.is_some() || upper.is_some();
-        let direction =
-            order.and_then(|order| direction_of(&index.key, equal.len(), &terms, order));
-        let mut score =
-            equal.len() * 4 + usize::from(lower.is_some()) + usize::from(upper.is_some());
-        if direction.is_some() && (score > 0 || is_limited) {
-            score += if is_limited { 3 } else { 1 };
-        }
-        let is_better = best.as_ref().is_none_or(|(before, ..)| score > *before);
-        if score == 0 || !is_better {
-            continue;
-        }
-        let bound = |term: Option<&Term>, inclusive: Comparison| {
-            term.map(|term| (term.value.clone(), term.comparison == inclusive))
-        };
-        let values = equal
-            .iter()
-            .map(|term| (term.value.clone(), kind(term.column)));
-        let path = RangePath {
-            index: index.name.clone(),
-            equal: values.collect(),
-            lower: bound(lower, Comparison::GreaterOrEqual),
-            upper: bound(upper, Comparison::LessOrEqual),
-            bounded: next
-                .filter(|_| is_bounded)
-                .map(|part| (kind(part.column), part.descending)),
-            backward: direction.unwrap_or(false),
-        };
-        best = Some((score, path, direction.is_some()));
-    }
-    let (path, is_ordered) = match best {
-        Some((_, path, is_ordered)) => (Path::Range(path), is_ordered),
-        None => (Path::Scan, false),
-    };
-    Choice {
-        access: Access {
-            table: relation.number,
-            path,
-        },
-        // Bounds may be looser than what they are made of.
-        filter: without(parts, &[]),
-        is_ordered,
-    }
-}
-
-fn flattened(parts: Vec<Expr>) -> Vec<Expr> {
-    let mut flat = Vec::with_capacity(parts.len());
-    for part in parts {
-        match part {
-            Expr::And(inner) => flat.extend(flattened(inner)),
-            other => flat.push(other),
+        KeyRange {
+            lower: bound(&self.lower),
+            upper: bound(&self.upper),
+            backward,
         }
     }
-    flat
-}
-
-fn without(parts: Vec<Expr>, used: &[usize]) -> Option<Expr> {
-    let numbered = parts.into_iter().enumerate();
-    let mut rest: Vec<Expr> = numbered
-        .filter(|(number, _)| !used.contains(number))
-        .map(|(_, part)| part)
-        .collect();
-    match rest.len() {
-        0 => None,
-        1 => rest.pop(),
-        _ => Some(Expr::And(rest)),
-    }
-}
-
-fn terms(parts: &[Expr]) -> Vec<Term> {
-    let mut terms = Vec::new();
-    for (part, expr) in parts.iter().enumerate() {
-        let Expr::Compare(comparison, sides) = expr else {
-            // A column that is true.
-            continue;
-        };
-        let (column, comparison, value) = match &**sides {
-            (Expr::Column(column), value) if value.is_constant() => (*column, *comparison, value),
-            (value, Expr::Column(column)) if value.is_constant() => {
-                (*column, comparison.reversed(), value)
-            }
-            _ => continue,
-        };
-        terms.push(Term {
-            column,
-            comparison,
-            value: value.clone(),
-            part,
-        });
-    }
-    terms
-}
-
-/// The terms that say the first columns of an index.
-fn equal_terms<'t>(index: &IndexDefinition, terms: &'t [Term], prefix: bool) -> Vec<&'t Term> {
-    let mut found = Vec::new();
-    for part in &index.key {
-        let mut terms = terms.iter();
-        let term =
-            terms.find(|term| term.column == part.column && term.comparison == Comparison::Equal);
-        match term {
-            Some(term) => found.push(term),
-            None if prefix => break,
-            None => return Vec::new(),
-        }
-    }
-    found
-}
-
-/// Whether an index gives rows in an order, behind columns that are equal: backward if that is needed.
-fn direction_of(
-    key: &[KeyPart],
-    equal: usize,
-    terms: &[Term],
-    order: &WantedOrder,
-) -> Option<bool> {
-    let is_equal = |column: usize| {
-        let mut terms = terms.iter();
-        terms.any(|term| term.column == column && term.comparison == Comparison::Equal)
-    };
-    // Columns that are the same in all rows order nothing.
-    let wanted = order.iter().filter(|(column, _)| !is_equal(*column));
-    let mut backward = None;
-    let mut rest = key.get(equal..)?.iter();
-    for (column, descending) in wanted {
-        let part = rest.next()?;
-        if part.column != *column {
-            return None;
-        }
-        let reversed = part.descending != *descending;
-        if *backward.get_or_insert(reversed) != reversed {
-            return None;
-        }
-    }
-    Some(backward.unwrap_or(false))
-}
-
-/// The values of a key, each as its column has them; `None` if one is no value of its column.
-fn key_of(parts: &[(Expr, Type)], with: &Environment<'_>) -> Result<Option<Vec<Value>>, SqlError> {
-    let mut key = Vec::with_capacity(parts.len() + 1);
-    for (part, kind) in parts {
-        match key_value(part.constant(with)?, *kind) {
-            Some(value) => key.push(value),
-            None => return Ok(None),
-        }
-    }
-    Ok(Some(key))
 }
 
 impl RangePath {
-    /// The keys between which the rows are; `None` if there are none.
+    /// The bounds behind the prefix; `None` if nothing is between them.
+    fn bounds(&self, with: &Environment<'_>) -> Result<Option<Bounds>, SqlError> {
+        let mut bounds = Bounds {
+            lower: None,
+            upper: None,
+            is_loose: false,
+        };
+        let Some(column) = self.bounded else {
+            return Ok(Some(bounds));
+        };
+        for (said, is_lower) in [(&self.lower, true), (&self.upper, false)] {
+            let Some((value, inclusive)) = said else {
+                continue;
+            };
+            let value = value.constant(with)?;
+            if value == Value::Null {
+                return Ok(None);
+            }
+            let is_whole = matches!(value, Value::Int(_));
+            let said = discriminant(&value);
+            // A bound between two values of the column is left to the condition.
+            let Some(value) = key_value(value, column.kind) else {
+                bounds.is_loose = true;
+                continue;
+            };
+            bounds.is_loose |= !is_whole && said != discriminant(&value);
+            match is_lower != column.descending {
+                true => bounds.lower = Some((value, *inclusive)),
+                false => bounds.upper = Some((value, *inclusive)),
+            }
+        }
+        if column.is_nullable {
+            let end = match column.descending {
+                true => &mut bounds.lower,
+                false => &mut bounds.upper,
+            };
+            end.get_or_insert((Value::Null, false));
+        }
+        Ok(Some(bounds))
+    }
+
+    /// The keys between which the rows are, if that is one range, and whether it has rows that do not meet the condition;
+    /// `None` if there are none, or several ranges.
     ///
     /// # Errors
     /// What cannot be computed.
-    pub fn range(&self, with: &Environment<'_>) -> Result<Option<KeyRange>, SqlError> {
-        let Some(prefix) = key_of(&self.equal, with)? else {
-            return Ok(None);
-        };
-        let whole = || match prefix.is_empty() {
-            true => Bound::Unbounded,
-            false => Bound::Included(prefix.clone()),
-        };
-        let (mut lower, mut upper) = (whole(), whole());
-        if let Some((kind, descending)) = self.bounded {
-            let mut bound = |said: &Option<(Expr, bool)>, is_lower: bool| {
-                let Some((value, inclusive)) = said else {
-                    return Ok::<_, SqlError>(true);
-                };
-                let value = value.constant(with)?;
-                if value == Value::Null {
-                    return Ok(false);
-                }
-                // A bound between two values of the column is left to the filter.
-                if let Some(value) = key_value(value, kind) {
-                    let mut key = prefix.clone();
-                    key.push(value);
-                    let bound = match inclusive {
-                        true => Bound::Included(key),
-                        false => Bound::Excluded(key),
-                    };
-                    match is_lower != descending {
-                        true => lower = bound,
-                        false => upper = bound,
-                    }
-                }
-                Ok(true)
-            };
-            if !bound(&self.lower, true)? || !bound(&self.upper, false)? {
-                return Ok(None);
+    pub fn only_range(&self, with: &Environment<'_>) -> Result<Option<(KeyRange, bool)>, SqlError> {
+        match (only_key(&self.equal, with)?.flatten(), self.bounds(with)?) {
+            (Some(prefix), Some(bounds)) => {
+                Ok(Some((bounds.range(prefix, self.backward), bounds.is_loose)))
             }
+            _ => Ok(None),
         }
-        Ok(Some(KeyRange {
-            lower,
-            upper,
-            backward: self.backward,
-        }))
+    }
+
+    /// The number of rows, if it is known without reading them.
+    ///
+    /// # Errors
+    /// An expression that cannot be computed, a row that cannot be read.
+    pub fn count(
+        &self,
+        table: u16,
+        source: &Source<'_>,
+        with: &Environment<'_>,
+    ) -> Result<Option<u64>, SqlError> {
+        let Some(bounds) = self.bounds(with)? else {
+            return Ok(Some(0));
+        };
+        if bounds.is_loose {
+            return Ok(None);
+        }
+        let mut count = 0;
+        each_key(&self.equal, self.backward, with, &mut |prefix| {
+            let range = bounds.range(prefix, self.backward);
+            count += source.count_range(table, &self.index, &range)?;
+            Ok(true)
+        })?;
+        Ok(Some(count))
     }
 }
 
@@ -335,29 +202,147 @@ impl Access {
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
+        let mut more = true;
         let each: EachRow<'_> = &mut |row| {
             with.context.look_at_row()?;
-            each(row)
+            more = each(row)?;
+            Ok(more)
         };
+        if let Some(condition) = &self.condition
+            && self.has_many_keys(source, with)?
+        {
+            return source.scan(self.table, &mut |row| match condition.holds(row, with)? {
+                true => each(row),
+                false => with.context.look_at_row().map(|()| true),
+            });
+        }
         match &self.path {
             Path::Scan => source.scan(self.table, each),
-            Path::Key(parts) => match key_of(parts, with)? {
-                Some(key) => source.point(self.table, &key, each),
-                None => Ok(()),
-            },
-            Path::Unique(index, parts) => match key_of(parts, with)? {
-                Some(key) => source.first(self.table, index, &key, each),
-                None => Ok(()),
-            },
-            Path::Range(path) => match path.range(with)? {
-                Some(range) => source.range(self.table, &path.index, &range, each),
-                None => Ok(()),
-            },
+            Path::Key(path) => self.walk_keys(path, source, with, each),
+            Path::Range(path) => self.walk_ranges(path, source, with, each),
+            Path::Union(path) => path.walk(source, with, each),
         }
+    }
+
+    /// True if a query gives so many values that a scan is cheaper than lookups.
+    fn has_many_keys(&self, source: &Source<'_>, with: &Environment<'_>) -> Result<bool, SqlError> {
+        for column in self.sought() {
+            if let Sought::Query(query) = &column.sought
+                && query.count_equal(with)? as u64 > source.count(self.table)? / SCANNED_SHARE
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn walk_keys(
+        &self,
+        path: &KeyPath,
+        source: &Source<'_>,
+        with: &Environment<'_>,
+        each: EachRow<'_>,
+    ) -> Result<(), SqlError> {
+        each_key(&path.key, path.backward, with, &mut |key| {
+            let mut more = true;
+            let each: EachRow<'_> = &mut |row| {
+                more = each(row)?;
+                Ok(more)
+            };
+            match &path.index {
+                None => source.point(self.table, &key, each)?,
+                Some(index) => source.first(self.table, index, &key, each)?,
+            }
+            Ok(more)
+        })
+    }
+
+    fn walk_ranges(
+        &self,
+        path: &RangePath,
+        source: &Source<'_>,
+        with: &Environment<'_>,
+        each: EachRow<'_>,
+    ) -> Result<(), SqlError> {
+        let Some(bounds) = path.bounds(with)? else {
+            return Ok(());
+        };
+        let tested = self.condition.as_ref().filter(|_| bounds.is_loose);
+        each_key(&path.equal, path.backward, with, &mut |prefix| {
+            let range = bounds.range(prefix, path.backward);
+            let mut more = true;
+            source.range(self.table, &path.index, &range, &mut |row| {
+                if let Some(condition) = tested
+                    && !condition.holds(row, with)?
+                {
+                    return Ok(true);
+                }
+                more = each(row)?;
+                Ok(more)
+            })?;
+            Ok(more)
+        })
     }
 
     /// Whether it looks at few rows, so that it does not hold others up.
     pub fn is_short(&self) -> bool {
-        matches!(self.path, Path::Key(_) | Path::Unique(..))
+        match &self.path {
+            Path::Key(path) => {
+                let counts = path.key.iter().map(|column| column.sought.count());
+                counts.product::<usize>() <= SHORT_KEYS
+            }
+            _ => false,
+        }
+    }
+
+    /// True if it gives at most one row.
+    pub fn is_point(&self) -> bool {
+        matches!(&self.path, Path::Key(path) if is_single(&path.key))
+    }
+
+    /// The columns whose values it seeks.
+    pub fn sought(&self) -> &[KeyColumn] {
+        match &self.path {
+            Path::Key(path) => &path.key,
+            Path::Range(path) => &path.equal,
+            Path::Scan | Path::Union(_) => &[],
+        }
+    }
+}
+
+impl UnionPath {
+    fn walk(
+        &self,
+        source: &Source<'_>,
+        with: &Environment<'_>,
+        each: EachRow<'_>,
+    ) -> Result<(), SqlError> {
+        let mut memory = Memory::of(with);
+        let mut met: HashSet<Vec<u8>> = HashSet::new();
+        let mut more = true;
+        for (way, filter) in &self.ways {
+            if !more {
+                break;
+            }
+            way.walk(source, with, &mut |row| {
+                if let Some(filter) = filter
+                    && !filter.holds(row, with)?
+                {
+                    return Ok(true);
+                }
+                let mut key = Vec::new();
+                for column in &self.key {
+                    key_of(row.value(*column)?, &mut key);
+                }
+                if met.contains(&key) {
+                    return Ok(true);
+                }
+                memory.take_bytes(key.len() + size_of::<Vec<u8>>())?;
+                met.insert(key);
+                more = each(row)?;
+                Ok(more)
+            })?;
+        }
+        Ok(())
     }
 }

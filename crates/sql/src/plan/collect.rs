@@ -4,18 +4,24 @@ use super::select::{SelectPlan, SortKey};
 use super::select_run::{Memory, RowSink};
 use crate::aggregate::key_of;
 use crate::error::SqlError;
-use crate::expression::{Environment, InputRow};
+use crate::expression::{Environment, Expr, InputRow};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_table::condition::compare;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
+/// So many rows are kept before those are dropped that are not wanted.
+const KEPT_MIN: usize = 64;
+
 /// A row that is to be sorted.
 struct Sorted {
     keys: Vec<Value>,
+    /// The columns of which its volatile values are computed.
+    row: Vec<Value>,
     /// By what it is told apart from others, if it is by more than its values.
     apart: Vec<u8>,
     values: Vec<Value>,
+    bytes: usize,
 }
 
 /// Takes rows as they come to their place in the result.
@@ -27,6 +33,11 @@ pub(crate) struct Collector<'p, 'e> {
     skip: u64,
     left: u64,
     sorted: Vec<Sorted>,
+    /// The keys of the last row of those that are wanted so far: what does not come before it is not wanted.
+    last: Option<Vec<Value>>,
+    late: Late,
+    /// Whether rows that are left out are computed, as something may be wrong with them.
+    computes_skipped: bool,
     /// The row that is made.
     values: Vec<Value>,
     sink: RowSink<'p>,
@@ -50,6 +61,9 @@ impl<'p, 'e> Collector<'p, 'e> {
             skip,
             left,
             sorted: Vec::new(),
+            last: None,
+            late: Late::of(plan),
+            computes_skipped: plan.output.computes(),
             values: Vec::with_capacity(plan.output.width()),
             sink,
         }
@@ -65,6 +79,10 @@ impl<'p, 'e> Collector<'p, 'e> {
         }
         if self.seen.is_none() && self.skip > 0 {
             self.skip -= 1;
+            if self.computes_skipped {
+                self.values.clear();
+                self.plan.output.push(row, self.with, &mut self.values)?;
+            }
             return Ok(true);
         }
         self.values.clear();
@@ -114,8 +132,23 @@ impl<'p, 'e> Collector<'p, 'e> {
         for key in &self.plan.sort {
             keys.push(key.expression.evaluate(row, self.with)?.into_value());
         }
+        if let Some(last) = &self.last
+            && in_order(&self.plan.sort, &keys, last).is_ge()
+        {
+            return Ok(true);
+        }
         self.values.clear();
-        self.plan.output.push(row, self.with, &mut self.values)?;
+        let outputs = self.plan.output.expressions.iter().enumerate();
+        for (place, expression) in outputs {
+            let same = self.late.keys.iter().find(|(of, _)| *of == place);
+            self.values
+                .push(match (same, self.late.outputs.contains(&place)) {
+                    (Some((_, key)), _) => keys[*key].clone(),
+                    (None, true) => Value::Null,
+                    (None, false) => expression.evaluate(row, self.with)?.into_value(),
+                });
+        }
+        let late_row = self.late.columns_of(row)?;
         let mut apart = Vec::new();
         if self.seen.is_some() {
             apart = self.apart(row)?;
@@ -124,22 +157,34 @@ impl<'p, 'e> Collector<'p, 'e> {
                 return Ok(true);
             }
         }
+        let before = self.memory.bytes();
         self.memory.take(&keys)?;
+        self.memory.take(&late_row)?;
         self.memory.take(&self.values)?;
         let values = std::mem::take(&mut self.values);
         self.sorted.push(Sorted {
             keys,
+            row: late_row,
             apart,
             values,
+            bytes: self.memory.bytes() - before,
         });
-        // Of few that are wanted only those are kept.
-        let wanted = usize::try_from(self.left.saturating_add(self.skip)).unwrap_or(usize::MAX);
-        let is_cut = self.plan.distinct_on.is_empty();
-        if is_cut && self.sorted.len() >= wanted.saturating_mul(2).max(1024) {
-            self.sort();
-            self.sorted.truncate(wanted);
-        }
+        self.drop_unwanted();
         Ok(true)
+    }
+
+    /// Of few rows that are wanted only those are kept, and as many again on their way.
+    fn drop_unwanted(&mut self) {
+        let wanted = usize::try_from(self.left.saturating_add(self.skip)).unwrap_or(usize::MAX);
+        let most = wanted.saturating_mul(2).max(KEPT_MIN);
+        if !self.plan.distinct_on.is_empty() || self.sorted.len() < most {
+            return;
+        }
+        self.sort();
+        for dropped in self.sorted.drain(wanted..) {
+            self.memory.give_back(dropped.bytes);
+        }
+        self.last = self.sorted.last().map(|row| row.keys.clone());
     }
 
     fn sort(&mut self) {
@@ -157,16 +202,102 @@ impl<'p, 'e> Collector<'p, 'e> {
             if !self.plan.distinct_on.is_empty() && !self.is_new(row.apart)? {
                 continue;
             }
+            if self.left == 0 {
+                break;
+            }
+            self.late
+                .compute(self.plan, &row.row, self.with, &mut row.values)?;
             if self.skip > 0 {
                 self.skip -= 1;
                 continue;
             }
-            if self.left == 0 || !(self.sink)(&mut row.values)? {
+            if !(self.sink)(&mut row.values)? {
                 break;
             }
             self.left -= 1;
         }
         Ok(())
+    }
+}
+
+/// Values of volatile functions, which are computed of the rows that are given, in their order.
+#[derive(Default)]
+struct Late {
+    /// The places of the values in the output.
+    outputs: Vec<usize>,
+    /// The places of those that are keys of the order, which are computed once, with the keys' numbers.
+    keys: Vec<(usize, usize)>,
+    /// The places of the columns of which they are computed.
+    columns: Vec<usize>,
+}
+
+impl Late {
+    fn of(plan: &SelectPlan) -> Late {
+        let mut late = Late::default();
+        if plan.sort.is_empty() {
+            return late;
+        }
+        for (place, expression) in plan.output.expressions.iter().enumerate() {
+            if !expression.is_volatile() || plan.distinct_on.contains(expression) {
+                continue;
+            }
+            let mut sort = plan.sort.iter();
+            if let Some(key) = sort.position(|key| key.expression == *expression) {
+                late.keys.push((place, key));
+                continue;
+            }
+            if plan.is_distinct {
+                continue;
+            }
+            late.outputs.push(place);
+            expression.walk(&mut |part| {
+                if let Expr::Column(column) = part {
+                    late.columns.push(*column);
+                }
+            });
+        }
+        late.columns.sort_unstable();
+        late.columns.dedup();
+        late
+    }
+
+    fn columns_of(&self, row: &dyn InputRow) -> Result<Vec<Value>, SqlError> {
+        let columns = self.columns.iter();
+        let values = columns.map(|column| Ok(row.value(*column)?.to_value()));
+        values.collect()
+    }
+
+    fn compute(
+        &self,
+        plan: &SelectPlan,
+        row: &[Value],
+        with: &Environment<'_>,
+        values: &mut [Value],
+    ) -> Result<(), SqlError> {
+        let row = Sparse {
+            columns: &self.columns,
+            values: row,
+        };
+        for place in &self.outputs {
+            values[*place] = plan.output.expressions[*place]
+                .evaluate(&row, with)?
+                .into_value();
+        }
+        Ok(())
+    }
+}
+
+/// Some columns of a row.
+struct Sparse<'a> {
+    columns: &'a [usize],
+    values: &'a [Value],
+}
+
+impl InputRow for Sparse<'_> {
+    fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError> {
+        let found = self.columns.binary_search(&place).ok();
+        let value = found.and_then(|at| self.values.get(at));
+        Ok(value.map_or(ValueRef::Null, Value::as_ref))
     }
 }
 

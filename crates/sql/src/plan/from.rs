@@ -8,9 +8,9 @@ use super::planning::{Planning, SharedQuery};
 use super::query::draft_query;
 use super::recursion::Recursion;
 use super::select::Draft;
-use super::series::{Series, function, keywords, no_ancestors};
-use super::set_operation::SetOperations;
-use super::window::Windowed;
+use super::series::{Series, function, keywords, no_ancestors, unnest};
+use super::set_operation::SetsDraft;
+use super::window::WindowedDraft;
 use crate::error::{SqlError, code};
 use crate::expression::{Comparison, Expr, Scope, ScopeColumn, ScopeTable, Typed};
 use crate::names::{name_of, parts_of, qualified};
@@ -36,12 +36,12 @@ pub(crate) enum FromTable {
     Shared(Arc<SharedQuery>),
     Series(Series),
     Rows(Vec<Vec<Expr>>),
-    Sets(Box<SetOperations>),
+    Sets(Box<SetsDraft>),
     Recursion(Box<Recursion>),
     /// The rows of the round before, of the recursive query of this number.
     LastRound(usize),
     Expanded(Box<Expansion>),
-    Windowed(Box<Windowed>),
+    Windowed(Box<WindowedDraft>),
 }
 
 /// Compiles `FROM`.
@@ -319,6 +319,16 @@ fn factor(
             alias.as_ref(),
             start,
         ),
+        // The parser knows this function by itself.
+        TableFactor::UNNEST {
+            alias,
+            array_exprs,
+            with_offset: false,
+            with_ordinality: false,
+            ..
+        } if array_exprs.len() == 1 => {
+            unnest(planning, around, &array_exprs[0], alias.as_ref(), start)
+        }
         TableFactor::Function {
             name,
             alias,
@@ -345,7 +355,7 @@ fn factor(
             nested
         }
         _ => Err(SqlError::unsupported(
-            "this is not supported in FROM: only tables, queries, joins and generate_series",
+            "this is not supported in FROM: only tables, queries, joins, generate_series and unnest of one array",
         )),
     }
 }
@@ -431,6 +441,15 @@ fn lateral_query(
         planning.inside(Arc::new(visible), |planning| draft_query(planning, query))?;
     draft.decide(planning)?;
     let here = planning.queries.outer.len();
+    if asked
+        .iter()
+        .any(|column| column.level == here && column.aggregate.is_some())
+    {
+        return Err(SqlError::new(
+            code::GROUPING,
+            "aggregate functions are not allowed in FROM clause of their own query level",
+        ));
+    }
     let arguments = asked.into_iter().map(|column| match column.level == here {
         true => column.expr,
         false => planning.queries.ask(column),

@@ -7,7 +7,7 @@ use super::tail::{Tail, input_order};
 use super::window::Windows;
 use crate::aggregate::{Aggregate, Grouping};
 use crate::error::{SqlError, code};
-use crate::expression::{Expr, Scope, Typed};
+use crate::expression::{Expr, Scope, Typed, ordered, parts_of_tree};
 use crate::names::{name_of, qualified};
 use sqlparser::ast::{self, Expr as Tree, GroupByExpr, Select, SelectItem};
 
@@ -28,25 +28,27 @@ pub(crate) fn group_keys(
             ));
         }
     };
+    let mut compiler = planning.compiler(scope);
+    let is_own = |function: &ast::Function| compiler.level_of_aggregate(function).is_none();
     let is_grouped = !trees.is_empty()
         || select.having.is_some()
         || select.projection.iter().any(|item| match item {
             SelectItem::UnnamedExpr(tree) | SelectItem::ExprWithAlias { expr: tree, .. } => {
-                has_aggregate(tree)
+                has_aggregate(tree, &is_own)
             }
             _ => false,
         });
     if !is_grouped {
         return Ok(None);
     }
-    let mut compiler = planning.compiler(scope);
     let mut grouping = Grouping::default();
     for tree in trees {
         let tree = named_item(scope, select, tree)?;
         grouping.keys.push(compiler.decided(tree)?);
         grouping.trees.push(tree.clone());
     }
-    grouping.identifying = grouping.keys.len();
+    let identities = grouping.keys.iter().cloned().map(ordered);
+    grouping.identities = identities.collect();
     Ok(Some(grouping))
 }
 
@@ -82,89 +84,31 @@ fn named_item<'t>(scope: &Scope, select: &'t Select, tree: &'t Tree) -> Result<&
     }
 }
 
-/// Whether an aggregate stands in an expression. Only what a depth-first walk over the usual forms finds: what it does
-/// not know is refused when it is compiled.
-fn has_aggregate(tree: &Tree) -> bool {
-    let any = |trees: &[&Tree]| trees.iter().any(|tree| has_aggregate(tree));
-    match tree {
-        Tree::Function(function) => {
-            let name = qualified(&function.name).map(|(_, name)| name);
-            let is_window = function.over.is_some();
-            if !is_window && name.is_ok_and(|name| Aggregate::named(&name).is_some()) {
-                return true;
-            }
-            if let Some(ast::WindowType::WindowSpec(spec)) = &function.over
-                && (spec.partition_by.iter().any(has_aggregate)
-                    || spec.order_by.iter().any(|by| has_aggregate(&by.expr)))
-            {
-                return true;
-            }
-            match &function.args {
-                ast::FunctionArguments::List(list) => list.args.iter().any(|argument| {
-                    matches!(argument, ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(tree))
-                        if has_aggregate(tree))
-                }),
-                _ => false,
-            }
+/// Whether an aggregate that `is_own` knows stands in an expression, but for those of window functions.
+fn has_aggregate(tree: &Tree, is_own: &dyn Fn(&ast::Function) -> bool) -> bool {
+    // Long chains lean to the left.
+    let mut tree = tree;
+    while let Tree::BinaryOp { left, right, .. } = tree {
+        if has_aggregate(right, is_own) {
+            return true;
         }
-        Tree::BinaryOp { left, right, .. } => {
-            // Long chains lean to the left.
-            let mut rest = left;
-            if has_aggregate(right) {
-                return true;
-            }
-            while let Tree::BinaryOp { left, right, .. } = &**rest {
-                if has_aggregate(right) {
-                    return true;
-                }
-                rest = left;
-            }
-            has_aggregate(rest)
-        }
-        Tree::Nested(inner)
-        | Tree::UnaryOp { expr: inner, .. }
-        | Tree::Cast { expr: inner, .. }
-        | Tree::IsNull(inner)
-        | Tree::IsNotNull(inner)
-        | Tree::Extract { expr: inner, .. }
-        | Tree::Ceil { expr: inner, .. }
-        | Tree::Floor { expr: inner, .. }
-        | Tree::Substring { expr: inner, .. }
-        | Tree::Trim { expr: inner, .. }
-        | Tree::Like { expr: inner, .. }
-        | Tree::ILike { expr: inner, .. }
-        | Tree::IsTrue(inner)
-        | Tree::IsFalse(inner)
-        | Tree::IsNotTrue(inner)
-        | Tree::IsNotFalse(inner)
-        | Tree::Collate { expr: inner, .. }
-        | Tree::AnyOp { left: inner, .. }
-        | Tree::AllOp { left: inner, .. } => has_aggregate(inner),
-        Tree::IsDistinctFrom(left, right) | Tree::IsNotDistinctFrom(left, right) => {
-            any(&[left, right])
-        }
-        Tree::Tuple(parts) => parts.iter().any(has_aggregate),
-        Tree::In { expr, target, .. } => {
-            has_aggregate(expr)
-                || matches!(target, ast::InTarget::List(list) if list.iter().any(has_aggregate))
-        }
-        Tree::Between {
-            expr, low, high, ..
-        } => any(&[expr, low, high]),
-        Tree::Case {
-            operand,
-            conditions,
-            else_result,
-            ..
-        } => {
-            let whens = conditions.iter();
-            let mut parts = whens.flat_map(|when| [&when.condition, &when.result]);
-            operand.as_deref().is_some_and(has_aggregate)
-                || else_result.as_deref().is_some_and(has_aggregate)
-                || parts.any(has_aggregate)
-        }
-        _ => false,
+        tree = left;
     }
+    if let Tree::Function(function) = tree
+        && function.over.is_none()
+        && is_aggregate(function)
+        && is_own(function)
+    {
+        return true;
+    }
+    parts_of_tree(tree)
+        .into_iter()
+        .any(|part| has_aggregate(part, is_own))
+}
+
+fn is_aggregate(function: &ast::Function) -> bool {
+    let name = qualified(&function.name).map(|(_, name)| name);
+    name.is_ok_and(|name| Aggregate::named(&name).is_some())
 }
 
 /// The output of a grouped query, its `HAVING`, and its order.

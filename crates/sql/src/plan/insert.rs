@@ -29,6 +29,8 @@ pub(crate) struct InsertPlan {
     pub columns: Vec<(StoredColumn, Expr)>,
     /// The column that numbers rows, if nobody sees the key.
     pub hidden: Option<usize>,
+    /// The columns of the primary key.
+    pub key: Vec<usize>,
     pub rows: InsertRows,
     pub conflict: Option<Conflict>,
     pub returning: Option<Output>,
@@ -173,6 +175,13 @@ pub(crate) fn plan_insert(
             .notes
             .hidden_key
             .then(|| relation.schema.primary.key[0].column),
+        key: relation
+            .schema
+            .primary
+            .key
+            .iter()
+            .map(|part| part.column)
+            .collect(),
         columns,
         rows,
         conflict,

@@ -5,6 +5,7 @@ use super::output::Output;
 use super::select_run::{Memory, Table};
 use super::subquery::Kept;
 use super::write::{Changes, check_not_null, insert_whole, whole_row, with_row};
+use crate::aggregate::key_of;
 use crate::error::{SqlError, code};
 use crate::expression::cast::cast;
 use crate::expression::{Environment, Expr, Values};
@@ -13,6 +14,7 @@ use crate::types::{SqlType, TypeSpec};
 use crate::violations::Violation;
 use sardonyx::Transaction;
 use sardonyx::schema::{PRIMARY, Value, ValueRef};
+use std::collections::HashSet;
 
 impl InsertPlan {
     /// Runs it. Returns how many rows it inserted or changed, and what is returned of them.
@@ -30,6 +32,7 @@ impl InsertPlan {
             next_row: None,
             count: 0,
             memory: Memory::default(),
+            touched: HashSet::new(),
             table: Table {
                 width: self.returning.as_ref().map_or(0, Output::width),
                 ..Table::default()
@@ -122,7 +125,9 @@ impl InsertPlan {
         let mut row = vec![Value::Null; self.width];
         for ((column, default), given) in self.columns.iter().zip(places) {
             let value = match given {
-                Some(value) => convert(value.as_ref(), column.spec.kind, column.spec)?,
+                Some(value) if column.beyond_sql().is_some() => value,
+                Some(value) => convert(value.as_ref(), column.spec.kind, column.spec)
+                    .map_err(|error| error.of_column(&column.name))?,
                 None => default.constant(with)?,
             };
             row[column.number] = column.fit(value)?;
@@ -130,15 +135,17 @@ impl InsertPlan {
         self.check_not_null(row)
     }
 
-    /// Inserts whole rows.
+    /// Inserts whole rows. `failed` is told the number of one that cannot be stored, and why: what it returns ends the
+    /// insertion.
     ///
     /// # Errors
-    /// What cannot be stored.
+    /// What `failed` returns.
     pub fn insert_rows(
         &self,
         tx: &mut Transaction<'_>,
         with: &Environment<'_>,
         rows: impl Iterator<Item = Result<Vec<Value>, SqlError>>,
+        failed: &mut dyn FnMut(usize, SqlError) -> Result<(), SqlError>,
     ) -> Result<u64, SqlError> {
         let mut inserting = Inserting {
             plan: self,
@@ -146,10 +153,12 @@ impl InsertPlan {
             next_row: None,
             count: 0,
             memory: Memory::default(),
+            touched: HashSet::new(),
             table: Table::default(),
         };
-        for row in rows {
-            inserting.insert(tx, row?)?;
+        for (number, row) in rows.enumerate() {
+            row.and_then(|row| inserting.insert(tx, row))
+                .or_else(|error| failed(number, error))?;
         }
         Ok(inserting.count)
     }
@@ -169,6 +178,8 @@ struct Inserting<'p, 'e> {
     next_row: Option<i128>,
     count: u64,
     memory: Memory<'static>,
+    /// The keys of the rows that the statement inserted or changed, where it may meet one again.
+    touched: HashSet<Vec<u8>>,
     table: Table,
 }
 
@@ -217,19 +228,39 @@ impl Inserting<'_, '_> {
         changes: &Changes,
         condition: Option<&Expr>,
     ) -> Result<(), SqlError> {
+        if self.touched.contains(&self.key_of(&there)) {
+            return Err(SqlError::new(
+                code::CARDINALITY_VIOLATION,
+                "ON CONFLICT DO UPDATE command cannot affect row a second time",
+            )
+            .hint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values."));
+        }
         there.extend_from_slice(row);
         if let Some(condition) = condition
             && !condition.holds(&Values(&there), self.with)?
         {
             return Ok(());
         }
-        let whole = self.plan.returning.is_some();
-        let changed = changes.apply_to(tx, &Values(&there), self.with, whole)?;
+        let changed = changes.apply_to(tx, &Values(&there), self.with)?;
         self.inserted(&changed)
+    }
+
+    fn key_of(&self, row: &[Value]) -> Vec<u8> {
+        let mut key = Vec::new();
+        for column in &self.plan.key {
+            key_of(row[*column].as_ref(), &mut key);
+        }
+        key
     }
 
     fn inserted(&mut self, row: &[Value]) -> Result<(), SqlError> {
         self.count += 1;
+        let changes = self.plan.conflict.as_ref().map(|of| of.update.is_some());
+        if changes == Some(true) {
+            let key = self.key_of(row);
+            self.memory.take_bytes(key.len() + size_of::<Vec<u8>>())?;
+            self.touched.insert(key);
+        }
         if let Some(output) = &self.plan.returning {
             let from = self.table.values.len();
             output.push_shown(&Values(row), self.with, &mut self.table.values)?;

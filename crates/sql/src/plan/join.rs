@@ -8,12 +8,14 @@
 //! Source: outer joins: SQL:2016, part 2, 7.10. A condition that stands above an outer join goes only into the side whose
 //! rows are all kept; one of its `ON` only into the side whose rows may be missing.
 
-use super::access::{Path, choose};
+use super::access::Path;
+use super::choice::{all_of, choose, parts_of};
 use super::from::FromTable;
 use super::select::Input;
+use super::series::Series;
 use crate::expression::{Comparison, Expr};
 use crate::relation::Relation;
-use sardonyx::schema::Type;
+use sardonyx::schema::Value;
 use std::ops::Range;
 
 /// How two sides are joined.
@@ -62,12 +64,16 @@ pub(crate) struct Side {
     pub input: Input,
     pub filter: Option<Expr>,
     pub places: Range<usize>,
+    /// The numbers of its columns that are read.
+    pub columns: Vec<usize>,
 }
 
 #[derive(Debug)]
 pub(crate) struct JoinStep {
     pub left: JoinNode,
     pub right: JoinNode,
+    /// The places of the right side that are read.
+    pub kept: Vec<usize>,
     pub kind: JoinKind,
     /// Equal values: of the left side, and of the right one.
     pub keys: Vec<(Expr, Expr)>,
@@ -99,22 +105,6 @@ impl FromNode {
     }
 }
 
-/// The parts of conditions that all are to hold.
-fn parts_of(condition: Option<Expr>, parts: &mut Vec<Expr>) {
-    match condition {
-        Some(Expr::And(all)) => all.into_iter().for_each(|part| parts_of(Some(part), parts)),
-        Some(one) => parts.push(one),
-        None => {}
-    }
-}
-
-fn all_of(mut parts: Vec<Expr>) -> Option<Expr> {
-    match parts.len() {
-        0 | 1 => parts.pop(),
-        _ => Some(Expr::And(parts)),
-    }
-}
-
 /// Places in the whole row.
 type Places = [Range<usize>];
 
@@ -138,8 +128,7 @@ fn take_within(parts: &mut Vec<Expr>, places: &Places) -> Vec<Expr> {
 
 /// Compiles a join. Returns what is still to be tested of whole rows.
 pub(crate) fn plan_join(node: FromNode, condition: Option<Expr>) -> (JoinPlan, Option<Expr>) {
-    let mut parts = Vec::new();
-    parts_of(condition, &mut parts);
+    let mut parts = parts_of(condition);
     let width = node.places().end;
     let root = plan_node(node, &mut parts);
     (JoinPlan { root, width }, all_of(parts))
@@ -167,7 +156,7 @@ fn flatten(node: FromNode, factors: &mut Vec<FromNode>, parts: &mut Vec<Expr>) {
         FromNode::Join(join) if join.kind == JoinKind::Inner => {
             flatten(join.left, factors, parts);
             flatten(join.right, factors, parts);
-            parts_of(join.on, parts);
+            parts.extend(parts_of(join.on));
         }
         other => factors.push(other),
     }
@@ -215,6 +204,7 @@ fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>) -> JoinNode {
         node = JoinNode::Join(Box::new(JoinStep {
             left: node,
             right,
+            kept: places.collect(),
             kind: JoinKind::Inner,
             keys,
             condition,
@@ -266,17 +256,38 @@ impl Lookup {
             parts.push(Expr::Compare(Comparison::Equal, Box::new((right, left))));
         }
         let choice = choose(&self.relation, all_of(parts), None, false);
-        let asks = |(expr, _): &(Expr, Type)| expr.any(&|part| matches!(part, Expr::Before(_)));
-        let is_found = match &choice.access.path {
-            Path::Key(key) | Path::Unique(_, key) => key.iter().any(asks),
-            Path::Range(path) => path.equal.iter().any(asks),
-            Path::Scan => false,
-        };
+        let asks = |part: &Expr| matches!(part, Expr::Before(_));
+        let mut sought = choice.access.sought().iter();
+        let is_found = sought.any(|column| column.sought.any(&asks));
         is_found.then(|| Side {
             input: Input::Table(choice.access),
             filter: choice.filter,
+            columns: (0..places.len()).collect(),
             places: places.clone(),
         })
+    }
+}
+
+/// So many rows of `VALUES`, or of a query with `LIMIT`, are few.
+const FEW_ROWS: usize = 1_000;
+
+impl Input {
+    /// True if it is no table, and few rows are expected of it.
+    fn has_few(&self) -> bool {
+        match self {
+            Input::Rows(rows) => rows.len() <= FEW_ROWS,
+            // An array that somebody gives.
+            Input::Series(Series::Elements(..)) => true,
+            Input::Derived(plan) => {
+                let limit = plan.limit.as_ref();
+                let is_cut = limit.is_some_and(|limit| match limit {
+                    Expr::Literal(Value::Int(most)) => *most <= FEW_ROWS as i128,
+                    _ => false,
+                });
+                is_cut || plan.input.has_few()
+            }
+            _ => false,
+        }
     }
 }
 
@@ -285,8 +296,10 @@ impl JoinNode {
     fn rank(&self) -> usize {
         match self {
             JoinNode::Side(side) => match &side.input {
-                Input::Table(access) if access.is_short() => 0,
+                input if input.has_few() => FEW,
+                Input::Table(access) if access.is_point() => 0,
                 Input::Table(access) => match (&access.path, &side.filter) {
+                    (Path::Key(_) | Path::Union(_), _) => 1,
                     (Path::Range(path), _) if !path.equal.is_empty() => 1,
                     (Path::Range(_), _) => 2,
                     (_, Some(_)) => 3,
@@ -304,8 +317,7 @@ impl JoinNode {
 fn plan_outer(join: FromJoin, parts: &mut Vec<Expr>) -> JoinStep {
     let (left_places, right_places) = ([join.left.places()], [join.right.places()]);
     let is_lateral = join.right.is_lateral();
-    let mut on = Vec::new();
-    parts_of(join.on, &mut on);
+    let mut on = parts_of(join.on);
     let lookup = Lookup::of(&join.right, &on);
     let mut none = Vec::new();
     let (left, right) = match join.kind {
@@ -332,6 +344,7 @@ fn plan_outer(join: FromJoin, parts: &mut Vec<Expr>) -> JoinStep {
     JoinStep {
         left,
         right,
+        kept: right_places[0].clone().collect(),
         kind: join.kind,
         keys,
         condition,
@@ -398,6 +411,7 @@ fn side_of(table: FromTable, places: Range<usize>, mut local: Vec<Expr>) -> Side
     Side {
         input: chosen.input,
         filter: chosen.filter,
+        columns: (0..places.len()).collect(),
         places,
     }
 }

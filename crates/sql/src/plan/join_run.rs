@@ -4,43 +4,141 @@
 //! found, and those that were not are given at the end.
 
 use super::join::{JoinKind, JoinNode, JoinPlan, JoinStep, Side};
-use super::select_run::Memory;
-use crate::aggregate::equality_key;
+use super::select_run::{Memory, bytes_of};
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr, Values};
+use crate::hashing::{HashTable, hash_of, hashed};
 use crate::source::{EachRow, Source};
 use sardonyx::schema::{Value, ValueRef};
-use std::collections::HashMap;
+use sardonyx_table::condition::compare;
 
 /// What is called for each row, which is changed in place.
 type EachJoined<'e> = &'e mut dyn FnMut(&mut Vec<Value>) -> Result<bool, SqlError>;
 
 /// The rows of the right side of a join.
 struct Kept {
-    /// Their values at the places of that side, row after row.
+    /// Their values at the places that are read, row after row.
     values: Vec<Value>,
     width: usize,
+    /// Of each row what it is joined by, where that is computed; else a place among its values.
+    computed: Vec<Value>,
     count: usize,
-    /// By what they are joined by; those in which that is null are in none.
-    places: HashMap<Vec<u8>, Vec<usize>>,
+    /// By the hash of what they are joined by.
+    table: HashTable,
 }
 
-/// The key of a row; `None` if a part of it is null, which equals nothing.
-fn key<'k>(
-    parts: impl Iterator<Item = &'k Expr>,
-    row: &[Value],
-    with: &Environment<'_>,
-) -> Result<Option<Vec<u8>>, SqlError> {
-    let mut key = Vec::new();
-    let row = Values(row);
-    for part in parts {
-        let value = part.evaluate(&row, with)?;
-        match value.as_ref() {
-            ValueRef::Null => return Ok(None),
-            other => equality_key(other, &mut key),
+/// Values that two sides are joined by, of which one side is there.
+struct Keys<'k> {
+    parts: Vec<KeyPart<'k>>,
+    /// The number of values of the right side that are computed.
+    computed: usize,
+}
+
+struct KeyPart<'k> {
+    left: &'k Expr,
+    right: &'k Expr,
+    /// Where the right one is kept: among the values that are read, or those that are computed.
+    kept: Place,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Read(usize),
+    Computed(usize),
+}
+
+impl<'k> Keys<'k> {
+    fn of(step: &'k JoinStep) -> Keys<'k> {
+        let mut computed = 0;
+        let parts = step.keys.iter().map(|(left, right)| {
+            let read = match right {
+                Expr::Column(place) => step.kept.iter().position(|kept| kept == place),
+                _ => None,
+            };
+            let kept = match read {
+                Some(at) => Place::Read(at),
+                None => {
+                    computed += 1;
+                    Place::Computed(computed - 1)
+                }
+            };
+            KeyPart { left, right, kept }
+        });
+        Keys {
+            parts: parts.collect(),
+            computed,
         }
     }
-    Ok(Some(key))
+
+    /// The hash of a row's values; `None` if one is null, which equals nothing.
+    fn hash(
+        &self,
+        side: impl Fn(&KeyPart<'k>) -> &'k Expr,
+        row: &[Value],
+        with: &Environment<'_>,
+    ) -> Result<Option<u64>, SqlError> {
+        let mut hash = 0;
+        let row = Values(row);
+        for part in &self.parts {
+            let value = side(part).evaluate(&row, with)?;
+            match value.as_ref() {
+                ValueRef::Null => return Ok(None),
+                value => hash = hashed(hash, hash_of(value)),
+            }
+        }
+        Ok(Some(hash))
+    }
+
+    /// Adds a row of the right side that is kept.
+    fn keep(
+        &self,
+        row: &[Value],
+        places: &[usize],
+        hash: Option<u64>,
+        with: &Environment<'_>,
+        kept: &mut Kept,
+    ) -> Result<(), SqlError> {
+        let whole = Values(row);
+        for part in &self.parts {
+            if let Place::Computed(_) = part.kept {
+                let value = part.right.evaluate(&whole, with)?;
+                kept.computed.push(value.into_value());
+            }
+        }
+        kept.values
+            .extend(places.iter().map(|place| row[*place].clone()));
+        kept.count += 1;
+        // One with nulls has a place, too, and equals nothing.
+        kept.table.push(hash.unwrap_or_default());
+        Ok(())
+    }
+
+    /// True if a row of the left side equals one that is kept.
+    fn are_equal(
+        &self,
+        row: &[Value],
+        kept: &Kept,
+        at: usize,
+        with: &Environment<'_>,
+    ) -> Result<bool, SqlError> {
+        for part in &self.parts {
+            let right = match part.kept {
+                Place::Read(place) => &kept.values[at * kept.width + place],
+                Place::Computed(place) => &kept.computed[at * self.computed + place],
+            };
+            let is_equal = |left: ValueRef<'_>| {
+                compare(left, right.as_ref()).is_some_and(|order| order.is_eq())
+            };
+            let holds = match part.left {
+                Expr::Column(place) => is_equal(row[*place].as_ref()),
+                left => is_equal(left.evaluate(&Values(row), with)?.as_ref()),
+            };
+            if !holds {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
 }
 
 impl JoinPlan {
@@ -99,8 +197,9 @@ impl Side {
                 {
                     return Ok(true);
                 }
-                for (column, value) in row[self.places.clone()].iter_mut().enumerate() {
-                    *value = local.value(column)?.to_value();
+                let own = &mut row[self.places.clone()];
+                for column in &self.columns {
+                    take(local.value(*column)?, &mut own[*column]);
                 }
                 more = each(row)?;
                 Ok(more)
@@ -117,33 +216,27 @@ impl JoinStep {
     /// Reads the right side once.
     fn kept<'m>(
         &self,
+        keys: &Keys<'_>,
         source: &Source<'_>,
         with: &Environment<'m>,
         row: &mut Vec<Value>,
     ) -> Result<(Kept, Memory<'m>), SqlError> {
-        let places = self.right_places();
         let mut memory = Memory::of(with);
         let mut kept = Kept {
             values: Vec::new(),
-            width: places.len(),
+            width: self.kept.len(),
+            computed: Vec::new(),
             count: 0,
-            places: HashMap::new(),
+            table: HashTable::default(),
         };
         let keeps_all = matches!(self.kind, JoinKind::Right | JoinKind::Full);
         self.right.walk(source, with, row, &mut |row| {
-            let key = key(self.keys.iter().map(|(_, own)| own), row, with)?;
-            if key.is_some() || keeps_all {
-                let values = &row[places.clone()];
-                memory.take(values)?;
-                memory.take_bytes(size_of::<usize>())?;
-                kept.values.extend_from_slice(values);
-                kept.count += 1;
-            }
-            if let Some(key) = key {
-                if !kept.places.contains_key(&key) {
-                    memory.take_bytes(key.len() + 2 * size_of::<Vec<u8>>())?;
-                }
-                kept.places.entry(key).or_default().push(kept.count - 1);
+            let hash = keys.hash(|part| part.right, row, with)?;
+            if hash.is_some() || keeps_all {
+                let (values, computed) = (kept.values.len(), kept.computed.len());
+                keys.keep(row, &self.kept, hash, with, &mut kept)?;
+                let bytes = bytes_of(&kept.values[values..]) + bytes_of(&kept.computed[computed..]);
+                memory.take_bytes(bytes + HashTable::PLACE_BYTES)?;
             }
             Ok(true)
         })?;
@@ -164,33 +257,36 @@ impl JoinStep {
         row: &mut Vec<Value>,
         each: EachJoined<'_>,
     ) -> Result<bool, SqlError> {
-        let places = self.right_places();
-        let (kept, _memory) = self.kept(source, with, row)?;
+        let keys = Keys::of(self);
+        let (kept, _memory) = self.kept(&keys, source, with, row)?;
         let keeps_left = matches!(self.kind, JoinKind::Left | JoinKind::Full);
         let keeps_right = matches!(self.kind, JoinKind::Right | JoinKind::Full);
         let mut met = vec![false; if keeps_right { kept.count } else { 0 }];
         let more = self.left.walk(source, with, row, &mut |row| {
-            let key = key(self.keys.iter().map(|(before, _)| before), row, with)?;
-            let found = key.and_then(|key| kept.places.get(&key));
             let mut any = false;
-            for at in found.into_iter().flatten() {
-                with.context.look_at_row()?;
-                row[places.clone()].clone_from_slice(kept.row(*at));
-                if !self.holds(row, with)? {
-                    continue;
-                }
-                any = true;
-                if let Some(met) = met.get_mut(*at) {
-                    *met = true;
-                }
-                if !each(row)? {
-                    return Ok(false);
+            if let Some(hash) = keys.hash(|part| part.left, row, with)? {
+                for at in kept.table.found(hash) {
+                    with.context.look_at_row()?;
+                    if !keys.are_equal(row, &kept, at, with)? {
+                        continue;
+                    }
+                    kept.give(at, &self.kept, row);
+                    if !self.holds(row, with)? {
+                        continue;
+                    }
+                    any = true;
+                    if let Some(met) = met.get_mut(at) {
+                        *met = true;
+                    }
+                    if !each(row)? {
+                        return Ok(false);
+                    }
                 }
             }
             if any || !keeps_left {
                 return Ok(true);
             }
-            row[places.clone()].fill(Value::Null);
+            row[self.right_places()].fill(Value::Null);
             each(row)
         })?;
         if !more || !keeps_right {
@@ -198,7 +294,7 @@ impl JoinStep {
         }
         row[self.left.places()].fill(Value::Null);
         for at in (0..kept.count).filter(|at| !met[*at]) {
-            row[places.clone()].clone_from_slice(kept.row(at));
+            kept.give(at, &self.kept, row);
             if !each(row)? {
                 return Ok(false);
             }
@@ -215,9 +311,11 @@ impl JoinStep {
         each: EachJoined<'_>,
     ) -> Result<bool, SqlError> {
         let places = self.right_places();
+        let mut before = row.clone();
         self.left.walk(source, with, row, &mut |row| {
             let mut any = false;
-            let before = row.clone();
+            let values = row.iter().zip(&mut before);
+            values.for_each(|(value, place)| take(value.as_ref(), place));
             let inside = Environment {
                 before: &before,
                 ..*with
@@ -239,9 +337,28 @@ impl JoinStep {
 }
 
 impl Kept {
-    fn row(&self, at: usize) -> &[Value] {
+    /// Writes a row to its places.
+    fn give(&self, at: usize, places: &[usize], row: &mut [Value]) {
         let from = at * self.width;
-        self.values.get(from..from + self.width).unwrap_or_default()
+        let values = &self.values[from..from + self.width];
+        for (place, value) in places.iter().zip(values) {
+            take(value.as_ref(), &mut row[*place]);
+        }
+    }
+}
+
+/// Puts a value into the place of another one: a text into its memory, if there is one.
+fn take(value: ValueRef<'_>, place: &mut Value) {
+    match (value, place) {
+        (ValueRef::Text(text), Value::Text(there)) => {
+            there.clear();
+            there.push_str(text);
+        }
+        (ValueRef::Bytes(bytes), Value::Bytes(there)) => {
+            there.clear();
+            there.extend_from_slice(bytes);
+        }
+        (value, place) => *place = value.to_value(),
     }
 }
 

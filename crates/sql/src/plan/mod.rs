@@ -4,6 +4,7 @@
 //! tables are those that it was made under; afterwards it is made again.
 
 pub(crate) mod access;
+pub(crate) mod choice;
 pub(crate) mod collect;
 pub(crate) mod expansion;
 pub(crate) mod from;
@@ -11,6 +12,7 @@ mod grouping;
 pub(crate) mod insert;
 mod insert_run;
 pub(crate) mod join;
+mod join_columns;
 mod join_run;
 pub(crate) mod key;
 mod named;
@@ -20,11 +22,14 @@ pub(crate) mod query;
 pub(crate) mod recursion;
 pub(crate) mod select;
 pub(crate) mod select_run;
+pub(crate) mod semi_join;
 pub(crate) mod series;
 pub(crate) mod set_operation;
+mod sought;
 pub(crate) mod subquery;
 pub(crate) mod tail;
 pub(crate) mod target;
+mod unread;
 pub(crate) mod window;
 mod window_run;
 pub(crate) mod write;

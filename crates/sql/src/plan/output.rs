@@ -237,6 +237,12 @@ impl Output {
         self.expressions.len()
     }
 
+    /// Whether something is computed of a row, and not only taken from it.
+    pub fn computes(&self) -> bool {
+        let mut expressions = self.expressions.iter();
+        !expressions.all(|of| matches!(of, Expr::Column(_) | Expr::Literal(_) | Expr::Outer(_)))
+    }
+
     /// Adds what a row gives to values, as other queries and statements read it.
     ///
     /// # Errors

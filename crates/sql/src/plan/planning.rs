@@ -8,6 +8,7 @@
 
 use super::recursion::LastRound;
 use super::select::SelectPlan;
+use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::expression::{Compiler, Expr, Parameters, Scope};
 use crate::relation::Relation;
@@ -51,6 +52,8 @@ pub(crate) struct Queries {
     pub last_rounds: Vec<usize>,
     /// How many subqueries there are so far.
     pub subqueries: usize,
+    /// Whether a query inside asked for an aggregate of a query that is not grouped.
+    pub wants_groups: bool,
     /// Whether a view is named.
     pub names_views: bool,
     /// Whether it was met that something asks, or sets, what the session knows.
@@ -69,6 +72,8 @@ pub(crate) struct OuterColumn {
     /// Over the rows of that one.
     pub expr: Expr,
     pub spec: TypeSpec,
+    /// It is this one of the groups of that query, and no column.
+    pub aggregate: Option<Box<Aggregate>>,
 }
 
 /// A query that `WITH` names.
@@ -183,6 +188,9 @@ impl<'a> Planning<'a> {
             found => found?,
         };
         self.queries.rights.check(&relation.name, access)?;
+        if access > Access::Read {
+            crate::keyspace::check(&self.source, &relation.name)?;
+        }
         let table = (relation.number, relation.schema.clone());
         self.queries.tables.push(table);
         Ok(relation)
@@ -245,6 +253,23 @@ impl<'a> Planning<'a> {
         Ok(())
     }
 
+    /// Tries something that may fail; then what was entered is left.
+    ///
+    /// # Errors
+    /// Those of `plan`.
+    pub fn attempt<R>(
+        &mut self,
+        plan: impl FnOnce(&mut Planning<'a>) -> Result<R, SqlError>,
+    ) -> Result<R, SqlError> {
+        let (depth, named) = (self.queries.depth, self.queries.named.len());
+        let planned = plan(self);
+        if planned.is_err() {
+            self.queries.depth = depth;
+            self.queries.named.truncate(named);
+        }
+        planned
+    }
+
     /// Goes back from what was entered.
     pub fn leave(&mut self) {
         self.queries.depth -= 1;
@@ -297,7 +322,12 @@ impl Queries {
             match self.outer[level].find(table, name) {
                 Ok(column) => {
                     let (expr, spec) = (column.expr(), column.spec);
-                    let asked = self.ask(OuterColumn { level, expr, spec });
+                    let asked = self.ask(OuterColumn {
+                        level,
+                        expr,
+                        spec,
+                        aggregate: None,
+                    });
                     return Ok(Some((asked, spec)));
                 }
                 Err(error) if is_missing(&error, table) => {}

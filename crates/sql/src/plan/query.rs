@@ -156,6 +156,7 @@ fn draft_table(planning: &mut Planning<'_>, table: &ast::Table) -> Result<Draft,
     });
     Ok(Draft {
         items: items.collect(),
+        scope,
         from: Some(node),
         ..Draft::of_rows(FromTable::Rows(Vec::new()), &name.to_string(), Vec::new())
     })

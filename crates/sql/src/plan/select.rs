@@ -1,11 +1,13 @@
 //! `SELECT`, compiled: first to a draft, whose columns may get their types, and whose rows further conditions, from the
 //! query around it; then to a plan, for which the ways to the rows are chosen.
 
-use super::access::{Access, WantedOrder, choose};
+use super::access::Access;
+use super::choice::{WantedOrder, choose};
 use super::expansion::Expansion;
-use super::from::{FromTable, plan_from};
+use super::from::{FromTable, plan_from, scope_of_columns};
 use super::grouping::{group_keys, grouped};
 use super::join::{FromNode, JoinPlan, plan_join};
+use super::join_columns::Read;
 use super::output::{Item, Output, compile_items, decide};
 use super::planning::{Planning, SharedQuery};
 use super::recursion::Recursion;
@@ -15,7 +17,7 @@ use super::tail::{Tail, input_order, limits};
 use super::window::{Windowed, Windows};
 use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
-use crate::expression::{Expr, Scope, ScopeColumn, ScopeTable, Typed};
+use crate::expression::{Expr, Scope, ScopeColumn, ScopeTable, Typed, ordered};
 use crate::relation::Relation;
 use crate::types::TypeSpec;
 use crate::virtual_tables::VirtualTable;
@@ -60,6 +62,8 @@ pub(crate) struct SortKey {
 pub(crate) struct SelectPlan {
     pub input: Input,
     pub table: String,
+    /// The names of its columns.
+    pub scope: Scope,
     pub filter: Option<Expr>,
     pub grouping: Option<Grouping>,
     pub having: Option<Expr>,
@@ -80,6 +84,8 @@ pub(crate) struct Draft {
     pub from: Option<FromNode>,
     /// The name of its first table.
     pub table: String,
+    /// The names of the columns of `from`.
+    pub scope: Scope,
     pub condition: Option<Expr>,
     pub grouping: Option<Grouping>,
     pub having: Option<Expr>,
@@ -152,18 +158,29 @@ pub(crate) fn draft_plain(
     let (items, having, sort) = match &mut grouping {
         Some(grouping) => grouped(planning, select, tail, &scope, grouping, &mut windows)?,
         None => {
-            let mut compiler = planning.compiler(&scope).windowed(&mut windows);
-            compiler.name_windows(&select.named_window)?;
-            let items = compile_items(&mut compiler, &scope, &select.projection)?;
-            let sort = input_order(&mut compiler, &items, &tail.order)?;
-            (items, None, sort)
+            planning.queries.wants_groups = false;
+            let plain = planning.attempt(|planning| {
+                let mut compiler = planning.compiler(&scope).windowed(&mut windows);
+                compiler.name_windows(&select.named_window)?;
+                let items = compile_items(&mut compiler, &scope, &select.projection)?;
+                let sort = input_order(&mut compiler, &items, &tail.order)?;
+                Ok((items, None, sort))
+            });
+            match plain {
+                Err(_) if planning.queries.wants_groups => {
+                    windows = Windows::default();
+                    let grouping = grouping.insert(Grouping::default());
+                    grouped(planning, select, tail, &scope, grouping, &mut windows)?
+                }
+                plain => plain?,
+            }
         }
     };
     let (limit, offset) = limits(&mut planning.compiler(&scope), tail)?;
     let is_distinct = select.distinct == Some(Distinct::Distinct);
     let is_item = |key: &SortKey| {
         let mut items = items.iter();
-        items.any(|item| item.typed.expr == key.expression)
+        items.any(|item| ordered(item.typed.clone()) == key.expression)
     };
     if is_distinct && !sort.iter().all(is_item) {
         return Err(SqlError::new(
@@ -183,9 +200,19 @@ pub(crate) fn draft_plain(
         }
         _ => Vec::new(),
     };
+    // Values that have another order than their texts, or bytes, are told apart by it.
+    let tells_otherwise = |item: &Item| ordered(item.typed.clone()) != item.typed.expr;
+    let (is_distinct, distinct_on) = match is_distinct && items.iter().any(tells_otherwise) {
+        true => {
+            let keys = items.iter().map(|item| ordered(item.typed.clone()));
+            (false, keys.collect())
+        }
+        false => (is_distinct, distinct_on),
+    };
     let draft = Draft {
         from,
         table,
+        scope,
         condition,
         grouping,
         having,
@@ -204,6 +231,9 @@ impl Draft {
     /// The rows of one thing, as they are, with names for its columns.
     pub fn of_rows(table: FromTable, name: &str, columns: Vec<(String, TypeSpec)>) -> Draft {
         let width = columns.len();
+        let scope = Scope {
+            tables: vec![scope_of_columns(name, columns.clone())],
+        };
         let items = columns.into_iter().enumerate().map(|(place, column)| Item {
             typed: Typed {
                 expr: Expr::Column(place),
@@ -215,6 +245,7 @@ impl Draft {
         Draft {
             from: Some(FromNode::Leaf(table, 0..width)),
             table: name.to_string(),
+            scope,
             condition: None,
             grouping: None,
             having: None,
@@ -238,26 +269,40 @@ impl Draft {
     }
 
     /// Whether its rows are those of its input that meet its condition, so that more conditions may be added.
-    fn takes_conditions(&self) -> bool {
+    pub fn takes_conditions(&self) -> bool {
         self.grouping.is_none()
             && !self.is_distinct
             && self.distinct_on.is_empty()
             && self.limit.is_none()
             && self.offset.is_none()
             && self.from.is_some()
-            && self.items.iter().all(|item| item.typed.expr.is_plain())
+    }
+
+    /// Whether a condition over its columns reads those only that have the same value wherever they are computed.
+    fn takes_condition(&self, condition: &Expr) -> bool {
+        let is_plain = |place: usize| {
+            let item = self.items.get(place);
+            item.is_none_or(|item| item.typed.expr.is_plain())
+        };
+        let reads_other = |part: &Expr| matches!(part, Expr::Column(place) if !is_plain(*place));
+        self.takes_conditions() && condition.is_plain() && !condition.any(&reads_other)
     }
 
     /// Whether it is of one table and simple enough to be planned at each place that names it.
     pub fn is_simple(&self) -> bool {
         let is_table = matches!(&self.from, Some(FromNode::Leaf(FromTable::Relation(_), _)));
-        is_table && self.takes_conditions() && !self.has_subqueries && self.sort.is_empty()
+        let is_plain = |item: &Item| item.typed.expr.is_plain();
+        is_table
+            && self.takes_conditions()
+            && self.items.iter().all(is_plain)
+            && !self.has_subqueries
+            && self.sort.is_empty()
     }
 
     /// Adds a condition over its columns, if it takes any. Returns what is still to be tested of its rows.
     pub fn add_condition(&mut self, condition: Option<Expr>) -> Option<Expr> {
         let mut condition = condition?;
-        if !self.takes_conditions() || !condition.is_plain() {
+        if !self.takes_condition(&condition) {
             return Some(condition);
         }
         let items = &self.items;
@@ -273,7 +318,8 @@ impl Draft {
     }
 
     /// Chooses the ways to its rows.
-    pub fn finish(self) -> SelectPlan {
+    pub fn finish(mut self) -> SelectPlan {
+        self.leave_out_unread();
         let order = match self.grouping.is_none() && self.distinct_on.is_empty() {
             true => column_order(&self.sort),
             false => None,
@@ -289,13 +335,26 @@ impl Draft {
                 (chosen.input, chosen.filter)
             }
             Some(node) => {
-                let (join, rest) = plan_join(node, self.condition);
+                let (mut join, rest) = plan_join(node, self.condition);
+                let mut read = Read::none(join.width);
+                let groups = self.grouping.iter().flat_map(Grouping::expressions);
+                // Behind groups, expressions are over their rows.
+                let given = self.items.iter().map(|item| &item.typed.expr);
+                let given = given.chain(sort.iter().map(|key| &key.expression));
+                let given = given.chain(&self.distinct_on);
+                let given = given.filter(|_| self.grouping.is_none());
+                groups
+                    .chain(given)
+                    .chain(&rest)
+                    .for_each(|part| read.add(part));
+                join.keep_only(read);
                 (Input::Join(Box::new(join)), rest)
             }
         };
         SelectPlan {
             input,
             table: self.table,
+            scope: self.scope,
             filter,
             grouping: self.grouping,
             having: self.having,
@@ -347,11 +406,13 @@ impl FromTable {
             FromTable::Shared(shared) => (Input::Shared(shared), condition),
             FromTable::Series(series) => (Input::Series(series), condition),
             FromTable::Rows(rows) => (Input::Rows(rows), condition),
-            FromTable::Sets(sets) => (Input::Sets(sets), condition),
+            FromTable::Sets(sets) => (Input::Sets(Box::new(sets.finish())), condition),
             FromTable::Recursion(recursion) => (Input::Recursion(recursion), condition),
             FromTable::LastRound(number) => (Input::LastRound(number), condition),
             FromTable::Expanded(expansion) => (Input::Expanded(expansion), condition),
-            FromTable::Windowed(windowed) => (Input::Windowed(windowed), condition),
+            FromTable::Windowed(windowed) => {
+                (Input::Windowed(Box::new(windowed.finish())), condition)
+            }
         };
         ChosenInput {
             input,

@@ -61,6 +61,11 @@ pub(crate) fn outside(value: &Value) -> usize {
     }
 }
 
+/// The bytes that values take.
+pub(crate) fn bytes_of(values: &[Value]) -> usize {
+    size_of_val(values) + values.iter().map(outside).sum::<usize>()
+}
+
 /// Memory that rows take, counted against the bound of the statement while this is there.
 #[derive(Debug, Default)]
 pub(crate) struct Memory<'m> {
@@ -85,7 +90,7 @@ impl<'m> Memory<'m> {
     /// # Errors
     /// `53200` beyond the bound.
     pub fn take(&mut self, values: &[Value]) -> Result<(), SqlError> {
-        self.take_bytes(size_of_val(values) + values.iter().map(outside).sum::<usize>())
+        self.take_bytes(bytes_of(values))
     }
 
     /// Counts what a value has outside of itself.
@@ -114,6 +119,14 @@ impl<'m> Memory<'m> {
         }
     }
 
+    /// Counts bytes no more that were counted.
+    pub fn give_back(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_sub(bytes);
+        if let Some(kept) = self.kept {
+            kept.bytes.set(kept.bytes.get().saturating_sub(bytes));
+        }
+    }
+
     /// How many bytes were counted.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -127,10 +140,7 @@ impl<'m> Memory<'m> {
     }
 
     fn release(&mut self) {
-        let bytes = std::mem::take(&mut self.bytes);
-        if let Some(kept) = self.kept {
-            kept.bytes.set(kept.bytes.get().saturating_sub(bytes));
-        }
+        self.give_back(self.bytes);
     }
 }
 
@@ -307,6 +317,11 @@ impl SelectPlan {
         }
     }
 
+    /// True if only the first rows in order are kept while it is sorted.
+    pub fn keeps_few(&self) -> bool {
+        self.limit.is_some() && !self.sort.is_empty() && self.distinct_on.is_empty()
+    }
+
     /// Whether few rows are tested for each that is given.
     fn filter_is_of_range(&self) -> bool {
         self.grouping.is_none() && !self.is_distinct && self.distinct_on.is_empty()
@@ -425,12 +440,7 @@ impl SelectPlan {
         match &self.input {
             Input::Table(access) => match &access.path {
                 Path::Scan => source.count(access.table).map(Some),
-                Path::Range(path) => match path.range(with)? {
-                    Some(range) => source
-                        .count_range(access.table, &path.index, &range)
-                        .map(Some),
-                    None => Ok(Some(0)),
-                },
+                Path::Range(path) => path.count(access.table, source, with),
                 _ => Ok(None),
             },
             _ => Ok(None),
@@ -450,13 +460,18 @@ impl SelectPlan {
         if grouping.keys.is_empty() {
             // One group, of no rows, too.
             groups.push((Vec::new(), fresh()));
-            places.insert(Vec::new(), 0);
         }
         let mut key = Vec::new();
         self.walk(source, with, &mut |row| {
+            if grouping.keys.is_empty() {
+                for (of, accumulator) in grouping.aggregates.iter().zip(&mut groups[0].1) {
+                    accumulator.add(of, row, with)?;
+                }
+                return Ok(true);
+            }
             key.clear();
-            for of in grouping.keys.iter().take(grouping.identifying) {
-                key_of(of.expr.evaluate(row, with)?.as_ref(), &mut key);
+            for of in &grouping.identities {
+                key_of(of.evaluate(row, with)?.as_ref(), &mut key);
             }
             let place = match places.get(&key) {
                 Some(place) => *place,

@@ -138,7 +138,11 @@ pub(crate) fn keywords(alias: Option<&TableAlias>, start: usize) -> Result<Plann
     Ok((node, placed(of, alias, start)?))
 }
 
-fn unnest(
+/// The elements of one array, as rows.
+///
+/// # Errors
+/// `42883` if it is no array; what is wrong with it.
+pub(crate) fn unnest(
     planning: &mut Planning<'_>,
     around: &[&Scope],
     tree: &Tree,

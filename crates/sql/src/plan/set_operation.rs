@@ -9,19 +9,47 @@ use super::query::draft_body;
 use super::select::{Draft, SelectPlan};
 use super::select_run::Memory;
 use super::tail::Tail;
-use crate::aggregate::key_of_row;
+use crate::aggregate::key_of;
 use crate::error::SqlError;
 use crate::expression::{Environment, Scope, Values};
 use crate::source::{EachRow, Source};
-use sardonyx::schema::Value;
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::{Value, ValueRef};
 use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier};
 use std::collections::{HashMap, HashSet};
+
+/// Queries whose rows are put together, before the ways to them are chosen.
+#[derive(Debug)]
+pub(crate) struct SetsDraft {
+    pub first: Draft,
+    pub rest: Vec<(SetOperation, Draft)>,
+    blanks: Vec<usize>,
+}
+
+impl SetsDraft {
+    /// Whether rows are only put one behind the other.
+    pub fn is_append(&self) -> bool {
+        self.rest.iter().all(|(operation, _)| operation.is_append())
+    }
+
+    /// Chooses the ways to the rows.
+    pub fn finish(self) -> SetOperations {
+        let rest = self.rest.into_iter();
+        SetOperations {
+            first: self.first.finish(),
+            blanks: self.blanks,
+            rest: rest.map(|(of, draft)| (of, draft.finish())).collect(),
+        }
+    }
+}
 
 /// The rows of the first query, and what becomes of them with those of each other.
 #[derive(Debug)]
 pub(crate) struct SetOperations {
     pub first: SelectPlan,
     pub rest: Vec<(SetOperation, SelectPlan)>,
+    /// The columns that are told apart without the blanks at their ends.
+    blanks: Vec<usize>,
 }
 
 /// How rows are put together.
@@ -87,13 +115,18 @@ pub(crate) fn draft_sets(planning: &mut Planning<'_>, body: &SetExpr) -> Result<
         }
         columns.push((drafts[0].items[place].name.clone(), spec));
     }
-    let mut plans = drafts.into_iter().map(Draft::finish);
-    let Some(first) = plans.next() else {
+    let kinds = columns.iter().map(|(_, spec): &(String, TypeSpec)| *spec);
+    let has_blanks = |spec: &TypeSpec| spec.kind == SqlType::Char && spec.length().is_none();
+    let blanks = kinds.enumerate().filter(|(_, spec)| has_blanks(spec));
+    let blanks = blanks.map(|(place, _)| place).collect();
+    let mut drafts = drafts.into_iter();
+    let Some(first) = drafts.next() else {
         return Err(SqlError::syntax("a query is expected"));
     };
-    let sets = SetOperations {
+    let sets = SetsDraft {
         first,
-        rest: operations.into_iter().zip(plans).collect(),
+        blanks,
+        rest: operations.into_iter().zip(drafts).collect(),
     };
     let mut draft = Draft::of_rows(FromTable::Sets(Box::new(sets)), "*SELECT*", columns);
     draft.has_subqueries = planning.queries.subqueries > before;
@@ -136,8 +169,7 @@ type Keyed = Vec<(Vec<u8>, Vec<Value>)>;
 impl SetOperations {
     /// Whether rows are only put one behind the other.
     pub fn is_append(&self) -> bool {
-        let mut operations = self.rest.iter().map(|(operation, _)| operation);
-        operations.all(|of| of.operator == Operator::Union && of.is_all)
+        self.rest.iter().all(|(operation, _)| operation.is_append())
     }
 
     /// Calls `each` with the rows.
@@ -165,9 +197,9 @@ impl SetOperations {
             return Ok(());
         }
         let mut memory = Memory::of(with);
-        let mut rows = keyed(&self.first, source, with, &mut memory)?;
+        let mut rows = self.keyed(&self.first, source, with, &mut memory)?;
         for (operation, plan) in &self.rest {
-            let others = keyed(plan, source, with, &mut memory)?;
+            let others = self.keyed(plan, source, with, &mut memory)?;
             rows = operation.together(rows, others);
         }
         for (_, row) in &rows {
@@ -177,26 +209,44 @@ impl SetOperations {
         }
         Ok(())
     }
-}
 
-fn keyed(
-    plan: &SelectPlan,
-    source: &Source<'_>,
-    with: &Environment<'_>,
-    memory: &mut Memory<'_>,
-) -> Result<Keyed, SqlError> {
-    let mut rows = Keyed::new();
-    plan.rows(source, with, u64::MAX, &mut |row| {
-        let key = key_of_row(row);
-        memory.take(row)?;
-        memory.take_bytes(key.len() + 2 * size_of::<Vec<u8>>())?;
-        rows.push((key, std::mem::take(row)));
-        Ok(true)
-    })?;
-    Ok(rows)
+    fn keyed(
+        &self,
+        plan: &SelectPlan,
+        source: &Source<'_>,
+        with: &Environment<'_>,
+        memory: &mut Memory<'_>,
+    ) -> Result<Keyed, SqlError> {
+        let mut rows = Keyed::new();
+        plan.rows(source, with, u64::MAX, &mut |row| {
+            let key = self.key_of(row);
+            memory.take(row)?;
+            memory.take_bytes(key.len() + 2 * size_of::<Vec<u8>>())?;
+            rows.push((key, std::mem::take(row)));
+            Ok(true)
+        })?;
+        Ok(rows)
+    }
+
+    fn key_of(&self, row: &[Value]) -> Vec<u8> {
+        let mut key = Vec::new();
+        for (place, value) in row.iter().enumerate() {
+            match value {
+                Value::Text(text) if self.blanks.contains(&place) => {
+                    key_of(ValueRef::Text(text.trim_end_matches(' ')), &mut key);
+                }
+                value => key_of(value.as_ref(), &mut key),
+            }
+        }
+        key
+    }
 }
 
 impl SetOperation {
+    fn is_append(self) -> bool {
+        self.operator == Operator::Union && self.is_all
+    }
+
     fn together(self, mut rows: Keyed, mut others: Keyed) -> Keyed {
         if self.operator == Operator::Union {
             rows.append(&mut others);

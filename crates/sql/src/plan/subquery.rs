@@ -10,16 +10,17 @@
 use super::planning::SharedQuery;
 use super::select::SelectPlan;
 use super::select_run::{Memory, Table};
-use crate::aggregate::equality_key;
+use super::semi_join::{Progress, SemiJoin};
 use crate::error::{SqlError, code};
-use crate::expression::arrays::array_of;
-use crate::expression::{Comparison, Environment, Expr, InputRow, Values, are_same};
+use crate::expression::arrays::made;
+use crate::expression::{Comparison, Environment, Expr, InputRow, Lists, Values, are_same};
+use crate::hashing::{HashTable, hash_of_row};
 use crate::source::Source;
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_table::condition::compare;
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -32,6 +33,8 @@ pub(crate) struct Subquery {
     pub arguments: Vec<Expr>,
     /// Its number in the statement.
     pub number: usize,
+    /// The way to find its rows by a hash, if there is one.
+    pub semi_join: Option<Arc<SemiJoin>>,
 }
 
 /// What is asked of its rows.
@@ -76,6 +79,10 @@ pub(crate) struct Reading<'a> {
 pub(crate) struct Kept {
     /// The bytes that rows take.
     pub bytes: Cell<usize>,
+    /// The sets of lists.
+    pub lists: Lists,
+    /// The rows of semi-joins.
+    pub semi_joins: RefCell<HashMap<usize, Progress>>,
     answers: RefCell<HashMap<usize, Asked>>,
     tables: RefCell<HashMap<usize, Rc<Table>>>,
     /// Of recursive queries that are running, the rows of the round before.
@@ -95,12 +102,25 @@ enum Answer {
 #[derive(Debug, Default)]
 struct Found {
     count: usize,
-    /// Those without nulls, where equality is asked for.
-    keys: HashSet<Vec<u8>>,
-    has_null: bool,
-    /// All, where keys do not do.
+    /// Rows without nulls, each once, where equality is asked for.
+    table: HashTable,
+    /// The same in their order; all, where a hash does not do.
     values: Vec<Value>,
+    /// Rows of several values with nulls, where equality is asked for.
+    with_nulls: Vec<Value>,
+    has_null: bool,
     bytes: usize,
+}
+
+impl Found {
+    /// True if there is such a row without nulls.
+    fn has(&self, hash: u64, row: &[Value]) -> bool {
+        let width = row.len();
+        self.table.found(hash).any(|at| {
+            let mut pairs = self.values[at * width..].iter().zip(row);
+            pairs.all(|(there, value)| are_same(there.as_ref(), value.as_ref()))
+        })
+    }
 }
 
 impl Subquery {
@@ -127,9 +147,7 @@ impl Subquery {
     /// # Errors
     /// What cannot be computed; `21000` if a value is asked for and there are several rows.
     pub fn value(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<Value, SqlError> {
-        let reading = with.reading.ok_or_else(|| {
-            SqlError::unsupported("a subquery is not supported here: no table is read")
-        })?;
+        let reading = self.reading(with)?;
         let mut arguments = Vec::with_capacity(self.arguments.len());
         for argument in &self.arguments {
             arguments.push(argument.evaluate(row, with)?.into_value());
@@ -141,24 +159,106 @@ impl Subquery {
                     outer: &arguments,
                     ..*with
                 };
-                let answer = Rc::new(self.answer(reading, &inside)?);
-                reading.kept.keep(self.number, arguments, answer.clone())?;
-                answer
+                if let Some(semi_join) = &self.semi_join
+                    && let Some(rows) = semi_join.rows(self.number, &reading, with)?
+                {
+                    let left = self.left(row, with)?;
+                    let truth = semi_join.truth(&rows, left, &inside)?;
+                    return Ok(truth.map_or(Value::Null, Value::Bool));
+                }
+                self.kept_answer(reading, arguments.clone(), with)?
             }
         };
         match (&*answer, &self.question) {
             (Answer::Value(value), _) => Ok(value.clone()),
             (Answer::Rows(found), Question::Compared(compared)) => {
-                let mut left = Vec::with_capacity(compared.left.len());
-                for part in &compared.left {
-                    left.push(part.evaluate(row, with)?.into_value());
-                }
+                let left = self.left(row, with)?;
                 Ok(compared
                     .truth(&left, found)
                     .map_or(Value::Null, Value::Bool))
             }
             (Answer::Rows(found), _) => Ok(Value::Bool(found.count > 0)),
         }
+    }
+
+    fn reading<'e>(&self, with: &Environment<'e>) -> Result<Reading<'e>, SqlError> {
+        with.reading.ok_or_else(|| {
+            SqlError::unsupported("a subquery is not supported here: no table is read")
+        })
+    }
+
+    /// Runs it with values, and keeps what it gives for who asks with the same next.
+    fn kept_answer(
+        &self,
+        reading: Reading<'_>,
+        arguments: Vec<Value>,
+        with: &Environment<'_>,
+    ) -> Result<Rc<Answer>, SqlError> {
+        let inside = Environment {
+            outer: &arguments,
+            ..*with
+        };
+        let answer = Rc::new(self.answer(reading, &inside)?);
+        reading.kept.keep(self.number, arguments, answer.clone())?;
+        Ok(answer)
+    }
+
+    /// The column that is to equal one of its values, if it is asked for that and is the same for all rows.
+    pub fn equal_column(&self) -> Option<usize> {
+        let Question::Compared(compared) = &self.question else {
+            return None;
+        };
+        let is_constant = self.arguments.iter().all(Expr::is_constant);
+        match compared.left.as_slice() {
+            [Expr::Column(column)] if compared.has_keys() && is_constant => Some(*column),
+            _ => None,
+        }
+    }
+
+    /// The values of its rows, each once, where it is asked whether another one equals one of them.
+    ///
+    /// # Errors
+    /// An expression that cannot be computed.
+    pub fn equal_values(&self, with: &Environment<'_>) -> Result<Vec<Value>, SqlError> {
+        match &*self.constant_answer(with)? {
+            Answer::Rows(found) => Ok(found.values.clone()),
+            Answer::Value(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// The number of those values.
+    ///
+    /// # Errors
+    /// An expression that cannot be computed.
+    pub fn count_equal(&self, with: &Environment<'_>) -> Result<usize, SqlError> {
+        match &*self.constant_answer(with)? {
+            Answer::Rows(found) => Ok(found.values.len()),
+            Answer::Value(_) => Ok(0),
+        }
+    }
+
+    fn constant_answer(&self, with: &Environment<'_>) -> Result<Rc<Answer>, SqlError> {
+        let reading = self.reading(with)?;
+        let mut arguments = Vec::with_capacity(self.arguments.len());
+        for argument in &self.arguments {
+            arguments.push(argument.constant(with)?);
+        }
+        match reading.kept.answer(self.number, &arguments) {
+            Some(answer) => Ok(answer),
+            None => self.kept_answer(reading, arguments, with),
+        }
+    }
+
+    /// The values that are compared with those of the rows.
+    fn left(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<Vec<Value>, SqlError> {
+        let Question::Compared(compared) = &self.question else {
+            return Ok(Vec::new());
+        };
+        let mut left = Vec::with_capacity(compared.left.len());
+        for part in &compared.left {
+            left.push(part.evaluate(row, with)?.into_value());
+        }
+        Ok(left)
     }
 
     fn answer(&self, reading: Reading<'_>, with: &Environment<'_>) -> Result<Answer, SqlError> {
@@ -194,7 +294,7 @@ impl Subquery {
                     values.append(row);
                     Ok(true)
                 })?;
-                let array = array_of(*kind, values.iter().map(Value::as_ref));
+                let array = made(*kind, values.iter().map(Value::as_ref))?;
                 Ok(Answer::Value(array))
             }
             Question::Compared(compared) => {
@@ -213,7 +313,7 @@ impl Subquery {
 
 impl Compared {
     /// Whether keys of the rows answer it.
-    fn has_keys(&self) -> bool {
+    pub fn has_keys(&self) -> bool {
         self.comparison == Comparison::Equal && !self.is_all
     }
 
@@ -229,22 +329,23 @@ impl Compared {
         for part in &self.right {
             values.push(part.evaluate(&Values(row), with)?.into_value());
         }
-        let has_null = values.contains(&Value::Null);
-        found.has_null |= has_null;
-        if self.has_keys() && !has_null {
-            let mut key = Vec::new();
-            values
-                .iter()
-                .for_each(|value| equality_key(value.as_ref(), &mut key));
-            if !found.keys.contains(&key) {
-                memory.take_bytes(key.len() + size_of::<Vec<u8>>())?;
-                found.keys.insert(key);
-            } else if values.len() > 1 {
-                return Ok(());
-            }
-        }
-        if !self.has_keys() || values.len() > 1 {
+        if !self.has_keys() {
             memory.take(&values)?;
+            found.values.append(&mut values);
+            return Ok(());
+        }
+        let Some(hash) = hash_of_row(&values) else {
+            found.has_null = true;
+            if values.len() > 1 {
+                memory.take(&values)?;
+                found.with_nulls.append(&mut values);
+            }
+            return Ok(());
+        };
+        if !found.has(hash, &values) {
+            memory.take(&values)?;
+            memory.take_bytes(HashTable::PLACE_BYTES)?;
+            found.table.push(hash);
             found.values.append(&mut values);
         }
         Ok(())
@@ -252,16 +353,12 @@ impl Compared {
 
     /// Whether it is true of values; `None` if it is null.
     fn truth(&self, left: &[Value], found: &Found) -> Option<bool> {
-        let is_null = left.contains(&Value::Null);
         if self.has_keys() {
             if found.count == 0 {
                 return Some(false);
             }
-            if !is_null {
-                let mut key = Vec::new();
-                left.iter()
-                    .for_each(|value| equality_key(value.as_ref(), &mut key));
-                if found.keys.contains(&key) {
+            if let Some(hash) = hash_of_row(left) {
+                if found.has(hash, left) {
                     return Some(true);
                 }
                 if !found.has_null {
@@ -274,7 +371,9 @@ impl Compared {
         }
         // The first that decides ends it; a null leaves it open.
         let mut all = Some(self.is_all);
-        for row in found.values.chunks(left.len().max(1)) {
+        let width = left.len().max(1);
+        let rows = found.values.chunks(width);
+        for row in rows.chain(found.with_nulls.chunks(width)) {
             match self.compared(left, row) {
                 Some(value) if value != self.is_all => return Some(value),
                 Some(_) => {}

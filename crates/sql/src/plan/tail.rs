@@ -4,7 +4,7 @@ use super::output::Item;
 use super::select::SortKey;
 use crate::error::{SqlError, code};
 use crate::expression::cast::Coercion;
-use crate::expression::{Compiler, Expr};
+use crate::expression::{Compiler, Expr, ordered};
 use crate::names::name_of;
 use crate::types::{SqlType, TypeSpec};
 use sqlparser::ast::{self, Expr as Tree, LimitClause, OrderByKind, OrderBySort, Query};
@@ -101,7 +101,7 @@ pub(crate) fn output_order(
         let place = place.ok_or_else(|| {
             SqlError::unsupported("ORDER BY here is supported by the result's columns only")
         })?;
-        keys.push(sort_key(items[place].typed.expr.clone(), by)?);
+        keys.push(sort_key(ordered(items[place].typed.clone()), by)?);
     }
     Ok(keys)
 }
@@ -170,8 +170,8 @@ pub(crate) fn input_order(
     let mut keys = Vec::with_capacity(order.len());
     for by in order {
         let expression = match place_in_output(items, &by.expr)? {
-            Some(place) => items[place].typed.expr.clone(),
-            None => compiler.decided(&by.expr)?.expr,
+            Some(place) => ordered(items[place].typed.clone()),
+            None => ordered(compiler.decided(&by.expr)?),
         };
         // Constants order nothing.
         if !expression.is_constant() {
@@ -194,8 +194,8 @@ pub(crate) fn distinct_on(
     let mut expressions = Vec::with_capacity(trees.len());
     for tree in trees {
         expressions.push(match place_in_output(items, tree)? {
-            Some(place) => items[place].typed.expr.clone(),
-            None => compiler.decided(tree)?.expr,
+            Some(place) => ordered(items[place].typed.clone()),
+            None => ordered(compiler.decided(tree)?),
         });
     }
     let mut first = sort.iter().take(expressions.len());

@@ -38,6 +38,8 @@ pub(crate) struct TargetDraft {
 pub(crate) struct Target {
     /// What the table is called in the statement.
     pub alias: String,
+    /// The names of its columns, and of those of what is joined to it.
+    pub scope: Scope,
     /// The table's number.
     pub number: u16,
     /// The columns of the engine's primary key.
@@ -127,6 +129,7 @@ impl TargetDraft {
         };
         Ok(Target {
             alias: self.alias,
+            scope: self.scope,
             number: self.relation.number,
             key: key_columns(&self.relation),
             width,

@@ -7,12 +7,12 @@
 //!
 //! Source: SQL:2016, part 2, 4.16 (windowed tables), 7.15 (window clause); PostgreSQL's documentation, 4.2.8 and 9.22.
 
-use super::from::FromTable;
+use super::from::{FromTable, scope_of_columns};
 use super::join::FromNode;
 use super::output::Item;
 use super::select::{Draft, SelectPlan, SortKey};
 use crate::aggregate::Aggregate;
-use crate::expression::{Expr, Typed};
+use crate::expression::{Expr, Scope, Typed};
 use crate::types::{SqlType, TypeSpec};
 use std::collections::BTreeSet;
 
@@ -113,7 +113,7 @@ impl WindowCall {
     }
 
     /// Calls `each` with every expression over the rows.
-    fn each_expression(&mut self, each: &mut dyn FnMut(&mut Expr)) {
+    pub fn each_expression(&mut self, each: &mut dyn FnMut(&mut Expr)) {
         self.arguments.iter_mut().for_each(&mut *each);
         self.window.partition.iter_mut().for_each(&mut *each);
         for key in &mut self.window.order {
@@ -160,6 +160,13 @@ pub(crate) struct WindowSort {
     pub calls: Vec<usize>,
 }
 
+/// The same before the ways to its rows are chosen.
+#[derive(Debug)]
+pub(crate) struct WindowedDraft {
+    pub below: Draft,
+    pub calls: Vec<WindowCall>,
+}
+
 /// A query whose rows get the values of window functions behind them.
 #[derive(Debug)]
 pub(crate) struct Windowed {
@@ -168,8 +175,10 @@ pub(crate) struct Windowed {
     pub sorts: Vec<WindowSort>,
 }
 
-impl Windowed {
-    fn new(plan: SelectPlan, calls: Vec<WindowCall>) -> Windowed {
+impl WindowedDraft {
+    /// Chooses the ways to its rows.
+    pub fn finish(self) -> Windowed {
+        let (plan, calls) = (self.below.finish(), self.calls);
         let mut sorts: Vec<WindowSort> = Vec::new();
         for (number, call) in calls.iter().enumerate() {
             let partition = call.window.partition.len();
@@ -235,9 +244,11 @@ impl Draft {
             origin: None,
         });
         let width = places.len() + calls.len();
+        let scope = self.windowed_scope(&places, calls.len());
         let below = Draft {
             from: self.from.take(),
             table: self.table.clone(),
+            scope: std::mem::replace(&mut self.scope, scope),
             condition: self.condition.take(),
             grouping: self.grouping.take(),
             having: self.having.take(),
@@ -249,10 +260,29 @@ impl Draft {
             offset: None,
             has_subqueries: self.has_subqueries,
         };
-        let windowed = FromTable::Windowed(Box::new(Windowed::new(below.finish(), calls)));
+        let windowed = FromTable::Windowed(Box::new(WindowedDraft { below, calls }));
         Draft {
             from: Some(FromNode::Leaf(windowed, 0..width)),
             ..self
+        }
+    }
+
+    /// The names of columns at some places, with window functions behind them.
+    fn windowed_scope(&self, places: &[usize], calls: usize) -> Scope {
+        let name = |place: &usize| {
+            let tables = self.scope.tables.iter();
+            let mut columns = tables.flat_map(|table| &table.columns);
+            let column = columns.find(|column| column.place == *place);
+            match column.filter(|_| self.grouping.is_none()) {
+                Some(column) => column.name.clone(),
+                None => format!("column{}", place + 1),
+            }
+        };
+        let names = places.iter().map(name);
+        let names = names.chain((0..calls).map(|number| format!("window{}", number + 1)));
+        let columns = names.map(|name| (name, TypeSpec::plain(SqlType::Void)));
+        Scope {
+            tables: vec![scope_of_columns("window", columns.collect())],
         }
     }
 

@@ -13,7 +13,7 @@ use crate::relation::{Relation, RelationColumn};
 use crate::source::Source;
 use crate::types::TypeSpec;
 use crate::violations::failing_row;
-use sardonyx::schema::{Value, ValueRef};
+use sardonyx::schema::{Type, Value, ValueRef};
 use sardonyx::{RowWriter, Transaction};
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, Expr as Tree, FromTable, SelectItem, UpdateTableFromKind,
@@ -25,6 +25,8 @@ pub(crate) struct StoredColumn {
     pub number: usize,
     pub name: String,
     pub spec: TypeSpec,
+    /// What the engine has.
+    pub stored: Type,
     pub not_null: bool,
 }
 
@@ -34,6 +36,7 @@ impl StoredColumn {
             number: column.number,
             name: column.name.clone(),
             spec: column.spec,
+            stored: column.stored,
             not_null: column.not_null,
         }
     }
@@ -43,7 +46,16 @@ impl StoredColumn {
     /// # Errors
     /// Those of [`stored`].
     pub fn fit(&self, value: Value) -> Result<Value, SqlError> {
-        stored(value, self.spec)
+        match (stored(value, self.spec)?, self.beyond_sql()) {
+            // SQL's type for integers that none of its own has.
+            (Value::Decimal(units, 0), Some(_)) => Ok(Value::Int(units)),
+            (value, _) => Ok(value),
+        }
+    }
+
+    /// The engine's type, where SQL has none with all of its values: those are told as they are.
+    pub(crate) fn beyond_sql(&self) -> Option<Type> {
+        matches!(self.stored, Type::U64 | Type::I128 | Type::U128).then_some(self.stored)
     }
 }
 
@@ -349,7 +361,7 @@ impl Changes {
         })
     }
 
-    /// Changes one row, as it is given. Returns all its columns as they are then, if they are wanted.
+    /// Changes one row, as it is given. Returns all its columns as they are then.
     ///
     /// # Errors
     /// What cannot be computed or stored.
@@ -358,10 +370,9 @@ impl Changes {
         tx: &mut Transaction<'_>,
         row: &dyn InputRow,
         with: &Environment<'_>,
-        whole: bool,
     ) -> Result<Vec<Value>, SqlError> {
-        let kept = if whole { self.width } else { 0 };
-        let mut changes = vec![self.of_row(row, with, columns_of(row, &self.key)?, kept)?];
+        let key = columns_of(row, &self.key)?;
+        let mut changes = vec![self.of_row(row, with, key, self.width)?];
         self.apply(tx, &changes, with)?;
         Ok(changes.pop().map(|change| change.row).unwrap_or_default())
     }

@@ -9,14 +9,6 @@ use sqlparser::ast::{
     Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode,
 };
 
-/// Whether a statement may be run in a transaction that failed.
-pub(super) fn ends_failure(statement: &Prepared) -> bool {
-    matches!(
-        statement.statement(),
-        Some(Statement::Commit { .. } | Statement::Rollback { .. })
-    )
-}
-
 fn done(word: &'static str, notice: Option<Notice>) -> Outcome {
     Outcome::Done(Complete::of(Tag::plain(word)).with_notice(notice))
 }

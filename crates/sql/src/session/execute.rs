@@ -55,7 +55,7 @@ pub(super) struct Ran {
 }
 
 /// A seed for a statement's random values.
-pub(super) fn seed() -> [u64; 2] {
+pub(crate) fn seed() -> [u64; 2] {
     let random = || RandomState::new().build_hasher().finish();
     [random(), random()]
 }

@@ -25,9 +25,9 @@ mod state;
 mod telling;
 mod unit;
 
-pub(crate) use execute::run_plan;
+pub(crate) use execute::{run_plan, seed};
 pub use spans::{SPANS_TARGET, TOLD_TEXT_BYTES_MAX, record_error};
-pub(crate) use state::Drawn;
+pub(crate) use state::{Drawn, now};
 
 use crate::class::{Class, Special};
 use crate::database::Database;
@@ -185,6 +185,13 @@ impl Session {
     ) -> Result<Vec<Arc<Prepared>>, SqlError> {
         self.state.begin_statement();
         let prepared = describing::statements_of(text, parameter_types, &self.rights)?;
+        if let [one] = &prepared[..]
+            && matches!(self.state.transaction, TransactionState::Failed(_))
+            && !one.is_empty()
+            && !one.ends_failure()
+        {
+            return Err(SqlError::in_failed_transaction());
+        }
         for statement in &prepared {
             describing::check_access(&self.state.user, statement.compiled())?;
         }
@@ -391,7 +398,7 @@ impl Session {
             return Handled::Unit;
         };
         if let TransactionState::Failed(_) = self.state.transaction
-            && !control::ends_failure(statement)
+            && !statement.ends_failure()
         {
             return Handled::Done(Outcome::Failed(SqlError::in_failed_transaction()));
         }

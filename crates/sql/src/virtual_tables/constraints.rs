@@ -60,11 +60,11 @@ pub(super) const TABLES: &[VirtualTable] = &[
 ];
 
 /// A constraint of a table.
-struct Constraint {
+pub(crate) struct Constraint {
     oid: u32,
-    name: String,
+    pub name: String,
     /// `p`, `u`, `f`, `c`, as the catalogue has them.
-    letter: &'static str,
+    pub letter: &'static str,
     table: u16,
     index: u32,
     referenced: u16,
@@ -72,7 +72,8 @@ struct Constraint {
     notes: ReferenceNotes,
     columns: Vec<usize>,
     referenced_columns: Vec<usize>,
-    definition: String,
+    /// As SQL, without its name.
+    pub definition: String,
 }
 
 /// The number of a table's constraint.
@@ -103,7 +104,14 @@ fn numbers_of(relation: &Relation, columns: &[usize]) -> Value {
     Value::Text(crate::expression::arrays::written(numbers))
 }
 
-fn constraints_of(source: &Source<'_>, relation: &Relation) -> Result<Vec<Constraint>, SqlError> {
+/// The constraints of a table; without a source but for references, which name other tables.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn constraints_of(
+    source: Option<&Source<'_>>,
+    relation: &Relation,
+) -> Result<Vec<Constraint>, SqlError> {
     let mut found: Vec<Constraint> = Vec::new();
     let table = relation.number;
     let mut add = |mut constraint: Constraint| {
@@ -139,6 +147,7 @@ fn constraints_of(source: &Source<'_>, relation: &Relation) -> Result<Vec<Constr
         });
     }
     for key in &relation.schema.foreign_keys {
+        let Some(source) = source else { continue };
         let other = Relation::numbered(source, key.table)?;
         let notes = relation.reference_notes(&key.name);
         let (deletes, on_delete) = match key.on_delete {
@@ -183,7 +192,7 @@ fn constraints_of(source: &Source<'_>, relation: &Relation) -> Result<Vec<Constr
 fn constraints(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     for relation in relations(source)? {
-        for constraint in constraints_of(source, &relation)? {
+        for constraint in constraints_of(Some(source), &relation)? {
             let is_foreign = constraint.letter == "f";
             let letter = |letter: &str| text(if is_foreign { letter } else { " " });
             let other = match is_foreign {
@@ -235,7 +244,7 @@ pub(super) fn constraint_numbers(
     source: &Source<'_>,
     relation: &Relation,
 ) -> Result<Vec<(String, u32)>, SqlError> {
-    let constraints = constraints_of(source, relation)?.into_iter();
+    let constraints = constraints_of(Some(source), relation)?.into_iter();
     Ok(constraints.map(|there| (there.name, there.oid)).collect())
 }
 
@@ -245,7 +254,7 @@ pub(super) fn constraint_numbers(
 /// What cannot be read.
 pub(crate) fn constraint_definition(source: &Source<'_>, number: u32) -> Result<Value, SqlError> {
     for relation in relations(source)? {
-        let constraints = constraints_of(source, &relation)?;
+        let constraints = constraints_of(Some(source), &relation)?;
         let found = constraints.into_iter().find(|there| there.oid == number);
         if let Some(constraint) = found {
             return Ok(Value::Text(constraint.definition));
@@ -267,6 +276,15 @@ pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
         quoted(&index.name),
         quoted(&relation.name)
     )
+}
+
+/// How a table's indexes are made that are no constraints, a statement each.
+pub(crate) fn own_indexes(relation: &Relation) -> Vec<String> {
+    let indexes = seen_indexes(relation).into_iter();
+    let own =
+        indexes.filter(|index| !index.primary && !relation.notes.constraints.contains(&index.name));
+    own.map(|index| definition_of(relation, &index) + ";")
+        .collect()
 }
 
 /// How the index of a number is made, or the name of one of its columns, from 1; null if there is none.

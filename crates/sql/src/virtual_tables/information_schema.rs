@@ -64,7 +64,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
 ///
 /// # Errors
 /// What cannot be read.
-pub(super) fn relations(source: &Source<'_>) -> Result<Vec<Relation>, SqlError> {
+pub(crate) fn relations(source: &Source<'_>) -> Result<Vec<Relation>, SqlError> {
     let mut relations = Vec::new();
     for (number, definition) in source.definitions().iter().enumerate() {
         if matches!(definition.kind, Kind::Table { .. }) && !is_own(&definition.name) {

@@ -1,7 +1,9 @@
 //! SQL without sockets: scripts of statements, random statements beside models, interactive transactions, flights and portions.
 
 mod common;
+mod copies;
 mod flights;
+mod lists;
 mod long_reads;
 mod long_writes;
 mod model;

@@ -7,8 +7,8 @@ mod model;
 mod windows;
 mod written;
 
-use self::evaluated::{rows_of, shown};
-use self::model::{Choices, Generator, Row, Tables};
+use self::evaluated::{rows_of, shown, top_of};
+use self::model::{Choices, Generator, Query, Row, Tables};
 use self::windows::Window;
 use self::written::{literal, written};
 use crate::common::{Fresh, query, run};
@@ -32,6 +32,26 @@ fn check(session: &mut Session, tables: &Tables, choices: &mut Choices) {
     let found = query(session, &text).unwrap_or_else(|error| panic!("{text}: {error}"));
     assert_eq!(sorted(found), expected, "in a transaction: {text}");
     run(session, "commit").expect("nobody else is there");
+    check_top(session, tables, &asked, choices);
+}
+
+/// The first rows of a query in order are those of the whole, sorted.
+fn check_top(session: &mut Session, tables: &Tables, asked: &Query, choices: &mut Choices) {
+    let width = asked.width();
+    let descending: Vec<bool> = (0..width).map(|_| choices.below(2) == 0).collect();
+    let keys = descending.iter().enumerate().map(|(at, descending)| {
+        let direction = if *descending { "desc" } else { "asc" };
+        format!("{} {direction}", at + 1)
+    });
+    let keys = keys.collect::<Vec<_>>().join(", ");
+    let (skipped, wanted) = (choices.below(5), choices.below(5));
+    let text = format!(
+        "select * from ({}) q order by {keys} limit {wanted} offset {skipped}",
+        written(asked)
+    );
+    let expected = top_of(tables, asked, &descending, skipped, wanted);
+    let found = query(session, &text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    assert_eq!(found, expected, "{text}");
 }
 
 /// Several window functions over one table of more rows.

@@ -80,7 +80,8 @@ impl Script<'_> {
             let entry = sessions.entry(current.clone());
             let here = entry.or_insert_with(|| session(&database));
             let result = match word {
-                "copy" => copy_in(here, &sql, &(expected.join("\n") + "\n")).map(|one| vec![one]),
+                "copy" => copy_in(here, &sql, (expected.join("\n") + "\n").as_bytes())
+                    .map(|one| vec![one]),
                 _ => run(here, &sql),
             };
             match (word, result) {
@@ -175,9 +176,21 @@ scripts! {
     kept_or_refused: "kept_or_refused.sql",
     comments: "comments.sql",
     expressions: "expressions.sql",
+    few_rows: "few_rows.sql",
     floats: "floats.sql",
+    aggregates: "aggregates.sql",
+    arrays: "arrays.sql",
+    characters: "characters.sql",
+    conflicts: "conflicts.sql",
+    json: "json.sql",
+    numerics: "numerics.sql",
+    values: "values.sql",
+    volatile: "volatile.sql",
+    unread_columns: "unread_columns.sql",
     dates: "dates.sql",
     selects: "selects.sql",
+    semijoins: "semijoins.sql",
+    sorts_and_joins: "sorts_and_joins.sql",
     definitions: "definitions.sql",
     transactions: "transactions.sql",
     views: "views.sql",
@@ -188,6 +201,7 @@ scripts! {
     replays: "replays.sql",
     pgbench: "pgbench.sql",
     access_paths: "access_paths.sql",
+    lists: "lists.sql",
     procedures: "procedures.sql",
     joins: "joins.sql",
     subqueries: "subqueries.sql",

@@ -48,6 +48,11 @@ fn portions_are_the_whole() {
         "select id from t where x like '%7%'",
         "select id from t offset 10 limit 333",
         "select id from t where g >= 0 limit 0",
+        "select id from t where id > 100.5 and id < 300.5 order by id desc",
+        "select id from t where g in (2, 0, 2) order by g desc",
+        "select id from t where g = any ('{0,5}') and id > 3.5 limit 50",
+        "select id from t where g = 1 or id = 3 or id = 4",
+        "select id from t where id <> all ('{1,2,3,4,5,6,7,8,9,10,11,12}')",
     ] {
         // A cursor-like read of one row at a time, and more, against all at once.
         let whole = drain(select(&mut session, text, 0), 1000);
@@ -55,6 +60,17 @@ fn portions_are_the_whole() {
             let found = drain(select(&mut session, text, portion), portion);
             assert_eq!(found, whole, "{text}, {portion} at a time");
         }
+    }
+    for (text, rows) in [
+        ("select id from t where id > 100.5 and id < 300.5", 200),
+        (
+            "select id from t where id <> all ('{1,2,3,4,5,6,7,8,9,10,11,999}')",
+            489,
+        ),
+        ("select id from t where g in (2, 0, 2, null)", 333),
+    ] {
+        let found = drain(select(&mut session, text, 7), 7);
+        assert_eq!(found.len(), rows, "{text}");
     }
     let all = drain(select(&mut session, "select id from t", 7), 7);
     assert_eq!(all.len(), ROWS as usize);

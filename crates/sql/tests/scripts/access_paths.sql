@@ -14,21 +14,20 @@ query
 explain select * from a where id = 3
 ----
 Index Scan using a_pkey on a
-  Index Cond: of 1 column
+  Index Cond: (id = 3)
 
 query
 explain select * from a where v = 30 and g = 1
 ----
 Index Scan using a_v on a
-  Index Cond: of 1 column
-  Filter
+  Index Cond: (v = 30)
+  Filter: (g = 1)
 
 query
 explain select * from a where g = 1 and h > 'x'
 ----
 Index Scan using a_g_h on a
-  Index Cond: of 2 columns
-  Filter
+  Index Cond: ((g = 1) AND (h > 'x'::text))
 
 query
 explain select id from a order by id desc limit 2
@@ -40,19 +39,20 @@ query
 explain select * from a where h = 'x'
 ----
 Seq Scan on a
-  Filter
+  Filter: (h = 'x'::text)
 
 query
 explain update a set v = 1 where id = 1
 ----
 Update on a
   ->  Index Scan using a_pkey on a
-        Index Cond: of 1 column
+        Index Cond: (id = 1)
 
 query
 explain select g, count(*) from a group by g order by g
 ----
 Sort
+  Sort Key: g
   ->  HashAggregate
         ->  Seq Scan on a
 
@@ -140,5 +140,5 @@ explain select a, b from pages where (a, b) > (3, 7) order by a, b limit 3
 ----
 Limit
   ->  Index Scan using pages_pkey on pages
-        Index Cond: of 1 column
-        Filter
+        Index Cond: (a >= 3)
+        Filter: ((a > 3) OR (b > 7))

@@ -56,3 +56,36 @@ copy error 0A000
 copy c from '/etc/passwd'
 ----
 
+
+# Options that a format does not have are refused, and so is a format that is none.
+
+copy error 42601
+copy c from stdin (format binary, delimiter ',')
+----
+
+copy error 42601
+copy c from stdin (format binary, null '')
+----
+
+copy error 42601
+copy c from stdin (format binary, header)
+----
+
+copy error 0A000
+copy c from stdin (quote '!')
+----
+
+copy error 0A000
+copy c from stdin (format text, escape '!')
+----
+
+copy error 22023
+copy c from stdin (format parquet)
+----
+
+# Text is no binary copy.
+
+copy error 22P04
+copy c from stdin binary
+----
+1	one	1.25

@@ -182,7 +182,7 @@ query
 explain select * from notes where body = 'a'
 ----
 Index Scan using notes_pkey on notes
-  Index Cond: of 1 column
+  Index Cond: (body = 'a'::text)
 
 statement ok
 alter table notes rename to papers

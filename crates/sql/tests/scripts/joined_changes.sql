@@ -85,9 +85,9 @@ explain update accounts set balance = 0 from payments where account = id and num
 Update on accounts
   ->  Nested Loop
         ->  Index Scan using payments_pkey on payments
-              Index Cond: of 1 column
+              Index Cond: (payments.number = 10)
         ->  Index Scan using accounts_pkey on accounts
-              Index Cond: of 1 column
+              Index Cond: (accounts.id = payments.account)
 
 query
 delete from payments p using accounts a where a.id = p.account and a.owner = 'Alan' returning p.number, a.owner

@@ -67,9 +67,10 @@ query
 explain select * from owners o join pets p on p.owner = o.id where o.id = 1
 ----
 Hash Join
-  ->  Index Scan using owners_pkey on owners
-        Index Cond: of 1 column
-  ->  Seq Scan on pets
+  Hash Cond: (o.id = p.owner)
+  ->  Index Scan using owners_pkey on owners o
+        Index Cond: (o.id = 1)
+  ->  Seq Scan on pets p
 
 query
 select n.nspname, c.relname from pg_catalog.pg_class c left join pg_catalog.pg_namespace n on n.oid = c.relnamespace where c.relkind = 'r' order by 2
@@ -204,9 +205,10 @@ query
 explain select * from owners o right join pets p on p.owner = o.id where p.id = 10
 ----
 Hash Right Join
-  ->  Seq Scan on owners
-  ->  Index Scan using pets_pkey on pets
-        Index Cond: of 1 column
+  Hash Cond: (o.id = p.owner)
+  ->  Seq Scan on owners o
+  ->  Index Scan using pets_pkey on pets p
+        Index Cond: (p.id = 10)
 
 statement error 42703
 select 1 from owners join pets using (kind)
@@ -221,11 +223,10 @@ query
 explain select * from owners o join pets p on p.owner = o.id where o.id = 1
 ----
 Nested Loop
-  ->  Index Scan using owners_pkey on owners
-        Index Cond: of 1 column
-  ->  Index Scan using pets_owner on pets
-        Index Cond: of 1 column
-        Filter
+  ->  Index Scan using owners_pkey on owners o
+        Index Cond: (o.id = 1)
+  ->  Index Scan using pets_owner on pets p
+        Index Cond: (p.owner = o.id)
 
 query
 select o.name, p.id from owners o join pets p on p.owner = o.id where o.id = 1 order by 2
@@ -236,12 +237,12 @@ Ada|11
 query
 explain select * from pets p left join owners o on o.id = p.owner and o.name <> 'Ada' where p.id = 12
 ----
-Nested Loop Left
-  ->  Index Scan using pets_pkey on pets
-        Index Cond: of 1 column
-  ->  Index Scan using owners_pkey on owners
-        Index Cond: of 1 column
-        Filter
+Nested Loop Left Join
+  ->  Index Scan using pets_pkey on pets p
+        Index Cond: (p.id = 12)
+  ->  Index Scan using owners_pkey on owners o
+        Index Cond: (o.id = p.owner)
+        Filter: (o.name <> 'Ada'::text)
 
 query
 select p.id, o.name from pets p left join owners o on o.id = p.owner and o.name <> 'Ada' where p.id in (select 10) or p.id = 12 order by 1

@@ -122,7 +122,7 @@ Subquery Scan
   ->  Recursive Union
         ->  Result
         ->  WorkTable Scan
-              Filter
+              Filter: (n < 3)
 
 statement error 42P19
 with recursive t(n) as (select 1 union all select count(*)::int from t) select n from t

@@ -149,15 +149,17 @@ explain select d.x from (select * from a where t is not null) d where id = 2
 ----
 Subquery Scan
   ->  Index Scan using a_pkey on a
-        Index Cond: of 1 column
-        Filter
+        Index Cond: (id = 2)
+        Filter: (t IS NOT NULL)
 
 query
 explain select id from b where a = (select max(id) from a)
 ----
 Index Scan using b_a on b
-  Index Cond: of 1 column
-  Filter
+  Index Cond: (a = (SubPlan 1))
+  SubPlan 1
+    ->  Aggregate
+          ->  Seq Scan on a
 
 query
 with big as (select id, x from a where x >= 10), n as (select count(*) as c from big) select big.id, n.c from big, n order by 1
@@ -400,8 +402,10 @@ select * from generate_series(1, 2)
 1
 2
 
-statement error 0A000
+query
 select (select sum(a.x)) from a
+----
+17
 
 statement error 42P01
 select * from (select 1) d where e.x = 1

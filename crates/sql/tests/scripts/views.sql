@@ -62,8 +62,8 @@ explain select * from early where id = 2
 ----
 Subquery Scan
   ->  Index Scan using people_pkey on people
-        Index Cond: of 1 column
-        Filter
+        Index Cond: (id = 2)
+        Filter: (born < '1900-01-01'::date)
 
 query
 select name from people where id in (select id from early) and exists (select 1 from paid where paid.id = people.id and total > 8)

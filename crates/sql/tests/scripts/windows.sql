@@ -753,10 +753,11 @@ explain select id, rank() over (order by age) from staff where id > 3 order by 2
 ----
 Limit
   ->  Sort
+        Sort Key: window1
+        Sort Method: top-N heapsort
         ->  WindowAgg
               ->  Index Scan using staff_pkey on staff
-                    Index Cond: of 1 column
-                    Filter
+                    Index Cond: (id > 3)
 
 # What they keep is counted.
 

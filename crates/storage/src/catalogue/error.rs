@@ -1,5 +1,6 @@
 //! What can be wrong with the catalogue, or with what is to be declared in it.
 
+use super::way::{Way, refusal};
 use crate::store::StoreError;
 
 /// Why the catalogue cannot be read or changed.
@@ -77,6 +78,12 @@ pub enum CatalogueError {
     Unfinished {
         /// How many.
         transactions: u64,
+    },
+    /// The database was made in a way that has no catalogue.
+    #[error("{}", refusal(*way))]
+    OtherWay {
+        /// In which.
+        way: Way,
     },
     /// The pages do not hold a sound catalogue.
     #[error("the catalogue is damaged at page {page}, offset {offset}: {reason}")]

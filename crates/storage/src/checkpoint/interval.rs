@@ -17,7 +17,13 @@ pub struct CheckpointInterval {
     pub bytes: u64,
     /// Transactions; `u64::MAX` if only bytes count.
     pub transactions: u64,
+    /// Whether the bytes are fewer for a database that is small: nobody chose them.
+    pub follows_size: bool,
 }
+
+/// The least bytes between two checkpoints of a small database, and how many times what it stores.
+const SMALL_BYTES: u64 = 64 << 20;
+const TIMES_STORED: u64 = 4;
 
 /// The part of the interval over which a checkpoint's blocks are spread. The rest is slack: with the
 /// default interval of three eighths of the log, a checkpoint that takes twice as long still ends
@@ -29,6 +35,19 @@ impl CheckpointInterval {
     /// three eighths, so that two checkpoints' log fits.
     pub fn usual_bytes(log_bytes: u64) -> u64 {
         log_bytes / 8 * 3
+    }
+
+    /// The interval of a database that stores so many bytes: a small one's log is not let grow to many times of it, since
+    /// its checkpoints cost little.
+    pub fn for_stored(self, bytes: u64) -> CheckpointInterval {
+        let most = bytes.saturating_mul(TIMES_STORED).max(SMALL_BYTES);
+        match self.follows_size {
+            true => CheckpointInterval {
+                bytes: self.bytes.min(most),
+                ..self
+            },
+            false => self,
+        }
     }
 
     /// How much of the interval has passed, 1 being all of it.
@@ -74,6 +93,7 @@ mod tests {
     const INTERVAL: CheckpointInterval = CheckpointInterval {
         bytes: 1000,
         transactions: 10,
+        follows_size: false,
     };
 
     #[test]
@@ -87,6 +107,20 @@ mod tests {
             ..INTERVAL
         };
         assert!(!bytes_only.is_over(since, at(5999, 1 << 50)));
+    }
+
+    #[test]
+    fn a_small_database_has_a_short_interval_unless_one_was_chosen() {
+        let usual = CheckpointInterval {
+            bytes: 768 << 20,
+            follows_size: true,
+            ..INTERVAL
+        };
+        let bytes = |stored: u64| usual.for_stored(stored).bytes;
+        assert_eq!((bytes(0), bytes(1 << 20)), (64 << 20, 64 << 20));
+        assert_eq!(bytes(100 << 20), 400 << 20);
+        assert_eq!((bytes(1 << 30), bytes(u64::MAX)), (768 << 20, 768 << 20));
+        assert_eq!(INTERVAL.for_stored(0), INTERVAL);
     }
 
     #[test]

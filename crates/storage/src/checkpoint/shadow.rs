@@ -151,6 +151,11 @@ impl Shadow {
         (self.store.bytes().len() as u64).div_ceil(u64::from(self.layout.block_bytes))
     }
 
+    /// How many bytes its blocks have.
+    pub fn stored_bytes(&self) -> u64 {
+        self.store.bytes().len() as u64
+    }
+
     /// The bytes of a block that are in use; empty for a block that does not exist.
     pub fn block(&self, block: u64) -> &[u8] {
         let bytes = self.store.bytes();

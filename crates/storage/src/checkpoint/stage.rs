@@ -98,6 +98,7 @@ impl CheckpointStage {
         let never = CheckpointInterval {
             bytes: u64::MAX,
             transactions: u64::MAX,
+            follows_size: false,
         };
         Self::with_ledger(ledger, Vec::new(), Vec::new(), never, Drive::Threads)
     }
@@ -329,8 +330,15 @@ impl CheckpointStage {
     fn checkpoint_is_due(&self, number: usize, state: &Stripe) -> bool {
         let position = state.checkpointer.position();
         let wanted = self.ledger.wanted_of(number);
-        self.interval.is_over(state.began_at, position)
+        self.interval_of(state).is_over(state.began_at, position)
             || wanted.is_some_and(|wanted| wanted.group <= position.group)
+    }
+
+    /// How far apart the checkpoints of what a stripe, and those beside it, store now are.
+    fn interval_of(&self, state: &Stripe) -> CheckpointInterval {
+        let bytes = state.checkpointer.shadow().stored_bytes();
+        let stripes = self.stripes.len() as u64;
+        self.interval.for_stored(bytes.saturating_mul(stripes))
     }
 
     /// Whether the next block of the checkpoint being written is due: by the interval's measure, or
@@ -338,7 +346,7 @@ impl CheckpointStage {
     fn block_is_due(&self, number: usize, state: &Stripe) -> bool {
         let (written, blocks) = state.checkpointer.written();
         let now = state.checkpointer.position();
-        self.interval
+        self.interval_of(state)
             .block_is_due(state.began_at, now, written, blocks)
             || self.ledger.wanted_of(number).is_some()
     }

@@ -81,6 +81,11 @@ pub trait Disk: Send + Sync + std::fmt::Debug {
     /// The file names directly in a directory (`""` is the root), sorted, without the directory's
     /// name. A directory that is absent has no files.
     fn list(&self, directory: &str) -> Result<Vec<String>, DiskError>;
+    /// The names of the directories in the root, sorted. A disk that has no others than the database's need not say
+    /// them.
+    fn directories(&self) -> Result<Vec<String>, DiskError> {
+        Ok(Vec::new())
+    }
     /// Creates a directory and its parents if absent, and makes that stable; if they are there, it is
     /// made stable too.
     fn create_directory(&self, directory: &str) -> Result<(), DiskError>;

@@ -195,6 +195,32 @@ fn open_file(path: &Path, access: Access, mut flags: OFlags) -> rustix::io::Resu
     Ok((file.into(), false))
 }
 
+impl RealDisk {
+    /// The names of the directories, or of all else, in a directory.
+    fn entries(&self, directory: &str, directories: bool) -> Result<Vec<String>, DiskError> {
+        let path = self.directory_path("list", directory)?;
+        let failed = |error| path_error("list", &path, error);
+        let entries = match std::fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(failed)?;
+            if entry.file_type().map_err(failed)?.is_dir() != directories {
+                continue;
+            }
+            // A name that is not UTF-8 is not one of ours: none such can be given to `open`.
+            if let Ok(name) = entry.file_name().into_string() {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+}
+
 impl Disk for RealDisk {
     fn open(
         &self,
@@ -226,26 +252,11 @@ impl Disk for RealDisk {
     }
 
     fn list(&self, directory: &str) -> Result<Vec<String>, DiskError> {
-        let path = self.directory_path("list", directory)?;
-        let failed = |error| path_error("list", &path, error);
-        let entries = match std::fs::read_dir(&path) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(failed(error)),
-        };
-        let mut names = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(failed)?;
-            if entry.file_type().map_err(failed)?.is_dir() {
-                continue;
-            }
-            // A name that is not UTF-8 is not one of ours: none such can be given to `open`.
-            if let Ok(name) = entry.file_name().into_string() {
-                names.push(name);
-            }
-        }
-        names.sort_unstable();
-        Ok(names)
+        self.entries(directory, false)
+    }
+
+    fn directories(&self) -> Result<Vec<String>, DiskError> {
+        self.entries("", true)
     }
 
     fn create_directory(&self, directory: &str) -> Result<(), DiskError> {

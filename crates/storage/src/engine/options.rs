@@ -37,7 +37,7 @@ pub struct StorageOptions {
     /// Bytes with which the log of a new database begins.
     pub log_bytes_first: u64,
     /// A checkpoint begins when so many bytes of log were written since the last one began; `None`
-    /// takes three eighths of `log_bytes_max`, so that two checkpoints' log fits.
+    /// takes three eighths of `log_bytes_max`, so that two checkpoints' log fits, and less for a small database.
     pub checkpoint_interval_bytes: Option<u64>,
     /// A checkpoint begins after so many transactions, too; `None` counts bytes only.
     pub checkpoint_interval_transactions: Option<u64>,
@@ -123,6 +123,7 @@ impl StorageOptions {
                 .checkpoint_interval_bytes
                 .unwrap_or(CheckpointInterval::usual_bytes(log_bytes)),
             transactions: self.checkpoint_interval_transactions.unwrap_or(u64::MAX),
+            follows_size: self.checkpoint_interval_bytes.is_none(),
         }
     }
 
@@ -135,6 +136,7 @@ impl StorageOptions {
         (bytes.is_some() || transactions.is_some()).then(|| CheckpointInterval {
             bytes: bytes.unwrap_or(u64::MAX),
             transactions: transactions.unwrap_or(u64::MAX),
+            follows_size: false,
         })
     }
 

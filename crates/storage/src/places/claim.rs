@@ -30,6 +30,14 @@ const OWN_FILES: [&str; 9] = [
     ELECTION_FILE,
 ];
 
+/// Directories of a database, and one that a file system makes for itself at its root.
+const OWN_DIRECTORIES: [&str; 4] = [
+    BACKUP_DIRECTORY,
+    JOURNAL_DIRECTORY,
+    LOG_DIRECTORY,
+    "lost+found",
+];
+
 /// Claims the directories for a database of this manifest that is to be made at home here. Returns the
 /// manifest that says so, and the disk with all parts. The caller holds the lock at home; there is no
 /// manifest.
@@ -184,7 +192,10 @@ pub(crate) fn refuse_others(home: &dyn Disk) -> Result<(), OpenError> {
         return Ok(());
     }
     let is_own = |name: &str| OWN_FILES.contains(&name.strip_suffix(".new").unwrap_or(name));
-    match names.into_iter().find(|name| !is_own(name)) {
+    let directories = home.directories()?;
+    let other = (directories.into_iter()).find(|name| !OWN_DIRECTORIES.contains(&&**name));
+    let other = other.map(|name| format!("{name}/"));
+    match names.into_iter().find(|name| !is_own(name)).or(other) {
         None => Ok(()),
         Some(name) => Err(OpenError::Occupied {
             directory: home.display_name(""),

@@ -80,6 +80,7 @@ impl LogAlone {
         let interval = CheckpointInterval {
             bytes: u64::MAX,
             transactions: u64::MAX,
+            follows_size: false,
         };
         let checkpoint = CheckpointStage::new(vec![], vec![], supply.clone(), interval, self.drive);
         let log = LogWriter::new(

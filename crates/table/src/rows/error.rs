@@ -132,6 +132,16 @@ impl RowError {
     }
 }
 
+/// A value for an error's text, with its type where its digits do not tell it: `1` may be a float.
+#[cold]
+pub(crate) fn shown_with_type(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Float(number) => format!("the float {number:?}"),
+        ValueRef::Decimal(..) => format!("the decimal {value}"),
+        other => shown(other),
+    }
+}
+
 /// A value for an error's text: long ones cut.
 #[cold]
 pub(crate) fn shown(value: ValueRef<'_>) -> String {

@@ -1,7 +1,7 @@
 //! A value of a fixed width as the bytes of a row's fixed part, and back.
 
 use super::RowError;
-use super::error::shown;
+use super::error::{shown, shown_with_type};
 use crate::error::TableError;
 use crate::schema::{Column, NullBit, Type, VALUE_BYTES_MAX, ValueRef};
 use crate::value_text::rescale;
@@ -34,7 +34,7 @@ impl Unfit {
                 table,
                 column,
                 kind,
-                value: shown,
+                value: shown_with_type(value),
             },
             Unfit::Range(reason) => RowError::OutOfRange {
                 table,

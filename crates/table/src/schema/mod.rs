@@ -10,6 +10,7 @@ mod builder;
 mod change;
 mod check;
 mod column;
+mod difference;
 mod encoding;
 mod error;
 mod index;
@@ -18,6 +19,7 @@ mod value;
 
 pub use builder::{IntoSchema, SchemaBuilder, TablesByName};
 pub use column::{Column, NullBit};
+pub(crate) use difference::differences;
 pub use error::SchemaError;
 pub use index::{ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete};
 pub use types::{Type, UnknownType};

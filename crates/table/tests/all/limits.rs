@@ -395,6 +395,7 @@ fn errors_tell_what_where_and_what_to_do() {
     let text = other.to_string();
     assert_eq!(
         text,
-        "the catalogue is damaged at page 0, offset 0: these pages hold no tables"
+        "this is a database whose pages are used by number and hold no tables, as those of closely coupled nodes: open it \
+         as closely coupled nodes (`cluster up` if it is in a cluster's directory); it has no tables to be read"
     );
 }

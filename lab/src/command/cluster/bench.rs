@@ -5,7 +5,9 @@ use super::show;
 use sardonyx_cluster::bank::Sums;
 use sardonyx_cluster::figures::{NodeRun, RunFigures};
 use sardonyx_cluster::load::Load;
+use sardonyx_cluster::loading::{LostRun, Proved};
 use sardonyx_cluster::nodes::Cluster;
+use sardonyx_cluster::proof::Proof;
 use sardonyx_cluster::setting::Setting;
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
@@ -16,7 +18,8 @@ use serde::Serialize;
 /// A transaction changes a page of ACCOUNT, one of HISTORY and one of BRANCH and TELLER, and is durable when it is
 /// counted. At the end the sums over accounts, tellers and branches are compared, and HISTORY's count with the
 /// transactions. Without --directory nodes are started in a temporary directory and ended; with it, those that run
-/// there are used as they are.
+/// there are used as they are. One load runs at a time. Nodes that are drained, fenced or killed meanwhile are named,
+/// and the proof includes their transactions.
 ///
 /// Examples:
 ///   sardonyx-lab cluster bench --nodes 4 --routing random --update force --clients 8
@@ -39,12 +42,16 @@ pub struct Report {
     pub load: Load,
     /// All together.
     pub all: RunFigures,
-    /// Each of them.
+    /// Each of them that went through the load.
     pub nodes: Vec<NodeRun>,
+    /// Those that were lost meanwhile.
+    pub lost: Vec<LostRun>,
     /// The bank's sums afterwards.
     pub sums: Sums,
-    /// Whether they are equal, and HISTORY counts every transaction.
+    /// Whether both proofs hold.
     pub holds: bool,
+    /// The two proofs.
+    pub proof: Proof,
 }
 
 impl Arguments {
@@ -60,22 +67,16 @@ impl Arguments {
 
 /// Loads nodes, and proves what they did.
 pub fn measure(cluster: &Cluster, load: &Load) -> anyhow::Result<Report> {
-    // Also of the warm-up, and of what was under way at the end.
-    let committed = || -> u64 {
-        let nodes = cluster.status().into_iter().flatten();
-        nodes.map(|node| node.counts.committed).sum()
-    };
-    let (before, told) = (cluster.sums()?.transactions, committed());
-    let nodes = cluster.bench(load)?;
-    let (sums, told) = (cluster.sums()?, committed() - told);
-    let all = RunFigures::of(&nodes);
+    let Proved { loaded, proof } = cluster.bench_and_prove(load)?;
     Ok(Report {
         setting: cluster.setting().clone(),
         load: load.clone(),
-        holds: sums.are_equal() && sums.transactions == before + told,
-        all,
-        nodes,
-        sums,
+        all: RunFigures::of(&loaded.runs),
+        nodes: loaded.runs,
+        lost: loaded.lost,
+        sums: proof.sums,
+        holds: proof.holds(),
+        proof,
     })
 }
 

@@ -118,10 +118,23 @@ pub fn bench(report: &Report, output: &mut Output) -> anyhow::Result<()> {
     });
     row("transactions", &|one| count(one.counts.committed));
     writeln!(output, "\n{table}")?;
-    let sums = &report.sums;
-    let (equal, what) = match report.holds {
-        true => ("equal", "each"),
-        false => ("NOT EQUAL", "NOT each"),
+    for lost in &report.lost {
+        writeln!(
+            output,
+            "node {} was lost under the load, after it had reported {} transactions: {}",
+            lost.slot,
+            count(lost.acknowledged),
+            lost.reason
+        )?;
+    }
+    let (sums, proof) = (&report.sums, &report.proof);
+    let equal = match proof.sums_are_equal {
+        true => "equal",
+        false => "NOT EQUAL",
+    };
+    let what = match proof.history_counts_all {
+        true => "each",
+        false => "NOT each",
     };
     writeln!(
         output,
@@ -131,6 +144,9 @@ pub fn bench(report: &Report, output: &mut Output) -> anyhow::Result<()> {
         sums.branches,
         count(sums.transactions)
     )?;
+    for fault in &proof.faults {
+        writeln!(output, "  {fault}")?;
+    }
     Ok(())
 }
 

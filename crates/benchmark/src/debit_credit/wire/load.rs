@@ -29,6 +29,8 @@ pub struct ClientLoad {
     pub arrival_rate: Option<f64>,
     /// The share of accounts of another branch, in percent.
     pub other_branch_percent: u32,
+    /// The share of requests with a wrong code, in percent: they are refused.
+    pub wrong_code_percent: u32,
     /// The seed of requests and arrivals.
     pub seed: u64,
 }
@@ -103,8 +105,9 @@ impl Running<'_> {
     fn generator(&self, client: &Client) -> Generator {
         // Clients of other processes draw others.
         let seed = self.load.seed.wrapping_add(client.welcome().client.into());
-        Generator::new(self.scale, self.load.other_branch_percent, seed)
-            .expect("the share was checked")
+        let generator = Generator::new(self.scale, self.load.other_branch_percent, seed);
+        let generator = generator.expect("the share was checked");
+        generator.with_wrong_codes(self.load.wrong_code_percent)
     }
 
     /// How many of `wanted` requests may be sent now.

@@ -3,7 +3,7 @@
 //! | kind | message | fields after the kind |
 //! | ---: | --- | --- |
 //! | 1 | hello | version u16 |
-//! | 2 | call | number u64, procedure u16, account u64, amount i64, teller u32, branch u32 |
+//! | 2 | call | number u64, procedure u16, account u64, amount i64, teller u32, branch u32, code u64 |
 //! | 3 | welcome | version u16, client u16, window u32, accounts u64, tellers u64, branches u64 |
 //! | 4 | answer | number u64, outcome u8 |
 //! | 5 | farewell | reason u8 |
@@ -13,7 +13,8 @@ use crate::debit_credit::requests::Request;
 use std::fmt;
 
 /// The version of this protocol.
-pub const VERSION: u16 = 1;
+/// Since 2 a call has the account's code.
+pub const VERSION: u16 = 2;
 
 /// The number of the debit-credit procedure.
 pub const DEBIT_CREDIT: u16 = 1;
@@ -155,6 +156,7 @@ impl Message {
                 bytes.extend_from_slice(&request.amount.to_le_bytes());
                 bytes.extend_from_slice(&request.teller.to_le_bytes());
                 bytes.extend_from_slice(&request.branch.to_le_bytes());
+                bytes.extend_from_slice(&request.code.to_le_bytes());
             }
             Message::Welcome(welcome) => {
                 bytes.push(WELCOME);
@@ -194,6 +196,7 @@ impl Message {
                         amount: fields.u64()? as i64,
                         teller: fields.u32()?,
                         branch: fields.u32()?,
+                        code: fields.u64()?,
                     },
                 },
                 WELCOME => Message::Welcome(Welcome {

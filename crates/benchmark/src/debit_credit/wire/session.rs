@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(hear(&[hello, call(0, 9)]), Err(error));
         let (found, expected) = (2, VERSION);
         let error = ProtocolError::Version { found, expected };
-        assert_eq!(hear(&[Message::Hello { version: 2 }]), Err(error));
+        assert_eq!(hear(&[Message::Hello { version: 1 }]), Err(error));
         let error = ProtocolError::Length { found: 1 << 30 };
         let huge = (1u32 << 30).to_le_bytes();
         assert_eq!(

@@ -102,6 +102,7 @@ fn client_load(until: Until, arrival_rate: Option<f64>) -> ClientLoad {
         until,
         arrival_rate,
         other_branch_percent: 15,
+        wrong_code_percent: 0,
         seed: 3,
     }
 }
@@ -148,6 +149,10 @@ fn every_refusal_is_told_and_undone() {
                 good,
                 Request { account, ..good },
                 Request { teller: 11, ..good },
+                Request {
+                    code: good.code + 1,
+                    ..good
+                },
             ])
             .unwrap();
         client.send([Request { branch: 3, ..good }, good]).unwrap();
@@ -159,12 +164,13 @@ fn every_refusal_is_told_and_undone() {
             Answer::Committed,
             Answer::UnknownAccount,
             Answer::UnknownTeller,
+            Answer::Denied,
             Answer::UnknownBranch,
             Answer::Committed,
         ];
         assert_eq!(answers, expected);
     });
-    assert_eq!((outcome.committed, outcome.refused), (2, 3));
+    assert_eq!((outcome.committed, outcome.refused), (2, 4));
 }
 
 /// What the server says until it ends the connection.

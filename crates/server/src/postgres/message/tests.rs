@@ -74,6 +74,21 @@ fn a_length_is_refused_before_the_message_is_there() {
 }
 
 #[test]
+fn an_error_of_a_greeting_names_the_startup_packet() {
+    for bytes in [
+        &b"\0\0\0\x04"[..],
+        b"\0\0\0\x0e\0\x03\0\0user\0\0",
+        b"\0\0\0\x0b\0\x03\0\0\xff\0\0",
+    ] {
+        let error = Greeting::read(bytes).unwrap_err().to_string();
+        assert!(
+            error.contains("the startup packet") && !error.contains('\0'),
+            "{error:?}"
+        );
+    }
+}
+
+#[test]
 fn greetings() {
     let bytes = b"\0\0\0\x08\x04\xd2\x16\x2f";
     assert_eq!(split_greeting(bytes), Ok(Some(8)));

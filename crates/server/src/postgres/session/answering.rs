@@ -10,7 +10,8 @@ use crate::postgres::message::{Codes, Format};
 use crate::postgres::portions::Portions;
 use bytes::BytesMut;
 use sardonyx_sql::{
-    Complete, CopyData, Interrupt, Outcome, Prepared, ResultColumn, SqlError, TransactionStatus,
+    Complete, CopyData, CopyFormat, Interrupt, Outcome, Prepared, ResultColumn, SqlError,
+    TransactionStatus,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,8 +22,13 @@ const ANSWER_BYTES: usize = 256 << 10;
 /// What is to be said, in order. Those that stand for a step take its outcome.
 #[derive(Debug)]
 pub(super) enum Reply {
-    Parsed,
-    Bound,
+    /// And whether it is taken in a transaction that failed.
+    Parsed {
+        may_run: bool,
+    },
+    Bound {
+        may_run: bool,
+    },
     Closed,
     Parameters(Arc<Prepared>),
     NoParameters,
@@ -49,6 +55,20 @@ pub(super) enum Reply {
     Ready(u64),
     /// Data is to be copied in.
     CopyIn(Arc<Prepared>),
+}
+
+impl Reply {
+    /// Whether a transaction that failed refuses it.
+    fn is_refused_in_failure(&self) -> bool {
+        match self {
+            Reply::Parsed { may_run } | Reply::Bound { may_run } => !may_run,
+            Reply::Parameters(statement) | Reply::Columns(Some(statement), _) => {
+                statement.columns().is_some()
+            }
+            Reply::CopyIn(_) | Reply::More { .. } | Reply::Fetched(_) => true,
+            _ => false,
+        }
+    }
 }
 
 /// A statement that is run, and how its rows are to be said.
@@ -92,6 +112,8 @@ impl Session {
         let gives_rows = |reply: &Reply| matches!(reply, Reply::More { .. } | Reply::Fetched(_));
         self.has_ungiven = self.replies.iter().any(gives_rows);
         let started = Instant::now();
+        // Whether the transaction that is open has failed, as far as it was said.
+        let mut is_in_failure = self.sql.status() == TransactionStatus::Failed;
         let outcomes = self.sql.run(steps).await;
         let mut parts = self.part.may_fail(&replies, &outcomes).into_iter();
         let mut may_fail = parts.next().unwrap_or(false);
@@ -103,6 +125,7 @@ impl Session {
             match reply {
                 Reply::Executed(execution) => match outcomes.next() {
                     Some(Outcome::Done(complete)) if !failed => {
+                        is_in_failure &= !execution.statement.ends_failure();
                         let sent = self.executed(execution, complete, may_fail, output, to);
                         let sent = sent.await?;
                         failed = self.refused(sent, parts.len() == 0, output, to);
@@ -136,20 +159,22 @@ impl Session {
                         _ => self.sql.status(),
                     };
                     failed = false;
+                    is_in_failure = status == TransactionStatus::Failed;
                     may_fail = parts.next().unwrap_or(false);
                     self.ready(syncs, status, output);
                 }
                 _ if failed => {
                     // The data of a copy that is not wanted is passed over when it comes.
                     if matches!(reply, Reply::CopyIn(_)) {
-                        self.refuse_copy();
+                        failed = self.refuse_copy();
                     }
                 }
-                Reply::CopyIn(statement) if self.sql.status() == TransactionStatus::Failed => {
-                    drop(statement);
+                reply if is_in_failure && reply.is_refused_in_failure() => {
                     failed = true;
                     tell(&SqlError::in_failed_transaction(), output, to);
-                    self.refuse_copy();
+                    if matches!(reply, Reply::CopyIn(_)) {
+                        failed = self.refuse_copy();
+                    }
                 }
                 Reply::More { portal, rows_max } => {
                     let sent = self.more(&portal, rows_max, may_fail, output, to);
@@ -173,13 +198,17 @@ impl Session {
         Ok(())
     }
 
-    /// The copy that was to begin does not: what follows in its query neither.
-    fn refuse_copy(&mut self) {
-        if let Some(copying) = self.copying.take()
-            && copying.is_of_query()
-        {
+    /// The copy that was to begin does not: what follows in its query neither. Returns whether what follows it is passed
+    /// over, up to a Sync that is to come.
+    fn refuse_copy(&mut self) -> bool {
+        let is_of_query = self
+            .copying
+            .take()
+            .is_some_and(|copying| copying.is_of_query());
+        if is_of_query {
             self.sync();
         }
+        !is_of_query
     }
 
     /// Whether an answer ended in an error, which then is told, and fails the transaction that is open, if the answer is
@@ -231,8 +260,7 @@ impl Session {
         let mut answers = Answers(output);
         notices.iter().for_each(|notice| answers.notice(notice));
         if let Some(data) = copy_out {
-            let columns = execution.statement.copy_columns();
-            return send_copy(columns, &data, &tag, output, to).await;
+            return send_copy(&execution.statement, &data, &tag, output, to).await;
         }
         let Some(rows) = rows else {
             answers.complete(&tag);
@@ -312,8 +340,8 @@ impl Session {
 fn say(reply: Reply, output: &mut BytesMut) {
     let mut answers = Answers(output);
     match reply {
-        Reply::Parsed => answers.parsed(),
-        Reply::Bound => answers.bound(),
+        Reply::Parsed { .. } => answers.parsed(),
+        Reply::Bound { .. } => answers.bound(),
         Reply::Closed => answers.closed(),
         Reply::Empty => answers.empty(),
         Reply::Complete(word) => answers.complete(&word),
@@ -326,7 +354,7 @@ fn say(reply: Reply, output: &mut BytesMut) {
             }
         }
         Reply::CopyIn(statement) => {
-            answers.copy_in(statement.copy_columns(), Format::Text);
+            answers.copy_in(statement.copy_columns(), format_of(statement.copy_format()));
         }
         Reply::Executed(_)
         | Reply::More { .. }
@@ -377,7 +405,9 @@ pub(super) async fn send_rows(
         };
         let mut answers = Answers(output);
         for row in portion.rows() {
-            answers.row(columns, formats, row, &mut scratch);
+            if let Err(error) = answers.row(columns, formats, row, &mut scratch) {
+                return Ok(Sent::Failed(error));
+            }
         }
         left -= portion.count();
         if output.len() >= ANSWER_BYTES {
@@ -392,17 +422,25 @@ pub(super) async fn send_rows(
     }
 }
 
-/// Sends what is copied out, a message for each line, as clients expect of rows.
+fn format_of(format: CopyFormat) -> Format {
+    match format {
+        CopyFormat::Binary => Format::Binary,
+        CopyFormat::Text | CopyFormat::Csv => Format::Text,
+    }
+}
+
+/// Sends what is copied out, a message for each row, as clients expect.
 async fn send_copy(
-    columns: usize,
+    statement: &Prepared,
     data: &CopyData,
     tag: &impl std::fmt::Display,
     output: &mut BytesMut,
     to: &mut impl Send,
 ) -> std::io::Result<Sent> {
-    Answers(output).copy_out(columns, Format::Text);
-    for line in data.0.split_inclusive(|&byte| byte == b'\n') {
-        Answers(output).copy_data(line);
+    let (columns, format) = (statement.copy_columns(), statement.copy_format());
+    Answers(output).copy_out(columns, format_of(format));
+    for piece in data.pieces(format, columns) {
+        Answers(output).copy_data(piece);
         if output.len() >= ANSWER_BYTES {
             to.send(output).await?;
         }

@@ -1,7 +1,7 @@
 //! Cursors of SQL: `DECLARE`, `FETCH`, `MOVE` and `CLOSE`. A cursor is a portal with a name, as in PostgreSQL: its query is
 //! run when it is declared, its rows are read in portions as they are fetched.
 //!
-//! A cursor is gone with its transaction. One that is declared `WITH HOLD` stays, once that is committed: its rows are those
+//! A cursor is gone with its transaction, and with the part of it since a savepoint to which is gone back. One that is declared `WITH HOLD` stays, once that is committed: its rows are those
 //! of the state that the transaction saw, and a part of it.
 //!
 //! Invariant: these statements are taken when all before them has run, so that it is known what cursors there are.
@@ -15,13 +15,16 @@ use crate::postgres::portions::Portions;
 use bytes::BytesMut;
 use sardonyx::schema::Value;
 use sardonyx_sql::{
-    CursorCommand, Outcome, Prepared, ResultColumn, SqlError, Step, TransactionStatus,
+    CursorCommand, Outcome, Prepared, ResultColumn, SavepointStep, SqlError, Step,
+    TransactionStatus,
 };
 use std::sync::Arc;
 
 /// What is known of a portal that is a cursor.
 #[derive(Debug)]
 pub(super) struct Cursor {
+    /// Of the session's cursors, as they were declared.
+    number: u64,
     /// `WITH HOLD`.
     is_held: bool,
     /// It is there after the transaction.
@@ -114,7 +117,10 @@ impl Session {
                     parameters: asked.parameters,
                     rows_max: 1,
                 });
+                let number = self.cursors_declared;
+                self.cursors_declared += 1;
                 let cursor = Cursor {
+                    number,
                     is_held,
                     // Outside of a transaction it is one by itself.
                     is_kept: is_outside,
@@ -262,6 +268,13 @@ impl Session {
 
     /// A statement was done that may end the cursors of a transaction, or keep those that are held.
     pub(super) fn end_cursors(&mut self, statement: &Prepared, word: &str) {
+        if let Some((step, name)) = statement.savepoint() {
+            self.at_savepoint(step, name);
+            return;
+        }
+        if matches!(word, "COMMIT" | "ROLLBACK") {
+            self.savepoints.clear();
+        }
         match word {
             "COMMIT" => self.portals.retain(|_, portal| {
                 let Some(cursor) = &mut portal.cursor else {
@@ -277,6 +290,29 @@ impl Session {
             }
             "DISCARD ALL" => self.portals.retain(|_, portal| portal.cursor.is_none()),
             _ => {}
+        }
+    }
+}
+
+impl Session {
+    /// A savepoint was set, released, or gone back to: then the cursors that were declared since are gone.
+    fn at_savepoint(&mut self, step: SavepointStep, name: String) {
+        let found = self
+            .savepoints
+            .iter()
+            .rposition(|(there, _)| *there == name);
+        match (step, found) {
+            (SavepointStep::Set, _) => self.savepoints.push((name, self.cursors_declared)),
+            (SavepointStep::Release, Some(at)) => self.savepoints.truncate(at),
+            (SavepointStep::Back, Some(at)) => {
+                let first = self.savepoints[at].1;
+                self.savepoints.truncate(at + 1);
+                self.portals.retain(|_, portal| {
+                    let cursor = portal.cursor.as_ref();
+                    cursor.is_none_or(|cursor| cursor.is_kept || cursor.number < first)
+                });
+            }
+            (SavepointStep::Release | SavepointStep::Back, None) => {}
         }
     }
 }

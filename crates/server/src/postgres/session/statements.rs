@@ -6,11 +6,13 @@ use super::answering::{Execution, Reply};
 use super::cursors::{Asked, Cursor};
 use super::{STATEMENTS_MAX, Session};
 use crate::postgres::copying::Copying;
-use crate::postgres::format;
 use crate::postgres::message::{Bind, Codes, Format, Target};
 use crate::postgres::portions::Portions;
 use sardonyx::schema::Value;
-use sardonyx_sql::{CursorCommand, Prepared, SqlError, SqlType, Step};
+use sardonyx_sql::{
+    CursorCommand, Prepared, SqlError, SqlType, Step, TransactionStatus, as_text, code,
+    decode_binary, decode_text,
+};
 use std::sync::Arc;
 
 /// A statement with its parameters.
@@ -70,21 +72,26 @@ impl Session {
                 return true;
             }
         };
+        // A name is taken only if the client hears that it is.
+        if !name.is_empty() && self.may_be_skipped() {
+            return false;
+        }
         if !name.is_empty() && self.statements.contains_key(name) {
-            let text = format!("the prepared statement {name:?} exists already");
+            let text = format!("prepared statement \"{name}\" already exists");
             self.fail(SqlError::new("42P05", text));
         } else if self.statements.len() >= STATEMENTS_MAX {
             self.fail(too_many("prepared statements"));
         } else {
+            let may_run = may_run_in_failure(statement.as_ref()) || statement.is_none();
             self.statements.insert(name.to_string(), statement);
-            self.replies.push(Reply::Parsed);
+            self.replies.push(Reply::Parsed { may_run });
         }
         true
     }
 
     fn statement(&self, name: &str) -> Result<&Option<Arc<Prepared>>, SqlError> {
         self.statements.get(name).ok_or_else(|| {
-            let text = format!("the prepared statement {name:?} does not exist");
+            let text = format!("prepared statement \"{name}\" does not exist");
             SqlError::new("26000", text)
         })
     }
@@ -94,11 +101,16 @@ impl Session {
         let types = statement.as_ref().map_or(&[][..], |one| one.parameters());
         if types.len() != bind.count() {
             let text = format!(
-                "the statement has {} parameters, and {} are given",
-                types.len(),
-                bind.count()
+                "bind message supplies {} parameters, but prepared statement \"{}\" requires {}",
+                bind.count(),
+                bind.statement,
+                types.len()
             );
-            return Err(SqlError::new("08P01", text));
+            return Err(SqlError::new(code::PROTOCOL_VIOLATION, text));
+        }
+        let may_run = may_run_in_failure(statement.as_ref());
+        if !may_run && self.sql.status() == TransactionStatus::Failed && !self.has_unfinished() {
+            return Err(SqlError::in_failed_transaction());
         }
         let columns = statement.as_ref().and_then(|one| one.columns());
         let columns = columns.map_or(0, <[_]>::len);
@@ -107,16 +119,12 @@ impl Session {
         let is_of_cursor = statement.as_ref().is_some_and(|one| one.cursor().is_some());
         if formats.len() > 1 && formats.len() != columns && !is_of_cursor {
             let text = format!("{} formats for {columns} columns", formats.len());
-            return Err(SqlError::new("08P01", text));
+            return Err(SqlError::new(code::PROTOCOL_VIOLATION, text));
         }
-        let parameters = bind.parameters().zip(types).map(|((format, bytes), kind)| {
-            let Some(bytes) = bytes else {
-                return Ok(Value::Null);
-            };
-            match format {
-                Format::Text => format::read_text(*kind, bytes),
-                Format::Binary => format::read_binary(*kind, bytes),
-            }
+        let parameters = bind.parameters().zip(types).enumerate();
+        let parameters = parameters.map(|(at, ((format, bytes), kind))| {
+            let value = bytes.map_or(Ok(Value::Null), |bytes| read_value(format, *kind, bytes));
+            value.map_err(|error| of_parameter(error, bind.portal, at + 1))
         });
         let portal = Portal {
             parameters: parameters.collect::<Result<_, _>>()?,
@@ -127,7 +135,7 @@ impl Session {
             cursor: None,
         };
         if !bind.portal.is_empty() && self.portals.contains_key(bind.portal) {
-            let text = format!("the portal {:?} exists already", bind.portal);
+            let text = format!("cursor \"{}\" already exists", bind.portal);
             return Err(SqlError::new("42P03", text));
         }
         if self.portals.len() >= STATEMENTS_MAX {
@@ -137,7 +145,7 @@ impl Session {
             Some(place) => *place = portal,
             None => drop(self.portals.insert(bind.portal.to_string(), portal)),
         }
-        self.replies.push(Reply::Bound);
+        self.replies.push(Reply::Bound { may_run });
         Ok(())
     }
 
@@ -239,8 +247,32 @@ impl Session {
     }
 }
 
+/// Whether a statement may be run in a transaction that failed.
+fn may_run_in_failure(statement: Option<&Arc<Prepared>>) -> bool {
+    statement.is_some_and(|statement| statement.ends_failure())
+}
+
+fn read_value(format: Format, kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
+    match format {
+        Format::Text => decode_text(kind, as_text(bytes)?),
+        Format::Binary => decode_binary(kind, bytes),
+    }
+}
+
+/// An error of a value that a client sent, with the parameter that it is of.
+#[cold]
+fn of_parameter(mut error: SqlError, portal: &str, number: usize) -> SqlError {
+    if error.code == code::INVALID_BINARY {
+        error.message = format!("{} in bind parameter {number}", error.message);
+    }
+    error.within(|| match portal {
+        "" => format!("unnamed portal parameter ${number}"),
+        portal => format!("portal \"{portal}\" parameter ${number}"),
+    })
+}
+
 pub(super) fn unknown_portal(name: &str) -> SqlError {
-    SqlError::new("34000", format!("the portal {name:?} does not exist"))
+    SqlError::new("34000", format!("portal \"{name}\" does not exist"))
 }
 
 pub(super) fn too_many(what: &str) -> SqlError {

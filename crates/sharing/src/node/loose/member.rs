@@ -66,6 +66,9 @@ pub struct LooseOptions {
     pub patience: Duration,
     /// For so long a transaction waits for a page, or, if it has only read, for this node's lease; then it is undone.
     pub lock_patience: Duration,
+    /// For so long another node may leave unanswered what this one awaits of it; then the register is asked to decide
+    /// which of the two goes on. It is to be longer than a node whose process is stopped counts as there.
+    pub unreachable_wait: Duration,
     /// Times of devices that are not there, to be slept.
     pub imposed: ImposedTimes,
     /// Who is told what transactions refer to.
@@ -88,6 +91,7 @@ impl LooseOptions {
             place: None,
             patience: Duration::from_secs(30),
             lock_patience: Duration::from_secs(60),
+            unreachable_wait: Duration::from_secs(20),
             imposed: ImposedTimes::default(),
             observer: None,
         }
@@ -168,7 +172,8 @@ impl LooseNode {
             trust.clone(),
             jobs,
             register_jobs.clone(),
-        );
+        )
+        .unreachable_after(watching::long_looks(options.unreachable_wait));
         let asking: Vec<Remote> = (0..ASKING).map(|_| server()).collect();
         let member = Arc::new(Member {
             log: CommitLog::new(node, transaction_bytes_max, commits)
@@ -271,9 +276,15 @@ impl LooseNode {
     /// Whether it goes on. If not it never does: it is to be dropped, and its process may join again.
     ///
     /// # Errors
-    /// Why not: [`NodeError::Fenced`] or [`NodeError::Stopped`].
+    /// Why not: [`NodeError::Fenced`], [`NodeError::ShutOut`] or [`NodeError::Stopped`].
     pub fn check(&self) -> Result<(), NodeError> {
-        self.member.shell.lock().check()
+        let member = &*self.member;
+        let until = Instant::now() + member.options.patience;
+        let mut shell = member.shell.lock();
+        while shell.is_in_doubt() && Instant::now() < until {
+            member.changed.wait_until(&mut shell, until);
+        }
+        shell.check()
     }
 
     /// Runs a transaction. When this returns without an error it has happened, and is on stable storage. A

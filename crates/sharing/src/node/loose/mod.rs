@@ -30,7 +30,7 @@
 //!
 //! - `frame`, `coding`, `call`, `wire`: what travels; - `link`, `peer`: the way to another node;
 //! - `server`, `serve`: the page server; `remote`, `commit`, `jobs`: a node's end of it; `rows`: of journals;
-//! - `local`, `shell`: a node without threads; `member`, `watching`, `page_lock`: with them;
+//! - `shell`: a node without threads; `member`, `watching`, `page_lock`: with them;
 //! - `store`: who takes part, as a trait; `one_host`: on one host. Another implementation is `sardonyx-etcd`.
 //!
 //! Bounds (I10): a frame, a backlog and a group have a most; what is under way to a node is a window; connections
@@ -63,5 +63,6 @@ pub use frame::FrameError;
 pub use member::{LooseNode, LooseOptions};
 pub use one_host::{OneHost, STOPPED_PROCESS_WAIT_MIN};
 pub use serve::Serving;
+pub(super) use server::place_of_page;
 pub use server::{PAGES_MAX, PageServer};
 pub use store::Register;

@@ -25,6 +25,8 @@ pub struct Peer {
     unacknowledged: u32,
     /// Nothing was acknowledged since the last look.
     quiet: bool,
+    /// Long looks in a row at which nothing had come, though something was awaited.
+    unanswered: u32,
 }
 
 impl Peer {
@@ -34,6 +36,7 @@ impl Peer {
             link,
             unacknowledged: 0,
             quiet: false,
+            unanswered: 0,
         }
     }
 
@@ -65,7 +68,16 @@ impl Peer {
                 self.link.renew();
             }
             self.quiet = !self.channel.is_settled();
+            self.unanswered = match self.quiet {
+                true => self.unanswered.saturating_add(1),
+                false => 0,
+            };
         }
+    }
+
+    /// Long looks in a row at which nothing had come, though something was awaited.
+    pub fn unanswered(&self) -> u32 {
+        self.unanswered
     }
 
     /// Takes a frame of it; what it has said, in order.
@@ -79,7 +91,7 @@ impl Peer {
             (kind, number) => Some((number - 1, (kind, frame.epoch, frame.content.into()))),
         };
         let mut delivered = Vec::new();
-        self.quiet = false;
+        (self.quiet, self.unanswered) = (false, 0);
         let packet = Packet {
             message,
             received: frame.received,

@@ -24,6 +24,7 @@ use crate::node::gem::PageBytes;
 use crate::node::ring::Frame;
 use crate::protocol::fence::Occupied;
 use crate::protocol::{Epoch, NodeId, PageId, Psn};
+use sardonyx_storage::catalogue::PAGE_SERVER_MAGIC;
 use sardonyx_storage::disk::RealDisk;
 use sardonyx_storage::engine::{Engine, Opened, StorageOptions};
 use sardonyx_storage::log::LogError;
@@ -42,11 +43,23 @@ const ENDS_PAGES: u64 = 256;
 const END_BYTES: u64 = 16;
 /// What the database begins with, so that it is not taken for another way's, nor one of these for it.
 const MARK: [u8; END_BYTES as usize] = *b"SdxPages\x01\0\0\0\0\0\0\0";
+const _: () = {
+    let (mut at, mark) = (0, PAGE_SERVER_MAGIC);
+    while at < mark.len() {
+        assert!(MARK[at] == mark[at], "the catalogue knows the mark");
+        at += 1;
+    }
+};
 /// Pages behind a page with their versions.
 const GROUP_PAGES: u64 = 511;
 
 /// The most pages of a database.
 pub const PAGES_MAX: u64 = 1 << 30;
+
+/// Where a page of the nodes is among the pages of storage.
+pub(in crate::node) fn place_of_page(page: u64) -> u64 {
+    place(PageId(page)).0
+}
 
 /// Where a page is, and where its version.
 fn place(page: PageId) -> (u64, Address) {

@@ -9,6 +9,10 @@
 //! Invariants: what the protocol asks of its shell ([`crate::protocol`]); a message is taken only from a member, and
 //! not before its epoch is known.
 
+mod absence;
+
+pub use absence::out_of_lease;
+
 use super::coding::{self, Letter};
 use super::frame::Frame;
 use super::link::Link;
@@ -24,7 +28,7 @@ use crate::protocol::{
     Assignment, Division, Epoch, Input, LockMode, Message, NodeId, Outcome, Output, PageId,
     PageSource, PrimaryCopy, PrimaryCopyOptions, Protocol, Psn, TransactionId,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -71,6 +75,15 @@ pub struct Shell {
     jobs: Sender<Job>,
     register: Sender<RegisterJob>,
     stopped: Option<NodeError>,
+    /// The error of the program that has stopped the node, unless the others have gone on without it: the register
+    /// is being asked.
+    doubt: Option<NodeError>,
+    /// Nodes that are there no more: they acknowledge nothing.
+    absent: BTreeSet<NodeId>,
+    /// Logs that are to be closed when their nodes are there no more.
+    closing: BTreeMap<NodeId, Epoch>,
+    /// Long looks after which a node that does not answer is unreachable.
+    unreachable_after: u32,
 }
 
 impl Shell {
@@ -96,6 +109,19 @@ impl Shell {
             jobs,
             register,
             stopped: None,
+            doubt: None,
+            absent: BTreeSet::new(),
+            closing: BTreeMap::new(),
+            unreachable_after: u32::MAX,
+        }
+    }
+
+    /// The same; a node that leaves so many long looks unanswered is unreachable.
+    pub fn unreachable_after(self, looks: u32) -> Self {
+        let unreachable_after = looks.max(1);
+        Shell {
+            unreachable_after,
+            ..self
         }
     }
 
@@ -123,8 +149,19 @@ impl Shell {
     pub fn stop(&mut self, reason: &NodeError) {
         if self.stopped.is_none() {
             tracing::info!(%reason, node = self.node().0, "a node has stopped");
+            self.doubt = matches!(reason, NodeError::PageLost { .. }).then(|| reason.clone());
+            // Whoever uses the register learns of it.
+            let _ = self.register.send(RegisterJob::Look);
             self.stopped = Some(match reason {
-                NodeError::Fenced(_) | NodeError::Stopped { .. } => reason.clone(),
+                NodeError::Fenced(_) | NodeError::Stopped { .. } | NodeError::ShutOut { .. } => {
+                    reason.clone()
+                }
+                NodeError::PageLost { page, psn, found } => NodeError::Stopped {
+                    reason: format!(
+                        "it has version {found} of page {page} instead of {psn}; the register is asked whether the others \
+                         have gone on without it"
+                    ),
+                },
                 other => NodeError::Stopped {
                     reason: other.to_string(),
                 },
@@ -363,10 +400,30 @@ impl Shell {
 
     /// A little time has passed: what has come is acknowledged. If `long`, so much that what was not acknowledged may
     /// be lost.
-    pub fn tick(&mut self, long: bool) {
+    ///
+    /// # Errors
+    /// The node has stopped.
+    pub fn tick(&mut self, long: bool) -> Result<(), NodeError> {
         for peer in self.peers.values_mut() {
             peer.tick(long);
         }
+        if !long {
+            return Ok(());
+        }
+        let bound = self.unreachable_after;
+        let peers = self.peers.iter();
+        let peers = peers.map(|(&node, peer)| (node, peer.unanswered()));
+        let all: Vec<(NodeId, u32)> = peers.filter(|(_, looks)| *looks > bound / 2).collect();
+        let silent: BTreeSet<NodeId> = all.iter().map(|(node, _)| *node).collect();
+        let due = all.into_iter().filter(|(_, looks)| looks % bound == 0);
+        for (node, looks) in due {
+            self.tell_membership(membership::Input::Unanswered {
+                node,
+                times: looks / bound,
+                silent: silent.clone(),
+            })?;
+        }
+        Ok(())
     }
 
     /// Whether the node wants to hear this one.
@@ -487,6 +544,11 @@ impl Shell {
                 }
                 self.feed(Input::NodeFailed { node })?;
             }
+            // What a node that is still there has only read may be acknowledged, and must be the newest.
+            Output::CloseLog(node, epoch) if !self.absent.contains(&node) => {
+                self.closing.insert(node, epoch);
+                at_register(RegisterJob::Look);
+            }
             Output::CloseLog(node, epoch) => self.job(Job::CloseLog(node, epoch)),
             // Its log is closed where the pages are, so all that it committed is stored.
             Output::Recover(node) => {
@@ -495,7 +557,7 @@ impl Shell {
             Output::Recovered(node) => self.feed(Input::NodeRecovered { node })?,
             Output::ShutOut => {
                 let reason = "the others have gone on without it".into();
-                self.stop(&NodeError::Stopped { reason });
+                self.stop(&NodeError::ShutOut { reason });
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! The threads that look into the register, and at the time.
 
 use super::member::Member;
-use super::shell::RegisterJob;
+use super::shell::{RegisterJob, out_of_lease};
 use super::store::Register;
 use crate::node::NodeError;
 use crate::protocol::Epoch;
@@ -23,14 +23,27 @@ const TICK: Duration = Duration::from_millis(5);
 /// Ticks after which what was not acknowledged may be lost.
 const LONG: u32 = 40;
 
+/// While a node is awaited that has to be there no more, it is looked so many times as often.
+const OFTENER: u32 = 8;
+
+/// Long looks within a time.
+pub fn long_looks(time: Duration) -> u32 {
+    let looks = time.as_nanos() / (TICK * LONG).as_nanos();
+    u32::try_from(looks).unwrap_or(u32::MAX)
+}
+
 /// The body of the thread that uses the register. When the node has stopped it is there no more.
 pub fn register(member: &Member, jobs: &Receiver<RegisterJob>, mut register: Box<dyn Register>) {
-    let (mut looked, every) = (Instant::now(), register.look_every());
+    let (mut looked, usually) = (Instant::now(), register.look_every());
     let mut absent = Vec::new();
     let mut failed_since: Option<Instant> = None;
     // The view could not be read: it is read again in the next round. Meanwhile the lease is renewed and looked at.
     let mut is_unread = false;
     while !member.stopping() && member.shell.lock().check().is_ok() {
+        let every = match member.shell.lock().awaits_absence() {
+            true => (usually / OFTENER).max(ABSENT_MAX),
+            false => usually,
+        };
         let job = match is_unread {
             true => Ok(RegisterJob::Read),
             false => jobs.recv_timeout(every.saturating_sub(looked.elapsed())),
@@ -66,8 +79,34 @@ pub fn register(member: &Member, jobs: &Receiver<RegisterJob>, mut register: Box
         }
         member.changed.notify_all();
     }
+    settle_doubt(member, &mut *register);
     register.leave();
     member.changed.notify_all();
+}
+
+/// Asks whether this node still takes part, if that says why it has stopped.
+fn settle_doubt(member: &Member, register: &mut dyn Register) {
+    let node = {
+        let shell = member.shell.lock();
+        match shell.is_in_doubt() {
+            true => shell.node(),
+            false => return,
+        }
+    };
+    let is_there = register
+        .present()
+        .map(|present| present.contains_key(&node));
+    let is_member = register.read().map(|view| view.members.contains_key(&node));
+    let takes_part = match (is_there, is_member) {
+        (Ok(false), _) | (_, Ok(false)) => Some(false),
+        (Ok(true), Ok(true)) => Some(true),
+        _ => None,
+    };
+    let mut shell = member.shell.lock();
+    shell.settle_doubt(takes_part);
+    if let Err(reason) = shell.check() {
+        tracing::info!(%reason, node = node.0, "why the node has stopped");
+    }
 }
 
 fn read(member: &Member, register: &mut dyn Register) -> Result<(), NodeError> {
@@ -104,24 +143,25 @@ fn look(
     shell.are_at(&present);
     let own = shell.node();
     if !present.contains_key(&own) {
-        let reason = "its lease has run out, since its process was stopped or its register away for too long; it may \
-                      join again under a new number";
-        let reason = reason.into();
-        shell.stop(&NodeError::Stopped { reason });
+        shell.stop(&out_of_lease());
         return Ok(());
     }
-    let members = shell.membership().view().members.keys();
-    let gone = members.filter(|node| **node != own && !present.contains_key(node));
+    let view = shell.membership().view();
+    let known = view.members.keys().chain(view.shut_out.keys());
+    let gone = known.filter(|node| **node != own && !present.contains_key(node));
     let gone: Vec<_> = gone.copied().collect();
     absent.retain(|(node, _)| gone.contains(node));
+    let mut surely = Vec::new();
     for node in gone {
         match absent.iter().find(|(other, _)| *other == node) {
             None => absent.push((node, Instant::now())),
-            Some((_, since)) if since.elapsed() >= ABSENT_MAX => {
-                let _ = shell.tell_membership(Input::Suspect(node));
-            }
+            Some((_, since)) if since.elapsed() >= ABSENT_MAX => surely.push(node),
             Some(_) => {}
         }
+    }
+    shell.are_absent(&surely);
+    for node in surely {
+        let _ = shell.tell_membership(Input::Suspect(node));
     }
     let _ = shell.tell_membership(Input::Look);
     Ok(())
@@ -136,8 +176,8 @@ pub fn time(member: &Arc<Member>) {
         ticks += 1;
         let mut shell = member.shell.lock();
         let new_links = std::mem::take(&mut shell.new_links);
-        shell.tick(ticks % LONG == 0);
         // If the node has stopped, who waits is told.
+        let _ = shell.tick(ticks % LONG == 0);
         let _ = shell.suspect();
         drop(shell);
         member.changed.notify_all();

@@ -20,7 +20,8 @@
 //! - `entries`: a tree's entries; `change`: of a row and its indexes; `catalogue`: which tables there are; `dropping`: of
 //!   those that go;
 //! - `node`, `handle`, `records`, `stored`, `rows`, `range`, `index`, `journal`: what a program sees; `log_rows`: a
-//!   journal's rows from files; `check`: whether all is sound.
+//!   journal's rows from files; `check`: whether all is sound;
+//! - `frozen`: tables in recovered pages, to be read without a node.
 //!
 //! An operation works on copies of pages and hands its changes to the transaction when it has succeeded, all or
 //! none. So one that fails, or that has to wait for a lock and is begun again, has done nothing.
@@ -45,6 +46,7 @@ mod change;
 mod check;
 mod dropping;
 mod entries;
+mod frozen;
 mod handle;
 mod index;
 mod journal;
@@ -63,6 +65,7 @@ pub(super) mod tests;
 
 pub(super) use catalogue::Known;
 pub use check::PagesInUse;
+pub use frozen::{FrozenDefinition, FrozenTables};
 pub use handle::{NodeStoredTable, NodeTable};
 pub use index::NodeIndex;
 pub use journal::{NodeJournal, NodeJournalRows};

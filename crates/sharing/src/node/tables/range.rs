@@ -8,7 +8,7 @@ use super::entries::{self, Entry, Keys};
 use super::view::View;
 use sardonyx_storage::tree::Intent;
 use sardonyx_table::schema::{Schema, Value, ValueRef};
-use sardonyx_table::{KeyRange, TableError};
+use sardonyx_table::{KeyRange, OneRow, RowRef, TableError};
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Bound;
@@ -39,6 +39,14 @@ impl OwnedRow {
         let number = self.info.format.column(column)?;
         let row = self.info.format.row(&self.bytes)?;
         Ok(row.get_at(number)?.to_value())
+    }
+
+    /// The row, for its values one by one.
+    ///
+    /// # Errors
+    /// [`NodeError::Rows`] if it is damaged.
+    pub fn row(&self) -> Result<RowRef<'_, OneRow>, NodeError> {
+        Ok(self.info.format.row(&self.bytes)?)
     }
 
     /// The values of all columns, in order.

@@ -267,7 +267,16 @@ fn disturb(world: &mut World, random: &mut Random) {
         }
         18..40 => suspect_all(world, one),
         40 => world.tell_membership(one, membership::Input::Suspect(other)),
-        41..70 => world.tell_membership(one, membership::Input::Look),
+        // Whether it is so or not: the two, or more, may reach each other.
+        kind @ 41..43 => {
+            let unanswered = membership::Input::Unanswered {
+                node: other,
+                times: [1, 3][kind - 41],
+                silent: [other].into(),
+            };
+            world.tell_membership(one, unanswered);
+        }
+        43..70 => world.tell_membership(one, membership::Input::Look),
         70..74 if moves && world.nodes.len() < usize::from(NODES_MAX) => world.join(),
         74..76 if moves && members.len() > 1 => {
             world.tell_membership(one, membership::Input::Leave);

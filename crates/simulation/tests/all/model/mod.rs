@@ -101,6 +101,57 @@ fn a_history_that_is_locked_costs_a_lock_more_and_no_two_meet_there() {
     assert!((with.locks.requests - without.locks.requests - 1.0).abs() < 0.05);
 }
 
+/// GEM statement 4.2-8: more nodes have valid copies of a page when one of them changes it, but fewer of these are still
+/// there when they would be found.
+#[test]
+fn copies_that_commits_make_invalid_grow_with_the_nodes() {
+    let of = |settings: &[&str]| {
+        let all = [
+            &["run.warm_up_seconds=5", "run.measured_seconds=10"],
+            settings,
+        ];
+        let found = run(&parameters(&all.concat()));
+        let hot = &found.partitions[2];
+        (hot.made_invalid, hot.invalidations)
+    };
+    let random = |nodes| of(&["routing=random", nodes]);
+    let [two, five, ten] = ["nodes=2", "nodes=5", "nodes=10"].map(random);
+    assert!(
+        two.0 > 0.2 && five.0 > two.0 + 0.05 && ten.0 > five.0,
+        "{two:?} {five:?} {ten:?}"
+    );
+    assert!(ten.1 < two.1, "{two:?} {ten:?}");
+    let (made_invalid, _) = of(&["routing=affinity", "nodes=5"]);
+    assert!(made_invalid < 0.001, "{made_invalid}");
+    println!("{two:?} {five:?} {ten:?}");
+}
+
+/// As real nodes do: fewer pages of others are then asked for, since more of them are in storage.
+#[test]
+fn modified_pages_that_are_written_together_are_asked_for_less() {
+    let of = |pages| {
+        run(&parameters(&[
+            "nodes=3",
+            "routing=random",
+            "node.buffer_pages=100",
+            "run.warm_up_seconds=5",
+            "run.measured_seconds=10",
+            pages,
+        ]))
+    };
+    let (one, many) = (
+        of("node.write_back_pages=1"),
+        of("node.write_back_pages=16"),
+    );
+    let requests = |found: &Measurement| found.locks.page_requests;
+    assert!(
+        requests(&many) < 0.97 * requests(&one),
+        "{} {}",
+        requests(&many),
+        requests(&one)
+    );
+}
+
 #[test]
 fn force_also_writes_the_three_pages_one_after_the_other_or_at_once() {
     let found = alone(&["update=force"]);

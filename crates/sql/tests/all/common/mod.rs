@@ -122,9 +122,9 @@ pub fn execute(
 }
 
 /// What `COPY … FROM STDIN` did.
-pub fn copy_in(session: &mut Session, text: &str, data: &str) -> Result<Complete, SqlError> {
+pub fn copy_in(session: &mut Session, text: &str, data: &[u8]) -> Result<Complete, SqlError> {
     let statement = session.prepare(text, &[])?.remove(0);
-    let data = CopyData(data.as_bytes().to_vec());
+    let data = CopyData(data.to_vec());
     let steps = vec![Step::Copy { statement, data }, Step::Sync];
     match wait(session.run(steps)).remove(0) {
         Outcome::Done(complete) => Ok(complete),

@@ -12,6 +12,29 @@ pub fn rows_of(tables: &Tables, query: &Query) -> Vec<String> {
     shown(&evaluate(tables, query, &mut around))
 }
 
+/// The first rows behind some of what a query gives, in the order of all columns: of each whether it is descending.
+pub fn top_of(
+    tables: &Tables,
+    query: &Query,
+    descending: &[bool],
+    skipped: usize,
+    wanted: usize,
+) -> Vec<String> {
+    let mut rows = evaluate(tables, query, &mut Around::new());
+    // Nulls are the largest.
+    let key = |cell: &Cell| cell.map_or(i64::MAX, |value| value);
+    rows.sort_by(|a, b| {
+        let columns = a.iter().zip(b).zip(descending);
+        let orders = columns.map(|((a, b), descending)| match descending {
+            true => key(b).cmp(&key(a)),
+            false => key(a).cmp(&key(b)),
+        });
+        orders.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+    });
+    let rows: Vec<Row> = rows.into_iter().skip(skipped).take(wanted).collect();
+    shown(&rows)
+}
+
 /// Rows as lines.
 pub fn shown(rows: &[Row]) -> Vec<String> {
     let shown = |cell: &Cell| cell.map_or("NULL".into(), |value| value.to_string());
@@ -218,6 +241,17 @@ fn not(of: Option<bool>) -> Option<bool> {
     of.map(|of| !of)
 }
 
+/// True if a row equals one of others; `None` if that is not known.
+fn is_among(left: &Row, rows: &[Row]) -> Option<bool> {
+    let mut found = Some(false);
+    for row in rows {
+        let pairs = left.iter().zip(row);
+        let equal = pairs.map(|(left, right)| compared("=", *left, *right));
+        found = not(both(not(found), not(equal.fold(Some(true), both))));
+    }
+    found
+}
+
 fn holds<'r>(tables: &Tables, of: &'r Truth, around: &mut Around<'r>) -> Option<bool> {
     match of {
         Truth::Compare(operator, left, right) => {
@@ -237,12 +271,13 @@ fn holds<'r>(tables: &Tables, of: &'r Truth, around: &mut Around<'r>) -> Option<
         Truth::In(left, negated, query) => {
             let left = left.iter().map(|of| value(tables, of, around));
             let left: Row = left.collect();
-            let mut found = Some(false);
-            for row in evaluate(tables, query, around) {
-                let pairs = left.iter().zip(&row);
-                let equal = pairs.map(|(left, right)| compared("=", *left, *right));
-                found = not(both(not(found), not(equal.fold(Some(true), both))));
-            }
+            let found = is_among(&left, &evaluate(tables, query, around));
+            if *negated { not(found) } else { found }
+        }
+        Truth::List(left, _, negated, rows) => {
+            let left = left.iter().map(|of| value(tables, of, around));
+            let left: Row = left.collect();
+            let found = is_among(&left, rows);
             if *negated { not(found) } else { found }
         }
         Truth::Exists(negated, query) => {

@@ -89,14 +89,39 @@ pub enum Truth {
     And(Box<Truth>, Box<Truth>),
     Or(Box<Truth>, Box<Truth>),
     In(Vec<Number>, bool, Box<Query>),
+    /// Values, the form in which it is written, whether it is negated, rows of literals.
+    List(Vec<Number>, ListForm, bool, Vec<Row>),
     Exists(bool, Box<Query>),
     Quantified(&'static str, bool, Number, Box<Query>),
+}
+
+/// The ways to write a list of values.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum ListForm {
+    In,
+    Array,
+    /// An array as a text.
+    Text,
+    Or,
 }
 
 #[derive(Clone, Debug)]
 pub enum Query {
     Select(Box<Select>),
     Set(&'static str, bool, Box<Query>, Box<Query>),
+}
+
+impl Query {
+    /// The number of columns of its rows.
+    pub fn width(&self) -> usize {
+        match self {
+            Query::Set(_, _, left, _) => left.width(),
+            Query::Select(select) => {
+                let aggregates = select.aggregates.as_ref().map_or(0, Vec::len);
+                select.items.len() + aggregates + select.windows.len()
+            }
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -331,8 +356,26 @@ impl<'c> Generator<'c> {
         let (alias, _) = level.iter().find(of)?;
         let name = format!("{alias}.{}", COLUMNS[0]);
         let column = Number::Column(0, alias.clone(), 0, name);
+        if self.choices.below(2) == 0 {
+            return Some(self.list(vec![column], false));
+        }
         let value = Some(self.choices.below(4) as i64);
         Some(Truth::Compare("=", column, Number::Literal(value)))
+    }
+
+    /// That values are those of a list, sometimes of one that is long enough for a set.
+    fn list(&mut self, left: Vec<Number>, negated: bool) -> Truth {
+        use ListForm::{Array, In, Or, Text};
+        let form = match left.len() {
+            1 => [In, Array, Text, Or][self.choices.below(4)],
+            _ => [In, Or][self.choices.below(2)],
+        };
+        let count = [1, 2, 4, 12][self.choices.below(4)];
+        let mut rows = Vec::with_capacity(count);
+        for _ in 0..count {
+            rows.push(left.iter().map(|_| self.choices.cell()).collect());
+        }
+        Truth::List(left, form, negated, rows)
     }
 
     fn operator(&mut self) -> &'static str {
@@ -341,10 +384,16 @@ impl<'c> Generator<'c> {
 
     fn truth(&mut self, depth: usize) -> Truth {
         let less = depth.saturating_sub(1);
-        match self.choices.below(if depth > 0 { 10 } else { 4 }) {
+        match self.choices.below(if depth > 0 { 11 } else { 5 }) {
             0 => Truth::IsNull(self.number(less)),
+            4 => {
+                let width = 1 + self.choices.below(3) / 2;
+                let left = (0..width).map(|_| self.column()).collect();
+                let negated = self.choices.below(3) == 0;
+                self.list(left, negated)
+            }
             1..=3 => Truth::Compare(self.operator(), self.column(), self.number(less)),
-            4 => Truth::Not(Box::new(self.truth(less))),
+            10 => Truth::Not(Box::new(self.truth(less))),
             5 => Truth::And(Box::new(self.truth(less)), Box::new(self.truth(less))),
             6 => Truth::Or(Box::new(self.truth(less)), Box::new(self.truth(less))),
             7 => {

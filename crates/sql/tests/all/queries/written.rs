@@ -1,6 +1,6 @@
 //! Queries of the model as SQL.
 
-use super::model::{Aggregate, Cell, Number, Of, Operand, Query, Truth};
+use super::model::{Aggregate, Cell, ListForm, Number, Of, Operand, Query, Row, Truth};
 use std::fmt::Write;
 pub fn literal(cell: Cell) -> String {
     cell.map_or("null::int".into(), |value| value.to_string())
@@ -94,6 +94,48 @@ fn number(of: &Number) -> String {
     }
 }
 
+/// A list of values in one of its forms.
+fn list(left: &[Number], form: ListForm, negated: bool, rows: &[Row]) -> String {
+    let left: Vec<String> = left.iter().map(number).collect();
+    let row = |row: &Row| {
+        let cells: Vec<String> = row.iter().map(|cell| literal(*cell)).collect();
+        match cells.len() {
+            1 => cells.concat(),
+            _ => format!("({})", cells.join(", ")),
+        }
+    };
+    let values: Vec<String> = rows.iter().map(row).collect();
+    let (word, symbol, any) = match negated {
+        true => ("not in", "<>", "all"),
+        false => ("in", "=", "any"),
+    };
+    let value = match left.len() {
+        1 => left.concat(),
+        _ => format!("({})", left.join(", ")),
+    };
+    match form {
+        ListForm::In => format!("({value} {word} ({}))", values.join(", ")),
+        ListForm::Array => {
+            let values = values.join(", ");
+            format!("({value} {symbol} {any} (array[{values}]::int[]))")
+        }
+        ListForm::Text => {
+            let values = values.join(",").replace("::int", "");
+            format!("({value} {symbol} {any} ('{{{values}}}'::int[]))")
+        }
+        ListForm::Or => {
+            let equal = rows.iter().map(|row| {
+                let pairs = left.iter().zip(row);
+                let pairs = pairs.map(|(left, cell)| format!("{left} = {}", literal(*cell)));
+                format!("({})", pairs.collect::<Vec<_>>().join(" and "))
+            });
+            let equal = equal.collect::<Vec<_>>().join(" or ");
+            let not = if negated { "not " } else { "" };
+            format!("({not}({equal}))")
+        }
+    }
+}
+
 fn truth(of: &Truth) -> String {
     match of {
         Truth::Compare(operator, left, right) => {
@@ -108,6 +150,7 @@ fn truth(of: &Truth) -> String {
             let word = if *negated { "not in" } else { "in" };
             format!("(({}) {word} ({}))", left.join(", "), compared_with(query))
         }
+        Truth::List(left, form, negated, rows) => list(left, *form, *negated, rows),
         Truth::Exists(negated, query) => {
             let word = if *negated { "not exists" } else { "exists" };
             format!("({word} ({}))", written(query))

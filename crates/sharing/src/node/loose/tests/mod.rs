@@ -1,6 +1,7 @@
 //! Tests that see the room from inside.
 
 mod coding;
+mod doubts;
 mod links;
 mod partitions;
 pub mod processes;

@@ -119,6 +119,64 @@ fn a_pair_that_cannot_speak_waits_and_goes_on_when_it_can() {
     assert_eq!(value(&one.run(|tx| tx.read(of_one, 0..8)).unwrap()), 7);
 }
 
+/// A short bound: who does not answer is asked about at once.
+const SOON: Duration = Duration::from_millis(200);
+
+#[test]
+fn of_a_pair_that_cannot_speak_for_long_one_goes_on_and_the_other_joins_again() {
+    let (database, members) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = serve(database.path(), None);
+    let join = || {
+        let proxy = Proxy::start();
+        let options = LooseOptions {
+            lock_patience: LONG,
+            unreachable_wait: SOON,
+            called_at: Some(proxy.address()),
+            ..LooseOptions::new(server.address())
+        };
+        let node = LooseNode::join(register(members.path()).unwrap(), options).unwrap();
+        proxy.lead_to(Some(node.address()));
+        (node, proxy)
+    };
+    let ((one, to_one), (two, to_two)) = (join(), join());
+    // Each has changed a page for which the other has the authority.
+    let page_of = |node: &LooseNode| {
+        let own = |page: &u64| two.authority(*page) == Some(node.number());
+        (0..64).find(own).unwrap()
+    };
+    let (of_one, of_two) = (page_of(&one), page_of(&two));
+    let write =
+        |node: &LooseNode, page, value: i64| node.run(|tx| tx.write(page, 0, &value.to_le_bytes()));
+    write(&one, of_two, 1).unwrap();
+    write(&two, of_one, 2).unwrap();
+    to_one.lead_to(None);
+    to_two.lead_to(None);
+    let written = std::thread::scope(|scope| {
+        let by_one = scope.spawn(|| write(&one, of_two, 11));
+        let by_two = scope.spawn(|| write(&two, of_one, 12));
+        (by_one.join().unwrap(), by_two.join().unwrap())
+    });
+    // One of the two has been shut out and says so; the other has what it waited for.
+    let (goes_on, out, left) = match &written {
+        (Ok(()), Err(_)) => (&one, &two, [(of_two, 11), (of_one, 2)]),
+        (Err(_), Ok(())) => (&two, &one, [(of_two, 1), (of_one, 12)]),
+        _ => panic!("{written:?}"),
+    };
+    let why = out.check();
+    assert!(matches!(why, Err(NodeError::ShutOut { .. })), "{why:?}");
+    goes_on.check().unwrap();
+    assert_eq!(goes_on.members(), [goes_on.number()]);
+    for proxy in [(&one, &to_one), (&two, &to_two)] {
+        proxy.1.lead_to(Some(proxy.0.address()));
+    }
+    let (again, _proxy) = join();
+    assert!(again.number() > one.number().max(two.number()));
+    for (page, is) in left {
+        assert_eq!(value(&again.run(|tx| tx.read(page, 0..8)).unwrap()), is);
+        assert_eq!(value(&goes_on.run(|tx| tx.read(page, 0..8)).unwrap()), is);
+    }
+}
+
 #[test]
 fn what_waits_too_long_is_undone_with_a_reason() {
     let (database, members) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -1,0 +1,176 @@
+//! Databases that were made in different ways: each verb says which way it is, and what opens it. Tables of nodes are
+//! read.
+
+use crate::common::{json, run};
+use sardonyx::Tables;
+use sardonyx_mapped::heap::Heap;
+use sardonyx_sharing::node::loose::{LooseNode, LooseOptions, OneHost, PageServer, Serving};
+use sardonyx_sharing::node::{NodeOptions, Nodes, TableNode};
+use sardonyx_storage::engine::StorageOptions;
+use std::net::TcpListener;
+use std::path::Path;
+
+sardonyx::record! {
+    #[table("things", key = id)]
+    struct Thing {
+        id: u64,
+        size: i64,
+    }
+}
+
+const ROWS: u64 = 1300;
+
+fn fill(node: &impl TableNode) {
+    let things = node.table::<Thing>().unwrap();
+    for hundred in 0..ROWS / 100 {
+        let ids = 100 * hundred..100 * (hundred + 1);
+        node.run(|tx| {
+            ids.clone().try_for_each(|id| {
+                let size = -(id as i64);
+                tx.insert(&things, &Thing { id, size })
+            })
+        })
+        .unwrap();
+    }
+}
+
+fn options(memory: &Path) -> NodeOptions {
+    NodeOptions {
+        pages: 512,
+        shared_memory: memory.into(),
+        ..NodeOptions::default()
+    }
+}
+
+/// Tables of closely coupled nodes.
+fn close(path: &Path) {
+    let nodes = Nodes::open(path, options(path.parent().unwrap())).unwrap();
+    fill(&nodes.join().unwrap());
+}
+
+/// The same of loosely coupled ones.
+fn loose(path: &Path) {
+    let server = PageServer::open(path, 2048, StorageOptions::default()).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let serving = Serving::start(server, listener, None).unwrap();
+    let members = OneHost::open(path.with_extension("members")).unwrap();
+    let node = LooseNode::join(Box::new(members), LooseOptions::new(serving.address()));
+    fill(&node.unwrap());
+}
+
+/// Pages that closely coupled nodes use by number.
+fn by_number(path: &Path, page: u64) {
+    let nodes = Nodes::open(path, options(path.parent().unwrap())).unwrap();
+    let node = nodes.join().unwrap();
+    node.run(|tx| tx.write(page, 8, &[1; 8])).unwrap();
+}
+
+/// The memory that processes share.
+fn memory(path: &Path) {
+    let place = path.parent().unwrap();
+    let options = sardonyx_mapped::Options::new().address_space_bytes(64 << 20);
+    let segment = options.shared_memory(place).open(path).unwrap();
+    let made = segment.run(|tx| Heap::open_or_format(tx).map(drop));
+    made.unwrap();
+    segment.close().unwrap();
+}
+
+/// Every verb that opens or reads tables refuses with a sentence that has these words.
+fn is_refused(path: &str, verbs: &[&[&str]], words: &str) {
+    for verb in verbs {
+        let arguments = [&[verb[0], path], &verb[1..]].concat();
+        let (printed, said) = run(2, &arguments);
+        assert!(said.contains(words), "{arguments:?}: {said}");
+        assert!(!said.contains("damaged"), "{arguments:?}: {said}");
+        assert_eq!(printed, "", "{arguments:?}");
+    }
+}
+
+const OPEN: [&[&str]; 4] = [
+    &["sql", "-c", "select 1"],
+    &["serve"],
+    &["checkpoint"],
+    &["compact"],
+];
+const READ: [&[&str]; 3] = [
+    &["schema"],
+    &["rows", "things"],
+    &["export", "things", "-", "--format", "csv"],
+];
+
+#[test]
+fn every_verb_says_in_which_way_a_database_was_made() {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let all = [
+        (
+            "close",
+            close as fn(&Path),
+            "closely coupled nodes, with tables",
+        ),
+        ("loose", loose, "page server of loosely coupled nodes"),
+        ("first", |path| by_number(path, 0), "hold no tables"),
+        ("later", |path| by_number(path, 100), "hold no tables"),
+        ("memory", memory, "memory that processes share"),
+    ];
+    for (name, make, words) in all {
+        let path = place.path().join(name);
+        make(&path);
+        let path = path.to_str().unwrap();
+        is_refused(path, &OPEN, words);
+        if name != "close" && name != "loose" {
+            is_refused(path, &READ, words);
+        }
+        // It is as it was.
+        run(0, &["verify", path]);
+    }
+}
+
+#[test]
+fn tables_of_nodes_are_read_as_those_of_tables_are() {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    for (name, make) in [("close", close as fn(&Path)), ("loose", loose)] {
+        let path = place.path().join(name);
+        make(&path);
+        let path = path.to_str().unwrap();
+        let schema = run(0, &["schema", path]).0;
+        assert!(schema.contains("CREATE TABLE things"), "{schema}");
+        assert!(schema.contains("PRIMARY KEY (id)"), "{schema}");
+        let condition = ["rows", path, "things", "--where", "size < -1297"];
+        let rows = run(0, &[&condition[..], &["--json"]].concat()).0;
+        assert_eq!(
+            rows,
+            "{\"id\":1298,\"size\":-1298}\n{\"id\":1299,\"size\":-1299}\n"
+        );
+        let some = run(0, &["rows", path, "things", "--limit", "3", "--json"]).0;
+        assert_eq!(some.lines().count(), 3);
+        let file = format!("{path}.csv");
+        let done = json(&["export", path, "things", &file]);
+        assert_eq!(done["rows"], ROWS);
+        let lines = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(lines.lines().count() as u64, ROWS + 1);
+        let (_, said) = run(4, &["rows", path, "nothing"]);
+        assert!(said.contains("there is no table"), "{said}");
+    }
+}
+
+#[test]
+fn an_empty_database_and_one_of_tables_are_read_as_before() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("some.sdx");
+    Tables::open(&path).unwrap().close().unwrap();
+    let path = path.to_str().unwrap();
+    assert_eq!(run(0, &["schema", path]).0, "");
+    let tables = Tables::open(path).unwrap();
+    tables.table::<Thing>().unwrap();
+    tables.close().unwrap();
+    assert!(run(0, &["schema", path]).0.contains("things"));
+    assert_eq!(run(0, &["rows", path, "things", "--json"]).0, "");
+}
+
+#[test]
+fn the_directory_of_nodes_is_told_from_their_database() {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::write(place.path().join("cluster.json"), "{}").unwrap();
+    let (_, said) = run(2, &["schema", place.path().to_str().unwrap()]);
+    assert!(said.contains("bank.sdx in it"), "{said}");
+}

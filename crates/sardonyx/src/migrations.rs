@@ -1,0 +1,213 @@
+//! A program's changes of its schema: each runs once in a database, in its order, in a transaction with the note that it
+//! ran.
+//!
+//! Invariant: a database in which N migrations are noted has what the first N did, and nothing of the next one; also after
+//! a crash.
+
+use crate::{Error, Tables, Transaction};
+use sardonyx_base::error::{CrateError, Kind};
+use sardonyx_table::schema::{Schema, Type, Value};
+use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The table of the migrations that ran.
+const TABLE: &str = "sardonyx.migrations";
+
+type Body<'m> = Box<dyn FnOnce(&mut Transaction<'_>) -> Result<(), Error> + Send + 'm>;
+
+/// A change of a program's schema, or of its rows, that a database gets once.
+pub struct Migration<'m> {
+    name: String,
+    body: Body<'m>,
+}
+
+impl fmt::Debug for Migration<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut f = f.debug_struct("Migration");
+        f.field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl<'m> Migration<'m> {
+    /// A migration of this name, by which a database knows it: once it ran somewhere, neither its name nor what it does
+    /// may change.
+    pub fn new(
+        name: impl Into<String>,
+        body: impl FnOnce(&mut Transaction<'_>) -> Result<(), Error> + Send + 'm,
+    ) -> Migration<'m> {
+        Migration {
+            name: name.into(),
+            body: Box::new(body),
+        }
+    }
+}
+
+/// Why a program's migrations are none of a database's.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MigrationError {
+    /// The database had migrations that the program does not know.
+    #[error(
+        "the database has schema version {version} (after migration {name:?}), and the program knows versions up to \
+         {known}: it is older than the program that migrated the database; nothing was changed"
+    )]
+    Newer {
+        /// The database's schema version.
+        version: u32,
+        /// The database's last migration.
+        name: String,
+        /// The program's last schema version.
+        known: u32,
+    },
+    /// Another migration ran in a migration's place.
+    #[error(
+        "migration {version} was {ran:?} when it ran in the database, and is {said:?} in the program: one that ran stays \
+         as it is, and new ones go behind it; nothing was changed"
+    )]
+    Renamed {
+        /// The schema version behind it.
+        version: u32,
+        /// Its name in the database.
+        ran: String,
+        /// Its name in the program.
+        said: String,
+    },
+}
+
+impl CrateError for MigrationError {
+    fn kind(&self) -> Kind {
+        Error::Refused
+    }
+}
+
+/// Schema versions.
+impl Tables {
+    /// Brings the database to the program's schema: runs the migrations that have not run in it, in their order, each in a
+    /// transaction of its own that notes it, too. Returns the schema version: how many there are. Call it when the database
+    /// is open, with all migrations that the program ever had; a new database gets them all.
+    ///
+    /// ```
+    /// use sardonyx::schema::{Schema, Type, Value};
+    /// use sardonyx::{Error, Migration, Tables};
+    ///
+    /// fn open(path: &std::path::Path) -> Result<Tables, Error> {
+    ///     let shop = Tables::open(path)?;
+    ///     shop.migrate([
+    ///         Migration::new("customers", |tx| {
+    ///             let customers = Schema::new()
+    ///                 .column("id", Type::U64)
+    ///                 .column("name", Type::Text)
+    ///                 .primary_key(["id"]);
+    ///             tx.create_table("customers", customers).map(drop)
+    ///         }),
+    ///         // Came with the second version of the program.
+    ///         Migration::new("notes of customers", |tx| {
+    ///             tx.add_column("customers", "note", Type::Text, true, Value::Null)
+    ///         }),
+    ///     ])?;
+    ///     Ok(shop)
+    /// }
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = &directory.path().join("shop.sdx");
+    /// let shop = open(path)?;
+    /// assert_eq!(shop.schema_version()?, 2);
+    /// shop.close()?;
+    /// open(path)?; // nothing is left to be run
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Refused`] by a [`MigrationError`], before anything is changed: if the database has more migrations than the
+    /// program, or another one in the place of one. What a migration returns: then those before it have run, and nothing
+    /// of it is in the database. Those of [`Tables::run`].
+    pub fn migrate<'m>(
+        &self,
+        migrations: impl IntoIterator<Item = Migration<'m>>,
+    ) -> Result<u32, Error> {
+        let migrations: Vec<_> = migrations.into_iter().collect();
+        let known = migrations.len() as u32;
+        self.run(|tx| {
+            if number_of(tx).is_none() {
+                let schema = Schema::new()
+                    .column("version", Type::U32)
+                    .column("name", Type::Text)
+                    .column("ran", Type::Timestamp)
+                    .primary_key(["version"]);
+                tx.create_any_table(TABLE, schema)?;
+            }
+            let names = migrations.iter().map(|migration| &*migration.name);
+            check(&names.collect::<Vec<_>>(), &ran(tx)?)
+        })?;
+        for (number, migration) in migrations.into_iter().enumerate() {
+            self.run(|tx| {
+                // Another thread may have run it meanwhile.
+                if ran(tx)?.len() > number {
+                    return Ok(());
+                }
+                (migration.body)(tx)?;
+                let now = SystemTime::now().duration_since(UNIX_EPOCH);
+                let now = now.map_or(0, |now| now.as_micros() as i64);
+                let version = Value::Int(number as i128 + 1);
+                let row = [version, Value::Text(migration.name), Value::Timestamp(now)];
+                let table = number_of(tx).ok_or("a migration dropped the table of migrations")?;
+                tx.rows_of(table)?.insert_values(&row)
+            })?;
+        }
+        Ok(known)
+    }
+
+    /// How many migrations have run in the database.
+    ///
+    /// # Errors
+    /// Those of [`Tables::run`].
+    pub fn schema_version(&self) -> Result<u32, Error> {
+        self.run(|tx| Ok(ran(tx)?.len() as u32))
+    }
+}
+
+/// The number of the table of migrations.
+fn number_of(tx: &Transaction<'_>) -> Option<u16> {
+    let view = tx.view();
+    let mut definitions = view.definitions().iter();
+    let number = definitions.position(|definition| definition.name == TABLE)?;
+    u16::try_from(number).ok()
+}
+
+/// The names of the migrations that ran, in their order.
+fn ran(tx: &Transaction<'_>) -> Result<Vec<String>, Error> {
+    if number_of(tx).is_none() {
+        return Ok(Vec::new());
+    }
+    let view = tx.view();
+    let mut ran = Vec::new();
+    for row in view.rows(TABLE)?.scan() {
+        let row = row?;
+        if let (Value::Int(version), Value::Text(name)) =
+            (row.get_at(0)?.to_value(), row.get_at(1)?.to_value())
+        {
+            ran.push((version, name));
+        }
+    }
+    ran.sort_unstable();
+    Ok(ran.into_iter().map(|(_, name)| name).collect())
+}
+
+/// Checks that a program's migrations begin with those that ran.
+fn check(said: &[&str], ran: &[String]) -> Result<(), Error> {
+    for (number, (ran, said)) in ran.iter().zip(said).enumerate() {
+        if ran != said {
+            let (ran, said) = (ran.clone(), (*said).to_string());
+            let version = number as u32 + 1;
+            return Err(MigrationError::Renamed { version, ran, said }.into());
+        }
+    }
+    match ran.last() {
+        Some(name) if ran.len() > said.len() => Err(MigrationError::Newer {
+            version: ran.len() as u32,
+            name: name.clone(),
+            known: said.len() as u32,
+        }
+        .into()),
+        _ => Ok(()),
+    }
+}

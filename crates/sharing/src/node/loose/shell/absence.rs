@@ -1,0 +1,61 @@
+//! Nodes that are there no more: this one, which then has no errors to be believed, and others, whose logs may be closed.
+//!
+//! Invariant: a log is closed only when its node is there no more. Such a node acknowledges nothing, not even what it has
+//! only read: its lease has ended, or it has stopped before it left the register.
+
+use super::{Job, Shell};
+use crate::node::NodeError;
+use crate::protocol::NodeId;
+use crate::protocol::membership::View;
+
+/// Why a node ends that is there no more, as the register says.
+pub fn out_of_lease() -> NodeError {
+    NodeError::ShutOut {
+        reason:
+            "its lease has run out, since its process was stopped or its register away for too long"
+                .into(),
+    }
+}
+
+impl Shell {
+    /// Whether the register is still to be asked why the node has stopped.
+    pub fn is_in_doubt(&self) -> bool {
+        self.doubt.is_some()
+    }
+
+    /// The register's answer: whether this node still takes part. A node that does not may have granted to itself what
+    /// others have changed since, and a page in another version is no error then. `None`: there is no answer.
+    pub fn settle_doubt(&mut self, takes_part: Option<bool>) {
+        let Some(lost) = self.doubt.take() else {
+            return;
+        };
+        match takes_part {
+            None => {}
+            Some(true) => {
+                let reason = lost.to_string();
+                self.stopped = Some(NodeError::Stopped { reason });
+            }
+            Some(false) => self.stopped = Some(out_of_lease()),
+        }
+    }
+
+    /// Nodes of the view that are there no more: the logs of those that were shut out may be closed.
+    pub fn are_absent(&mut self, absent: &[NodeId]) {
+        let View {
+            members, shut_out, ..
+        } = self.membership.view();
+        self.absent
+            .retain(|node| members.contains_key(node) || shut_out.contains_key(node));
+        for &node in absent {
+            self.absent.insert(node);
+            if let Some(epoch) = self.closing.remove(&node) {
+                self.job(Job::CloseLog(node, epoch));
+            }
+        }
+    }
+
+    /// Whether a log waits to be closed until its node is there no more.
+    pub fn awaits_absence(&self) -> bool {
+        !self.closing.is_empty()
+    }
+}

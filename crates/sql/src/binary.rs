@@ -1,0 +1,298 @@
+//! Values in PostgreSQL's binary format: what its `send` and `recv` functions write and read.
+//!
+//! Numbers have the most significant byte first, dates and times are counted from 2000-01-01, `numeric` has digits to the
+//! base of 10,000, arrays have a header and a length before each element. Bytes from a client may be anything: a decoder
+//! here returns a value or an error.
+//!
+//! Source: PostgreSQL 15, `src/backend/utils/adt/` (`date.c`, `timestamp.c`, `numeric.c`, `arrayfuncs.c`).
+
+mod arrays;
+mod numerics;
+
+use crate::error::{SqlError, code};
+use crate::text::{decode_text, encode_text};
+use crate::types::SqlType;
+use sardonyx::schema::{Value, ValueRef};
+
+/// Days from 1970-01-01 to 2000-01-01.
+const EPOCH_DAYS: i32 = 10_957;
+/// Microseconds of a day.
+const DAY: i64 = 86_400_000_000;
+/// Microseconds between the two.
+const EPOCH_MICROSECONDS: i64 = EPOCH_DAYS as i64 * DAY;
+/// The days of PostgreSQL's dates, from 1970-01-01: 4714-11-24 BC to 5874897-12-31.
+const DAYS: std::ops::Range<i32> = -2_440_588..2_145_042_906;
+/// The first microsecond of PostgreSQL's timestamps, from 1970-01-01.
+const FIRST_MICROSECOND: i64 = DAYS.start as i64 * DAY;
+
+/// Appends a value in its type's binary format. A null writes nothing: the format around says how it is told. The scratch
+/// is memory that is used again.
+///
+/// # Errors
+/// `22P02` if an array has an element that is no value of its type.
+pub fn encode_binary(
+    kind: SqlType,
+    value: &ValueRef<'_>,
+    scratch: &mut String,
+    out: &mut Vec<u8>,
+) -> Result<(), SqlError> {
+    match (kind, *value) {
+        (_, ValueRef::Null) => {}
+        (SqlType::Bool, ValueRef::Bool(value)) => out.push(value.into()),
+        (SqlType::Int2, ValueRef::Int(value)) => out.extend((value as i16).to_be_bytes()),
+        (SqlType::Int4, ValueRef::Int(value)) => out.extend((value as i32).to_be_bytes()),
+        (SqlType::Oid | SqlType::Regclass, ValueRef::Int(value)) => {
+            out.extend((value as u32).to_be_bytes());
+        }
+        (SqlType::Int8, ValueRef::Int(value)) => out.extend((value as i64).to_be_bytes()),
+        (SqlType::Float4, ValueRef::Float(value)) => out.extend((value as f32).to_be_bytes()),
+        (SqlType::Float8, ValueRef::Float(value)) => out.extend(value.to_be_bytes()),
+        (SqlType::Numeric, ValueRef::Decimal(units, scale)) => numerics::write(units, scale, out),
+        (SqlType::Numeric, ValueRef::Int(value)) => numerics::write(value, 0, out),
+        (SqlType::Bytea, ValueRef::Bytes(bytes)) => out.extend(bytes),
+        (SqlType::Date, ValueRef::Date(days)) => {
+            out.extend(days.saturating_sub(EPOCH_DAYS).to_be_bytes());
+        }
+        (SqlType::Time, ValueRef::Time(time)) => out.extend(time.to_be_bytes()),
+        (SqlType::Timestamp | SqlType::Timestamptz, ValueRef::Timestamp(time)) => {
+            out.extend(time.saturating_sub(EPOCH_MICROSECONDS).to_be_bytes());
+        }
+        (SqlType::Uuid, ValueRef::Uuid(bytes)) => out.extend(bytes),
+        // The empty text is the character 0.
+        (SqlType::OneChar, ValueRef::Text("")) => out.push(0),
+        (kind, ValueRef::Text(text)) => match kind.element() {
+            Some(element) => arrays::write(kind, element, text, scratch, out)?,
+            None => out.extend(text.as_bytes()),
+        },
+        _ => {
+            scratch.clear();
+            encode_text(kind, value, scratch);
+            out.extend(scratch.as_bytes());
+        }
+    }
+    Ok(())
+}
+
+/// Appends a value with its length before it, which is -1 for a null.
+///
+/// # Errors
+/// Those of [`encode_binary`].
+pub(crate) fn encode_field(
+    kind: SqlType,
+    value: &ValueRef<'_>,
+    scratch: &mut String,
+    out: &mut Vec<u8>,
+) -> Result<(), SqlError> {
+    if *value == ValueRef::Null {
+        out.extend((-1_i32).to_be_bytes());
+        return Ok(());
+    }
+    let start = out.len();
+    out.extend([0; 4]);
+    encode_binary(kind, value, scratch, out)?;
+    let length = (out.len() - start - 4) as i32;
+    if let Some(place) = out.get_mut(start..start + 4) {
+        place.copy_from_slice(&length.to_be_bytes());
+    }
+    Ok(())
+}
+
+/// Reads a value of a type, which is not null, from its binary format.
+///
+/// # Errors
+/// `22P03` if the bytes are no such value, `22021` if a text is not UTF-8, `22003` and `22008` if it is out of the type's
+/// range, `42804` if an array has elements of another type.
+pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
+    let wrong = || malformed(format!("{} bytes are no {}", bytes.len(), kind.name()));
+    if let Some(element) = kind.element() {
+        return arrays::read(kind, element, bytes);
+    }
+    Ok(match kind {
+        SqlType::Bool => match bytes {
+            [byte] => Value::Bool(*byte != 0),
+            _ => return Err(wrong()),
+        },
+        SqlType::Int2 => Value::Int(i16::from_be_bytes(exactly(bytes).ok_or_else(wrong)?).into()),
+        SqlType::Int4 => Value::Int(i32::from_be_bytes(exactly(bytes).ok_or_else(wrong)?).into()),
+        SqlType::Oid | SqlType::Regclass => {
+            Value::Int(u32::from_be_bytes(exactly(bytes).ok_or_else(wrong)?).into())
+        }
+        SqlType::Int8 => Value::Int(i64::from_be_bytes(exactly(bytes).ok_or_else(wrong)?).into()),
+        SqlType::Float4 => {
+            Value::Float(f32::from_be_bytes(exactly(bytes).ok_or_else(wrong)?).into())
+        }
+        SqlType::Float8 => Value::Float(f64::from_be_bytes(exactly(bytes).ok_or_else(wrong)?)),
+        SqlType::Numeric => return numerics::read(bytes),
+        SqlType::Bytea => Value::Bytes(bytes.to_vec()),
+        SqlType::Date => {
+            let days = i32::from_be_bytes(exactly(bytes).ok_or_else(wrong)?);
+            let days = days.checked_add(EPOCH_DAYS);
+            let days = days.filter(|days| DAYS.contains(days));
+            Value::Date(days.ok_or_else(|| beyond("date"))?)
+        }
+        SqlType::Time => match i64::from_be_bytes(exactly(bytes).ok_or_else(wrong)?) {
+            time @ 0..DAY => Value::Time(time),
+            _ => return Err(beyond("time")),
+        },
+        SqlType::Timestamp | SqlType::Timestamptz => {
+            let time = i64::from_be_bytes(exactly(bytes).ok_or_else(wrong)?);
+            let time = time.checked_add(EPOCH_MICROSECONDS);
+            let time = time.filter(|time| *time >= FIRST_MICROSECOND);
+            Value::Timestamp(time.ok_or_else(|| beyond("timestamp"))?)
+        }
+        SqlType::Uuid => Value::Uuid(exactly(bytes).ok_or_else(wrong)?),
+        SqlType::OneChar => match bytes {
+            [0] => Value::Text(String::new()),
+            [byte] if byte.is_ascii() => Value::Text(char::from(*byte).to_string()),
+            _ => return Err(wrong()),
+        },
+        _ => return decode_text(kind, as_text(bytes)?),
+    })
+}
+
+/// A text of a client.
+///
+/// # Errors
+/// `22021` if it is not UTF-8.
+pub fn as_text(bytes: &[u8]) -> Result<&str, SqlError> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let rest = bytes.get(error.valid_up_to()..).unwrap_or_default();
+        let shown = rest.iter().take(error.error_len().unwrap_or(rest.len()));
+        let shown: Vec<String> = shown.map(|byte| format!("0x{byte:02x}")).collect();
+        SqlError::new(
+            code::INVALID_BYTES,
+            format!(
+                "invalid byte sequence for encoding \"UTF8\": {}",
+                shown.join(" ")
+            ),
+        )
+    })
+}
+
+fn exactly<const BYTES: usize>(bytes: &[u8]) -> Option<[u8; BYTES]> {
+    bytes.try_into().ok()
+}
+
+/// That bytes are no value of a type, and why.
+#[cold]
+fn malformed(why: impl Into<String>) -> SqlError {
+    SqlError::new(code::INVALID_BINARY, "incorrect binary data format").detail(why)
+}
+
+#[cold]
+fn beyond(what: &str) -> SqlError {
+    SqlError::new(code::DATETIME_OVERFLOW, format!("{what} out of range"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn encoded(kind: SqlType, value: &Value) -> Vec<u8> {
+        let mut out = Vec::new();
+        encode_binary(kind, &value.as_ref(), &mut String::new(), &mut out).expect("it has a form");
+        out
+    }
+
+    /// A text of each type.
+    const TEXTS: &[(SqlType, &str)] = &[
+        (SqlType::Bool, "t"),
+        (SqlType::Int2, "-32768"),
+        (SqlType::Int4, "2147483647"),
+        (SqlType::Int8, "-9223372036854775808"),
+        (SqlType::Float4, "1.5"),
+        (SqlType::Float8, "-1e-300"),
+        (SqlType::Numeric, "-12.50"),
+        (SqlType::Text, " ä\"\\{},null "),
+        (SqlType::Varchar, "NULL"),
+        (SqlType::Char, "x"),
+        (SqlType::Name, ""),
+        (SqlType::OneChar, "r"),
+        (SqlType::Bytea, "\\x00ff"),
+        (SqlType::Date, "0044-03-15 BC"),
+        (SqlType::Time, "23:59:59.5"),
+        (SqlType::Timestamp, "2026-01-31 23:59:59.000001"),
+        (SqlType::Timestamptz, "1969-12-31 23:59:59+00"),
+        (SqlType::Uuid, "67e55044-10b1-426f-9247-bb680e5fe0c8"),
+        (SqlType::Oid, "4294967295"),
+        (SqlType::Regclass, "16384"),
+    ];
+
+    #[test]
+    fn every_type_is_read_as_it_was_written() {
+        for &(kind, text) in TEXTS {
+            let value = decode_text(kind, text).expect("it is one");
+            let bytes = encoded(kind, &value);
+            assert_eq!(decode_binary(kind, &bytes).expect(text), value);
+            let short = bytes.get(1..).unwrap_or_default();
+            if kind.size() > 0 && kind != SqlType::Name {
+                let error = decode_binary(kind, short).expect_err("it is short");
+                assert_eq!(error.code, code::INVALID_BINARY, "{kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn arrays_of_every_type_are_read_as_they_were_written() {
+        for &(kind, text) in TEXTS {
+            let array = kind.array();
+            if array.element() != Some(kind) {
+                assert_eq!(kind, SqlType::Regclass, "{kind:?} has no arrays");
+                continue;
+            }
+            let value = decode_text(kind, text).expect("it is one");
+            let cases = [vec![], vec![value.as_ref(), ValueRef::Null, value.as_ref()]];
+            for case in cases {
+                let value = crate::expression::arrays::array_of(kind, case.into_iter());
+                let bytes = encoded(array, &value);
+                assert_eq!(decode_binary(array, &bytes).expect(text), value);
+                for end in 0..bytes.len() {
+                    assert!(
+                        decode_binary(array, &bytes[..end]).is_err(),
+                        "{array:?} {end}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn moments_out_of_range_are_refused() {
+        for (kind, bytes) in [
+            (SqlType::Date, i32::MAX.to_be_bytes().to_vec()),
+            (SqlType::Date, i32::MIN.to_be_bytes().to_vec()),
+            (SqlType::Time, (-1_i64).to_be_bytes().to_vec()),
+            (SqlType::Time, DAY.to_be_bytes().to_vec()),
+            (SqlType::Timestamp, i64::MAX.to_be_bytes().to_vec()),
+            (SqlType::Timestamptz, i64::MIN.to_be_bytes().to_vec()),
+        ] {
+            let error = decode_binary(kind, &bytes).expect_err("it is out of range");
+            assert_eq!(error.code, code::DATETIME_OVERFLOW, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn texts_are_utf8_without_the_character_0() {
+        for bytes in [&b"\xff"[..], b"a\0"] {
+            let error = decode_binary(SqlType::Text, bytes).expect_err("it is no text");
+            assert_eq!(error.code, code::INVALID_BYTES);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            for kind in SqlType::all() {
+                if let Ok(value) = decode_binary(kind, &bytes)
+                    && !matches!(kind, SqlType::Bool | SqlType::Float4 | SqlType::Numeric)
+                    && kind != SqlType::Char
+                    && kind.element().is_none()
+                    && kind != SqlType::Void
+                {
+                    prop_assert_eq!(&encoded(kind, &value)[..], &bytes[..], "{}", kind.name());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! A database's tables, sequences, views and procedures as SQL that creates them again, here or in PostgreSQL.
+//!
+//! In an order in which it can be run: sequences that no column has, tables, their indexes, references (which may go in
+//! circles), views behind those that they read, procedures, and the numbers at which sequences go on.
+//!
+//! Invariant: a database that is created by it declares itself by the same text.
+
+use crate::error::SqlError;
+use crate::names::quoted;
+use crate::procedures::ProcedureDefinition;
+use crate::relation::{DefaultValue, Relation, RelationColumn, TableNotes, kind, objects, parsed};
+use crate::sequences::Sequence;
+use crate::source::Source;
+use crate::types::{SqlType, TypeSpec};
+use crate::views::{ViewDefinition, query_width, views};
+use crate::virtual_tables::{constraints_of, own_indexes, relations};
+use sardonyx::View;
+use sardonyx::schema::{Schema, Type, Value};
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::tokenizer::{Token, Tokenizer};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// A part of a database's schema.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Declaration {
+    /// `table`, `index`, `reference`, `sequence`, `view`, `procedure`, or `position` of a sequence.
+    pub kind: &'static str,
+    /// Its name; of an index or a reference the table's.
+    pub name: String,
+    /// A statement that ends in `;`.
+    pub sql: String,
+}
+
+/// All that creates a database's schema again, in its order.
+///
+/// # Errors
+/// The engine's; `XX001` if what stands in the database cannot be read.
+pub fn declarations(view: View<'_>) -> Result<Vec<Declaration>, SqlError> {
+    let source = Source::Live(view);
+    let relations = relations(&source)?;
+    let mut sequences = BTreeMap::new();
+    for (name, body) in objects(&source, kind::SEQUENCE)? {
+        sequences.insert(name, parsed::<Sequence>(&body)?);
+    }
+    let mut written = Writing {
+        source: Some(source),
+        sequences,
+        found: Vec::new(),
+    };
+    written.sequences(&relations);
+    for relation in &relations {
+        written.table(relation)?;
+    }
+    for relation in &relations {
+        for sql in own_indexes(relation) {
+            written.add("index", &relation.name, sql);
+        }
+    }
+    for relation in &relations {
+        written.references(relation)?;
+    }
+    written.views(&source)?;
+    for (_, body) in objects(&source, kind::PROCEDURE)? {
+        written.procedure(&parsed(&body)?);
+    }
+    written.positions(&relations);
+    Ok(written.found)
+}
+
+/// What creates a table of which only the engine's schema is known, and its indexes; without references.
+///
+/// # Errors
+/// None so far.
+pub fn declarations_of_schema(
+    name: &str,
+    schema: Arc<Schema>,
+) -> Result<Vec<Declaration>, SqlError> {
+    let relation = Relation::of(0, name, schema, TableNotes::default());
+    let mut written = Writing {
+        source: None,
+        sequences: BTreeMap::new(),
+        found: Vec::new(),
+    };
+    written.table(&relation)?;
+    for sql in own_indexes(&relation) {
+        written.add("index", name, sql);
+    }
+    Ok(written.found)
+}
+
+struct Writing<'a> {
+    /// None of a table that is known by its schema only.
+    source: Option<Source<'a>>,
+    sequences: BTreeMap<String, Sequence>,
+    found: Vec<Declaration>,
+}
+
+impl Writing<'_> {
+    fn add(&mut self, kind: &'static str, name: &str, sql: String) {
+        let name = name.to_string();
+        self.found.push(Declaration { kind, name, sql });
+    }
+
+    /// The sequences that are no column's.
+    fn sequences(&mut self, relations: &[Relation]) {
+        let owned = owners(relations);
+        let free = self.sequences.iter();
+        let free = free.filter(|(name, _)| !owned.contains_key(name.as_str()));
+        let free: Vec<_> = free
+            .map(|(name, sequence)| {
+                let options = options_of(sequence);
+                let sql = format!("CREATE SEQUENCE {}{options};", quoted(name));
+                (name.clone(), sql)
+            })
+            .collect();
+        for (name, sql) in free {
+            self.add("sequence", &name, sql);
+        }
+    }
+
+    fn table(&mut self, relation: &Relation) -> Result<(), SqlError> {
+        let mut parts: Vec<String> = Vec::new();
+        for column in &relation.columns {
+            parts.push(self.column(column));
+        }
+        for constraint in constraints_of(self.source.as_ref(), relation)? {
+            if constraint.letter != "f" {
+                let (name, definition) = (quoted(&constraint.name), &constraint.definition);
+                parts.push(format!("CONSTRAINT {name} {definition}"));
+            }
+        }
+        parts.extend(relation.columns.iter().filter_map(|column| {
+            let name = quoted(&format!("{}_{}_check", relation.name, column.name));
+            let is_unsigned = matches!(
+                column.stored,
+                Type::U8 | Type::U16 | Type::U32 | Type::U64 | Type::U128
+            );
+            is_unsigned
+                .then(|| format!("CONSTRAINT {name} CHECK (({} >= 0))", quoted(&column.name)))
+        }));
+        let (name, parts) = (quoted(&relation.name), parts.join(",\n  "));
+        let sql = match parts.is_empty() {
+            true => format!("CREATE TABLE {name} ();"),
+            false => format!("CREATE TABLE {name} (\n  {parts}\n);"),
+        };
+        self.add("table", &relation.name, sql);
+        Ok(())
+    }
+
+    fn column(&self, column: &RelationColumn) -> String {
+        let mut sql = format!("{} {}", quoted(&column.name), column.spec.to_sql());
+        let sequence = column.sequence.as_ref();
+        let sequence = sequence.and_then(|name| self.sequences.get(name));
+        if column.not_null {
+            sql.push_str(" NOT NULL");
+        }
+        match (column.identity, sequence) {
+            (Some(letter), sequence) => {
+                let how = if letter == 'a' {
+                    "ALWAYS"
+                } else {
+                    "BY DEFAULT"
+                };
+                let _ = write!(sql, " GENERATED {how} AS IDENTITY");
+                let options = sequence.map_or_else(String::new, options_of);
+                if !options.is_empty() {
+                    let _ = write!(sql, " ({})", options.trim_start());
+                }
+            }
+            (None, Some(_)) => {
+                let word = match column.spec.kind {
+                    SqlType::Int2 => "smallserial",
+                    SqlType::Int4 => "serial",
+                    _ => "bigserial",
+                };
+                return format!("{} {word}", quoted(&column.name));
+            }
+            (None, None) => match &column.default {
+                DefaultValue::Expression(text) => {
+                    let _ = write!(sql, " DEFAULT {text}");
+                }
+                DefaultValue::Value(Value::Null) => {}
+                DefaultValue::Value(value) => {
+                    let _ = write!(sql, " DEFAULT {}", literal(value, column.spec.kind));
+                }
+            },
+        }
+        sql
+    }
+
+    fn references(&mut self, relation: &Relation) -> Result<(), SqlError> {
+        for constraint in constraints_of(self.source.as_ref(), relation)? {
+            if constraint.letter == "f" {
+                let sql = format!(
+                    "ALTER TABLE {} ADD CONSTRAINT {} {};",
+                    quoted(&relation.name),
+                    quoted(&constraint.name),
+                    constraint.definition
+                );
+                self.add("reference", &relation.name, sql);
+            }
+        }
+        Ok(())
+    }
+
+    /// The views, each behind those that it reads.
+    fn views(&mut self, source: &Source<'_>) -> Result<(), SqlError> {
+        let mut left = views(source)?;
+        let mut names: BTreeSet<String> = left.iter().map(|(name, _)| name.clone()).collect();
+        while !left.is_empty() {
+            let is_ready = |(name, view): &(String, ViewDefinition)| {
+                let words = words_of(&view.query);
+                !words
+                    .iter()
+                    .any(|word| word != name && names.contains(word))
+            };
+            // A column may be called like a view: then the words go in a circle, and the views do not.
+            let next = left.iter().position(is_ready).unwrap_or(0);
+            let (name, view) = left.remove(next);
+            names.remove(&name);
+            let sql = view_sql(source, &name, &view)?;
+            self.add("view", &name, sql);
+        }
+        Ok(())
+    }
+
+    fn procedure(&mut self, procedure: &ProcedureDefinition) {
+        let parameters = procedure.parameters.iter().map(|(name, oid, modifier)| {
+            let spec = TypeSpec {
+                kind: SqlType::from_oid(*oid).unwrap_or(SqlType::Text),
+                modifier: *modifier,
+            };
+            format!("{} {}", quoted(name), spec.to_sql())
+        });
+        let parameters: Vec<String> = parameters.collect();
+        let mut tag = String::new();
+        while procedure.body.contains(&format!("${tag}$")) {
+            tag.push('b');
+        }
+        let sql = format!(
+            "CREATE PROCEDURE {} ({}) LANGUAGE SQL AS ${tag}${}${tag}$;",
+            quoted(&procedure.name),
+            parameters.join(", "),
+            procedure.body
+        );
+        self.add("procedure", &procedure.name, sql);
+    }
+
+    /// Where sequences go on that were drawn from.
+    fn positions(&mut self, relations: &[Relation]) {
+        let owned = owners(relations);
+        let positions = self.sequences.iter().filter_map(|(name, sequence)| {
+            let (next, is_called) = position_of(sequence)?;
+            let text = |text: &str| format!("'{}'", text.replace('\'', "''"));
+            let which = match owned.get(name.as_str()) {
+                None => text(&quoted(name)),
+                Some((table, column)) => format!(
+                    "pg_get_serial_sequence({}, {})",
+                    text(&quoted(table)),
+                    text(column)
+                ),
+            };
+            let sql = format!("SELECT setval({which}, {next}, {is_called});");
+            Some((name.clone(), sql))
+        });
+        for (name, sql) in positions.collect::<Vec<_>>() {
+            self.add("position", &name, sql);
+        }
+    }
+}
+
+fn view_sql(source: &Source<'_>, name: &str, view: &ViewDefinition) -> Result<String, SqlError> {
+    let columns: Vec<String> = view.columns.iter().map(|(_, name)| quoted(name)).collect();
+    let columns = columns.join(", ");
+    let (name, query) = (quoted(name), &view.query);
+    // Its tables may have got columns since, which are none of the view's.
+    if query_width(source, view)? == view.columns.len() {
+        return Ok(format!("CREATE VIEW {name} ({columns}) AS {query};"));
+    }
+    let inner: Vec<String> = view.columns.iter().map(|(name, _)| quoted(name)).collect();
+    let inner = inner.join(", ");
+    Ok(format!(
+        "CREATE VIEW {name} ({columns}) AS SELECT {inner} FROM ({query}) AS {name};"
+    ))
+}
+
+/// Of the sequences that go with columns, the table and the column.
+fn owners(relations: &[Relation]) -> BTreeMap<&str, (&str, &str)> {
+    let mut owners = BTreeMap::new();
+    for relation in relations {
+        for column in &relation.columns {
+            if let Some(sequence) = &column.sequence {
+                owners.insert(&**sequence, (&*relation.name, &*column.name));
+            }
+        }
+    }
+    owners
+}
+
+/// A sequence's next number, and whether it was drawn already; `None` if none was drawn.
+fn position_of(sequence: &Sequence) -> Option<(i64, bool)> {
+    if sequence.usable_to == i128::from(sequence.start) {
+        return None;
+    }
+    let next = i64::try_from(sequence.usable_to).ok();
+    let next = next.filter(|next| (sequence.minimum..=sequence.maximum).contains(next));
+    let last = match sequence.increment > 0 {
+        true => sequence.maximum,
+        false => sequence.minimum,
+    };
+    Some(next.map_or((last, true), |next| (next, false)))
+}
+
+/// The options of a sequence that differ from what they are without being said.
+fn options_of(sequence: &Sequence) -> String {
+    let (minimum, maximum) = match sequence.increment > 0 {
+        true => (1, i64::MAX),
+        false => (i64::MIN, -1),
+    };
+    let mut options = String::new();
+    if sequence.increment != 1 {
+        let _ = write!(options, " INCREMENT BY {}", sequence.increment);
+    }
+    if sequence.minimum != minimum {
+        let _ = write!(options, " MINVALUE {}", sequence.minimum);
+    }
+    if sequence.maximum != maximum {
+        let _ = write!(options, " MAXVALUE {}", sequence.maximum);
+    }
+    let first = match sequence.increment > 0 {
+        true => sequence.minimum,
+        false => sequence.maximum,
+    };
+    if sequence.start != first {
+        let _ = write!(options, " START WITH {}", sequence.start);
+    }
+    options
+}
+
+/// The names that a text may speak of.
+fn words_of(text: &str) -> BTreeSet<String> {
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize();
+    let words = tokens.unwrap_or_default().into_iter();
+    let words = words.filter_map(|token| match token {
+        Token::Word(word) if word.quote_style.is_some() => Some(word.value),
+        Token::Word(word) => Some(word.value.to_lowercase()),
+        _ => None,
+    });
+    words.collect()
+}
+
+/// A value as a literal of its column's type.
+fn literal(value: &Value, kind: SqlType) -> String {
+    let mut text = String::new();
+    crate::text::encode_text(kind, &value.as_ref(), &mut text);
+    match value {
+        Value::Bool(value) => value.to_string(),
+        Value::Int(_) | Value::U128(_) | Value::Decimal(..) => text,
+        _ => format!("'{}'", text.replace('\'', "''")),
+    }
+}

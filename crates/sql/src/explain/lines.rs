@@ -1,0 +1,396 @@
+//! The lines of a plan, each part below the one that reads it.
+
+use super::written::Names;
+use crate::expression::Expr;
+use crate::plan::Plan;
+use crate::plan::access::{Access, Path};
+use crate::plan::choice::all_of;
+use crate::plan::join::{JoinKind, JoinNode, JoinStep, Side};
+use crate::plan::select::{Input, SelectPlan};
+use crate::plan::semi_join::SemiJoin;
+use crate::plan::series::Series;
+use crate::plan::subquery::{Question, Subquery};
+use crate::plan::target::Target;
+use crate::source::Source;
+
+/// Lines as they stand below another one.
+fn indented(inner: Vec<String>) -> Vec<String> {
+    let inner = inner.into_iter().enumerate();
+    inner
+        .map(|(at, line)| match at {
+            0 => format!("  ->  {line}"),
+            _ => format!("      {line}"),
+        })
+        .collect()
+}
+
+/// The lines of a statement's plan.
+pub(super) fn lines(plan: &Plan, source: &Source<'_>) -> Vec<String> {
+    match plan {
+        Plan::Select(select) => select_lines(select, &[], source),
+        Plan::Update(update) => target_lines("Update", &update.target, source),
+        Plan::Delete(delete) => target_lines("Delete", &delete.target, source),
+        Plan::Insert(insert) => {
+            let mut lines = vec![format!("Insert on {}", insert.table)];
+            lines.extend(indented(match &insert.rows {
+                crate::plan::insert::InsertRows::Values(rows) if rows.len() == 1 => {
+                    vec!["Result".into()]
+                }
+                crate::plan::insert::InsertRows::Values(_) => vec!["Values Scan".into()],
+                crate::plan::insert::InsertRows::Query(select, _) => {
+                    select_lines(select, &[], source)
+                }
+            }));
+            lines
+        }
+        Plan::Elsewhere(why) => vec![format!("Elsewhere: {}", why.message)],
+    }
+}
+
+fn target_lines(what: &str, target: &Target, source: &Source<'_>) -> Vec<String> {
+    let mut lines = vec![format!("{what} on {}", target.alias)];
+    let shown = Shown {
+        names: Names::of(&target.scope, &[]),
+        source,
+    };
+    let filter = target.filter.as_ref();
+    lines.extend(indented(shown.input(&target.input, filter, &target.alias)));
+    lines
+}
+
+/// The lines of a query that is asked with some values.
+fn select_lines(select: &SelectPlan, outer: &[String], source: &Source<'_>) -> Vec<String> {
+    let shown = Shown {
+        names: Names::of(&select.scope, outer),
+        source,
+    };
+    let mut lines = shown.input(&select.input, select.filter.as_ref(), &select.table);
+    for item in &select.output.expressions {
+        lines.extend(shown.subplans(item));
+    }
+    let mut above = |what: String, more: Option<String>| {
+        let inner = std::mem::take(&mut lines);
+        lines.push(what);
+        lines.extend(more.map(|more| format!("  {more}")));
+        lines.extend(indented(inner));
+    };
+    let names = Names {
+        grouping: select.grouping.as_ref(),
+        ..shown.names
+    };
+    if let Some(grouping) = &select.grouping {
+        let what = match grouping.keys.is_empty() {
+            true => "Aggregate",
+            false => "HashAggregate",
+        };
+        let having = select.having.as_ref();
+        let having = having.map(|having| format!("Filter: {}", names.written(having)));
+        above(what.into(), having);
+    }
+    if select.is_distinct || !select.distinct_on.is_empty() {
+        above("Unique".into(), None);
+    }
+    if !select.sort.is_empty() {
+        let key = format!("Sort Key: {}", names.order(&select.sort));
+        above("Sort".into(), Some(key));
+        if select.keeps_few() {
+            lines.insert(2, "  Sort Method: top-N heapsort".into());
+        }
+    }
+    if select.limit.is_some() || select.offset.is_some() {
+        let inner = std::mem::take(&mut lines);
+        lines.push("Limit".into());
+        lines.extend(indented(inner));
+    }
+    lines
+}
+
+/// The semi-joins and anti-joins that a condition asks for, and what else it says.
+fn divided(filter: Option<&Expr>) -> (Vec<(&Subquery, bool)>, Option<Expr>) {
+    let parts = match filter {
+        Some(Expr::And(parts)) => parts.as_slice(),
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    };
+    let (mut semi_joins, mut rest) = (Vec::new(), Vec::new());
+    for part in parts {
+        match part {
+            Expr::Subquery(subquery) if is_semi_join(subquery) => {
+                semi_joins.push((&**subquery, false));
+            }
+            Expr::Not(inner) => match &**inner {
+                Expr::Subquery(subquery)
+                    if subquery.question == Question::Exists && is_semi_join(subquery) =>
+                {
+                    semi_joins.push((&**subquery, true));
+                }
+                _ => rest.push(part.clone()),
+            },
+            other => rest.push(other.clone()),
+        }
+    }
+    (semi_joins, all_of(rest))
+}
+
+/// True if a subquery is asked by a hash of its rows.
+fn is_semi_join(subquery: &Subquery) -> bool {
+    match &subquery.question {
+        Question::Compared(compared) if subquery.arguments.is_empty() => compared.has_keys(),
+        _ => subquery.semi_join.is_some(),
+    }
+}
+
+/// The names and tables that lines are written with.
+#[derive(Clone, Copy)]
+struct Shown<'s> {
+    names: Names<'s>,
+    source: &'s Source<'s>,
+}
+
+impl Shown<'_> {
+    fn condition(&self, what: &str, condition: Option<&Expr>) -> Option<String> {
+        condition.map(|condition| format!("  {what}: {}", self.names.written(condition)))
+    }
+
+    fn select(&self, select: &SelectPlan) -> Vec<String> {
+        select_lines(select, self.names.outer, self.source)
+    }
+
+    /// The lines of what rows come from, with the semi-joins that a condition on them asks for.
+    fn input(&self, input: &Input, filter: Option<&Expr>, alias: &str) -> Vec<String> {
+        let (semi_joins, filter) = divided(filter);
+        let own = Shown {
+            names: Names {
+                is_qualified: self.names.is_qualified || !semi_joins.is_empty(),
+                ..self.names
+            },
+            ..*self
+        };
+        let mut lines = own.scan(input, filter.as_ref(), alias);
+        if let Some(filter) = &filter {
+            lines.extend(own.subplans(filter));
+        }
+        if let Input::Table(access) = input
+            && let Some(condition) = &access.condition
+        {
+            lines.extend(own.subplans(condition));
+        }
+        for (subquery, is_anti) in semi_joins {
+            lines = own.semi_join(subquery, is_anti, lines);
+        }
+        lines
+    }
+
+    /// A semi-join of what has these lines.
+    fn semi_join(&self, subquery: &Subquery, is_anti: bool, left: Vec<String>) -> Vec<String> {
+        let asked = self.asked(subquery);
+        let (plan, keys, condition) = match &subquery.semi_join {
+            Some(semi_join) => {
+                let SemiJoin { plan, keys, .. } = &**semi_join;
+                (plan, &keys[..], semi_join.condition.as_ref())
+            }
+            None => (&*subquery.plan, &[][..], None),
+        };
+        let inner = Names {
+            items: Some(&plan.output.expressions),
+            is_qualified: true,
+            ..Names::of(&plan.scope, &asked)
+        };
+        let keys = keys.iter().map(|key| inner.written(key));
+        let compared = match &subquery.question {
+            Question::Compared(compared) => &compared.left[..],
+            _ => &[],
+        };
+        let outer = keys.chain(compared.iter().map(|value| self.names.written(value)));
+        let equal = outer.enumerate().map(|(place, outer)| {
+            let own = inner.written(&Expr::Column(place));
+            format!("({outer} = {own})")
+        });
+        let equal: Vec<String> = equal.collect();
+        let mut lines = vec![match is_anti {
+            true => "Hash Anti Join".to_string(),
+            false => "Hash Semi Join".to_string(),
+        }];
+        lines.push(match equal.as_slice() {
+            [one] => format!("  Hash Cond: {one}"),
+            many => format!("  Hash Cond: ({})", many.join(" AND ")),
+        });
+        lines.extend(condition.map(|of| format!("  Join Filter: {}", inner.written(of))));
+        lines.extend(indented(left));
+        lines.extend(indented(select_lines(plan, &asked, self.source)));
+        lines
+    }
+
+    /// The values that a subquery is asked with.
+    fn asked(&self, subquery: &Subquery) -> Vec<String> {
+        let names = Names {
+            is_qualified: true,
+            ..self.names
+        };
+        let arguments = subquery.arguments.iter();
+        arguments.map(|argument| names.written(argument)).collect()
+    }
+
+    /// The plans of the subqueries in an expression.
+    fn subplans(&self, expr: &Expr) -> Vec<String> {
+        let mut lines = Vec::new();
+        expr.walk(&mut |part| {
+            if let Expr::Subquery(subquery) = part {
+                let plan = match &subquery.semi_join {
+                    Some(semi_join) => &semi_join.plan,
+                    None => &*subquery.plan,
+                };
+                lines.push(format!("  SubPlan {}", subquery.number));
+                let inner = select_lines(plan, &self.asked(subquery), self.source);
+                lines.extend(indented(inner).into_iter().map(|line| format!("  {line}")));
+            }
+        });
+        lines
+    }
+
+    fn scan(&self, input: &Input, filter: Option<&Expr>, alias: &str) -> Vec<String> {
+        let scan = |what: String, inner: Vec<String>| {
+            let mut lines = vec![what];
+            lines.extend(self.condition("Filter", filter));
+            lines.extend(indented(inner));
+            lines
+        };
+        match input {
+            Input::Table(access) => self.access(access, filter, alias),
+            Input::Join(join) => {
+                let mut lines = self.node(&join.root);
+                if let Some(filter) = self.condition("Filter", filter) {
+                    lines.insert(1, filter);
+                }
+                lines
+            }
+            Input::Nothing => scan("Result".into(), Vec::new()),
+            Input::Rows(_) => scan("Values Scan".into(), Vec::new()),
+            Input::Virtual(table) => scan(format!("Function Scan on {}", table.name), Vec::new()),
+            Input::Series(series) => {
+                let what = match series {
+                    Series::Numbers { .. } => "generate_series",
+                    Series::Elements(..) => "unnest",
+                };
+                scan(format!("Function Scan on {what}"), Vec::new())
+            }
+            Input::Derived(plan) => scan("Subquery Scan".into(), self.select(plan)),
+            Input::Lateral(plan, arguments) => {
+                let names = self.names.shifted(0);
+                let asked: Vec<String> = arguments.iter().map(|of| names.written(of)).collect();
+                scan(
+                    "Subquery Scan".into(),
+                    select_lines(plan, &asked, self.source),
+                )
+            }
+            Input::Shared(shared) => scan(
+                format!("CTE Scan on {}", shared.name),
+                self.select(&shared.plan),
+            ),
+            Input::Expanded(expansion) => scan("ProjectSet".into(), self.select(&expansion.plan)),
+            Input::Windowed(windowed) => scan("WindowAgg".into(), self.select(&windowed.plan)),
+            Input::Recursion(recursion) => {
+                let mut lines = scan("Recursive Union".into(), self.select(&recursion.first));
+                lines.extend(indented(self.select(&recursion.step)));
+                lines
+            }
+            Input::LastRound(_) => scan("WorkTable Scan".into(), Vec::new()),
+            Input::Sets(sets) => {
+                let what = match sets.is_append() {
+                    true => "Append",
+                    false => "HashSetOp",
+                };
+                let mut lines = scan(what.into(), self.select(&sets.first));
+                for (_, plan) in &sets.rest {
+                    lines.extend(indented(self.select(plan)));
+                }
+                lines
+            }
+        }
+    }
+
+    fn node(&self, node: &JoinNode) -> Vec<String> {
+        match node {
+            JoinNode::Side(side) => self.side(side),
+            JoinNode::Join(step) => self.step(step),
+        }
+    }
+
+    fn side(&self, side: &Side) -> Vec<String> {
+        let start = side.places.start;
+        let own = Shown {
+            names: self.names.shifted(start),
+            ..*self
+        };
+        let alias = self.names.table(start).unwrap_or_default();
+        own.input(&side.input, side.filter.as_ref(), alias)
+    }
+
+    fn step(&self, step: &JoinStep) -> Vec<String> {
+        let word = match step.kind {
+            JoinKind::Inner => "",
+            JoinKind::Left => " Left",
+            JoinKind::Right => " Right",
+            JoinKind::Full => " Full",
+        };
+        let is_hashed = !step.is_lateral && !step.keys.is_empty();
+        let mut lines = vec![match is_hashed {
+            false if word.is_empty() => "Nested Loop".into(),
+            false => format!("Nested Loop{word} Join"),
+            true => format!("Hash{word} Join"),
+        }];
+        let written = |expr: &Expr| self.names.written(expr);
+        let equal = step.keys.iter();
+        let equal: Vec<String> = equal
+            .map(|(left, right)| format!("({} = {})", written(left), written(right)))
+            .collect();
+        match equal.as_slice() {
+            [] => {}
+            [one] => lines.push(format!("  Hash Cond: {one}")),
+            many => lines.push(format!("  Hash Cond: ({})", many.join(" AND "))),
+        }
+        lines.extend(self.condition("Join Filter", step.condition.as_ref()));
+        lines.extend(indented(self.node(&step.left)));
+        lines.extend(indented(self.node(&step.right)));
+        lines
+    }
+
+    fn access(&self, access: &Access, filter: Option<&Expr>, alias: &str) -> Vec<String> {
+        let definition = self.source.definitions().get(usize::from(access.table));
+        let name = definition.map_or("", |definition| &definition.name);
+        let table = match alias == name || alias.is_empty() {
+            true => name.to_string(),
+            false => format!("{name} {alias}"),
+        };
+        let scan = |index: &str, backward: bool| {
+            let word = match backward {
+                true => "Index Scan Backward",
+                false => "Index Scan",
+            };
+            let index = match index {
+                sardonyx::schema::PRIMARY => format!("{name}_pkey"),
+                index => index.to_string(),
+            };
+            format!("{word} using {index} on {table}")
+        };
+        let mut lines = vec![match &access.path {
+            Path::Scan => format!("Seq Scan on {table}"),
+            Path::Key(path) => {
+                let index = path.index.as_deref();
+                scan(index.unwrap_or(sardonyx::schema::PRIMARY), path.backward)
+            }
+            Path::Range(path) => scan(&path.index, path.backward),
+            Path::Union(_) => format!("Index Union on {table}"),
+        }];
+        if let Path::Union(path) = &access.path {
+            lines.extend(self.condition("Filter", filter));
+            for (way, filter) in &path.ways {
+                lines.extend(indented(self.access(way, filter.as_ref(), alias)));
+            }
+            return lines;
+        }
+        lines.extend(self.condition("Index Cond", access.condition.as_ref()));
+        lines.extend(self.condition("Filter", filter));
+        lines
+    }
+}

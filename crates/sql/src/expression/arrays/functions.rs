@@ -1,0 +1,284 @@
+//! Functions of arrays: put together, taken apart, asked for their bounds.
+
+use super::reading::{DIMENSIONS_MAX, too_many_dimensions};
+use super::{Array, elements, values, written};
+use crate::error::SqlError;
+use crate::text::{decode_text, text_of};
+use crate::types::SqlType;
+use sardonyx::schema::{Value, ValueRef};
+use sardonyx_table::condition::compare;
+
+fn subscript_error(message: &str) -> SqlError {
+    SqlError::new("2202E", message)
+}
+
+/// `ARRAY[…]`: an array of values of a type, or of arrays, with one dimension more.
+///
+/// # Errors
+/// `2202E` if the arrays have different dimensions, `54000` if they have too many.
+pub(crate) fn made<'v>(
+    kind: SqlType,
+    values: impl Iterator<Item = ValueRef<'v>>,
+) -> Result<Value, SqlError> {
+    match kind.element() {
+        None => Ok(super::array_of(kind, values)),
+        Some(_) => nested(
+            values,
+            "multidimensional arrays must have array expressions with matching dimensions",
+        ),
+    }
+}
+
+/// An array of arrays.
+///
+/// # Errors
+/// As [`made`], with this message.
+pub(crate) fn nested<'v>(
+    values: impl Iterator<Item = ValueRef<'v>>,
+    mismatch: &str,
+) -> Result<Value, SqlError> {
+    let mut whole = Array::default();
+    let (mut count, mut inner) = (0, None);
+    for value in values {
+        let part = match value {
+            ValueRef::Text(text) => Array::known(text),
+            _ => Array::default(),
+        };
+        let lengths: Vec<usize> = part.bounds.iter().map(|(_, length)| *length).collect();
+        if inner.get_or_insert(lengths.clone()) != &lengths {
+            return Err(subscript_error(mismatch));
+        }
+        whole.elements.extend(part.elements);
+        count += 1;
+    }
+    let inner = inner.unwrap_or_default();
+    if inner.len() >= DIMENSIONS_MAX {
+        return Err(too_many_dimensions(inner.len() + 1));
+    }
+    if !whole.elements.is_empty() {
+        let lengths = std::iter::once(count).chain(inner);
+        whole.bounds = lengths.map(|length| (1, length)).collect();
+    }
+    Ok(whole.value())
+}
+
+/// One array behind the other; of different numbers of dimensions, one as a part of the other.
+///
+/// # Errors
+/// `2202E` if they do not fit.
+pub(in crate::expression) fn concatenated(
+    left: Option<&str>,
+    right: Option<&str>,
+) -> Result<Value, SqlError> {
+    let (left, right) = match (left, right) {
+        (Some(left), Some(right)) => (Array::known(left), Array::known(right)),
+        (Some(one), None) | (None, Some(one)) => return Ok(Value::Text(one.to_string())),
+        (None, None) => return Ok(Value::Null),
+    };
+    if left.bounds.is_empty() {
+        return Ok(right.value());
+    }
+    if right.bounds.is_empty() {
+        return Ok(left.value());
+    }
+    let lengths = |array: &Array| -> Vec<usize> { array.bounds.iter().map(|b| b.1).collect() };
+    let (a, b) = (lengths(&left), lengths(&right));
+    let bounds = match a.len() as i64 - b.len() as i64 {
+        0 if a[1..] == b[1..] => {
+            let mut bounds = left.bounds.clone();
+            bounds[0].1 += b[0];
+            bounds
+        }
+        1 if a[1..] == b[..] => {
+            let mut bounds = left.bounds.clone();
+            bounds[0].1 += 1;
+            bounds
+        }
+        -1 if b[1..] == a[..] => {
+            let mut bounds = right.bounds.clone();
+            bounds[0].1 += 1;
+            bounds
+        }
+        _ => return Err(subscript_error("cannot concatenate incompatible arrays")),
+    };
+    let elements = left.elements.into_iter().chain(right.elements).collect();
+    Ok(Array { bounds, elements }.value())
+}
+
+fn of_one_dimension(array: Option<&str>) -> Result<Array, SqlError> {
+    let array = array.map(Array::known).unwrap_or_default();
+    match array.bounds.len() > 1 {
+        false => Ok(array),
+        true => Err(SqlError::new(
+            "22000",
+            "argument must be empty or one-dimensional array",
+        )),
+    }
+}
+
+/// With an element behind the last.
+///
+/// # Errors
+/// `22000` if it has several dimensions.
+pub(in crate::expression) fn appended(
+    array: Option<&str>,
+    element: ValueRef<'_>,
+    kind: SqlType,
+) -> Result<Value, SqlError> {
+    let mut array = of_one_dimension(array)?;
+    array.elements.push(text_of(kind, element));
+    match array.bounds.first_mut() {
+        Some(bounds) => bounds.1 += 1,
+        None => array.bounds.push((1, 1)),
+    }
+    Ok(array.value())
+}
+
+/// With an element before the first, whose number it gets.
+///
+/// # Errors
+/// As [`appended`].
+pub(in crate::expression) fn prepended(
+    array: Option<&str>,
+    element: ValueRef<'_>,
+    kind: SqlType,
+) -> Result<Value, SqlError> {
+    let mut array = of_one_dimension(array)?;
+    array.elements.insert(0, text_of(kind, element));
+    match array.bounds.first_mut() {
+        Some(bounds) => bounds.1 += 1,
+        None => array.bounds.push((1, 1)),
+    }
+    Ok(array.value())
+}
+
+/// Without the elements that are a value.
+///
+/// # Errors
+/// `0A000` if it has several dimensions.
+pub(in crate::expression) fn removed(
+    array: &str,
+    value: ValueRef<'_>,
+    kind: SqlType,
+) -> Result<Value, SqlError> {
+    let mut array = Array::known(array);
+    if array.bounds.len() > 1 {
+        return Err(SqlError::unsupported(
+            "removing elements from multidimensional arrays is not supported",
+        ));
+    }
+    let sought = text_of(kind, value);
+    array.elements.retain(|element| *element != sought);
+    Ok(Array::of(array.elements).value())
+}
+
+/// The number of the first element that is a value; null if none is.
+///
+/// # Errors
+/// `0A000` if it has several dimensions.
+pub(in crate::expression) fn position(
+    array: &str,
+    value: ValueRef<'_>,
+    kind: SqlType,
+) -> Result<Value, SqlError> {
+    let known = Array::known(array);
+    if known.bounds.len() > 1 {
+        return Err(SqlError::unsupported(
+            "searching for elements in multidimensional arrays is not supported",
+        ));
+    }
+    let first = known.bounds.first().map_or(1, |(first, _)| *first);
+    let is_it = |element: &Value| match value {
+        ValueRef::Null => *element == Value::Null,
+        value => compare(element.as_ref(), value).is_some_and(|order| order.is_eq()),
+    };
+    let place = values(array, kind)?.iter().position(is_it);
+    Ok(place.map_or(Value::Null, |place| {
+        Value::Int((first + place as i64).into())
+    }))
+}
+
+/// The parts of a text between separators, as an array; its characters with a null for the separator.
+pub(in crate::expression) fn split(
+    text: &str,
+    separator: Option<&str>,
+    null: Option<&str>,
+) -> Value {
+    let parts: Vec<String> = match separator {
+        _ if text.is_empty() => Vec::new(),
+        None => text.chars().map(String::from).collect(),
+        Some("") => vec![text.to_string()],
+        Some(separator) => text.split(separator).map(String::from).collect(),
+    };
+    let parts = parts.into_iter();
+    Value::Text(written(
+        parts.map(|part| (null != Some(&*part)).then_some(part)),
+    ))
+}
+
+fn dimension(array: &str, number: i64) -> Option<(i64, usize)> {
+    let place = usize::try_from(number.checked_sub(1)?).ok()?;
+    Array::known(array).bounds.get(place).copied()
+}
+
+/// How many elements a dimension has; null if there is none of the number.
+pub(in crate::expression) fn length_at(array: &str, number: i64) -> Value {
+    dimension(array, number).map_or(Value::Null, |(_, length)| Value::Int(length as i128))
+}
+
+/// The number of the first element of a dimension, or of the last; null if there is none of the number.
+pub(in crate::expression) fn bound_at(array: &str, number: i64, is_upper: bool) -> Value {
+    dimension(array, number).map_or(Value::Null, |(first, length)| {
+        let more = if is_upper { length as i64 - 1 } else { 0 };
+        Value::Int((first + more).into())
+    })
+}
+
+/// How many dimensions it has, and their bounds as a text; null if it is empty.
+pub(in crate::expression) fn dimensions(array: &str) -> Option<(usize, String)> {
+    let bounds = Array::known(array).bounds;
+    let mut text = String::new();
+    for (first, length) in &bounds {
+        text += &format!("[{first}:{}]", first + *length as i64 - 1);
+    }
+    (!bounds.is_empty()).then_some((bounds.len(), text))
+}
+
+/// The numbers of the elements of a dimension, as an array.
+pub(in crate::expression) fn subscripts(array: &str, number: i64) -> Value {
+    let (first, length) = dimension(array, number).unwrap_or((1, 0));
+    let numbers = (first..).take(length);
+    Value::Text(written(numbers.map(|number| Some(number.to_string()))))
+}
+
+/// The numbers of an array's elements from 1, as an array.
+pub(in crate::expression) fn ordinals(array: &str) -> Value {
+    let numbers = (1_usize..).take(elements(array).len());
+    Value::Text(written(numbers.map(|number| Some(number.to_string()))))
+}
+
+/// The element of these numbers, one for each dimension, as a value of its type; null if there is none.
+///
+/// # Errors
+/// Those of [`values`].
+pub(in crate::expression) fn element_at(
+    array: &str,
+    numbers: &[i64],
+    kind: SqlType,
+) -> Result<Value, SqlError> {
+    let array = Array::known(array);
+    if numbers.len() != array.bounds.len() {
+        return Ok(Value::Null);
+    }
+    let mut place = 0;
+    for (number, (first, length)) in numbers.iter().zip(&array.bounds) {
+        match usize::try_from(number - first) {
+            Ok(within) if within < *length => place = place * length + within,
+            _ => return Ok(Value::Null),
+        }
+    }
+    match array.elements.into_iter().nth(place).flatten() {
+        Some(text) => decode_text(kind, &text),
+        None => Ok(Value::Null),
+    }
+}

@@ -1,0 +1,245 @@
+//! Functions of `numeric` whose results are rounded: roots, powers, exponentials and logarithms, with as many digits behind
+//! the point as PostgreSQL gives them: at least 16 significant ones. Where those are more than 38 in all, there are as many
+//! as there is room for.
+//!
+//! Source: the rules for scales in PostgreSQL 15, `numeric_sqrt`, `numeric_exp`, `numeric_ln`, `log_var` and `power_var`.
+
+use super::arithmetic::without_zeros;
+use super::big::Big;
+use crate::error::{SqlError, code};
+use sardonyx::schema::Value;
+
+/// A decimal: units, and digits behind the point.
+pub(super) type Decimal = (i128, u8);
+
+/// Significant digits that a result has at least.
+const DIGITS_MIN: i32 = 16;
+/// The most digits behind the point.
+const SCALE_MAX: i32 = 38;
+/// The decimal logarithm of e.
+const LOG10_E: f64 = 0.434_294_481_903_252;
+/// Exponents of ten beyond which a result is zero, or too large.
+const EXPONENT_MAX: f64 = 60.0;
+
+fn overflow() -> SqlError {
+    SqlError::new(code::OUT_OF_RANGE, "value overflows numeric format")
+}
+
+fn power_undefined(message: &str) -> SqlError {
+    SqlError::new("2201F", message)
+}
+
+fn given(value: &Big, scale: i32) -> Result<Value, SqlError> {
+    let mut scale = scale.clamp(0, SCALE_MAX) as u8;
+    loop {
+        match value.rounded(scale) {
+            Some(units) => return Ok(Value::Decimal(units, scale)),
+            None => scale = scale.checked_sub(1).ok_or_else(overflow)?,
+        }
+    }
+}
+
+/// So many digits behind the point that there are enough significant ones, and those of the arguments.
+fn scale_for(exponent: i32, arguments: &[Decimal]) -> i32 {
+    let shown = arguments.iter().map(|(_, scale)| i32::from(*scale));
+    (DIGITS_MIN - exponent).max(shown.max().unwrap_or(0)).max(0)
+}
+
+/// The first digits of a number, in at most so many groups of four that are counted from the point, and the power of ten
+/// that they stand for.
+fn first_digits((units, scale): Decimal, groups: i32) -> (f64, i32) {
+    let magnitude = units.unsigned_abs();
+    let digits = magnitude.checked_ilog10().unwrap_or(0) as i32 + 1;
+    let first = (digits - i32::from(scale) - 1).div_euclid(4);
+    let lowest = (first + 1 - groups) * 4;
+    let dropped = lowest + i32::from(scale);
+    match dropped {
+        1.. => {
+            let power = 10_u128.checked_pow(dropped.unsigned_abs());
+            (power.map_or(0, |power| magnitude / power) as f64, lowest)
+        }
+        _ => (magnitude as f64, -i32::from(scale)),
+    }
+}
+
+/// The exponent of ten of a positive number's logarithm, roughly (`estimate_ln_dweight`).
+fn logarithm_exponent(number: Decimal) -> i32 {
+    let (units, scale) = number;
+    let from_one = 10_i128
+        .checked_pow(scale.into())
+        .and_then(|one| Some((units.checked_sub(one)?.unsigned_abs(), one.unsigned_abs())));
+    if let Some((distance, one)) = from_one
+        && distance.saturating_mul(10) <= one
+    {
+        let digits = distance.checked_ilog10();
+        return digits.map_or(0, |digits| digits as i32 - i32::from(scale));
+    }
+    let (digits, exponent) = first_digits(number, 2);
+    let logarithm = digits.ln() + f64::from(exponent) * std::f64::consts::LN_10;
+    logarithm.abs().log10() as i32
+}
+
+fn check_logarithm((units, _): Decimal) -> Result<(), SqlError> {
+    match units {
+        0 => Err(SqlError::new("2201E", "cannot take logarithm of zero")),
+        ..0 => Err(SqlError::new(
+            "2201E",
+            "cannot take logarithm of a negative number",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn big((units, scale): Decimal) -> Big {
+    Big::of(units, scale)
+}
+
+/// The square root.
+///
+/// # Errors
+/// `2201F` of a negative number.
+pub(super) fn root(number: Decimal) -> Result<Value, SqlError> {
+    let (units, scale) = number;
+    if units < 0 {
+        let text = "cannot take square root of a negative number";
+        return Err(power_undefined(text));
+    }
+    let digits = units
+        .unsigned_abs()
+        .checked_ilog10()
+        .map_or(0, |d| d as i32 + 1);
+    let weight = match units {
+        0 => 0,
+        _ => (digits - i32::from(scale) - 1).div_euclid(4),
+    };
+    given(&big(number).root(), scale_for(weight * 2 + 1, &[number]))
+}
+
+/// `e` to a power.
+///
+/// # Errors
+/// `22003` if it is too large.
+pub(super) fn exponential(number: Decimal) -> Result<Value, SqlError> {
+    let argument = big(number);
+    let exponent = argument.to_float() * LOG10_E;
+    let scale = scale_for(exponent.clamp(-2000.0, 2000.0) as i32, &[number]);
+    match exponent {
+        _ if exponent > EXPONENT_MAX => Err(overflow()),
+        _ if exponent < -EXPONENT_MAX => given(&Big::of(0, 0), scale),
+        _ => given(&argument.exponential(), scale),
+    }
+}
+
+/// The natural logarithm.
+///
+/// # Errors
+/// `2201E` of a number that is not positive.
+pub(super) fn natural_logarithm(number: Decimal) -> Result<Value, SqlError> {
+    check_logarithm(number)?;
+    let scale = scale_for(logarithm_exponent(number), &[number]);
+    given(&big(number).logarithm(), scale)
+}
+
+/// The logarithm to a base.
+///
+/// # Errors
+/// `2201E` of a number that is not positive, `22012` to the base 1.
+pub(super) fn logarithm(base: Decimal, number: Decimal) -> Result<Value, SqlError> {
+    check_logarithm(base)?;
+    check_logarithm(number)?;
+    let exponent = logarithm_exponent(number) - logarithm_exponent(base);
+    let below = big(base).logarithm();
+    if below.is_zero() {
+        return Err(super::arithmetic::division_by_zero());
+    }
+    let value = big(number).logarithm().over(&below);
+    given(&value, scale_for(exponent, &[base, number]))
+}
+
+/// A number to a power.
+///
+/// # Errors
+/// `2201F` if it is not a real number, `22003` if it is too large.
+pub(super) fn power(base: Decimal, exponent: Decimal) -> Result<Value, SqlError> {
+    if base.0 == 0 && exponent.0 < 0 {
+        let text = "zero raised to a negative power is undefined";
+        return Err(power_undefined(text));
+    }
+    let whole = match without_zeros(exponent.0, exponent.1) {
+        (whole, 0) => Some(whole),
+        _ => None,
+    };
+    match whole.and_then(|whole| i32::try_from(whole).ok()) {
+        Some(times) => whole_power(base, times),
+        None => real_power(base, exponent, whole),
+    }
+}
+
+fn whole_power(base: Decimal, times: i32) -> Result<Value, SqlError> {
+    let estimate = match base.0 {
+        0 => 0.0,
+        _ => {
+            let (digits, exponent) = first_digits(base, 4);
+            f64::from(times) * (digits.log10() + f64::from(exponent))
+        }
+    };
+    let scale = scale_for(0, &[base]);
+    if estimate > EXPONENT_MAX {
+        return Err(overflow());
+    }
+    if estimate < -EXPONENT_MAX {
+        return given(&Big::of(0, 0), scale);
+    }
+    let number = match times {
+        ..0 => Big::of(1, 0).over(&big(base)),
+        _ => big(base),
+    };
+    given(&number.to_the(times.unsigned_abs()), scale)
+}
+
+/// The whole quotient, truncated.
+///
+/// # Errors
+/// `22012` by zero, `22003` if it is too large.
+pub(super) fn whole_quotient(number: Decimal, divisor: Decimal) -> Result<Value, SqlError> {
+    if divisor.0 == 0 {
+        return Err(super::arithmetic::division_by_zero());
+    }
+    // Units of one scale: the quotient needs no digits behind the point.
+    let scale = number.1.max(divisor.1);
+    let units = |of: Decimal| super::arithmetic::rounded(of.0, of.1, scale);
+    match (units(number), units(divisor)) {
+        (Some(number), Some(divisor)) => Ok(Value::Decimal(number.wrapping_div(divisor), 0)),
+        _ => {
+            let quotient = big(number).over(&big(divisor));
+            quotient
+                .truncated()
+                .map(|whole| Value::Decimal(whole, 0))
+                .ok_or_else(overflow)
+        }
+    }
+}
+
+fn real_power(base: Decimal, exponent: Decimal, whole: Option<i128>) -> Result<Value, SqlError> {
+    if base.0 == 0 {
+        return given(&Big::of(0, 0), DIGITS_MIN);
+    }
+    if base.0 < 0 && whole.is_none() {
+        let text = "a negative number raised to a non-integer power yields a complex result";
+        return Err(power_undefined(text));
+    }
+    let is_negative = base.0 < 0 && whole.is_some_and(|whole| whole % 2 != 0);
+    let magnitude = Big::of(base.0.saturating_abs(), base.1);
+    let product = magnitude.logarithm().times(&big(exponent));
+    let estimate = product.to_float() * LOG10_E;
+    let scale = scale_for(estimate.clamp(-2000.0, 2000.0) as i32, &[base, exponent]);
+    let value = match estimate {
+        _ if estimate > EXPONENT_MAX => return Err(overflow()),
+        _ if estimate < -EXPONENT_MAX => Big::of(0, 0),
+        _ => product.exponential(),
+    };
+    match is_negative {
+        true => given(&value.negated(), scale),
+        false => given(&value, scale),
+    }
+}

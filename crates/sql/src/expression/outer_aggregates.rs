@@ -1,0 +1,92 @@
+//! Aggregates that belong to a query around the one in which they stand: all the columns that they read are of that query's
+//! rows. There they are computed, and the query inside asks for their values.
+//!
+//! Source: PostgreSQL's documentation, 4.2.7.
+
+use super::compile::Compiler;
+use super::trees::{parts_of_function, parts_of_tree};
+use super::{Expr, Typed};
+use crate::aggregate::{Aggregate, AggregateKind};
+use crate::error::{SqlError, code};
+use crate::names::name_of;
+use crate::plan::planning::OuterColumn;
+use sardonyx::schema::Value;
+use sqlparser::ast::{self, Expr as Tree};
+
+impl Compiler<'_> {
+    /// The level of the query around this one to which an aggregate belongs; `None` if it belongs here.
+    pub fn level_of_aggregate(&self, function: &ast::Function) -> Option<usize> {
+        let outer = &self.nested.as_ref()?.queries.outer;
+        if outer.is_empty() {
+            return None;
+        }
+        let mut level = None;
+        let mut rest = parts_of_function(function);
+        while let Some(tree) = rest.pop() {
+            rest.extend(parts_of_tree(tree));
+            let (table, name) = match tree {
+                Tree::Identifier(name) => (None, name_of(name)),
+                Tree::CompoundIdentifier(names) => match names.as_slice() {
+                    [.., table, name] => (Some(name_of(table)), name_of(name)),
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            if self.scope.find(table.as_deref(), &name).is_ok() {
+                return None;
+            }
+            let found = outer
+                .iter()
+                .rposition(|scope| scope.find(table.as_deref(), &name).is_ok());
+            level = level.max(found);
+        }
+        level
+    }
+
+    /// The value of an aggregate that belongs to a query around this one, if it does.
+    ///
+    /// # Errors
+    /// What is wrong with it; `0A000` if it reads columns of several queries.
+    pub(super) fn outer_aggregate(
+        &mut self,
+        kind: AggregateKind,
+        function: &ast::Function,
+    ) -> Result<Option<Typed>, SqlError> {
+        let Some(level) = self.level_of_aggregate(function) else {
+            return Ok(None);
+        };
+        let Some(nested) = &mut self.nested else {
+            return Ok(None);
+        };
+        let scope = nested.queries.outer[level].clone();
+        let made = Compiler::new(&scope, self.parameters).aggregate_call(kind, function);
+        let aggregate = made.map_err(|error| match error.code {
+            code::UNKNOWN_COLUMN | code::UNKNOWN_TABLE => SqlError::unsupported(
+                "an aggregate of columns of several queries around this one is not supported",
+            ),
+            _ => error,
+        })?;
+        let spec = aggregate.result_spec();
+        let expr = nested.queries.ask(OuterColumn {
+            level,
+            expr: Expr::Literal(Value::Null),
+            spec,
+            aggregate: Some(Box::new(aggregate)),
+        });
+        Ok(Some(Typed { expr, spec }))
+    }
+
+    /// The place of an aggregate that a query inside asks for.
+    pub(super) fn asked_aggregate(&mut self, aggregate: Aggregate) -> Result<Expr, SqlError> {
+        if let Some(grouping) = &mut self.grouping {
+            return Ok(grouping.add(aggregate).expr);
+        }
+        if let Some(nested) = &mut self.nested {
+            nested.queries.wants_groups = true;
+        }
+        Err(SqlError::new(
+            code::GROUPING,
+            "aggregate functions are not allowed here",
+        ))
+    }
+}

@@ -1,0 +1,111 @@
+//! The expressions inside of an expression of a text's tree. Only those of the usual forms are found: others are refused when
+//! they are compiled. Subqueries are none.
+
+use sqlparser::ast::{
+    self, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
+    InTarget,
+};
+
+/// The parts of an expression, one level below it.
+pub(crate) fn parts_of_tree(tree: &Tree) -> Vec<&Tree> {
+    match tree {
+        Tree::Function(function) => parts_of_function(function),
+        Tree::BinaryOp { left, right, .. }
+        | Tree::IsDistinctFrom(left, right)
+        | Tree::IsNotDistinctFrom(left, right)
+        | Tree::AnyOp { left, right, .. }
+        | Tree::AllOp { left, right, .. } => vec![left, right],
+        Tree::Nested(inner)
+        | Tree::UnaryOp { expr: inner, .. }
+        | Tree::Cast { expr: inner, .. }
+        | Tree::IsNull(inner)
+        | Tree::IsNotNull(inner)
+        | Tree::Extract { expr: inner, .. }
+        | Tree::Ceil { expr: inner, .. }
+        | Tree::Floor { expr: inner, .. }
+        | Tree::IsTrue(inner)
+        | Tree::IsFalse(inner)
+        | Tree::IsNotTrue(inner)
+        | Tree::IsNotFalse(inner)
+        | Tree::IsUnknown(inner)
+        | Tree::IsNotUnknown(inner)
+        | Tree::CompoundFieldAccess { root: inner, .. }
+        | Tree::Collate { expr: inner, .. } => vec![inner],
+        Tree::Like { expr, pattern, .. } | Tree::ILike { expr, pattern, .. } => {
+            vec![expr, pattern]
+        }
+        Tree::Position { expr, r#in } => vec![expr, r#in],
+        Tree::Substring {
+            expr,
+            substring_from,
+            substring_for,
+            ..
+        } => {
+            let mut parts = vec![&**expr];
+            parts.extend(substring_from.as_deref());
+            parts.extend(substring_for.as_deref());
+            parts
+        }
+        Tree::Trim {
+            expr,
+            trim_what,
+            trim_characters,
+            ..
+        } => {
+            let mut parts = vec![&**expr];
+            parts.extend(trim_what.as_deref());
+            parts.extend(trim_characters.iter().flatten());
+            parts
+        }
+        Tree::Tuple(parts) => parts.iter().collect(),
+        Tree::Array(array) => array.elem.iter().collect(),
+        Tree::In { expr, target, .. } => {
+            let mut parts = vec![&**expr];
+            if let InTarget::List(list) = target {
+                parts.extend(list);
+            }
+            parts
+        }
+        Tree::Between {
+            expr, low, high, ..
+        } => vec![expr, low, high],
+        Tree::Case {
+            operand,
+            conditions,
+            else_result,
+            ..
+        } => {
+            let whens = conditions.iter();
+            let mut parts: Vec<&Tree> = whens
+                .flat_map(|when| [&when.condition, &when.result])
+                .collect();
+            parts.extend(operand.as_deref());
+            parts.extend(else_result.as_deref());
+            parts
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The arguments of a function, its order and its filter, and the expressions of its window.
+pub(super) fn parts_of_function(function: &ast::Function) -> Vec<&Tree> {
+    let mut parts = Vec::new();
+    if let FunctionArguments::List(list) = &function.args {
+        for argument in &list.args {
+            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) = argument {
+                parts.push(tree);
+            }
+        }
+        for clause in &list.clauses {
+            if let FunctionArgumentClause::OrderBy(keys) = clause {
+                parts.extend(keys.iter().map(|key| &key.expr));
+            }
+        }
+    }
+    parts.extend(function.filter.as_deref());
+    if let Some(ast::WindowType::WindowSpec(spec)) = &function.over {
+        parts.extend(&spec.partition_by);
+        parts.extend(spec.order_by.iter().map(|by| &by.expr));
+    }
+    parts
+}

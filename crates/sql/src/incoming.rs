@@ -1,0 +1,272 @@
+//! Rows that come in as values of columns, without a statement for each: by `COPY`, or by a program that reads a file.
+//!
+//! Both have their rows made whole and stored as `INSERT` does: texts are read as the columns' declared types, what is not
+//! given has its default, also a computed one or the next number of a sequence, and every condition is checked.
+
+use crate::called::Caller;
+use crate::database::Database;
+use crate::error::{SqlError, code};
+use crate::expression::{Environment, StatementContext};
+use crate::names::quoted;
+use crate::plan::insert::{InsertPlan, plan_insert};
+use crate::plan::planning::Planning;
+use crate::plan::write::StoredColumn;
+use crate::relation::{ColumnNotes, Relation, TableNotes, put_notes};
+use crate::rights::Rights;
+use crate::sequences::{Draws, SequenceChanges};
+use crate::source::Source;
+use crate::text::decode_text;
+use crate::types::SqlType;
+use sardonyx::Transaction;
+use sardonyx::schema::{Schema, Value};
+use sardonyx_table::value_text::parse_value;
+use sqlparser::ast::Statement;
+use std::sync::Arc;
+
+/// The columns of a table that rows are given for.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    pub plan: InsertPlan,
+    /// The places of the columns in the plan, in the order of the values.
+    places: Vec<usize>,
+}
+
+impl Incoming {
+    /// For the columns of these names, or for all if there are none.
+    ///
+    /// # Errors
+    /// `42P01`, `42703` if there are none; `42501` if the rights do not suffice.
+    pub fn of(
+        source: Source<'_>,
+        rights: &Arc<Rights>,
+        table: &str,
+        columns: &[String],
+    ) -> Result<Incoming, SqlError> {
+        let mut parameters = crate::expression::Parameters::default();
+        let mut planning = Planning::new(source, &mut parameters, rights);
+        // What is not given has its default.
+        let text = format!("insert into {table} default values");
+        let plan = match &crate::parse::parse_kept(&text)?.pop() {
+            Some(Statement::Insert(insert)) => plan_insert(&mut planning, insert)?,
+            _ => return Err(SqlError::unknown_table(table)),
+        };
+        let place = |name: &String| {
+            let mut columns = plan.columns.iter();
+            let place = columns.position(|(there, _)| there.name == *name);
+            place.ok_or_else(|| SqlError::unknown_column(name))
+        };
+        let places = match columns {
+            [] => (0..plan.columns.len()).collect(),
+            names => names.iter().map(place).collect::<Result<_, _>>()?,
+        };
+        Ok(Incoming { plan, places })
+    }
+
+    /// How many columns there are.
+    pub fn width(&self) -> usize {
+        self.places.len()
+    }
+
+    /// A row of fields, one for each column, which `decode` reads; `None` is a null.
+    ///
+    /// # Errors
+    /// `22P04` if there are more or fewer than columns; those of `decode`; of what cannot be stored.
+    pub fn row<F>(
+        &self,
+        fields: Vec<Option<F>>,
+        decode: impl Fn(&StoredColumn, F) -> Result<Value, SqlError>,
+        with: &Environment<'_>,
+    ) -> Result<Vec<Value>, SqlError> {
+        if fields.len() != self.places.len() {
+            return Err(SqlError::new(
+                code::BAD_COPY,
+                format!(
+                    "a line has {} columns, and {} are expected",
+                    fields.len(),
+                    self.places.len()
+                ),
+            ));
+        }
+        let mut given = Vec::with_capacity(fields.len());
+        for (field, &place) in fields.into_iter().zip(&self.places) {
+            let column = &self.plan.columns[place].0;
+            let value = match field {
+                None => Value::Null,
+                Some(field) => decode(column, field)?,
+            };
+            given.push((place, value));
+        }
+        self.plan.complete(given, with)
+    }
+}
+
+/// The value of a column that a text says.
+///
+/// # Errors
+/// Those of [`decode_text`].
+pub(crate) fn value_of(column: &StoredColumn, text: &str) -> Result<Value, SqlError> {
+    match column.beyond_sql() {
+        None => decode_text(column.spec.kind, text),
+        Some(kind) => parse_value(text.trim(), kind)
+            .map_err(|error| SqlError::new(code::INVALID_TEXT, format!("{text:?} is {error}"))),
+    }
+}
+
+/// A table into which a program's rows go, as its columns were when it was asked for.
+#[derive(Clone, Debug)]
+pub struct IncomingTable {
+    name: String,
+    schema: Arc<Schema>,
+    /// By their numbers in the engine's schema; `None` where nobody sees them.
+    columns: Vec<Option<StoredColumn>>,
+}
+
+/// A row by the numbers of its columns; those that it leaves out get their defaults.
+pub type IncomingRow = Vec<(usize, Value)>;
+
+/// What a program's rows did, besides being inserted.
+#[derive(Debug)]
+pub struct InsertedRows {
+    /// How many were inserted.
+    pub count: u64,
+    sequences: SequenceChanges,
+}
+
+impl InsertedRows {
+    /// To be called when the transaction commits, in the serial stage.
+    pub fn committed(self, database: &Database) {
+        database.sequences_committed(self.sequences);
+    }
+}
+
+impl IncomingTable {
+    /// The table's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its columns' names and numbers, and the engine's types of them.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The value of a column that a text says, as `COPY` reads it.
+    ///
+    /// # Errors
+    /// Those of [`decode_text`]; `42703` if there is no such column.
+    pub fn value(&self, column: usize, text: &str) -> Result<Value, SqlError> {
+        match self.columns.get(column) {
+            Some(Some(column)) => {
+                value_of(column, text).map_err(|error| error.of_column(&column.name))
+            }
+            _ => Err(SqlError::unknown_column(&column.to_string())),
+        }
+    }
+}
+
+impl Database {
+    /// A table into which rows are to go.
+    ///
+    /// # Errors
+    /// `42P01` if there is none of this name; `42809` if it is a view.
+    pub fn incoming_table(&self, name: &str) -> Result<IncomingTable, SqlError> {
+        let of = |view: &sardonyx::View<'_>| {
+            let source = Source::Live(*view);
+            if crate::views::view_named(&source, name)?.is_some() {
+                return Err(SqlError::new(
+                    code::WRONG_OBJECT_TYPE,
+                    format!("\"{name}\" is a view: rows are inserted into tables"),
+                ));
+            }
+            let relation = Relation::named(&source, name)?;
+            let mut columns = vec![None; relation.schema.columns.len()];
+            for column in &relation.columns {
+                columns[column.number] = Some(StoredColumn::of(column));
+            }
+            Ok(IncomingTable {
+                name: relation.name,
+                schema: relation.schema,
+                columns,
+            })
+        };
+        self.tables().read(of)?
+    }
+
+    /// Creates a table of a schema of the engine's. Of the columns that are told, of which numbers, moments are without a
+    /// zone.
+    ///
+    /// # Errors
+    /// `42P07` if the name is taken; what is wrong with the schema.
+    pub fn create_incoming_table(
+        &self,
+        tx: &mut Transaction<'_>,
+        name: &str,
+        schema: Schema,
+        without_zone: &[usize],
+    ) -> Result<(), SqlError> {
+        crate::define::check_new_name(tx, name)?;
+        let number = tx.create_table(name, schema)?;
+        let notes = |number: &usize| {
+            let notes = ColumnNotes {
+                kind: SqlType::Timestamp.oid(),
+                modifier: -1,
+                ..ColumnNotes::default()
+            };
+            (*number, notes)
+        };
+        let notes = TableNotes {
+            table: name.to_string(),
+            columns: without_zone.iter().map(notes).collect(),
+            ..TableNotes::default()
+        };
+        put_notes(tx, number, &notes)?;
+        self.catalogue_changed();
+        Ok(())
+    }
+
+    /// Inserts rows as a part of a transaction. `failed` is told which row cannot be stored, counted from 0, and why: it
+    /// may pass over the row, or return the error, which ends the insertion; the transaction is to be undone then.
+    ///
+    /// # Errors
+    /// What `failed` returns; `42P01` if there is no such table any more.
+    pub fn insert_incoming(
+        self: &Arc<Self>,
+        tx: &mut Transaction<'_>,
+        table: &IncomingTable,
+        rows: impl Iterator<Item = IncomingRow>,
+        mut failed: impl FnMut(usize, SqlError) -> Result<(), SqlError>,
+    ) -> Result<InsertedRows, SqlError> {
+        let rights = Arc::default();
+        let name = quoted(&table.name);
+        let incoming = Incoming::of(Source::Live(tx.view()), &rights, &name, &[])?;
+        let plan = &incoming.plan;
+        let mut places = vec![None; plan.width];
+        for (place, (column, _)) in plan.columns.iter().enumerate() {
+            places[column.number] = Some(place);
+        }
+        let caller = Caller::new("sardonyx", &rights);
+        let now = crate::session::now();
+        let context = StatementContext::of_program(
+            self,
+            &caller,
+            now,
+            crate::session::seed(),
+            Draws::default(),
+        );
+        let with = Environment::new(&[], &context);
+        let rows = rows.map(|row| {
+            let mut given = Vec::with_capacity(row.len());
+            for (number, value) in row {
+                let place = places.get(number).copied().flatten();
+                let place = place.ok_or_else(|| SqlError::unknown_column(&number.to_string()))?;
+                given.push((place, value));
+            }
+            plan.complete(given, &with)
+        });
+        let count = plan.insert_rows(tx, &with, rows, &mut failed)?;
+        let mut draws = context.draws.into_inner();
+        let mut sequences = std::mem::take(&mut draws.changes);
+        sequences.make_usable(self, tx, &draws.take_drawn())?;
+        Ok(InsertedRows { count, sequences })
+    }
+}

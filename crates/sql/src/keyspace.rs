@@ -1,0 +1,108 @@
+//! The tables of the keys of Redis' clients: SQL reads them, and changes neither their rows nor what they are.
+//!
+//! Their rows go together in ways that no constraint says (a hash's length is in `kv`, its fields are in `kv_hash`), and the
+//! keyspace is opened only if they are as it makes them. What was added to one of them before can be dropped here, and a
+//! database that is not served to Redis' clients can drop whole tables: those are the ways back.
+
+use crate::error::{SqlError, code};
+use crate::relation::Relation;
+use crate::source::Source;
+use sardonyx::schema::Type;
+use sqlparser::ast::{AlterTableOperation, Ident};
+
+/// The tables, each with the columns and indexes that it is made with.
+const TABLES: [(&str, &[&str], &[&str]); 7] = [
+    (
+        "kv",
+        &["key", "id", "kind", "value", "length", "first", "expires"],
+        &["by_id"],
+    ),
+    ("kv_hash", &["id", "field", "value"], &[]),
+    ("kv_set", &["id", "member"], &[]),
+    ("kv_zset", &["id", "member", "score"], &["by_score"]),
+    ("kv_list", &["id", "position", "value"], &[]),
+    ("kv_expiry", &["expires", "key"], &[]),
+    ("kv_removed", &["id", "kind"], &[]),
+];
+
+/// Whether a table of a name is one of the keyspace's, or would be: a program may have tables of these names of its own,
+/// but none by SQL with ids of this type.
+fn is_of_keyspace(source: &Source<'_>, name: &str) -> bool {
+    if !TABLES.iter().any(|(table, ..)| *table == name) {
+        return false;
+    }
+    TABLES.iter().any(|(table, ..)| {
+        let number = source.table_named(table);
+        let schema = number.and_then(|number| source.schema(number));
+        schema.is_some_and(|schema| {
+            let mut columns = schema.live_columns();
+            columns.any(|(_, column)| column.name == "id" && column.kind == Type::U64)
+        })
+    })
+}
+
+/// Checks that a statement may change a table, or make one of the name.
+///
+/// # Errors
+/// `42501` if it is one of the keyspace's.
+pub(crate) fn check(source: &Source<'_>, name: &str) -> Result<(), SqlError> {
+    match is_of_keyspace(source, name) {
+        false => Ok(()),
+        true => Err(read_only(name)),
+    }
+}
+
+/// Checks that the operations of `ALTER TABLE` may be run on a table: of the keyspace's, those that drop what others added.
+///
+/// # Errors
+/// `42501` if they may not.
+pub(crate) fn check_alter(
+    source: &Source<'_>,
+    name: &str,
+    operations: &[AlterTableOperation],
+) -> Result<(), SqlError> {
+    let own = TABLES.iter().find(|(table, ..)| *table == name);
+    let is_added = |column: &Ident| own.is_some_and(|(_, own, _)| !own.contains(&&*column.value));
+    let is_repair = |operation: &AlterTableOperation| match operation {
+        AlterTableOperation::DropColumn { column_names, .. } => column_names.iter().all(is_added),
+        AlterTableOperation::DropConstraint {
+            name: constraint, ..
+        } => constraint.value != format!("{name}_pkey"),
+        _ => false,
+    };
+    match operations.iter().all(is_repair) {
+        true => Ok(()),
+        false => check(source, name),
+    }
+}
+
+/// Checks that an index of a table may be dropped.
+///
+/// # Errors
+/// `42501` if the keyspace needs it.
+pub(crate) fn check_index(
+    source: &Source<'_>,
+    relation: &Relation,
+    index: &str,
+) -> Result<(), SqlError> {
+    let is_own = |(table, _, indexes): &(&str, &[&str], &[&str])| {
+        *table == relation.name && indexes.contains(&index)
+    };
+    match TABLES.iter().any(is_own) {
+        true => check(source, &relation.name),
+        false => Ok(()),
+    }
+}
+
+#[cold]
+fn read_only(name: &str) -> SqlError {
+    SqlError::new(
+        code::INSUFFICIENT_PRIVILEGE,
+        format!("permission denied for table {name}"),
+    )
+    .detail("The table has keys of Redis' clients, and is read-only to SQL.")
+    .hint(
+        "Change keys by Redis' commands. To drop all of the tables, serve the database without Redis: --redis off.",
+    )
+    .of_table(name)
+}

@@ -1,0 +1,488 @@
+//! Semi-joins: `EXISTS` and `IN` of a query that is asked with values of the row around it. Where these equal something of
+//! its own rows, its rows are read once for the statement and found by a hash, instead of being read for each row.
+//!
+//! The query is run as it stands until it was asked twice: one that is asked once ends at its first row. It is run so for
+//! good if its rows take too much memory.
+//!
+//! Source: hash semi-join and anti-join, as in every textbook; nulls: SQL:2016, part 2, 8.9 (quantified comparisons).
+
+use super::access::{Access, Path};
+use super::from::FromTable;
+use super::join::{FromJoin, FromNode, JoinNode};
+use super::output::Item;
+use super::select::{Draft, Input, SelectPlan};
+use super::select_run::{Memory, bytes_of};
+use super::subquery::{Kept, Question, Reading};
+use crate::error::{SqlError, code};
+use crate::expression::{Comparison, Environment, Expr, Typed, Values};
+use crate::hashing::{HashTable, hash_of_row};
+use crate::plan::choice::{all_of, parts_of};
+use crate::types::SqlType;
+use sardonyx::schema::Value;
+use sardonyx_table::condition::compare;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+/// So often a query is run as it stands before its rows are kept.
+const ASKED_BEFORE: u32 = 1;
+
+/// The rows of a subquery are found by a hash.
+#[derive(Debug)]
+pub(crate) struct SemiJoin {
+    /// Gives what is sought by, what is compared, and what the condition reads. It asks for nothing.
+    pub plan: SelectPlan,
+    /// The expressions that its first values equal, over the values that the subquery is asked with.
+    pub keys: Vec<Expr>,
+    /// The number of values behind those, which are compared with the ones in front of `IN`; 0 for `EXISTS`.
+    pub compared: usize,
+    /// The rest of the condition on both.
+    pub condition: Option<Expr>,
+}
+
+/// The rows of a subquery, by their values.
+#[derive(Debug)]
+pub(crate) struct SemiRows {
+    values: Vec<Value>,
+    width: usize,
+    /// Of rows without nulls, by what is sought and compared: their places.
+    whole: (HashTable, Vec<usize>),
+    /// Of rows with nulls in what is compared, by what is sought.
+    with_nulls: (HashTable, Vec<usize>),
+    /// Of all, by what is sought, once that is asked for.
+    all: OnceCell<HashTable>,
+}
+
+/// The state of a semi-join in a statement that runs.
+#[derive(Clone, Debug)]
+pub(crate) enum Progress {
+    Asked(u32),
+    Read(Rc<SemiRows>),
+    /// It takes too much memory.
+    TooLarge,
+}
+
+/// True if an expression asks for a value of the rows around.
+fn asks(expr: &Expr) -> bool {
+    expr.any(&|part| matches!(part, Expr::Outer(_)))
+}
+
+fn reads(expr: &Expr) -> bool {
+    expr.any(&|part| matches!(part, Expr::Column(_)))
+}
+
+fn is_volatile(expr: &Expr) -> bool {
+    expr.any(&|part| matches!(part, Expr::Call(function, _) if function.is_volatile()))
+}
+
+/// The parts of a subquery's condition.
+#[derive(Default)]
+struct Parts {
+    /// Of its own rows only.
+    own: Vec<Expr>,
+    /// Of its own rows, and what they equal.
+    keys: Vec<(Expr, Expr)>,
+    both: Vec<Expr>,
+}
+
+impl Parts {
+    fn of(condition: Option<&Expr>) -> Option<Parts> {
+        let mut parts = Parts::default();
+        for part in parts_of(condition.cloned()) {
+            if is_volatile(&part) {
+                return None;
+            }
+            if !asks(&part) {
+                parts.own.push(part);
+                continue;
+            }
+            if !part.is_plain() {
+                return None;
+            }
+            match part {
+                Expr::Compare(Comparison::Equal, sides) => {
+                    let (left, right) = *sides;
+                    match (reads(&left), asks(&left), reads(&right), asks(&right)) {
+                        (true, false, false, true) => parts.keys.push((left, right)),
+                        (false, true, true, false) => parts.keys.push((right, left)),
+                        _ => {
+                            let sides = Box::new((left, right));
+                            parts.both.push(Expr::Compare(Comparison::Equal, sides));
+                        }
+                    }
+                }
+                other => parts.both.push(other),
+            }
+        }
+        Some(parts)
+    }
+}
+
+impl SemiJoin {
+    /// For a query of which something is asked, if its rows can be found by a hash.
+    pub fn of(draft: &Draft, question: &Question) -> Option<SemiJoin> {
+        let compared = match question {
+            Question::Exists => &[][..],
+            Question::Compared(of) if of.comparison == Comparison::Equal && !of.is_all => &of.right,
+            _ => return None,
+        };
+        // At least one row is given if there is any.
+        let is_cut = match &draft.limit {
+            None => false,
+            Some(Expr::Literal(Value::Int(1..))) => !compared.is_empty(),
+            Some(_) => true,
+        };
+        let is_plain = draft.grouping.is_none() && draft.distinct_on.is_empty();
+        if is_cut || draft.offset.is_some() || !is_plain {
+            return None;
+        }
+        let parts = Parts::of(draft.condition.as_ref())?;
+        let mut items: Vec<Expr> = parts.keys.iter().map(|(own, _)| own.clone()).collect();
+        for value in compared {
+            let mut value = value.clone();
+            value.replace_columns(&|place| match draft.items.get(place) {
+                Some(item) => item.typed.expr.clone(),
+                None => Expr::Column(place),
+            });
+            if asks(&value) || !value.is_plain() {
+                return None;
+            }
+            items.push(value);
+        }
+        if items.is_empty() {
+            return None;
+        }
+        let mut condition = all_of(parts.both);
+        let mut places = BTreeSet::new();
+        if let Some(condition) = &mut condition {
+            condition.walk(&mut |part| {
+                if let Expr::Column(place) = part {
+                    places.insert(*place);
+                }
+            });
+            let first = items.len();
+            let places: Vec<usize> = places.iter().copied().collect();
+            condition.replace_columns(&|place| {
+                Expr::Column(first + places.binary_search(&place).unwrap_or(0))
+            });
+        }
+        items.extend(places.into_iter().map(Expr::Column));
+        let plan = Draft {
+            from: Some(draft.from.as_ref()?.by_itself()?),
+            table: draft.table.clone(),
+            scope: draft.scope.clone(),
+            condition: all_of(parts.own),
+            grouping: None,
+            having: None,
+            items: items.into_iter().map(unnamed).collect(),
+            sort: Vec::new(),
+            is_distinct: false,
+            distinct_on: Vec::new(),
+            limit: None,
+            offset: None,
+            has_subqueries: draft.has_subqueries,
+        };
+        Some(SemiJoin {
+            plan: plan.finish(),
+            keys: parts.keys.into_iter().map(|(_, other)| other).collect(),
+            compared: compared.len(),
+            condition,
+        })
+    }
+
+    /// Its rows, if they are to be found by a hash now.
+    ///
+    /// # Errors
+    /// An expression that cannot be computed.
+    pub fn rows(
+        &self,
+        number: usize,
+        reading: &Reading<'_>,
+        with: &Environment<'_>,
+    ) -> Result<Option<Rc<SemiRows>>, SqlError> {
+        let kept = reading.kept;
+        match kept.progress(number) {
+            Progress::Read(rows) => return Ok(Some(rows)),
+            Progress::TooLarge => return Ok(None),
+            Progress::Asked(before) if before < ASKED_BEFORE => {
+                kept.set_progress(number, Progress::Asked(before + 1));
+                return Ok(None);
+            }
+            Progress::Asked(_) => {}
+        }
+        match self.read(reading, with) {
+            Ok(rows) => {
+                let rows = Rc::new(rows);
+                kept.set_progress(number, Progress::Read(rows.clone()));
+                Ok(Some(rows))
+            }
+            Err(error) if error.code == code::OUT_OF_MEMORY => {
+                kept.set_progress(number, Progress::TooLarge);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read(&self, reading: &Reading<'_>, with: &Environment<'_>) -> Result<SemiRows, SqlError> {
+        let mut rows = SemiRows {
+            values: Vec::new(),
+            width: self.plan.output.width(),
+            whole: Default::default(),
+            with_nulls: Default::default(),
+            all: OnceCell::new(),
+        };
+        let mut memory = Memory::of(with);
+        let alone = Environment {
+            outer: &[],
+            ..*with
+        };
+        self.plan
+            .rows(&reading.source, &alone, u64::MAX, &mut |row| {
+                if let Some(bytes) = self.add(row, &mut rows) {
+                    memory.take_bytes(bytes)?;
+                }
+                Ok(true)
+            })?;
+        reading.kept.count(memory.keep());
+        Ok(rows)
+    }
+
+    /// Adds a row that may be found. Returns the bytes that it takes.
+    fn add(&self, row: &mut Vec<Value>, rows: &mut SemiRows) -> Option<usize> {
+        let keys = self.keys.len();
+        let key = hash_of_row(&row[..keys])?;
+        let place = rows.count();
+        let sought = &row[..keys + self.compared];
+        let places = match hash_of_row(sought) {
+            Some(hash) => {
+                // One of equal rows does, where nothing else is asked of them.
+                if self.condition.is_none() && rows.whole(hash, sought).next().is_some() {
+                    return None;
+                }
+                rows.whole.0.push(hash);
+                &mut rows.whole.1
+            }
+            None => {
+                rows.with_nulls.0.push(key);
+                &mut rows.with_nulls.1
+            }
+        };
+        places.push(place);
+        let bytes = bytes_of(row);
+        rows.values.append(row);
+        Some(bytes + size_of::<usize>() + HashTable::PLACE_BYTES)
+    }
+
+    /// True if the row meets it; `None` if that is not known. `left` are the values in front of `IN`; `asked` is what
+    /// the subquery is asked with.
+    ///
+    /// # Errors
+    /// An expression that cannot be computed.
+    pub fn truth(
+        &self,
+        rows: &SemiRows,
+        left: Vec<Value>,
+        asked: &Environment<'_>,
+    ) -> Result<Option<bool>, SqlError> {
+        let keys = self.keys.len();
+        let mut sought = Vec::with_capacity(keys + left.len());
+        for key in &self.keys {
+            sought.push(key.constant(asked)?);
+        }
+        let Some(key) = hash_of_row(&sought) else {
+            return Ok(Some(false));
+        };
+        sought.extend(left);
+        let meets = |place: usize| match &self.condition {
+            Some(condition) => condition.holds(&Values(rows.row(place)), asked),
+            None => Ok(true),
+        };
+        let Some(hash) = hash_of_row(&sought) else {
+            // A null in front equals nothing, and is different from no value.
+            let all = rows.all(keys);
+            for place in all.found(key) {
+                asked.context.look_at_row()?;
+                if rows.may_equal(place, &sought) && meets(place)? {
+                    return Ok(None);
+                }
+            }
+            return Ok(Some(false));
+        };
+        for place in rows.whole(hash, &sought) {
+            asked.context.look_at_row()?;
+            if meets(place)? {
+                return Ok(Some(true));
+            }
+        }
+        for at in rows.with_nulls.0.found(key) {
+            asked.context.look_at_row()?;
+            let place = rows.with_nulls.1[at];
+            if rows.may_equal(place, &sought) && meets(place)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(false))
+    }
+}
+
+fn unnamed(expr: Expr) -> Item {
+    Item {
+        // Nobody is told its type or its name.
+        typed: Typed::new(expr, SqlType::Void),
+        name: String::new(),
+        origin: None,
+    }
+}
+
+fn is_equal(left: &Value, right: &Value) -> Option<bool> {
+    compare(left.as_ref(), right.as_ref()).map(|order| order.is_eq())
+}
+
+impl SemiRows {
+    fn count(&self) -> usize {
+        self.whole.1.len() + self.with_nulls.1.len()
+    }
+
+    fn row(&self, place: usize) -> &[Value] {
+        let from = place * self.width;
+        self.values.get(from..from + self.width).unwrap_or_default()
+    }
+
+    /// The places of rows without nulls that begin with these values.
+    fn whole<'r>(&'r self, hash: u64, sought: &'r [Value]) -> impl Iterator<Item = usize> + 'r {
+        let places = self.whole.0.found(hash).map(|at| self.whole.1[at]);
+        places.filter(move |place| {
+            let mut pairs = self.row(*place).iter().zip(sought);
+            pairs.all(|(there, sought)| is_equal(there, sought) == Some(true))
+        })
+    }
+
+    /// True if no value of a row is known to be different.
+    fn may_equal(&self, place: usize, sought: &[Value]) -> bool {
+        let mut pairs = self.row(place).iter().zip(sought);
+        pairs.all(|(there, sought)| is_equal(there, sought) != Some(false))
+    }
+
+    fn all(&self, keys: usize) -> &HashTable {
+        self.all.get_or_init(|| {
+            let mut table = HashTable::default();
+            for place in 0..self.count() {
+                // No row has a null there.
+                table.push(hash_of_row(&self.row(place)[..keys]).unwrap_or_default());
+            }
+            table
+        })
+    }
+}
+
+impl FromNode {
+    /// The same once more, if it asks for nothing of the rows around.
+    fn by_itself(&self) -> Option<FromNode> {
+        match self {
+            FromNode::Leaf(table, places) => {
+                Some(FromNode::Leaf(table.by_itself()?, places.clone()))
+            }
+            FromNode::Join(join) => {
+                let is_free = |on: &Expr| !asks(on) && !is_volatile(on);
+                if !join.on.as_ref().is_none_or(is_free) {
+                    return None;
+                }
+                Some(FromNode::Join(Box::new(FromJoin {
+                    left: join.left.by_itself()?,
+                    right: join.right.by_itself()?,
+                    kind: join.kind,
+                    on: join.on.clone(),
+                })))
+            }
+        }
+    }
+}
+
+impl FromTable {
+    fn by_itself(&self) -> Option<FromTable> {
+        Some(match self {
+            FromTable::Relation(relation) => FromTable::Relation(relation.clone()),
+            FromTable::Virtual(table) => FromTable::Virtual(*table),
+            FromTable::Shared(shared) => FromTable::Shared(shared.clone()),
+            FromTable::Derived(draft) => FromTable::Derived(Box::new(draft.by_itself()?)),
+            _ => return None,
+        })
+    }
+}
+
+impl Draft {
+    /// A view, or a query like one.
+    fn by_itself(&self) -> Option<Draft> {
+        let items = self.items.iter().map(|item| &item.typed.expr);
+        let mut all = items.chain(&self.condition);
+        if !self.takes_conditions() || all.any(|expr| asks(expr) || is_volatile(expr)) {
+            return None;
+        }
+        Some(Draft {
+            from: Some(self.from.as_ref()?.by_itself()?),
+            table: self.table.clone(),
+            scope: self.scope.clone(),
+            condition: self.condition.clone(),
+            grouping: None,
+            having: None,
+            items: self.items.clone(),
+            sort: Vec::new(),
+            is_distinct: false,
+            distinct_on: Vec::new(),
+            limit: None,
+            offset: None,
+            has_subqueries: self.has_subqueries,
+        })
+    }
+}
+
+impl Input {
+    /// True if an index finds its rows by values that the query is asked with.
+    pub fn is_found_by_asking(&self) -> bool {
+        match self {
+            Input::Table(access) => access.is_found_by_asking(),
+            Input::Join(join) => join.root.is_found_by_asking(),
+            Input::Derived(plan) => plan.input.is_found_by_asking(),
+            _ => false,
+        }
+    }
+}
+
+impl JoinNode {
+    fn is_found_by_asking(&self) -> bool {
+        match self {
+            JoinNode::Side(side) => side.input.is_found_by_asking(),
+            JoinNode::Join(step) => {
+                step.left.is_found_by_asking() || step.right.is_found_by_asking()
+            }
+        }
+    }
+}
+
+impl Access {
+    fn is_found_by_asking(&self) -> bool {
+        if let Path::Union(path) = &self.path {
+            return path.ways.iter().any(|(way, _)| way.is_found_by_asking());
+        }
+        let asks = |part: &Expr| matches!(part, Expr::Outer(_));
+        let mut sought = self.sought().iter();
+        sought.any(|column| column.sought.any(&asks))
+    }
+}
+
+impl Kept {
+    fn progress(&self, number: usize) -> Progress {
+        let progress = self.semi_joins.borrow();
+        progress.get(&number).cloned().unwrap_or(Progress::Asked(0))
+    }
+
+    fn set_progress(&self, number: usize, progress: Progress) {
+        self.semi_joins.borrow_mut().insert(number, progress);
+    }
+
+    /// Counts bytes that are kept until the statement ends.
+    fn count(&self, bytes: usize) {
+        self.bytes.set(self.bytes.get() + bytes);
+    }
+}
