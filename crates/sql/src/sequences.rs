@@ -46,6 +46,16 @@ impl Sequence {
         SqlType::from_oid(self.kind).unwrap_or(SqlType::Int8)
     }
 
+    /// The smallest and the largest number of a type; `None` if no sequence has it.
+    pub fn range_of(kind: SqlType) -> Option<(i64, i64)> {
+        Some(match kind {
+            SqlType::Int2 => (i16::MIN.into(), i16::MAX.into()),
+            SqlType::Int4 => (i32::MIN.into(), i32::MAX.into()),
+            SqlType::Int8 => (i64::MIN, i64::MAX),
+            _ => return None,
+        })
+    }
+
     /// From 1, by 1.
     pub fn new() -> Sequence {
         Sequence {

@@ -70,12 +70,8 @@ pub(super) fn sequence_of(
             }
         }
     }
-    let (lowest, highest) = match kind {
-        SqlType::Int2 => (i64::from(i16::MIN), i64::from(i16::MAX)),
-        SqlType::Int4 => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        SqlType::Int8 => (i64::MIN, i64::MAX),
-        _ => return Err(wrong("sequence type must be smallint, integer, or bigint")),
-    };
+    let (lowest, highest) = Sequence::range_of(kind)
+        .ok_or_else(|| wrong("sequence type must be smallint, integer, or bigint"))?;
     of.kind = kind.oid();
     if of.increment == 0 {
         return Err(wrong("INCREMENT must not be zero"));
