@@ -157,9 +157,9 @@ pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
 pub use sardonyx_storage::store::SnapshotEnded;
 pub use sardonyx_table::{
-    ColumnType, Field, Journal, JournalRow, Marked, Prefetch, RebuildReport, Record, RecordColumn,
-    RecordKey, RecordMut, Row, Stored, StoredField, StoredTable, Table, TableSpace, Transaction,
-    View, Walk, field,
+    ColumnType, Due, Field, HeldReference, Journal, JournalRow, Marked, Prefetch, RebuildReport,
+    Record, RecordColumn, RecordKey, RecordMut, Row, Stored, StoredField, StoredTable, Table,
+    TableSpace, Transaction, View, Walk, field,
 };
 pub use sardonyx_table::{Index, IndexRange, KeyValues, SnapshotIndex, SnapshotRange};
 pub use sardonyx_table::{RowError, RowIndex, RowRange, RowRef, RowWriter};

@@ -88,7 +88,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         user: "example".into(),
         ..SessionOptions::default()
     };
-    let mut session = Session::new(database.clone(), options);
+    let mut session = Session::new(database.clone(), options)?;
     let create = "create table t (id int primary key, x bigint)";
     let create = session.prepare(create, &[])?.remove(0);
     wait(session.run(execute(&create, Vec::new()).into()));

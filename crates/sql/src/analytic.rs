@@ -173,6 +173,7 @@ pub(crate) fn suits(planned: &Planned, source: &Source<'_>) -> Suits {
 /// there. (An operator that is not there has the same code, and is an error.)
 pub(crate) fn may_know(error: &SqlError) -> bool {
     match error.code {
+        _ if error.is_for_all_readers() => false,
         code::FEATURE_NOT_SUPPORTED => true,
         code::UNKNOWN_FUNCTION => error.message.starts_with("function "),
         _ => false,

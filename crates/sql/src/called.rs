@@ -4,6 +4,7 @@
 //! What is drawn from sequences is gone at once, as everywhere; up to where numbers may be used counts once the transaction
 //! has committed, which the program tells ([`CalledProcedure::committed`]).
 
+use crate::constraints::at_commit;
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, StatementContext, literal_as};
@@ -14,6 +15,7 @@ use crate::rights::{Access, Rights};
 use crate::sequences::{Draws, SequenceChanges};
 use crate::settings::Settings;
 use crate::source::Source;
+use crate::violations::explained;
 use sardonyx::Transaction;
 use sardonyx::schema::Value;
 use sardonyx_base::waiting;
@@ -34,7 +36,7 @@ impl Caller {
     pub fn new(user: &str, rights: &Rights) -> Caller {
         Caller {
             user: user.into(),
-            settings: Settings::beginning_with(&[], user),
+            settings: Settings::of_user(user),
             may_call: rights.elsewhere() >= Access::Write,
         }
     }
@@ -142,7 +144,10 @@ impl Database {
         let draws = Draws::default();
         let context = StatementContext::of_program(self, call.caller, call.now, call.seed, draws);
         let with = Environment::new(&values, &context);
-        let last = procedure.run(tx, call.name, version, &with)?;
+        let last = procedure.run(tx, call.name, version, &with);
+        // A call so has no statement of its own at whose end it would be checked.
+        let last = last.and_then(|last| at_commit(tx).map(|()| last));
+        let last = last.map_err(|error| explained(&Source::Live(tx.view()), error))?;
         let mut draws = context.draws.into_inner();
         let mut sequences = std::mem::take(&mut draws.changes);
         sequences.make_usable(self, tx, &draws.take_drawn())?;

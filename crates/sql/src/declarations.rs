@@ -110,7 +110,11 @@ impl Writing<'_> {
         let free = free.filter(|(name, _)| !owned.contains_key(name.as_str()));
         let free: Vec<_> = free
             .map(|(name, sequence)| {
-                let options = options_of(sequence);
+                let kind = match sequence.kind() {
+                    SqlType::Int8 => String::new(),
+                    kind => format!(" AS {}", kind.name()),
+                };
+                let options = kind + &options_of(sequence);
                 let sql = format!("CREATE SEQUENCE {}{options};", quoted(name));
                 (name.clone(), sql)
             })
@@ -315,9 +319,10 @@ fn position_of(sequence: &Sequence) -> Option<(i64, bool)> {
 
 /// The options of a sequence that differ from what they are without being said.
 fn options_of(sequence: &Sequence) -> String {
+    let (lowest, highest) = Sequence::range_of(sequence.kind()).unwrap_or((i64::MIN, i64::MAX));
     let (minimum, maximum) = match sequence.increment > 0 {
-        true => (1, i64::MAX),
-        false => (i64::MIN, -1),
+        true => (1, highest),
+        false => (lowest, -1),
     };
     let mut options = String::new();
     if sequence.increment != 1 {
@@ -335,6 +340,9 @@ fn options_of(sequence: &Sequence) -> String {
     };
     if sequence.start != first {
         let _ = write!(options, " START WITH {}", sequence.start);
+    }
+    if sequence.cycles {
+        options.push_str(" CYCLE");
     }
     options
 }

@@ -3,7 +3,10 @@
 //!
 //! What the engine refuses becomes the code that PostgreSQL has for it; its text stays the engine's own.
 
-use sardonyx::{Error, RowError, schema::SchemaError};
+use crate::relation::{is_full_match, reference_of_full_match};
+use crate::violations::Violation;
+use sardonyx::schema::{SchemaError, Value};
+use sardonyx::{Error, RowError};
 use sardonyx_base::memory::Exhausted;
 use sardonyx_base::waiting::Reason;
 use sardonyx_storage::log::LogError;
@@ -71,6 +74,8 @@ pub mod code {
         WINDOWING = "42P20";
         WRONG_OBJECT_TYPE = "42809";
         INVALID_TABLE_DEFINITION = "42P16";
+        GENERATED_ALWAYS = "428C9";
+        INVALID_FOREIGN_KEY = "42830";
         INSUFFICIENT_RESOURCES = "53000";
         DISK_FULL = "53100";
         OUT_OF_MEMORY = "53200";
@@ -88,8 +93,18 @@ pub mod code {
 
 /// Why a statement failed.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{}", .0.message)]
-pub struct SqlError(Box<ErrorFields>);
+#[error("{}", .0.fields.message)]
+pub struct SqlError(Box<Raised>);
+
+/// An error as it goes through the statements.
+#[derive(Clone, Debug)]
+struct Raised {
+    fields: ErrorFields,
+    /// The constraint of which the detail is still to be told.
+    violation: Option<Violation>,
+    /// No other reader may do what this one refuses.
+    is_final: bool,
+}
 
 /// The fields of a [`SqlError`], as PostgreSQL's protocol has them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -104,6 +119,8 @@ pub struct ErrorFields {
     pub hint: Option<String>,
     /// Where in the statement's text: the character's number, from 1.
     pub position: Option<usize>,
+    /// The schema of the table.
+    pub schema: Option<&'static str>,
     /// The table that it is of.
     pub table: Option<String>,
     /// The column.
@@ -118,13 +135,13 @@ impl Deref for SqlError {
     type Target = ErrorFields;
 
     fn deref(&self) -> &ErrorFields {
-        &self.0
+        &self.0.fields
     }
 }
 
 impl DerefMut for SqlError {
     fn deref_mut(&mut self) -> &mut ErrorFields {
-        &mut self.0
+        &mut self.0.fields
     }
 }
 
@@ -132,10 +149,14 @@ impl SqlError {
     /// An error with a code and a sentence.
     #[cold]
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        SqlError(Box::new(ErrorFields {
-            code,
-            message: message.into(),
-            ..ErrorFields::default()
+        SqlError(Box::new(Raised {
+            fields: ErrorFields {
+                code,
+                message: message.into(),
+                ..ErrorFields::default()
+            },
+            violation: None,
+            is_final: false,
         }))
     }
 
@@ -194,6 +215,17 @@ impl SqlError {
         )
     }
 
+    /// An analytic reader refuses it, too: it would not keep what is asked for.
+    #[must_use]
+    pub(crate) fn for_all_readers(mut self) -> Self {
+        self.0.is_final = true;
+        self
+    }
+
+    pub(crate) fn is_for_all_readers(&self) -> bool {
+        self.0.is_final
+    }
+
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -221,7 +253,33 @@ impl SqlError {
 
     #[must_use]
     pub(crate) fn of_table(mut self, table: &str) -> Self {
+        self.schema = Some("public");
         self.table = Some(table.to_string());
+        self
+    }
+
+    /// The error of a constraint, whose detail is told later.
+    #[must_use]
+    fn of_violation(mut self, violation: Violation) -> Self {
+        self.0.violation = Some(violation);
+        self
+    }
+
+    /// The constraint whose detail is still to be told.
+    pub(crate) fn violation(&self) -> Option<&Violation> {
+        self.0.violation.as_ref()
+    }
+
+    pub(crate) fn take_violation(&mut self) -> Option<Violation> {
+        self.0.violation.take()
+    }
+
+    /// The same, where an index of these columns is built of rows that are there.
+    #[must_use]
+    pub(crate) fn of_index_build(mut self, columns: Vec<usize>) -> Self {
+        if let Some(Violation::Key { built_of, .. }) = &mut self.0.violation {
+            *built_of = Some(columns);
+        }
         self
     }
 
@@ -301,20 +359,36 @@ fn is_full_log(error: &Error) -> bool {
 fn of_table_error(error: &TableError, message: &str) -> Option<SqlError> {
     let sql = |code| SqlError::new(code, message);
     Some(match error {
-        TableError::DuplicateKey { table, .. } => sql(code::UNIQUE)
-            .of_table(table)
-            .of_constraint(&format!("{table}_pkey")),
-        TableError::DuplicateValue { table, index, .. } => {
-            sql(code::UNIQUE).of_table(table).of_constraint(index)
-        }
+        TableError::DuplicateKey { table, values, .. } => duplicate(table, None, values),
+        TableError::DuplicateValue {
+            table,
+            index,
+            values,
+            ..
+        } => duplicate(table, Some(index), values),
         TableError::NoSuchReference {
-            table, foreign_key, ..
+            table,
+            foreign_key,
+            values,
+            ..
+        } => {
+            let message = format!(
+                "insert or update on table \"{table}\" violates foreign key constraint \"{foreign_key}\""
+            );
+            reference(message, (table, foreign_key), values, false)
         }
-        | TableError::Referenced {
-            table, foreign_key, ..
-        } => sql(code::FOREIGN_KEY)
-            .of_table(table)
-            .of_constraint(foreign_key),
+        TableError::Referenced {
+            table,
+            foreign_key,
+            referenced,
+            values,
+            ..
+        } => {
+            let message = format!(
+                "update or delete on table \"{referenced}\" violates foreign key constraint \"{foreign_key}\" on table \"{table}\""
+            );
+            reference(message, (table, foreign_key), values, true)
+        }
         TableError::TableReferenced { table, .. } => sql(code::DEPENDENT_OBJECTS).of_table(table),
         TableError::ReservedName { .. } => sql(code::INVALID_TABLE_DEFINITION),
         TableError::SchemaDiffers { table, .. } => sql(code::DUPLICATE_TABLE).of_table(table),
@@ -336,6 +410,35 @@ fn of_table_error(error: &TableError, message: &str) -> Option<SqlError> {
     })
 }
 
+fn duplicate(table: &str, index: Option<&String>, values: &[Value]) -> SqlError {
+    let name = index.cloned().unwrap_or_else(|| format!("{table}_pkey"));
+    let message = format!("duplicate key value violates unique constraint \"{name}\"");
+    let error = SqlError::new(code::UNIQUE, message).of_table(table);
+    error.of_constraint(&name).of_violation(Violation::Key {
+        table: table.to_string(),
+        index: index.cloned(),
+        values: values.to_vec(),
+        built_of: None,
+    })
+}
+
+fn reference(
+    message: String,
+    (table, name): (&str, &str),
+    values: &[Value],
+    is_referenced: bool,
+) -> SqlError {
+    let error = SqlError::new(code::FOREIGN_KEY, message).of_table(table);
+    error
+        .of_constraint(name)
+        .of_violation(Violation::Reference {
+            table: table.to_string(),
+            name: name.to_string(),
+            values: values.to_vec(),
+            is_referenced,
+        })
+}
+
 fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
     let sql = |code| SqlError::new(code, message);
     Some(match error {
@@ -353,7 +456,22 @@ fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
         RowError::TooLong { table, column, .. } => {
             sql(code::PROGRAM_LIMIT).of_table(table).of_column(column)
         }
-        RowError::Check { table, name, .. } => sql(code::CHECK).of_table(table).of_constraint(name),
+        RowError::Check { table, name, .. } if is_full_match(name) => {
+            let key = reference_of_full_match(name).unwrap_or_default();
+            let message = format!(
+                "insert or update on table \"{table}\" violates foreign key constraint \"{key}\""
+            );
+            SqlError::new(code::FOREIGN_KEY, message)
+                .of_table(table)
+                .of_constraint(key)
+                .detail("MATCH FULL does not allow mixing of null and nonnull key values.")
+        }
+        RowError::Check { table, name, .. } => {
+            let message =
+                format!("new row for relation \"{table}\" violates check constraint \"{name}\"");
+            let error = SqlError::new(code::CHECK, message).of_table(table);
+            error.of_constraint(name)
+        }
         _ => return None,
     })
 }

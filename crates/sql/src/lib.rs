@@ -35,6 +35,7 @@ mod binary;
 mod blocking;
 mod called;
 mod class;
+mod constraints;
 mod copy;
 mod cursors;
 mod database;
@@ -45,6 +46,7 @@ mod explain;
 mod expression;
 mod hashing;
 mod incoming;
+mod kept;
 mod keyspace;
 mod names;
 mod parse;
@@ -64,6 +66,7 @@ mod text;
 mod types;
 mod underway;
 mod views;
+mod violations;
 mod virtual_tables;
 
 pub use analytic::{

@@ -1,7 +1,10 @@
 //! From text to trees, within bounds: how long a text may be, how deep it may go.
 
+use crate::constraints::{SetConstraints, is_set_constraints, parse_set_constraints};
 use crate::cursors::{self, CursorCommand};
+use crate::define::{Comment, is_comment, parse_comment};
 use crate::error::{SqlError, code};
+use crate::kept::kept;
 use crate::position::of_location;
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
@@ -31,6 +34,10 @@ pub(crate) enum Parsed {
     Statement(Box<Statement>),
     /// `FETCH` or `MOVE`, which the parser does not know as PostgreSQL has them.
     Fetch(CursorCommand),
+    /// `SET CONSTRAINTS`, which it does not know.
+    Constraints(SetConstraints),
+    /// `COMMENT ON`, of which it knows too little.
+    Comment(Comment),
 }
 
 /// The statements of a text.
@@ -69,9 +76,14 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
         }
         statements.push(match cursors::is_fetch(&parser) {
             true => Parsed::Fetch(cursors::parse_fetch(text, &mut parser)?),
+            false if is_comment(&parser) => Parsed::Comment(parse_comment(text, &mut parser)?),
+            false if is_set_constraints(&parser) => {
+                Parsed::Constraints(parse_set_constraints(text, &mut parser)?)
+            }
             false => {
                 let statement = parser.parse_statement();
-                Parsed::Statement(statement.map_err(|error| syntax(text, error))?.into())
+                let statement = statement.map_err(|error| syntax(text, error))?;
+                Parsed::Statement(kept(statement)?.into())
             }
         });
         if !matches!(parser.peek_token_ref().token, Token::EOF | Token::SemiColon) {
@@ -91,6 +103,12 @@ pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
         Parsed::Statement(statement) => Ok(*statement),
         Parsed::Fetch(_) => Err(SqlError::unsupported(
             "cursors are of clients: neither views nor procedures have them",
+        )),
+        Parsed::Comment(_) => Err(SqlError::unsupported(
+            "COMMENT is of clients: procedures do not have it",
+        )),
+        Parsed::Constraints(_) => Err(SqlError::unsupported(
+            "SET CONSTRAINTS is of clients: procedures do not have it",
         )),
     });
     statements.collect()

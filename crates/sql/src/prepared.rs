@@ -1,8 +1,10 @@
 //! A statement that is prepared: parsed once, and compiled once for the tables as they are.
 
 use crate::class::{Class, Special, change_behind_with, class_of};
+use crate::constraints::SetConstraints;
 use crate::cursors::CursorCommand;
 use crate::database::Database;
+use crate::define::Comment;
 use crate::error::SqlError;
 use crate::expression::{Expr, Parameters};
 use crate::plan::insert::plan_insert;
@@ -27,6 +29,8 @@ pub struct Prepared {
     special: Option<Special>,
     definition: Option<Arc<ProcedureDefinition>>,
     cursor: Option<CursorCommand>,
+    constraints: Option<SetConstraints>,
+    comment: Option<Comment>,
     /// The names of a procedure's parameters, in its body.
     names: Arc<[String]>,
     /// Of `CALL`: the arguments, compiled.
@@ -91,6 +95,8 @@ impl Prepared {
             special: None,
             definition: None,
             cursor: None,
+            constraints: None,
+            comment: None,
             names: Arc::default(),
             arguments: OnceLock::new(),
             sets_session: lower.contains("set_config"),
@@ -146,6 +152,34 @@ impl Prepared {
             class: Class::Session,
             ..Prepared::new(text, None, &[])
         }
+    }
+
+    /// `SET CONSTRAINTS`: it may check rows, so it runs as what writes does.
+    pub(crate) fn of_constraints(text: Arc<str>, command: SetConstraints) -> Prepared {
+        Prepared {
+            constraints: Some(command),
+            class: Class::Write,
+            ..Prepared::new(text, None, &[])
+        }
+    }
+
+    /// Its `SET CONSTRAINTS`, if it is one.
+    pub(crate) fn constraints(&self) -> Option<&SetConstraints> {
+        self.constraints.as_ref()
+    }
+
+    /// `COMMENT ON`.
+    pub(crate) fn of_comment(text: Arc<str>, comment: Comment) -> Prepared {
+        Prepared {
+            comment: Some(comment),
+            class: Class::Define,
+            ..Prepared::new(text, None, &[])
+        }
+    }
+
+    /// The comment that it stores, if it does that.
+    pub(crate) fn comment(&self) -> Option<&Comment> {
+        self.comment.as_ref()
     }
 
     /// A statement of a procedure's body.

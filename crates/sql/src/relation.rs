@@ -20,12 +20,31 @@ pub(crate) const OWN: &str = "sql.";
 /// The column that numbers the rows of a table without a primary key. SQL does not show it.
 pub const ROW_NUMBER: &str = "sql.row";
 
+/// The beginning of the name of a condition that a foreign key with `MATCH FULL` adds.
+const FULL: &str = "sql.full.";
+
+/// The condition that goes with a foreign key with `MATCH FULL`.
+pub(crate) fn full_match_of(reference: &str) -> String {
+    format!("{FULL}{reference}")
+}
+
+/// True if a condition is such a one.
+pub(crate) fn is_full_match(condition: &str) -> bool {
+    reference_of_full_match(condition).is_some()
+}
+
+/// The foreign key to which such a condition belongs.
+pub(crate) fn reference_of_full_match(condition: &str) -> Option<&str> {
+    condition.strip_prefix(FULL)
+}
+
 /// Kinds of objects.
 pub(crate) mod kind {
     pub const TABLE: &str = "table";
     pub const SEQUENCE: &str = "sequence";
     pub const PROCEDURE: &str = "procedure";
     pub const VIEW: &str = "view";
+    pub const COMMENT: &str = "comment";
 }
 
 /// What the engine's schema does not say of a table.
@@ -45,9 +64,41 @@ pub(crate) struct TableNotes {
     /// Unique indexes that are constraints.
     #[serde(default)]
     pub constraints: Vec<String>,
+    /// Foreign keys by name, where there is more to say of them than the engine's schema does.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub references: BTreeMap<String, ReferenceNotes>,
+    /// `COMMENT ON TABLE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// Comments of constraints, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub constraint_comments: BTreeMap<String, String>,
+    /// Comments of indexes, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub index_comments: BTreeMap<String, String>,
     /// By the columns' numbers.
     #[serde(default)]
     pub columns: BTreeMap<usize, ColumnNotes>,
+}
+
+/// Properties of a foreign key that the engine's schema does not have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ReferenceNotes {
+    /// `DEFERRABLE`.
+    #[serde(default)]
+    pub deferrable: bool,
+    /// `INITIALLY DEFERRED`.
+    #[serde(default)]
+    pub deferred: bool,
+    /// `ON DELETE RESTRICT`, rather than `NO ACTION`.
+    #[serde(default)]
+    pub delete_restricts: bool,
+    /// `ON UPDATE RESTRICT`.
+    #[serde(default)]
+    pub update_restricts: bool,
+    /// `MATCH FULL`.
+    #[serde(default)]
+    pub full: bool,
 }
 
 /// What the engine's schema does not say of a column.
@@ -68,6 +119,9 @@ pub(crate) struct ColumnNotes {
     /// The sequence that goes with the column.
     #[serde(default)]
     pub sequence: Option<String>,
+    /// `COMMENT ON COLUMN`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
 }
 
 /// A table.
@@ -164,6 +218,12 @@ impl Relation {
         }
     }
 
+    /// The notes of a foreign key, beside the engine's schema.
+    pub fn reference_notes(&self, name: &str) -> ReferenceNotes {
+        let notes = self.notes.references.get(name);
+        notes.copied().unwrap_or_default()
+    }
+
     /// The column of a name.
     ///
     /// # Errors
@@ -185,6 +245,16 @@ impl Relation {
     /// The column of a number in the engine's schema.
     pub fn numbered_column(&self, number: usize) -> Option<&RelationColumn> {
         self.columns.iter().find(|column| column.number == number)
+    }
+
+    /// True if it has a constraint of a name.
+    pub fn has_constraint(&self, name: &str) -> bool {
+        let mut keys = self.schema.foreign_keys.iter();
+        let mut checks = self.schema.checks.iter();
+        keys.any(|key| key.name == name)
+            || checks.any(|(check, _)| check == name)
+            || self.notes.constraints.iter().any(|there| there == name)
+            || self.primary_constraint().as_deref() == Some(name)
     }
 
     /// The name of the constraint that is the primary key, if it has one that is seen.

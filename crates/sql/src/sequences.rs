@@ -17,6 +17,7 @@ use crate::relation::Relation;
 use crate::rights::{Access, Rights};
 use crate::session::Drawn;
 use crate::source::Source;
+use crate::types::SqlType;
 use sardonyx::schema::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -31,9 +32,30 @@ pub(crate) struct Sequence {
     pub maximum: i64,
     /// The first number that may not be used yet: one beyond the last that there is, if all may be used.
     pub usable_to: i128,
+    /// The first number comes behind the last.
+    #[serde(default)]
+    pub cycles: bool,
+    /// The type's number in PostgreSQL's catalogue; 0 for `bigint`.
+    #[serde(default)]
+    pub kind: u32,
 }
 
 impl Sequence {
+    /// The type of its numbers.
+    pub fn kind(&self) -> SqlType {
+        SqlType::from_oid(self.kind).unwrap_or(SqlType::Int8)
+    }
+
+    /// The smallest and the largest number of a type; `None` if no sequence has it.
+    pub fn range_of(kind: SqlType) -> Option<(i64, i64)> {
+        Some(match kind {
+            SqlType::Int2 => (i16::MIN.into(), i16::MAX.into()),
+            SqlType::Int4 => (i32::MIN.into(), i32::MAX.into()),
+            SqlType::Int8 => (i64::MIN, i64::MAX),
+            _ => return None,
+        })
+    }
+
     /// From 1, by 1.
     pub fn new() -> Sequence {
         Sequence {
@@ -42,6 +64,8 @@ impl Sequence {
             minimum: 1,
             maximum: i64::MAX,
             usable_to: 1,
+            cycles: false,
+            kind: SqlType::Int8.oid(),
         }
     }
 }
@@ -172,14 +196,24 @@ impl Draws {
             Some(number) if !is_own => number,
             _ => self.changes.with_counter(database, name, |counter| {
                 let sequence = &counter.sequence;
-                let next = again.map_or(counter.next, i128::from);
+                let mut next = again.map_or(counter.next, i128::from);
+                let (minimum, maximum) = (sequence.minimum, sequence.maximum);
+                let is_end = !(i128::from(minimum)..=i128::from(maximum)).contains(&next);
+                let rises = sequence.increment > 0;
+                if is_end && sequence.cycles {
+                    next = i128::from(if rises { minimum } else { maximum });
+                }
                 let number = i64::try_from(next)
                     .ok()
-                    .filter(|next| (sequence.minimum..=sequence.maximum).contains(next));
+                    .filter(|next| (minimum..=maximum).contains(next));
                 let number = number.ok_or_else(|| {
+                    let (end, last) = match rises {
+                        true => ("maximum", maximum),
+                        false => ("minimum", minimum),
+                    };
                     SqlError::new(
                         "2200H",
-                        format!("nextval: sequence \"{name}\" has no more numbers"),
+                        format!("nextval: reached {end} value of sequence \"{name}\" ({last})"),
                     )
                 })?;
                 counter.next = next + i128::from(sequence.increment);

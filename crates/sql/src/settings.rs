@@ -1,25 +1,31 @@
 //! A session's parameters, as `SET` and `SHOW` know them.
 
 mod time;
+mod values;
 
+use crate::constraints::{ConstraintModes, SetConstraints};
 use crate::error::{SqlError, code};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Parameters with the values that they have at the beginning. A value that may be anything is kept and not acted upon.
-const KNOWN: [(&str, &str); 35] = [
+/// Parameters with the values that they have at the beginning.
+const KNOWN: [(&str, &str); 41] = [
     ("application_name", ""),
     ("bytea_output", "hex"),
+    ("check_function_bodies", "on"),
     ("client_encoding", "UTF8"),
     ("client_min_messages", "notice"),
     ("DateStyle", "ISO, MDY"),
     ("default_table_access_method", "heap"),
+    ("default_tablespace", ""),
+    ("default_transaction_deferrable", "off"),
     ("default_transaction_isolation", "serializable"),
     ("default_transaction_read_only", "off"),
     ("escape_string_warning", "on"),
     ("extra_float_digits", "1"),
-    ("idle_in_transaction_session_timeout", "0"),
+    (IDLE_IN_TRANSACTION, "0"),
+    (IDLE, "0"),
     ("in_hot_standby", "off"),
     ("integer_datetimes", "on"),
     ("IntervalStyle", "postgres"),
@@ -39,15 +45,24 @@ const KNOWN: [(&str, &str); 35] = [
     ("server_encoding", "UTF8"),
     ("server_version", "15.0"),
     ("server_version_num", "150000"),
-    ("session_authorization", ""),
+    (AUTHORIZATION, ""),
     ("standard_conforming_strings", "on"),
     (STATEMENT_TIMEOUT, "0"),
+    ("synchronize_seqscans", "on"),
     ("synchronous_commit", "on"),
     ("TimeZone", "UTC"),
+    ("xmloption", "content"),
 ];
 
 /// How long a statement may take.
 const STATEMENT_TIMEOUT: &str = "statement_timeout";
+/// The time for which a client may say nothing in a transaction.
+const IDLE_IN_TRANSACTION: &str = "idle_in_transaction_session_timeout";
+/// The same outside of one.
+const IDLE: &str = "idle_session_timeout";
+
+/// The parameter with the session's user.
+const AUTHORIZATION: &str = "session_authorization";
 
 /// Parameters that nobody sets.
 const FIXED: [&str; 10] = [
@@ -92,10 +107,14 @@ struct SettingValues {
     /// As `RESET` puts them, where it is not the usual value.
     initial: BTreeMap<&'static str, String>,
     set: BTreeMap<&'static str, String>,
+    /// The same of names with a point.
+    initial_own: BTreeMap<String, String>,
     /// What those had that are set until the transaction's end only.
     before_local: BTreeMap<String, Option<String>>,
     /// Of names with a point, which belong to programs.
     own: BTreeMap<String, String>,
+    /// `SET CONSTRAINTS`, until the transaction's end.
+    constraints: ConstraintModes,
 }
 
 impl SettingValues {
@@ -132,24 +151,74 @@ fn unknown(name: &str) -> SqlError {
 }
 
 impl Settings {
-    /// With values that a client begins with. What is not known is left out.
-    pub fn beginning_with(parameters: &[(String, String)], user: &str) -> Settings {
+    /// Those of a user.
+    pub fn of_user(user: &str) -> Settings {
         let mut values = SettingValues::default();
-        values
-            .initial
-            .insert("session_authorization", user.to_string());
-        for (name, value) in parameters {
-            if let Some((name, _)) = known(name)
-                && !FIXED.contains(name)
-                && let Ok(value) = checked(name, value)
-            {
-                values.initial.insert(name, value);
-            }
-        }
+        values.initial.insert(AUTHORIZATION, user.to_string());
         Settings {
             values: Arc::new(values),
             changed: Vec::new(),
         }
+    }
+
+    /// Takes a value with which a client begins, to which `RESET` goes back.
+    ///
+    /// # Errors
+    /// Those of [`Settings::set`].
+    pub fn begin_with(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
+        if name.contains('.') {
+            let name = name.to_lowercase();
+            let values = self.values_mut();
+            values.own.insert(name.clone(), value.to_string());
+            values.initial_own.insert(name, value.to_string());
+            return Ok(());
+        }
+        let (name, value) = self.settable(name, value)?;
+        self.values_mut().initial.insert(name, value);
+        Ok(())
+    }
+
+    /// A parameter and a value that it can have.
+    fn settable(&self, name: &str, value: &str) -> Result<(&'static str, String), SqlError> {
+        let (name, _) = known(name).ok_or_else(|| unknown(name))?;
+        let is_own = || self.get(name).is_ok_and(|own| own == value);
+        if FIXED.contains(name) {
+            return Err(SqlError::new(
+                "55P02",
+                format!("parameter \"{name}\" cannot be changed"),
+            ));
+        }
+        if *name == AUTHORIZATION && !is_own() {
+            return Err(SqlError::unsupported(
+                "SET SESSION AUTHORIZATION is not supported",
+            ));
+        }
+        Ok((name, checked(name, value)?))
+    }
+
+    /// The time for which its client may say nothing, in a transaction or outside of one.
+    pub fn idle_limit(&self, in_transaction: bool) -> Option<Duration> {
+        let name = if in_transaction {
+            IDLE_IN_TRANSACTION
+        } else {
+            IDLE
+        };
+        self.limit(name)
+    }
+
+    /// A time that a parameter says; `None` for no limit.
+    fn limit(&self, name: &str) -> Option<Duration> {
+        let SettingValues { set, initial, .. } = &*self.values;
+        let value = set.get(name).or_else(|| initial.get(name))?;
+        let limit = time::milliseconds(value).unwrap_or_default();
+        (limit > 0).then(|| Duration::from_millis(limit))
+    }
+
+    /// True if the client wants messages of a level.
+    pub fn wants_messages(&self, level: &str) -> bool {
+        let least = self.get("client_min_messages").unwrap_or_default();
+        let place = |level: &str| values::MESSAGES.iter().position(|known| *known == level);
+        place(&level.to_ascii_lowercase()) >= place(&least)
     }
 
     /// Whether these are the same in memory.
@@ -190,12 +259,7 @@ impl Settings {
 
     /// How long a statement may take; `None` for as long as it takes.
     pub fn statement_timeout(&self) -> Option<Duration> {
-        let SettingValues { set, initial, .. } = &*self.values;
-        let value = set
-            .get(STATEMENT_TIMEOUT)
-            .or_else(|| initial.get(STATEMENT_TIMEOUT))?;
-        let limit = time::milliseconds(value).unwrap_or_default();
-        (limit > 0).then(|| Duration::from_millis(limit))
+        self.limit(STATEMENT_TIMEOUT)
     }
 
     /// Its name, as it is written.
@@ -220,14 +284,7 @@ impl Settings {
             self.values_mut().put(&name, Some(value.to_string()), local);
             return Ok(());
         }
-        let (name, _) = known(name).ok_or_else(|| unknown(name))?;
-        if FIXED.contains(name) {
-            return Err(SqlError::new(
-                "55P02",
-                format!("parameter \"{name}\" cannot be changed"),
-            ));
-        }
-        let value = checked(name, value)?;
+        let (name, value) = self.settable(name, value)?;
         self.values_mut().put(name, Some(value), local);
         self.note(name);
         Ok(())
@@ -240,7 +297,8 @@ impl Settings {
     pub fn reset(&mut self, name: &str, local: bool) -> Result<(), SqlError> {
         let own = name.to_lowercase();
         if self.values.own.contains_key(&own) {
-            self.values_mut().put(&own, None, local);
+            let first = self.values.initial_own.get(&own).cloned();
+            self.values_mut().put(&own, first, local);
             return Ok(());
         }
         let (name, _) = known(name).ok_or_else(|| unknown(name))?;
@@ -254,13 +312,26 @@ impl Settings {
         let values = self.values_mut();
         let names: Vec<_> = values.set.keys().copied().collect();
         values.set.clear();
-        values.own.clear();
+        values.own = values.initial_own.clone();
         values.before_local.clear();
         names.into_iter().for_each(|name| self.note(name));
     }
 
+    /// When constraints are checked.
+    pub fn constraints(&self) -> &ConstraintModes {
+        &self.values.constraints
+    }
+
+    /// Notes what `SET CONSTRAINTS` says.
+    pub fn set_constraints(&mut self, command: &SetConstraints) {
+        self.values_mut().constraints.set(command);
+    }
+
     /// The transaction's end: what was set until then only is as before.
     pub fn end_transaction(&mut self) {
+        if self.values.constraints != ConstraintModes::default() {
+            self.values_mut().constraints = ConstraintModes::default();
+        }
         if self.values.before_local.is_empty() {
             return;
         }
@@ -340,16 +411,18 @@ fn checked(name: &str, value: &str) -> Result<String, SqlError> {
             }
             _ => Err(wrong("all times are UTC")),
         },
-        "DateStyle" => match upper.starts_with("ISO") || upper == "DEFAULT" {
-            true => ok("ISO, MDY"),
-            false => Err(wrong("dates are written as ISO has them")),
+        "IntervalStyle" => match upper.as_str() {
+            "POSTGRES" => ok("postgres"),
+            _ => Err(wrong("postgres is the one style")),
         },
-        "IntervalStyle" if upper != "POSTGRES" => Err(wrong("postgres is the one style")),
         "standard_conforming_strings" => match upper.as_str() {
             "ON" | "TRUE" | "1" | "YES" => ok("on"),
             _ => Err(wrong("a backslash is an ordinary character, but in E''")),
         },
-        "bytea_output" if upper != "HEX" => Err(wrong("bytes are written as hexadecimal digits")),
+        "bytea_output" => match upper.as_str() {
+            "HEX" => ok("hex"),
+            _ => Err(wrong("bytes are written as hexadecimal digits")),
+        },
         "synchronous_commit" => match upper.as_str() {
             "ON" | "TRUE" | "1" | "YES" | "LOCAL" | "REMOTE_WRITE" | "REMOTE_APPLY" => ok("on"),
             _ => Err(wrong("what is answered is durable, always")),
@@ -359,16 +432,10 @@ fn checked(name: &str, value: &str) -> Result<String, SqlError> {
             "OFF" | "FALSE" | "0" | "NO" => ok("off"),
             _ => Err(wrong("on or off")),
         },
-        "default_transaction_isolation" => ok("serializable"),
-        STATEMENT_TIMEOUT => match time::milliseconds(bare) {
-            Some(limit) if limit <= i32::MAX as u64 => Ok(time::written(limit)),
-            _ => Err(wrong(
-                "a time, in milliseconds or with one of the units us, ms, s, min, h, d; 0 for no limit",
-            )),
-        },
-        _ => match value.len() {
-            0..=1000 => ok(value),
-            _ => Err(wrong("at most 1000 bytes")),
+        _ => match (values::of(name, value), value.len()) {
+            (Some(known), _) => known.map_err(wrong),
+            (None, 0..=1000) => ok(value),
+            (None, _) => Err(wrong("at most 1000 bytes")),
         },
     }
 }

@@ -1,6 +1,7 @@
 //! Tables of the catalogue, which are computed when they are read: `pg_catalog` and `information_schema`.
 
 mod constraints;
+mod descriptions;
 mod empty;
 mod indexes;
 mod information_schema;
@@ -12,6 +13,8 @@ pub(crate) use constraints::{
     constraint_definition, constraints_of, index_definition, own_indexes, sequence_names,
     serial_sequence,
 };
+
+pub(crate) use descriptions::description;
 pub(crate) use information_schema::relations;
 pub(crate) use system::function_number;
 pub(crate) use views::{view_numbers, view_text};
@@ -102,6 +105,7 @@ pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
         .chain(relations::TABLES)
         .chain(indexes::TABLES)
         .chain(constraints::TABLES)
+        .chain(descriptions::TABLES)
         .chain(empty::TABLES)
         .chain(information_schema::TABLES)
         .chain(views::TABLES);

@@ -2,7 +2,7 @@
 
 use crate::condition::ConditionError;
 use crate::rows::RowError;
-use crate::schema::SchemaError;
+use crate::schema::{SchemaError, Value};
 use sardonyx_base::error::{CrateError, Error, Kind};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::log::LogError;
@@ -23,6 +23,8 @@ pub enum TableError {
         table: String,
         /// The key's bytes as hexadecimal digits, or its columns' values.
         key: String,
+        /// The values of its columns, where they are known.
+        values: Box<[Value]>,
     },
     /// An update changed the primary key; delete and insert instead.
     #[error("an update changed the primary key in table {table:?}; delete and insert instead")]
@@ -149,8 +151,10 @@ pub enum TableError {
         table: String,
         /// The index.
         index: String,
-        /// The key's values.
+        /// The key's values, as a text.
         key: String,
+        /// The key's values.
+        values: Box<[Value]>,
     },
     /// There is no such index.
     #[error("table {table:?} has no index {index:?}")]
@@ -215,8 +219,10 @@ pub enum TableError {
         foreign_key: String,
         /// The table that it refers to.
         referenced: String,
-        /// The values.
+        /// The values, as a text.
         key: String,
+        /// The values.
+        values: Box<[Value]>,
     },
     /// Rows refer to a row that would go, or get another key.
     #[error(
@@ -229,8 +235,10 @@ pub enum TableError {
         foreign_key: String,
         /// The table that they refer to.
         referenced: String,
-        /// The values.
+        /// The values, as a text.
         key: String,
+        /// The values.
+        values: Box<[Value]>,
     },
     /// A value does not fit its column, or there is no such column.
     #[error(transparent)]

@@ -227,6 +227,19 @@ impl KeyShape {
         }
     }
 
+    /// The values of a row's key; none if they cannot be read.
+    #[cold]
+    pub fn values_of_row<P: PageRead + ?Sized>(&self, pages: &P, row: Address) -> Vec<Value>
+    where
+        TableError: From<P::Error>,
+    {
+        let mut key = KeyBytes::default();
+        match self.of_row(pages, row, &mut key) {
+            Ok(_) => self.values_of(&key),
+            Err(_) => Vec::new(),
+        }
+    }
+
     /// Columns of the key.
     pub fn width(&self) -> usize {
         self.parts.len()

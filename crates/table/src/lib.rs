@@ -81,4 +81,4 @@ pub use space::{Prefetch, TableSpace, View, definition_of_table};
 #[doc(hidden)]
 pub use stored::no_value_of_field;
 pub use stored::{Stored, StoredField, StoredTable, columns_of};
-pub use transaction::{Marked, RecordMut, Transaction, Walk};
+pub use transaction::{Due, HeldReference, Marked, RecordMut, Transaction, Walk};

@@ -36,4 +36,4 @@ pub use writer::RowWriter;
 
 pub(crate) use error::shown;
 pub(crate) use fixed::{encode, set_column, variable_bytes};
-pub(crate) use key::{find_row, same};
+pub(crate) use key::{find_row, identity, same};

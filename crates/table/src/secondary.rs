@@ -113,6 +113,7 @@ impl Secondary {
                 table: table(),
                 index: self.what.definition.name.clone(),
                 key: self.shape().describe(rows, there),
+                values: self.shape().values_of_row(rows, there).into(),
             });
         }
         let (what, entry) = (&*self.what, entry(&key, row));

@@ -13,6 +13,7 @@ use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
 use crate::space::{Prefetch, TableSpace, View, record_at};
 use crate::table::{Place, TableState, make_index_room, page_bytes, remove_from_index};
 use crate::undo::{Step, undo_step};
+use held::HeldReferences;
 use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{Definition, Kind};
 use sardonyx_storage::log::record::encoded_bytes;
@@ -24,6 +25,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 mod conditions;
 mod declaring;
+mod held;
 mod indexes;
 mod references;
 mod rows;
@@ -32,6 +34,7 @@ mod tables;
 mod values;
 mod verbs;
 
+pub use held::{Due, HeldReference};
 pub(crate) use references::note_references;
 pub use savepoint::Marked;
 pub(crate) use savepoint::Savepoint;
@@ -46,6 +49,10 @@ pub struct Transaction<'a> {
     pub(crate) space: &'a mut TableSpace,
     log: &'a mut GroupBuilder,
     finished: bool,
+    /// References that do not hold are noted, to be checked later.
+    holds: bool,
+    /// The notes; allocated with the first.
+    held: Option<Box<HeldReferences>>,
 }
 
 impl<'a> Transaction<'a> {
@@ -55,6 +62,8 @@ impl<'a> Transaction<'a> {
             space,
             log,
             finished: false,
+            holds: false,
+            held: None,
         };
         // Only if the one before was leaked (`mem::forget`): it did not commit.
         if !transaction.space.undo.is_empty() || transaction.log.transaction_bytes() > 0 {
@@ -269,7 +278,8 @@ impl<'a> Transaction<'a> {
         {
             let table = R::NAME.to_string();
             let key = hexadecimal(key);
-            return Err(TableError::DuplicateKey { table, key }.into());
+            let values = Box::default();
+            return Err(TableError::DuplicateKey { table, key, values }.into());
         }
         let address = match self.state(number).has_one_shape() {
             true => self.insert_bytes(number, bytes, hash)?,

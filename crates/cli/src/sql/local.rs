@@ -31,7 +31,7 @@ impl Local {
             rights: Access::Define.into(),
         };
         Ok(Local {
-            session: Session::new(Database::new(tables)?, options),
+            session: Session::new(Database::new(tables)?, options)?,
             runtime: tokio::runtime::Builder::new_current_thread().build()?,
         })
     }

@@ -259,6 +259,9 @@ impl Answers<'_> {
                     field(body, code, value);
                 }
             }
+            if let Some(schema) = error.schema {
+                field(body, b's', schema);
+            }
             if let Some(position) = error.position {
                 field(body, b'P', &position.to_string());
             }

@@ -4,6 +4,7 @@ use super::answer::{Answers, Severity};
 use super::message::MessageError;
 use super::session::{Send, Session, Wants};
 use super::startup::{self, Client};
+use super::startup_options::session_parameters;
 use crate::cancelling::Entry;
 use crate::connection::{Connection, Outgoing, Received};
 use crate::metrics::Protocol;
@@ -93,19 +94,29 @@ async fn run(
     spans::let_in(&user);
     let limit = shared.options.limits.statement.iter();
     let limit = limit.map(|limit| ("statement_timeout".into(), limit.as_millis().to_string()));
-    // The client's own goes before it.
-    let parameters = limit.chain(parameters).collect();
-    let options = SessionOptions {
-        rights: rights_of(&users, &user),
-        user: user.clone(),
-        parameters,
-    };
-    let mut session = Session::new(
-        sardonyx_sql::Session::new(shared.database.clone(), options),
-        entry.interrupt().clone(),
-    );
+    let begun = session_parameters(&parameters).and_then(|parameters| {
+        let options = SessionOptions {
+            rights: rights_of(&users, &user),
+            user: user.clone(),
+            // The client's own goes before it.
+            parameters: limit.chain(parameters).collect(),
+        };
+        sardonyx_sql::Session::new(shared.database.clone(), options)
+    });
     let mut output = BytesMut::new();
+    let sql = match begun {
+        Ok(sql) => sql,
+        Err(error) => {
+            shared.metrics.error(error.code);
+            Answers(&mut output).error(Severity::Fatal, &error);
+            return connection.shared().1.send(&mut output).await;
+        }
+    };
+    let mut session = Session::new(sql, entry.interrupt().clone());
     let mut answers = Answers(&mut output);
+    for notice in session.sql().first_notices() {
+        answers.notice(notice);
+    }
     for (name, value) in session.sql().reported_parameters() {
         answers.parameter(&name, &value);
     }
@@ -160,7 +171,18 @@ async fn run(
                 _ => continue,
             }
         }
-        match bytes.receive().await? {
+        let received = match session.sql().idle_limit() {
+            None => bytes.receive().await?,
+            Some((limit, error)) => match timeout(limit, bytes.receive()).await {
+                Ok(received) => received?,
+                Err(_) => {
+                    shared.metrics.error(error.code);
+                    Answers(&mut output).error(Severity::Fatal, &error);
+                    return outgoing.send(&mut output).await;
+                }
+            },
+        };
+        match received {
             Received::Bytes => {}
             Received::Closed => return Ok(()),
             Received::Stop => {

@@ -12,3 +12,4 @@ pub mod message;
 mod portions;
 mod session;
 mod startup;
+mod startup_options;

@@ -11,3 +11,4 @@ mod postgres;
 mod redis;
 mod reload;
 mod spans;
+mod startup;

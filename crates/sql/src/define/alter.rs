@@ -1,19 +1,23 @@
 //! `ALTER TABLE`.
 
 use super::columns::{Constraint, declared, default_of};
-use super::create::{add_foreign, constraint_name, constraint_of, free_name, key_parts, new_name};
+use super::create::{
+    add_foreign, add_sequence, constraint_exists, constraint_of, free_name, key_parts, new_name,
+};
+use super::naming::{chosen, only_column};
+use super::options::{check_storage, refuse};
 use super::skipped;
 use crate::error::{SqlError, code, not_null};
 use crate::names::{name_of, of_public};
-use crate::relation::{ColumnNotes, Relation, kind, printed, put_notes, put_object};
+use crate::relation::{ColumnNotes, Relation, full_match_of, put_notes};
 use crate::result::{Complete, Tag};
-use crate::sequences::Sequence;
 use crate::source::Source;
 use crate::types::TypeSpec;
 use sardonyx::Transaction;
 use sardonyx::schema::{IndexDefinition, IndexKind, Value, ValueRef};
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, RenameTableNameKind,
+    AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, DropBehavior,
+    RenameTableNameKind,
 };
 
 const WORD: &str = "ALTER TABLE";
@@ -23,16 +27,29 @@ const WORD: &str = "ALTER TABLE";
 /// # Errors
 /// What is wrong with it; what the engine says.
 pub(super) fn table(tx: &mut Transaction<'_>, alter: &AlterTable) -> Result<Complete, SqlError> {
-    let name = of_public(&alter.name)?;
+    let AlterTable {
+        name,
+        if_exists,
+        // No table inherits from another.
+        only: _,
+        operations,
+        location,
+        on_cluster,
+        table_type,
+        end_token: _,
+    } = alter;
+    let other = location.is_some() || on_cluster.is_some() || table_type.is_some();
+    refuse(WORD, &[(other, "a clause of another database system")])?;
+    let name = of_public(name)?;
     match Relation::named(&Source::Live(tx.view()), &name) {
-        Err(error) if error.code == code::UNKNOWN_TABLE && alter.if_exists => {
+        Err(error) if error.code == code::UNKNOWN_TABLE && *if_exists => {
             let message = format!("relation \"{name}\" does not exist, skipping");
             return Ok(skipped(WORD, "00000", message));
         }
         Err(error) => return Err(error),
         Ok(_) => {}
     }
-    for operation in &alter.operations {
+    for operation in operations {
         one(tx, &name, operation)?;
     }
     Ok(Complete::of(Tag::plain(WORD)))
@@ -46,10 +63,12 @@ fn one(
     let relation = Relation::named(&Source::Live(tx.view()), table)?;
     match operation {
         AlterTableOperation::AddColumn {
+            column_keyword: _,
             if_not_exists,
             column_def,
-            ..
+            column_position,
         } => {
+            refuse(WORD, &[(column_position.is_some(), "FIRST or AFTER")])?;
             let is_there = relation.column(&name_of(&column_def.name)).is_ok();
             match is_there && *if_not_exists {
                 true => Ok(()),
@@ -57,9 +76,10 @@ fn one(
             }
         }
         AlterTableOperation::DropColumn {
+            has_column_keyword: _,
             column_names,
             if_exists,
-            ..
+            drop_behavior,
         } => {
             for name in column_names {
                 let name = name_of(name);
@@ -67,6 +87,9 @@ fn one(
                     continue;
                 }
                 relation.column(&name)?;
+                if *drop_behavior == Some(DropBehavior::Cascade) {
+                    drop_what_names(tx, &relation, &name)?;
+                }
                 tx.drop_column(table, &name)?;
             }
             Ok(())
@@ -90,19 +113,35 @@ fn one(
             notes.table = to;
             put_notes(tx, relation.number, &notes)
         }
-        AlterTableOperation::AddConstraint { constraint, .. } => {
-            add_constraint(tx, &relation, &constraint_of(constraint)?)
+        AlterTableOperation::AddConstraint {
+            constraint,
+            // The rows are checked in any case.
+            not_valid: _,
+        } => add_constraint(tx, &relation, &constraint_of(constraint)?),
+        AlterTableOperation::ValidateConstraint { name } => {
+            let name = name_of(name);
+            match relation.has_constraint(&name) {
+                true => Ok(()),
+                false => Err(no_constraint(&relation, &name)),
+            }
         }
         AlterTableOperation::DropConstraint {
-            if_exists, name, ..
-        } => drop_constraint(tx, &relation, &name_of(name), *if_exists),
+            if_exists,
+            name,
+            drop_behavior,
+        } => {
+            let cascades = *drop_behavior == Some(DropBehavior::Cascade);
+            drop_constraint(tx, &relation, &name_of(name), *if_exists, cascades)
+        }
         AlterTableOperation::AlterColumn { column_name, op } => {
             alter_column(tx, &relation, &name_of(column_name), op)
         }
-        // Of no meaning here.
-        AlterTableOperation::OwnerTo { .. }
-        | AlterTableOperation::SetLogged
-        | AlterTableOperation::SetOptionsParens { .. } => Ok(()),
+        // All tables are, and have no owner.
+        AlterTableOperation::OwnerTo { new_owner: _ } | AlterTableOperation::SetLogged => Ok(()),
+        AlterTableOperation::SetOptionsParens { options } => {
+            let mut options = options.iter();
+            options.try_for_each(|option| check_storage(WORD, option))
+        }
         other => Err(SqlError::unsupported(format!(
             "ALTER TABLE {other} is not supported"
         ))),
@@ -126,7 +165,7 @@ fn add_column(
     }
     let source = Source::Live(tx.view());
     let is_empty = source.count(relation.number)? == 0;
-    let computed = column.notes.default.is_some() || column.draws;
+    let computed = column.notes.default.is_some() || column.sequence.is_some();
     if computed && !is_empty {
         return Err(SqlError::unsupported(
             "a column whose default is computed can be added to an empty table only",
@@ -145,12 +184,7 @@ fn add_column(
         nullable,
         column.default.clone(),
     )?;
-    if column.draws {
-        let name = format!("{}_{}_seq", relation.name, column.name);
-        let sequence = free_name(tx, &name)?;
-        put_object(tx, kind::SEQUENCE, &sequence, &printed(&Sequence::new())?)?;
-        column.notes.sequence = Some(sequence);
-    }
+    add_sequence(tx, &relation.name, &mut column)?;
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);
     notes
@@ -169,19 +203,23 @@ fn add_constraint(
     relation: &Relation,
     constraint: &Constraint,
 ) -> Result<(), SqlError> {
-    let mut taken: Vec<String> = Vec::new();
-    taken.extend(
-        relation
-            .schema
-            .indexes
-            .iter()
-            .map(|index| index.name.clone()),
-    );
-    taken.extend(relation.schema.checks.iter().map(|(name, _)| name.clone()));
+    let given = match constraint {
+        Constraint::Primary { name, .. }
+        | Constraint::Unique { name, .. }
+        | Constraint::Foreign { name, .. }
+        | Constraint::Check { name, .. } => name.as_ref(),
+    };
+    if let Some(name) = given.filter(|name| relation.has_constraint(name)) {
+        return Err(constraint_exists(name, &relation.name));
+    }
+    let named = |tx: &Transaction<'_>, columns: &[&str], suffix: &str| match given {
+        Some(name) => Ok(name.clone()),
+        None => free_name(tx, &relation.name, columns, suffix, &[]),
+    };
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);
     match constraint {
-        Constraint::Primary { name, columns } => {
+        Constraint::Primary { name: _, columns } => {
             if relation.primary_constraint().is_some() {
                 return Err(SqlError::new(
                     code::INVALID_TABLE_DEFINITION,
@@ -191,8 +229,7 @@ fn add_constraint(
                     ),
                 ));
             }
-            let none: [(String, bool); 0] = [];
-            let index = constraint_name(&relation.name, name.as_ref(), &none, "pkey", &mut taken);
+            let index = named(tx, &[], "pkey")?;
             for (column, _) in columns {
                 note_not_null(tx, relation, &mut notes, column)?;
             }
@@ -200,17 +237,39 @@ fn add_constraint(
             notes.primary_index = Some(index);
             put_notes(tx, relation.number, &notes)
         }
-        Constraint::Unique { name, columns } => {
-            let index = constraint_name(&relation.name, name.as_ref(), columns, "key", &mut taken);
+        Constraint::Unique { name: _, columns } => {
+            let parts: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+            let index = named(tx, &parts, "key")?;
             unique_index(tx, relation, index.clone(), columns)?;
             notes.constraints.push(index);
             put_notes(tx, relation.number, &notes)
         }
         Constraint::Foreign { .. } => add_foreign(tx, &relation.name, constraint),
         Constraint::Check { name, condition } => {
-            let none: [(String, bool); 0] = [];
-            let name = constraint_name(&relation.name, name.as_ref(), &none, "check", &mut taken);
-            Ok(tx.add_check(relation.number, &name, condition)?)
+            let known: Vec<&str> = relation
+                .columns
+                .iter()
+                .map(|column| &*column.name)
+                .collect();
+            let column = only_column(condition, &known);
+            let name = chosen(
+                name.as_ref(),
+                &relation.name,
+                column.as_slice(),
+                "check",
+                |name| relation.has_constraint(name),
+            );
+            let added = tx.add_check(relation.number, &name, condition);
+            added.map_err(|error| {
+                let mut error = SqlError::from(error);
+                if error.code == code::CHECK {
+                    error.message = format!(
+                        "check constraint \"{name}\" of relation \"{}\" is violated by some row",
+                        relation.name
+                    );
+                }
+                error
+            })
         }
     }
 }
@@ -227,7 +286,9 @@ fn unique_index(
         unique: true,
         key: key_parts(relation, columns)?,
     };
-    Ok(tx.create_index(relation.number, definition)?)
+    let columns = definition.key.iter().map(|part| part.column).collect();
+    let created = tx.create_index(relation.number, definition);
+    created.map_err(|error| SqlError::from(error).of_index_build(columns))
 }
 
 /// Notes that a column may not be null, if no row has a null there.
@@ -262,7 +323,8 @@ fn note_not_null(
     Ok(())
 }
 
-fn notes_of_column<'n>(
+/// The notes of a column, to be changed.
+pub(super) fn notes_of_column<'n>(
     notes: &'n mut crate::relation::TableNotes,
     column: &crate::relation::RelationColumn,
 ) -> &'n mut ColumnNotes {
@@ -276,19 +338,41 @@ fn notes_of_column<'n>(
         })
 }
 
-fn drop_constraint(
+/// Drops a constraint of a table.
+///
+/// # Errors
+/// `42704` if there is none of the name; what the engine says.
+pub(super) fn drop_constraint(
     tx: &mut Transaction<'_>,
     relation: &Relation,
     name: &str,
     if_exists: bool,
+    cascades: bool,
 ) -> Result<(), SqlError> {
     let mut notes = relation.notes.clone();
+    notes.table.clone_from(&relation.name);
     let schema = &relation.schema;
     if schema.foreign_keys.iter().any(|key| key.name == name) {
-        return Ok(tx.drop_reference(relation.number, name)?);
+        tx.drop_reference(relation.number, name)?;
+        let full = full_match_of(name);
+        if schema.checks.iter().any(|(check, _)| *check == full) {
+            tx.drop_check(relation.number, &full)?;
+        }
+        let (before, is_noted) = (
+            notes.constraint_comments.remove(name),
+            notes.references.remove(name),
+        );
+        return match before.is_some() || is_noted.is_some() {
+            true => put_notes(tx, relation.number, &notes),
+            false => Ok(()),
+        };
     }
     if schema.checks.iter().any(|(check, _)| check == name) {
-        return Ok(tx.drop_check(relation.number, name)?);
+        tx.drop_check(relation.number, name)?;
+        return match notes.constraint_comments.remove(name) {
+            Some(_) => put_notes(tx, relation.number, &notes),
+            None => Ok(()),
+        };
     }
     let is_primary = notes.primary_index.as_deref() == Some(name);
     if is_primary
@@ -298,10 +382,16 @@ fn drop_constraint(
             .any(|constraint| constraint == name)
     {
         notes.constraints.retain(|constraint| constraint != name);
+        notes.constraint_comments.remove(name);
+        notes.index_comments.remove(name);
         if is_primary {
             notes.primary_index = None;
         }
-        tx.drop_index(relation.number, name)?;
+        if cascades {
+            drop_references_to(tx, relation, name)?;
+        }
+        let dropped = tx.drop_index(relation.number, name);
+        dropped.map_err(|error| needed(error.into(), relation, name))?;
         return put_notes(tx, relation.number, &notes);
     }
     if relation.primary_constraint().as_deref() == Some(name) {
@@ -311,14 +401,80 @@ fn drop_constraint(
     }
     match if_exists {
         true => Ok(()),
-        false => Err(SqlError::new(
-            code::UNKNOWN_OBJECT,
+        false => Err(no_constraint(relation, name)),
+    }
+}
+
+/// That references need a unique key that was to be dropped.
+fn needed(error: SqlError, relation: &Relation, name: &str) -> SqlError {
+    match error.code {
+        code::INVALID_TABLE_DEFINITION => SqlError::new(
+            code::DEPENDENT_OBJECTS,
             format!(
-                "constraint \"{name}\" of relation \"{}\" does not exist",
+                "cannot drop constraint {name} on table {} because other objects depend on it",
                 relation.name
             ),
-        )),
+        )
+        .detail(error.message.clone())
+        .hint("Use DROP ... CASCADE to drop the dependent objects too."),
+        _ => error,
     }
+}
+
+fn no_constraint(relation: &Relation, name: &str) -> SqlError {
+    SqlError::new(
+        code::UNKNOWN_OBJECT,
+        format!(
+            "constraint \"{name}\" of relation \"{}\" does not exist",
+            relation.name
+        ),
+    )
+}
+
+/// Takes away the references of other tables that need a unique index.
+fn drop_references_to(
+    tx: &mut Transaction<'_>,
+    relation: &Relation,
+    index: &str,
+) -> Result<(), SqlError> {
+    let mut indexes = relation.schema.indexes.iter();
+    let Some(index) = indexes.find(|there| there.name == index) else {
+        return Ok(());
+    };
+    let key: Vec<usize> = index.key.iter().map(|part| part.column).collect();
+    drop_references(tx, relation.number, |columns| *columns == key)
+}
+
+/// Takes away the references to a table by columns for which `is_it` says so.
+fn drop_references(
+    tx: &mut Transaction<'_>,
+    to: u16,
+    is_it: impl Fn(&Vec<usize>) -> bool,
+) -> Result<(), SqlError> {
+    for number in 0..tx.view().definitions().len() as u16 {
+        let Ok(other) = Relation::numbered(&Source::Live(tx.view()), number) else {
+            continue;
+        };
+        let keys = other.schema.foreign_keys.clone();
+        for key in keys
+            .iter()
+            .filter(|key| key.table == to && is_it(&key.referenced))
+        {
+            let other = Relation::numbered(&Source::Live(tx.view()), number)?;
+            drop_constraint(tx, &other, &key.name, false, false)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes away the constraints and indexes that have a column, and references to it: it is dropped with `CASCADE`.
+fn drop_what_names(
+    tx: &mut Transaction<'_>,
+    relation: &Relation,
+    column: &str,
+) -> Result<(), SqlError> {
+    let number = relation.column(column)?.number;
+    drop_references(tx, relation.number, |columns| columns.contains(&number))
 }
 
 fn alter_column(

@@ -1,15 +1,19 @@
 //! Columns as they are declared: their types, defaults and constraints.
 
+use super::sequence::sequence_of;
 use crate::error::{SqlError, code};
 use crate::expression::cast::{Coercion, stored};
 use crate::expression::{Compiler, Expr, Parameters, Scope};
-use crate::names::name_of;
-use crate::relation::ColumnNotes;
+use crate::names::{name_of, parts_of};
+use crate::relation::{ColumnNotes, ReferenceNotes};
+use crate::sequences::Sequence;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{OnDelete, Value};
 use sqlparser::ast::{
-    self, CheckConstraint, ColumnDef, ColumnOption, DataType, Expr as Tree, ForeignKeyConstraint,
-    GeneratedAs, IndexColumn, ReferentialAction,
+    self, CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef, ConstraintCharacteristics,
+    ConstraintReferenceMatchKind, DataType, DeferrableInitial, Expr as Tree, ForeignKeyConstraint,
+    GeneratedAs, IndexColumn, KeyOrIndexDisplay, NullsDistinctOption, OrderByExpr,
+    PrimaryKeyConstraint, ReferentialAction, SequenceOptions, UniqueConstraint,
 };
 
 /// A column that is declared.
@@ -21,8 +25,8 @@ pub(super) struct Declared {
     /// What rows get that do not say it: a value, or nothing.
     pub default: Value,
     pub notes: ColumnNotes,
-    /// Whether a sequence goes with it.
-    pub draws: bool,
+    /// The sequence that goes with it.
+    pub sequence: Option<Sequence>,
     pub constraints: Vec<Constraint>,
 }
 
@@ -43,6 +47,7 @@ pub(super) enum Constraint {
         table: ast::ObjectName,
         referenced: Vec<String>,
         on_delete: OnDelete,
+        notes: ReferenceNotes,
     },
     Check {
         name: Option<String>,
@@ -55,8 +60,13 @@ pub(super) enum Constraint {
 /// # Errors
 /// What is wrong with it.
 pub(super) fn declared(column: &ColumnDef) -> Result<Declared, SqlError> {
-    let name = name_of(&column.name);
-    let (spec, draws) = type_of(&column.data_type)?;
+    let ColumnDef {
+        name,
+        data_type,
+        options,
+    } = column;
+    let name = name_of(name);
+    let (spec, draws) = type_of(data_type)?;
     let mut declared = Declared {
         notes: ColumnNotes {
             kind: spec.kind.oid(),
@@ -67,12 +77,14 @@ pub(super) fn declared(column: &ColumnDef) -> Result<Declared, SqlError> {
         default: Value::Null,
         constraints: Vec::new(),
         name,
+        sequence: match draws {
+            true => Some(sequence_of(&[], spec.kind)?),
+            false => None,
+        },
         spec,
-        draws,
     };
-    for option in &column.options {
-        let constraint_name = option.name.as_ref().map(name_of);
-        declared.option(&option.option, constraint_name)?;
+    for ColumnOptionDef { name, option } in options {
+        declared.option(option, name.as_ref().map(name_of))?;
     }
     Ok(declared)
 }
@@ -121,19 +133,22 @@ impl Declared {
     fn option(&mut self, option: &ColumnOption, name: Option<String>) -> Result<(), SqlError> {
         let own = || vec![(self.name.clone(), false)];
         match option {
-            ColumnOption::Null | ColumnOption::Collation(_) | ColumnOption::Comment(_) => {}
+            ColumnOption::Null => {}
             ColumnOption::NotNull => self.not_null = true,
+            ColumnOption::Collation(collation) => check_collation(collation)?,
             ColumnOption::Default(tree) => {
                 let (value, text) = default_of(tree, self.spec)?;
                 self.default = value;
                 self.notes.default = text;
             }
-            ColumnOption::PrimaryKey(_) => {
+            ColumnOption::PrimaryKey(key) => {
+                check_primary(key)?;
                 self.not_null = true;
                 let columns = own();
                 self.constraints.push(Constraint::Primary { name, columns });
             }
-            ColumnOption::Unique(_) => {
+            ColumnOption::Unique(key) => {
+                check_unique(key)?;
                 let columns = own();
                 self.constraints.push(Constraint::Unique { name, columns });
             }
@@ -141,27 +156,18 @@ impl Declared {
                 let constraint = foreign(key, name, vec![self.name.clone()])?;
                 self.constraints.push(constraint);
             }
-            ColumnOption::Check(check) => self.constraints.push(self::check(check, name)),
+            ColumnOption::Check(check) => {
+                self.constraints.push(self::check(check, name)?);
+            }
             ColumnOption::Generated {
-                generated_as: generated @ (GeneratedAs::Always | GeneratedAs::ByDefault),
+                generated_as,
+                sequence_options,
                 generation_expr: None,
-                ..
+                generation_expr_mode: None,
+                generated_keyword: _,
             } => {
-                if !matches!(
-                    self.spec.kind,
-                    SqlType::Int2 | SqlType::Int4 | SqlType::Int8
-                ) {
-                    return Err(SqlError::new(
-                        code::INVALID_PARAMETER_VALUE,
-                        "identity column type must be smallint, integer, or bigint",
-                    ));
-                }
-                self.not_null = true;
-                self.draws = true;
-                self.notes.identity = Some(match generated {
-                    GeneratedAs::Always => 'a',
-                    _ => 'd',
-                });
+                let options = sequence_options.as_deref().unwrap_or_default();
+                self.identity(generated_as, options)?;
             }
             other => {
                 return Err(SqlError::unsupported(format!(
@@ -171,6 +177,149 @@ impl Declared {
         }
         Ok(())
     }
+
+    /// `GENERATED … AS IDENTITY`.
+    fn identity(
+        &mut self,
+        generated: &GeneratedAs,
+        options: &[SequenceOptions],
+    ) -> Result<(), SqlError> {
+        if !matches!(
+            self.spec.kind,
+            SqlType::Int2 | SqlType::Int4 | SqlType::Int8
+        ) {
+            return Err(SqlError::new(
+                code::INVALID_PARAMETER_VALUE,
+                "identity column type must be smallint, integer, or bigint",
+            ));
+        }
+        self.not_null = true;
+        self.sequence = Some(sequence_of(options, self.spec.kind)?);
+        self.notes.identity = Some(match generated {
+            GeneratedAs::Always => 'a',
+            GeneratedAs::ByDefault => 'd',
+            GeneratedAs::ExpStored => {
+                return Err(SqlError::unsupported(
+                    "columns that are computed of others are not supported",
+                ));
+            }
+        });
+        Ok(())
+    }
+}
+
+/// Checks that a collation is the one that there is: texts are ordered by their bytes.
+///
+/// # Errors
+/// `0A000` for others.
+pub(super) fn check_collation(name: &ast::ObjectName) -> Result<(), SqlError> {
+    const KNOWN: [&str; 7] = [
+        "default",
+        "c",
+        "posix",
+        "ucs_basic",
+        "c.utf8",
+        "c.utf-8",
+        "pg_c_utf8",
+    ];
+    let last = parts_of(name)?.pop().unwrap_or_default().to_lowercase();
+    match KNOWN.contains(&last.as_str()) {
+        true => Ok(()),
+        false => Err(
+            SqlError::unsupported(format!("the collation {name} is not supported"))
+                .hint("Texts are ordered by their bytes, as with COLLATE \"C\"."),
+        ),
+    }
+}
+
+/// Two truths: a constraint can be deferred, and it is at first.
+///
+/// # Errors
+/// `42601` for what contradicts itself, `0A000` for what is not enforced.
+fn deferral(of: Option<&ConstraintCharacteristics>) -> Result<(bool, bool), SqlError> {
+    let Some(ConstraintCharacteristics {
+        deferrable,
+        initially,
+        enforced,
+    }) = of
+    else {
+        return Ok((false, false));
+    };
+    if *enforced == Some(false) {
+        return Err(SqlError::unsupported("NOT ENFORCED is not supported"));
+    }
+    let deferred = *initially == Some(DeferrableInitial::Deferred);
+    if deferred && *deferrable == Some(false) {
+        return Err(SqlError::syntax(
+            "constraint declared INITIALLY DEFERRED must be DEFERRABLE",
+        ));
+    }
+    Ok((deferrable.unwrap_or(deferred), deferred))
+}
+
+/// Refuses what is asked for of a constraint beyond its columns.
+fn refuse(constraint: &str, asked: &[(bool, &str)]) -> Result<(), SqlError> {
+    match asked.iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, what)) => Err(SqlError::unsupported(format!(
+            "{constraint} with {what} is not supported"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Checks that a primary key asks for nothing that is not kept.
+///
+/// # Errors
+/// `0A000` with what it asks for.
+pub(super) fn check_primary(key: &PrimaryKeyConstraint) -> Result<(), SqlError> {
+    let PrimaryKeyConstraint {
+        name: _,
+        index_name,
+        index_type,
+        columns: _,
+        include,
+        index_options,
+        characteristics,
+    } = key;
+    let asked = [
+        (index_name.is_some(), "the name of an index"),
+        (index_type.is_some(), "USING"),
+        (!include.is_empty(), "INCLUDE"),
+        (!index_options.is_empty(), "options of its index"),
+        (deferral(characteristics.as_ref())?.0, "DEFERRABLE"),
+    ];
+    refuse("PRIMARY KEY", &asked)
+}
+
+/// Checks that a unique constraint asks for nothing that is not kept.
+///
+/// # Errors
+/// `0A000` with what it asks for.
+pub(super) fn check_unique(key: &UniqueConstraint) -> Result<(), SqlError> {
+    let UniqueConstraint {
+        name: _,
+        index_name,
+        index_type_display,
+        index_type,
+        columns: _,
+        include,
+        index_options,
+        characteristics,
+        nulls_distinct,
+    } = key;
+    let asked = [
+        (index_name.is_some(), "the name of an index"),
+        (*index_type_display != KeyOrIndexDisplay::None, "KEY"),
+        (index_type.is_some(), "USING"),
+        (!include.is_empty(), "INCLUDE"),
+        (!index_options.is_empty(), "options of its index"),
+        (
+            *nulls_distinct == NullsDistinctOption::NotDistinct,
+            "NULLS NOT DISTINCT",
+        ),
+        (deferral(characteristics.as_ref())?.0, "DEFERRABLE"),
+    ];
+    refuse("UNIQUE", &asked)
 }
 
 /// The columns of a key, and whether they are descending.
@@ -179,9 +328,25 @@ impl Declared {
 /// `0A000` for expressions.
 pub(super) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<(String, bool)>, SqlError> {
     let mut names = Vec::with_capacity(columns.len());
-    for column in columns {
-        let by = &column.column;
-        let Tree::Identifier(name) = &by.expr else {
+    for IndexColumn {
+        column: by,
+        operator_class,
+    } in columns
+    {
+        check_operators(operator_class.as_ref())?;
+        let OrderByExpr {
+            expr,
+            options: _,
+            with_fill,
+        } = by;
+        let expr = match expr {
+            Tree::Collate { expr, collation } => {
+                check_collation(collation)?;
+                expr
+            }
+            expr => expr,
+        };
+        let (Tree::Identifier(name), None) = (expr, with_fill) else {
             return Err(SqlError::unsupported(
                 "indexes are of columns, not of expressions",
             ));
@@ -201,6 +366,45 @@ pub(super) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<(String, bool)>
     Ok(names)
 }
 
+/// Checks that the operators of an index are those that it has: all indexes order values as `<` does, and texts by their
+/// bytes.
+fn check_operators(class: Option<&ast::ObjectName>) -> Result<(), SqlError> {
+    const KNOWN: [&str; 22] = [
+        "bool_ops",
+        "bpchar_ops",
+        "bpchar_pattern_ops",
+        "bytea_ops",
+        "char_ops",
+        "date_ops",
+        "float4_ops",
+        "float8_ops",
+        "int2_ops",
+        "int4_ops",
+        "int8_ops",
+        "name_ops",
+        "numeric_ops",
+        "oid_ops",
+        "text_ops",
+        "text_pattern_ops",
+        "time_ops",
+        "timestamp_ops",
+        "timestamptz_ops",
+        "uuid_ops",
+        "varchar_ops",
+        "varchar_pattern_ops",
+    ];
+    let Some(class) = class else {
+        return Ok(());
+    };
+    let last = parts_of(class)?.pop().unwrap_or_default();
+    match KNOWN.contains(&last.as_str()) {
+        true => Ok(()),
+        false => Err(SqlError::unsupported(format!(
+            "the operator class {class} is not supported"
+        ))),
+    }
+}
+
 /// A reference.
 ///
 /// # Errors
@@ -210,19 +414,41 @@ pub(super) fn foreign(
     name: Option<String>,
     columns: Vec<String>,
 ) -> Result<Constraint, SqlError> {
-    let on_delete = match key.on_delete {
+    let ForeignKeyConstraint {
+        name: own_name,
+        index_name,
+        columns: _,
+        foreign_table,
+        referred_columns,
+        on_delete,
+        on_update,
+        match_kind,
+        characteristics,
+    } = key;
+    refuse(
+        "FOREIGN KEY",
+        &[
+            (index_name.is_some(), "the name of an index"),
+            (
+                *match_kind == Some(ConstraintReferenceMatchKind::Partial),
+                "MATCH PARTIAL",
+            ),
+        ],
+    )?;
+    let (deferrable, deferred) = deferral(characteristics.as_ref())?;
+    let on_delete_of = match on_delete {
         None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict) => {
             OnDelete::Restrict
         }
         Some(ReferentialAction::Cascade) => OnDelete::Cascade,
-        Some(other) => {
+        Some(other @ (ReferentialAction::SetNull | ReferentialAction::SetDefault)) => {
             return Err(SqlError::unsupported(format!(
                 "ON DELETE {other} is not supported"
             )));
         }
     };
     if !matches!(
-        key.on_update,
+        on_update,
         None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict)
     ) {
         return Err(SqlError::unsupported(
@@ -230,22 +456,40 @@ pub(super) fn foreign(
         ));
     }
     Ok(Constraint::Foreign {
-        name: name.or_else(|| key.name.as_ref().map(name_of)),
+        name: name.or_else(|| own_name.as_ref().map(name_of)),
         columns,
-        table: key.foreign_table.clone(),
-        referenced: key.referred_columns.iter().map(name_of).collect(),
-        on_delete,
+        table: foreign_table.clone(),
+        referenced: referred_columns.iter().map(name_of).collect(),
+        on_delete: on_delete_of,
+        notes: ReferenceNotes {
+            deferrable,
+            deferred,
+            delete_restricts: *on_delete == Some(ReferentialAction::Restrict),
+            update_restricts: *on_update == Some(ReferentialAction::Restrict),
+            full: *match_kind == Some(ConstraintReferenceMatchKind::Full),
+        },
     })
 }
 
 /// A condition, as the engine's language of conditions has it.
-pub(super) fn check(check: &CheckConstraint, name: Option<String>) -> Constraint {
-    let mut condition = &*check.expr;
+///
+/// # Errors
+/// `0A000` if it is not to be enforced.
+pub(super) fn check(check: &CheckConstraint, name: Option<String>) -> Result<Constraint, SqlError> {
+    let CheckConstraint {
+        name: own_name,
+        expr,
+        // No table inherits from another.
+        no_inherit: _,
+        enforced,
+    } = check;
+    refuse("CHECK", &[(*enforced == Some(false), "NOT ENFORCED")])?;
+    let mut condition = &**expr;
     while let Tree::Nested(inner) = condition {
         condition = inner;
     }
-    Constraint::Check {
-        name: name.or_else(|| check.name.as_ref().map(name_of)),
+    Ok(Constraint::Check {
+        name: name.or_else(|| own_name.as_ref().map(name_of)),
         condition: condition.to_string(),
-    }
+    })
 }

@@ -1,20 +1,24 @@
-//! `CREATE TABLE`, `CREATE INDEX`, `CREATE SEQUENCE`.
+//! `CREATE TABLE` and `CREATE INDEX`.
 
-use super::columns::{Constraint, Declared, check, declared, foreign, key_columns};
+use super::columns::{
+    Constraint, Declared, check, check_primary, check_unique, declared, foreign, key_columns,
+};
+use super::naming::{chosen, only_column};
+use super::options::{check_index_storage, check_table, refuse};
 use super::skipped;
 use crate::error::{SqlError, code};
-use crate::names::{name_of, of_public};
+use crate::names::{name_of, of_public, quoted};
 use crate::relation::{
-    ROW_NUMBER, Relation, TableNotes, is_own, kind, object, printed, put_notes, put_object,
+    ROW_NUMBER, ReferenceNotes, Relation, TableNotes, full_match_of, is_own, kind, object, printed,
+    put_notes, put_object,
 };
 use crate::result::{Complete, Tag};
-use crate::sequences::Sequence;
 use crate::source::Source;
+use crate::types::SqlType;
+use crate::violations::of_new_reference;
 use sardonyx::Transaction;
 use sardonyx::schema::{ForeignKey, IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
-use sqlparser::ast::{
-    self, CreateIndex, CreateTable, Expr as Tree, ObjectName, SequenceOptions, TableConstraint,
-};
+use sqlparser::ast::{self, CreateIndex, CreateTable, IndexType, ObjectName, TableConstraint};
 
 /// The name of a new table.
 pub(super) fn new_name(name: &ObjectName) -> Result<String, SqlError> {
@@ -71,22 +75,7 @@ pub(super) fn exists(name: &str) -> SqlError {
 /// What is wrong with it; what the engine says.
 pub(super) fn table(tx: &mut Transaction<'_>, create: &CreateTable) -> Result<Complete, SqlError> {
     const WORD: &str = "CREATE TABLE";
-    let refused = [
-        (create.or_replace, "OR REPLACE"),
-        (create.temporary, "TEMPORARY"),
-        (create.query.is_some(), "AS"),
-        (create.like.is_some(), "LIKE"),
-        (create.inherits.is_some(), "INHERITS"),
-        (
-            create.partition_by.is_some() || create.partition_of.is_some(),
-            "PARTITION",
-        ),
-    ];
-    if let Some((_, what)) = refused.iter().find(|(is_there, _)| *is_there) {
-        return Err(SqlError::unsupported(format!(
-            "CREATE TABLE with {what} is not supported"
-        )));
-    }
+    check_table(create)?;
     let name = new_name(&create.name)?;
     if is_taken(tx, &name)? {
         return match create.if_not_exists {
@@ -112,15 +101,10 @@ pub(super) fn table(tx: &mut Transaction<'_>, create: &CreateTable) -> Result<Co
         table: name.clone(),
         ..TableNotes::default()
     };
-    let schema = schema_of(&name, &mut columns, &constraints, &mut notes)?;
+    let schema = schema_of(tx, &name, &mut columns, &constraints, &mut notes)?;
     let number = tx.create_table(&name, schema)?;
     for (place, column) in columns.iter_mut().enumerate() {
-        if column.draws {
-            let sequence = free_name(tx, &format!("{name}_{}_seq", column.name))?;
-            let body = printed(&Sequence::new())?;
-            put_object(tx, kind::SEQUENCE, &sequence, &body)?;
-            column.notes.sequence = Some(sequence);
-        }
+        add_sequence(tx, &name, column)?;
         notes.columns.insert(place, column.notes.clone());
     }
     put_notes(tx, number, &notes)?;
@@ -132,15 +116,37 @@ pub(super) fn table(tx: &mut Transaction<'_>, create: &CreateTable) -> Result<Co
     Ok(Complete::of(Tag::plain(WORD)))
 }
 
-/// A name that nothing has yet: this one, or with a number.
-pub(super) fn free_name(tx: &Transaction<'_>, name: &str) -> Result<String, SqlError> {
-    let mut free = name.to_string();
-    let mut number = 0;
-    while is_taken(tx, &free)? {
-        number += 1;
-        free = format!("{name}{number}");
+/// Makes the sequence that goes with a column, if one does.
+pub(super) fn add_sequence(
+    tx: &mut Transaction<'_>,
+    table: &str,
+    column: &mut Declared,
+) -> Result<(), SqlError> {
+    if let Some(sequence) = &column.sequence {
+        let name = free_name(tx, table, &[&column.name], "seq", &[])?;
+        put_object(tx, kind::SEQUENCE, &name, &printed(sequence)?)?;
+        column.notes.sequence = Some(name);
     }
-    Ok(free)
+    Ok(())
+}
+
+/// A name, made of a table and its columns, that nothing has yet.
+pub(super) fn free_name(
+    tx: &Transaction<'_>,
+    table: &str,
+    columns: &[&str],
+    suffix: &str,
+    taken: &[String],
+) -> Result<String, SqlError> {
+    let mut failed = None;
+    let name = chosen(None, table, columns, suffix, |name| {
+        taken.iter().any(|there| there == name)
+            || is_taken(tx, name).unwrap_or_else(|error| {
+                failed = Some(error);
+                false
+            })
+    });
+    failed.map_or(Ok(name), Err)
 }
 
 /// A constraint as it is declared.
@@ -150,18 +156,24 @@ pub(super) fn free_name(tx: &Transaction<'_>, name: &str) -> Result<String, SqlE
 pub(super) fn constraint_of(constraint: &TableConstraint) -> Result<Constraint, SqlError> {
     let name = |name: &Option<ast::Ident>| name.as_ref().map(name_of);
     Ok(match constraint {
-        TableConstraint::PrimaryKey(key) => Constraint::Primary {
-            name: name(&key.name),
-            columns: key_columns(&key.columns)?,
-        },
-        TableConstraint::Unique(key) => Constraint::Unique {
-            name: name(&key.name),
-            columns: key_columns(&key.columns)?,
-        },
+        TableConstraint::PrimaryKey(key) => {
+            check_primary(key)?;
+            Constraint::Primary {
+                name: name(&key.name),
+                columns: key_columns(&key.columns)?,
+            }
+        }
+        TableConstraint::Unique(key) => {
+            check_unique(key)?;
+            Constraint::Unique {
+                name: name(&key.name),
+                columns: key_columns(&key.columns)?,
+            }
+        }
         TableConstraint::ForeignKey(key) => {
             foreign(key, None, key.columns.iter().map(name_of).collect())?
         }
-        TableConstraint::Check(condition) => check(condition, None),
+        TableConstraint::Check(condition) => check(condition, None)?,
         other => {
             return Err(SqlError::unsupported(format!(
                 "the constraint {other} is not supported"
@@ -172,6 +184,7 @@ pub(super) fn constraint_of(constraint: &TableConstraint) -> Result<Constraint, 
 
 /// The engine's schema of a table.
 fn schema_of(
+    tx: &Transaction<'_>,
     table: &str,
     columns: &mut [Declared],
     constraints: &[Constraint],
@@ -224,23 +237,41 @@ fn schema_of(
         }
     }
     let mut taken: Vec<String> = Vec::new();
+    let mut keys: Vec<&Vec<(String, bool)>> = primary.into_iter().collect();
     for constraint in constraints {
         match constraint {
+            // One that says the same once more, without a name.
+            Constraint::Unique {
+                name: None,
+                columns,
+            } if keys.contains(&columns) => {}
             Constraint::Unique { name, columns: key } => {
+                keys.push(key);
                 for (name, _) in key {
                     if !columns.iter().any(|column| column.name == *name) {
                         return Err(unknown_in_key(name));
                     }
                 }
-                let name = constraint_name(table, name.as_ref(), key, "key", &mut taken);
+                let name = match name {
+                    Some(name) => name.clone(),
+                    None => {
+                        let parts: Vec<&str> = key.iter().map(|(name, _)| name.as_str()).collect();
+                        free_name(tx, table, &parts, "key", &taken)?
+                    }
+                };
+                taken.push(name.clone());
                 let key: Vec<String> = key.iter().map(key_text).collect();
                 let key = key.iter().map(String::as_str);
                 schema = schema.index(&name, key).ordered().unique();
                 notes.constraints.push(name);
             }
             Constraint::Check { name, condition } => {
-                let none: [(String, bool); 0] = [];
-                let name = constraint_name(table, name.as_ref(), &none, "check", &mut taken);
+                let known: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+                let column = only_column(condition, &known);
+                let name = chosen(name.as_ref(), table, column.as_slice(), "check", |name| {
+                    taken.iter().any(|there| there == name)
+                });
+                taken.push(name.clone());
                 schema = schema.check(&name, condition);
             }
             Constraint::Primary { .. } | Constraint::Foreign { .. } => {}
@@ -262,34 +293,6 @@ fn key_text((name, descending): &(String, bool)) -> String {
         true => format!("{name} desc"),
         false => name.clone(),
     }
-}
-
-/// The name of a constraint, made of the table and its columns where none is given.
-pub(super) fn constraint_name(
-    table: &str,
-    given: Option<&String>,
-    columns: &[(String, bool)],
-    suffix: &str,
-    taken: &mut Vec<String>,
-) -> String {
-    let name = given.cloned().unwrap_or_else(|| {
-        let mut parts = vec![table];
-        parts.extend(columns.iter().map(|(name, _)| name.as_str()));
-        let mut base = parts.join("_");
-        // As long as a name may be.
-        while base.len() + suffix.len() > 58 {
-            base.pop();
-        }
-        let mut name = format!("{base}_{suffix}");
-        let mut number = 0;
-        while taken.contains(&name) {
-            number += 1;
-            name = format!("{base}_{suffix}{number}");
-        }
-        name
-    });
-    taken.push(name.clone());
-    name
 }
 
 /// The key parts of columns by name.
@@ -322,6 +325,7 @@ pub(super) fn add_foreign(
         table: to,
         referenced,
         on_delete,
+        notes: said,
     } = constraint
     else {
         return Ok(());
@@ -344,29 +348,112 @@ pub(super) fn add_foreign(
     }
     if there.len() != numbers.len() || there.is_empty() {
         return Err(SqlError::new(
-            "42830",
+            code::INVALID_FOREIGN_KEY,
             "number of referencing and referenced columns for foreign key disagree",
         ));
     }
-    let named: Vec<(String, bool)> = columns.iter().map(|name| (name.clone(), false)).collect();
-    let mut taken: Vec<String> = Vec::new();
-    taken.extend(
-        relation
-            .schema
-            .foreign_keys
-            .iter()
-            .map(|key| key.name.clone()),
-    );
-    let name = constraint_name(table, name.as_ref(), &named, "fkey", &mut taken);
+    let (numbers, there) = in_key_order(&parent, &numbers, &there)?;
+    for pair in numbers.iter().zip(&there) {
+        check_types(&relation, &parent, pair, name.as_ref())?;
+    }
+    let parts: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let name = chosen(name.as_ref(), table, &parts, "fkey", |name| {
+        relation.has_constraint(name)
+    });
+    if relation.has_constraint(&name) {
+        return Err(constraint_exists(&name, table));
+    }
+    let is_mixed = said.full && numbers.len() > 1;
     let key = ForeignKey {
-        name,
+        name: name.clone(),
         columns: numbers,
         table: parent.number,
         referenced: there,
         on_delete: *on_delete,
     };
-    tx.add_reference(relation.number, key)?;
+    if *said != ReferenceNotes::default() {
+        let mut notes = relation.notes.clone();
+        notes.table.clone_from(&relation.name);
+        notes.references.insert(name.clone(), *said);
+        put_notes(tx, relation.number, &notes)?;
+    }
+    let added = tx.add_reference(relation.number, key.clone());
+    added.map_err(|error| of_new_reference(error.into(), (&relation, &parent), &key))?;
+    if is_mixed {
+        let all = |what: &str| {
+            let columns = columns
+                .iter()
+                .map(|column| format!("{} {what}", quoted(column)));
+            columns.collect::<Vec<_>>().join(" AND ")
+        };
+        let condition = format!("({}) OR ({})", all("IS NULL"), all("IS NOT NULL"));
+        tx.add_check(relation.number, &full_match_of(&name), &condition)?;
+    }
     Ok(())
+}
+
+/// Checks that a column can refer to another: both are of one type, or whole numbers.
+fn check_types(
+    relation: &Relation,
+    parent: &Relation,
+    (from, to): (&usize, &usize),
+    name: Option<&String>,
+) -> Result<(), SqlError> {
+    let of = |relation: &Relation, number| relation.numbered_column(number).cloned();
+    let (Some(from), Some(to)) = (of(relation, *from), of(parent, *to)) else {
+        return Ok(());
+    };
+    let is_whole = |kind| matches!(kind, SqlType::Int2 | SqlType::Int4 | SqlType::Int8);
+    if from.stored == to.stored || is_whole(from.spec.kind) && is_whole(to.spec.kind) {
+        return Ok(());
+    }
+    let name = name.cloned();
+    let name = name.unwrap_or_else(|| format!("{}_{}_fkey", relation.name, from.name));
+    Err(SqlError::new(
+        code::DATATYPE_MISMATCH,
+        format!("foreign key constraint \"{name}\" cannot be implemented"),
+    )
+    .detail(format!(
+        "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
+        from.name,
+        to.name,
+        from.spec.kind.name(),
+        to.spec.kind.name()
+    )))
+}
+
+/// The columns of a reference and those to which it refers, in the order of the unique key there.
+fn in_key_order(
+    parent: &Relation,
+    columns: &[usize],
+    referenced: &[usize],
+) -> Result<(Vec<usize>, Vec<usize>), SqlError> {
+    let unique = parent.schema.indexes.iter().filter(|index| index.unique);
+    let mut keys = [&parent.schema.primary].into_iter().chain(unique);
+    let is_it = |index: &&IndexDefinition| {
+        let mut key = index.key.iter();
+        index.key.len() == referenced.len() && key.all(|part| referenced.contains(&part.column))
+    };
+    let Some(key) = keys.find(is_it) else {
+        return Err(SqlError::new(
+            code::INVALID_FOREIGN_KEY,
+            format!(
+                "there is no unique constraint matching given keys for referenced table \"{}\"",
+                parent.name
+            ),
+        ));
+    };
+    let place = |part: &KeyPart| referenced.iter().position(|column| *column == part.column);
+    let places = key.key.iter().filter_map(place);
+    Ok(places.map(|at| (columns[at], referenced[at])).unzip())
+}
+
+/// That a table has a constraint of a name.
+pub(super) fn constraint_exists(name: &str, table: &str) -> SqlError {
+    SqlError::new(
+        code::DUPLICATE_OBJECT,
+        format!("constraint \"{name}\" for relation \"{table}\" already exists"),
+    )
 }
 
 /// `CREATE INDEX`.
@@ -375,24 +462,46 @@ pub(super) fn add_foreign(
 /// What is wrong with it; `23505` if rows have one key.
 pub(super) fn index(tx: &mut Transaction<'_>, create: &CreateIndex) -> Result<Complete, SqlError> {
     const WORD: &str = "CREATE INDEX";
-    if create.predicate.is_some() || !create.include.is_empty() {
-        return Err(SqlError::unsupported(
-            "CREATE INDEX with WHERE or INCLUDE is not supported",
-        ));
-    }
-    if create.nulls_distinct == Some(false) {
-        return Err(SqlError::unsupported("NULLS NOT DISTINCT is not supported"));
-    }
+    let CreateIndex {
+        name: _,
+        table_name: _,
+        using,
+        columns: _,
+        unique: _,
+        // Others wait while it is built, in any case.
+        concurrently: _,
+        r#async,
+        if_not_exists: _,
+        include,
+        nulls_distinct,
+        with,
+        predicate,
+        index_options,
+        alter_options,
+    } = create;
+    let asked = [
+        (
+            !matches!(using, None | Some(IndexType::BTree)),
+            "USING other than btree",
+        ),
+        (*r#async, "ASYNC"),
+        (!include.is_empty(), "INCLUDE"),
+        (*nulls_distinct == Some(false), "NULLS NOT DISTINCT"),
+        (predicate.is_some(), "WHERE"),
+        (
+            !index_options.is_empty() || !alter_options.is_empty(),
+            "a clause of another database system",
+        ),
+    ];
+    refuse(WORD, &asked)?;
+    with.iter().try_for_each(check_index_storage)?;
     let relation = Relation::named(&Source::Live(tx.view()), &of_public(&create.table_name)?)?;
     let columns = key_columns(&create.columns)?;
     let name = match &create.name {
         Some(name) => of_public(name)?,
         None => {
-            let mut none = Vec::new();
-            free_name(
-                tx,
-                &constraint_name(&relation.name, None, &columns, "idx", &mut none),
-            )?
+            let parts: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+            free_name(tx, &relation.name, &parts, "idx", &[])?
         }
     };
     if is_taken(tx, &name)? {
@@ -410,70 +519,8 @@ pub(super) fn index(tx: &mut Transaction<'_>, create: &CreateIndex) -> Result<Co
         unique: create.unique,
         key: key_parts(&relation, &columns)?,
     };
-    tx.create_index(relation.number, definition)?;
+    let columns = definition.key.iter().map(|part| part.column).collect();
+    let created = tx.create_index(relation.number, definition);
+    created.map_err(|error| SqlError::from(error).of_index_build(columns))?;
     Ok(Complete::of(Tag::plain(WORD)))
-}
-
-/// `CREATE SEQUENCE`.
-///
-/// # Errors
-/// What is wrong with it.
-pub(super) fn sequence(
-    tx: &mut Transaction<'_>,
-    name: &ObjectName,
-    if_not_exists: bool,
-    options: &[SequenceOptions],
-) -> Result<Complete, SqlError> {
-    const WORD: &str = "CREATE SEQUENCE";
-    let name = new_name(name)?;
-    if is_taken(tx, &name)? {
-        return match if_not_exists {
-            true => {
-                let message = format!("relation \"{name}\" already exists, skipping");
-                Ok(skipped(WORD, code::DUPLICATE_TABLE, message))
-            }
-            false => Err(exists(&name)),
-        };
-    }
-    let mut sequence = Sequence::new();
-    let mut start = None;
-    for option in options {
-        match option {
-            SequenceOptions::IncrementBy(tree, _) => sequence.increment = whole(tree)?,
-            SequenceOptions::StartWith(tree, _) => start = Some(whole(tree)?),
-            SequenceOptions::MinValue(Some(tree)) => sequence.minimum = whole(tree)?,
-            SequenceOptions::MaxValue(Some(tree)) => sequence.maximum = whole(tree)?,
-            SequenceOptions::MinValue(None)
-            | SequenceOptions::MaxValue(None)
-            | SequenceOptions::Cache(_)
-            | SequenceOptions::Cycle(false) => {}
-            other => {
-                return Err(SqlError::unsupported(format!("{other} is not supported")));
-            }
-        }
-    }
-    if sequence.increment == 0 {
-        return Err(SqlError::new(
-            code::INVALID_PARAMETER_VALUE,
-            "INCREMENT must not be zero",
-        ));
-    }
-    if sequence.increment < 0 && sequence.minimum == 1 {
-        (sequence.minimum, sequence.maximum) = (i64::MIN, -1);
-    }
-    let first = if sequence.increment > 0 {
-        sequence.minimum
-    } else {
-        sequence.maximum
-    };
-    sequence.start = start.unwrap_or(first);
-    sequence.usable_to = sequence.start.into();
-    put_object(tx, kind::SEQUENCE, &name, &printed(&sequence)?)?;
-    Ok(Complete::of(Tag::plain(WORD)))
-}
-
-fn whole(tree: &Tree) -> Result<i64, SqlError> {
-    let text = tree.to_string();
-    text.parse()
-        .map_err(|_| SqlError::syntax(format!("{text} is no whole number")))
 }

@@ -1,14 +1,21 @@
 //! `DROP` and `TRUNCATE`.
 
+use super::alter::drop_constraint;
+use super::comment::forget;
+use super::options::refuse;
 use super::skipped;
 use crate::error::{SqlError, code};
 use crate::names::{of_public, parts_of};
-use crate::relation::{Relation, delete_object, is_own, kind};
+use crate::relation::{
+    Relation, delete_object, is_own, kind, object, parsed, printed, put_notes, put_object,
+};
 use crate::result::{Complete, Tag};
 use crate::rights::{Access, Rights};
+use crate::sequences::Sequence;
 use crate::source::Source;
 use sardonyx::Transaction;
-use sqlparser::ast::{ObjectName, Truncate, TruncateIdentityOption};
+use sardonyx_table::TableError;
+use sqlparser::ast::{CascadeOption, ObjectName, Truncate, TruncateIdentityOption};
 
 /// The table that has an index of a name, and whether it is the primary key's.
 pub(super) fn index_named(source: &Source<'_>, name: &str) -> Option<(u16, bool)> {
@@ -19,7 +26,11 @@ pub(super) fn index_named(source: &Source<'_>, name: &str) -> Option<(u16, bool)
         if schema.indexes.iter().any(|index| index.name == name) {
             return Some((number as u16, false));
         }
-        let is_primary = name.strip_suffix("_pkey") == Some(&definition.name);
+        if name.strip_suffix("_pkey") != Some(&definition.name) {
+            return None;
+        }
+        let relation = Relation::numbered(source, number as u16).ok()?;
+        let is_primary = relation.primary_constraint().as_deref() == Some(name);
         is_primary.then_some((number as u16, true))
     })
 }
@@ -60,7 +71,8 @@ pub(super) fn tables(
         for key in &schema.foreign_keys {
             let goes = numbers.contains(&key.table);
             if goes && other != key.table && (cascade || numbers.contains(&other)) {
-                tx.drop_reference(other, &key.name)?;
+                let relation = Relation::numbered(&Source::Live(tx.view()), other)?;
+                drop_constraint(tx, &relation, &key.name, false, false)?;
             }
         }
     }
@@ -69,6 +81,7 @@ pub(super) fn tables(
         delete_object(tx, kind::TABLE, &relation.number.to_string())?;
         for column in &relation.columns {
             if let Some(sequence) = &column.sequence {
+                forget(tx, kind::SEQUENCE, sequence, &[])?;
                 delete_object(tx, kind::SEQUENCE, sequence)?;
             }
         }
@@ -121,6 +134,11 @@ pub(super) fn indexes(
             .hint("You can drop the constraint instead: ALTER TABLE … DROP CONSTRAINT."));
         }
         tx.drop_index(number, &name)?;
+        if relation.notes.index_comments.contains_key(&name) {
+            let mut notes = relation.notes.clone();
+            notes.index_comments.remove(&name);
+            put_notes(tx, number, &notes)?;
+        }
     }
     Ok(complete)
 }
@@ -154,6 +172,7 @@ pub(super) fn sequences(
                 ));
             }
         }
+        forget(tx, kind::SEQUENCE, &name, &[])?;
         if !delete_object(tx, kind::SEQUENCE, &name)? {
             if !if_exists {
                 return Err(SqlError::unknown_table(&name));
@@ -174,14 +193,35 @@ pub(super) fn sequences(
 pub(super) fn truncate(
     tx: &mut Transaction<'_>,
     truncate: &Truncate,
+    rights: &Rights,
 ) -> Result<Complete, SqlError> {
-    if truncate.identity == Some(TruncateIdentityOption::Restart) {
-        return Err(SqlError::unsupported("RESTART IDENTITY is not supported"));
-    }
-    let mut relations = Vec::new();
-    for target in &truncate.table_names {
+    let Truncate {
+        table_names,
+        partitions,
+        table: _,
+        if_exists,
+        identity,
+        cascade,
+        on_cluster,
+    } = truncate;
+    let other = partitions.is_some() || *if_exists || on_cluster.is_some();
+    refuse(
+        "TRUNCATE",
+        &[(other, "a clause of another database system")],
+    )?;
+    let mut relations: Vec<Relation> = Vec::new();
+    for target in table_names {
         let name = parts_of(&target.name)?.pop().unwrap_or_default();
-        relations.push(Relation::named(&Source::Live(tx.view()), &name)?);
+        let relation = Relation::named(&Source::Live(tx.view()), &name)?;
+        if !relations
+            .iter()
+            .any(|there| there.number == relation.number)
+        {
+            relations.push(relation);
+        }
+    }
+    if *cascade == Some(CascadeOption::Cascade) {
+        add_referring(&Source::Live(tx.view()), &mut relations, rights)?;
     }
     let numbers: Vec<u16> = relations.iter().map(|relation| relation.number).collect();
     // References among those that are emptied are taken off, and put back when all are empty.
@@ -195,10 +235,66 @@ pub(super) fn truncate(
         }
     }
     for relation in &relations {
-        tx.truncate(&relation.name)?;
+        let emptied = tx.truncate(&relation.name);
+        emptied.map_err(|error| not_emptied(error, &relation.name))?;
     }
     for (number, key) in references {
         tx.add_reference(number, key)?;
     }
+    if *identity == Some(TruncateIdentityOption::Restart) {
+        let columns = relations.iter().flat_map(|relation| &relation.columns);
+        for sequence in columns.filter_map(|column| column.sequence.as_ref()) {
+            restart(tx, sequence)?;
+        }
+    }
     Ok(Complete::of(Tag::plain("TRUNCATE TABLE")))
+}
+
+/// That rows of another table refer to those of a table that was to be emptied.
+fn not_emptied(error: sardonyx::Error, table: &str) -> SqlError {
+    let by = match error.downcast_ref::<TableError>() {
+        Some(TableError::TableReferenced { by, .. }) => by.clone(),
+        _ => return error.into(),
+    };
+    SqlError::unsupported("cannot truncate a table referenced in a foreign key constraint")
+        .detail(format!("Table \"{by}\" references \"{table}\"."))
+        .hint(format!(
+            "Truncate table \"{by}\" at the same time, or use TRUNCATE ... CASCADE."
+        ))
+}
+
+/// Adds the tables whose rows refer to those of these, and so on.
+fn add_referring(
+    source: &Source<'_>,
+    relations: &mut Vec<Relation>,
+    rights: &Rights,
+) -> Result<(), SqlError> {
+    let mut at = 0;
+    while let Some(relation) = relations.get(at) {
+        let to = relation.number;
+        at += 1;
+        for number in 0..source.definitions().len() as u16 {
+            let is_there = relations.iter().any(|there| there.number == number);
+            let refers = source.schema(number).is_some_and(|schema| {
+                let mut keys = schema.foreign_keys.iter();
+                keys.any(|key| key.table == to)
+            });
+            if refers && !is_there {
+                let other = Relation::numbered(source, number)?;
+                rights.check(&other.name, Access::Define)?;
+                relations.push(other);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The next number of a sequence is the first again.
+fn restart(tx: &mut Transaction<'_>, name: &str) -> Result<(), SqlError> {
+    let Some(body) = object(&Source::Live(tx.view()), kind::SEQUENCE, name)? else {
+        return Ok(());
+    };
+    let mut sequence: Sequence = parsed(&body)?;
+    sequence.usable_to = sequence.start.into();
+    put_object(tx, kind::SEQUENCE, name, &printed(&sequence)?)
 }

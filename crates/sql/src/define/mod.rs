@@ -2,11 +2,19 @@
 
 mod alter;
 mod columns;
+mod comment;
 mod create;
 mod drop;
+mod naming;
+mod options;
 mod procedure;
+mod sequence;
 mod view;
 
+pub(crate) use comment::{
+    Comment, DATABASE as COMMENT_OF_DATABASE, SCHEMA as COMMENT_OF_SCHEMA, comment_name,
+    is_comment, parse_comment,
+};
 pub(crate) use create::check_new_name;
 
 use crate::database::Database;
@@ -39,6 +47,10 @@ pub(crate) fn run(
     if let Some(definition) = prepared.definition() {
         return procedure::create(tx, definition, prepared.rights());
     }
+    if let Some(comment) = prepared.comment() {
+        let rights = prepared.rights();
+        return comment::run(tx, comment, |table| rights.check(table, Access::Define));
+    }
     let Some(statement) = prepared.statement() else {
         return Err(SqlError::syntax("there is nothing to define"));
     };
@@ -52,13 +64,16 @@ pub(crate) fn run(
         Statement::CreateView(create) => view::create(tx, create, prepared.rights())?,
         Statement::CreateIndex(create) => create::index(tx, create)?,
         Statement::CreateSequence {
+            temporary,
             if_not_exists,
             name,
             sequence_options,
-            ..
-        } => create::sequence(tx, name, *if_not_exists, sequence_options)?,
+        } => {
+            options::refuse("CREATE SEQUENCE", &[(*temporary, "TEMPORARY")])?;
+            sequence::create(tx, name, *if_not_exists, sequence_options)?
+        }
         Statement::AlterTable(alter) => alter::table(tx, alter)?,
-        Statement::Truncate(truncate) => drop::truncate(tx, truncate)?,
+        Statement::Truncate(truncate) => drop::truncate(tx, truncate, prepared.rights())?,
         Statement::Drop {
             object_type,
             if_exists,
@@ -76,7 +91,6 @@ pub(crate) fn run(
                 )));
             }
         },
-        Statement::Comment { .. } => Complete::of(Tag::plain("COMMENT")),
         Statement::CreateSchema { .. } => {
             return Err(SqlError::unsupported(
                 "CREATE SCHEMA is not supported: all tables are in public",
@@ -102,6 +116,14 @@ pub(crate) fn run(
 /// `42501` if it may not.
 fn check(prepared: &Prepared) -> Result<(), SqlError> {
     let rights = prepared.rights();
+    if let Some(comment) = prepared.comment() {
+        // The table that has an index is known when it is found.
+        return match comment.relation() {
+            Some(name) => rights.check(name, Access::Define),
+            None if comment.is_of_index() || rights.elsewhere() >= Access::Define => Ok(()),
+            None => Err(may_not_define()),
+        };
+    }
     let names: Vec<&ObjectName> = match prepared.statement() {
         Some(Statement::AlterTable(alter)) => {
             [&alter.name].into_iter().chain(renamed(alter)).collect()
@@ -124,17 +146,19 @@ fn check(prepared: &Prepared) -> Result<(), SqlError> {
             ..
         }) => Vec::new(),
         _ if rights.elsewhere() >= Access::Define => Vec::new(),
-        _ => {
-            return Err(SqlError::new(
-                code::INSUFFICIENT_PRIVILEGE,
-                "permission denied: the user may not define this",
-            ));
-        }
+        _ => return Err(may_not_define()),
     };
     for name in names {
         rights.check(&of_public(name)?, Access::Define)?;
     }
     Ok(())
+}
+
+fn may_not_define() -> SqlError {
+    SqlError::new(
+        code::INSUFFICIENT_PRIVILEGE,
+        "permission denied: the user may not define this",
+    )
 }
 
 /// Checks that no table of the keys of Redis' clients is changed, dropped, or made.

@@ -1,6 +1,8 @@
 //! `CREATE VIEW` and `DROP VIEW`, and what becomes of views when what they read is changed.
 
+use super::comment::forget;
 use super::create::{exists, is_taken, new_name};
+use super::options::refuse;
 use super::skipped;
 use crate::error::{SqlError, code};
 use crate::expression::Parameters;
@@ -13,7 +15,7 @@ use crate::rights::Rights;
 use crate::source::Source;
 use crate::views::{ViewDefinition, broken, columns_of, view_named};
 use sardonyx::Transaction;
-use sqlparser::ast::{CreateTableOptions, CreateView, ObjectName};
+use sqlparser::ast::{CreateTableOptions, CreateView, ObjectName, ViewColumnDef};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -65,24 +67,50 @@ pub(super) fn create(
 
 /// Checks that nothing is asked for that is not there.
 fn check(create: &CreateView) -> Result<(), SqlError> {
-    let refused = [
-        (create.materialized, "MATERIALIZED"),
-        (create.temporary, "TEMPORARY"),
-        (create.options != CreateTableOptions::None, "WITH"),
-        (create.or_alter, "OR ALTER"),
-        (create.secure, "SECURE"),
-        (create.to.is_some(), "TO"),
-        (
-            create.params.is_some(),
-            "ALGORITHM, DEFINER or SQL SECURITY",
-        ),
+    let CreateView {
+        or_alter,
+        or_replace: _,
+        materialized,
+        secure,
+        name: _,
+        name_before_not_exists,
+        columns,
+        query: _,
+        options,
+        cluster_by,
+        comment,
+        with_no_schema_binding,
+        if_not_exists: _,
+        temporary,
+        copy_grants,
+        to,
+        params,
+    } = create;
+    let typed = |column: &ViewColumnDef| {
+        let ViewColumnDef {
+            name: _,
+            data_type,
+            options,
+        } = column;
+        data_type.is_some() || options.is_some()
+    };
+    let other = *or_alter
+        || *secure
+        || *name_before_not_exists
+        || !cluster_by.is_empty()
+        || comment.is_some()
+        || *with_no_schema_binding
+        || *copy_grants
+        || to.is_some()
+        || params.is_some()
+        || columns.iter().any(typed);
+    let asked = [
+        (*materialized, "MATERIALIZED"),
+        (*temporary, "TEMPORARY"),
+        (*options != CreateTableOptions::None, "WITH"),
+        (other, "a clause of another database system"),
     ];
-    match refused.into_iter().find(|(is_asked, _)| *is_asked) {
-        Some((_, what)) => Err(SqlError::unsupported(format!(
-            "CREATE VIEW with {what} is not supported"
-        ))),
-        None => Ok(()),
-    }
+    refuse("CREATE VIEW", &asked)
 }
 
 /// The columns of a new view: what its query calls them, and what it does.
@@ -143,7 +171,7 @@ pub(super) fn drop(
     let mut complete = Complete::of(Tag::plain(WORD));
     for name in names {
         let name = of_public(name)?;
-        if delete_object(tx, kind::VIEW, &name)? {
+        if drop_one(tx, &name)? {
             continue;
         }
         if Source::Live(tx.view()).table_named(&name).is_some() {
@@ -161,6 +189,15 @@ pub(super) fn drop(
         complete.notices.extend(notices);
     }
     Ok(complete)
+}
+
+/// Drops a view with its comments. Returns whether there was one.
+fn drop_one(tx: &mut Transaction<'_>, name: &str) -> Result<bool, SqlError> {
+    if let Some(view) = view_named(&Source::Live(tx.view()), name)? {
+        let columns = view.columns.into_iter().map(|(_, column)| column);
+        forget(tx, kind::VIEW, name, &columns.collect::<Vec<_>>())?;
+    }
+    delete_object(tx, kind::VIEW, name)
 }
 
 /// Sees that every view can still be planned after something was changed: with `cascade` those that cannot are dropped.
@@ -181,7 +218,7 @@ pub(super) fn keep_whole(
             .detail(format!("Then it could not be read: {}.", error.message))
             .hint("Drop the view first, or use CASCADE where something is dropped."));
         }
-        delete_object(tx, kind::VIEW, &name)?;
+        drop_one(tx, &name)?;
         let dropped = Notice::note("00000", format!("drop cascades to view {name}"));
         complete.notices.push(dropped);
     }

@@ -11,7 +11,9 @@ use super::functions::Function;
 use super::{Comparison, Datum, Environment};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
-use crate::virtual_tables::{constraint_definition, index_definition, serial_sequence, view_text};
+use crate::virtual_tables::{
+    constraint_definition, description, index_definition, serial_sequence, view_text,
+};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_table::condition::compare;
 use sardonyx_table::value_text::days_of;
@@ -347,6 +349,20 @@ pub(super) fn call(
                 }
                 F::ViewDefinition => view_text(&reading.source, oid),
                 _ => constraint_definition(&reading.source, oid),
+            }
+        }
+        F::ObjectDescription | F::ColumnDescription => {
+            let oid = int_at(values, 0).and_then(|oid| u32::try_from(oid).ok());
+            let (Some(oid), Some(reading)) = (oid, with.reading) else {
+                return Ok(Value::Null);
+            };
+            match function {
+                F::ColumnDescription => {
+                    let column = int_at(values, 1).and_then(|at| u32::try_from(at).ok());
+                    let column = column.unwrap_or(u32::MAX);
+                    description(&reading.source, oid, column, Some("pg_class"))
+                }
+                _ => description(&reading.source, oid, 0, text_at(values, 1)),
             }
         }
         F::SerialSequence => {

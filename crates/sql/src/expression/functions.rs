@@ -107,6 +107,8 @@ functions!(
     IndexDefinition,
     ViewDefinition,
     ConstraintDefinition,
+    ObjectDescription,
+    ColumnDescription,
     SerialSequence,
     SizePretty,
     TableName,
@@ -349,10 +351,7 @@ pub(super) fn resolve(
             1..,
         ) => return constant(Value::Bool(true), Bool),
         (
-            "obj_description"
-            | "col_description"
-            | "shobj_description"
-            | "pg_get_partkeydef"
+            "pg_get_partkeydef"
             | "pg_get_statisticsobjdef_columns"
             | "pg_get_function_result"
             | "pg_get_function_arguments"
@@ -399,6 +398,11 @@ pub(super) fn resolve(
         ("pg_get_indexdef", 3) => (F::IndexDefinition, &[SqlType::Oid, Int4, Bool], Text),
         ("pg_get_viewdef", 1..) => (F::ViewDefinition, &[SqlType::Oid], Text),
         ("pg_get_constraintdef", 1..) => (F::ConstraintDefinition, &[SqlType::Oid], Text),
+        ("obj_description", 1) => (F::ObjectDescription, &[SqlType::Oid], Text),
+        ("obj_description" | "shobj_description", 2) => {
+            (F::ObjectDescription, &[SqlType::Oid, Text], Text)
+        }
+        ("col_description", 2) => (F::ColumnDescription, &[SqlType::Oid, Int4], Text),
         ("pg_get_serial_sequence", 2) => (F::SerialSequence, &[Text, Text], Text),
         ("array_to_string", 2 | 3) if first.element().is_some() || first == SqlType::Unknown => {
             let mut parts = Vec::with_capacity(3);

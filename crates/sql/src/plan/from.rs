@@ -279,6 +279,7 @@ fn factor(
     factor: &TableFactor,
     start: usize,
 ) -> Result<Planned, SqlError> {
+    crate::kept::table(factor)?;
     match factor {
         TableFactor::Table {
             name,

@@ -14,7 +14,9 @@ use crate::names::{name_of, parts_of};
 use crate::relation::{DefaultValue, Relation, RelationColumn};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{IndexDefinition, Value};
-use sqlparser::ast::{self, ConflictTarget, OnConflictAction, OnInsert, SetExpr, TableObject};
+use sqlparser::ast::{
+    self, ConflictTarget, InsertOverriding, OnConflictAction, OnInsert, SetExpr, TableObject,
+};
 
 /// A compiled `INSERT`.
 #[derive(Debug)]
@@ -57,8 +59,6 @@ pub(crate) struct Conflict {
 /// The unique index that `ON CONFLICT` is about.
 #[derive(Debug)]
 pub(crate) struct Target {
-    /// The name that errors have for it.
-    pub constraint: String,
     /// The index; the primary key if there is no name.
     pub index: Option<String>,
     pub columns: Vec<usize>,
@@ -115,17 +115,6 @@ pub(crate) fn plan_insert(
             "INSERT is supported into tables only",
         ));
     };
-    let refused = insert.or.is_some()
-        || insert.ignore
-        || insert.overwrite
-        || !insert.assignments.is_empty()
-        || insert.partitioned.is_some()
-        || insert.replace_into;
-    if refused {
-        return Err(SqlError::unsupported(
-            "this form of INSERT is not supported",
-        ));
-    }
     let relation = planning.relation_to_change(name)?;
     let alias = insert
         .table_alias
@@ -137,7 +126,7 @@ pub(crate) fn plan_insert(
     for column in &relation.columns {
         columns.push((StoredColumn::of(column), default_of(planning, column)?));
     }
-    let overrides = insert.overriding.is_some();
+    let overriding = insert.overriding;
     let rows = match &insert.source {
         None => InsertRows::Values(vec![vec![None; columns.len()]]),
         Some(query) => match &*query.body {
@@ -152,7 +141,7 @@ pub(crate) fn plan_insert(
                     &targets,
                     values,
                     !insert.columns.is_empty(),
-                    overrides,
+                    overriding,
                 )?)
             }
             _ => query_rows(
@@ -161,6 +150,7 @@ pub(crate) fn plan_insert(
                 &targets,
                 query,
                 !insert.columns.is_empty(),
+                overriding,
             )?,
         },
     };
@@ -243,7 +233,7 @@ fn value_rows(
     targets: &[usize],
     values: &ast::Values,
     named: bool,
-    overrides: bool,
+    overriding: Option<InsertOverriding>,
 ) -> Result<Vec<Vec<Option<Expr>>>, SqlError> {
     let scope = Scope::default();
     let mut rows = Vec::with_capacity(values.rows.len());
@@ -255,25 +245,41 @@ fn value_rows(
                 continue;
             }
             let column = &relation.columns[*target];
-            if column.identity == Some('a') && !overrides {
-                return Err(SqlError::new(
-                    "428C9",
-                    format!(
-                        "cannot insert a non-DEFAULT value into column \"{}\"",
-                        column.name
-                    ),
-                )
-                .detail(format!(
-                    "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
-                    column.name
-                ))
-                .hint("Use OVERRIDING SYSTEM VALUE to override."));
+            let is_taken = takes_value(column, overriding)?;
+            let value = compile_assigned(planning, &scope, column, tree)?;
+            if is_taken {
+                row[*target] = Some(value);
             }
-            row[*target] = Some(compile_assigned(planning, &scope, column, tree)?);
         }
         rows.push(row);
     }
     Ok(rows)
+}
+
+/// True if a value that is given for a column is stored there; false if a number is drawn instead.
+///
+/// # Errors
+/// `428C9` if the column's numbers are drawn always.
+fn takes_value(
+    column: &RelationColumn,
+    overriding: Option<InsertOverriding>,
+) -> Result<bool, SqlError> {
+    match (column.identity, overriding) {
+        (Some('a'), None) => Err(SqlError::new(
+            code::GENERATED_ALWAYS,
+            format!(
+                "cannot insert a non-DEFAULT value into column \"{}\"",
+                column.name
+            ),
+        )
+        .detail(format!(
+            "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
+            column.name
+        ))
+        .hint("Use OVERRIDING SYSTEM VALUE to override.")),
+        (Some(_), Some(InsertOverriding::User)) => Ok(false),
+        _ => Ok(true),
+    }
 }
 
 fn query_rows(
@@ -282,6 +288,7 @@ fn query_rows(
     targets: &[usize],
     query: &ast::Query,
     named: bool,
+    overriding: Option<InsertOverriding>,
 ) -> Result<InsertRows, SqlError> {
     let mut draft = draft_query(planning, query)?;
     check_count(draft.items.len(), targets, named)?;
@@ -311,7 +318,12 @@ fn query_rows(
                 ),
             ));
         }
-        places.push((*target, from));
+        let place = match takes_value(into, overriding)? {
+            true => *target,
+            // No column is there.
+            false => usize::MAX,
+        };
+        places.push((place, from));
     }
     Ok(InsertRows::Query(Box::new(select), places))
 }
@@ -396,7 +408,6 @@ fn unique_index(
     let schema = &relation.schema;
     if !relation.notes.hidden_key && is_it(&schema.primary, &primary) {
         return Some(Target {
-            constraint: primary,
             index: None,
             columns: columns(&schema.primary),
         });
@@ -404,7 +415,6 @@ fn unique_index(
     let mut indexes = schema.indexes.iter().filter(|index| index.unique);
     let index = indexes.find(|index| is_it(index, &index.name))?;
     Some(Target {
-        constraint: index.name.clone(),
         index: Some(index.name.clone()),
         columns: columns(index),
     })

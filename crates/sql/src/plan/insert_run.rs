@@ -4,15 +4,16 @@ use super::insert::{Conflict, InsertPlan, InsertRows, Target};
 use super::output::Output;
 use super::select_run::{Memory, Table};
 use super::subquery::Kept;
-use super::write::{Changes, insert_whole, whole_row};
+use super::write::{Changes, check_not_null, insert_whole, whole_row, with_row};
 use crate::aggregate::key_of;
 use crate::error::{SqlError, code};
 use crate::expression::cast::cast;
 use crate::expression::{Environment, Expr, Values};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
+use crate::violations::Violation;
 use sardonyx::Transaction;
-use sardonyx::schema::{Value, ValueRef};
+use sardonyx::schema::{PRIMARY, Value, ValueRef};
 use std::collections::HashSet;
 
 impl InsertPlan {
@@ -78,8 +79,15 @@ impl InsertPlan {
         let mut row = vec![Value::Null; self.width];
         for ((column, default), given) in self.columns.iter().zip(given) {
             let value = given.as_ref().unwrap_or(default).constant(with)?;
-            row[column.number] = column.fit(value, &self.table)?;
+            row[column.number] = column.fit(value)?;
         }
+        self.check_not_null(row)
+    }
+
+    /// A whole row, if it has values where it must have some.
+    fn check_not_null(&self, row: Vec<Value>) -> Result<Vec<Value>, SqlError> {
+        let columns = self.columns.iter().map(|(column, _)| column);
+        check_not_null(&self.table, columns, &row)?;
         Ok(row)
     }
 
@@ -96,9 +104,9 @@ impl InsertPlan {
                 Some(at) => convert(given[at].as_ref(), places[at].1, column.spec)?,
                 None => default.constant(with)?,
             };
-            row[column.number] = column.fit(value, &self.table)?;
+            row[column.number] = column.fit(value)?;
         }
-        Ok(row)
+        self.check_not_null(row)
     }
 
     /// A row of values of the columns at these places, each of its column's type: for `COPY`.
@@ -122,9 +130,9 @@ impl InsertPlan {
                     .map_err(|error| error.of_column(&column.name))?,
                 None => default.constant(with)?,
             };
-            row[column.number] = column.fit(value, &self.table)?;
+            row[column.number] = column.fit(value)?;
         }
-        Ok(row)
+        self.check_not_null(row)
     }
 
     /// Inserts whole rows. `failed` is told the number of one that cannot be stored, and why: what it returns ends the
@@ -193,14 +201,23 @@ impl Inserting<'_, '_> {
             {
                 return self.update(tx, there, &row, changes, condition.as_ref());
             }
-            return match insert_whole(&mut tx.rows_of(self.plan.number)?, &row) {
+            return match insert_whole(tx, self.plan.number, &row) {
                 Ok(()) => self.inserted(&row),
                 Err(error) if conflict.takes(&error) => Ok(()),
-                Err(error) => Err(error),
+                Err(error) => Err(self.failed(error, &row)),
             };
         }
-        insert_whole(&mut tx.rows_of(self.plan.number)?, &row)?;
+        insert_whole(tx, self.plan.number, &row).map_err(|error| self.failed(error, &row))?;
         self.inserted(&row)
+    }
+
+    #[cold]
+    fn failed(&self, error: SqlError, row: &[Value]) -> SqlError {
+        with_row(
+            error,
+            self.plan.columns.iter().map(|(column, _)| column),
+            row,
+        )
     }
 
     fn update(
@@ -257,10 +274,12 @@ impl Inserting<'_, '_> {
 impl Conflict {
     /// Whether an error is what is said of.
     fn takes(&self, error: &SqlError) -> bool {
-        let is_it = |target: &Target| match target.index {
-            // The engine's errors name the primary key so, whatever its constraint is called.
-            None => (error.constraint.as_deref()).is_some_and(|name| name.ends_with("_pkey")),
-            Some(_) => error.constraint.as_ref() == Some(&target.constraint),
+        let is_it = |target: &Target| {
+            matches!(error.violation(), Some(Violation::Key { index, .. }) if match index.as_deref() {
+                // An ordered primary key is an index, too.
+                None | Some(PRIMARY) => target.index.is_none(),
+                index => target.index.as_deref() == index,
+            })
         };
         self.update.is_none()
             && error.code == code::UNIQUE

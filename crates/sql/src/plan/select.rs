@@ -120,24 +120,6 @@ pub(crate) fn table_oid(number: u16) -> u32 {
     16_384 + u32::from(number)
 }
 
-fn check_select(select: &Select) -> Result<(), SqlError> {
-    let refused = [
-        (select.top.is_some(), "TOP"),
-        (select.into.is_some(), "SELECT INTO"),
-        (!select.lateral_views.is_empty(), "LATERAL VIEW"),
-        (select.prewhere.is_some(), "PREWHERE"),
-        (!select.connect_by.is_empty(), "CONNECT BY"),
-        (!select.cluster_by.is_empty(), "CLUSTER BY"),
-        (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
-        (!select.sort_by.is_empty(), "SORT BY"),
-        (select.qualify.is_some(), "QUALIFY"),
-    ];
-    match refused.iter().find(|(is_there, _)| *is_there) {
-        Some((_, what)) => Err(SqlError::unsupported(format!("{what} is not supported"))),
-        None => Ok(()),
-    }
-}
-
 /// Drafts a `SELECT`.
 ///
 /// # Errors
@@ -147,7 +129,7 @@ pub(crate) fn draft_select(
     select: &Select,
     tail: &Tail<'_>,
 ) -> Result<Draft, SqlError> {
-    check_select(select)?;
+    crate::kept::select(select)?;
     if super::expansion::has_rows(select) {
         return super::expansion::draft_expanded(planning, select, tail);
     }

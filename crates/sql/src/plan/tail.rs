@@ -33,11 +33,8 @@ impl<'q> Tail<'q> {
 }
 
 fn tail(query: &Query) -> Result<Tail<'_>, SqlError> {
+    crate::kept::query(query)?;
     let refused = |what| Err(SqlError::unsupported(format!("{what} is not supported")));
-    // Locks are asked for in vain: transactions run one at a time.
-    if query.for_clause.is_some() || !query.pipe_operators.is_empty() {
-        return refused("this kind of query");
-    }
     let mut order = Vec::new();
     match query.order_by.as_ref().map(|order| &order.kind) {
         None => {}

@@ -56,6 +56,7 @@ fn one_table<'t>(
     table: &'t TableWithJoins,
     what: &str,
 ) -> Result<(&'t ast::ObjectName, Option<String>), SqlError> {
+    crate::kept::table(&table.relation)?;
     match &table.relation {
         TableFactor::Table {
             name,

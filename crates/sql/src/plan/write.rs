@@ -12,7 +12,8 @@ use crate::names::parts_of;
 use crate::relation::{Relation, RelationColumn};
 use crate::source::Source;
 use crate::types::TypeSpec;
-use sardonyx::schema::{OnDelete, Type, Value, ValueRef};
+use crate::violations::failing_row;
+use sardonyx::schema::{Type, Value, ValueRef};
 use sardonyx::{RowWriter, Transaction};
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, Expr as Tree, FromTable, SelectItem, UpdateTableFromKind,
@@ -40,26 +41,38 @@ impl StoredColumn {
         }
     }
 
-    /// A value as the engine stores it in this column.
+    /// A value as the engine stores it in this column. Whether it may be null is looked at when the row is whole.
     ///
     /// # Errors
-    /// `23502` if it is null and may not be; those of [`stored`].
-    pub fn fit(&self, value: Value, table: &str) -> Result<Value, SqlError> {
-        if value == Value::Null && self.not_null {
-            return Err(not_null(table, &self.name));
-        }
+    /// Those of [`stored`].
+    pub fn fit(&self, value: Value) -> Result<Value, SqlError> {
         match (stored(value, self.spec)?, self.beyond_sql()) {
             // SQL's type for integers that none of its own has.
             (Value::Decimal(units, 0), Some(_)) => Ok(Value::Int(units)),
             (value, _) => Ok(value),
         }
     }
-}
 
-impl StoredColumn {
     /// The engine's type, where SQL has none with all of its values: those are told as they are.
     pub(crate) fn beyond_sql(&self) -> Option<Type> {
         matches!(self.stored, Type::U64 | Type::I128 | Type::U128).then_some(self.stored)
+    }
+}
+
+/// Checks that a whole row has values where it must have some.
+///
+/// # Errors
+/// `23502` if it has not, with the row.
+pub(crate) fn check_not_null<'c>(
+    table: &str,
+    columns: impl Iterator<Item = &'c StoredColumn> + Clone,
+    row: &[Value],
+) -> Result<(), SqlError> {
+    let is_missing =
+        |column: &&StoredColumn| column.not_null && row.get(column.number) == Some(&Value::Null);
+    match columns.clone().find(is_missing) {
+        None => Ok(()),
+        Some(column) => Err(not_null(table, &column.name).detail(failing_row(columns, row))),
     }
 }
 
@@ -79,12 +92,14 @@ pub(crate) struct Changes {
     /// How many columns the engine's schema has.
     pub width: usize,
     pub set: Vec<(StoredColumn, Expr)>,
+    /// All columns that are seen.
+    pub columns: Vec<StoredColumn>,
     /// The columns of the engine's primary key.
     pub key: Vec<usize>,
     /// Whether one of them is set.
     pub moves: bool,
-    /// Whether rows go with this table's that others refer to.
-    pub has_followers: bool,
+    /// A column of another unique index is set.
+    pub may_collide: bool,
     /// Whether rows refer to what is set.
     pub is_referenced: bool,
 }
@@ -113,11 +128,6 @@ pub(crate) fn plan_update(
             return Err(SqlError::syntax("FROM stands behind SET"));
         }
     };
-    if !update.order_by.is_empty() || update.limit.is_some() {
-        return Err(SqlError::unsupported(
-            "UPDATE with ORDER BY or LIMIT is not supported",
-        ));
-    }
     let draft = TargetDraft::new(planning, "UPDATE", &update.table, others)?;
     let (relation, scope) = (&draft.relation, &draft.scope);
     let changes = compile_changes(planning, relation, scope, &update.assignments)?;
@@ -145,11 +155,6 @@ pub(crate) fn plan_delete(
             "DELETE changes one table: others stand behind USING",
         ));
     };
-    if !delete.order_by.is_empty() || delete.limit.is_some() || !delete.tables.is_empty() {
-        return Err(SqlError::unsupported(
-            "DELETE with ORDER BY or LIMIT is not supported",
-        ));
-    }
     let others = delete.using.as_deref().unwrap_or_default();
     let draft = TargetDraft::new(planning, "DELETE", table, others)?;
     let returning = compile_returning(planning, &draft.scope, delete.returning.as_deref())?;
@@ -201,6 +206,7 @@ pub(crate) fn compile_changes(
         }
         let expr = match is_default(tree) {
             true => super::insert::default_of(planning, column)?,
+            false if column.identity == Some('a') => return Err(only_to_default(&column.name)),
             false => compile_assigned(planning, scope, column, tree)?,
         };
         set.push((StoredColumn::of(column), expr));
@@ -220,17 +226,34 @@ pub(crate) fn compile_changes(
         }
     }
     let key = key_columns(relation);
+    let mut unique = relation.schema.indexes.iter().filter(|index| index.unique);
+    let may_collide = unique.any(|index| {
+        let mut key = index.key.iter();
+        key.any(|part| set.iter().any(|(column, _)| column.number == part.column))
+    });
     let moves = set.iter().any(|(column, _)| key.contains(&column.number));
     Ok(Changes {
         name: relation.name.clone(),
         number: relation.number,
         width: relation.schema.columns.len(),
         is_referenced: moves && is_referenced(&planning.source, relation.number),
-        has_followers: moves && has_followers(&planning.source, relation.number),
+        columns: relation.columns.iter().map(StoredColumn::of).collect(),
         set,
         key,
         moves,
+        may_collide,
     })
+}
+
+/// That a column's numbers are drawn, always.
+fn only_to_default(column: &str) -> SqlError {
+    SqlError::new(
+        code::GENERATED_ALWAYS,
+        format!("column \"{column}\" can only be updated to DEFAULT"),
+    )
+    .detail(format!(
+        "Column \"{column}\" is an identity column defined as GENERATED ALWAYS."
+    ))
 }
 
 /// Whether `default` stands for a value.
@@ -277,18 +300,6 @@ fn is_referenced(source: &Source<'_>, number: u16) -> bool {
     })
 }
 
-/// Whether another table's rows are deleted with this one's.
-fn has_followers(source: &Source<'_>, number: u16) -> bool {
-    let tables = 0..source.definitions().len() as u16;
-    tables.into_iter().any(|other| {
-        let schema = source.schema(other);
-        schema.is_some_and(|schema| {
-            let mut keys = schema.foreign_keys.iter();
-            keys.any(|key| key.table == number && key.on_delete == OnDelete::Cascade)
-        })
-    })
-}
-
 /// A change of one row that was found.
 struct Change {
     key: Vec<Value>,
@@ -328,14 +339,20 @@ impl Changes {
         let mut values = Vec::with_capacity(self.set.len());
         for (column, expr) in &self.set {
             let value = expr.evaluate(row, with)?.into_value();
-            values.push((column.number, column.fit(value, &self.name)?));
+            values.push((column.number, column.fit(value)?));
         }
         let mut all = Vec::new();
-        if kept > 0 || self.moves {
+        let set = self.set.iter().zip(&values);
+        let mut set = set.map(|((column, _), (_, value))| column.not_null && *value == Value::Null);
+        let is_missing = set.any(|is_missing| is_missing);
+        if kept > 0 || self.moves || is_missing {
             all = whole_row(row, kept.max(self.width))?;
             for (number, value) in &values {
                 all[*number] = value.clone();
             }
+        }
+        if is_missing {
+            check_not_null(&self.name, self.columns.iter(), &all)?;
         }
         Ok(Change {
             key,
@@ -366,7 +383,24 @@ impl Changes {
         changes: &[Change],
         with: &Environment<'_>,
     ) -> Result<(), SqlError> {
-        let mut rows = tx.rows_of(self.number)?;
+        // Only several rows can exchange what is unique.
+        let mark = (self.may_collide && changes.len() > 1).then(|| tx.mark());
+        match (self.apply_in_place(tx, changes, with), mark) {
+            (Err(error), Some(mark)) if error.code == code::UNIQUE => {
+                tx.return_to(mark)?;
+                self.replace(tx, changes.iter(), with)
+            }
+            (done, _) => done,
+        }
+    }
+
+    /// Changes the rows one by one, but for those that get another primary key.
+    fn apply_in_place(
+        &self,
+        tx: &mut Transaction<'_>,
+        changes: &[Change],
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
         let mut moved = Vec::new();
         for change in changes {
             with.context.look_at_row()?;
@@ -379,36 +413,85 @@ impl Changes {
             for (column, value) in &change.values {
                 writer.set(*column, value.as_ref());
             }
-            rows.update_row(&change.key, &writer)?;
+            let updated = tx.rows_of(self.number)?.update_row(&change.key, &writer);
+            updated.map_err(|error| self.failed(tx, change, error.into()))?;
         }
-        if moved.is_empty() {
-            return Ok(());
-        }
-        if self.has_followers {
-            return Err(SqlError::unsupported(format!(
-                "the primary key of \"{}\" cannot be changed: rows of other tables would be deleted with it \
-                 (ON DELETE CASCADE)",
-                self.name
-            )));
-        }
-        // All go before one comes, so that keys may be exchanged.
-        for change in &moved {
+        self.replace(tx, moved.into_iter(), with)
+    }
+
+    /// Takes rows out before one of them comes back as it shall be, so that keys may be exchanged.
+    fn replace<'c>(
+        &self,
+        tx: &mut Transaction<'_>,
+        changes: impl Iterator<Item = &'c Change>,
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
+        let mut rows = Vec::new();
+        for change in changes {
             with.context.look_at_row()?;
-            rows.delete(&change.key)?;
+            rows.extend(self.changed_row(tx, change)?);
+            tx.rows_of(self.number)?.take(&change.key)?;
         }
-        for change in moved {
+        for row in rows {
             with.context.look_at_row()?;
-            insert_whole(&mut rows, &change.row[..self.width])?;
+            insert_whole(tx, self.number, &row)
+                .map_err(|error| with_row(error, self.columns.iter(), &row))?;
         }
         Ok(())
+    }
+
+    /// A row as it will be, of all columns by number.
+    fn changed_row(
+        &self,
+        tx: &mut Transaction<'_>,
+        change: &Change,
+    ) -> Result<Option<Vec<Value>>, SqlError> {
+        let rows = tx.rows_of(self.number)?;
+        let Some(there) = rows.get(&change.key)? else {
+            return Ok(None);
+        };
+        let mut row = vec![Value::Null; self.width];
+        for (number, _) in there.schema().live_columns() {
+            row[number] = there.get_at(number)?.to_value();
+        }
+        for (number, value) in &change.values {
+            row[*number] = value.clone();
+        }
+        Ok(Some(row))
+    }
+
+    /// An error with the row that could not be stored, where PostgreSQL tells it.
+    #[cold]
+    fn failed(&self, tx: &mut Transaction<'_>, change: &Change, error: SqlError) -> SqlError {
+        match self.changed_row(tx, change) {
+            Ok(Some(row)) => with_row(error, self.columns.iter(), &row),
+            _ => error,
+        }
+    }
+}
+
+/// An error with the row that could not be stored, where PostgreSQL tells it: if a condition does not hold.
+#[cold]
+pub(crate) fn with_row<'c>(
+    error: SqlError,
+    columns: impl Iterator<Item = &'c StoredColumn>,
+    row: &[Value],
+) -> SqlError {
+    match error.code {
+        code::CHECK | code::NOT_NULL if error.detail.is_none() => {
+            error.detail(failing_row(columns, row))
+        }
+        _ => error,
     }
 }
 
 /// Inserts a row of all columns by number.
 pub(crate) fn insert_whole(
-    rows: &mut sardonyx::Rows<'_, '_>,
+    tx: &mut Transaction<'_>,
+    number: u16,
     values: &[Value],
 ) -> Result<(), SqlError> {
+    let mut rows = tx.rows_of(number)?;
     let schema = rows.schema().clone();
     let mut writer = RowWriter::new(values.len());
     for (number, _) in schema.live_columns() {

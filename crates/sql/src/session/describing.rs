@@ -38,6 +38,7 @@ pub(super) fn statements_of(
 ) -> Result<Vec<Arc<Prepared>>, SqlError> {
     let whole: Arc<str> = text.into();
     if let Some(special) = Special::of_text(text) {
+        special.check(text)?;
         return Ok(vec![Arc::new(Prepared::special(whole, special))]);
     }
     if creates_procedure(text) {
@@ -57,6 +58,14 @@ pub(super) fn statements_of(
     let statements = statements.into_iter().map(|parsed| {
         let statement = match parsed {
             Parsed::Fetch(command) => return Ok(of_cursor(command)),
+            Parsed::Comment(comment) => {
+                let prepared = Prepared::of_comment(whole.clone(), comment);
+                return Ok(Arc::new(prepared.with_rights(rights.clone())));
+            }
+            Parsed::Constraints(command) => {
+                let prepared = Prepared::of_constraints(whole.clone(), command);
+                return Ok(Arc::new(prepared.with_rights(rights.clone())));
+            }
             Parsed::Statement(statement) => *statement,
         };
         let command = command_of(&whole, &statement, parameter_types, rights)?;

@@ -5,6 +5,7 @@ use super::parameters::text_column;
 use super::state::{OpenTransaction, SessionState, TransactionState};
 use super::telling::{attach, remembered, told_of};
 use crate::class::Class;
+use crate::constraints::{in_statement, set_constraints};
 use crate::copy;
 use crate::database::Database;
 use crate::define;
@@ -20,6 +21,7 @@ use crate::sequences::{Draw, Draws, SequenceChanges};
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::stream::SnapshotStream;
+use crate::violations::explained;
 use sardonyx::schema::Value;
 use sardonyx::{Snapshot, Transaction};
 use sqlparser::ast::Statement;
@@ -318,7 +320,10 @@ impl Call<'_, '_> {
     pub fn run(&mut self, state: &mut SessionState, given: &Given<'_>) -> Result<Ran, SqlError> {
         let database = self.database.clone();
         let result = self.run_in(state, &database, given);
-        result.map_err(|error| given.statement.placed(error))
+        result.map_err(|error| {
+            let error = explained(&Source::Live(self.tx.view()), error);
+            given.statement.placed(error)
+        })
     }
 
     fn run_in(
@@ -379,6 +384,10 @@ fn writing(
     version: u64,
     with: &Environment<'_>,
 ) -> Result<Read, SqlError> {
+    if let Some(command) = given.statement.constraints() {
+        set_constraints(tx, command, with)?;
+        return Ok((Complete::of(Tag::plain("SET CONSTRAINTS")), None));
+    }
     match given.statement.statement() {
         Some(Statement::Copy { to: true, .. }) => {
             let source = Source::Live(tx.view());
@@ -391,7 +400,9 @@ fn writing(
             let data = given
                 .data
                 .ok_or_else(|| SqlError::new("08P01", "COPY FROM STDIN needs data"))?;
-            let rows = copy::from_client(tx, given.statement, version, data, with)?;
+            let rows = in_statement(tx, with, |tx| {
+                copy::from_client(tx, given.statement, version, data, with)
+            })?;
             Ok((Complete::of(Tag::rows("COPY", rows)), None))
         }
         Some(Statement::Call(function)) => {
@@ -436,9 +447,18 @@ pub(crate) fn run_plan(
             let complete = Complete::of(Tag::rows("SELECT", table.rows));
             (complete, Some((table, plan.output.columns.clone())))
         }
-        Plan::Insert(plan) => changed("INSERT", plan.run(tx, with)?),
-        Plan::Update(plan) => changed("UPDATE", plan.run(tx, with)?),
-        Plan::Delete(plan) => changed("DELETE", plan.run(tx, with)?),
+        Plan::Insert(plan) => {
+            let done = in_statement(tx, with, |tx| plan.run(tx, with))?;
+            changed("INSERT", done)
+        }
+        Plan::Update(plan) => {
+            let done = in_statement(tx, with, |tx| plan.run(tx, with))?;
+            changed("UPDATE", done)
+        }
+        Plan::Delete(plan) => {
+            let done = in_statement(tx, with, |tx| plan.run(tx, with))?;
+            changed("DELETE", done)
+        }
         Plan::Elsewhere(why) => {
             return Err(crate::analytic::refused(&with.context.database, why));
         }
@@ -450,7 +470,8 @@ pub(super) fn check_may_write(
     open: &OpenTransaction,
     statement: &Prepared,
 ) -> Result<(), SqlError> {
-    let writes = matches!(statement.class(), Class::Write | Class::Define);
+    let is_set = statement.constraints().is_some();
+    let writes = matches!(statement.class(), Class::Write | Class::Define) && !is_set;
     match open.read_only && writes {
         false => Ok(()),
         true => Err(SqlError::new(

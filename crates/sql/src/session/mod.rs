@@ -33,7 +33,7 @@ use crate::class::{Class, Special};
 use crate::database::Database;
 use crate::error::SqlError;
 use crate::prepared::Prepared;
-use crate::result::{Complete, Outcome, Step, Tag, TransactionStatus};
+use crate::result::{Complete, Notice, Outcome, Step, Tag, TransactionStatus};
 use crate::rights::Rights;
 use crate::source::Source;
 use crate::types::SqlType;
@@ -43,6 +43,7 @@ use sardonyx_base::waiting::Interrupt;
 use state::{OpenTransaction, SessionState, TransactionState};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 use tracing::{Instrument, Span};
 use unit::{Unit, UnitDone, UnitEnd};
 
@@ -51,7 +52,7 @@ use unit::{Unit, UnitDone, UnitEnd};
 pub struct SessionOptions {
     /// Who it is.
     pub user: String,
-    /// Parameters, such as `application_name`; what is not known is left out.
+    /// Parameters, such as `application_name`, to which `RESET` goes back.
     pub parameters: Vec<(String, String)>,
     /// What it may do.
     pub rights: Rights,
@@ -63,6 +64,7 @@ pub struct Session {
     database: Arc<Database>,
     state: SessionState,
     rights: Arc<Rights>,
+    first_notices: Vec<Notice>,
 }
 
 /// What was sent and is not answered yet: how many steps, without their end, and the span of the wait.
@@ -78,13 +80,34 @@ enum Handled {
 
 impl Session {
     /// Begins a session.
-    pub fn new(database: Arc<Database>, options: SessionOptions) -> Session {
-        let state = SessionState::new(&options);
-        Session {
+    ///
+    /// # Errors
+    /// The errors that `SET` has for a parameter: `42704`, `22023`, `55P02`, `0A000`.
+    pub fn new(database: Arc<Database>, options: SessionOptions) -> Result<Session, SqlError> {
+        let (state, first_notices) = SessionState::new(&options)?;
+        Ok(Session {
             database,
             state,
             rights: Arc::new(options.rights),
-        }
+            first_notices,
+        })
+    }
+
+    /// The notices for its client at the beginning: times are UTC, where it asked for another zone.
+    pub fn first_notices(&self) -> &[Notice] {
+        &self.first_notices
+    }
+
+    /// The time for which its client may say nothing now, and the error with which its connection ends then.
+    pub fn idle_limit(&self) -> Option<(Duration, SqlError)> {
+        let in_transaction = self.status() != TransactionStatus::Idle;
+        let limit = self.state.settings.idle_limit(in_transaction)?;
+        let (code, what) = match in_transaction {
+            true => ("25P03", "idle-in-transaction"),
+            false => ("57P05", "idle-session"),
+        };
+        let text = format!("terminating connection due to {what} timeout");
+        Some((limit, SqlError::new(code, text)))
     }
 
     /// Statements look at this while they walk rows, and while they wait for their turn. A request in it ends one of them
@@ -275,6 +298,7 @@ impl Session {
             match self.handle(step, &steps).await {
                 Handled::Done(outcome) => {
                     steps.pop_front();
+                    let outcome = self.state.without_unwanted(outcome);
                     skipping = matches!(outcome, Outcome::Failed(_));
                     outcomes.push(outcome);
                 }

@@ -77,6 +77,8 @@ fn act(
             if matches!(object_type, DiscardObject::ALL) {
                 state.settings.reset_all();
                 state.named.clear();
+            }
+            if matches!(object_type, DiscardObject::ALL | DiscardObject::SEQUENCES) {
                 state.drawn = Drawn::default();
             }
             Ok(Complete::of(Tag::plain(match object_type {
@@ -86,7 +88,7 @@ fn act(
                 DiscardObject::TEMP => "DISCARD TEMP",
             })))
         }
-        Statement::Deallocate { name, .. } => {
+        Statement::Deallocate { name, prepare: _ } => {
             let is_all = name.quote_style.is_none() && name.value.eq_ignore_ascii_case("all");
             let name = name_of(name);
             match is_all {
@@ -188,10 +190,13 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
     match set {
         Set::SingleAssignment {
             scope,
+            hivevar,
             variable,
             values,
-            ..
         } => {
+            if *hivevar || matches!(scope, Some(ContextModifier::Global)) {
+                return Err(SqlError::unsupported("SET GLOBAL is not supported"));
+            }
             let name = plain_name(&variable.to_string());
             let local = matches!(scope, Some(ContextModifier::Local));
             if let [Expr::Identifier(word)] = values.as_slice()
@@ -207,15 +212,32 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
             let value = value_text(value);
             state.settings.set("TimeZone", &value, *local)
         }
-        Set::SetNames { charset_name, .. } => {
+        Set::SetNames {
+            charset_name,
+            collation_name,
+        } => {
+            if collation_name.is_some() {
+                return Err(SqlError::unsupported(
+                    "SET NAMES with COLLATE is not supported",
+                ));
+            }
             state
                 .settings
                 .set("client_encoding", &charset_name.value, false)
         }
         Set::SetNamesDefault {} => state.settings.reset("client_encoding", false),
-        Set::SetTransaction { modes, session, .. } => {
+        Set::SetTransaction {
+            modes,
+            snapshot,
+            session,
+        } => {
+            if snapshot.is_some() {
+                return Err(SqlError::unsupported(
+                    "SET TRANSACTION SNAPSHOT is not supported",
+                ));
+            }
             if *session {
-                let read_only = is_read_only(modes, false);
+                let read_only = is_read_only(modes, state.usually_reads());
                 let value = if read_only { "on" } else { "off" };
                 return state
                     .settings

@@ -4,7 +4,7 @@ use super::SessionOptions;
 use super::history::{History, Remembered};
 use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
-use crate::result::TransactionStatus;
+use crate::result::{Notice, Outcome, TransactionStatus};
 use crate::settings::Settings;
 use sardonyx::Snapshot;
 use sardonyx_base::waiting::Interrupt;
@@ -91,12 +91,40 @@ impl Default for OpenTransaction {
 }
 
 impl SessionState {
-    pub fn new(options: &SessionOptions) -> SessionState {
-        SessionState {
-            user: options.user.as_str().into(),
-            settings: Settings::beginning_with(&options.parameters, &options.user),
-            ..SessionState::default()
+    /// Of a user, with the parameters with which a client begins, and what it is to be told of them.
+    ///
+    /// # Errors
+    /// The first parameter that cannot have its value.
+    pub fn new(options: &SessionOptions) -> Result<(SessionState, Vec<Notice>), SqlError> {
+        let mut settings = Settings::of_user(&options.user);
+        let mut notices = Vec::new();
+        for (name, value) in &options.parameters {
+            match settings.begin_with(name, value) {
+                // Drivers tell the zone of their host unasked. They learn which one holds: it is reported.
+                Err(error) if name.eq_ignore_ascii_case("TimeZone") => {
+                    let text = format!("{}: the time zone is UTC", error.message);
+                    notices.push(Notice::warning(error.code, &text));
+                }
+                done => done?,
+            }
         }
+        let state = SessionState {
+            user: options.user.as_str().into(),
+            settings,
+            ..SessionState::default()
+        };
+        Ok((state, notices))
+    }
+
+    /// An answer without the messages that the client does not want.
+    pub fn without_unwanted(&self, mut outcome: Outcome) -> Outcome {
+        if let Outcome::Done(complete) = &mut outcome {
+            let settings = &self.settings;
+            complete
+                .notices
+                .retain(|notice| settings.wants_messages(notice.severity));
+        }
+        outcome
     }
 
     /// What stays of a session if the engine does not give it back: all but its transaction.

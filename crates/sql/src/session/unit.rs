@@ -11,6 +11,7 @@ use super::spans;
 use super::state::{Reading, SessionState, TransactionState, now};
 use super::telling::remembered;
 use crate::class::Class;
+use crate::constraints;
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
@@ -238,8 +239,11 @@ impl Unit {
         let (statement, parameters, data, rows_max) = match step {
             Step::Sync => {
                 if *implicit {
-                    self.state.end(true);
                     self.steps.push_front(Step::Sync);
+                    if let Err(error) = constraints::at_commit(tx) {
+                        return self.not_committed(error);
+                    }
+                    self.state.end(true);
                     return Next::End(End::Commit, false);
                 }
                 let status = self.state.transaction.status();
@@ -275,7 +279,7 @@ impl Unit {
         implicit: &mut bool,
     ) -> Next {
         match statement.class() {
-            Class::Control => self.control(statement, implicit),
+            Class::Control => self.control(tx, statement, implicit),
             Class::Empty => self.done(Complete::of(Tag::plain(""))),
             Class::Session => {
                 let outcome = super::parameters::run(&mut self.state, &self.database, statement);
@@ -310,7 +314,8 @@ impl Unit {
     }
 
     fn done(&mut self, complete: Complete) -> Next {
-        self.outcomes.push(Outcome::Done(complete));
+        let outcome = self.state.without_unwanted(Outcome::Done(complete));
+        self.outcomes.push(outcome);
         Next::Go
     }
 
@@ -324,7 +329,22 @@ impl Unit {
         Next::End(End::Undo, true)
     }
 
-    fn control(&mut self, statement: &Prepared, implicit: &mut bool) -> Next {
+    /// A deferred constraint of a transaction without `BEGIN` does not hold: its last statement fails.
+    fn not_committed(&mut self, error: SqlError) -> Next {
+        match self.outcomes.last_mut() {
+            Some(last @ Outcome::Done(_)) => *last = Outcome::Failed(error),
+            _ => self.outcomes.push(Outcome::Failed(error)),
+        }
+        self.state.end(false);
+        Next::End(End::Undo, true)
+    }
+
+    fn control(
+        &mut self,
+        tx: &mut Transaction<'_>,
+        statement: &Prepared,
+        implicit: &mut bool,
+    ) -> Next {
         match statement.statement() {
             Some(Statement::StartTransaction { modes, begin, .. }) => {
                 let word = if *begin { "BEGIN" } else { "START TRANSACTION" };
@@ -342,6 +362,9 @@ impl Unit {
                 self.done(complete)
             }
             Some(Statement::Commit { chain: false, .. }) => {
+                if let Err(error) = constraints::at_commit(tx) {
+                    return self.failed(error, true);
+                }
                 self.state.end(true);
                 self.done(Complete::of(Tag::plain("COMMIT")));
                 Next::End(End::Commit, false)

@@ -8,7 +8,7 @@ use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::names::quoted;
 use crate::plan::select::table_oid;
-use crate::relation::{Relation, kind, objects, parsed};
+use crate::relation::{ReferenceNotes, Relation, is_full_match, kind, objects, parsed};
 use crate::sequences::Sequence;
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Int2Array, Int8, Name, Oid, OneChar, Text};
@@ -68,7 +68,8 @@ pub(crate) struct Constraint {
     table: u16,
     index: u32,
     referenced: u16,
-    deletes: bool,
+    deletes: &'static str,
+    notes: ReferenceNotes,
     columns: Vec<usize>,
     referenced_columns: Vec<usize>,
     /// As SQL, without its name.
@@ -124,7 +125,8 @@ pub(crate) fn constraints_of(
         table,
         index: 0,
         referenced: 0,
-        deletes: false,
+        deletes: "a",
+        notes: ReferenceNotes::default(),
         columns: Vec::new(),
         referenced_columns: Vec::new(),
         definition,
@@ -147,13 +149,22 @@ pub(crate) fn constraints_of(
     for key in &relation.schema.foreign_keys {
         let Some(source) = source else { continue };
         let other = Relation::numbered(source, key.table)?;
-        let deletes = key.on_delete == OnDelete::Cascade;
+        let notes = relation.reference_notes(&key.name);
+        let (deletes, on_delete) = match key.on_delete {
+            OnDelete::Cascade => ("c", " ON DELETE CASCADE"),
+            OnDelete::Restrict if notes.delete_restricts => ("r", " ON DELETE RESTRICT"),
+            OnDelete::Restrict => ("a", ""),
+        };
+        let when = |is_so: bool, text: &'static str| if is_so { text } else { "" };
         let definition = format!(
-            "FOREIGN KEY ({}) REFERENCES {}({}){}",
+            "FOREIGN KEY ({}) REFERENCES {}({}){}{}{on_delete}{}{}",
             names_of(relation, &key.columns),
             quoted(&other.name),
             names_of(&other, &key.referenced),
-            if deletes { " ON DELETE CASCADE" } else { "" }
+            when(notes.full, " MATCH FULL"),
+            when(notes.update_restricts, " ON UPDATE RESTRICT"),
+            when(notes.deferrable, " DEFERRABLE"),
+            when(notes.deferred, " INITIALLY DEFERRED"),
         );
         let mut indexes = seen_indexes(&other).into_iter();
         let is_it = |index: &SeenIndex| {
@@ -164,12 +175,14 @@ pub(crate) fn constraints_of(
             index: indexes.find(is_it).map_or(0, |index| index.oid),
             referenced: key.table,
             deletes,
+            notes,
             columns: key.columns.clone(),
             referenced_columns: key.referenced.clone(),
             ..plain(&key.name, "f", definition)
         });
     }
-    for (name, condition) in &relation.schema.checks {
+    let checks = relation.schema.checks.iter();
+    for (name, condition) in checks.filter(|(name, _)| !is_full_match(name)) {
         let definition = format!("CHECK (({condition}))");
         add(plain(name, "c", definition));
     }
@@ -191,8 +204,8 @@ fn constraints(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, 
                 text(&constraint.name),
                 oid(PUBLIC),
                 text(constraint.letter),
-                Value::Bool(false),
-                Value::Bool(false),
+                Value::Bool(constraint.notes.deferrable),
+                Value::Bool(constraint.notes.deferred),
                 Value::Bool(true),
                 oid(table_oid(constraint.table)),
                 oid(0),
@@ -203,9 +216,12 @@ fn constraints(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, 
                 } else {
                     0
                 }),
-                letter("a"),
-                letter(if constraint.deletes { "c" } else { "a" }),
-                letter("s"),
+                letter(match constraint.notes.update_restricts {
+                    true => "r",
+                    false => "a",
+                }),
+                letter(constraint.deletes),
+                letter(if constraint.notes.full { "f" } else { "s" }),
                 numbers_of(&relation, &constraint.columns),
                 other.map_or(Value::Null, |other| {
                     numbers_of(&other, &constraint.referenced_columns)
@@ -218,6 +234,18 @@ fn constraints(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, 
         }
     }
     Ok(rows)
+}
+
+/// The names and numbers of a table's constraints.
+///
+/// # Errors
+/// What cannot be read.
+pub(super) fn constraint_numbers(
+    source: &Source<'_>,
+    relation: &Relation,
+) -> Result<Vec<(String, u32)>, SqlError> {
+    let constraints = constraints_of(Some(source), relation)?.into_iter();
+    Ok(constraints.map(|there| (there.name, there.oid)).collect())
 }
 
 /// The definition of a constraint by its number; null if there is none.
@@ -306,13 +334,13 @@ fn sequences(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, Sq
         let int = |value: i64| Value::Int(value.into());
         rows.push(vec![
             oid(sequence_oid(at)),
-            oid(Int8.oid()),
+            oid(sequence.kind().oid()),
             int(sequence.start),
             int(sequence.increment),
             int(sequence.maximum),
             int(sequence.minimum),
             int(1),
-            Value::Bool(false),
+            Value::Bool(sequence.cycles),
         ]);
     }
     Ok(rows)

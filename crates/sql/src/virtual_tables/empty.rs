@@ -29,21 +29,6 @@ const fn empty(
 
 pub(super) const TABLES: &[VirtualTable] = &[
     empty(
-        "pg_description",
-        2609,
-        &[
-            ("objoid", Oid),
-            ("classoid", Oid),
-            ("objsubid", Int4),
-            ("description", Text),
-        ],
-    ),
-    empty(
-        "pg_shdescription",
-        2396,
-        &[("objoid", Oid), ("classoid", Oid), ("description", Text)],
-    ),
-    empty(
         "pg_collation",
         3456,
         &[

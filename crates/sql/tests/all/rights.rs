@@ -21,7 +21,7 @@ fn user(fresh: &Fresh, others: Access) -> Session {
         parameters: Vec::new(),
         rights,
     };
-    Session::new(fresh.database.clone(), options)
+    Session::new(fresh.database.clone(), options).expect("a session")
 }
 
 #[track_caller]
@@ -161,7 +161,8 @@ fn a_sequence_is_moved_by_those_who_may_change_its_table() {
             parameters: Vec::new(),
             rights: Rights::from(Access::Read),
         },
-    );
+    )
+    .expect("a session");
     refused(&mut reader, "select nextval('open_id_seq')");
     refused(
         &mut reader,
@@ -175,7 +176,8 @@ fn a_sequence_is_moved_by_those_who_may_change_its_table() {
             parameters: Vec::new(),
             rights: Rights::from(Access::Write).with_table("shown", Access::Read),
         },
-    );
+    )
+    .expect("a session");
     assert_eq!(
         query(&mut cy, "call twice(nextval('free'))").unwrap(),
         ["2"]

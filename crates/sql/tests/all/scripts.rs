@@ -4,6 +4,11 @@
 //! statement ok | TAG | error CODE
 //! SQL
 //!
+//! statement error CODE
+//! SQL
+//! ----
+//! its message, DETAIL, HINT, and the names of what it is about
+//!
 //! query
 //! SQL
 //! ----
@@ -18,7 +23,7 @@
 //! A line that begins with `#` is a comment.
 
 use crate::common::{Fresh, copy_in, lines, run, session};
-use sardonyx_sql::Session;
+use sardonyx_sql::{Session, SqlError};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -94,6 +99,9 @@ impl Script<'_> {
                 ("statement" | "copy", result) => match (rest.strip_prefix("error "), result) {
                     (Some(code), Err(error)) => {
                         assert_eq!(error.code, code, "{place}: {sql}: {error}");
+                        if cut.is_some() && word != "copy" {
+                            assert_eq!(told(&error), expected, "{place}: {sql}");
+                        }
                     }
                     (Some(code), Ok(_)) => panic!("{place}: {sql}: {code} is expected"),
                     (None, Err(error)) => panic!("{place}: {sql}: {} {error}", error.code),
@@ -109,6 +117,23 @@ impl Script<'_> {
             }
         }
     }
+}
+
+/// An error as a client is told it, line by line.
+fn told(error: &SqlError) -> Vec<String> {
+    let schema = error.schema.map(String::from);
+    let fields = [
+        ("DETAIL", &error.detail),
+        ("HINT", &error.hint),
+        ("SCHEMA", &schema),
+        ("TABLE", &error.table),
+        ("COLUMN", &error.column),
+        ("CONSTRAINT", &error.constraint),
+    ];
+    let fields = fields
+        .iter()
+        .filter_map(|(name, value)| Some(format!("{name}: {}", value.as_ref()?)));
+    [error.message.clone()].into_iter().chain(fields).collect()
 }
 
 fn run_file(name: &str) {
@@ -145,6 +170,11 @@ macro_rules! scripts {
 
 scripts! {
     rows: "rows.sql",
+    constraints: "constraints.sql",
+    deferred: "deferred.sql",
+    identities: "identities.sql",
+    kept_or_refused: "kept_or_refused.sql",
+    comments: "comments.sql",
     expressions: "expressions.sql",
     few_rows: "few_rows.sql",
     floats: "floats.sql",

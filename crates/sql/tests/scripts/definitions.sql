@@ -32,7 +32,7 @@ select * from children
 ----
 2|1
 
-statement error 0A000
+statement error 23503
 update parents set id = 3 where id = 2
 
 query

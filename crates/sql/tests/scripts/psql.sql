@@ -99,7 +99,7 @@ by_total|f|f|f|t|CREATE INDEX by_total ON public.orders USING btree (total DESC,
 query
 SELECT r.conname, pg_catalog.pg_get_constraintdef(r.oid, true) FROM pg_catalog.pg_constraint r WHERE r.conrelid = '16387' AND r.contype = 'c' ORDER BY 1
 ----
-orders_check|CHECK ((total >= 0))
+orders_total_check|CHECK ((total >= 0))
 
 query
 SELECT true as sametable, conname, pg_catalog.pg_get_constraintdef(r.oid, true) as condef, conrelid::pg_catalog.regclass AS ontable FROM pg_catalog.pg_constraint r WHERE r.conrelid = '16387' AND r.contype = 'f' AND conparentid = 0 ORDER BY conname
@@ -229,7 +229,7 @@ SELECT c.relchecks, c.relkind, c.relhasindex, c.relhasrules, c.relhastriggers, c
 query
 SELECT pg_catalog.format_type(seqtypid, NULL) AS "Type", seqstart AS "Start", seqmin AS "Minimum", seqmax AS "Maximum", seqincrement AS "Increment", CASE WHEN seqcycle THEN 'yes' ELSE 'no' END AS "Cycles?", seqcache AS "Cache" FROM pg_catalog.pg_sequence WHERE seqrelid = '33554432'
 ----
-bigint|1|1|9223372036854775807|1|no|1
+integer|1|1|2147483647|1|no|1
 
 query
 SELECT pg_catalog.quote_ident(nspname) || '.' || pg_catalog.quote_ident(relname) || '.' || pg_catalog.quote_ident(attname), d.deptype FROM pg_catalog.pg_class c INNER JOIN pg_catalog.pg_depend d ON c.oid=d.refobjid INNER JOIN pg_catalog.pg_namespace n ON n.oid=c.relnamespace INNER JOIN pg_catalog.pg_attribute a ON ( a.attrelid=c.oid AND a.attnum=d.refobjsubid) WHERE d.classid='pg_catalog.pg_class'::pg_catalog.regclass AND d.refclassid='pg_catalog.pg_class'::pg_catalog.regclass AND d.objid='33554432' AND d.deptype IN ('a', 'i')

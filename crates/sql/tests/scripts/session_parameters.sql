@@ -283,3 +283,79 @@ query
 insert into noted (v) values (5) returning id
 ----
 2
+
+# Values that would matter, and are not kept, are refused; others are kept as PostgreSQL shows them.
+
+statement ok
+set lock_timeout = '90s'; set idle_in_transaction_session_timeout = 1500; set row_security = off; set datestyle = 'iso'; set client_min_messages = WARNING; set extra_float_digits = 3
+
+query
+select current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout'), current_setting('row_security'), current_setting('client_min_messages')
+----
+90s|1500ms|off|warning
+
+statement error 22023
+set lock_timeout = 'soon'
+
+statement error 22023
+set search_path = tenant
+----
+invalid value for parameter "search_path": "tenant"
+HINT: all tables are in the schema public: the path must have it
+
+statement ok
+set search_path = tenant, public
+
+statement ok
+select set_config('search_path', '', false)
+
+statement error 22023
+set datestyle = 'ISO, DMY'
+
+statement error 22023
+set extra_float_digits = 0
+
+statement error 22023
+set lc_messages = 'de_DE'
+
+statement error 22023
+set default_tablespace = fast
+
+statement error 22023
+set default_transaction_isolation = 'chaos'
+
+statement error 22023
+set row_security = perhaps
+
+statement error 0A000
+set session_authorization = 'somebody'
+
+statement error 42704
+set no_such_parameter = 1
+
+statement error 0A000
+set transaction snapshot 'x'
+
+# A level of isolation alone does not say that transactions write.
+
+statement ok
+set default_transaction_read_only = on; set session characteristics as transaction isolation level read committed
+
+query
+show default_transaction_read_only
+----
+on
+
+statement ok
+reset all
+
+# What a session drew is forgotten.
+
+statement ok
+create sequence s; select nextval('s')
+
+statement ok
+discard sequences
+
+statement error 55000
+select currval('s')

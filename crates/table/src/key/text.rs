@@ -21,6 +21,15 @@ impl KeyShape {
         }
         format!("({})", values.join(", "))
     }
+
+    /// The values of a whole key; none if its bytes are not those of one.
+    #[cold]
+    pub fn values_of(&self, key: &[u8]) -> Vec<Value> {
+        let mut rest = key;
+        let parts = self.parts.iter();
+        let values: Option<Vec<Value>> = parts.map(|part| part.take(&mut rest)).collect();
+        values.unwrap_or_default()
+    }
 }
 
 impl Part {

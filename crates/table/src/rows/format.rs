@@ -243,14 +243,18 @@ impl RowFormat {
     #[cold]
     pub fn duplicate(&self, row: &[u8]) -> TableError {
         let mut key = Vec::new();
+        let mut values = Vec::new();
         if let Ok(row) = self.row(row) {
             for part in &self.schema.primary.key {
-                key.push(row.get_at(part.column).map(shown).unwrap_or_default());
+                let value = row.get_at(part.column);
+                values.extend(value.as_ref().ok().map(|value| value.to_value()));
+                key.push(value.map(shown).unwrap_or_default());
             }
         }
         TableError::DuplicateKey {
             table: self.table.to_string(),
             key: key.join(", "),
+            values: values.into(),
         }
     }
 
@@ -359,6 +363,7 @@ impl RowFormat {
         TableError::DuplicateValue {
             table: self.table.to_string(),
             index: self.schema.indexes[index].name.clone(),
+            values: shape.values_of(&key).into(),
             key: found.map_or_else(|error| error.to_string(), |_| shape.text_of(&key)),
         }
     }

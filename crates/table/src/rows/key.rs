@@ -123,3 +123,21 @@ pub(crate) fn same(kind: Type, there: ValueRef<'_>, given: ValueRef<'_>) -> bool
     };
     there == given || encoded(there) == encoded(given)
 }
+
+/// The bytes of a value of a type: the same for values that are the [same](same).
+pub(crate) fn identity(kind: Type, value: ValueRef<'_>) -> Vec<u8> {
+    if kind.is_variable() {
+        let bytes = variable_bytes(kind, value);
+        return bytes.map(<[u8]>::to_vec).unwrap_or_default();
+    }
+    let value = match value {
+        // The negative zero is equal to the other.
+        ValueRef::Float(value) => ValueRef::Float(value + 0.0),
+        other => other,
+    };
+    let mut bytes = vec![0; kind.bytes()];
+    match encode(kind, value, &mut bytes) {
+        Ok(()) => bytes,
+        Err(_) => Vec::new(),
+    }
+}

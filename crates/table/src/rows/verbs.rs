@@ -223,6 +223,20 @@ impl Rows<'_, '_> {
         Ok(true)
     }
 
+    /// Deletes the row with this key, which comes again, or which another row replaces, before
+    /// [held references](Transaction::hold_references) are checked: no row is deleted with it. Returns false if there is no
+    /// such row.
+    ///
+    /// # Errors
+    /// Those of [`Rows::delete`]; [`Error::Refused`] if references are not held, and rows refer to it.
+    pub fn take(&mut self, key: &[Value]) -> Result<bool, Error> {
+        let Some(at) = self.find(key)? else {
+            return Ok(false);
+        };
+        self.transaction.take_row(self.number, at)?;
+        Ok(true)
+    }
+
     /// Deletes the rows that `keep` does not want. Returns how many.
     ///
     /// # Errors

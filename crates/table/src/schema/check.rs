@@ -159,7 +159,8 @@ impl Schema {
         Ok(())
     }
 
-    /// Whether a reference can be to columns of a table with that schema: of the same types, and a unique key there.
+    /// Whether a reference can be to columns of a table with that schema: of the same types, or whole numbers, and a unique
+    /// key there.
     pub(crate) fn check_reference(
         &self,
         reference: &ForeignKey,
@@ -172,7 +173,9 @@ impl Schema {
         for (&from, &to) in reference.columns.iter().zip(&reference.referenced) {
             let from = self.live(from, &reference.name)?;
             let to = there.live(to, &reference.name)?;
-            if from.kind != to.kind {
+            // Values are compared as numbers, whatever the width.
+            let are_whole = from.kind.is_whole() && to.kind.is_whole();
+            if from.kind != to.kind && !are_whole {
                 return Err(wrong(format!(
                     "column {:?} is of type {}, but {:?}, to which it refers, is of type {}; give both one type",
                     from.name, from.kind, to.name, to.kind

@@ -62,6 +62,21 @@ pub enum Type {
 }
 
 impl Type {
+    /// True if its values are whole numbers that stand for each other, of any width.
+    pub(crate) const fn is_whole(self) -> bool {
+        matches!(
+            self,
+            Type::I8
+                | Type::I16
+                | Type::I32
+                | Type::I64
+                | Type::U8
+                | Type::U16
+                | Type::U32
+                | Type::U64
+        )
+    }
+
     /// Bytes that a value takes in a row's fixed part.
     pub const fn bytes(self) -> usize {
         match self {

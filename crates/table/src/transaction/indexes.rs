@@ -256,6 +256,7 @@ impl Transaction<'_> {
                         table,
                         index: name,
                         key: shape.describe(store.bytes(), row),
+                        values: shape.values_of_row(store.bytes(), row).into(),
                     },
                     Unfit::Key(bytes) => TableError::KeyTooLong {
                         table,

@@ -5,19 +5,34 @@
 //! table that refers are looked at.
 
 use super::Transaction;
+use super::held::Why;
 use crate::error::TableError;
 use crate::key::Edge;
 use crate::rows::{RowRef, find_row, same, shown};
-use crate::schema::{ForeignKey, IndexDefinition, OnDelete, SchemaError, ValueRef};
+use crate::schema::{ForeignKey, IndexDefinition, OnDelete, Schema, SchemaError, Value, ValueRef};
 use crate::table::TableState;
 use sardonyx_base::error::Error;
 use sardonyx_base::waiting;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::page::Address;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// After so many rows of a table without a fitting index it is asked whether the statement is to end.
 const ROWS_BETWEEN_LOOKS: usize = 4096;
+
+/// Looks now and then whether the statement is to end, while rows are looked at one by one.
+///
+/// # Errors
+/// Why it is to end.
+pub(super) fn check_interruption(row: usize) -> Result<(), TableError> {
+    if row.is_multiple_of(ROWS_BETWEEN_LOOKS)
+        && let Some(reason) = waiting::interruption()
+    {
+        return Err(LogError::Interrupted(reason).into());
+    }
+    Ok(())
+}
 
 /// Notes of every table whether its rows are checked when they change, and whether others refer to it.
 pub(crate) fn note_references(tables: &mut [Option<TableState>]) {
@@ -36,6 +51,28 @@ pub(crate) fn note_references(tables: &mut [Option<TableState>]) {
 fn has_columns(index: &IndexDefinition, columns: &[usize]) -> bool {
     let key = index.key.iter().map(|part| part.column);
     key.eq(columns.iter().copied())
+}
+
+/// True if the first columns of an index are those of a reference, in their order.
+fn begins_with(index: &IndexDefinition, reference: &ForeignKey) -> bool {
+    let key = index.key.iter().map(|part| part.column);
+    key.take(reference.columns.len())
+        .eq(reference.columns.iter().copied())
+}
+
+/// Values of a reference by which rows may refer to a row.
+struct Referred {
+    by: u16,
+    schema: Arc<Schema>,
+    /// Which of the references of the schema.
+    at: usize,
+    values: Vec<Value>,
+}
+
+impl Referred {
+    fn reference(&self) -> &ForeignKey {
+        &self.schema.foreign_keys[self.at]
+    }
 }
 
 impl Transaction<'_> {
@@ -62,7 +99,7 @@ impl Transaction<'_> {
         self.store_schema(table, schema)
     }
 
-    fn row_ref(&self, table: u16, row: Address) -> Result<RowRef<'_>, TableError> {
+    pub(super) fn row_ref(&self, table: u16, row: Address) -> Result<RowRef<'_>, TableError> {
         let state = self.state(table);
         RowRef::new(self.space.store.bytes(), &state.schema, &state.name, row)
     }
@@ -80,7 +117,8 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// [`TableError::NoSuchReference`].
-    fn check_references(&self, table: u16, row: Address) -> Result<(), TableError> {
+    fn check_references(&mut self, table: u16, row: Address) -> Result<(), TableError> {
+        let mut missing = Vec::new();
         let there = self.row_ref(table, row)?;
         for reference in &self.state(table).schema.foreign_keys {
             let columns = reference.columns.iter();
@@ -90,18 +128,35 @@ impl Transaction<'_> {
             if values.contains(&ValueRef::Null) || self.is_there(reference, &values)? {
                 continue;
             }
-            return Err(TableError::NoSuchReference {
-                table: self.space.name(table),
-                foreign_key: reference.name.clone(),
-                referenced: self.space.name(reference.table),
-                key: text_of(&values),
-            });
+            if !self.holds_references() {
+                return Err(self.no_such_reference(table, reference, &values));
+            }
+            let values: Vec<Value> = values.iter().map(|value| value.to_value()).collect();
+            missing.push((reference.name.clone(), values));
+        }
+        for (name, values) in missing {
+            self.hold(table, &name, values, Why::REFERS);
         }
         Ok(())
     }
 
+    pub(super) fn no_such_reference(
+        &self,
+        table: u16,
+        reference: &ForeignKey,
+        values: &[ValueRef<'_>],
+    ) -> TableError {
+        TableError::NoSuchReference {
+            table: self.space.name(table),
+            foreign_key: reference.name.clone(),
+            referenced: self.space.name(reference.table),
+            key: text_of(values),
+            values: values.iter().map(|value| value.to_value()).collect(),
+        }
+    }
+
     /// Whether there is a row to which a reference with these values refers.
-    fn is_there(
+    pub(super) fn is_there(
         &self,
         reference: &ForeignKey,
         values: &[ValueRef<'_>],
@@ -123,8 +178,14 @@ impl Transaction<'_> {
         }
     }
 
+    /// True if an index finds the rows of a table by a reference.
+    pub(super) fn has_index_of(&self, table: u16, reference: &ForeignKey) -> bool {
+        let mut indexes = self.state(table).secondary.iter();
+        indexes.any(|index| begins_with(&index.what.definition, reference))
+    }
+
     /// The rows of a table that refer by a reference to a row with these values.
-    fn referring(
+    pub(super) fn referring(
         &self,
         table: u16,
         reference: &ForeignKey,
@@ -132,13 +193,9 @@ impl Transaction<'_> {
     ) -> Result<Vec<Address>, TableError> {
         let (nodes, rows) = (self.space.indexes.bytes(), self.space.store.bytes());
         let state = self.state(table);
-        let begins = |index: &IndexDefinition| {
-            let key = index.key.iter().map(|part| part.column);
-            key.take(reference.columns.len())
-                .eq(reference.columns.iter().copied())
-        };
         let mut indexes = state.secondary.iter();
-        if let Some(index) = indexes.find(|index| begins(&index.what.definition)) {
+        let index = indexes.find(|index| begins_with(&index.what.definition, reference));
+        if let Some(index) = index {
             let Ok(key) = index.what.shape.of_values(values) else {
                 return Ok(Vec::new());
             };
@@ -157,11 +214,7 @@ impl Transaction<'_> {
         }
         let mut found = Vec::new();
         for (number, row) in state.records(rows).enumerate() {
-            if number % ROWS_BETWEEN_LOOKS == 0
-                && let Some(reason) = waiting::interruption()
-            {
-                return Err(LogError::Interrupted(reason).into());
-            }
+            check_interruption(number)?;
             let there = self.row_ref(table, row)?;
             let mut refers = true;
             for (&column, &value) in reference.columns.iter().zip(values) {
@@ -175,62 +228,113 @@ impl Transaction<'_> {
         Ok(found)
     }
 
-    /// Calls `each` with the rows that refer to a row by columns of it for which `concerns` says so.
-    fn each_referring(
+    /// The references to a row by columns of it for which `concerns` says so, with its values there.
+    fn referred(
         &self,
         table: u16,
         row: Address,
         concerns: impl Fn(usize) -> bool,
-        mut each: impl FnMut(u16, &ForeignKey, Vec<Address>, &[ValueRef<'_>]) -> Result<(), TableError>,
-    ) -> Result<(), TableError> {
+    ) -> Result<Vec<Referred>, TableError> {
         let there = self.row_ref(table, row)?;
+        let mut found = Vec::new();
         for (number, state) in self.space.tables.iter().enumerate() {
-            let references = state.iter().flat_map(|state| &state.schema.foreign_keys);
-            for reference in references.filter(|reference| reference.table == table) {
+            let Some(state) = state else {
+                continue;
+            };
+            for (at, reference) in state.schema.foreign_keys.iter().enumerate() {
+                if reference.table != table {
+                    continue;
+                }
                 if !reference.referenced.iter().any(|&column| concerns(column)) {
                     continue;
                 }
                 let columns = reference.referenced.iter();
                 let values = columns
-                    .map(|&column| there.get_at(column))
-                    .collect::<Result<Vec<_>, _>>()?;
-                if values.contains(&ValueRef::Null) {
-                    continue;
+                    .map(|&column| Ok(there.get_at(column)?.to_value()))
+                    .collect::<Result<Vec<_>, TableError>>()?;
+                if !values.contains(&Value::Null) {
+                    found.push(Referred {
+                        by: number as u16,
+                        schema: Arc::clone(&state.schema),
+                        at,
+                        values,
+                    });
                 }
-                let rows = self.referring(number as u16, reference, &values)?;
-                each(number as u16, reference, rows, &values)?;
             }
         }
-        Ok(())
+        Ok(found)
     }
 
-    /// Checks that no row refers to the columns of a row that are about to change.
+    /// The rows that refer so.
+    fn rows_of_referred(&self, referred: &Referred) -> Result<Vec<Address>, TableError> {
+        let values: Vec<_> = referred.values.iter().map(Value::as_ref).collect();
+        self.referring(referred.by, referred.reference(), &values)
+    }
+
+    /// Checks that no row refers to the columns of a row that are about to change, or notes the references.
     ///
     /// # Errors
     /// [`TableError::Referenced`].
     pub(crate) fn check_unreferenced(
-        &self,
+        &mut self,
         table: u16,
         row: Address,
         changes: impl Fn(usize) -> bool,
     ) -> Result<(), TableError> {
-        self.each_referring(
-            table,
-            row,
-            changes,
-            |by, reference, rows, values| match rows.is_empty() {
-                true => Ok(()),
-                false => Err(self.referenced(by, reference, values)),
-            },
-        )
+        for referred in self.referred(table, row, changes)? {
+            self.refuse_or_hold(referred, Why::CHANGED)?;
+        }
+        Ok(())
     }
 
-    fn referenced(&self, by: u16, reference: &ForeignKey, values: &[ValueRef<'_>]) -> TableError {
+    /// Notes a reference to a row that goes or changes, or refuses it if rows refer so.
+    fn refuse_or_hold(&mut self, referred: Referred, why: Why) -> Result<(), TableError> {
+        let holds = self.holds_references();
+        // Without an index the rows are looked at once, when the notes are.
+        let blindly = holds && !self.has_index_of(referred.by, referred.reference());
+        if !blindly && self.rows_of_referred(&referred)?.is_empty() {
+            return Ok(());
+        }
+        match holds {
+            true => {
+                self.hold(
+                    referred.by,
+                    &referred.reference().name,
+                    referred.values.clone(),
+                    why,
+                );
+                Ok(())
+            }
+            false => {
+                let values: Vec<_> = referred.values.iter().map(Value::as_ref).collect();
+                Err(self.referenced(referred.by, referred.reference(), &values))
+            }
+        }
+    }
+
+    /// Deletes a row that comes again, or that another replaces, in a statement: no row goes with it, and references to it
+    /// are noted. The caller holds references.
+    pub(crate) fn take_row(&mut self, table: u16, row: Address) -> Result<(), TableError> {
+        if self.state(table).is_referenced {
+            for referred in self.referred(table, row, |_| true)? {
+                self.refuse_or_hold(referred, Why::CHANGED)?;
+            }
+        }
+        self.delete_row_alone(table, row)
+    }
+
+    pub(super) fn referenced(
+        &self,
+        by: u16,
+        reference: &ForeignKey,
+        values: &[ValueRef<'_>],
+    ) -> TableError {
         TableError::Referenced {
             table: self.space.name(by),
             foreign_key: reference.name.clone(),
             referenced: self.space.name(reference.table),
             key: text_of(values),
+            values: values.iter().map(|value| value.to_value()).collect(),
         }
     }
 
@@ -248,30 +352,29 @@ impl Transaction<'_> {
         // Whoever refers to one that goes is found once, however they refer to each other.
         while let Some(&(table, row)) = going.get(at) {
             at += 1;
-            self.each_referring(
-                table,
-                row,
-                |_| true,
-                |by, reference, rows, values| {
-                    for referring in rows {
-                        match reference.on_delete {
-                            OnDelete::Restrict => {
-                                let error = self.referenced(by, reference, values);
-                                staying.push(((by, referring), error));
-                            }
-                            OnDelete::Cascade => {
-                                if known.insert((by, referring)) {
-                                    going.push((by, referring));
-                                }
+            for referred in self.referred(table, row, |_| true)? {
+                match referred.reference().on_delete {
+                    OnDelete::Restrict => staying.push(referred),
+                    OnDelete::Cascade => {
+                        for referring in self.rows_of_referred(&referred)? {
+                            if known.insert((referred.by, referring)) {
+                                going.push((referred.by, referring));
                             }
                         }
                     }
-                    Ok(())
-                },
-            )?;
+                }
+            }
         }
-        if let Some((_, error)) = staying.into_iter().find(|(row, _)| !known.contains(row)) {
-            return Err(error);
+        for referred in staying {
+            if self.holds_references() {
+                self.refuse_or_hold(referred, Why::DELETED)?;
+                continue;
+            }
+            let rows = self.rows_of_referred(&referred)?;
+            if rows.iter().any(|row| !known.contains(&(referred.by, *row))) {
+                let values: Vec<_> = referred.values.iter().map(Value::as_ref).collect();
+                return Err(self.referenced(referred.by, referred.reference(), &values));
+            }
         }
         let savepoint = self.savepoint();
         let mut going = going.into_iter().rev();
@@ -314,8 +417,9 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// [`TableError::NoSuchReference`].
-    pub(crate) fn check_all_references(&self, table: u16) -> Result<(), TableError> {
+    pub(crate) fn check_all_references(&mut self, table: u16) -> Result<(), TableError> {
         let rows = self.state(table).records(self.space.store.bytes());
+        let rows: Vec<_> = rows.into_iter().collect();
         rows.into_iter()
             .try_for_each(|row| self.check_references(table, row))
     }

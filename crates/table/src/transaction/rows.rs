@@ -119,12 +119,13 @@ impl Transaction<'_> {
         let there = self.row_at(number, at)?;
         let (shape, mut fixed) = (there.shape(), there.fixed().to_vec());
         if self.state(number).is_referenced {
-            let changes = |column: usize| {
+            let changes = |(column, value): (usize, ValueRef<'_>)| {
                 let kind = schema.columns[column].kind;
-                let is_same = |value| there.get_at(column).is_ok_and(|now| same(kind, now, value));
-                row.get(column).is_some_and(|value| !is_same(value))
+                let is_same = there.get_at(column).is_ok_and(|now| same(kind, now, value));
+                (!is_same).then_some(column)
             };
-            self.check_unreferenced(number, at, changes)?;
+            let changed: Vec<usize> = row.set_columns().filter_map(changes).collect();
+            self.check_unreferenced(number, at, |column| changed.contains(&column))?;
         }
         let since = |number: usize| schema.columns[number].since_shape;
         let moves = row.set_columns().any(|(number, _)| since(number) > shape);
@@ -368,9 +369,10 @@ fn added_after(schema: &Schema, shape: u8) -> RowWriter<'_> {
 
 #[cold]
 fn duplicate(table: &str, key: &[ValueRef<'_>]) -> TableError {
-    let key: Vec<_> = key.iter().map(|value| shown(*value)).collect();
+    let shown: Vec<_> = key.iter().map(|value| shown(*value)).collect();
     TableError::DuplicateKey {
         table: table.to_string(),
-        key: key.join(", "),
+        key: shown.join(", "),
+        values: key.iter().map(|value| value.to_value()).collect(),
     }
 }

@@ -30,7 +30,9 @@ impl Transaction<'_> {
     /// Marks how far the transaction has come, to [return](Transaction::return_to) there.
     pub fn mark(&mut self) -> Marked {
         let savepoint = self.savepoint();
-        Marked(self.space.undo.push_savepoint(savepoint))
+        let marked = self.space.undo.push_savepoint(savepoint);
+        self.mark_held(marked);
+        Marked(marked)
     }
 
     /// Undoes what the transaction did since it marked a place. The mark stays; those that were made behind it do not.
@@ -43,6 +45,7 @@ impl Transaction<'_> {
         let savepoint = savepoint.ok_or(TableError::NoMark)?;
         self.roll_back_to(savepoint);
         self.space.undo.forget_savepoints(mark.0 + 1);
+        self.return_held(mark.0);
         Ok(())
     }
 

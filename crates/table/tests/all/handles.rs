@@ -128,7 +128,7 @@ fn duplicate_and_missing_and_changed_keys() {
     });
     let mut tx = world.space.begin(&mut world.log);
     match in_detail(tx.insert(tables.accounts, &Account::sample(5, 2))) {
-        Err(TableError::DuplicateKey { table, key }) => {
+        Err(TableError::DuplicateKey { table, key, .. }) => {
             assert_eq!(
                 (table.as_str(), key.as_str()),
                 ("accounts", "0x0000000500000000")

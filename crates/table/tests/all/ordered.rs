@@ -551,7 +551,9 @@ fn an_index_is_created_of_the_rows_that_are_there_or_not_at_all() {
     world.commit(|tx| {
         let unique = index("unique", true, &[(1, false)]);
         match in_detail(tx.create_index(table.number(), unique)) {
-            Err(TableError::DuplicateValue { table, index, key }) => {
+            Err(TableError::DuplicateValue {
+                table, index, key, ..
+            }) => {
                 assert_eq!((&*table, &*index), ("people", "unique"));
                 assert_eq!(key, "(0)");
             }

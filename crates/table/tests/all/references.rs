@@ -5,7 +5,7 @@ use crate::support::{STORE_BYTES, World, in_detail};
 use sardonyx_table::schema::{
     Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, Schema, Type, Value,
 };
-use sardonyx_table::{Record, Table, TableError, field, record};
+use sardonyx_table::{Due, Record, Table, TableError, field, record};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 #[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -136,14 +136,14 @@ fn a_reference_is_to_a_unique_key_of_the_same_types() {
     let table = family.children.number();
     let parents = family.parents.number();
     family.world.commit(|tx| {
-        tx.add_column(Child::NAME, "short", Type::U32, true, Value::Null)
+        tx.add_column(Child::NAME, "label", Type::Text, true, Value::Null)
             .expect("added");
         let before = tx.rows(Child::NAME).expect("there").schema().clone();
         for (column, to, said) in [
             (
                 4,
                 0,
-                "is of type u32, but \"id\", to which it refers, is of type u64",
+                "is of type text, but \"id\", to which it refers, is of type u64",
             ),
             (1, 7, "column"),
         ] {
@@ -250,6 +250,119 @@ fn references_are_kept_whichever_way_rows_change() {
             let wrong = reference("wrong", 1, children.number(), 2, OnDelete::Restrict);
             let wrong = in_detail(tx.add_reference(children.number(), wrong));
             assert!(matches!(wrong, Err(TableError::Schema { .. })));
+        });
+    }
+}
+
+#[test]
+fn whole_numbers_refer_to_those_of_another_width() {
+    let mut family = family(false);
+    let (parents, children) = (family.parents.number(), family.children.number());
+    family.world.commit(|tx| {
+        for (name, kind) in [("short", Type::U8), ("long", Type::I64)] {
+            tx.add_column(Child::NAME, name, kind, true, Value::Null)
+                .expect("added");
+            let column = tx.rows(Child::NAME).expect("there").schema().column(name);
+            let column = column.expect("there");
+            let to_parent = reference(name, column, parents, 0, OnDelete::Restrict);
+            tx.add_reference(children, to_parent).expect("added");
+        }
+        let row = |id: i64, short: i64, long: i64| {
+            [
+                ("id", id),
+                ("parent", 1),
+                ("code", 101),
+                ("short", short),
+                ("long", long),
+            ]
+            .map(|(name, value)| (name, Value::Int(value.into())))
+        };
+        let mut rows = tx.rows(Child::NAME).expect("there");
+        rows.insert(&row(1, 9, 8)).expect("inserted");
+        for missing in [row(2, 10, 8), row(2, 9, -1), row(2, 9, i64::MAX)] {
+            let missing = in_detail(rows.insert(&missing));
+            assert!(matches!(missing, Err(TableError::NoSuchReference { .. })));
+        }
+        let there = Parent {
+            id: 256 + 9,
+            code: 999,
+        };
+        tx.insert(family.parents, &there).expect("inserted");
+        assert!(
+            tx.delete(family.parents, &(256 + 9))
+                .expect("nobody refers to it")
+        );
+        for id in [8, 9] {
+            let kept = in_detail(tx.delete(family.parents, &id));
+            assert!(matches!(kept, Err(TableError::Referenced { .. })));
+        }
+    });
+}
+
+#[test]
+fn held_references_are_checked_as_the_rows_then_stand() {
+    for is_indexed in [false, true] {
+        let Family {
+            mut world,
+            parents,
+            children,
+        } = family(is_indexed);
+        world.commit(|tx| {
+            tx.hold_references(true);
+            // Children before their parent, and before the elder that they go with.
+            tx.insert(children, &child(1, 50, 150, Some(2)))
+                .expect("held");
+            tx.insert(children, &child(2, 50, 150, None)).expect("held");
+            assert_eq!(tx.held_references().len(), 3);
+            let mark = tx.mark();
+            tx.insert(parents, &Parent { id: 50, code: 150 })
+                .expect("inserted");
+            in_detail(tx.check_held(|_| Due::NOW)).expect("all are there");
+            assert!(tx.held_references().is_empty());
+            // With the parent go the answers.
+            tx.return_to(mark).expect("it is marked");
+            match in_detail(tx.check_held(|held| Due {
+                now: &*held.name == "parent",
+                ..Due::default()
+            })) {
+                Err(TableError::NoSuchReference { key, values, .. }) => {
+                    assert_eq!((&*key, values), ("(50)", Box::from([Value::Int(50)])));
+                }
+                other => panic!("{other:?}"),
+            }
+            in_detail(tx.check_held(|_| Due::default())).expect("nothing is due");
+            tx.insert(parents, &Parent { id: 50, code: 150 })
+                .expect("inserted");
+            in_detail(tx.check_held(|_| Due::NOW)).expect("all are there");
+            // The parent goes, and comes again.
+            assert!(
+                tx.rows(Parent::NAME)
+                    .expect("there")
+                    .take(&[50.into()])
+                    .expect("held")
+            );
+            let missing = in_detail(tx.check_held(|_| Due::NOW));
+            assert!(matches!(missing, Err(TableError::Referenced { .. })));
+            tx.insert(parents, &Parent { id: 50, code: 150 })
+                .expect("inserted");
+            let strict = Due {
+                strict_update: true,
+                ..Due::default()
+            };
+            let strictly = in_detail(tx.check_held(|_| strict));
+            assert!(matches!(strictly, Err(TableError::Referenced { .. })));
+            in_detail(tx.check_held(|_| Due::NOW)).expect("all are there");
+            // No child was deleted with it, as one that is deleted takes them along.
+            assert_eq!(tx.count(children), 2);
+            assert!(tx.delete(parents, &50).expect("held"));
+            assert_eq!(tx.count(children), 0);
+            in_detail(tx.check_held(|_| Due::NOW)).expect("nobody refers to it any more");
+            // At once again.
+            tx.hold_references(false);
+            let missing = in_detail(tx.insert(children, &child(1, 50, 150, None)));
+            assert!(matches!(missing, Err(TableError::NoSuchReference { .. })));
+            let kept = in_detail(tx.rows(Parent::NAME).expect("there").take(&[1.into()]));
+            assert!(kept.expect("nobody refers to it"));
         });
     }
 }

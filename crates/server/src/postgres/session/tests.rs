@@ -71,7 +71,7 @@ impl World {
             .open_tables(directory.path().join("bank.sdx"));
         let database = Database::new(Arc::<Tables>::new(tables.unwrap())).unwrap();
         let interrupt = Arc::new(Interrupt::default());
-        let sql = sardonyx_sql::Session::new(database, SessionOptions::default());
+        let sql = sardonyx_sql::Session::new(database, SessionOptions::default()).unwrap();
         let mut world = World {
             _directory: directory,
             session: Session::new(sql, interrupt.clone()),

@@ -70,7 +70,7 @@ pub fn session(database: &Arc<Database>) -> Session {
         user: "tester".into(),
         parameters: Vec::new(),
     };
-    Session::new(database.clone(), options)
+    Session::new(database.clone(), options).expect("a session")
 }
 
 /// The steps of a text, as a simple query sends them.

@@ -1,0 +1,208 @@
+//! When foreign keys are checked: at the end of a statement, or of the transaction where they are deferred.
+//!
+//! A statement runs while the engine holds references ([`in_statement`]); at its end those are checked that are not
+//! deferred. `SET CONSTRAINTS` says otherwise until the transaction ends; it stands in the session's parameters, so that a
+//! statement that is run again finds what held when it ran first. What is left is checked before the commit
+//! ([`at_commit`]).
+
+use crate::error::{SqlError, code};
+use crate::expression::Environment;
+use crate::names::of_public;
+use crate::parse::syntax;
+use crate::relation::{ReferenceNotes, Relation};
+use crate::source::Source;
+use crate::violations::explained;
+use sardonyx::schema::OnDelete;
+use sardonyx::{Due, HeldReference, Transaction};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
+use std::collections::BTreeMap;
+
+/// `SET CONSTRAINTS`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct SetConstraints {
+    /// Which; `None` for all.
+    names: Option<Vec<String>>,
+    is_deferred: bool,
+}
+
+/// `SET CONSTRAINTS` in a transaction.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct ConstraintModes {
+    all: Option<bool>,
+    named: BTreeMap<String, bool>,
+}
+
+impl ConstraintModes {
+    /// Notes what is said.
+    pub fn set(&mut self, command: &SetConstraints) {
+        match &command.names {
+            None => {
+                self.named.clear();
+                self.all = Some(command.is_deferred);
+            }
+            Some(names) => {
+                let names = names.iter().cloned();
+                self.named
+                    .extend(names.map(|name| (name, command.is_deferred)));
+            }
+        }
+    }
+
+    /// True if a reference is checked at the transaction's end only.
+    fn is_deferred(&self, name: &str, notes: &ReferenceNotes) -> bool {
+        let said = self.named.get(name).copied().or(self.all);
+        notes.deferrable && said.unwrap_or(notes.deferred)
+    }
+}
+
+/// True if the statement that comes next is `SET CONSTRAINTS`.
+pub(crate) fn is_set_constraints(parser: &Parser<'_>) -> bool {
+    let is_word = |at: usize, known: &str| {
+        matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word)
+            if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
+    };
+    is_word(0, "set") && is_word(1, "constraints")
+}
+
+/// Reads `SET CONSTRAINTS`, with which the parser is to begin.
+///
+/// # Errors
+/// `42601`.
+pub(crate) fn parse_set_constraints(
+    text: &str,
+    parser: &mut Parser<'_>,
+) -> Result<SetConstraints, SqlError> {
+    parser.next_token();
+    parser.next_token();
+    let wrong = |error: ParserError| syntax(text, error);
+    let names = match parser.parse_keyword(Keyword::ALL) {
+        true => None,
+        false => {
+            let names = parser.parse_comma_separated(|parser| parser.parse_object_name(false));
+            let names = names.map_err(wrong)?;
+            Some(names.iter().map(of_public).collect::<Result<_, _>>()?)
+        }
+    };
+    let words = [Keyword::DEFERRED, Keyword::IMMEDIATE];
+    let word = parser.expect_one_of_keywords(&words).map_err(wrong)?;
+    Ok(SetConstraints {
+        names,
+        is_deferred: word == Keyword::DEFERRED,
+    })
+}
+
+/// Runs `SET CONSTRAINTS`: what is immediate from now on is checked.
+///
+/// # Errors
+/// `42704` if there is no such constraint, `42809` if one is not deferrable, `23503` if one does not hold.
+pub(crate) fn set_constraints(
+    tx: &mut Transaction<'_>,
+    command: &SetConstraints,
+    with: &Environment<'_>,
+) -> Result<(), SqlError> {
+    for name in command.names.iter().flatten() {
+        check_deferrable(&Source::Live(tx.view()), name)?;
+    }
+    let modes = {
+        let mut settings = with.context.settings.borrow_mut();
+        settings.set_constraints(command);
+        settings.constraints().clone()
+    };
+    check(tx, &modes)
+}
+
+/// Checks that there is a constraint of a name that can be deferred.
+fn check_deferrable(source: &Source<'_>, name: &str) -> Result<(), SqlError> {
+    let mut is_there = false;
+    for number in 0..source.definitions().len() as u16 {
+        let Ok(relation) = Relation::numbered(source, number) else {
+            continue;
+        };
+        let mut keys = relation.schema.foreign_keys.iter();
+        let is_reference = keys.any(|key| key.name == name);
+        if is_reference && relation.reference_notes(name).deferrable {
+            return Ok(());
+        }
+        is_there |= relation.has_constraint(name);
+    }
+    Err(match is_there {
+        true => SqlError::new(
+            code::WRONG_OBJECT_TYPE,
+            format!("constraint \"{name}\" is not deferrable"),
+        ),
+        false => SqlError::new(
+            code::UNKNOWN_OBJECT,
+            format!("constraint \"{name}\" does not exist"),
+        ),
+    })
+}
+
+/// Runs a statement on rows: its references are checked at its end.
+///
+/// # Errors
+/// Its own; `23503` if a reference that is not deferred does not hold.
+pub(crate) fn in_statement<R>(
+    tx: &mut Transaction<'_>,
+    with: &Environment<'_>,
+    run: impl FnOnce(&mut Transaction<'_>) -> Result<R, SqlError>,
+) -> Result<R, SqlError> {
+    tx.hold_references(true);
+    let result = run(tx);
+    tx.hold_references(false);
+    let result = result?;
+    let settings = with.context.settings.borrow();
+    check(tx, settings.constraints())?;
+    Ok(result)
+}
+
+/// Checks the references that are due at the end of a statement.
+fn check(tx: &mut Transaction<'_>, modes: &ConstraintModes) -> Result<(), SqlError> {
+    check_with(tx, |name, notes| !modes.is_deferred(name, notes))
+}
+
+/// Checks what was deferred to the end of the transaction.
+///
+/// # Errors
+/// `23503` if a reference does not hold.
+pub(crate) fn at_commit(tx: &mut Transaction<'_>) -> Result<(), SqlError> {
+    check_with(tx, |_, _| true)
+}
+
+fn check_with(
+    tx: &mut Transaction<'_>,
+    is_due: impl Fn(&str, &ReferenceNotes) -> bool,
+) -> Result<(), SqlError> {
+    let held = tx.held_references();
+    if held.is_empty() {
+        return Ok(());
+    }
+    let mut dues: Vec<(HeldReference, Due)> = Vec::with_capacity(held.len());
+    for reference in held {
+        let source = Source::Live(tx.view());
+        let due = match Relation::numbered(&source, reference.table) {
+            Ok(relation) => {
+                let notes = relation.reference_notes(&reference.name);
+                let mut keys = relation.schema.foreign_keys.iter();
+                let key = keys.find(|key| *key.name == *reference.name);
+                let restricts = key.is_some_and(|key| key.on_delete == OnDelete::Restrict);
+                Due {
+                    now: is_due(&reference.name, &notes),
+                    strict_delete: restricts && notes.delete_restricts,
+                    strict_update: notes.update_restricts,
+                }
+            }
+            // Its table is gone, and the reference with it.
+            Err(_) => Due::NOW,
+        };
+        dues.push((reference, due));
+    }
+    let due = |reference: &HeldReference| {
+        let mut dues = dues.iter();
+        let found = dues.find(|(known, _)| known == reference);
+        found.map_or(Due::NOW, |(_, due)| *due)
+    };
+    let checked = tx.check_held(due);
+    checked.map_err(|error| explained(&Source::Live(tx.view()), error.into()))
+}

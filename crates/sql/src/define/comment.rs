@@ -1,0 +1,301 @@
+//! `COMMENT ON`: stored beside what it is about, and gone with it.
+//!
+//! The parser knows neither constraints here nor the arguments of functions, so the statement is read here.
+
+use super::alter::notes_of_column;
+use crate::error::{SqlError, code};
+use crate::names::{name_of, of_public, parts_of};
+use crate::parse::syntax;
+use crate::relation::{Relation, TableNotes, delete_object, kind, object, put_notes, put_object};
+use crate::result::{Complete, Tag};
+use crate::source::Source;
+use crate::views::{columns_of, view_named};
+use sardonyx::Transaction;
+use sqlparser::ast::ObjectName;
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
+
+/// A comment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Comment {
+    on: Commented,
+    /// None takes it away.
+    text: Option<String>,
+}
+
+/// The object of a comment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Commented {
+    Table(String),
+    Column(String, String),
+    Constraint {
+        name: String,
+        table: String,
+    },
+    Index(String),
+    View(String),
+    Sequence(String),
+    /// The schema `public`, and the database.
+    Whole(&'static str),
+}
+
+/// The longest comment, in bytes.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+
+/// True if the statement that comes next is `COMMENT ON`.
+pub(crate) fn is_comment(parser: &Parser<'_>) -> bool {
+    let is_word = |at: usize, known: &str| {
+        matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word)
+            if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
+    };
+    is_word(0, "comment") && is_word(1, "on")
+}
+
+/// Reads `COMMENT ON`, with which the parser is to begin.
+///
+/// # Errors
+/// `42601`; `0A000` with the kind of object that has no comments.
+pub(crate) fn parse_comment(text: &str, parser: &mut Parser<'_>) -> Result<Comment, SqlError> {
+    parser.next_token();
+    parser.next_token();
+    let wrong = |error: ParserError| syntax(text, error);
+    let kind = parser.next_token();
+    let name = |parser: &mut Parser<'_>| -> Result<ObjectName, SqlError> {
+        parser.parse_object_name(false).map_err(wrong)
+    };
+    let word = match &kind.token {
+        Token::Word(word) => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    let on = match word {
+        Keyword::TABLE => Commented::Table(of_public(&name(parser)?)?),
+        Keyword::COLUMN => {
+            let mut parts = parts_of(&name(parser)?)?;
+            let column = parts.pop().unwrap_or_default();
+            match (parts.pop(), parts.pop().as_deref()) {
+                (Some(table), None | Some("public")) => Commented::Column(table, column),
+                _ => return Err(SqlError::syntax("column name must be qualified")),
+            }
+        }
+        Keyword::CONSTRAINT => {
+            let constraint = name_of(&parser.parse_identifier().map_err(wrong)?);
+            parser.expect_keyword(Keyword::ON).map_err(wrong)?;
+            Commented::Constraint {
+                name: constraint,
+                table: of_public(&name(parser)?)?,
+            }
+        }
+        Keyword::INDEX => Commented::Index(of_public(&name(parser)?)?),
+        Keyword::VIEW => Commented::View(of_public(&name(parser)?)?),
+        Keyword::SEQUENCE => Commented::Sequence(of_public(&name(parser)?)?),
+        Keyword::SCHEMA => match parts_of(&name(parser)?)?.as_slice() {
+            [schema] if schema == "public" => Commented::Whole(SCHEMA),
+            other => {
+                return Err(SqlError::new(
+                    code::UNKNOWN_SCHEMA,
+                    format!("schema \"{}\" does not exist", other.join(".")),
+                ));
+            }
+        },
+        Keyword::DATABASE => {
+            name(parser)?;
+            Commented::Whole(DATABASE)
+        }
+        _ => {
+            return Err(SqlError::unsupported(format!(
+                "COMMENT ON {} is not supported",
+                kind.token
+            )));
+        }
+    };
+    parser.expect_keyword(Keyword::IS).map_err(wrong)?;
+    let text = match parser.parse_keyword(Keyword::NULL) {
+        true => None,
+        false => Some(parser.parse_literal_string().map_err(wrong)?),
+    };
+    // An empty one is none, as in PostgreSQL.
+    let text = text.filter(|text| !text.is_empty());
+    if text
+        .as_ref()
+        .is_some_and(|text| text.len() > TEXT_BYTES_MAX)
+    {
+        return Err(SqlError::new(
+            code::PROGRAM_LIMIT,
+            format!("a comment has at most {TEXT_BYTES_MAX} bytes"),
+        ));
+    }
+    Ok(Comment { on, text })
+}
+
+/// The names of the comments of the schema and the database.
+pub(crate) const SCHEMA: &str = "schema";
+/// See [`SCHEMA`].
+pub(crate) const DATABASE: &str = "database";
+
+/// The name of the comment of a view, of a column of one, or of a sequence.
+pub(crate) fn comment_name(of: &str, name: &str, column: Option<&str>) -> String {
+    match column {
+        // No name has a zero byte.
+        Some(column) => format!("{of}\0{name}\0{column}"),
+        None => format!("{of}\0{name}"),
+    }
+}
+
+/// Takes away the comments of a view or a sequence, which is dropped.
+pub(super) fn forget(
+    tx: &mut Transaction<'_>,
+    of: &str,
+    name: &str,
+    columns: &[String],
+) -> Result<(), SqlError> {
+    let of_columns = columns
+        .iter()
+        .map(|column| comment_name(of, name, Some(column)));
+    for name in of_columns.chain([comment_name(of, name, None)]) {
+        delete_object(tx, kind::COMMENT, &name)?;
+    }
+    Ok(())
+}
+
+impl Comment {
+    /// The table or view whose definition it changes.
+    pub(super) fn relation(&self) -> Option<&str> {
+        match &self.on {
+            Commented::Table(name) | Commented::Column(name, _) | Commented::View(name) => {
+                Some(name)
+            }
+            Commented::Constraint { table, .. } => Some(table),
+            Commented::Index(_) | Commented::Sequence(_) | Commented::Whole(_) => None,
+        }
+    }
+
+    /// The index that it is about.
+    pub(super) fn is_of_index(&self) -> bool {
+        matches!(self.on, Commented::Index(_))
+    }
+}
+
+/// Stores a comment.
+///
+/// # Errors
+/// `42P01`, `42703`, `42704` if there is nothing of the name; `42809` if it is of another kind.
+pub(super) fn run(
+    tx: &mut Transaction<'_>,
+    comment: &Comment,
+    may_define: impl Fn(&str) -> Result<(), SqlError>,
+) -> Result<Complete, SqlError> {
+    let text = comment.text.clone();
+    match &comment.on {
+        Commented::Table(name) => {
+            let relation = table_of(tx, name)?;
+            change(tx, &relation, |notes| notes.comment = text)?;
+        }
+        Commented::Column(name, column) => {
+            if let Some(view) = view_named(&Source::Live(tx.view()), name)? {
+                let columns = columns_of(&Source::Live(tx.view()), &view)?;
+                if !columns.iter().any(|there| there.name == *column) {
+                    return Err(unknown_column(name, column));
+                }
+                put(tx, &comment_name(kind::VIEW, name, Some(column)), text)?;
+            } else {
+                let relation = table_of(tx, name)?;
+                let column = relation.column(column)?;
+                change(tx, &relation, |notes| {
+                    notes_of_column(notes, column).comment = text;
+                })?;
+            }
+        }
+        Commented::Constraint { name, table } => {
+            let relation = table_of(tx, table)?;
+            if !relation.has_constraint(name) {
+                return Err(SqlError::new(
+                    code::UNKNOWN_OBJECT,
+                    format!("constraint \"{name}\" for table \"{table}\" does not exist"),
+                ));
+            }
+            change(tx, &relation, |notes| {
+                put_in(&mut notes.constraint_comments, name, text);
+            })?;
+        }
+        Commented::Index(name) => {
+            let source = Source::Live(tx.view());
+            let Some((number, _)) = super::drop::index_named(&source, name) else {
+                return Err(SqlError::unknown_table(name));
+            };
+            let relation = Relation::numbered(&source, number)?;
+            may_define(&relation.name)?;
+            change(tx, &relation, |notes| {
+                put_in(&mut notes.index_comments, name, text);
+            })?;
+        }
+        Commented::View(name) => {
+            if view_named(&Source::Live(tx.view()), name)?.is_none() {
+                return Err(other_kind(tx, name, "a view"));
+            }
+            put(tx, &comment_name(kind::VIEW, name, None), text)?;
+        }
+        Commented::Sequence(name) => {
+            if object(&Source::Live(tx.view()), kind::SEQUENCE, name)?.is_none() {
+                return Err(other_kind(tx, name, "a sequence"));
+            }
+            put(tx, &comment_name(kind::SEQUENCE, name, None), text)?;
+        }
+        Commented::Whole(name) => put(tx, name, text)?,
+    }
+    Ok(Complete::of(Tag::plain("COMMENT")))
+}
+
+fn table_of(tx: &Transaction<'_>, name: &str) -> Result<Relation, SqlError> {
+    let source = Source::Live(tx.view());
+    match view_named(&source, name)? {
+        Some(_) => Err(SqlError::new(
+            code::WRONG_OBJECT_TYPE,
+            format!("\"{name}\" is not a table"),
+        )),
+        None => Relation::named(&source, name),
+    }
+}
+
+fn other_kind(tx: &Transaction<'_>, name: &str, what: &str) -> SqlError {
+    match Source::Live(tx.view()).table_named(name) {
+        Some(_) => SqlError::new(code::WRONG_OBJECT_TYPE, format!("\"{name}\" is not {what}")),
+        None => SqlError::unknown_table(name),
+    }
+}
+
+fn unknown_column(table: &str, column: &str) -> SqlError {
+    SqlError::new(
+        code::UNKNOWN_COLUMN,
+        format!("column \"{column}\" of relation \"{table}\" does not exist"),
+    )
+}
+
+fn change(
+    tx: &mut Transaction<'_>,
+    relation: &Relation,
+    change: impl FnOnce(&mut TableNotes),
+) -> Result<(), SqlError> {
+    let mut notes = relation.notes.clone();
+    notes.table.clone_from(&relation.name);
+    change(&mut notes);
+    put_notes(tx, relation.number, &notes)
+}
+
+fn put_in(
+    comments: &mut std::collections::BTreeMap<String, String>,
+    name: &str,
+    text: Option<String>,
+) {
+    match text {
+        Some(text) => comments.insert(name.to_string(), text),
+        None => comments.remove(name),
+    };
+}
+
+fn put(tx: &mut Transaction<'_>, name: &str, text: Option<String>) -> Result<(), SqlError> {
+    match text {
+        Some(text) => put_object(tx, kind::COMMENT, name, &text),
+        None => delete_object(tx, kind::COMMENT, name).map(drop),
+    }
+}

@@ -1,0 +1,178 @@
+//! Values of parameters that change nothing here, and those that would have to.
+//!
+//! A parameter is known only where each value that it takes is kept: since it is acted upon, or since it asks for nothing
+//! that is not so in any case. A value that would matter is refused.
+
+use super::time;
+
+/// A parameter's value as it is kept, or why it cannot be.
+pub(super) type Value = Result<String, &'static str>;
+
+/// The value of a parameter as it is kept; `None` if nothing is known of the parameter's values.
+pub(super) fn of(name: &str, value: &str) -> Option<Value> {
+    let bare = value.trim().trim_matches('\'');
+    let lower = bare.to_ascii_lowercase();
+    Some(match name {
+        // They change nothing: there are no languages' functions, no tables of others, no second scan.
+        "check_function_bodies"
+        | "default_transaction_deferrable"
+        | "escape_string_warning"
+        | "jit"
+        | "row_security"
+        | "synchronize_seqscans" => truth(&lower),
+        "client_min_messages" => one_of(&lower, &MESSAGES, "a level of messages, such as notice"),
+        "DateStyle" => date_style(&lower),
+        "default_table_access_method" => one_of(&lower, &["heap"], "heap is the one method"),
+        "default_tablespace" => one_of(&lower, &["", "pg_default"], "there is one tablespace"),
+        "default_transaction_isolation" => isolation(&lower),
+        // Floats are written with all digits that they need, which is what 1 and more ask for.
+        "extra_float_digits" => match lower.parse::<i32>() {
+            Ok(1..=3) => Ok(lower),
+            _ => Err("floats are written with all digits that they need: 1, 2 or 3"),
+        },
+        // Nothing waits for a lock, so no wait is too long; the others are acted upon.
+        "lock_timeout"
+        | "idle_in_transaction_session_timeout"
+        | "idle_session_timeout"
+        | "statement_timeout" => match time::milliseconds(bare) {
+            Some(limit) if limit <= i32::MAX as u64 => Ok(time::written(limit)),
+            _ => Err(
+                "a time, in milliseconds or with one of the units us, ms, s, min, h, d; 0 for no limit",
+            ),
+        },
+        "lc_messages" => locale(bare, "messages are in English", true),
+        "lc_monetary" | "lc_numeric" | "lc_time" => locale(bare, "the locale is C", false),
+        "search_path" => search_path(value),
+        "xmloption" => one_of(&lower, &["content", "document"], "content or document"),
+        _ => return None,
+    })
+}
+
+/// Levels of messages, the least important first.
+pub(super) const MESSAGES: [&str; 9] = [
+    "debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error",
+];
+
+fn one_of(value: &str, known: &[&str], what: &'static str) -> Value {
+    match known.contains(&value) {
+        true => Ok(value.to_string()),
+        false => Err(what),
+    }
+}
+
+/// `on` or `off`, in one of the ways in which it can be said.
+pub(super) fn truth(lower: &str) -> Value {
+    match lower {
+        "on" | "true" | "yes" | "1" | "t" | "y" => Ok("on".into()),
+        "off" | "false" | "no" | "0" | "f" | "n" => Ok("off".into()),
+        _ => Err("on or off"),
+    }
+}
+
+/// The output is ISO's, and the month stands before the day.
+fn date_style(lower: &str) -> Value {
+    let known = ["iso", "mdy", "us", "noneuro", "noneuropean", "default"];
+    let mut words = lower.split(',').map(str::trim);
+    match words.all(|word| known.contains(&word)) {
+        true => Ok("ISO, MDY".into()),
+        false => {
+            Err("dates are written as ISO has them, and the month is read before the day: ISO, MDY")
+        }
+    }
+}
+
+fn isolation(lower: &str) -> Value {
+    let known = [
+        "serializable",
+        "repeatable read",
+        "read committed",
+        "read uncommitted",
+    ];
+    match known.contains(&lower) {
+        // Which is more than each of them asks for.
+        true => Ok("serializable".into()),
+        false => Err("a level of isolation: all of them are serializable"),
+    }
+}
+
+fn locale(bare: &str, what: &'static str, english: bool) -> Value {
+    let name = bare.split('.').next().unwrap_or_default();
+    match name.is_empty() || ["C", "POSIX"].contains(&name) || english && name.starts_with("en") {
+        true => Ok(bare.to_string()),
+        false => Err(what),
+    }
+}
+
+/// All tables are in `public`: a path is kept if it leads there, or only to the catalogue.
+fn search_path(value: &str) -> Value {
+    let schemas = value.split(',').map(|name| {
+        let name = name.trim();
+        let quoted = ['"', '\''].iter().find_map(|quote| {
+            let inner = name.strip_prefix(*quote)?;
+            inner.strip_suffix(*quote)
+        });
+        quoted.map_or_else(|| name.to_lowercase(), str::to_string)
+    });
+    let schemas: Vec<String> = schemas.collect();
+    let of_catalogue = ["", "pg_catalog", "pg_temp", "information_schema"];
+    let leads = schemas.iter().any(|name| name == "public")
+        || schemas.iter().all(|name| of_catalogue.contains(&&**name));
+    match leads && value.len() <= 1000 {
+        true => Ok(value.to_string()),
+        false => Err("all tables are in the schema public: the path must have it"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of;
+
+    #[test]
+    fn values_that_would_matter_are_refused() {
+        for (name, kept, refused) in [
+            (
+                "DateStyle",
+                &["ISO", "iso, mdy", "ISO, US"][..],
+                &["ISO, DMY", "German", "SQL"][..],
+            ),
+            ("extra_float_digits", &["1", "3"], &["0", "-15", "4", "x"]),
+            (
+                "lock_timeout",
+                &["0", "5s", "'1min'"],
+                &["-1", "soon", "99999d"],
+            ),
+            (
+                "search_path",
+                &[
+                    "public",
+                    "\"$user\", public",
+                    "tenant, public",
+                    "",
+                    "''",
+                    "pg_catalog",
+                ],
+                &["tenant", "\"$user\"", "Public2"],
+            ),
+            ("lc_messages", &["C", "en_US.UTF-8", ""], &["de_DE.UTF-8"]),
+            ("lc_numeric", &["C", "C.UTF-8"], &["de_DE", "en_US"]),
+            ("client_min_messages", &["WARNING", "error"], &["loud"]),
+            ("row_security", &["off", "ON"], &["perhaps"]),
+            (
+                "default_transaction_isolation",
+                &["read committed"],
+                &["chaos"],
+            ),
+            ("default_tablespace", &["", "pg_default"], &["fast"]),
+            ("default_table_access_method", &["heap"], &["columnar"]),
+            ("xmloption", &["content"], &["x"]),
+        ] {
+            for value in kept {
+                assert!(matches!(of(name, value), Some(Ok(_))), "{name} = {value}");
+            }
+            for value in refused {
+                assert!(matches!(of(name, value), Some(Err(_))), "{name} = {value}");
+            }
+        }
+        assert_eq!(of("unheard_of", "1"), None);
+    }
+}

@@ -1,0 +1,165 @@
+//! Comments as the catalogue has them: `pg_description`, and the functions that read it.
+
+use super::constraints::constraint_numbers;
+use super::indexes::seen_indexes;
+use super::information_schema::relations;
+use super::{PUBLIC, VirtualRows, VirtualTable, oid, sequence_names, view_numbers};
+use crate::define::{COMMENT_OF_DATABASE, COMMENT_OF_SCHEMA, comment_name};
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::plan::select::table_oid;
+use crate::relation::{kind, object};
+use crate::source::Source;
+use crate::types::SqlType::{Int4, Oid, Text};
+use crate::views::{columns_of, views};
+use sardonyx::schema::Value;
+
+/// Numbers of the catalogue's tables that comments are about.
+const PG_CLASS: u32 = 1259;
+const PG_CONSTRAINT: u32 = 2606;
+const PG_NAMESPACE: u32 = 2615;
+const PG_DATABASE: u32 = 1262;
+/// The number of the database.
+const THIS_DATABASE: u32 = 5;
+
+pub(super) const TABLES: &[VirtualTable] = &[
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_description",
+        oid: 2609,
+        columns: &[
+            ("objoid", Oid),
+            ("classoid", Oid),
+            ("objsubid", Int4),
+            ("description", Text),
+        ],
+        rows: descriptions,
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_shdescription",
+        oid: 2396,
+        columns: &[("objoid", Oid), ("classoid", Oid), ("description", Text)],
+        rows: shared_descriptions,
+    },
+];
+
+/// A comment.
+struct Description {
+    class: u32,
+    number: u32,
+    /// The column, from 1; 0 for the whole.
+    column: u32,
+    text: String,
+}
+
+fn all(source: &Source<'_>) -> Result<Vec<Description>, SqlError> {
+    let mut found = Vec::new();
+    let mut add = |class, number, column, text: Option<&String>| {
+        found.extend(text.map(|text| Description {
+            class,
+            number,
+            column,
+            text: text.clone(),
+        }));
+    };
+    for relation in relations(source)? {
+        let notes = &relation.notes;
+        let number = table_oid(relation.number);
+        add(PG_CLASS, number, 0, notes.comment.as_ref());
+        for (at, column) in relation.columns.iter().enumerate() {
+            let noted = notes.columns.get(&column.number);
+            let comment = noted.and_then(|noted| noted.comment.as_ref());
+            add(PG_CLASS, number, at as u32 + 1, comment);
+        }
+        if !notes.index_comments.is_empty() {
+            for index in seen_indexes(&relation) {
+                add(
+                    PG_CLASS,
+                    index.oid,
+                    0,
+                    notes.index_comments.get(&index.name),
+                );
+            }
+        }
+        if !notes.constraint_comments.is_empty() {
+            for (name, number) in constraint_numbers(source, &relation)? {
+                add(
+                    PG_CONSTRAINT,
+                    number,
+                    0,
+                    notes.constraint_comments.get(&name),
+                );
+            }
+        }
+    }
+    let comment = |name: &str| object(source, kind::COMMENT, name);
+    let numbers = view_numbers(source)?;
+    for ((name, view), (_, number)) in views(source)?.into_iter().zip(numbers) {
+        let of_view = comment(&comment_name(kind::VIEW, &name, None))?;
+        add(PG_CLASS, number, 0, of_view.as_ref());
+        for (at, column) in columns_of(source, &view)?.iter().enumerate() {
+            let of_column = comment(&comment_name(kind::VIEW, &name, Some(&column.name)))?;
+            add(PG_CLASS, number, at as u32 + 1, of_column.as_ref());
+        }
+    }
+    for (name, number) in sequence_names(source)? {
+        let of_sequence = comment(&comment_name(kind::SEQUENCE, &name, None))?;
+        add(PG_CLASS, number, 0, of_sequence.as_ref());
+    }
+    add(
+        PG_NAMESPACE,
+        PUBLIC,
+        0,
+        comment(COMMENT_OF_SCHEMA)?.as_ref(),
+    );
+    let of_database = comment(COMMENT_OF_DATABASE)?;
+    add(PG_DATABASE, THIS_DATABASE, 0, of_database.as_ref());
+    Ok(found)
+}
+
+fn descriptions(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let all = all(source)?.into_iter();
+    let own = all.filter(|one| one.class != PG_DATABASE);
+    let rows = own.map(|one| {
+        vec![
+            oid(one.number),
+            oid(one.class),
+            Value::Int(one.column.into()),
+            Value::Text(one.text),
+        ]
+    });
+    Ok(rows.collect())
+}
+
+fn shared_descriptions(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let all = all(source)?.into_iter();
+    let shared = all.filter(|one| one.class == PG_DATABASE);
+    let rows = shared.map(|one| vec![oid(one.number), oid(one.class), Value::Text(one.text)]);
+    Ok(rows.collect())
+}
+
+/// The comment of an object, or of a column of it; null if it has none. The catalogue that has the object may be named.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn description(
+    source: &Source<'_>,
+    number: u32,
+    column: u32,
+    catalogue: Option<&str>,
+) -> Result<Value, SqlError> {
+    let class = match catalogue {
+        Some("pg_class") => Some(PG_CLASS),
+        Some("pg_constraint") => Some(PG_CONSTRAINT),
+        Some("pg_namespace") => Some(PG_NAMESPACE),
+        Some("pg_database") => Some(PG_DATABASE),
+        Some(_) => return Ok(Value::Null),
+        None => None,
+    };
+    let mut all = all(source)?.into_iter();
+    let found = all.find(|one| {
+        one.number == number && one.column == column && class.is_none_or(|class| class == one.class)
+    });
+    Ok(found.map_or(Value::Null, |one| Value::Text(one.text)))
+}
