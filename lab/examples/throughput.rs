@@ -43,6 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     };
     let load = Load {
+        wrong_code_percent: 0,
         scale,
         clients,
         mode,

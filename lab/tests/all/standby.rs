@@ -31,6 +31,7 @@ fn options() -> Options {
 fn run_clients(database: &Tables, schema: Schema, scale: Scale) -> Outcome {
     let procedure = database.register(DebitCredit::new(schema)).unwrap();
     let load = Load {
+        wrong_code_percent: 0,
         scale,
         clients: 2,
         mode: Mode::Batches {
