@@ -216,11 +216,11 @@ pub enum TableError {
         /// The table.
         table: String,
         /// The foreign key.
-        foreign_key: String,
+        foreign_key: Box<str>,
         /// The table that it refers to.
         referenced: String,
         /// The values, as a text.
-        key: String,
+        key: Box<str>,
         /// The values.
         values: Box<[Value]>,
     },
@@ -232,11 +232,11 @@ pub enum TableError {
         /// The table whose rows refer.
         table: String,
         /// The foreign key.
-        foreign_key: String,
+        foreign_key: Box<str>,
         /// The table that they refer to.
         referenced: String,
         /// The values, as a text.
-        key: String,
+        key: Box<str>,
         /// The values.
         values: Box<[Value]>,
     },

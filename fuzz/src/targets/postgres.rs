@@ -38,7 +38,8 @@ pub(super) const STATEMENTS: Target = Target {
     seeds: statements,
     run: |input| {
         let text = String::from_utf8_lossy(input);
-        let mut session = Session::new(Arc::clone(&DATABASE), SessionOptions::default());
+        let mut session = Session::new(Arc::clone(&DATABASE), SessionOptions::default())
+            .expect("no parameter is given");
         if let Err(error) = session.prepare(&text, &[]) {
             assert_eq!(error.code.len(), 5, "{error:?}");
             let length = text.chars().count() + 1;

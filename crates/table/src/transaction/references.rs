@@ -148,9 +148,9 @@ impl Transaction<'_> {
     ) -> TableError {
         TableError::NoSuchReference {
             table: self.space.name(table),
-            foreign_key: reference.name.clone(),
+            foreign_key: reference.name.clone().into(),
             referenced: self.space.name(reference.table),
-            key: text_of(values),
+            key: text_of(values).into(),
             values: values.iter().map(|value| value.to_value()).collect(),
         }
     }
@@ -331,9 +331,9 @@ impl Transaction<'_> {
     ) -> TableError {
         TableError::Referenced {
             table: self.space.name(by),
-            foreign_key: reference.name.clone(),
+            foreign_key: reference.name.clone().into(),
             referenced: self.space.name(reference.table),
-            key: text_of(values),
+            key: text_of(values).into(),
             values: values.iter().map(|value| value.to_value()).collect(),
         }
     }
