@@ -4,6 +4,7 @@
 //! given has its default, also a computed one or the next number of a sequence, and every condition is checked.
 
 use crate::called::Caller;
+use crate::constraints::{at_commit, in_statement};
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, StatementContext};
@@ -263,7 +264,10 @@ impl Database {
             }
             plan.complete(given, &with)
         });
-        let count = plan.insert_rows(tx, &with, rows, &mut failed)?;
+        // As COPY: references are checked when all rows are there.
+        let insert = |tx: &mut Transaction<'_>| plan.insert_rows(tx, &with, rows, &mut failed);
+        let count = in_statement(tx, &with, insert)?;
+        at_commit(tx)?;
         let mut draws = context.draws.into_inner();
         let mut sequences = std::mem::take(&mut draws.changes);
         sequences.make_usable(self, tx, &draws.take_drawn())?;
