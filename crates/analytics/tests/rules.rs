@@ -5,8 +5,7 @@ mod fixture;
 use fixture::{
     alone, always, common, execute, fresh, fresh_with, lines, run, session, told, wait, whole,
 };
-use sardonyx_sql::Interrupt;
-use sardonyx_sql::{Outcome, SqlType, Step, Value};
+use sardonyx_sql::{Interrupt, Outcome, SqlType, Step, Value};
 use std::sync::Arc;
 
 /// The own planner knows no frames of groups.

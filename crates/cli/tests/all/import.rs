@@ -60,7 +60,7 @@ fn declared_types_and_conditions_hold() {
         ("small", "1.5", "invalid input syntax for type smallint"),
         ("made", "yesterday?", "timestamp"),
         ("token", "none", "uuid"),
-        ("price", "0", "price > 0"),
+        ("price", "0", "\"t_price_check\""),
         ("n", "2", "other"),
         ("name", "", "null value in column \"name\""),
         ("nothing", "1", "\"nothing\""),

@@ -212,9 +212,9 @@ fn a_node_whose_lease_ran_out_while_it_was_stopped_stops_though_nobody_shut_it_o
         std::thread::yield_now();
     }
     let (read, written) = (read(&alone, 3), add(&alone, 3, 1));
-    assert!(matches!(read, Err(NodeError::Stopped { .. })), "{read:?}");
+    assert!(matches!(read, Err(NodeError::ShutOut { .. })), "{read:?}");
     assert!(
-        matches!(written, Err(NodeError::Stopped { .. })),
+        matches!(written, Err(NodeError::ShutOut { .. })),
         "{written:?}"
     );
     let next = join(&server, Box::new(Etcd::new(options(&etcd))));

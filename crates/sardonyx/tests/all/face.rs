@@ -208,9 +208,9 @@ fn memory_is_closed_through_a_shared_reference_and_then_says_so() {
     closed(other.flush());
     closed(other.checkpoint());
     assert_eq!(other.length(), 0);
-    // It is free for another way, to which these bytes are no tables.
+    // It is free for another way, which says that these bytes are no tables.
     let tables = small().open_tables(directory.path());
-    assert!(matches!(tables, Err(Error::Damaged(_))), "{tables:?}");
+    assert!(matches!(tables, Err(Error::Refused(_))), "{tables:?}");
     let memory = small().open_memory(directory.path()).unwrap();
     assert_eq!(memory.snapshot().unwrap().read(counter).unwrap(), 2);
 }

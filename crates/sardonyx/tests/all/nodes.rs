@@ -183,7 +183,11 @@ fn nodes_and_tables_refuse_each_others_databases() -> Result<(), Error> {
         node.table::<Account>()?;
     }
     let refused = Tables::open(place.directory.path()).unwrap_err();
-    assert!(refused.to_string().contains("tables of nodes"), "{refused}");
+    let text = refused.to_string();
+    assert!(
+        text.contains("closely coupled nodes, with tables"),
+        "{text}"
+    );
     let place = Place::new();
     let tables = Tables::open(place.directory.path())?;
     tables.table::<Account>()?;

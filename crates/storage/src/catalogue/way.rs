@@ -74,8 +74,8 @@ impl Way {
                  `schema` and `export` read the tables of its nodes"
             }
             Way::Pages => {
-                "open it as closely coupled nodes (`cluster up` if it is in a cluster's directory); it has no tables to \
-                 be read"
+                "open it as memory or as closely coupled nodes, as it was made (`cluster up` if it is in a cluster's \
+                 directory); it has no tables to be read"
             }
         }
     }

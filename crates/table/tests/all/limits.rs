@@ -396,6 +396,7 @@ fn errors_tell_what_where_and_what_to_do() {
     assert_eq!(
         text,
         "this is a database whose pages are used by number and hold no tables, as those of closely coupled nodes: open it \
-         as closely coupled nodes (`cluster up` if it is in a cluster's directory); it has no tables to be read"
+         as memory or as closely coupled nodes, as it was made (`cluster up` if it is in a cluster's directory); it has \
+         no tables to be read"
     );
 }

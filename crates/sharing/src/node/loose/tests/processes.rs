@@ -135,8 +135,12 @@ fn until_stopped(out: &mut File, node: &LooseNode, worker: u64, mut count: u64) 
         }
         writeln!(out, "count {count}").unwrap();
     };
-    let is_stopped =
-        |error: &NodeError| matches!(error, NodeError::Stopped { .. } | NodeError::Fenced(_));
+    let is_stopped = |error: &NodeError| {
+        matches!(
+            error,
+            NodeError::Stopped { .. } | NodeError::ShutOut { .. } | NodeError::Fenced(_)
+        )
+    };
     for page in 0..PAGES {
         let read = node.run(|tx| tx.read(page, 0..8));
         assert!(read.is_err_and(|error| is_stopped(&error)), "page {page}");
