@@ -257,6 +257,12 @@ impl Import<'_> {
                 self.insert_each(&rows, &mut bad)?
             }
             Err(Refused::Row(bad)) => return self.bad(&bad),
+            Err(Refused::Batch(error)) if is_of_row(&error) => anyhow::bail!(
+                "{}: {}; the rows of its batch were not inserted, {} before it were (--on-error skip leaves bad rows out)",
+                self.arguments.file.display(),
+                reason(&error),
+                units::count(self.rows)
+            ),
             Err(Refused::Batch(error)) => {
                 return Err(error).with_context(|| self.arguments.file.display().to_string());
             }
