@@ -62,6 +62,26 @@ pub fn aside<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
+static LONG: AtomicUsize = AtomicUsize::new(0);
+
+/// As [`aside`], for what is known to take long: others that wait step aside soon ([`has_long`]).
+pub fn long<T>(work: impl FnOnce() -> T) -> T {
+    struct Counted;
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            LONG.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    LONG.fetch_add(1, Ordering::Relaxed);
+    let _counted = Counted;
+    aside(work)
+}
+
+/// Whether something runs in this process that is known to take long.
+pub fn has_long() -> bool {
+    LONG.load(Ordering::Relaxed) > 0
+}
+
 /// Why a statement is to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {

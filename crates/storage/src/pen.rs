@@ -38,8 +38,11 @@ use std::cell::UnsafeCell;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// Most transactions before a thread are over after this time: it does not step aside for them.
+/// A thread steps aside after this time for what is known to take long.
 const SHORT_WAIT: Duration = Duration::from_millis(1);
+/// It steps aside after this time for anything else: where processors are few, a thread that has the pen may wait for one
+/// for milliseconds, and stepping aside for that costs more than it gives.
+const USUAL_WAIT: Duration = Duration::from_millis(50);
 /// After this time a thread that waits looks whether its wait was interrupted.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(25);
 
@@ -103,7 +106,11 @@ impl<A> Pen<A> {
         if !waiting::is_observed() {
             return Ok(open.lock());
         }
-        if let Some(open) = open.lock_within(SHORT_WAIT) {
+        let soon = match waiting::has_long() {
+            true => SHORT_WAIT,
+            false => USUAL_WAIT,
+        };
+        if let Some(open) = open.lock_within(soon) {
             return Ok(open);
         }
         waiting::aside(|| {

@@ -27,7 +27,7 @@ impl Unit {
             return turn.try_submit(|tx| self.run(tx));
         }
         let (database, interrupt) = (self.database.clone(), self.state.interrupt.clone());
-        waiting::aside(|| {
+        waiting::long(|| {
             let begun = database.set_out(&mut turn);
             turn.try_submit(|tx| {
                 let done = waiting::interruptible(&interrupt, None, || self.run(tx));
@@ -46,7 +46,7 @@ impl Unit {
             return self.run_and_undo(turn);
         }
         let (database, interrupt) = (self.database.clone(), self.state.interrupt.clone());
-        waiting::aside(|| {
+        waiting::long(|| {
             let _begun = database.set_out(&mut turn);
             waiting::interruptible(&interrupt, None, || self.run_and_undo(turn))
         })
