@@ -175,7 +175,7 @@ def test_ctrl_c_ends_waiting_for_the_transaction_of_another_thread(shop):
         with shop.transaction() as tx:
             tx["orders"].update(7, n=4)
             begun.set()
-            # Whether it comes before the main thread waits or while it does, it ends the waiting.
+            # The signal ends the wait, before it begins or while it lasts.
             os.kill(os.getpid(), signal.SIGINT)
             end.wait()
 
@@ -187,7 +187,7 @@ def test_ctrl_c_ends_waiting_for_the_transaction_of_another_thread(shop):
             raise AssertionError("it is another's turn")
     end.set()
     thread.join()
-    # The one that was given up does nothing, and is in nobody's way.
+    # The abandoned transaction has no effect and blocks no other one.
     with shop.transaction() as tx:
         assert tx["orders"][7]["n"] == 4
         tx["orders"].update(7, n=5)

@@ -84,7 +84,7 @@ impl Budget {
     }
 }
 
-/// What one has of a budget; it goes back when this is dropped.
+/// A part of a budget; dropping it returns the memory.
 #[derive(Debug)]
 pub struct Share {
     budget: Arc<Budget>,

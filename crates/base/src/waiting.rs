@@ -21,7 +21,7 @@ thread_local! {
     static SCOPE: RefCell<Option<Scope>> = const { RefCell::new(None) };
 }
 
-/// What ends the waits of a thread.
+/// The interrupts of the waits of a thread.
 struct Scope {
     interrupt: Arc<Interrupt>,
     elsewhere: Option<Arc<AtomicBool>>,
@@ -32,7 +32,7 @@ pub fn set_step_aside(step_aside: StepAside) {
     STEP_ASIDE.set(Some(step_aside));
 }
 
-/// How many threads of this process stand aside now.
+/// The number of threads of this process that stand aside now.
 pub fn count_aside() -> usize {
     ASIDE.load(Ordering::Relaxed)
 }
@@ -77,7 +77,7 @@ pub fn long<T>(work: impl FnOnce() -> T) -> T {
     aside(work)
 }
 
-/// Whether something runs in this process that is known to take long.
+/// True while this process runs work that is known to take long.
 pub fn has_long() -> bool {
     LONG.load(Ordering::Relaxed) > 0
 }
@@ -212,17 +212,17 @@ pub async fn interruptible_future<F: Future>(interrupt: Arc<Interrupt>, future: 
     poll_fn(|context| interruptible(&interrupt, None, || future.as_mut().poll(context))).await
 }
 
-/// What ends the waits of the calling thread, and what it runs, if there is such a thing.
+/// The interrupt of the calling thread, if it runs inside of [`interruptible`].
 pub fn current() -> Option<Arc<Interrupt>> {
     SCOPE.with_borrow(|scope| scope.as_ref().map(|scope| scope.interrupt.clone()))
 }
 
-/// Whether the calling thread waits in another way than by sleeping until it is woken.
+/// True if the calling thread can step aside, or its waits can be interrupted.
 pub fn is_observed() -> bool {
     STEP_ASIDE.get().is_some() || SCOPE.with_borrow(Option::is_some)
 }
 
-/// Why the wait that the calling thread is in is to end, if it is.
+/// The reason to end the wait of the calling thread, if there is one.
 pub fn interruption() -> Option<Reason> {
     SCOPE.with_borrow(|scope| {
         let scope = scope.as_ref()?;

@@ -1,19 +1,9 @@
 //! `import` stores rows as SQL does: declared types, defaults, sequences and conditions hold; `--create` reads no value as
 //! another one; bad rows are told with file, line and column, and left out where that is asked for.
 
+use crate::rows::{sardonyx, text};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
-
-fn sardonyx(directory: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(crate::PROGRAM);
-    command.current_dir(directory).args(arguments);
-    command.output().expect("it runs")
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
-}
 
 /// The rows that statements give, a line each, separated by `|`.
 #[track_caller]

@@ -4,13 +4,15 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-fn sardonyx(directory: &Path, arguments: &[&str]) -> Output {
+/// Runs the program in a directory.
+pub fn sardonyx(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(crate::PROGRAM);
     command.current_dir(directory).args(arguments);
     command.output().expect("it runs")
 }
 
-fn text(output: &Output) -> String {
+/// The output and the messages of a run.
+pub fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
