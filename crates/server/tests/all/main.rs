@@ -1,6 +1,7 @@
 //! The server over sockets: each protocol, rights and passwords, reloading, and what it reports of itself.
 
 mod common;
+mod constraints;
 mod cursors;
 mod functions;
 mod http;
