@@ -139,7 +139,10 @@ impl Interrupt {
 
     /// Takes back a request that came for what is over.
     pub fn forget_request(&self) {
-        // It fails where there is none, or something greater.
+        if self.reason.load(Ordering::Relaxed) != REQUEST {
+            return;
+        }
+        // It fails where something greater came meanwhile.
         let _ = self
             .reason
             .compare_exchange(REQUEST, 0, Ordering::Relaxed, Ordering::Relaxed);
@@ -197,6 +200,12 @@ pub fn interruptible<T>(
         fn drop(&mut self) {
             SCOPE.set(self.0.take());
         }
+    }
+    let is_there =
+        |scope: &Scope| Arc::ptr_eq(&scope.interrupt, interrupt) && scope.elsewhere.is_none();
+    // Most waits are inside of their flight, whose interrupt is the same.
+    if elsewhere.is_none() && SCOPE.with_borrow(|scope| scope.as_ref().is_some_and(is_there)) {
+        return work();
     }
     let scope = Scope {
         interrupt: interrupt.clone(),

@@ -8,7 +8,7 @@
 //! such as those of `RETURNING`, are told to their end: the change is durable before they are told, and an error would say
 //! that it is not.
 
-use crate::connection::Incoming;
+use crate::connection::{Incoming, Receiver};
 use sardonyx_sql::Interrupt;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -40,7 +40,7 @@ struct Watched {
     interrupt: Arc<Interrupt>,
     /// Counts beginnings and ends of flights: odd while one is under way.
     flights: AtomicU64,
-    incoming: OnceLock<Arc<tokio::sync::Mutex<Incoming>>>,
+    incoming: OnceLock<Arc<Mutex<Incoming>>>,
 }
 
 /// A connection that can be interrupted, until it is dropped.
@@ -132,12 +132,12 @@ impl Entry<'_> {
     }
 
     /// From now on it is seen when its client closes.
-    pub fn look_at(&self, incoming: &Arc<tokio::sync::Mutex<Incoming>>) {
+    pub fn look_at(&self, receiver: &Receiver) {
         // It is set once.
-        let _ = self.watched.incoming.set(incoming.clone());
+        let _ = self.watched.incoming.set(receiver.looked_at());
     }
 
-    /// A flight begins. The bytes that come in are not to be held while it lasts.
+    /// A flight begins. The bytes that come in are not to be held while it lasts, or nobody sees the client close.
     pub fn flight(&self) -> Flight<'_> {
         self.watched.flights.fetch_add(1, Ordering::Relaxed);
         Flight(&self.watched)
@@ -146,7 +146,7 @@ impl Entry<'_> {
 
 impl Watched {
     fn look(&self) {
-        // If the bytes are held the flight is just over.
+        // If the bytes are held they are just read: the client is there.
         let incoming = self.incoming.get().map(|incoming| incoming.try_lock());
         if let Some(Ok(mut incoming)) = incoming
             && incoming.has_closed()
@@ -208,19 +208,19 @@ mod tests {
             let (client, server) = tokio::net::UnixStream::pair().unwrap();
             let (_stop, stopped) = tokio::sync::watch::channel(false);
             let connection = Connection::new(Stream::Unix(server), Duration::MAX, stopped);
-            let (incoming, _outgoing) = connection.shared();
+            let (receiver, _outgoing) = connection.shared();
             let all = Cancelling::default();
             let entry = all.enter(None);
-            entry.look_at(&incoming);
+            entry.look_at(&receiver);
             // The client is there, and sends on.
             let first = entry.flight();
             client.try_write(b"PING\r\n").unwrap();
             // The runtime sees the bytes when it comes to it.
-            while incoming.lock().await.input.is_empty() {
+            while receiver.incoming().input.is_empty() {
                 tokio::task::yield_now().await;
                 all.look();
             }
-            assert_eq!(incoming.lock().await.input, "PING\r\n");
+            assert_eq!(receiver.incoming().input, "PING\r\n");
             assert_eq!(entry.interrupt().reason(), None);
             drop(first);
             drop(client);

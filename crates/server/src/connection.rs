@@ -6,13 +6,14 @@
 
 use crate::stream::Stream;
 use bytes::BytesMut;
+use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 /// Room that is made before bytes are read.
@@ -29,6 +30,7 @@ pub struct Connection {
     pub incoming: Incoming,
     /// The answers.
     pub outgoing: Outgoing,
+    stop: watch::Receiver<bool>,
     is_encrypted: bool,
 }
 
@@ -38,6 +40,12 @@ pub struct Incoming {
     stream: ReadHalf<Stream>,
     /// What was read and not taken yet.
     pub input: BytesMut,
+}
+
+/// The half of a connection that is read, which others look at while its client is served.
+#[derive(Debug)]
+pub struct Receiver {
+    incoming: Arc<Mutex<Incoming>>,
     stop: watch::Receiver<bool>,
 }
 
@@ -68,12 +76,12 @@ impl Connection {
             incoming: Incoming {
                 stream: read,
                 input: BytesMut::new(),
-                stop,
             },
             outgoing: Outgoing {
                 stream: write,
                 unread,
             },
+            stop,
             is_encrypted,
         }
     }
@@ -83,12 +91,17 @@ impl Connection {
     /// # Errors
     /// The connection's.
     pub async fn receive(&mut self) -> io::Result<Received> {
-        self.incoming.receive().await
+        let incoming = poll_fn(|context| self.incoming.poll_receive(context));
+        received(incoming, &mut self.stop).await
     }
 
     /// The half that is read, to be looked at by others while the client is served, and the half that is written.
-    pub fn shared(self) -> (Arc<Mutex<Incoming>>, Outgoing) {
-        (Arc::new(Mutex::new(self.incoming)), self.outgoing)
+    pub fn shared(self) -> (Receiver, Outgoing) {
+        let receiver = Receiver {
+            incoming: Arc::new(Mutex::new(self.incoming)),
+            stop: self.stop,
+        };
+        (receiver, self.outgoing)
     }
 
     /// Sends all of it, and leaves none.
@@ -110,23 +123,54 @@ impl Connection {
     }
 }
 
-impl Incoming {
+impl Receiver {
+    /// The bytes, which others do not look at meanwhile.
+    pub fn incoming(&self) -> MutexGuard<'_, Incoming> {
+        self.incoming.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same bytes, for others.
+    pub fn looked_at(&self) -> Arc<Mutex<Incoming>> {
+        self.incoming.clone()
+    }
+
     /// Waits for bytes.
     ///
     /// # Errors
     /// The connection's.
     pub async fn receive(&mut self) -> io::Result<Received> {
+        let incoming = &self.incoming;
+        // The bytes are held while they are read, not while they are waited for.
+        let incoming = poll_fn(|context| {
+            let mut incoming = incoming.lock().unwrap_or_else(PoisonError::into_inner);
+            incoming.poll_receive(context)
+        });
+        received(incoming, &mut self.stop).await
+    }
+}
+
+/// What comes first: bytes, or that the server is to stop.
+async fn received(
+    incoming: impl Future<Output = io::Result<Received>>,
+    stop: &mut watch::Receiver<bool>,
+) -> io::Result<Received> {
+    tokio::select! {
+        received = incoming => received,
+        _ = stop.wait_for(|stop| *stop) => Ok(Received::Stop),
+    }
+}
+
+impl Incoming {
+    fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Received>> {
         if self.input.is_empty() && self.input.capacity() > KEPT_BYTES {
             self.input = BytesMut::new();
         }
         self.input.reserve(READ_BYTES);
-        tokio::select! {
-            read = self.stream.read_buf(&mut self.input) => Ok(match read? {
-                0 => Received::Closed,
-                _ => Received::Bytes,
-            }),
-            _ = self.stop.wait_for(|stop| *stop) => Ok(Received::Stop),
-        }
+        let read = ready!(pin!(self.stream.read_buf(&mut self.input)).poll(context))?;
+        Poll::Ready(Ok(match read {
+            0 => Received::Closed,
+            _ => Received::Bytes,
+        }))
     }
 
     /// Whether the client has closed. What it has sent meanwhile is read, up to a bound, since its end comes behind that.

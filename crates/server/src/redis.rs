@@ -18,6 +18,7 @@ use sardonyx_resp::{
 };
 use sardonyx_sql::{Database, Reason};
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -81,8 +82,8 @@ pub async fn serve(
 ) -> io::Result<()> {
     let entry = shared.cancelling.enter(None);
     let interrupt = entry.interrupt();
-    let (incoming, mut outgoing) = connection.shared();
-    entry.look_at(&incoming);
+    let (mut receiver, mut outgoing) = connection.shared();
+    entry.look_at(&receiver);
     let mut session = Session::new(keyspace, shared.redis());
     let mut output = BytesMut::new();
     // Until when the client is to have said who it is.
@@ -93,8 +94,8 @@ pub async fn serve(
             true => None,
             false => Some(until.unwrap_or_else(|| tokio::time::Instant::now() + limit)),
         };
-        let mut bytes = incoming.lock().await;
-        let flight = match session.take(&mut bytes.input) {
+        let flight = session.take(&mut receiver.incoming().input);
+        let flight = match flight {
             Ok(flight) => flight,
             Err(error) => {
                 session.refuse(&error, &mut output);
@@ -104,19 +105,21 @@ pub async fn serve(
         if !flight.is_empty() {
             let (started, commands, first) = (Instant::now(), flight.len(), flight.first_name());
             let span = spans::redis_flight(commands, first);
-            drop(bytes);
             let watched = entry.flight();
-            let answered = async {
-                let goes_on = session.run(flight, &mut output).await;
-                let took = started.elapsed();
-                outgoing.send(&mut output).await?;
-                session.sent();
-                io::Result::Ok((goes_on, took))
-            };
             let limit = shared.options.limits.statement;
             interrupt.set_deadline(limit.map(|limit| started + limit));
-            let answered = shared.gate.pass(interrupt, answered);
-            let (goes_on, took) = answered.instrument(span.clone()).await?;
+            let (goes_on, took) = {
+                // In its place: it is large, and handed on several times.
+                let answered = pin!(async {
+                    let goes_on = session.run(flight, &mut output).await;
+                    let took = started.elapsed();
+                    outgoing.send(&mut output).await?;
+                    session.sent();
+                    io::Result::Ok((goes_on, took))
+                });
+                let answered = shared.gate.pass(interrupt, answered);
+                answered.instrument(span.clone()).await?
+            };
             interrupt.set_deadline(None);
             drop(watched);
             let (metrics, errors) = (&shared.metrics, session.take_errors());
@@ -138,12 +141,12 @@ pub async fn serve(
             }
         }
         let received = match until {
-            Some(until) => match timeout_at(until, bytes.receive()).await {
+            Some(until) => match timeout_at(until, receiver.receive()).await {
                 Ok(received) => received?,
                 // As of PostgreSQL's clients: without a word.
                 Err(_) => return Ok(()),
             },
-            None => bytes.receive().await?,
+            None => receiver.receive().await?,
         };
         // Nor by going on to say what is wrong.
         if until.is_some_and(|until| until <= tokio::time::Instant::now()) {

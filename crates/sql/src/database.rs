@@ -182,7 +182,9 @@ impl Database {
 
     /// Notes what a transaction that has committed did with sequences.
     pub(crate) fn sequences_committed(&self, changes: SequenceChanges) {
-        changes.committed(&mut self.counters());
+        if !changes.is_empty() {
+            changes.committed(&mut self.counters());
+        }
     }
 }
 

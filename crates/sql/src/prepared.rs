@@ -455,6 +455,12 @@ impl Prepared {
             .clone()
     }
 
+    /// Whether the plan that there is, whether or not it holds, is such a one; true without one.
+    pub(crate) fn is_unplanned_or(&self, is: impl FnOnce(&Planned) -> bool) -> bool {
+        let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        plan.as_deref().is_none_or(is)
+    }
+
     /// Places in the text as numbers of characters.
     pub(crate) fn placed(&self, mut error: SqlError) -> SqlError {
         error.position = error

@@ -224,7 +224,8 @@ impl Draws {
             self.again.pop_front();
         }
         self.drawn.push(Draw::Next(name.to_string(), number));
-        Arc::make_mut(&mut self.session.by_sequence).insert(name.to_string(), number);
+        let drawn = self.session.by_sequence.get_or_insert_default();
+        Arc::make_mut(drawn).insert(name.to_string(), number);
         self.session.last = Some(number);
         Ok(number)
     }
@@ -234,12 +235,16 @@ impl Draws {
     /// # Errors
     /// `55000` if it drew none.
     pub fn current(&self, name: &str) -> Result<i64, SqlError> {
-        self.session.by_sequence.get(name).copied().ok_or_else(|| {
-            SqlError::new(
-                code::NOT_IN_PREREQUISITE_STATE,
-                format!("currval of sequence \"{name}\" is not yet defined in this session"),
-            )
-        })
+        let drawn = self.session.by_sequence.as_ref();
+        drawn
+            .and_then(|drawn| drawn.get(name))
+            .copied()
+            .ok_or_else(|| {
+                SqlError::new(
+                    code::NOT_IN_PREREQUISITE_STATE,
+                    format!("currval of sequence \"{name}\" is not yet defined in this session"),
+                )
+            })
     }
 
     /// What the session drew last.

@@ -6,7 +6,7 @@ mod values;
 use crate::constraints::{ConstraintModes, SetConstraints};
 use crate::error::{SqlError, code};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// Parameters with the values that they have at the beginning.
@@ -21,7 +21,7 @@ const KNOWN: [(&str, &str); 41] = [
     ("default_tablespace", ""),
     ("default_transaction_deferrable", "off"),
     ("default_transaction_isolation", "serializable"),
-    ("default_transaction_read_only", "off"),
+    (READ_ONLY, "off"),
     ("escape_string_warning", "on"),
     ("extra_float_digits", "1"),
     (IDLE_IN_TRANSACTION, "0"),
@@ -54,6 +54,8 @@ const KNOWN: [(&str, &str); 41] = [
     ("xmloption", "content"),
 ];
 
+/// Whether transactions only read, if they do not say otherwise.
+const READ_ONLY: &str = "default_transaction_read_only";
 /// How long a statement may take.
 const STATEMENT_TIMEOUT: &str = "statement_timeout";
 /// The time for which a client may say nothing in a transaction.
@@ -83,7 +85,7 @@ const REPORTED: [&str; 13] = [
     "application_name",
     "client_encoding",
     "DateStyle",
-    "default_transaction_read_only",
+    READ_ONLY,
     "in_hot_standby",
     "integer_datetimes",
     "IntervalStyle",
@@ -98,9 +100,13 @@ const REPORTED: [&str; 13] = [
 /// A session's parameters. A copy is cheap as long as neither changes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Settings {
-    values: Arc<SettingValues>,
+    /// None while all are the usual ones: sessions take and leave such settings in each statement, without memory of their own.
+    values: Option<Arc<SettingValues>>,
     changed: Vec<&'static str>,
 }
+
+/// The usual values.
+static USUAL: LazyLock<SettingValues> = LazyLock::new(SettingValues::default);
 
 #[derive(Clone, PartialEq, Debug, Default)]
 struct SettingValues {
@@ -115,9 +121,38 @@ struct SettingValues {
     own: BTreeMap<String, String>,
     /// `SET CONSTRAINTS`, until the transaction's end.
     constraints: ConstraintModes,
+    limits: Limits,
+}
+
+/// What each statement asks for, as the values say it.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+struct Limits {
+    statement: Option<Duration>,
+    idle: Option<Duration>,
+    idle_in_transaction: Option<Duration>,
+    reads_only: bool,
 }
 
 impl SettingValues {
+    /// A value that was set, or with which the session began.
+    fn get(&self, name: &str) -> Option<&String> {
+        self.set.get(name).or_else(|| self.initial.get(name))
+    }
+
+    /// Reads the limits anew: a value was set.
+    fn read_limits(&mut self) {
+        let limit = |name: &str| {
+            let limit = time::milliseconds(self.get(name)?).unwrap_or_default();
+            (limit > 0).then(|| Duration::from_millis(limit))
+        };
+        self.limits = Limits {
+            statement: limit(STATEMENT_TIMEOUT),
+            idle: limit(IDLE),
+            idle_in_transaction: limit(IDLE_IN_TRANSACTION),
+            reads_only: self.get(READ_ONLY).is_some_and(|usual| usual == "on"),
+        };
+    }
+
     /// Puts a value in the place of what there is, until the transaction's end or for good.
     fn put(&mut self, name: &str, value: Option<String>, local: bool) {
         let before = match (known(name), value) {
@@ -134,6 +169,7 @@ impl SettingValues {
                 self.before_local.remove(name);
             }
         }
+        self.read_limits();
     }
 }
 
@@ -156,7 +192,7 @@ impl Settings {
         let mut values = SettingValues::default();
         values.initial.insert(AUTHORIZATION, user.to_string());
         Settings {
-            values: Arc::new(values),
+            values: Some(Arc::new(values)),
             changed: Vec::new(),
         }
     }
@@ -174,7 +210,9 @@ impl Settings {
             return Ok(());
         }
         let (name, value) = self.settable(name, value)?;
-        self.values_mut().initial.insert(name, value);
+        let values = self.values_mut();
+        values.initial.insert(name, value);
+        values.read_limits();
         Ok(())
     }
 
@@ -198,20 +236,17 @@ impl Settings {
 
     /// The time for which its client may say nothing, in a transaction or outside of one.
     pub fn idle_limit(&self, in_transaction: bool) -> Option<Duration> {
-        let name = if in_transaction {
-            IDLE_IN_TRANSACTION
+        let limits = &self.values().limits;
+        if in_transaction {
+            limits.idle_in_transaction
         } else {
-            IDLE
-        };
-        self.limit(name)
+            limits.idle
+        }
     }
 
-    /// A time that a parameter says; `None` for no limit.
-    fn limit(&self, name: &str) -> Option<Duration> {
-        let SettingValues { set, initial, .. } = &*self.values;
-        let value = set.get(name).or_else(|| initial.get(name))?;
-        let limit = time::milliseconds(value).unwrap_or_default();
-        (limit > 0).then(|| Duration::from_millis(limit))
+    /// Whether transactions only read, if they do not say otherwise.
+    pub fn reads_only(&self) -> bool {
+        self.values().limits.reads_only
     }
 
     /// True if the client wants messages of a level.
@@ -223,13 +258,13 @@ impl Settings {
 
     /// Whether these are the same in memory.
     pub fn is_same(&self, other: &Settings) -> bool {
-        Arc::ptr_eq(&self.values, &other.values)
+        std::ptr::eq(self.values(), other.values())
     }
 
     /// How many bytes the values take, about.
     pub fn bytes(&self) -> usize {
         const ENTRY: usize = 64;
-        let values = &self.values;
+        let values = self.values();
         let known = values.initial.values().chain(values.set.values());
         let own = values.own.iter();
         known.map(|value| ENTRY + value.len()).sum::<usize>()
@@ -238,8 +273,12 @@ impl Settings {
                 .sum::<usize>()
     }
 
+    fn values(&self) -> &SettingValues {
+        self.values.as_deref().unwrap_or_else(|| &USUAL)
+    }
+
     fn values_mut(&mut self) -> &mut SettingValues {
-        Arc::make_mut(&mut self.values)
+        Arc::make_mut(self.values.get_or_insert_default())
     }
 
     /// The value of a parameter.
@@ -248,18 +287,17 @@ impl Settings {
     /// `42704` if there is none of this name.
     pub fn get(&self, name: &str) -> Result<String, SqlError> {
         if name.contains('.') {
-            let value = self.values.own.get(&name.to_lowercase());
+            let value = self.values().own.get(&name.to_lowercase());
             return value.cloned().ok_or_else(|| unknown(name));
         }
         let (known, usual) = known(name).ok_or_else(|| unknown(name))?;
-        let value = self.values.set.get(known);
-        let value = value.or_else(|| self.values.initial.get(known));
+        let value = self.values().get(known);
         Ok(value.cloned().unwrap_or_else(|| usual.to_string()))
     }
 
     /// How long a statement may take; `None` for as long as it takes.
     pub fn statement_timeout(&self) -> Option<Duration> {
-        self.limit(STATEMENT_TIMEOUT)
+        self.values().limits.statement
     }
 
     /// Its name, as it is written.
@@ -275,7 +313,7 @@ impl Settings {
         if name.contains('.') {
             const OWN_MAX: usize = 100;
             let name = name.to_lowercase();
-            if self.values.own.len() >= OWN_MAX && !self.values.own.contains_key(&name) {
+            if self.values().own.len() >= OWN_MAX && !self.values().own.contains_key(&name) {
                 return Err(SqlError::new(
                     code::PROGRAM_LIMIT,
                     format!("a session has at most {OWN_MAX} parameters of its own"),
@@ -296,8 +334,8 @@ impl Settings {
     /// `42704` if there is none of this name.
     pub fn reset(&mut self, name: &str, local: bool) -> Result<(), SqlError> {
         let own = name.to_lowercase();
-        if self.values.own.contains_key(&own) {
-            let first = self.values.initial_own.get(&own).cloned();
+        if self.values().own.contains_key(&own) {
+            let first = self.values().initial_own.get(&own).cloned();
             self.values_mut().put(&own, first, local);
             return Ok(());
         }
@@ -314,12 +352,13 @@ impl Settings {
         values.set.clear();
         values.own = values.initial_own.clone();
         values.before_local.clear();
+        values.read_limits();
         names.into_iter().for_each(|name| self.note(name));
     }
 
     /// When constraints are checked.
     pub fn constraints(&self) -> &ConstraintModes {
-        &self.values.constraints
+        &self.values().constraints
     }
 
     /// Notes what `SET CONSTRAINTS` says.
@@ -329,10 +368,10 @@ impl Settings {
 
     /// The transaction's end: what was set until then only is as before.
     pub fn end_transaction(&mut self) {
-        if self.values.constraints != ConstraintModes::default() {
+        if self.values().constraints != ConstraintModes::default() {
             self.values_mut().constraints = ConstraintModes::default();
         }
-        if self.values.before_local.is_empty() {
+        if self.values().before_local.is_empty() {
             return;
         }
         for (name, before) in std::mem::take(&mut self.values_mut().before_local) {
@@ -345,10 +384,10 @@ impl Settings {
 
     /// Takes the values of others, which were before: those that differ are told.
     pub fn return_to(&mut self, before: Settings) {
-        let now = std::mem::replace(self, before);
-        let mut changed = now.changed;
+        let mut now = std::mem::replace(self, before);
+        let mut changed = std::mem::take(&mut now.changed);
         for (name, _) in &KNOWN {
-            if self.values.set.get(name) != now.values.set.get(name) {
+            if self.values().set.get(name) != now.values().set.get(name) {
                 changed.push(name);
             }
         }
@@ -427,7 +466,7 @@ fn checked(name: &str, value: &str) -> Result<String, SqlError> {
             "ON" | "TRUE" | "1" | "YES" | "LOCAL" | "REMOTE_WRITE" | "REMOTE_APPLY" => ok("on"),
             _ => Err(wrong("what is answered is durable, always")),
         },
-        "default_transaction_read_only" => match upper.as_str() {
+        READ_ONLY => match upper.as_str() {
             "ON" | "TRUE" | "1" | "YES" => ok("on"),
             "OFF" | "FALSE" | "0" | "NO" => ok("off"),
             _ => Err(wrong("on or off")),

@@ -14,6 +14,7 @@ use crate::spans;
 use bytes::BytesMut;
 use sardonyx_sql::{Reason, SessionOptions, SqlError, record_error};
 use std::io;
+use std::pin::pin;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use tracing::{Instrument, Span};
@@ -122,13 +123,13 @@ async fn run(
     }
     answers.cancel_key(process, &secret);
     answers.ready(session.sql().status());
-    let (incoming, mut outgoing) = connection.shared();
-    entry.look_at(&incoming);
+    let (mut receiver, mut outgoing) = connection.shared();
+    entry.look_at(&receiver);
     let interrupt = entry.interrupt();
     outgoing.send(&mut output).await?;
     loop {
-        let mut bytes = incoming.lock().await;
-        let wants = match session.receive(&mut bytes.input) {
+        let wants = session.receive(&mut receiver.incoming().input);
+        let wants = match wants {
             Ok(wants) => wants,
             Err(error) => {
                 let mut answers = Answers(&mut output);
@@ -147,7 +148,6 @@ async fn run(
             let (started, steps) = (Instant::now(), session.steps());
             let continues = shared.options.continue_trace;
             let span = spans::postgres_flight(&user, session.statements(), continues);
-            drop(bytes);
             let flight = entry.flight();
             let mut client = Answered {
                 outgoing: &mut outgoing,
@@ -155,10 +155,11 @@ async fn run(
                 user: &user,
                 span: Some(span.clone()),
             };
-            let answered = async {
+            // In its place: it is large, and handed on several times.
+            let answered = pin!(async {
                 session.run(&mut output, &mut client).await?;
                 client.outgoing.send(&mut output).await
-            };
+            });
             let answered = shared.gate.pass(interrupt, answered);
             answered.instrument(span).await?;
             drop(flight);
@@ -172,8 +173,8 @@ async fn run(
             }
         }
         let received = match session.sql().idle_limit() {
-            None => bytes.receive().await?,
-            Some((limit, error)) => match timeout(limit, bytes.receive()).await {
+            None => receiver.receive().await?,
+            Some((limit, error)) => match timeout(limit, receiver.receive()).await {
                 Ok(received) => received?,
                 Err(_) => {
                     shared.metrics.error(error.code);

@@ -137,6 +137,11 @@ impl SequenceChanges {
         Ok(())
     }
 
+    /// Whether it changed none.
+    pub fn is_empty(&self) -> bool {
+        self.raised.is_empty() && self.made.is_empty() && self.dropped.is_empty()
+    }
+
     /// The transaction has committed: what others see of it.
     pub fn committed(self, counters: &mut HashMap<String, Counter>) {
         for name in &self.dropped {

@@ -191,14 +191,11 @@ pub(super) fn is_long(prepared: &Prepared) -> bool {
     if prepared.class() != Class::Read {
         return false;
     }
-    match prepared.last_plan() {
-        Some(planned) => match &planned.plan {
-            Plan::Select(plan) => !plan.is_short(),
-            Plan::Elsewhere(_) => true,
-            _ => false,
-        },
-        None => true,
-    }
+    prepared.is_unplanned_or(|planned| match &planned.plan {
+        Plan::Select(plan) => !plan.is_short(),
+        Plan::Elsewhere(_) => true,
+        _ => false,
+    })
 }
 
 /// The statement of `PREPARE` that `EXECUTE` names, with the values of its parameters.

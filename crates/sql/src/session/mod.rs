@@ -470,8 +470,9 @@ impl Session {
                 return Some(UnitDone::refused(error, count, self.status()));
             }
         };
+        // It stays if the engine does not give the state back.
         let kept = self.state.kept();
-        let state = std::mem::take(&mut self.state);
+        let state = std::mem::replace(&mut self.state, kept);
         let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
         let count = unit.steps();
         let ran = match unit.stays_open() {
@@ -485,12 +486,11 @@ impl Session {
         };
         Some(match ran {
             Ok(Ok(mut done) | Err(mut done)) => {
-                self.state = std::mem::take(&mut done.state);
+                std::mem::swap(&mut self.state, &mut done.state);
                 *done
             }
             Err(error) => {
                 // What became of it is not known, or it did not run at all.
-                self.state = kept;
                 self.state.transaction = match is_idle {
                     false => TransactionState::Failed(OpenTransaction::default()),
                     true => TransactionState::Idle,

@@ -97,7 +97,7 @@ impl Session {
     ) -> Result<Complete, SqlError> {
         let kept = self.state.kept();
         let was_open = !matches!(self.state.transaction, TransactionState::Idle);
-        let mut state = std::mem::take(&mut self.state);
+        let mut state = std::mem::replace(&mut self.state, kept);
         let database = self.database.clone();
         let read = self.database.readers().run(move || {
             let result = execute::read(&database, &mut state, &step, version, &snapshot);
@@ -109,7 +109,6 @@ impl Session {
                 result
             }
             Err(lost) => {
-                self.state = kept;
                 if was_open {
                     self.state.transaction = TransactionState::Failed(OpenTransaction::default());
                 }

@@ -33,7 +33,8 @@ pub(crate) struct SessionState {
 /// What a session drew last from sequences. A copy is cheap as long as neither changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Drawn {
-    pub by_sequence: Arc<HashMap<String, i64>>,
+    /// None before the first one: sessions take and leave this in each statement.
+    pub by_sequence: Option<Arc<HashMap<String, i64>>>,
     pub last: Option<i64>,
 }
 
@@ -144,17 +145,18 @@ impl SessionState {
         SessionState {
             user: self.user.clone(),
             settings: self.settings.clone(),
+            transaction: TransactionState::Idle,
+            named: HashMap::new(),
+            drawn: Drawn::default(),
             interrupt: self.interrupt.clone(),
-            ..SessionState::default()
         }
     }
 
     /// Notes what such a transaction drew from sequences.
     pub fn take_drawn(&mut self, of: SessionState) {
-        if !of.drawn.by_sequence.is_empty() {
-            let drawn = of.drawn.by_sequence.iter();
-            let drawn = drawn.map(|(name, number)| (name.clone(), *number));
-            Arc::make_mut(&mut self.drawn.by_sequence).extend(drawn);
+        if let Some(drawn) = &of.drawn.by_sequence {
+            let drawn = drawn.iter().map(|(name, number)| (name.clone(), *number));
+            Arc::make_mut(self.drawn.by_sequence.get_or_insert_default()).extend(drawn);
         }
         self.drawn.last = of.drawn.last.or(self.drawn.last);
     }
@@ -187,7 +189,11 @@ impl SessionState {
             read_only,
             settings_before: self.settings.clone(),
             drawn_before: self.drawn.clone(),
-            ..OpenTransaction::default()
+            is_implicit: false,
+            reading: Reading::Snapshot(None),
+            history: History::default(),
+            savepoints: Vec::new(),
+            defines: false,
         });
     }
 
@@ -209,8 +215,7 @@ impl SessionState {
 
     /// Whether transactions only read, if they do not say otherwise.
     pub fn usually_reads(&self) -> bool {
-        let usual = self.settings.get("default_transaction_read_only");
-        usual.is_ok_and(|usual| usual == "on")
+        self.settings.reads_only()
     }
 
     /// Ends a transaction: its settings stay, or are as before.

@@ -112,13 +112,14 @@ enum Next {
 }
 
 impl Unit {
-    pub fn new(database: Arc<Database>, state: SessionState, steps: VecDeque<Step>) -> Unit {
+    /// On the heap: it is handed on several times before it runs.
+    pub fn new(database: Arc<Database>, state: SessionState, steps: VecDeque<Step>) -> Box<Unit> {
         let (is_open, may_return) = match &state.transaction {
             TransactionState::Open(open) => (true, open.remembers_failures()),
             _ => (false, false),
         };
         let remembers = may_return || may_stay_open(is_open, &steps);
-        Unit {
+        Box::new(Unit {
             database,
             state,
             steps,
@@ -127,15 +128,15 @@ impl Unit {
             sequences: SequenceChanges::default(),
             defined: false,
             span: spans::current(),
-        }
+        })
     }
 
     /// A unit without steps, for what an open transaction did.
-    pub fn replaying(database: Arc<Database>, state: SessionState) -> Unit {
+    pub fn replaying(database: Arc<Database>, state: SessionState) -> Box<Unit> {
         Unit::new(database, state, VecDeque::new())
     }
 
-    pub fn into_state(self) -> SessionState {
+    pub fn into_state(self: Box<Self>) -> SessionState {
         self.state
     }
 
@@ -161,7 +162,7 @@ impl Unit {
     }
 
     /// Runs it: `Err` if what it did is to be undone.
-    pub fn run(mut self, tx: &mut Transaction<'_>) -> UnitEnd {
+    pub fn run(mut self: Box<Self>, tx: &mut Transaction<'_>) -> UnitEnd {
         let (end, skips) = {
             let span = self.span.clone();
             let _inside = span.enter();

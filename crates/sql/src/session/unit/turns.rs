@@ -22,7 +22,7 @@ const SHORT_COPY_BYTES_MAX: usize = 64 << 10;
 
 impl Unit {
     /// Runs it; the ticket tells when that is durable.
-    pub fn submit(self, mut turn: Turn<'_>) -> Ticket<UnitEnd> {
+    pub fn submit(self: Box<Self>, mut turn: Turn<'_>) -> Ticket<UnitEnd> {
         if !self.may_take_long() {
             return turn.try_submit(|tx| self.run(tx));
         }
@@ -41,7 +41,7 @@ impl Unit {
     ///
     /// # Errors
     /// The engine did not run it.
-    pub fn run_undone(self, mut turn: Turn<'_>) -> Result<UnitEnd, Error> {
+    pub fn run_undone(self: Box<Self>, mut turn: Turn<'_>) -> Result<UnitEnd, Error> {
         if !self.may_take_long() {
             return self.run_and_undo(turn);
         }
@@ -52,7 +52,7 @@ impl Unit {
         })
     }
 
-    fn run_and_undo(self, turn: Turn<'_>) -> Result<UnitEnd, Error> {
+    fn run_and_undo(self: Box<Self>, turn: Turn<'_>) -> Result<UnitEnd, Error> {
         let undone = turn.try_run(Durability::Deferred, |tx| {
             let (Ok(done) | Err(done)) = self.run(tx);
             Err::<Infallible, _>(UndoneUnit::Done(done))
@@ -95,10 +95,7 @@ fn is_long(statement: &Prepared, database: &Database) -> bool {
             Some(Statement::Call(function)) => crate::procedures::is_long(function, database),
             // Its data is looked at.
             Some(Statement::Copy { to: false, .. }) => false,
-            _ => match statement.last_plan() {
-                Some(planned) => !planned.is_short,
-                None => true,
-            },
+            _ => statement.is_unplanned_or(|planned| !planned.is_short),
         },
     }
 }
