@@ -65,6 +65,7 @@ mod stream;
 mod text;
 mod types;
 mod underway;
+mod values;
 mod views;
 mod violations;
 mod virtual_tables;

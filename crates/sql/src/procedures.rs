@@ -7,7 +7,6 @@
 use crate::class::Class;
 use crate::database::Database;
 use crate::error::{SqlError, code};
-use crate::expression::cast::Coercion;
 use crate::expression::{Compiler, Environment, Expr, Parameters, Scope};
 use crate::names::{name_of, of_public};
 use crate::parse::{parse_kept, parser_of, syntax};
@@ -20,6 +19,7 @@ use crate::rights::Rights;
 use crate::sequences::check_rights;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
+use crate::values::cast::Coercion;
 use sardonyx::Transaction;
 use sardonyx::schema::Value;
 use serde::{Deserialize, Serialize};

@@ -92,7 +92,7 @@ pub(super) fn call(
             return against.truth(values[0].as_ref(), array, kind_at(values, 2));
         }
         F::JsonObject | F::JsonbObject | F::JsonArray | F::ToJson => {
-            return super::json::call(function, values);
+            return super::json_calls::call(function, values);
         }
         _ => {}
     }

@@ -310,7 +310,7 @@ fn shown(value: Value, spec: TypeSpec) -> Value {
             if spec.kind == SqlType::Numeric && spec.modifier < 0 =>
         {
             let (units, scale) =
-                crate::expression::arithmetic::without_zeros(units, crate::types::FREE_SCALE);
+                crate::values::arithmetic::without_zeros(units, crate::types::FREE_SCALE);
             Value::Decimal(units, scale)
         }
         other => other,

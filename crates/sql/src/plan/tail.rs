@@ -3,10 +3,10 @@
 use super::output::Item;
 use super::select::SortKey;
 use crate::error::{SqlError, code};
-use crate::expression::cast::Coercion;
 use crate::expression::{Compiler, Expr, ordered};
 use crate::names::name_of;
 use crate::types::{SqlType, TypeSpec};
+use crate::values::cast::Coercion;
 use sqlparser::ast::{self, Expr as Tree, LimitClause, OrderByKind, OrderBySort, Query};
 
 /// What stands behind a query.

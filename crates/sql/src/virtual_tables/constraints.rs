@@ -101,7 +101,7 @@ fn numbers_of(relation: &Relation, columns: &[usize]) -> Value {
         let at = columns.position(|there| there.number == *column);
         Some(at.map_or(0, |at| at + 1).to_string())
     });
-    Value::Text(crate::expression::arrays::written(numbers))
+    Value::Text(crate::values::arrays::written(numbers))
 }
 
 /// The constraints of a table; without a source but for references, which name other tables.
