@@ -1,10 +1,11 @@
 //! Aggregates: what is computed of the rows of a group.
 
 use crate::error::{SqlError, code};
-use crate::expression::{Environment, Expr, InputRow, Typed};
-use crate::plan::collect::in_order;
-use crate::plan::select::SortKey;
-use crate::plan::select_run::outside;
+use crate::expression::SortKey;
+use crate::expression::in_order;
+use crate::expression::{Environment, Expr, Typed};
+use crate::memory::outside;
+use crate::rows::InputRow;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::arithmetic::{Arithmetic, calculate, float_of};
 use crate::values::{arrays, json};

@@ -11,7 +11,7 @@ use crate::expression::{Environment, StatementContext};
 use crate::names::quoted;
 use crate::plan::insert::{InsertPlan, plan_insert};
 use crate::plan::planning::Planning;
-use crate::plan::write::StoredColumn;
+use crate::relation::StoredColumn;
 use crate::relation::{ColumnNotes, Relation, TableNotes, put_notes};
 use crate::rights::Rights;
 use crate::sequences::{Draws, SequenceChanges};

@@ -3,8 +3,8 @@
 use crate::analytic::AnalyticStream;
 use crate::error::SqlError;
 use crate::plan::ResultColumn;
-use crate::plan::select_run::Table;
 use crate::prepared::Prepared;
+use crate::rows::Table;
 use crate::stream::{SnapshotPortions, SnapshotStream};
 use sardonyx::schema::Value;
 use sardonyx_base::memory::Share;

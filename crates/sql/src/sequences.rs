@@ -15,7 +15,6 @@ use crate::error::{SqlError, code};
 use crate::expression::{Expr, Function};
 use crate::relation::Relation;
 use crate::rights::{Access, Rights};
-use crate::session::Drawn;
 use crate::source::Source;
 use crate::types::SqlType;
 use sardonyx::schema::Value;
@@ -122,6 +121,13 @@ pub(crate) struct Draws {
     pub session: Drawn,
     /// The numbers of tables by name, where the statement asks for them.
     pub tables: HashMap<String, u32>,
+}
+
+/// What a session drew last from sequences. A copy is cheap as long as neither changes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Drawn {
+    pub by_sequence: Arc<HashMap<String, i64>>,
+    pub last: Option<i64>,
 }
 
 /// A sequence's name as a text says it, which may be qualified and quoted.

@@ -5,8 +5,8 @@
 //! the rest once, where the statement ends.
 
 use crate::error::SqlError;
-use crate::plan::write::StoredColumn;
 use crate::relation::Relation;
+use crate::relation::StoredColumn;
 use crate::source::Source;
 use crate::text::text_of;
 use sardonyx::schema::{ForeignKey, PRIMARY, Value, ValueRef};

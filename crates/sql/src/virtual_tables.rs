@@ -40,9 +40,6 @@ fn oid(oid: u32) -> Value {
     Value::Int(oid.into())
 }
 
-/// The numbers of the tables of `information_schema`.
-pub(crate) const ASIDE: std::ops::Range<u32> = 13_000..14_000;
-
 /// The rows of a virtual table: one vector of values each.
 pub(crate) type VirtualRows = Vec<Vec<Value>>;
 

@@ -351,7 +351,7 @@ pub(super) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<(String, bool)>
                 "indexes are of columns, not of expressions",
             ));
         };
-        let descending = crate::plan::tail::is_descending(by)?;
+        let descending = crate::expression::is_descending(by)?;
         if by
             .options
             .nulls_first

@@ -6,6 +6,7 @@ use super::alter::notes_of_column;
 use crate::error::{SqlError, code};
 use crate::names::{name_of, of_public, parts_of};
 use crate::parse::syntax;
+use crate::relation::{COMMENT_OF_DATABASE, COMMENT_OF_SCHEMA, comment_name};
 use crate::relation::{Relation, TableNotes, delete_object, kind, object, put_notes, put_object};
 use crate::result::{Complete, Tag};
 use crate::source::Source;
@@ -90,7 +91,7 @@ pub(crate) fn parse_comment(text: &str, parser: &mut Parser<'_>) -> Result<Comme
         Keyword::VIEW => Commented::View(of_public(&name(parser)?)?),
         Keyword::SEQUENCE => Commented::Sequence(of_public(&name(parser)?)?),
         Keyword::SCHEMA => match parts_of(&name(parser)?)?.as_slice() {
-            [schema] if schema == "public" => Commented::Whole(SCHEMA),
+            [schema] if schema == "public" => Commented::Whole(COMMENT_OF_SCHEMA),
             other => {
                 return Err(SqlError::new(
                     code::UNKNOWN_SCHEMA,
@@ -100,7 +101,7 @@ pub(crate) fn parse_comment(text: &str, parser: &mut Parser<'_>) -> Result<Comme
         },
         Keyword::DATABASE => {
             name(parser)?;
-            Commented::Whole(DATABASE)
+            Commented::Whole(COMMENT_OF_DATABASE)
         }
         _ => {
             return Err(SqlError::unsupported(format!(
@@ -126,20 +127,6 @@ pub(crate) fn parse_comment(text: &str, parser: &mut Parser<'_>) -> Result<Comme
         ));
     }
     Ok(Comment { on, text })
-}
-
-/// The names of the comments of the schema and the database.
-pub(crate) const SCHEMA: &str = "schema";
-/// See [`SCHEMA`].
-pub(crate) const DATABASE: &str = "database";
-
-/// The name of the comment of a view, of a column of one, or of a sequence.
-pub(crate) fn comment_name(of: &str, name: &str, column: Option<&str>) -> String {
-    match column {
-        // No name has a zero byte.
-        Some(column) => format!("{of}\0{name}\0{column}"),
-        None => format!("{of}\0{name}"),
-    }
 }
 
 /// Takes away the comments of a view or a sequence, which is dropped.

@@ -11,10 +11,7 @@ mod procedure;
 mod sequence;
 mod view;
 
-pub(crate) use comment::{
-    Comment, DATABASE as COMMENT_OF_DATABASE, SCHEMA as COMMENT_OF_SCHEMA, comment_name,
-    is_comment, parse_comment,
-};
+pub(crate) use comment::{Comment, is_comment, parse_comment};
 pub(crate) use create::check_new_name;
 
 use crate::database::Database;

@@ -1,8 +1,8 @@
 //! Expressions as `EXPLAIN` writes them: in PostgreSQL's form, with names for columns and every operation in parentheses.
 
 use crate::aggregate::{Aggregate, AggregateKind, Grouping};
+use crate::expression::SortKey;
 use crate::expression::{Comparison, Expr, List, ListOf, Scope};
-use crate::plan::select::SortKey;
 use crate::plan::subquery::{Question, Subquery};
 use crate::text::text_of;
 use crate::types::SqlType;

@@ -371,7 +371,7 @@ pub(super) fn resolve(
                 let bound = Expr::Literal(Value::Int(bound.into()));
                 Expr::Compare(comparison, Box::new((number.clone(), bound)))
             };
-            let range = crate::virtual_tables::ASIDE;
+            let range = crate::relation::ASIDE;
             let beside = vec![
                 bound(super::Comparison::GreaterOrEqual, range.start),
                 bound(super::Comparison::Less, range.end),

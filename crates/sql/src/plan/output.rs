@@ -2,8 +2,9 @@
 
 use super::ResultColumn;
 use crate::error::{SqlError, code};
-use crate::expression::{Compiler, Environment, Expr, InputRow, Scope, ScopeColumn, Typed};
+use crate::expression::{Compiler, Environment, Expr, Scope, ScopeColumn, Typed};
 use crate::names::{name_of, parts_of};
+use crate::rows::InputRow;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{Value, ValueRef};
 use sqlparser::ast::{self, Expr as Tree, SelectItem, SelectItemQualifiedWildcardKind};

@@ -11,13 +11,15 @@ use super::from::FromTable;
 use super::planning::{NamedKind, NamedQuery, Planning};
 use super::query::with_named;
 use super::select::{Draft, SelectPlan};
-use super::select_run::{Memory, Table};
 use super::set_operation::draft_branch;
 use crate::aggregate::key_of_row;
 use crate::error::{SqlError, code};
-use crate::expression::{Environment, Scope, Values};
+use crate::expression::{Environment, Scope};
 use crate::names::name_of;
-use crate::source::{EachRow, Source};
+use crate::rows::EachRow;
+use crate::rows::Table;
+use crate::rows::Values;
+use crate::source::Source;
 use crate::types::TypeSpec;
 use sqlparser::ast::{Cte, Query, SetExpr, SetOperator, SetQuantifier};
 use std::collections::HashSet;
@@ -235,7 +237,7 @@ impl Recursion {
             SqlError::unsupported("a query that WITH RECURSIVE names is not supported here")
         })?;
         let mut seen = HashSet::new();
-        let mut keys = Memory::of(with);
+        let mut keys = with.memory();
         let mut plan = &self.first;
         // Of the rows that the step reads.
         let mut _before;
@@ -245,7 +247,7 @@ impl Recursion {
                 width: plan.output.width(),
                 ..Table::default()
             };
-            let mut memory = Memory::of(with);
+            let mut memory = with.memory();
             plan.rows(source, with, u64::MAX, &mut |row| {
                 if !self.is_all {
                     let key = key_of_row(row);

@@ -3,11 +3,12 @@
 use super::from::{FromTable, Planned, placed, scope_of_columns, together};
 use super::join::FromNode;
 use super::planning::Planning;
-use super::select_run::each_of;
 use crate::error::{SqlError, code};
-use crate::expression::{Environment, Expr, InputRow, Scope, Typed, Values};
+use crate::expression::{Environment, Expr, Scope, Typed};
 use crate::names::{name_of, qualified};
-use crate::source::EachRow;
+use crate::rows::EachRow;
+use crate::rows::each_of;
+use crate::rows::{InputRow, Values};
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;
 use sardonyx::schema::{Value, ValueRef};

@@ -4,7 +4,8 @@
 use super::key::key_value;
 use super::subquery::Subquery;
 use crate::error::SqlError;
-use crate::expression::{Environment, Expr, List, Values};
+use crate::expression::{Environment, Expr, List};
+use crate::rows::Values;
 use sardonyx::schema::{KeyPart, Type, Value};
 use sardonyx_table::condition::compare;
 use std::cmp::Ordering;

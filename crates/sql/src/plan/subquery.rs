@@ -9,19 +9,19 @@
 
 use super::planning::SharedQuery;
 use super::select::SelectPlan;
-use super::select_run::{Memory, Table};
-use super::semi_join::{Progress, SemiJoin};
+use super::semi_join::SemiJoin;
 use crate::error::{SqlError, code};
-use crate::expression::{Comparison, Environment, Expr, InputRow, Lists, Values, are_same};
+use crate::expression::{Answer, Found, Kept, Reading};
+use crate::expression::{Comparison, Environment, Expr, are_same};
 use crate::hashing::{HashTable, hash_of_row};
+use crate::memory::Memory;
+use crate::rows::Table;
+use crate::rows::{InputRow, Values};
 use crate::source::Source;
 use crate::types::SqlType;
 use crate::values::arrays::made;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_base::memory::Share;
 use sardonyx_table::condition::compare;
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -66,53 +66,6 @@ impl PartialEq for Subquery {
             && self.arguments == other.arguments
             && self.question == other.question
     }
-}
-
-/// A state of the tables with what was computed of it for a statement.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading<'a> {
-    pub source: Source<'a>,
-    pub kept: &'a Kept,
-}
-
-/// What is kept of subqueries while a statement runs.
-#[derive(Debug, Default)]
-pub(crate) struct Kept {
-    /// The bytes that rows take.
-    pub bytes: Cell<usize>,
-    /// Of the memory of all sessions, for rows that are kept to the statement's end.
-    pub shares: RefCell<Vec<Share>>,
-    /// The sets of lists.
-    pub lists: Lists,
-    /// The rows of semi-joins.
-    pub semi_joins: RefCell<HashMap<usize, Progress>>,
-    answers: RefCell<HashMap<usize, Asked>>,
-    tables: RefCell<HashMap<usize, Rc<Table>>>,
-    /// Of recursive queries that are running, the rows of the round before.
-    last_rounds: RefCell<HashMap<usize, Rc<Table>>>,
-}
-
-/// An answer with what it was asked with.
-type Asked = (Vec<Value>, Rc<Answer>);
-
-#[derive(Debug)]
-enum Answer {
-    Value(Value),
-    Rows(Found),
-}
-
-/// The values of the rows that others are compared with.
-#[derive(Debug, Default)]
-struct Found {
-    count: usize,
-    /// Rows without nulls, each once, where equality is asked for.
-    table: HashTable,
-    /// The same in their order; all, where a hash does not do.
-    values: Vec<Value>,
-    /// Rows of several values with nulls, where equality is asked for.
-    with_nulls: Vec<Value>,
-    has_null: bool,
-    bytes: usize,
 }
 
 impl Found {
@@ -291,7 +244,7 @@ impl Subquery {
             }
             Question::Array(kind) => {
                 let mut values = Vec::new();
-                let mut memory = Memory::of(with);
+                let mut memory = with.memory();
                 self.plan.rows(source, with, u64::MAX, &mut |row| {
                     memory.take(row)?;
                     values.append(row);
@@ -302,7 +255,7 @@ impl Subquery {
             }
             Question::Compared(compared) => {
                 let mut found = Found::default();
-                let mut memory = Memory::of(with);
+                let mut memory = with.memory();
                 self.plan.rows(source, with, u64::MAX, &mut |row| {
                     compared.add(row, with, &mut found, &mut memory)?;
                     Ok(true)
@@ -429,9 +382,9 @@ impl Kept {
             .borrow_mut()
             .insert(number, (arguments, answer));
         let less = before.map_or(0, |(_, answer)| bytes_of(&answer));
-        let bytes = (self.bytes.get() + more).saturating_sub(less);
-        self.bytes.set(bytes);
-        super::select_run::check_bytes(bytes)
+        let bytes = (self.spent.bytes.get() + more).saturating_sub(less);
+        self.spent.bytes.set(bytes);
+        crate::memory::check_bytes(bytes)
     }
 
     /// The rows of a query that is named, which are computed once.
@@ -447,7 +400,7 @@ impl Kept {
         if let Some(table) = self.tables.borrow().get(&shared.number) {
             return Ok(table.clone());
         }
-        let mut memory = Memory::of(with);
+        let mut memory = with.memory();
         let mut table = Table {
             width: shared.plan.output.width(),
             ..Table::default()

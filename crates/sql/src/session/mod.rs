@@ -27,7 +27,7 @@ mod unit;
 
 pub(crate) use execute::{run_plan, seed};
 pub use spans::{SPANS_TARGET, TOLD_TEXT_BYTES_MAX, record_error};
-pub(crate) use state::{Drawn, now};
+pub(crate) use state::now;
 
 use crate::class::{Class, Special};
 use crate::database::Database;

@@ -7,7 +7,7 @@ use super::{PUBLIC, VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::names::quoted;
-use crate::plan::select::table_oid;
+use crate::relation::table_oid;
 use crate::relation::{ReferenceNotes, Relation, is_full_match, kind, objects, parsed};
 use crate::sequences::Sequence;
 use crate::source::Source;

@@ -6,7 +6,7 @@ use super::views::seen_views;
 use super::{INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::plan::select::table_oid;
+use crate::relation::table_oid;
 use crate::source::Source;
 use crate::types::SqlType::{self, Bool, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
 use crate::types::TypeSpec;
