@@ -270,7 +270,7 @@ impl Database {
         at_commit(tx)?;
         let mut draws = context.draws.into_inner();
         let mut sequences = std::mem::take(&mut draws.changes);
-        sequences.make_usable(self, tx, &draws.take_drawn())?;
+        sequences.make_usable(self.counters(), tx, &draws.take_drawn())?;
         Ok(InsertedRows { count, sequences })
     }
 }

@@ -34,6 +34,7 @@ mod analytic;
 mod binary;
 mod blocking;
 mod called;
+mod catalogue;
 mod class;
 mod constraints;
 mod copy;
@@ -59,6 +60,7 @@ mod relation;
 mod result;
 mod rights;
 mod rows;
+mod running;
 mod sequences;
 mod session;
 mod settings;
@@ -79,6 +81,7 @@ pub use analytic::{
 pub use binary::{as_text, decode_binary, encode_binary};
 pub use called::{CalledProcedure, Caller, ProcedureCall};
 pub use copy::binary::Tuples as CopyTuples;
+pub use copy::options::CopyFormat;
 pub use cursors::CursorCommand;
 pub use database::{Database, ProcedureBody};
 pub use declarations::{Declaration, declarations, declarations_of_schema};
@@ -89,7 +92,7 @@ pub use plan::ResultColumn;
 pub use prepared::{Prepared, SavepointStep};
 pub use relation::ROW_NUMBER;
 pub use result::{
-    Complete, CopyData, CopyFormat, Notice, Outcome, RowStream, Rows, Step, Tag, TransactionStatus,
+    Complete, CopyData, Notice, Outcome, RowStream, Rows, Step, Tag, TransactionStatus,
 };
 pub use rights::{Access, Rights};
 pub use sardonyx::schema::{Value, ValueRef};

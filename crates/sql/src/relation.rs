@@ -21,24 +21,6 @@ pub(crate) const OWN: &str = "sql.";
 /// The column that numbers the rows of a table without a primary key. SQL does not show it.
 pub const ROW_NUMBER: &str = "sql.row";
 
-/// The beginning of the name of a condition that a foreign key with `MATCH FULL` adds.
-const FULL: &str = "sql.full.";
-
-/// The condition that goes with a foreign key with `MATCH FULL`.
-pub(crate) fn full_match_of(reference: &str) -> String {
-    format!("{FULL}{reference}")
-}
-
-/// True if a condition is such a one.
-pub(crate) fn is_full_match(condition: &str) -> bool {
-    reference_of_full_match(condition).is_some()
-}
-
-/// The foreign key to which such a condition belongs.
-pub(crate) fn reference_of_full_match(condition: &str) -> Option<&str> {
-    condition.strip_prefix(FULL)
-}
-
 /// Kinds of objects.
 pub(crate) mod kind {
     pub const TABLE: &str = "table";
@@ -413,20 +395,8 @@ pub(crate) fn put_notes(
     put_object(tx, kind::TABLE, &number.to_string(), &printed(notes)?)
 }
 
-/// The names of the comments of the schema and the database.
-pub(crate) const COMMENT_OF_SCHEMA: &str = "schema";
-
-/// See [`COMMENT_OF_SCHEMA`].
-pub(crate) const COMMENT_OF_DATABASE: &str = "database";
-
-/// The name of the comment of a view, of a column of one, or of a sequence.
-pub(crate) fn comment_name(of: &str, name: &str, column: Option<&str>) -> String {
-    match column {
-        // No name has a zero byte.
-        Some(column) => format!("{of}\0{name}\0{column}"),
-        None => format!("{of}\0{name}"),
-    }
-}
+/// The function that reads arrays.
+pub(crate) const ARRAY_INPUT: u32 = 750;
 
 /// The numbers of the tables of `information_schema`.
 pub(crate) const ASIDE: std::ops::Range<u32> = 13_000..14_000;

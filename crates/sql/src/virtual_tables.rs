@@ -16,7 +16,6 @@ pub(crate) use constraints::{
 
 pub(crate) use descriptions::description;
 pub(crate) use information_schema::relations;
-pub(crate) use system::function_number;
 pub(crate) use views::{view_numbers, view_text};
 
 use crate::error::SqlError;

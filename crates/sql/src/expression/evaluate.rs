@@ -2,6 +2,7 @@
 
 use super::arithmetic::{calculate, negate, shift};
 use super::cast::cast;
+use super::catalogue::Catalogue;
 use super::function_calls::call;
 use super::kept::{Kept, Reading};
 use super::patterns::Patterns;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct StatementContext {
     pub database: Arc<Database>,
+    pub catalogue: &'static dyn Catalogue,
     /// When the transaction began, in microseconds since 1970.
     pub transaction_started: i64,
     /// When the statement began.

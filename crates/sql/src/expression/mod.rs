@@ -11,8 +11,10 @@
 
 mod array_calls;
 mod calls;
+mod catalogue;
 mod coercion;
 mod compile;
+mod drawing;
 mod evaluate;
 mod function_calls;
 mod function_numbers;
@@ -35,8 +37,10 @@ mod trees;
 pub(crate) mod window;
 mod windows;
 
+pub(crate) use catalogue::Catalogue;
 pub(crate) use coercion::{literal_as, ordered};
 pub(crate) use compile::Compiler;
+pub(crate) use drawing::check_rights;
 pub(crate) use evaluate::{Datum, Environment, StatementContext, are_same};
 pub(crate) use functions::Function;
 pub(crate) use kept::{Answer, Found, Kept, Progress, Reading, SemiRows};

@@ -30,6 +30,7 @@ pub(crate) mod subquery;
 pub(crate) mod tail;
 pub(crate) mod target;
 mod unread;
+pub(crate) mod views;
 pub(crate) mod window;
 mod window_run;
 pub(crate) mod write;

@@ -57,7 +57,7 @@ pub(super) fn statements_of(
     }
     let statements = statements.into_iter().map(|parsed| {
         let statement = match parsed {
-            Parsed::Fetch(command) => return Ok(of_cursor(command)),
+            Parsed::Fetch(command) => return Ok(of_cursor(command.into())),
             Parsed::Comment(comment) => {
                 let prepared = Prepared::of_comment(whole.clone(), comment);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));
