@@ -3,7 +3,7 @@
 use crate::aggregate::{Aggregate, AggregateKind, Grouping};
 use crate::expression::SortKey;
 use crate::expression::{Comparison, Expr, List, ListOf, Scope};
-use crate::plan::subquery::{Question, Subquery};
+use crate::expression::{Question, Subquery};
 use crate::text::text_of;
 use crate::types::SqlType;
 use crate::values::arithmetic::Arithmetic;

@@ -478,7 +478,7 @@ pub(super) fn resolve(
         is_sequence || matches!(function, F::Lastval | F::SetConfig | F::CurrentSetting);
     if is_of_session && let Some(nested) = &mut compiler.nested {
         crate::expression::check_rights(&call, &nested.source, nested.queries.rights())?;
-        nested.queries.asks_session = true;
+        nested.queries.around_mut().asks_session = true;
     }
     Ok(Typed::new(call, result))
 }

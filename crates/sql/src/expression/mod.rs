@@ -9,6 +9,7 @@
 //! A comparison with a null is null, as in SQL. Values are the engine's; text and bytes are borrowed from the row as
 //! long as nothing is computed of them.
 
+mod around;
 mod array_calls;
 mod calls;
 mod catalogue;
@@ -33,10 +34,12 @@ pub(crate) mod patterns;
 mod predicates;
 mod scope;
 mod subqueries;
+mod subquery;
 mod trees;
 pub(crate) mod window;
 mod windows;
 
+pub(crate) use around::{Around, Drafted, InnerQuery, OuterColumn, Queries};
 pub(crate) use catalogue::Catalogue;
 pub(crate) use coercion::{literal_as, ordered};
 pub(crate) use compile::Compiler;
@@ -49,12 +52,12 @@ pub(crate) use literal::literal_value;
 pub(crate) use order::{SortKey, in_order, is_descending, sort_key};
 pub(crate) use parameters::Parameters;
 pub(crate) use scope::{Scope, ScopeColumn, ScopeTable};
+pub(crate) use subquery::{Compared, Question, Subquery};
 pub(crate) use trees::parts_of_tree;
 
 pub(crate) use crate::values::Comparison;
 use crate::values::{arithmetic, arrays, cast, exact};
 
-use crate::plan::subquery::Subquery;
 use crate::types::{SqlType, TypeSpec};
 use arithmetic::{Arithmetic, Interval};
 use sardonyx::schema::Value;
@@ -231,10 +234,7 @@ impl Expr {
     pub fn is_volatile(&self) -> bool {
         self.any(&|part| match part {
             Expr::Call(function, _) => function.is_volatile(),
-            Expr::Subquery(subquery) => {
-                let mut outputs = subquery.plan.output.expressions.iter();
-                outputs.any(Expr::is_volatile)
-            }
+            Expr::Subquery(subquery) => subquery.query.is_volatile(),
             _ => false,
         })
     }

@@ -228,7 +228,8 @@ impl Access {
     fn has_many_keys(&self, source: &Source<'_>, with: &Environment<'_>) -> Result<bool, SqlError> {
         for column in self.sought() {
             if let Sought::Query(query) = &column.sought
-                && query.count_equal(with)? as u64 > source.count(self.table)? / SCANNED_SHARE
+                && query.query.count_equal(query, with)? as u64
+                    > source.count(self.table)? / SCANNED_SHARE
             {
                 return Ok(true);
             }

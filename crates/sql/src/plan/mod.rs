@@ -89,7 +89,7 @@ impl Planned {
             is_short: queries.subqueries == 0 && plan.is_short(),
             plan,
             version,
-            asks_session: queries.asks_session,
+            asks_session: queries.around.asks_session,
             names_views: queries.names_views,
             tables: queries.tables,
         }

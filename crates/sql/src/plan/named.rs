@@ -128,9 +128,9 @@ fn where_it_stands<'a, R>(
     plan: impl FnOnce(&mut Planning<'a>) -> Result<R, SqlError>,
 ) -> Result<R, SqlError> {
     let later = planning.queries.named.split_off(named.named);
-    let inner = planning.queries.outer.split_off(named.outer);
+    let inner = planning.queries.around.outer.split_off(named.outer);
     let planned = plan(planning);
     planning.queries.named.extend(later);
-    planning.queries.outer.extend(inner);
+    planning.queries.around.outer.extend(inner);
     planned
 }

@@ -55,7 +55,7 @@ impl LastRound {
     /// `42P19` in a query that is kept.
     pub fn check(&self, name: &str, planning: &Planning<'_>) -> Result<(), SqlError> {
         let queries = &planning.queries;
-        match queries.naming == self.naming && queries.outer.len() == self.outer {
+        match queries.naming == self.naming && queries.around.outer.len() == self.outer {
             true => Ok(()),
             false => Err(wrong(format!(
                 "recursive reference to query \"{name}\" must not appear within a subquery"
@@ -118,14 +118,14 @@ fn draft_rounds(
         number,
         columns: columns.clone(),
         naming: queries.naming,
-        outer: queries.outer.len(),
+        outer: queries.around.outer.len(),
     };
     queries.named.push(Arc::new(NamedQuery {
         name: name.clone(),
         alias: named.alias.clone(),
         kind: NamedKind::LastRound(last),
         named: place,
-        outer: queries.outer.len(),
+        outer: queries.around.outer.len(),
     }));
     let asked = std::mem::take(&mut queries.last_rounds);
     let drafted = draft_branch(planning, step);

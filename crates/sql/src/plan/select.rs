@@ -147,7 +147,7 @@ pub(crate) fn draft_plain(
     let (items, having, sort) = match &mut grouping {
         Some(grouping) => grouped(planning, select, tail, &scope, grouping, &mut windows)?,
         None => {
-            planning.queries.wants_groups = false;
+            planning.queries.around.wants_groups = false;
             let plain = planning.attempt(|planning| {
                 let mut compiler = planning.compiler(&scope).windowed(&mut windows);
                 compiler.name_windows(&select.named_window)?;
@@ -156,7 +156,7 @@ pub(crate) fn draft_plain(
                 Ok((items, None, sort))
             });
             match plain {
-                Err(_) if planning.queries.wants_groups => {
+                Err(_) if planning.queries.around.wants_groups => {
                     windows = Windows::default();
                     let grouping = grouping.insert(Grouping::default());
                     grouped(planning, select, tail, &scope, grouping, &mut windows)?
