@@ -1,13 +1,14 @@
 //! Aggregates: what is computed of the rows of a group.
 
 use crate::error::{SqlError, code};
-use crate::expression::arithmetic::{Arithmetic, calculate, float_of};
-use crate::expression::{Environment, Expr, InputRow, Typed};
-use crate::expression::{arrays, json};
-use crate::plan::collect::in_order;
-use crate::plan::select::SortKey;
-use crate::plan::select_run::outside;
+use crate::expression::SortKey;
+use crate::expression::in_order;
+use crate::expression::{Environment, Expr, Typed};
+use crate::memory::outside;
+use crate::rows::InputRow;
 use crate::types::{SqlType, TypeSpec};
+use crate::values::arithmetic::{Arithmetic, calculate, float_of};
+use crate::values::{arrays, json};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_table::condition::compare;
 use sqlparser::ast::Expr as Tree;
@@ -490,7 +491,7 @@ pub(crate) fn key_of(value: ValueRef<'_>, key: &mut Vec<u8>) {
         ValueRef::Bool(value) => tagged(1, &[value.into()]),
         ValueRef::Int(value) => tagged(2, &value.to_le_bytes()),
         ValueRef::Decimal(units, scale) => {
-            match crate::expression::arithmetic::without_zeros(units, scale) {
+            match crate::values::arithmetic::without_zeros(units, scale) {
                 // A whole number is the same as one of another type.
                 (units, 0) => tagged(2, &units.to_le_bytes()),
                 (units, scale) => {

@@ -9,9 +9,9 @@
 use crate::blocking::waited;
 use crate::database::Database;
 use crate::error::{SqlError, code};
-use crate::plan::select::table_oid;
 use crate::plan::{Plan, Planned, ResultColumn};
 use crate::relation::Relation;
+use crate::relation::table_oid;
 use crate::rights::{Access, Rights};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};

@@ -244,7 +244,7 @@ mod tests {
             let value = decode_text(kind, text).expect("it is one");
             let cases = [vec![], vec![value.as_ref(), ValueRef::Null, value.as_ref()]];
             for case in cases {
-                let value = crate::expression::arrays::array_of(kind, case.into_iter());
+                let value = crate::values::arrays::array_of(kind, case.into_iter());
                 let bytes = encoded(array, &value);
                 assert_eq!(decode_binary(array, &bytes).expect(text), value);
                 for end in 0..bytes.len() {

@@ -4,6 +4,7 @@
 //! What is drawn from sequences is gone at once, as everywhere; up to where numbers may be used counts once the transaction
 //! has committed, which the program tells ([`CalledProcedure::committed`]).
 
+use crate::catalogue::CATALOGUE;
 use crate::constraints::at_commit;
 use crate::database::Database;
 use crate::error::{SqlError, code};
@@ -150,7 +151,7 @@ impl Database {
         let last = last.map_err(|error| explained(&Source::Live(tx.view()), error))?;
         let mut draws = context.draws.into_inner();
         let mut sequences = std::mem::take(&mut draws.changes);
-        sequences.make_usable(self, tx, &draws.take_drawn())?;
+        sequences.make_usable(self.counters(), tx, &draws.take_drawn())?;
         let complete = match last {
             Some((mut complete, rows)) => {
                 complete.rows = rows.map(|(table, columns)| Rows::all(table, columns));
@@ -176,6 +177,7 @@ impl StatementContext {
     ) -> StatementContext {
         StatementContext {
             database: database.clone(),
+            catalogue: &CATALOGUE,
             transaction_started: now,
             statement_started: now,
             user: caller.user.clone(),

@@ -7,91 +7,13 @@
 
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
-use crate::names::of_public;
-use crate::parse::syntax;
+use crate::parse::SetConstraints;
 use crate::relation::{ReferenceNotes, Relation};
+use crate::settings::ConstraintModes;
 use crate::source::Source;
 use crate::violations::explained;
 use sardonyx::schema::OnDelete;
 use sardonyx::{Due, HeldReference, Transaction};
-use sqlparser::keywords::Keyword;
-use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::Token;
-use std::collections::BTreeMap;
-
-/// `SET CONSTRAINTS`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct SetConstraints {
-    /// Which; `None` for all.
-    names: Option<Vec<String>>,
-    is_deferred: bool,
-}
-
-/// `SET CONSTRAINTS` in a transaction.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct ConstraintModes {
-    all: Option<bool>,
-    named: BTreeMap<String, bool>,
-}
-
-impl ConstraintModes {
-    /// Notes what is said.
-    pub fn set(&mut self, command: &SetConstraints) {
-        match &command.names {
-            None => {
-                self.named.clear();
-                self.all = Some(command.is_deferred);
-            }
-            Some(names) => {
-                let names = names.iter().cloned();
-                self.named
-                    .extend(names.map(|name| (name, command.is_deferred)));
-            }
-        }
-    }
-
-    /// True if a reference is checked at the transaction's end only.
-    fn is_deferred(&self, name: &str, notes: &ReferenceNotes) -> bool {
-        let said = self.named.get(name).copied().or(self.all);
-        notes.deferrable && said.unwrap_or(notes.deferred)
-    }
-}
-
-/// True if the statement that comes next is `SET CONSTRAINTS`.
-pub(crate) fn is_set_constraints(parser: &Parser<'_>) -> bool {
-    let is_word = |at: usize, known: &str| {
-        matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word)
-            if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
-    };
-    is_word(0, "set") && is_word(1, "constraints")
-}
-
-/// Reads `SET CONSTRAINTS`, with which the parser is to begin.
-///
-/// # Errors
-/// `42601`.
-pub(crate) fn parse_set_constraints(
-    text: &str,
-    parser: &mut Parser<'_>,
-) -> Result<SetConstraints, SqlError> {
-    parser.next_token();
-    parser.next_token();
-    let wrong = |error: ParserError| syntax(text, error);
-    let names = match parser.parse_keyword(Keyword::ALL) {
-        true => None,
-        false => {
-            let names = parser.parse_comma_separated(|parser| parser.parse_object_name(false));
-            let names = names.map_err(wrong)?;
-            Some(names.iter().map(of_public).collect::<Result<_, _>>()?)
-        }
-    };
-    let words = [Keyword::DEFERRED, Keyword::IMMEDIATE];
-    let word = parser.expect_one_of_keywords(&words).map_err(wrong)?;
-    Ok(SetConstraints {
-        names,
-        is_deferred: word == Keyword::DEFERRED,
-    })
-}
 
 /// Runs `SET CONSTRAINTS`: what is immediate from now on is checked.
 ///

@@ -2,9 +2,10 @@
 
 pub(crate) mod binary;
 mod fields;
-mod options;
+pub(crate) mod options;
 
 use crate::binary::{as_text, decode_binary, encode_field};
+use crate::copy::options::CopyFormat;
 use crate::error::SqlError;
 use crate::expression::{Environment, Parameters};
 use crate::incoming::{Incoming, value_of};
@@ -12,9 +13,9 @@ use crate::names::name_of;
 use crate::plan::ResultColumn;
 use crate::plan::planning::Planning;
 use crate::plan::query::plan_query;
-use crate::plan::write::StoredColumn;
 use crate::prepared::Prepared;
-use crate::result::{CopyData, CopyFormat};
+use crate::relation::StoredColumn;
+use crate::result::CopyData;
 use crate::source::Source;
 use crate::text::encode_text;
 use binary::Tuples;
@@ -87,18 +88,6 @@ pub(crate) fn check(prepared: &Prepared, source: &Source<'_>) -> Result<usize, S
             Ok(plan.output.columns.len())
         }
         (Of::Query(_), false) => Err(SqlError::syntax("COPY FROM needs a table")),
-    }
-}
-
-/// The format of a `COPY`; text of what is none, or cannot be run.
-pub(crate) fn format_of(statement: Option<&Statement>) -> CopyFormat {
-    match statement {
-        Some(Statement::Copy {
-            options,
-            legacy_options,
-            ..
-        }) => Options::of(options, legacy_options).map_or(CopyFormat::Text, |found| found.format),
-        _ => CopyFormat::Text,
     }
 }
 

@@ -4,14 +4,14 @@
 use crate::analytic::AnalyticReader;
 use crate::blocking::Threads;
 use crate::error::SqlError;
-use crate::procedures::Compiled;
 use crate::relation::{OBJECTS, kind, objects, parsed};
-use crate::sequences::{Counter, Sequence, SequenceChanges};
+use crate::sequences::{Counter, Counters, Sequence, SequenceChanges};
 use crate::source::Source;
 use crate::underway::Underway;
 use sardonyx::schema::{Schema, Type, Value};
 use sardonyx::{Tables, Transaction};
 use sardonyx_base::memory::Budget;
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,15 +22,18 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 pub type ProcedureBody =
     Arc<dyn Fn(&mut Transaction<'_>, &[Value]) -> Result<Vec<Value>, SqlError> + Send + Sync>;
 
+/// A procedure that was compiled.
+type Compiled = Arc<dyn Any + Send + Sync>;
+
 /// A database to which sessions speak SQL.
 pub struct Database {
     tables: Arc<Tables>,
     /// Goes up whenever a statement may have changed what plans know.
     version: AtomicU64,
-    counters: Mutex<HashMap<String, Counter>>,
+    counters: Counters,
     procedures: Mutex<HashMap<String, ProcedureBody>>,
-    /// Procedures of the database, with the version that they were compiled under.
-    compiled: Mutex<HashMap<String, (u64, Arc<Compiled>)>>,
+    /// Procedures of the database as [`crate::procedures`] compiles them, with the version that they were compiled under.
+    compiled: Mutex<HashMap<String, (u64, Compiled)>>,
     analytic_reader: OnceLock<Arc<dyn AnalyticReader>>,
     readers: Threads,
     underway: Underway,
@@ -63,7 +66,7 @@ impl Database {
         let database = Arc::new(Database {
             tables,
             version: AtomicU64::new(1),
-            counters: Mutex::default(),
+            counters: Counters::default(),
             procedures: Mutex::default(),
             compiled: Mutex::default(),
             analytic_reader: OnceLock::new(),
@@ -139,14 +142,18 @@ impl Database {
     }
 
     /// A procedure of the database that was compiled under this version.
-    pub(crate) fn compiled(&self, name: &str, version: u64) -> Option<Arc<Compiled>> {
+    pub(crate) fn compiled<T: Any + Send + Sync>(
+        &self,
+        name: &str,
+        version: u64,
+    ) -> Option<Arc<T>> {
         let compiled = locked(&self.compiled);
         let (of, procedure) = compiled.get(name)?;
-        (*of == version).then(|| procedure.clone())
+        (*of == version).then(|| procedure.clone().downcast().ok())?
     }
 
     /// Keeps a procedure that was compiled.
-    pub(crate) fn keep_compiled(&self, name: &str, version: u64, procedure: Arc<Compiled>) {
+    pub(crate) fn keep_compiled(&self, name: &str, version: u64, procedure: Compiled) {
         let mut compiled = locked(&self.compiled);
         compiled.retain(|_, (of, _)| *of == version);
         compiled.insert(name.to_string(), (version, procedure));
@@ -163,8 +170,8 @@ impl Database {
     }
 
     /// The sequences.
-    pub(crate) fn counters(&self) -> MutexGuard<'_, HashMap<String, Counter>> {
-        locked(&self.counters)
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// Has a counter for each sequence that is stored.
@@ -172,7 +179,7 @@ impl Database {
     /// # Errors
     /// `XX001` if they cannot be read.
     fn load_sequences(&self, source: &Source<'_>) -> Result<(), SqlError> {
-        let mut counters = self.counters();
+        let mut counters = self.counters.lock();
         for (name, body) in objects(source, kind::SEQUENCE)? {
             let sequence: Sequence = parsed(&body)?;
             counters.insert(name, Counter::of(sequence));
@@ -183,7 +190,7 @@ impl Database {
     /// Notes what a transaction that has committed did with sequences.
     pub(crate) fn sequences_committed(&self, changes: SequenceChanges) {
         if !changes.is_empty() {
-            changes.committed(&mut self.counters());
+            changes.committed(&mut self.counters.lock());
         }
     }
 }

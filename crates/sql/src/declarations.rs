@@ -7,12 +7,13 @@
 
 use crate::error::SqlError;
 use crate::names::quoted;
+use crate::plan::views::query_width;
 use crate::procedures::ProcedureDefinition;
 use crate::relation::{DefaultValue, Relation, RelationColumn, TableNotes, kind, objects, parsed};
 use crate::sequences::Sequence;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
-use crate::views::{ViewDefinition, query_width, views};
+use crate::views::{ViewDefinition, views};
 use crate::virtual_tables::{constraints_of, own_indexes, relations};
 use sardonyx::View;
 use sardonyx::schema::{Schema, Type, Value};

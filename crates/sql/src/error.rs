@@ -3,8 +3,7 @@
 //!
 //! What the engine refuses becomes the code that PostgreSQL has for it; its text stays the engine's own.
 
-use crate::relation::{is_full_match, reference_of_full_match};
-use crate::violations::Violation;
+use crate::names::{is_full_match, reference_of_full_match};
 use sardonyx::schema::{SchemaError, Value};
 use sardonyx::{Error, RowError};
 use sardonyx_base::memory::Exhausted;
@@ -89,6 +88,28 @@ pub mod code {
         INTERNAL = "XX000";
         DATA_CORRUPTED = "XX001";
     }
+}
+
+/// A violated constraint, as the engine knows it.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Violation {
+    /// A key is there already.
+    Key {
+        table: String,
+        /// `None` for the primary key.
+        index: Option<String>,
+        values: Vec<Value>,
+        /// The columns of an index that is to be built: rows that are there have one key.
+        built_of: Option<Vec<usize>>,
+    },
+    /// A reference does not hold.
+    Reference {
+        table: String,
+        name: String,
+        values: Vec<Value>,
+        /// The row to which others refer was to go.
+        is_referenced: bool,
+    },
 }
 
 /// Why a statement failed.

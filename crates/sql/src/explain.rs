@@ -111,7 +111,7 @@ pub(crate) fn analyze_write(
     let plan = plan_of(prepared, version, &Source::Live(tx.view()))?.plan;
     let mut lines = lines(&plan, &Source::Live(tx.view()));
     let started = Instant::now();
-    let (complete, _) = crate::session::run_plan(tx, &plan, with)?;
+    let (complete, _) = crate::running::run_plan(tx, &plan, with)?;
     finish(&mut lines, complete.tag.rows.unwrap_or(0), started);
     Ok(lines)
 }

@@ -4,7 +4,7 @@
 //! Source: multiply and fold: the mixing of wyhash (Wang Yi, 2019). The seed is drawn once for a process, so that nobody
 //! can choose values that collide.
 
-use crate::expression::arithmetic::without_zeros;
+use crate::values::arithmetic::without_zeros;
 use sardonyx::schema::{Value, ValueRef};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;

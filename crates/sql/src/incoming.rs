@@ -11,7 +11,7 @@ use crate::expression::{Environment, StatementContext};
 use crate::names::quoted;
 use crate::plan::insert::{InsertPlan, plan_insert};
 use crate::plan::planning::Planning;
-use crate::plan::write::StoredColumn;
+use crate::relation::StoredColumn;
 use crate::relation::{ColumnNotes, Relation, TableNotes, put_notes};
 use crate::rights::Rights;
 use crate::sequences::{Draws, SequenceChanges};
@@ -270,7 +270,7 @@ impl Database {
         at_commit(tx)?;
         let mut draws = context.draws.into_inner();
         let mut sequences = std::mem::take(&mut draws.changes);
-        sequences.make_usable(self, tx, &draws.take_drawn())?;
+        sequences.make_usable(self.counters(), tx, &draws.take_drawn())?;
         Ok(InsertedRows { count, sequences })
     }
 }

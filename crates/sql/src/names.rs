@@ -83,3 +83,36 @@ pub(crate) fn quoted(name: &str) -> String {
         false => format!("\"{}\"", name.replace('"', "\"\"")),
     }
 }
+
+/// The beginning of the name of a condition that a foreign key with `MATCH FULL` adds.
+const FULL: &str = "sql.full.";
+
+/// The condition that goes with a foreign key with `MATCH FULL`.
+pub(crate) fn full_match_of(reference: &str) -> String {
+    format!("{FULL}{reference}")
+}
+
+/// True if a condition is such a one.
+pub(crate) fn is_full_match(condition: &str) -> bool {
+    reference_of_full_match(condition).is_some()
+}
+
+/// The foreign key to which such a condition belongs.
+pub(crate) fn reference_of_full_match(condition: &str) -> Option<&str> {
+    condition.strip_prefix(FULL)
+}
+
+/// The names of the comments of the schema and the database.
+pub(crate) const COMMENT_OF_SCHEMA: &str = "schema";
+
+/// See [`COMMENT_OF_SCHEMA`].
+pub(crate) const COMMENT_OF_DATABASE: &str = "database";
+
+/// The name of the comment of a view, of a column of one, or of a sequence.
+pub(crate) fn comment_name(of: &str, name: &str, column: Option<&str>) -> String {
+    match column {
+        // No name has a zero byte.
+        Some(column) => format!("{of}\0{name}\0{column}"),
+        None => format!("{of}\0{name}"),
+    }
+}

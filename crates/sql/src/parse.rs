@@ -1,11 +1,18 @@
 //! From text to trees, within bounds: how long a text may be, how deep it may go.
 
-use crate::constraints::{SetConstraints, is_set_constraints, parse_set_constraints};
-use crate::cursors::{self, CursorCommand};
-use crate::define::{Comment, is_comment, parse_comment};
+pub(crate) mod comment;
+mod constraints;
+mod fetch;
+
+pub(crate) use constraints::SetConstraints;
+pub(crate) use fetch::Fetch;
+
 use crate::error::{SqlError, code};
 use crate::kept::kept;
 use crate::position::of_location;
+use comment::{Comment, is_comment, parse_comment};
+use constraints::{is_set_constraints, parse_set_constraints};
+use fetch::{is_fetch, parse_fetch};
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
@@ -33,7 +40,7 @@ const OPERATORS_MAX: usize = 1000;
 pub(crate) enum Parsed {
     Statement(Box<Statement>),
     /// `FETCH` or `MOVE`, which the parser does not know as PostgreSQL has them.
-    Fetch(CursorCommand),
+    Fetch(Fetch),
     /// `SET CONSTRAINTS`, which it does not know.
     Constraints(SetConstraints),
     /// `COMMENT ON`, of which it knows too little.
@@ -74,8 +81,8 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
                 format!("a text has at most {STATEMENTS_MAX} statements"),
             ));
         }
-        statements.push(match cursors::is_fetch(&parser) {
-            true => Parsed::Fetch(cursors::parse_fetch(text, &mut parser)?),
+        statements.push(match is_fetch(&parser) {
+            true => Parsed::Fetch(parse_fetch(text, &mut parser)?),
             false if is_comment(&parser) => Parsed::Comment(parse_comment(text, &mut parser)?),
             false if is_set_constraints(&parser) => {
                 Parsed::Constraints(parse_set_constraints(text, &mut parser)?)

@@ -1,19 +1,19 @@
 //! A statement that is prepared: parsed once, and compiled once for the tables as they are.
 
 use crate::class::{Class, Special, change_behind_with, class_of};
-use crate::constraints::SetConstraints;
+use crate::copy::options::CopyFormat;
 use crate::cursors::CursorCommand;
 use crate::database::Database;
-use crate::define::Comment;
 use crate::error::SqlError;
 use crate::expression::{Expr, Parameters};
+use crate::parse::SetConstraints;
+use crate::parse::comment::Comment;
 use crate::plan::insert::plan_insert;
 use crate::plan::planning::Planning;
 use crate::plan::query::{plan_query, with_named};
 use crate::plan::write::{plan_delete, plan_update};
 use crate::plan::{Plan, Planned, ResultColumn};
 use crate::procedures::ProcedureDefinition;
-use crate::result::CopyFormat;
 use crate::rights::Rights;
 use crate::source::Source;
 use crate::types::SqlType;
@@ -238,7 +238,7 @@ impl Prepared {
 
     /// The format of a `COPY`.
     pub fn copy_format(&self) -> CopyFormat {
-        crate::copy::format_of(self.statement.as_ref())
+        crate::copy::options::format_of(self.statement.as_ref())
     }
 
     /// Notes how many columns a `COPY` has.

@@ -7,19 +7,19 @@
 use crate::class::Class;
 use crate::database::Database;
 use crate::error::{SqlError, code};
-use crate::expression::cast::Coercion;
+use crate::expression::check_rights;
 use crate::expression::{Compiler, Environment, Expr, Parameters, Scope};
 use crate::names::{name_of, of_public};
 use crate::parse::{parse_kept, parser_of, syntax};
 use crate::plan::ResultColumn;
-use crate::plan::select_run::Table;
 use crate::prepared::Prepared;
 use crate::relation::{kind, object, parsed};
 use crate::result::{Complete, Tag};
 use crate::rights::Rights;
-use crate::sequences::check_rights;
+use crate::rows::Table;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
+use crate::values::cast::Coercion;
 use sardonyx::Transaction;
 use sardonyx::schema::Value;
 use serde::{Deserialize, Serialize};
@@ -232,7 +232,7 @@ impl Compiled {
         for statement in &self.statements {
             let planned = statement.planned(version, &Source::Live(tx.view()));
             let planned = planned.map_err(|error| error.detail(format!("in procedure {name}")))?;
-            last = Some(crate::session::run_plan(tx, &planned.plan, with)?);
+            last = Some(crate::running::run_plan(tx, &planned.plan, with)?);
         }
         Ok(last)
     }
@@ -271,10 +271,12 @@ pub(crate) fn is_by_itself(function: &Function, database: &Database) -> bool {
         return true;
     }
     let version = database.version();
-    database.compiled(&name, version).is_some_and(|compiled| {
-        let mut statements = compiled.statements.iter();
-        statements.all(|statement| statement.has_plan_by_itself(version))
-    })
+    database
+        .compiled::<Compiled>(&name, version)
+        .is_some_and(|compiled| {
+            let mut statements = compiled.statements.iter();
+            statements.all(|statement| statement.has_plan_by_itself(version))
+        })
 }
 
 /// Whether a call may look at many rows, or write many. What a program registered is taken at its word: it is short.
@@ -285,7 +287,7 @@ pub(crate) fn is_long(function: &Function, database: &Database) -> bool {
     if database.registered(&name).is_some() {
         return false;
     }
-    let compiled = database.compiled(&name, database.version());
+    let compiled = database.compiled::<Compiled>(&name, database.version());
     compiled.is_none_or(|compiled| {
         let mut statements = compiled.statements.iter();
         statements.any(|statement| {

@@ -7,6 +7,7 @@
 use crate::error::{SqlError, code};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
+use crate::values::cast::stored;
 use sardonyx::Transaction;
 use sardonyx::schema::{Schema, Type, Value, ValueRef};
 use serde::{Deserialize, Serialize};
@@ -19,24 +20,6 @@ pub(crate) const OBJECTS: &str = "sql.objects";
 pub(crate) const OWN: &str = "sql.";
 /// The column that numbers the rows of a table without a primary key. SQL does not show it.
 pub const ROW_NUMBER: &str = "sql.row";
-
-/// The beginning of the name of a condition that a foreign key with `MATCH FULL` adds.
-const FULL: &str = "sql.full.";
-
-/// The condition that goes with a foreign key with `MATCH FULL`.
-pub(crate) fn full_match_of(reference: &str) -> String {
-    format!("{FULL}{reference}")
-}
-
-/// True if a condition is such a one.
-pub(crate) fn is_full_match(condition: &str) -> bool {
-    reference_of_full_match(condition).is_some()
-}
-
-/// The foreign key to which such a condition belongs.
-pub(crate) fn reference_of_full_match(condition: &str) -> Option<&str> {
-    condition.strip_prefix(FULL)
-}
 
 /// Kinds of objects.
 pub(crate) mod kind {
@@ -410,4 +393,56 @@ pub(crate) fn put_notes(
     notes: &TableNotes,
 ) -> Result<(), SqlError> {
     put_object(tx, kind::TABLE, &number.to_string(), &printed(notes)?)
+}
+
+/// The function that reads arrays.
+pub(crate) const ARRAY_INPUT: u32 = 750;
+
+/// The numbers of the tables of `information_schema`.
+pub(crate) const ASIDE: std::ops::Range<u32> = 13_000..14_000;
+
+/// The number that a table has in `pg_class`.
+pub(crate) fn table_oid(number: u16) -> u32 {
+    // Below are PostgreSQL's own.
+    16_384 + u32::from(number)
+}
+
+/// A column that is stored into.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredColumn {
+    pub number: usize,
+    pub name: String,
+    pub spec: TypeSpec,
+    /// What the engine has.
+    pub stored: Type,
+    pub not_null: bool,
+}
+
+impl StoredColumn {
+    pub fn of(column: &RelationColumn) -> StoredColumn {
+        StoredColumn {
+            number: column.number,
+            name: column.name.clone(),
+            spec: column.spec,
+            stored: column.stored,
+            not_null: column.not_null,
+        }
+    }
+
+    /// A value as the engine stores it in this column. Whether it may be null is looked at when the row is whole.
+    ///
+    /// # Errors
+    /// Those of [`stored`].
+    pub fn fit(&self, value: Value) -> Result<Value, SqlError> {
+        match (stored(value, self.spec)?, self.beyond_sql()) {
+            // SQL's type for integers that none of its own has.
+            (Value::Decimal(units, 0), Some(_)) => Ok(Value::Int(units)),
+            (value, _) => Ok(value),
+        }
+    }
+
+    /// The engine's type, where SQL has none with all of its values: those are told as they are.
+    pub(crate) fn beyond_sql(&self) -> Option<Type> {
+        matches!(self.stored, Type::U64 | Type::I128 | Type::U128).then_some(self.stored)
+    }
 }

@@ -1,10 +1,11 @@
 //! What sessions are told to do, and what they answer.
 
 use crate::analytic::AnalyticStream;
+use crate::copy::options::CopyFormat;
 use crate::error::SqlError;
 use crate::plan::ResultColumn;
-use crate::plan::select_run::Table;
 use crate::prepared::Prepared;
+use crate::rows::Table;
 use crate::stream::{SnapshotPortions, SnapshotStream};
 use sardonyx::schema::Value;
 use sardonyx_base::memory::Share;
@@ -61,18 +62,6 @@ pub enum Step {
 /// What a client sent for `COPY … FROM STDIN`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CopyData(pub Vec<u8>);
-
-/// How `COPY` writes rows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum CopyFormat {
-    /// PostgreSQL's text: a line a row, tabs between the values.
-    #[default]
-    Text,
-    /// Values between commas.
-    Csv,
-    /// PostgreSQL's binary format.
-    Binary,
-}
 
 impl CopyData {
     /// What is sent as a message of its own of what was written for rows of so many columns: each line, or each row, and

@@ -10,18 +10,11 @@ mod changes;
 
 pub(crate) use changes::SequenceChanges;
 
-use crate::database::Database;
 use crate::error::{SqlError, code};
-use crate::expression::{Expr, Function};
-use crate::relation::Relation;
-use crate::rights::{Access, Rights};
-use crate::session::Drawn;
-use crate::source::Source;
 use crate::types::SqlType;
-use sardonyx::schema::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A sequence, as it stands in the database.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -89,6 +82,17 @@ impl Counter {
     }
 }
 
+/// The sequences of a database, by their names.
+#[derive(Debug, Default)]
+pub(crate) struct Counters(Mutex<HashMap<String, Counter>>);
+
+impl Counters {
+    /// The sequences, while nobody else counts.
+    pub fn lock(&self) -> MutexGuard<'_, HashMap<String, Counter>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// What was done with a sequence, once and for all.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Draw {
@@ -122,6 +126,14 @@ pub(crate) struct Draws {
     pub session: Drawn,
     /// The numbers of tables by name, where the statement asks for them.
     pub tables: HashMap<String, u32>,
+}
+
+/// What a session drew last from sequences. A copy is cheap as long as neither changes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Drawn {
+    /// None before the first one: sessions take and leave this in each statement.
+    pub by_sequence: Option<Arc<HashMap<String, i64>>>,
+    pub last: Option<i64>,
 }
 
 /// A sequence's name as a text says it, which may be qualified and quoted.
@@ -184,7 +196,7 @@ impl Draws {
     ///
     /// # Errors
     /// `42P01` if there is no such sequence; `2200H` if it has no more.
-    pub fn next(&mut self, database: &Database, name: &str) -> Result<i64, SqlError> {
+    pub fn next(&mut self, counters: &Counters, name: &str) -> Result<i64, SqlError> {
         self.check_allowed()?;
         let again = match self.again.front() {
             Some(Draw::Next(of, number)) if of == name => Some(*number),
@@ -194,7 +206,7 @@ impl Draws {
         let number = match again {
             // It is gone already, but for a sequence that was made anew with all that the transaction did.
             Some(number) if !is_own => number,
-            _ => self.changes.with_counter(database, name, |counter| {
+            _ => self.changes.with_counter(counters, name, |counter| {
                 let sequence = &counter.sequence;
                 let mut next = again.map_or(counter.next, i128::from);
                 let (minimum, maximum) = (sequence.minimum, sequence.maximum);
@@ -266,7 +278,7 @@ impl Draws {
     /// `42P01` if there is no such sequence; `22003` if it cannot have the number.
     pub fn set(
         &mut self,
-        database: &Database,
+        counters: &Counters,
         name: &str,
         value: i64,
         is_called: bool,
@@ -275,7 +287,7 @@ impl Draws {
         let front = self.again.front();
         let again = matches!(front, Some(Draw::Set(of, _)) if of == name);
         let is_own = self.changes.made.contains_key(name);
-        let next = self.changes.with_counter(database, name, |counter| {
+        let next = self.changes.with_counter(counters, name, |counter| {
             let sequence = &counter.sequence;
             if !(sequence.minimum..=sequence.maximum).contains(&value) {
                 return Err(SqlError::new(
@@ -300,48 +312,4 @@ impl Draws {
         self.drawn.push(Draw::Set(name.to_string(), next));
         Ok(())
     }
-}
-
-/// Checks that sequences that an expression draws from, or sets, may be changed by a session: with the right to change
-/// the rows of the table that has the sequence; of one that no table has the right stands with its own name.
-///
-/// # Errors
-/// `42501` if they may not, or if it is not known before it is run which they are.
-pub(crate) fn check_rights(
-    expression: &Expr,
-    source: &Source<'_>,
-    rights: &Rights,
-) -> Result<(), SqlError> {
-    if rights.least() >= Access::Write {
-        return Ok(());
-    }
-    let mut result = Ok(());
-    expression.walk(&mut |part| {
-        if let Expr::Call(Function::Nextval | Function::Setval, arguments) = part
-            && result.is_ok()
-        {
-            result = check_right(arguments.first(), source, rights);
-        }
-    });
-    result
-}
-
-fn check_right(name: Option<&Expr>, source: &Source<'_>, rights: &Rights) -> Result<(), SqlError> {
-    let Some(Expr::Literal(Value::Text(text))) = name else {
-        return Err(SqlError::new(
-            code::INSUFFICIENT_PRIVILEGE,
-            "permission denied: the user may not change every table, so a sequence is to be named by a literal",
-        ));
-    };
-    let name = name_in(text);
-    let numbers = 0..source.definitions().len() as u16;
-    let mut relations = numbers.filter_map(|number| Relation::numbered(source, number).ok());
-    let owner = relations.find(|relation| {
-        let mut columns = relation.columns.iter();
-        columns.any(|column| column.sequence.as_ref() == Some(&name))
-    });
-    rights.check(
-        owner.as_ref().map_or(&name, |owner| &owner.name),
-        Access::Write,
-    )
 }

@@ -1,10 +1,12 @@
 //! A session's parameters, as `SET` and `SHOW` know them.
 
+mod constraints;
 mod time;
 mod values;
 
-use crate::constraints::{ConstraintModes, SetConstraints};
 use crate::error::{SqlError, code};
+use crate::parse::SetConstraints;
+pub(crate) use constraints::ConstraintModes;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;

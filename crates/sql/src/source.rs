@@ -2,7 +2,7 @@
 //! only.
 
 use crate::error::SqlError;
-use crate::expression::InputRow;
+use crate::rows::EachRow;
 use sardonyx::schema::{Schema, Value};
 use sardonyx::{RowIndex, RowRef, View};
 use sardonyx_storage::catalogue::{Definition, Kind};
@@ -10,9 +10,6 @@ use sardonyx_storage::store::PageRead;
 use sardonyx_table::{ScanPlace, SpaceSnapshot, TableError};
 use std::ops::Bound;
 use std::sync::Arc;
-
-/// What is called for each row: it returns whether it wants more.
-pub(crate) type EachRow<'e> = &'e mut dyn FnMut(&dyn InputRow) -> Result<bool, SqlError>;
 
 /// Rows in the order of an index, between two keys.
 #[derive(Clone, Debug)]

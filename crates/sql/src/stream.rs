@@ -5,13 +5,14 @@
 
 mod portions;
 
+use crate::memory::outside;
+use crate::rows::InputRow;
 pub(crate) use portions::SnapshotPortions;
 
 use crate::error::SqlError;
-use crate::expression::{Environment, InputRow, Lists, StatementContext};
+use crate::expression::{Environment, Lists, StatementContext};
 use crate::plan::access::Path;
 use crate::plan::select::{Input, SelectPlan};
-use crate::plan::select_run::outside;
 use crate::plan::{Plan, Planned};
 use crate::source::{KeyRange, Source};
 use sardonyx::Snapshot;

@@ -23,7 +23,7 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
     if let Some(element) = kind.element()
         && !matches!(kind, SqlType::Int2Vector | SqlType::OidVector)
     {
-        return crate::expression::arrays::decode(text, element);
+        return crate::values::arrays::decode(text, element);
     }
     let trimmed = text.trim();
     let wrong = || invalid(kind, text);
@@ -65,7 +65,7 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
                 format!("the number \"{text}\" has more than 38 digits"),
             )
         }),
-        SqlType::Json => crate::expression::json::check(text).and_then(|()| stored_text(text)),
+        SqlType::Json => crate::values::json::check(text).and_then(|()| stored_text(text)),
         SqlType::Bytea => match text.strip_prefix("\\x") {
             Some(digits) => decode_hexadecimal(digits).map(Value::Bytes),
             None => decode_bytes(text).map(Value::Bytes).ok_or_else(wrong),

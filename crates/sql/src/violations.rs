@@ -5,36 +5,15 @@
 //! the rest once, where the statement ends.
 
 use crate::error::SqlError;
-use crate::plan::write::StoredColumn;
+use crate::error::Violation;
 use crate::relation::Relation;
+use crate::relation::StoredColumn;
 use crate::source::Source;
 use crate::text::text_of;
 use sardonyx::schema::{ForeignKey, PRIMARY, Value, ValueRef};
 
 /// The longest value in the detail of an error, in bytes.
 const VALUE_BYTES_MAX: usize = 64;
-
-/// A violated constraint, as the engine knows it.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Violation {
-    /// A key is there already.
-    Key {
-        table: String,
-        /// `None` for the primary key.
-        index: Option<String>,
-        values: Vec<Value>,
-        /// The columns of an index that is to be built: rows that are there have one key.
-        built_of: Option<Vec<usize>>,
-    },
-    /// A reference does not hold.
-    Reference {
-        table: String,
-        name: String,
-        values: Vec<Value>,
-        /// The row to which others refer was to go.
-        is_referenced: bool,
-    },
-}
 
 /// Adds to an error what the tables' notes say of the constraint that it violates.
 #[cold]

@@ -16,7 +16,6 @@ pub(crate) use constraints::{
 
 pub(crate) use descriptions::description;
 pub(crate) use information_schema::relations;
-pub(crate) use system::function_number;
 pub(crate) use views::{view_numbers, view_text};
 
 use crate::error::SqlError;
@@ -39,9 +38,6 @@ fn text(text: &str) -> Value {
 fn oid(oid: u32) -> Value {
     Value::Int(oid.into())
 }
-
-/// The numbers of the tables of `information_schema`.
-pub(crate) const ASIDE: std::ops::Range<u32> = 13_000..14_000;
 
 /// The rows of a virtual table: one vector of values each.
 pub(crate) type VirtualRows = Vec<Vec<Value>>;

@@ -3,9 +3,9 @@
 
 use super::{decode_binary, encode_field, malformed};
 use crate::error::{SqlError, code};
-use crate::expression::arrays;
 use crate::text::text_of;
 use crate::types::SqlType;
+use crate::values::arrays;
 use sardonyx::schema::Value;
 
 /// As many dimensions as an array of PostgreSQL's has.

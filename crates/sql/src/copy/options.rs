@@ -1,12 +1,24 @@
 //! The options of `COPY`.
 
 use crate::error::{SqlError, code};
-use crate::result::CopyFormat;
+use sqlparser::ast::Statement;
 use sqlparser::ast::{CopyLegacyCsvOption, CopyLegacyOption, CopyOption};
+
+/// How `COPY` writes rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CopyFormat {
+    /// PostgreSQL's text: a line a row, tabs between the values.
+    #[default]
+    Text,
+    /// Values between commas.
+    Csv,
+    /// PostgreSQL's binary format.
+    Binary,
+}
 
 /// How rows are written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Options {
+pub(crate) struct Options {
     pub format: CopyFormat,
     pub delimiter: char,
     pub null: String,
@@ -118,4 +130,16 @@ impl Options {
 fn is_utf8(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace(['-', '_'], "");
     matches!(name.as_str(), "utf8" | "unicode")
+}
+
+/// The format of a `COPY`; text of what is none, or cannot be run.
+pub(crate) fn format_of(statement: Option<&Statement>) -> CopyFormat {
+    match statement {
+        Some(Statement::Copy {
+            options,
+            legacy_options,
+            ..
+        }) => Options::of(options, legacy_options).map_or(CopyFormat::Text, |found| found.format),
+        _ => CopyFormat::Text,
+    }
 }

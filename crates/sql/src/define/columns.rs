@@ -2,12 +2,12 @@
 
 use super::sequence::sequence_of;
 use crate::error::{SqlError, code};
-use crate::expression::cast::{Coercion, stored};
 use crate::expression::{Compiler, Expr, Parameters, Scope};
 use crate::names::{name_of, parts_of};
 use crate::relation::{ColumnNotes, ReferenceNotes};
 use crate::sequences::Sequence;
 use crate::types::{SqlType, TypeSpec};
+use crate::values::cast::{Coercion, stored};
 use sardonyx::schema::{OnDelete, Value};
 use sqlparser::ast::{
     self, CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef, ConstraintCharacteristics,
@@ -351,7 +351,7 @@ pub(super) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<(String, bool)>
                 "indexes are of columns, not of expressions",
             ));
         };
-        let descending = crate::plan::tail::is_descending(by)?;
+        let descending = crate::expression::is_descending(by)?;
         if by
             .options
             .nulls_first

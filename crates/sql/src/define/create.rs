@@ -7,10 +7,11 @@ use super::naming::{chosen, only_column};
 use super::options::{check_index_storage, check_table, refuse};
 use super::skipped;
 use crate::error::{SqlError, code};
+use crate::names::full_match_of;
 use crate::names::{name_of, of_public, quoted};
 use crate::relation::{
-    ROW_NUMBER, ReferenceNotes, Relation, TableNotes, full_match_of, is_own, kind, object, printed,
-    put_notes, put_object,
+    ROW_NUMBER, ReferenceNotes, Relation, TableNotes, is_own, kind, object, printed, put_notes,
+    put_object,
 };
 use crate::result::{Complete, Tag};
 use crate::source::Source;

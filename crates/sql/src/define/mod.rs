@@ -11,10 +11,6 @@ mod procedure;
 mod sequence;
 mod view;
 
-pub(crate) use comment::{
-    Comment, DATABASE as COMMENT_OF_DATABASE, SCHEMA as COMMENT_OF_SCHEMA, comment_name,
-    is_comment, parse_comment,
-};
 pub(crate) use create::check_new_name;
 
 use crate::database::Database;
@@ -105,7 +101,7 @@ pub(crate) fn run(
     };
     let cascade = matches!(statement, Statement::Drop { cascade: true, .. });
     view::keep_whole(tx, cascade, &mut complete)?;
-    sequences.note_stored(database, &Source::Live(tx.view()))?;
+    sequences.note_stored(database.counters(), &Source::Live(tx.view()))?;
     Ok(complete)
 }
 

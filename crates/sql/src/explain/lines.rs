@@ -2,6 +2,7 @@
 
 use super::written::Names;
 use crate::expression::Expr;
+use crate::expression::{Question, Subquery};
 use crate::plan::Plan;
 use crate::plan::access::{Access, Path};
 use crate::plan::choice::all_of;
@@ -9,7 +10,7 @@ use crate::plan::join::{JoinKind, JoinNode, JoinStep, Side};
 use crate::plan::select::{Input, SelectPlan};
 use crate::plan::semi_join::SemiJoin;
 use crate::plan::series::Series;
-use crate::plan::subquery::{Question, Subquery};
+use crate::plan::subquery::PlannedQuery;
 use crate::plan::target::Target;
 use crate::source::Source;
 
@@ -136,7 +137,7 @@ fn divided(filter: Option<&Expr>) -> (Vec<(&Subquery, bool)>, Option<Expr>) {
 fn is_semi_join(subquery: &Subquery) -> bool {
     match &subquery.question {
         Question::Compared(compared) if subquery.arguments.is_empty() => compared.has_keys(),
-        _ => subquery.semi_join.is_some(),
+        _ => PlannedQuery::of(subquery).is_some_and(|query| query.semi_join.is_some()),
     }
 }
 
@@ -184,12 +185,17 @@ impl Shown<'_> {
     /// A semi-join of what has these lines.
     fn semi_join(&self, subquery: &Subquery, is_anti: bool, left: Vec<String>) -> Vec<String> {
         let asked = self.asked(subquery);
-        let (plan, keys, condition) = match &subquery.semi_join {
-            Some(semi_join) => {
-                let SemiJoin { plan, keys, .. } = &**semi_join;
-                (plan, &keys[..], semi_join.condition.as_ref())
-            }
-            None => (&*subquery.plan, &[][..], None),
+        let Some(query) = PlannedQuery::of(subquery) else {
+            return left;
+        };
+        let (plan, keys, condition) = match &query.semi_join {
+            Some(SemiJoin {
+                plan,
+                keys,
+                condition,
+                ..
+            }) => (plan, &keys[..], condition.as_ref()),
+            None => (&query.plan, &[][..], None),
         };
         let inner = Names {
             items: Some(&plan.output.expressions),
@@ -235,11 +241,11 @@ impl Shown<'_> {
     fn subplans(&self, expr: &Expr) -> Vec<String> {
         let mut lines = Vec::new();
         expr.walk(&mut |part| {
-            if let Expr::Subquery(subquery) = part {
-                let plan = match &subquery.semi_join {
-                    Some(semi_join) => &semi_join.plan,
-                    None => &*subquery.plan,
-                };
+            if let Expr::Subquery(subquery) = part
+                && let Some(query) = PlannedQuery::of(subquery)
+            {
+                let semi_join = query.semi_join.as_ref();
+                let plan = semi_join.map_or(&query.plan, |semi_join| &semi_join.plan);
                 lines.push(format!("  SubPlan {}", subquery.number));
                 let inner = select_lines(plan, &self.asked(subquery), self.source);
                 lines.extend(indented(inner).into_iter().map(|line| format!("  {line}")));

@@ -1,12 +1,12 @@
 //! Expressions as `EXPLAIN` writes them: in PostgreSQL's form, with names for columns and every operation in parentheses.
 
 use crate::aggregate::{Aggregate, AggregateKind, Grouping};
-use crate::expression::arithmetic::Arithmetic;
+use crate::expression::SortKey;
 use crate::expression::{Comparison, Expr, List, ListOf, Scope};
-use crate::plan::select::SortKey;
-use crate::plan::subquery::{Question, Subquery};
+use crate::expression::{Question, Subquery};
 use crate::text::text_of;
 use crate::types::SqlType;
+use crate::values::arithmetic::Arithmetic;
 use sardonyx::schema::{Value, ValueRef};
 
 /// The names of what an expression reads.
@@ -337,7 +337,7 @@ fn array_of(items: &[Expr]) -> Option<String> {
         ValueRef::Null => None,
         value => text_of(kind, value),
     });
-    let array = crate::expression::arrays::written(texts);
+    let array = crate::values::arrays::written(texts);
     Some(format!("{}::{}[]", quoted(&array), kind.name()))
 }
 

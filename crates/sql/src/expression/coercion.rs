@@ -8,7 +8,6 @@ use crate::error::{SqlError, code};
 use crate::names::parts_of;
 use crate::text::decode_text;
 use crate::types::{SqlType, TypeSpec};
-use crate::virtual_tables::function_number;
 use sardonyx::schema::Value;
 use sqlparser::ast::{DataType, Expr as Tree};
 
@@ -221,4 +220,12 @@ pub(super) fn folded(expr: Expr) -> Expr {
         return Expr::Literal(value);
     }
     expr
+}
+
+/// The number that PostgreSQL has for a function, of those that clients name as `regproc`.
+fn function_number(name: &str) -> Option<u32> {
+    match name.strip_prefix("pg_catalog.").unwrap_or(name) {
+        "array_in" => Some(crate::relation::ARRAY_INPUT),
+        _ => None,
+    }
 }

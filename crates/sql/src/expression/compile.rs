@@ -1,16 +1,16 @@
 //! From a text's tree to an [`Expr`]: names become places, operators and functions are chosen by the types of their
 //! sides, literals and parameters without a type get that of where they stand.
 
+use super::around::{Queries, is_missing};
 use super::calls::function_name;
 use super::cast::Coercion;
 use super::coercion::{ordered, padded};
 use super::{Expr, Parameters, Scope, Typed, literal_value};
 use crate::aggregate::{Aggregate, AggregateKind, Grouping};
 use crate::error::{SqlError, code};
+use crate::expression::sort_key;
+use crate::expression::window::Windows;
 use crate::names::name_of;
-use crate::plan::planning::{Queries, is_missing};
-use crate::plan::tail::sort_key;
-use crate::plan::window::Windows;
 use crate::position::position_of;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
@@ -43,7 +43,7 @@ pub(crate) struct Compiler<'a> {
 #[derive(Debug)]
 pub(super) struct Nested<'a> {
     pub source: Source<'a>,
-    pub queries: &'a mut Queries,
+    pub queries: &'a mut dyn Queries,
 }
 
 impl<'a> Compiler<'a> {
@@ -59,7 +59,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    pub fn nested(mut self, source: Source<'a>, queries: &'a mut Queries) -> Self {
+    pub fn nested(mut self, source: Source<'a>, queries: &'a mut dyn Queries) -> Self {
         self.nested = Some(Nested { source, queries });
         self
     }
@@ -434,7 +434,8 @@ impl<'a> Compiler<'a> {
             }),
             Err(error) if is_missing(&error, table) => {
                 if let Some(nested) = &mut self.nested
-                    && let Some((expr, spec)) = nested.queries.outer_column(table, name)?
+                    && let Some((expr, spec)) =
+                        nested.queries.around_mut().outer_column(table, name)?
                 {
                     return Ok(Typed { expr, spec });
                 }

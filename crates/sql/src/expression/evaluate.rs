@@ -2,54 +2,29 @@
 
 use super::arithmetic::{calculate, negate, shift};
 use super::cast::cast;
+use super::catalogue::Catalogue;
 use super::function_calls::call;
+use super::kept::{Kept, Reading};
 use super::patterns::Patterns;
 use super::{Case, Expr, Like, Lists};
 use crate::database::Database;
 use crate::error::SqlError;
-use crate::plan::subquery::{Kept, Reading};
+use crate::memory::Memory;
+use crate::rows::{InputRow, Values};
 use crate::sequences::Draws;
 use crate::settings::Settings;
 use crate::source::Source;
-use sardonyx::RowRef;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_base::waiting::Interrupt;
-use sardonyx_storage::store::PageRead;
-use sardonyx_table::TableError;
 use sardonyx_table::condition::{compare, is_like};
 use std::cell::RefCell;
 use std::sync::Arc;
-
-/// A row whose columns are read by their places.
-pub(crate) trait InputRow {
-    /// The value at a place; null if there is none.
-    fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError>;
-}
-
-impl<P> InputRow for RowRef<'_, P>
-where
-    P: PageRead + ?Sized,
-    TableError: From<P::Error>,
-{
-    fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError> {
-        Ok(self.get_at(place)?)
-    }
-}
-
-/// A row of values.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Values<'a>(pub &'a [Value]);
-
-impl InputRow for Values<'_> {
-    fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError> {
-        Ok(self.0.get(place).map_or(ValueRef::Null, Value::as_ref))
-    }
-}
 
 /// What a statement is run with, besides its parameters.
 #[derive(Debug)]
 pub(crate) struct StatementContext {
     pub database: Arc<Database>,
+    pub catalogue: &'static dyn Catalogue,
     /// When the transaction began, in microseconds since 1970.
     pub transaction_started: i64,
     /// When the statement began.
@@ -126,6 +101,12 @@ impl<'a> Environment<'a> {
             before: &[],
             lists: None,
         }
+    }
+
+    /// Memory for rows of the statement.
+    pub fn memory(&self) -> Memory<'a> {
+        let spent = self.reading.map(|reading| &reading.kept.spent);
+        Memory::of(spent, self.context.database.memory().clone())
     }
 
     /// The same for a statement that reads a state of the tables.

@@ -11,9 +11,6 @@ use super::functions::Function;
 use super::{Comparison, Datum, Environment};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
-use crate::virtual_tables::{
-    constraint_definition, description, index_definition, serial_sequence, view_text,
-};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_table::condition::compare;
 use sardonyx_table::value_text::days_of;
@@ -92,7 +89,7 @@ pub(super) fn call(
             return against.truth(values[0].as_ref(), array, kind_at(values, 2));
         }
         F::JsonObject | F::JsonbObject | F::JsonArray | F::ToJson => {
-            return super::json::call(function, values);
+            return super::json_calls::call(function, values);
         }
         _ => {}
     }
@@ -283,7 +280,7 @@ pub(super) fn call(
             context
                 .draws
                 .borrow_mut()
-                .next(&context.database, &name)
+                .next(context.database.counters(), &name)
                 .map(|n| Value::Int(n.into()))
         }
         F::Currval => {
@@ -302,7 +299,7 @@ pub(super) fn call(
                 .get(2)
                 .is_none_or(|v| v.as_ref() == ValueRef::Bool(true));
             let mut draws = context.draws.borrow_mut();
-            draws.set(&context.database, &name, value, is_called)?;
+            draws.set(context.database.counters(), &name, value, is_called)?;
             Ok(Value::Int(value.into()))
         }
         F::Matches | F::MatchesAnyCase => {
@@ -345,10 +342,14 @@ pub(super) fn call(
             match function {
                 F::IndexDefinition => {
                     let column = int_at(values, 1).and_then(|at| usize::try_from(at).ok());
-                    index_definition(&reading.source, oid, column.unwrap_or(0))
+                    context
+                        .catalogue
+                        .index_definition(&reading.source, oid, column.unwrap_or(0))
                 }
-                F::ViewDefinition => view_text(&reading.source, oid),
-                _ => constraint_definition(&reading.source, oid),
+                F::ViewDefinition => context.catalogue.view_definition(&reading.source, oid),
+                _ => context
+                    .catalogue
+                    .constraint_definition(&reading.source, oid),
             }
         }
         F::ObjectDescription | F::ColumnDescription => {
@@ -360,9 +361,19 @@ pub(super) fn call(
                 F::ColumnDescription => {
                     let column = int_at(values, 1).and_then(|at| u32::try_from(at).ok());
                     let column = column.unwrap_or(u32::MAX);
-                    description(&reading.source, oid, column, Some("pg_class"))
+                    context.catalogue.description(
+                        &reading.source,
+                        with,
+                        (oid, column),
+                        Some("pg_class"),
+                    )
                 }
-                _ => description(&reading.source, oid, 0, text_at(values, 1)),
+                _ => context.catalogue.description(
+                    &reading.source,
+                    with,
+                    (oid, 0),
+                    text_at(values, 1),
+                ),
             }
         }
         F::SerialSequence => {
@@ -370,7 +381,9 @@ pub(super) fn call(
                 return Ok(Value::Null);
             };
             let column = text_at(values, 1).unwrap_or_default();
-            serial_sequence(&reading.source, first(), column)
+            context
+                .catalogue
+                .serial_sequence(&reading.source, first(), column)
         }
         F::SizePretty => {
             let mut size = int_at(values, 0).unwrap_or(0);

@@ -371,7 +371,7 @@ pub(super) fn resolve(
                 let bound = Expr::Literal(Value::Int(bound.into()));
                 Expr::Compare(comparison, Box::new((number.clone(), bound)))
             };
-            let range = crate::virtual_tables::ASIDE;
+            let range = crate::relation::ASIDE;
             let beside = vec![
                 bound(super::Comparison::GreaterOrEqual, range.start),
                 bound(super::Comparison::Less, range.end),
@@ -477,8 +477,8 @@ pub(super) fn resolve(
     let is_of_session =
         is_sequence || matches!(function, F::Lastval | F::SetConfig | F::CurrentSetting);
     if is_of_session && let Some(nested) = &mut compiler.nested {
-        crate::sequences::check_rights(&call, &nested.source, nested.queries.rights())?;
-        nested.queries.asks_session = true;
+        crate::expression::check_rights(&call, &nested.source, nested.queries.rights())?;
+        nested.queries.around_mut().asks_session = true;
     }
     Ok(Typed::new(call, result))
 }

@@ -4,9 +4,10 @@
 //! Invariant: a set is kept with its list, so no other list has its address meanwhile.
 
 use super::arrays;
-use super::{Environment, Expr, Function, InputRow};
+use super::{Environment, Expr, Function};
 use crate::error::SqlError;
 use crate::hashing::{HashTable, hash_of};
+use crate::rows::InputRow;
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_table::condition::compare;

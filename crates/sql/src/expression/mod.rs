@@ -9,49 +9,58 @@
 //! A comparison with a null is null, as in SQL. Values are the engine's; text and bytes are borrowed from the row as
 //! long as nothing is computed of them.
 
-pub(crate) mod arithmetic;
+mod around;
 mod array_calls;
-pub(crate) mod arrays;
-mod big;
 mod calls;
-pub(crate) mod cast;
+mod catalogue;
 mod coercion;
 mod compile;
+mod drawing;
 mod evaluate;
-mod exact;
 mod function_calls;
 mod function_numbers;
 mod function_texts;
 mod function_times;
 pub(crate) mod functions;
-pub(crate) mod json;
+mod json_calls;
+mod kept;
 mod lists;
 mod literal;
 mod operators;
+mod order;
 mod outer_aggregates;
 mod parameters;
 pub(crate) mod patterns;
 mod predicates;
 mod scope;
 mod subqueries;
+mod subquery;
 mod trees;
+pub(crate) mod window;
 mod windows;
 
+pub(crate) use around::{Around, Drafted, InnerQuery, OuterColumn, Queries};
+pub(crate) use catalogue::Catalogue;
 pub(crate) use coercion::{literal_as, ordered};
 pub(crate) use compile::Compiler;
-pub(crate) use evaluate::{Datum, Environment, InputRow, StatementContext, Values, are_same};
+pub(crate) use drawing::check_rights;
+pub(crate) use evaluate::{Datum, Environment, StatementContext, are_same};
 pub(crate) use functions::Function;
+pub(crate) use kept::{Answer, Found, Kept, Progress, Reading, SemiRows};
 pub(crate) use lists::{List, ListOf, Lists};
 pub(crate) use literal::literal_value;
+pub(crate) use order::{SortKey, in_order, is_descending, sort_key};
 pub(crate) use parameters::Parameters;
 pub(crate) use scope::{Scope, ScopeColumn, ScopeTable};
+pub(crate) use subquery::{Compared, Question, Subquery};
 pub(crate) use trees::parts_of_tree;
 
-use crate::plan::subquery::Subquery;
+pub(crate) use crate::values::Comparison;
+use crate::values::{arithmetic, arrays, cast, exact};
+
 use crate::types::{SqlType, TypeSpec};
 use arithmetic::{Arithmetic, Interval};
 use sardonyx::schema::Value;
-use std::cmp::Ordering;
 
 /// A compiled expression.
 #[derive(Clone, PartialEq, Debug)]
@@ -102,72 +111,6 @@ pub(crate) struct Like {
     pub pattern: Expr,
     pub escape: Option<char>,
     pub ignores_case: bool,
-}
-
-/// How two values are compared.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Comparison {
-    Equal,
-    Unequal,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-}
-
-impl Comparison {
-    pub fn accepts(self, order: Ordering) -> bool {
-        match self {
-            Comparison::Equal => order.is_eq(),
-            Comparison::Unequal => order.is_ne(),
-            Comparison::Less => order.is_lt(),
-            Comparison::LessOrEqual => order.is_le(),
-            Comparison::Greater => order.is_gt(),
-            Comparison::GreaterOrEqual => order.is_ge(),
-        }
-    }
-
-    /// The same with the sides exchanged.
-    pub fn reversed(self) -> Comparison {
-        match self {
-            Comparison::Less => Comparison::Greater,
-            Comparison::LessOrEqual => Comparison::GreaterOrEqual,
-            Comparison::Greater => Comparison::Less,
-            Comparison::GreaterOrEqual => Comparison::LessOrEqual,
-            same => same,
-        }
-    }
-
-    /// The same without equality, and with it.
-    pub fn strict_and_wide(self) -> (Comparison, Comparison) {
-        match self {
-            Comparison::Less | Comparison::LessOrEqual => {
-                (Comparison::Less, Comparison::LessOrEqual)
-            }
-            Comparison::Greater | Comparison::GreaterOrEqual => {
-                (Comparison::Greater, Comparison::GreaterOrEqual)
-            }
-            same => (same, same),
-        }
-    }
-
-    /// That of a symbol.
-    pub fn of_symbol(symbol: &str) -> Option<Comparison> {
-        use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Unequal};
-        let all = [Equal, Unequal, Less, LessOrEqual, Greater, GreaterOrEqual];
-        all.into_iter().find(|of| of.symbol() == symbol)
-    }
-
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Comparison::Equal => "=",
-            Comparison::Unequal => "<>",
-            Comparison::Less => "<",
-            Comparison::LessOrEqual => "<=",
-            Comparison::Greater => ">",
-            Comparison::GreaterOrEqual => ">=",
-        }
-    }
 }
 
 /// An expression with its type.
@@ -291,10 +234,7 @@ impl Expr {
     pub fn is_volatile(&self) -> bool {
         self.any(&|part| match part {
             Expr::Call(function, _) => function.is_volatile(),
-            Expr::Subquery(subquery) => {
-                let mut outputs = subquery.plan.output.expressions.iter();
-                outputs.any(Expr::is_volatile)
-            }
+            Expr::Subquery(subquery) => subquery.query.is_volatile(),
             _ => false,
         })
     }

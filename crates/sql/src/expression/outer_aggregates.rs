@@ -8,15 +8,15 @@ use super::trees::{parts_of_function, parts_of_tree};
 use super::{Expr, Typed};
 use crate::aggregate::{Aggregate, AggregateKind};
 use crate::error::{SqlError, code};
+use crate::expression::OuterColumn;
 use crate::names::name_of;
-use crate::plan::planning::OuterColumn;
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, Expr as Tree};
 
 impl Compiler<'_> {
     /// The level of the query around this one to which an aggregate belongs; `None` if it belongs here.
     pub fn level_of_aggregate(&self, function: &ast::Function) -> Option<usize> {
-        let outer = &self.nested.as_ref()?.queries.outer;
+        let outer = &self.nested.as_ref()?.queries.around().outer;
         if outer.is_empty() {
             return None;
         }
@@ -58,7 +58,7 @@ impl Compiler<'_> {
         let Some(nested) = &mut self.nested else {
             return Ok(None);
         };
-        let scope = nested.queries.outer[level].clone();
+        let scope = nested.queries.around().outer[level].clone();
         let made = Compiler::new(&scope, self.parameters).aggregate_call(kind, function);
         let aggregate = made.map_err(|error| match error.code {
             code::UNKNOWN_COLUMN | code::UNKNOWN_TABLE => SqlError::unsupported(
@@ -67,7 +67,7 @@ impl Compiler<'_> {
             _ => error,
         })?;
         let spec = aggregate.result_spec();
-        let expr = nested.queries.ask(OuterColumn {
+        let expr = nested.queries.around_mut().ask(OuterColumn {
             level,
             expr: Expr::Literal(Value::Null),
             spec,
@@ -82,7 +82,7 @@ impl Compiler<'_> {
             return Ok(grouping.add(aggregate).expr);
         }
         if let Some(nested) = &mut self.nested {
-            nested.queries.wants_groups = true;
+            nested.queries.around_mut().wants_groups = true;
         }
         Err(SqlError::new(
             code::GROUPING,

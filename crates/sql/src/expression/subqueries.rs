@@ -1,6 +1,7 @@
 //! Subqueries in expressions, compiled: each is planned with the scope in which it stands, and says what it asks for of
 //! that.
 
+use super::around::Drafted;
 use super::arrays::array_kind;
 use super::cast::Coercion;
 use super::coercion;
@@ -8,19 +9,16 @@ use super::compile::Compiler;
 use super::predicates::boolean;
 use super::{Comparison, Expr, Function, List, Typed};
 use crate::error::{SqlError, code};
-use crate::plan::planning::{OuterColumn, Planning};
-use crate::plan::query::draft_query;
-use crate::plan::select::Draft;
-use crate::plan::semi_join::SemiJoin;
-use crate::plan::subquery::{Compared, Question, Subquery};
+use crate::expression::OuterColumn;
+use crate::expression::{Compared, Question, Subquery};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{AccessExpr, BinaryOperator, Expr as Tree, Query, Subscript};
-use std::sync::Arc;
 
 /// A query that is planned, with what it asks for and its number.
 struct Asked {
-    draft: Draft,
+    draft: Box<dyn Drafted>,
+    columns: Vec<TypeSpec>,
     arguments: Vec<Expr>,
     number: usize,
 }
@@ -29,10 +27,9 @@ impl Compiler<'_> {
     /// A query whose only value is asked for.
     pub(super) fn scalar(&mut self, query: &Query) -> Result<Typed, SqlError> {
         let asked = self.planned(query)?;
-        let [item] = asked.draft.items.as_slice() else {
+        let [spec] = asked.columns[..] else {
             return Err(SqlError::syntax("subquery must return only one column"));
         };
-        let spec = item.typed.spec;
         Ok(Typed {
             expr: asked.expr(Question::Value),
             spec,
@@ -142,10 +139,9 @@ impl Compiler<'_> {
     /// `ARRAY(SELECT …)`.
     pub(super) fn array_of(&mut self, query: &Query) -> Result<Typed, SqlError> {
         let asked = self.planned(query)?;
-        let [item] = asked.draft.items.as_slice() else {
+        let [TypeSpec { kind, .. }] = asked.columns[..] else {
             return Err(SqlError::syntax("subquery must return only one column"));
         };
-        let kind = item.typed.kind();
         let array = array_kind(kind);
         Ok(Typed::new(asked.expr(Question::Array(kind)), array))
     }
@@ -195,7 +191,7 @@ impl Compiler<'_> {
             values.push(self.compile(tree)?);
         }
         let asked = self.planned(query)?;
-        let width = asked.draft.items.len();
+        let width = asked.columns.len();
         if width != values.len() {
             return Err(SqlError::syntax(match width < values.len() {
                 true => "subquery has too few columns",
@@ -211,7 +207,7 @@ impl Compiler<'_> {
         for (place, value) in values.into_iter().enumerate() {
             let of_row = Typed {
                 expr: Expr::Column(place),
-                spec: asked.draft.items[place].typed.spec,
+                spec: asked.columns[place],
             };
             let (one, other) = self.comparable(value, of_row, comparison.symbol())?;
             left.push(one);
@@ -227,33 +223,19 @@ impl Compiler<'_> {
 
     /// Plans a query inside of the one that is compiled.
     fn planned(&mut self, query: &Query) -> Result<Asked, SqlError> {
-        let refused =
-            |place: &str| SqlError::unsupported(format!("subqueries are not supported {place}"));
         let Some(nested) = self.nested.as_mut().filter(|_| !self.is_trying) else {
-            return Err(refused("here"));
+            return Err(SqlError::unsupported("subqueries are not supported here"));
         };
-        if let Some(place) = nested.queries.refused {
-            return Err(refused(place));
-        }
-        let mut planning = Planning {
-            source: nested.source,
-            parameters: &mut *self.parameters,
-            queries: std::mem::take(nested.queries),
-        };
-        let scope = Arc::new(self.scope.clone());
-        let planned = planning.inside(scope, |planning| {
-            let mut draft = draft_query(planning, query)?;
-            draft.decide(planning)?;
-            Ok(draft)
-        });
-        let number = planning.queries.next_number();
-        *nested.queries = planning.queries;
-        let (draft, columns) = planned?;
+        let (draft, columns, number) =
+            nested
+                .queries
+                .draft(nested.source, self.scope, self.parameters, query)?;
         let mut arguments = Vec::with_capacity(columns.len());
         for column in columns {
             arguments.push(self.argument(column)?);
         }
         Ok(Asked {
+            columns: draft.columns(),
             draft,
             arguments,
             number,
@@ -265,8 +247,8 @@ impl Compiler<'_> {
         let Some(nested) = self.nested.as_mut() else {
             return Ok(column.expr);
         };
-        if column.level != nested.queries.outer.len() {
-            return Ok(nested.queries.ask(column));
+        if column.level != nested.queries.around().outer.len() {
+            return Ok(nested.queries.around_mut().ask(column));
         }
         if let Some(aggregate) = column.aggregate {
             return self.asked_aggregate(*aggregate);
@@ -305,24 +287,12 @@ fn expanded(typed: Typed, field: &str) -> Result<Typed, SqlError> {
 
 impl Asked {
     fn expr(self, question: Question) -> Expr {
-        let mut draft = self.draft;
-        // One that asks for nothing is run once for a statement.
-        let semi_join = match self.arguments.is_empty() {
-            true => None,
-            false => SemiJoin::of(&draft, &question),
-        };
-        if question == Question::Exists {
-            draft.only_exists();
-        }
-        let plan = draft.finish();
-        // An index finds the few rows that are asked for.
-        let semi_join = semi_join.filter(|_| !plan.input.is_found_by_asking());
+        let query = self.draft.planned(&question, !self.arguments.is_empty());
         Expr::Subquery(Box::new(Subquery {
             question,
-            plan: Arc::new(plan),
+            query,
             arguments: self.arguments,
             number: self.number,
-            semi_join: semi_join.map(Arc::new),
         }))
     }
 }

@@ -10,9 +10,9 @@ use super::compile::Compiler;
 use super::{Expr, Typed};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
+use crate::expression::sort_key;
+use crate::expression::window::{Bound, Frame, Window, WindowCall, WindowFunction, Windows};
 use crate::names::name_of;
-use crate::plan::tail::sort_key;
-use crate::plan::window::{Bound, Frame, Window, WindowCall, WindowFunction, Windows};
 use crate::types::{SqlType, TypeSpec};
 use sqlparser::ast::{
     self, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArguments, NamedWindowDefinition,

@@ -1,12 +1,12 @@
 //! The ways to a table's rows: by keys, by parts of an index, by several ways one after the other, or all of them.
 
 use super::key::key_value;
-use super::select_run::Memory;
 use super::sought::{KeyColumn, Sought, each_key, is_single, only_key};
 use crate::aggregate::key_of;
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr};
-use crate::source::{EachRow, KeyRange, Source};
+use crate::rows::EachRow;
+use crate::source::{KeyRange, Source};
 use sardonyx::schema::{Type, Value};
 use std::collections::HashSet;
 use std::mem::discriminant;
@@ -228,7 +228,8 @@ impl Access {
     fn has_many_keys(&self, source: &Source<'_>, with: &Environment<'_>) -> Result<bool, SqlError> {
         for column in self.sought() {
             if let Sought::Query(query) = &column.sought
-                && query.count_equal(with)? as u64 > source.count(self.table)? / SCANNED_SHARE
+                && query.query.count_equal(query, with)? as u64
+                    > source.count(self.table)? / SCANNED_SHARE
             {
                 return Ok(true);
             }
@@ -317,7 +318,7 @@ impl UnionPath {
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
-        let mut memory = Memory::of(with);
+        let mut memory = with.memory();
         let mut met: HashSet<Vec<u8>> = HashSet::new();
         let mut more = true;
         for (way, filter) in &self.ways {

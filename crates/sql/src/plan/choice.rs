@@ -2,7 +2,7 @@
 
 use super::access::{Access, BoundedColumn, KeyPath, Path, RangePath, UnionPath};
 use super::sought::{KeyColumn, Sought, UNKNOWN_COUNT, count_of, is_single};
-use super::subquery::Subquery;
+use crate::expression::Subquery;
 use crate::expression::{Comparison, Expr, List, ListOf};
 use crate::relation::Relation;
 use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart};

@@ -1,13 +1,14 @@
 //! The rows of a result on their way to whoever takes them: told apart, sorted, counted off.
 
-use super::select::{SelectPlan, SortKey};
-use super::select_run::{Memory, RowSink};
+use super::select::SelectPlan;
+use super::select_run::RowSink;
 use crate::aggregate::key_of;
 use crate::error::SqlError;
-use crate::expression::{Environment, Expr, InputRow};
+use crate::expression::in_order;
+use crate::expression::{Environment, Expr};
+use crate::memory::Memory;
+use crate::rows::InputRow;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_table::condition::compare;
-use std::cmp::Ordering;
 use std::collections::HashSet;
 
 /// So many rows are kept before those are dropped that are not wanted.
@@ -56,7 +57,7 @@ impl<'p, 'e> Collector<'p, 'e> {
         Collector {
             plan,
             with,
-            memory: Memory::of(with),
+            memory: with.memory(),
             seen: tells_apart.then(HashSet::new),
             skip,
             left,
@@ -299,29 +300,4 @@ impl InputRow for Sparse<'_> {
         let value = found.and_then(|at| self.values.get(at));
         Ok(value.map_or(ValueRef::Null, Value::as_ref))
     }
-}
-
-/// The order of two rows by their keys.
-pub(crate) fn in_order(keys: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {
-    for ((key, a), b) in keys.iter().zip(a).zip(b) {
-        let order = match (a.as_ref(), b.as_ref()) {
-            (ValueRef::Null, ValueRef::Null) => Ordering::Equal,
-            (ValueRef::Null, _) if key.nulls_first => Ordering::Less,
-            (ValueRef::Null, _) => Ordering::Greater,
-            (_, ValueRef::Null) if key.nulls_first => Ordering::Greater,
-            (_, ValueRef::Null) => Ordering::Less,
-            (a, b) => {
-                let order = compare(a, b).unwrap_or(Ordering::Equal);
-                if key.descending {
-                    order.reverse()
-                } else {
-                    order
-                }
-            }
-        };
-        if order.is_ne() {
-            return order;
-        }
-    }
-    Ordering::Equal
 }

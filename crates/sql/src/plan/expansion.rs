@@ -10,9 +10,12 @@ use super::query::with_tail;
 use super::select::{Draft, SelectPlan, draft_plain};
 use super::tail::Tail;
 use crate::error::SqlError;
-use crate::expression::{Environment, Expr, Values, arrays};
-use crate::source::{EachRow, Source};
+use crate::expression::{Environment, Expr};
+use crate::rows::EachRow;
+use crate::rows::Values;
+use crate::source::Source;
 use crate::types::SqlType;
+use crate::values::arrays;
 use sardonyx::schema::Value;
 use sqlparser::ast::{Expr as Tree, Select, SelectItem};
 

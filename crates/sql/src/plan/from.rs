@@ -440,7 +440,7 @@ fn lateral_query(
     let (mut draft, asked) =
         planning.inside(Arc::new(visible), |planning| draft_query(planning, query))?;
     draft.decide(planning)?;
-    let here = planning.queries.outer.len();
+    let here = planning.queries.around.outer.len();
     if asked
         .iter()
         .any(|column| column.level == here && column.aggregate.is_some())
@@ -452,7 +452,7 @@ fn lateral_query(
     }
     let arguments = asked.into_iter().map(|column| match column.level == here {
         true => column.expr,
-        false => planning.queries.ask(column),
+        false => planning.queries.around.ask(column),
     });
     let arguments: Vec<Expr> = arguments.collect();
     let name = alias.map_or_else(String::new, |alias| name_of(&alias.name));

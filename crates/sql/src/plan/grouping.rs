@@ -2,11 +2,11 @@
 
 use super::output::{Item, compile_items};
 use super::planning::Planning;
-use super::select::SortKey;
 use super::tail::{Tail, input_order};
-use super::window::Windows;
 use crate::aggregate::{Aggregate, Grouping};
 use crate::error::{SqlError, code};
+use crate::expression::SortKey;
+use crate::expression::window::Windows;
 use crate::expression::{Expr, Scope, Typed, ordered, parts_of_tree};
 use crate::names::{name_of, qualified};
 use sqlparser::ast::{self, Expr as Tree, GroupByExpr, Select, SelectItem};

@@ -4,15 +4,14 @@ use super::output::Output;
 use super::planning::Planning;
 use super::query::draft_query;
 use super::select::{SelectPlan, scope_of};
-use super::write::{
-    Changes, StoredColumn, compile_assigned, compile_changes, compile_returning, is_default,
-};
+use super::write::{Changes, compile_assigned, compile_changes, compile_returning, is_default};
 use crate::error::{SqlError, code};
-use crate::expression::cast::{Coercion, can_cast};
 use crate::expression::{Expr, Function, Scope};
 use crate::names::{name_of, parts_of};
+use crate::relation::StoredColumn;
 use crate::relation::{DefaultValue, Relation, RelationColumn};
 use crate::types::{SqlType, TypeSpec};
+use crate::values::cast::{Coercion, can_cast};
 use sardonyx::schema::{IndexDefinition, Value};
 use sqlparser::ast::{
     self, ConflictTarget, InsertOverriding, OnConflictAction, OnInsert, SetExpr, TableObject,

@@ -2,16 +2,18 @@
 
 use super::insert::{Conflict, InsertPlan, InsertRows, Target};
 use super::output::Output;
-use super::select_run::{Memory, Table};
-use super::subquery::Kept;
 use super::write::{Changes, check_not_null, insert_whole, whole_row, with_row};
 use crate::aggregate::key_of;
+use crate::error::Violation;
 use crate::error::{SqlError, code};
-use crate::expression::cast::cast;
-use crate::expression::{Environment, Expr, Values};
+use crate::expression::Kept;
+use crate::expression::{Environment, Expr};
+use crate::memory::Memory;
+use crate::rows::Table;
+use crate::rows::Values;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
-use crate::violations::Violation;
+use crate::values::cast::cast;
 use sardonyx::Transaction;
 use sardonyx::schema::{PRIMARY, Value, ValueRef};
 use std::collections::HashSet;
@@ -304,7 +306,7 @@ fn found(
     }
     let source = Source::Live(tx.view());
     let mut there = None;
-    let mut each = |row: &dyn crate::expression::InputRow| {
+    let mut each = |row: &dyn crate::rows::InputRow| {
         there = Some(whole_row(row, plan.width)?);
         Ok(false)
     };

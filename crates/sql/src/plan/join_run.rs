@@ -4,11 +4,13 @@
 //! found, and those that were not are given at the end.
 
 use super::join::{JoinKind, JoinNode, JoinPlan, JoinStep, Side};
-use super::select_run::{Memory, bytes_of};
 use crate::error::SqlError;
-use crate::expression::{Environment, Expr, Values};
+use crate::expression::{Environment, Expr};
 use crate::hashing::{HashTable, hash_of, hashed};
-use crate::source::{EachRow, Source};
+use crate::memory::{Memory, bytes_of};
+use crate::rows::EachRow;
+use crate::rows::Values;
+use crate::source::Source;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_table::condition::compare;
 
@@ -221,7 +223,7 @@ impl JoinStep {
         with: &Environment<'m>,
         row: &mut Vec<Value>,
     ) -> Result<(Kept, Memory<'m>), SqlError> {
-        let mut memory = Memory::of(with);
+        let mut memory = with.memory();
         let mut kept = Kept {
             values: Vec::new(),
             width: self.kept.len(),

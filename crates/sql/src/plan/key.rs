@@ -1,6 +1,6 @@
 //! Values as keys of indexes: a column finds only what it can have.
 
-use crate::expression::arithmetic::decimal_of;
+use crate::values::arithmetic::decimal_of;
 use sardonyx::schema::{Type, Value};
 use sardonyx_table::value_text::rescale;
 
@@ -25,7 +25,7 @@ pub(crate) fn key_value(value: Value, kind: Type) -> Option<Value> {
         (Type::Decimal { scale }, value) => {
             let (units, from) = match value {
                 Value::Float(float) => {
-                    decimal_of(crate::expression::arithmetic::decimal_of_float(float)?.as_ref())?
+                    decimal_of(crate::values::arithmetic::decimal_of_float(float)?.as_ref())?
                 }
                 other => decimal_of(other.as_ref())?,
             };

@@ -30,6 +30,7 @@ pub(crate) mod subquery;
 pub(crate) mod tail;
 pub(crate) mod target;
 mod unread;
+pub(crate) mod views;
 pub(crate) mod window;
 mod window_run;
 pub(crate) mod write;
@@ -88,7 +89,7 @@ impl Planned {
             is_short: queries.subqueries == 0 && plan.is_short(),
             plan,
             version,
-            asks_session: queries.asks_session,
+            asks_session: queries.around.asks_session,
             names_views: queries.names_views,
             tables: queries.tables,
         }

@@ -13,7 +13,8 @@ use super::select::scope_of;
 use crate::error::{SqlError, code};
 use crate::expression::{ScopeColumn, ScopeTable};
 use crate::names::{name_of, qualified};
-use crate::views::{ViewDefinition, draft_view};
+use crate::plan::views::draft_view;
+use crate::views::ViewDefinition;
 use crate::virtual_tables::virtual_table;
 use sqlparser::ast::{self, TableAlias};
 use std::sync::Arc;
@@ -127,9 +128,9 @@ fn where_it_stands<'a, R>(
     plan: impl FnOnce(&mut Planning<'a>) -> Result<R, SqlError>,
 ) -> Result<R, SqlError> {
     let later = planning.queries.named.split_off(named.named);
-    let inner = planning.queries.outer.split_off(named.outer);
+    let inner = planning.queries.around.outer.split_off(named.outer);
     let planned = plan(planning);
     planning.queries.named.extend(later);
-    planning.queries.outer.extend(inner);
+    planning.queries.around.outer.extend(inner);
     planned
 }

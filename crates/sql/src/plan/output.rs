@@ -2,8 +2,9 @@
 
 use super::ResultColumn;
 use crate::error::{SqlError, code};
-use crate::expression::{Compiler, Environment, Expr, InputRow, Scope, ScopeColumn, Typed};
+use crate::expression::{Compiler, Environment, Expr, Scope, ScopeColumn, Typed};
 use crate::names::{name_of, parts_of};
+use crate::rows::InputRow;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{Value, ValueRef};
 use sqlparser::ast::{self, Expr as Tree, SelectItem, SelectItemQualifiedWildcardKind};
@@ -310,7 +311,7 @@ fn shown(value: Value, spec: TypeSpec) -> Value {
             if spec.kind == SqlType::Numeric && spec.modifier < 0 =>
         {
             let (units, scale) =
-                crate::expression::arithmetic::without_zeros(units, crate::types::FREE_SCALE);
+                crate::values::arithmetic::without_zeros(units, crate::types::FREE_SCALE);
             Value::Decimal(units, scale)
         }
         other => other,

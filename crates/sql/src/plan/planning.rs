@@ -6,15 +6,15 @@
 //! gives their values. So one query knows nothing of the rows of another, and an equality with an outer column finds a
 //! key or an index as one with a parameter does.
 
+use super::query::draft_query;
 use super::recursion::LastRound;
 use super::select::SelectPlan;
-use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
-use crate::expression::{Compiler, Expr, Parameters, Scope};
+use crate::expression::{Around, Drafted, OuterColumn};
+use crate::expression::{Compiler, Parameters, Scope};
 use crate::relation::Relation;
 use crate::rights::{Access, Rights};
 use crate::source::Source;
-use crate::types::TypeSpec;
 use crate::views::{ViewDefinition, view_named};
 use sardonyx::schema::Schema;
 use sqlparser::ast;
@@ -42,38 +42,20 @@ pub(crate) struct Queries {
     pub tables: Vec<(u16, Arc<Schema>)>,
     /// The queries that `WITH` named, the innermost last.
     pub named: Vec<Arc<NamedQuery>>,
-    /// The scopes of the queries around this one, the innermost last.
-    pub outer: Vec<Arc<Scope>>,
-    /// What this query asks for of them: the numbers of [`Expr::Outer`].
-    pub asked: Vec<OuterColumn>,
+    /// The queries around this one, as its expressions know them.
+    pub around: Around,
     /// How many queries are being named, one inside of the other.
     pub naming: usize,
     /// The recursive queries whose last rounds were named, once for each time.
     pub last_rounds: Vec<usize>,
     /// How many subqueries there are so far.
     pub subqueries: usize,
-    /// A query inside asked for an aggregate of a query that is not grouped.
-    pub wants_groups: bool,
     /// Whether a view is named.
     pub names_views: bool,
-    /// Whether it was met that something asks, or sets, what the session knows.
-    pub asks_session: bool,
     /// Why there can be none here.
     pub refused: Option<&'static str>,
     depth: usize,
     count: usize,
-}
-
-/// A value that a query asks for of a row of a query around it.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct OuterColumn {
-    /// Which of the queries around it, from the outermost.
-    pub level: usize,
-    /// Over the rows of that one.
-    pub expr: Expr,
-    pub spec: TypeSpec,
-    /// It is this one of the groups of that query, and no column.
-    pub aggregate: Option<Box<Aggregate>>,
 }
 
 /// A query that `WITH` names.
@@ -108,10 +90,45 @@ pub(crate) struct SharedQuery {
     pub plan: SelectPlan,
 }
 
-impl Queries {
-    /// What the session may do.
-    pub fn rights(&self) -> &Rights {
+impl crate::expression::Queries for Queries {
+    fn around(&self) -> &Around {
+        &self.around
+    }
+
+    fn around_mut(&mut self) -> &mut Around {
+        &mut self.around
+    }
+
+    fn rights(&self) -> &Rights {
         &self.rights
+    }
+
+    fn draft(
+        &mut self,
+        source: Source<'_>,
+        scope: &Scope,
+        parameters: &mut Parameters,
+        query: &ast::Query,
+    ) -> Result<(Box<dyn Drafted>, Vec<OuterColumn>, usize), SqlError> {
+        if let Some(place) = self.refused {
+            return Err(SqlError::unsupported(format!(
+                "subqueries are not supported {place}"
+            )));
+        }
+        let mut planning = Planning {
+            source,
+            parameters,
+            queries: std::mem::take(self),
+        };
+        let planned = planning.inside(Arc::new(scope.clone()), |planning| {
+            let mut draft = draft_query(planning, query)?;
+            draft.decide(planning)?;
+            Ok(draft)
+        });
+        let number = planning.queries.next_number();
+        *self = planning.queries;
+        let (draft, columns) = planned?;
+        Ok((Box::new(draft), columns, number))
     }
 }
 
@@ -219,13 +236,17 @@ impl<'a> Planning<'a> {
         plan: impl FnOnce(&mut Planning<'a>) -> Result<R, SqlError>,
     ) -> Result<R, SqlError> {
         let named = std::mem::take(&mut self.queries.named);
-        let outer = std::mem::take(&mut self.queries.outer);
-        let asked = std::mem::take(&mut self.queries.asked);
+        let outer = std::mem::take(&mut self.queries.around.outer);
+        let asked = std::mem::take(&mut self.queries.around.asked);
         let rights = std::mem::take(&mut self.queries.rights);
         let planned = plan(self);
         let queries = &mut self.queries;
-        (queries.named, queries.outer, queries.asked, queries.rights) =
-            (named, outer, asked, rights);
+        (
+            queries.named,
+            queries.around.outer,
+            queries.around.asked,
+            queries.rights,
+        ) = (named, outer, asked, rights);
         planned
     }
 
@@ -284,11 +305,11 @@ impl<'a> Planning<'a> {
         scope: Arc<Scope>,
         plan: impl FnOnce(&mut Planning<'a>) -> Result<R, SqlError>,
     ) -> Result<(R, Vec<OuterColumn>), SqlError> {
-        self.queries.outer.push(scope);
-        let own = std::mem::take(&mut self.queries.asked);
+        self.queries.around.outer.push(scope);
+        let own = std::mem::take(&mut self.queries.around.asked);
         let planned = plan(self);
-        let asked = std::mem::replace(&mut self.queries.asked, own);
-        self.queries.outer.pop();
+        let asked = std::mem::replace(&mut self.queries.around.asked, own);
+        self.queries.around.outer.pop();
         Ok((planned?, asked))
     }
 }
@@ -298,50 +319,5 @@ impl Queries {
     pub fn next_number(&mut self) -> usize {
         self.subqueries += 1;
         self.subqueries
-    }
-
-    /// What this query asks for, by its number.
-    pub fn ask(&mut self, column: OuterColumn) -> Expr {
-        let found = self.asked.iter().position(|there| *there == column);
-        Expr::Outer(found.unwrap_or_else(|| {
-            self.asked.push(column);
-            self.asked.len() - 1
-        }))
-    }
-
-    /// The column of a name of the queries around this one, the innermost that has it.
-    ///
-    /// # Errors
-    /// `42702` if one has several.
-    pub fn outer_column(
-        &mut self,
-        table: Option<&str>,
-        name: &str,
-    ) -> Result<Option<(Expr, TypeSpec)>, SqlError> {
-        for level in (0..self.outer.len()).rev() {
-            match self.outer[level].find(table, name) {
-                Ok(column) => {
-                    let (expr, spec) = (column.expr(), column.spec);
-                    let asked = self.ask(OuterColumn {
-                        level,
-                        expr,
-                        spec,
-                        aggregate: None,
-                    });
-                    return Ok(Some((asked, spec)));
-                }
-                Err(error) if is_missing(&error, table) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(None)
-    }
-}
-
-/// Whether a name is not there at all, so that it may be one of a query around.
-pub(crate) fn is_missing(error: &SqlError, table: Option<&str>) -> bool {
-    match table {
-        Some(_) => error.code == code::UNKNOWN_TABLE,
-        None => error.code == code::UNKNOWN_COLUMN,
     }
 }

@@ -166,14 +166,14 @@ fn draft_table(planning: &mut Planning<'_>, table: &ast::Table) -> Result<Draft,
 fn name_queries(planning: &mut Planning<'_>, with: &ast::With) -> Result<(), SqlError> {
     for named in &with.cte_tables {
         let name = name_of(&named.alias.name);
-        let own = std::mem::take(&mut planning.queries.asked);
+        let own = std::mem::take(&mut planning.queries.around.asked);
         planning.queries.naming += 1;
         let kind = kind_of(planning, named, with.recursive);
         planning.queries.naming -= 1;
-        planning.queries.asked = own;
+        planning.queries.around.asked = own;
         let kind = kind?;
         let queries = &mut planning.queries;
-        let (before, outer) = (queries.named.len(), queries.outer.len());
+        let (before, outer) = (queries.named.len(), queries.around.outer.len());
         queries.named.push(Arc::new(NamedQuery {
             name,
             alias: named.alias.clone(),
@@ -196,7 +196,7 @@ fn kind_of(
     }
     let mut draft = draft_query(planning, &named.query)?;
     draft.decide(planning)?;
-    let asks = !planning.queries.asked.is_empty();
+    let asks = !planning.queries.around.asked.is_empty();
     let wants_kept = named.materialized == Some(ast::CteAsMaterialized::Materialized);
     Ok(match asks || (draft.is_simple() && !wants_kept) {
         true => NamedKind::Inlined(named.query.clone()),

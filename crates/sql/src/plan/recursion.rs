@@ -11,13 +11,15 @@ use super::from::FromTable;
 use super::planning::{NamedKind, NamedQuery, Planning};
 use super::query::with_named;
 use super::select::{Draft, SelectPlan};
-use super::select_run::{Memory, Table};
 use super::set_operation::draft_branch;
 use crate::aggregate::key_of_row;
 use crate::error::{SqlError, code};
-use crate::expression::{Environment, Scope, Values};
+use crate::expression::{Environment, Scope};
 use crate::names::name_of;
-use crate::source::{EachRow, Source};
+use crate::rows::EachRow;
+use crate::rows::Table;
+use crate::rows::Values;
+use crate::source::Source;
 use crate::types::TypeSpec;
 use sqlparser::ast::{Cte, Query, SetExpr, SetOperator, SetQuantifier};
 use std::collections::HashSet;
@@ -53,7 +55,7 @@ impl LastRound {
     /// `42P19` in a query that is kept.
     pub fn check(&self, name: &str, planning: &Planning<'_>) -> Result<(), SqlError> {
         let queries = &planning.queries;
-        match queries.naming == self.naming && queries.outer.len() == self.outer {
+        match queries.naming == self.naming && queries.around.outer.len() == self.outer {
             true => Ok(()),
             false => Err(wrong(format!(
                 "recursive reference to query \"{name}\" must not appear within a subquery"
@@ -116,14 +118,14 @@ fn draft_rounds(
         number,
         columns: columns.clone(),
         naming: queries.naming,
-        outer: queries.outer.len(),
+        outer: queries.around.outer.len(),
     };
     queries.named.push(Arc::new(NamedQuery {
         name: name.clone(),
         alias: named.alias.clone(),
         kind: NamedKind::LastRound(last),
         named: place,
-        outer: queries.outer.len(),
+        outer: queries.around.outer.len(),
     }));
     let asked = std::mem::take(&mut queries.last_rounds);
     let drafted = draft_branch(planning, step);
@@ -235,7 +237,7 @@ impl Recursion {
             SqlError::unsupported("a query that WITH RECURSIVE names is not supported here")
         })?;
         let mut seen = HashSet::new();
-        let mut keys = Memory::of(with);
+        let mut keys = with.memory();
         let mut plan = &self.first;
         // Of the rows that the step reads.
         let mut _before;
@@ -245,7 +247,7 @@ impl Recursion {
                 width: plan.output.width(),
                 ..Table::default()
             };
-            let mut memory = Memory::of(with);
+            let mut memory = with.memory();
             plan.rows(source, with, u64::MAX, &mut |row| {
                 if !self.is_all {
                     let key = key_of_row(row);

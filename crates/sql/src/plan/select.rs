@@ -14,11 +14,14 @@ use super::recursion::Recursion;
 use super::series::Series;
 use super::set_operation::SetOperations;
 use super::tail::{Tail, input_order, limits};
-use super::window::{Windowed, Windows};
+use super::window::Windowed;
 use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
+use crate::expression::SortKey;
+use crate::expression::window::Windows;
 use crate::expression::{Expr, Scope, ScopeColumn, ScopeTable, Typed, ordered};
 use crate::relation::Relation;
+use crate::relation::table_oid;
 use crate::types::TypeSpec;
 use crate::virtual_tables::VirtualTable;
 use sqlparser::ast::{Distinct, Select};
@@ -47,14 +50,6 @@ pub(crate) enum Input {
     LastRound(usize),
     Expanded(Box<Expansion>),
     Windowed(Box<Windowed>),
-}
-
-/// How rows are sorted: by expressions over the input or the output.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct SortKey {
-    pub expression: Expr,
-    pub descending: bool,
-    pub nulls_first: bool,
 }
 
 /// A compiled `SELECT`.
@@ -114,12 +109,6 @@ pub(crate) fn scope_of(relation: &Relation, alias: &str) -> ScopeTable {
     }
 }
 
-/// The number that a table has in `pg_class`.
-pub(crate) fn table_oid(number: u16) -> u32 {
-    // Below are PostgreSQL's own.
-    16_384 + u32::from(number)
-}
-
 /// Drafts a `SELECT`.
 ///
 /// # Errors
@@ -158,7 +147,7 @@ pub(crate) fn draft_plain(
     let (items, having, sort) = match &mut grouping {
         Some(grouping) => grouped(planning, select, tail, &scope, grouping, &mut windows)?,
         None => {
-            planning.queries.wants_groups = false;
+            planning.queries.around.wants_groups = false;
             let plain = planning.attempt(|planning| {
                 let mut compiler = planning.compiler(&scope).windowed(&mut windows);
                 compiler.name_windows(&select.named_window)?;
@@ -167,7 +156,7 @@ pub(crate) fn draft_plain(
                 Ok((items, None, sort))
             });
             match plain {
-                Err(_) if planning.queries.wants_groups => {
+                Err(_) if planning.queries.around.wants_groups => {
                     windows = Windows::default();
                     let grouping = grouping.insert(Grouping::default());
                     grouped(planning, select, tail, &scope, grouping, &mut windows)?

@@ -4,152 +4,16 @@ use super::access::Path;
 use super::collect::Collector;
 use super::join::JoinNode;
 use super::select::{Input, SelectPlan};
-use super::subquery::Kept;
 use crate::aggregate::{Accumulator, AggregateKind, Grouping, key_of};
-use crate::error::{SqlError, code};
-use crate::expression::{Environment, InputRow, Values};
-use crate::source::{EachRow, Source};
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::expression::Kept;
+use crate::rows::EachRow;
+use crate::rows::{InputRow, Values};
+use crate::rows::{Table, each_of};
+use crate::source::Source;
 use sardonyx::schema::Value;
-use sardonyx_base::memory::Share;
 use std::collections::HashMap;
-
-/// The most bytes that the rows of a statement take in memory: of a result, of groups, of what is sorted.
-pub(crate) const RESULT_BYTES_MAX: usize = 256 << 20;
-
-/// Rows, one value after another.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Table {
-    pub values: Vec<Value>,
-    pub width: usize,
-    pub rows: u64,
-}
-
-impl Table {
-    /// Calls `each` with the rows.
-    ///
-    /// # Errors
-    /// What `each` returns.
-    pub fn walk(&self, each: EachRow<'_>) -> Result<(), SqlError> {
-        match self.width {
-            0 => each_of((0..self.rows).map(|_| &[][..]), each),
-            width => each_of(self.values.chunks(width), each),
-        }
-    }
-}
-
-/// Checks the memory that rows take against the bound.
-///
-/// # Errors
-/// `53200` beyond it.
-pub(crate) fn check_bytes(bytes: usize) -> Result<(), SqlError> {
-    match bytes <= RESULT_BYTES_MAX {
-        true => Ok(()),
-        false => Err(SqlError::new(
-            code::OUT_OF_MEMORY,
-            format!("the rows of the statement take more than {RESULT_BYTES_MAX} bytes"),
-        )
-        .hint("Ask for fewer rows at a time: with WHERE, or LIMIT.")),
-    }
-}
-
-/// The bytes of a value that are outside of itself.
-pub(crate) fn outside(value: &Value) -> usize {
-    match value {
-        Value::Text(text) => text.len(),
-        Value::Bytes(bytes) => bytes.len(),
-        _ => 0,
-    }
-}
-
-/// The bytes that values take.
-pub(crate) fn bytes_of(values: &[Value]) -> usize {
-    size_of_val(values) + values.iter().map(outside).sum::<usize>()
-}
-
-/// Memory that rows take, counted against the bound of the statement while this is there.
-#[derive(Debug, Default)]
-pub(crate) struct Memory<'m> {
-    bytes: usize,
-    kept: Option<&'m Kept>,
-    /// Of the memory of all sessions.
-    share: Option<Share>,
-}
-
-impl<'m> Memory<'m> {
-    /// Of the statement that is run.
-    pub fn of(with: &Environment<'m>) -> Memory<'m> {
-        Memory {
-            bytes: 0,
-            kept: with.reading.map(|reading| reading.kept),
-            share: Some(Share::of(with.context.database.memory().clone())),
-        }
-    }
-
-    /// Counts values.
-    ///
-    /// # Errors
-    /// `53200` beyond the bound.
-    pub fn take(&mut self, values: &[Value]) -> Result<(), SqlError> {
-        self.take_bytes(bytes_of(values))
-    }
-
-    /// Counts what a value has outside of itself.
-    ///
-    /// # Errors
-    /// `53200` beyond the bound.
-    pub fn take_outside(&mut self, value: &Value) -> Result<(), SqlError> {
-        self.take_bytes(outside(value))
-    }
-
-    /// Counts bytes.
-    ///
-    /// # Errors
-    /// `53200` beyond the bound.
-    pub fn take_bytes(&mut self, bytes: usize) -> Result<(), SqlError> {
-        self.bytes += bytes;
-        if let Some(share) = &mut self.share {
-            share.cover(self.bytes)?;
-        }
-        match self.kept {
-            Some(kept) => {
-                kept.bytes.set(kept.bytes.get() + bytes);
-                check_bytes(kept.bytes.get())
-            }
-            None => check_bytes(self.bytes),
-        }
-    }
-
-    /// Counts bytes no more that were counted.
-    pub fn give_back(&mut self, bytes: usize) {
-        self.bytes = self.bytes.saturating_sub(bytes);
-        if let Some(kept) = self.kept {
-            kept.bytes.set(kept.bytes.get().saturating_sub(bytes));
-        }
-    }
-
-    /// How many bytes were counted.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Leaves what was counted to the statement, which keeps the rows to its end.
-    pub fn keep(mut self) {
-        self.bytes = 0;
-        if let (Some(kept), Some(share)) = (self.kept, self.share.take()) {
-            kept.shares.borrow_mut().push(share);
-        }
-    }
-
-    fn release(&mut self) {
-        self.give_back(self.bytes);
-    }
-}
-
-impl Drop for Memory<'_> {
-    fn drop(&mut self) {
-        self.release();
-    }
-}
 
 fn whole(
     expression: Option<&crate::expression::Expr>,
@@ -241,22 +105,6 @@ impl Input {
             Input::Windowed(windowed) => windowed.walk(source, with, each),
         }
     }
-}
-
-/// Calls `each` with rows that are there.
-///
-/// # Errors
-/// What `each` returns.
-pub(crate) fn each_of<'r>(
-    rows: impl Iterator<Item = &'r [Value]>,
-    each: EachRow<'_>,
-) -> Result<(), SqlError> {
-    for row in rows {
-        if !each(&Values(row))? {
-            break;
-        }
-    }
-    Ok(())
 }
 
 /// What takes the rows of a result, one after the other. It returns whether it wants more.
@@ -366,7 +214,7 @@ impl SelectPlan {
             width: self.output.width(),
             ..Table::default()
         };
-        let mut memory = Memory::of(with);
+        let mut memory = with.memory();
         // What is sorted was counted when it was taken.
         let is_counted = !self.sort.is_empty();
         self.rows(source, with, u64::MAX, &mut |row| {
@@ -456,7 +304,7 @@ impl SelectPlan {
     ) -> Result<Vec<Vec<Value>>, SqlError> {
         let mut groups: Vec<(Vec<Value>, Vec<Accumulator>)> = Vec::new();
         let mut places: HashMap<Vec<u8>, usize> = HashMap::new();
-        let mut memory = Memory::of(with);
+        let mut memory = with.memory();
         let fresh = || grouping.aggregates.iter().map(Accumulator::new).collect();
         if grouping.keys.is_empty() {
             // One group, of no rows, too.

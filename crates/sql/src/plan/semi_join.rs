@@ -11,12 +11,15 @@ use super::from::FromTable;
 use super::join::{FromJoin, FromNode, JoinNode};
 use super::output::Item;
 use super::select::{Draft, Input, SelectPlan};
-use super::select_run::{Memory, bytes_of};
-use super::subquery::{Kept, Question, Reading};
 use crate::error::{SqlError, code};
-use crate::expression::{Comparison, Environment, Expr, Typed, Values};
+use crate::expression::Question;
+use crate::expression::{Comparison, Environment, Expr, Typed};
+use crate::expression::{Kept, Reading};
+use crate::expression::{Progress, SemiRows};
 use crate::hashing::{HashTable, hash_of_row};
+use crate::memory::bytes_of;
 use crate::plan::choice::{all_of, parts_of};
+use crate::rows::Values;
 use crate::types::SqlType;
 use sardonyx::schema::Value;
 use sardonyx_table::condition::compare;
@@ -38,28 +41,6 @@ pub(crate) struct SemiJoin {
     pub compared: usize,
     /// The rest of the condition on both.
     pub condition: Option<Expr>,
-}
-
-/// The rows of a subquery, by their values.
-#[derive(Debug)]
-pub(crate) struct SemiRows {
-    values: Vec<Value>,
-    width: usize,
-    /// Of rows without nulls, by what is sought and compared: their places.
-    whole: (HashTable, Vec<usize>),
-    /// Of rows with nulls in what is compared, by what is sought.
-    with_nulls: (HashTable, Vec<usize>),
-    /// Of all, by what is sought, once that is asked for.
-    all: OnceCell<HashTable>,
-}
-
-/// The state of a semi-join in a statement that runs.
-#[derive(Clone, Debug)]
-pub(crate) enum Progress {
-    Asked(u32),
-    Read(Rc<SemiRows>),
-    /// It takes too much memory.
-    TooLarge,
 }
 
 /// True if an expression asks for a value of the rows around.
@@ -232,7 +213,7 @@ impl SemiJoin {
             with_nulls: Default::default(),
             all: OnceCell::new(),
         };
-        let mut memory = Memory::of(with);
+        let mut memory = with.memory();
         let alone = Environment {
             outer: &[],
             ..*with

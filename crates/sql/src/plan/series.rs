@@ -3,13 +3,14 @@
 use super::from::{FromTable, Planned, placed, scope_of_columns, together};
 use super::join::FromNode;
 use super::planning::Planning;
-use super::select_run::each_of;
 use crate::error::{SqlError, code};
-use crate::expression::cast::Coercion;
-use crate::expression::{Environment, Expr, InputRow, Scope, Typed, Values};
+use crate::expression::{Environment, Expr, Scope, Typed};
 use crate::names::{name_of, qualified};
-use crate::source::EachRow;
+use crate::rows::EachRow;
+use crate::rows::each_of;
+use crate::rows::{InputRow, Values};
 use crate::types::{SqlType, TypeSpec};
+use crate::values::cast::Coercion;
 use sardonyx::schema::{Value, ValueRef};
 use sqlparser::ast::{self, Expr as Tree, FunctionArg, FunctionArgExpr, TableAlias};
 
@@ -193,7 +194,7 @@ impl Series {
                 let Value::Text(array) = array else {
                     return Ok(());
                 };
-                let values = crate::expression::arrays::values(&array, *kind)?;
+                let values = crate::values::arrays::values(&array, *kind)?;
                 return each_of(values.chunks(1), each);
             }
         };

@@ -7,12 +7,14 @@ use super::from::FromTable;
 use super::planning::Planning;
 use super::query::draft_body;
 use super::select::{Draft, SelectPlan};
-use super::select_run::Memory;
 use super::tail::Tail;
 use crate::aggregate::key_of;
 use crate::error::SqlError;
-use crate::expression::{Environment, Scope, Values};
-use crate::source::{EachRow, Source};
+use crate::expression::{Environment, Scope};
+use crate::memory::Memory;
+use crate::rows::EachRow;
+use crate::rows::Values;
+use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{Value, ValueRef};
 use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier};
@@ -196,7 +198,7 @@ impl SetOperations {
             }
             return Ok(());
         }
-        let mut memory = Memory::of(with);
+        let mut memory = with.memory();
         let mut rows = self.keyed(&self.first, source, with, &mut memory)?;
         for (operation, plan) in &self.rest {
             let others = self.keyed(plan, source, with, &mut memory)?;

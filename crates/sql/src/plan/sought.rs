@@ -2,9 +2,10 @@
 //! order of the index.
 
 use super::key::key_value;
-use super::subquery::Subquery;
 use crate::error::SqlError;
-use crate::expression::{Environment, Expr, List, Values};
+use crate::expression::Subquery;
+use crate::expression::{Environment, Expr, List};
+use crate::rows::Values;
 use sardonyx::schema::{KeyPart, Type, Value};
 use sardonyx_table::condition::compare;
 use std::cmp::Ordering;
@@ -144,7 +145,7 @@ impl KeyColumn {
         let said = match &self.sought {
             Sought::One(part) => vec![part.constant(with)?],
             Sought::Any(list) => list.values(&Values(&[]), with)?.unwrap_or_default(),
-            Sought::Query(query) => query.equal_values(with)?,
+            Sought::Query(query) => query.query.equal_values(query, with)?,
         };
         let values = said.into_iter();
         let mut values: Vec<Value> = values

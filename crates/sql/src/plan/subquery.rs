@@ -8,112 +8,25 @@
 //! Source: SQL:2016, part 2, 7.19 (table value constructors and subqueries), 8.9 (quantified comparisons).
 
 use super::planning::SharedQuery;
+use super::select::Draft;
 use super::select::SelectPlan;
-use super::select_run::{Memory, Table};
-use super::semi_join::{Progress, SemiJoin};
+use super::semi_join::SemiJoin;
 use crate::error::{SqlError, code};
-use crate::expression::arrays::made;
-use crate::expression::{Comparison, Environment, Expr, InputRow, Lists, Values, are_same};
+use crate::expression::{Answer, Found, Kept, Reading};
+use crate::expression::{Compared, Drafted, InnerQuery, Question, Subquery};
+use crate::expression::{Environment, Expr, are_same};
 use crate::hashing::{HashTable, hash_of_row};
+use crate::memory::Memory;
+use crate::rows::Table;
+use crate::rows::{InputRow, Values};
 use crate::source::Source;
-use crate::types::SqlType;
+use crate::types::TypeSpec;
+use crate::values::arrays::made;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_base::memory::Share;
 use sardonyx_table::condition::compare;
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// A subquery in an expression.
-#[derive(Clone, Debug)]
-pub(crate) struct Subquery {
-    pub question: Question,
-    pub plan: Arc<SelectPlan>,
-    /// What it asks for of the row in which it stands.
-    pub arguments: Vec<Expr>,
-    /// Its number in the statement.
-    pub number: usize,
-    /// The way to find its rows by a hash, if there is one.
-    pub semi_join: Option<Arc<SemiJoin>>,
-}
-
-/// What is asked of its rows.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Question {
-    /// The value of the only row; null if there is none.
-    Value,
-    /// Whether there are any.
-    Exists,
-    /// An array of the values of all rows, of this type.
-    Array(SqlType),
-    Compared(Box<Compared>),
-}
-
-/// How values compare with those of the rows: with any of them, or with all.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Compared {
-    pub comparison: Comparison,
-    pub is_all: bool,
-    pub left: Vec<Expr>,
-    /// Over the rows of the subquery.
-    pub right: Vec<Expr>,
-}
-
-impl PartialEq for Subquery {
-    fn eq(&self, other: &Self) -> bool {
-        self.number == other.number
-            && self.arguments == other.arguments
-            && self.question == other.question
-    }
-}
-
-/// A state of the tables with what was computed of it for a statement.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading<'a> {
-    pub source: Source<'a>,
-    pub kept: &'a Kept,
-}
-
-/// What is kept of subqueries while a statement runs.
-#[derive(Debug, Default)]
-pub(crate) struct Kept {
-    /// The bytes that rows take.
-    pub bytes: Cell<usize>,
-    /// Of the memory of all sessions, for rows that are kept to the statement's end.
-    pub shares: RefCell<Vec<Share>>,
-    /// The sets of lists.
-    pub lists: Lists,
-    /// The rows of semi-joins.
-    pub semi_joins: RefCell<HashMap<usize, Progress>>,
-    answers: RefCell<HashMap<usize, Asked>>,
-    tables: RefCell<HashMap<usize, Rc<Table>>>,
-    /// Of recursive queries that are running, the rows of the round before.
-    last_rounds: RefCell<HashMap<usize, Rc<Table>>>,
-}
-
-/// An answer with what it was asked with.
-type Asked = (Vec<Value>, Rc<Answer>);
-
-#[derive(Debug)]
-enum Answer {
-    Value(Value),
-    Rows(Found),
-}
-
-/// The values of the rows that others are compared with.
-#[derive(Debug, Default)]
-struct Found {
-    count: usize,
-    /// Rows without nulls, each once, where equality is asked for.
-    table: HashTable,
-    /// The same in their order; all, where a hash does not do.
-    values: Vec<Value>,
-    /// Rows of several values with nulls, where equality is asked for.
-    with_nulls: Vec<Value>,
-    has_null: bool,
-    bytes: usize,
-}
 
 impl Found {
     /// True if there is such a row without nulls.
@@ -126,44 +39,104 @@ impl Found {
     }
 }
 
-impl Subquery {
-    /// The expressions over the row in which it stands.
-    pub fn parts(&self) -> impl Iterator<Item = &Expr> {
-        let left = match &self.question {
-            Question::Compared(compared) => compared.left.as_slice(),
-            _ => &[],
-        };
-        left.iter().chain(&self.arguments)
+/// A subquery's query, planned.
+#[derive(Debug)]
+pub(crate) struct PlannedQuery {
+    pub plan: SelectPlan,
+    /// The way to find its rows by a hash, if there is one.
+    pub semi_join: Option<SemiJoin>,
+}
+
+impl PlannedQuery {
+    /// Of a subquery.
+    pub fn of(subquery: &Subquery) -> Option<&PlannedQuery> {
+        let query: &dyn Any = &*subquery.query;
+        query.downcast_ref()
     }
 
-    /// The same, to change them.
-    pub fn parts_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
-        let left = match &mut self.question {
-            Question::Compared(compared) => compared.left.as_mut_slice(),
-            _ => &mut [],
-        };
-        left.iter_mut().chain(&mut self.arguments)
+    fn asked<'s>(&'s self, subquery: &'s Subquery) -> Asking<'s> {
+        Asking {
+            query: self,
+            subquery,
+        }
+    }
+}
+
+impl Drafted for Draft {
+    fn columns(&self) -> Vec<TypeSpec> {
+        self.items.iter().map(|item| item.typed.spec).collect()
     }
 
-    /// Its value for a row.
+    fn planned(self: Box<Self>, question: &Question, asks: bool) -> Arc<dyn InnerQuery> {
+        let mut draft = *self;
+        // One that asks for nothing is run once for a statement.
+        let semi_join = match asks {
+            true => SemiJoin::of(&draft, question),
+            false => None,
+        };
+        if *question == Question::Exists {
+            draft.only_exists();
+        }
+        let plan = draft.finish();
+        // An index finds the few rows that are asked for.
+        let semi_join = semi_join.filter(|_| !plan.input.is_found_by_asking());
+        Arc::new(PlannedQuery { plan, semi_join })
+    }
+}
+
+impl InnerQuery for PlannedQuery {
+    fn value(
+        &self,
+        subquery: &Subquery,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<Value, SqlError> {
+        self.asked(subquery).value(row, with)
+    }
+
+    fn equal_values(
+        &self,
+        subquery: &Subquery,
+        with: &Environment<'_>,
+    ) -> Result<Vec<Value>, SqlError> {
+        self.asked(subquery).equal_values(with)
+    }
+
+    fn count_equal(&self, subquery: &Subquery, with: &Environment<'_>) -> Result<usize, SqlError> {
+        self.asked(subquery).count_equal(with)
+    }
+
+    fn is_volatile(&self) -> bool {
+        self.plan.output.expressions.iter().any(Expr::is_volatile)
+    }
+}
+
+/// A query with what is asked of it.
+struct Asking<'s> {
+    query: &'s PlannedQuery,
+    subquery: &'s Subquery,
+}
+
+impl Asking<'_> {
+    /// The answer for a row.
     ///
     /// # Errors
     /// What cannot be computed; `21000` if a value is asked for and there are several rows.
-    pub fn value(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<Value, SqlError> {
+    fn value(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<Value, SqlError> {
         let reading = self.reading(with)?;
-        let mut arguments = Vec::with_capacity(self.arguments.len());
-        for argument in &self.arguments {
+        let mut arguments = Vec::with_capacity(self.subquery.arguments.len());
+        for argument in &self.subquery.arguments {
             arguments.push(argument.evaluate(row, with)?.into_value());
         }
-        let answer = match reading.kept.answer(self.number, &arguments) {
+        let answer = match reading.kept.answer(self.subquery.number, &arguments) {
             Some(answer) => answer,
             None => {
                 let inside = Environment {
                     outer: &arguments,
                     ..*with
                 };
-                if let Some(semi_join) = &self.semi_join
-                    && let Some(rows) = semi_join.rows(self.number, &reading, with)?
+                if let Some(semi_join) = &self.query.semi_join
+                    && let Some(rows) = semi_join.rows(self.subquery.number, &reading, with)?
                 {
                     let left = self.left(row, with)?;
                     let truth = semi_join.truth(&rows, left, &inside)?;
@@ -172,7 +145,7 @@ impl Subquery {
                 self.kept_answer(reading, arguments.clone(), with)?
             }
         };
-        match (&*answer, &self.question) {
+        match (&*answer, &self.subquery.question) {
             (Answer::Value(value), _) => Ok(value.clone()),
             (Answer::Rows(found), Question::Compared(compared)) => {
                 let left = self.left(row, with)?;
@@ -202,27 +175,17 @@ impl Subquery {
             ..*with
         };
         let answer = Rc::new(self.answer(reading, &inside)?);
-        reading.kept.keep(self.number, arguments, answer.clone())?;
+        reading
+            .kept
+            .keep(self.subquery.number, arguments, answer.clone())?;
         Ok(answer)
-    }
-
-    /// The column that is to equal one of its values, if it is asked for that and is the same for all rows.
-    pub fn equal_column(&self) -> Option<usize> {
-        let Question::Compared(compared) = &self.question else {
-            return None;
-        };
-        let is_constant = self.arguments.iter().all(Expr::is_constant);
-        match compared.left.as_slice() {
-            [Expr::Column(column)] if compared.has_keys() && is_constant => Some(*column),
-            _ => None,
-        }
     }
 
     /// The values of its rows, each once, where it is asked whether another one equals one of them.
     ///
     /// # Errors
     /// An expression that cannot be computed.
-    pub fn equal_values(&self, with: &Environment<'_>) -> Result<Vec<Value>, SqlError> {
+    fn equal_values(&self, with: &Environment<'_>) -> Result<Vec<Value>, SqlError> {
         match &*self.constant_answer(with)? {
             Answer::Rows(found) => Ok(found.values.clone()),
             Answer::Value(_) => Ok(Vec::new()),
@@ -233,7 +196,7 @@ impl Subquery {
     ///
     /// # Errors
     /// An expression that cannot be computed.
-    pub fn count_equal(&self, with: &Environment<'_>) -> Result<usize, SqlError> {
+    fn count_equal(&self, with: &Environment<'_>) -> Result<usize, SqlError> {
         match &*self.constant_answer(with)? {
             Answer::Rows(found) => Ok(found.values.len()),
             Answer::Value(_) => Ok(0),
@@ -242,11 +205,11 @@ impl Subquery {
 
     fn constant_answer(&self, with: &Environment<'_>) -> Result<Rc<Answer>, SqlError> {
         let reading = self.reading(with)?;
-        let mut arguments = Vec::with_capacity(self.arguments.len());
-        for argument in &self.arguments {
+        let mut arguments = Vec::with_capacity(self.subquery.arguments.len());
+        for argument in &self.subquery.arguments {
             arguments.push(argument.constant(with)?);
         }
-        match reading.kept.answer(self.number, &arguments) {
+        match reading.kept.answer(self.subquery.number, &arguments) {
             Some(answer) => Ok(answer),
             None => self.kept_answer(reading, arguments, with),
         }
@@ -254,7 +217,7 @@ impl Subquery {
 
     /// The values that are compared with those of the rows.
     fn left(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<Vec<Value>, SqlError> {
-        let Question::Compared(compared) = &self.question else {
+        let Question::Compared(compared) = &self.subquery.question else {
             return Ok(Vec::new());
         };
         let mut left = Vec::with_capacity(compared.left.len());
@@ -266,10 +229,10 @@ impl Subquery {
 
     fn answer(&self, reading: Reading<'_>, with: &Environment<'_>) -> Result<Answer, SqlError> {
         let source = &reading.source;
-        match &self.question {
+        match &self.subquery.question {
             Question::Value => {
                 let mut value = None;
-                self.plan.rows(source, with, 2, &mut |row| {
+                self.query.plan.rows(source, with, 2, &mut |row| {
                     if value.is_some() {
                         return Err(SqlError::new(
                             code::CARDINALITY_VIOLATION,
@@ -283,7 +246,7 @@ impl Subquery {
             }
             Question::Exists => {
                 let mut any = false;
-                self.plan.rows(source, with, 1, &mut |_| {
+                self.query.plan.rows(source, with, 1, &mut |_| {
                     any = true;
                     Ok(false)
                 })?;
@@ -291,8 +254,8 @@ impl Subquery {
             }
             Question::Array(kind) => {
                 let mut values = Vec::new();
-                let mut memory = Memory::of(with);
-                self.plan.rows(source, with, u64::MAX, &mut |row| {
+                let mut memory = with.memory();
+                self.query.plan.rows(source, with, u64::MAX, &mut |row| {
                     memory.take(row)?;
                     values.append(row);
                     Ok(true)
@@ -302,8 +265,8 @@ impl Subquery {
             }
             Question::Compared(compared) => {
                 let mut found = Found::default();
-                let mut memory = Memory::of(with);
-                self.plan.rows(source, with, u64::MAX, &mut |row| {
+                let mut memory = with.memory();
+                self.query.plan.rows(source, with, u64::MAX, &mut |row| {
                     compared.add(row, with, &mut found, &mut memory)?;
                     Ok(true)
                 })?;
@@ -315,11 +278,6 @@ impl Subquery {
 }
 
 impl Compared {
-    /// Whether keys of the rows answer it.
-    pub fn has_keys(&self) -> bool {
-        self.comparison == Comparison::Equal && !self.is_all
-    }
-
     fn add(
         &self,
         row: &[Value],
@@ -429,9 +387,9 @@ impl Kept {
             .borrow_mut()
             .insert(number, (arguments, answer));
         let less = before.map_or(0, |(_, answer)| bytes_of(&answer));
-        let bytes = (self.bytes.get() + more).saturating_sub(less);
-        self.bytes.set(bytes);
-        super::select_run::check_bytes(bytes)
+        let bytes = (self.spent.bytes.get() + more).saturating_sub(less);
+        self.spent.bytes.set(bytes);
+        crate::memory::check_bytes(bytes)
     }
 
     /// The rows of a query that is named, which are computed once.
@@ -447,7 +405,7 @@ impl Kept {
         if let Some(table) = self.tables.borrow().get(&shared.number) {
             return Ok(table.clone());
         }
-        let mut memory = Memory::of(with);
+        let mut memory = with.memory();
         let mut table = Table {
             width: shared.plan.output.width(),
             ..Table::default()

@@ -1,13 +1,14 @@
 //! What stands behind a query: `ORDER BY`, `LIMIT` and `OFFSET`, compiled.
 
 use super::output::Item;
-use super::select::SortKey;
 use crate::error::{SqlError, code};
-use crate::expression::cast::Coercion;
+use crate::expression::SortKey;
+use crate::expression::sort_key;
 use crate::expression::{Compiler, Expr, ordered};
 use crate::names::name_of;
 use crate::types::{SqlType, TypeSpec};
-use sqlparser::ast::{self, Expr as Tree, LimitClause, OrderByKind, OrderBySort, Query};
+use crate::values::cast::Coercion;
+use sqlparser::ast::{self, Expr as Tree, LimitClause, OrderByKind, Query};
 
 /// What stands behind a query.
 #[derive(Debug, Default)]
@@ -104,33 +105,6 @@ pub(crate) fn output_order(
         keys.push(sort_key(ordered(items[place].typed.clone()), by)?);
     }
     Ok(keys)
-}
-
-/// Whether the larger values come first.
-///
-/// # Errors
-/// `0A000` for an operator.
-pub(crate) fn is_descending(by: &ast::OrderByExpr) -> Result<bool, SqlError> {
-    match &by.options.sort {
-        None | Some(OrderBySort::Asc) => Ok(false),
-        Some(OrderBySort::Desc) => Ok(true),
-        Some(OrderBySort::Using(_)) => Err(SqlError::unsupported(
-            "ORDER BY with USING is not supported",
-        )),
-    }
-}
-
-/// A key of an order.
-///
-/// # Errors
-/// `0A000` for an operator.
-pub(crate) fn sort_key(expression: Expr, by: &ast::OrderByExpr) -> Result<SortKey, SqlError> {
-    let descending = is_descending(by)?;
-    Ok(SortKey {
-        expression,
-        descending,
-        nulls_first: by.options.nulls_first.unwrap_or(descending),
-    })
 }
 
 /// The column of the output that `order by` or `group by` names, by name or number.

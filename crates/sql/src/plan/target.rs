@@ -8,12 +8,12 @@ use super::from::{FromTable, plan_behind};
 use super::join::{FromNode, plan_join};
 use super::planning::Planning;
 use super::select::{Input, scope_of};
-use super::select_run::Memory;
 use crate::aggregate::key_of_row;
 use crate::error::SqlError;
-use crate::expression::{Environment, Expr, InputRow, Scope, Values};
+use crate::expression::{Environment, Expr, Scope};
 use crate::names::name_of;
 use crate::relation::Relation;
+use crate::rows::{InputRow, Values};
 use crate::source::Source;
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, Expr as Tree, TableFactor, TableWithJoins};
@@ -158,7 +158,7 @@ impl Target {
         with: &Environment<'_>,
         each: EachTarget<'_>,
     ) -> Result<(), SqlError> {
-        let mut memory = Memory::of(with);
+        let mut memory = with.memory();
         let mut found: HashSet<Vec<u8>> = HashSet::new();
         let may_repeat = matches!(self.input, Input::Join(_));
         let mut changed = |row: &dyn InputRow| {

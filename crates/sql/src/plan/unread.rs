@@ -7,7 +7,7 @@ use super::join::FromNode;
 use super::select::Draft;
 use crate::aggregate::{Aggregate, AggregateKind, Grouping};
 use crate::expression::Expr;
-use crate::plan::window::{Window, WindowCall, WindowFunction};
+use crate::expression::window::{Window, WindowCall, WindowFunction};
 use sardonyx::schema::Value;
 use std::collections::HashSet;
 

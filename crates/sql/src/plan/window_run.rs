@@ -6,13 +6,16 @@
 //! computed backwards, and one of the rows behind it; so each row is taken twice at most. Sums of floats, and what puts
 //! values together, depend on the order, and are computed anew for each frame.
 
-use super::collect::in_order;
-use super::select_run::Memory;
-use super::window::{Bound, WindowCall, WindowFunction, WindowSort, Windowed};
+use super::window::{WindowSort, Windowed};
 use crate::aggregate::{Accumulator, Aggregate};
 use crate::error::{SqlError, code};
-use crate::expression::{Environment, Expr, Values};
-use crate::source::{EachRow, Source};
+use crate::expression::in_order;
+use crate::expression::window::{Bound, WindowCall, WindowFunction};
+use crate::expression::{Environment, Expr};
+use crate::memory::Memory;
+use crate::rows::EachRow;
+use crate::rows::Values;
+use crate::source::Source;
 use sardonyx::schema::Value;
 use std::ops::Range;
 
@@ -51,7 +54,7 @@ impl Windowed {
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
-        let mut memory = Memory::of(with);
+        let mut memory = with.memory();
         let mut rows = Rows {
             width: self.plan.output.width(),
             ..Rows::default()
@@ -99,7 +102,7 @@ impl Windowed {
         memory: &mut Memory<'_>,
     ) -> Result<(), SqlError> {
         // Only while it lasts.
-        let mut own = Memory::of(with);
+        let mut own = with.memory();
         let width = sort.keys.len();
         let mut keys = Vec::with_capacity(rows.count * width);
         for number in 0..rows.count {
@@ -381,7 +384,7 @@ impl Partition<'_> {
             partition: self,
             of: aggregate,
             with,
-            memory: Memory::of(with),
+            memory: with.memory(),
             frame: 0..0,
             front: Vec::new(),
             middle: 0,
@@ -474,7 +477,7 @@ impl Running<'_, '_> {
 
     /// Makes the rows from a place on the part before the middle.
     fn turn(&mut self, start: usize) -> Result<(), SqlError> {
-        self.memory = Memory::of(self.with);
+        self.memory = self.with.memory();
         let rows = self.frame.end - start;
         self.memory.take_bytes(rows * size_of::<Accumulator>())?;
         self.front = Vec::with_capacity(rows);

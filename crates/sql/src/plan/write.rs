@@ -2,62 +2,23 @@
 
 use super::output::{Output, compile_items};
 use super::planning::Planning;
-use super::select_run::{Memory, Table};
-use super::subquery::Kept;
 use super::target::{Target, TargetDraft, key_columns};
 use crate::error::{SqlError, code, not_null};
-use crate::expression::cast::{Coercion, stored};
-use crate::expression::{Environment, Expr, InputRow, Scope, Values};
+use crate::expression::Kept;
+use crate::expression::{Environment, Expr, Scope};
 use crate::names::parts_of;
+use crate::relation::StoredColumn;
 use crate::relation::{Relation, RelationColumn};
+use crate::rows::Table;
+use crate::rows::{InputRow, Values};
 use crate::source::Source;
-use crate::types::TypeSpec;
+use crate::values::cast::Coercion;
 use crate::violations::failing_row;
-use sardonyx::schema::{Type, Value, ValueRef};
+use sardonyx::schema::{Value, ValueRef};
 use sardonyx::{RowWriter, Transaction};
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, Expr as Tree, FromTable, SelectItem, UpdateTableFromKind,
 };
-
-/// A column that is stored into.
-#[derive(Clone, Debug)]
-pub(crate) struct StoredColumn {
-    pub number: usize,
-    pub name: String,
-    pub spec: TypeSpec,
-    /// What the engine has.
-    pub stored: Type,
-    pub not_null: bool,
-}
-
-impl StoredColumn {
-    pub fn of(column: &RelationColumn) -> StoredColumn {
-        StoredColumn {
-            number: column.number,
-            name: column.name.clone(),
-            spec: column.spec,
-            stored: column.stored,
-            not_null: column.not_null,
-        }
-    }
-
-    /// A value as the engine stores it in this column. Whether it may be null is looked at when the row is whole.
-    ///
-    /// # Errors
-    /// Those of [`stored`].
-    pub fn fit(&self, value: Value) -> Result<Value, SqlError> {
-        match (stored(value, self.spec)?, self.beyond_sql()) {
-            // SQL's type for integers that none of its own has.
-            (Value::Decimal(units, 0), Some(_)) => Ok(Value::Int(units)),
-            (value, _) => Ok(value),
-        }
-    }
-
-    /// The engine's type, where SQL has none with all of its values: those are told as they are.
-    pub(crate) fn beyond_sql(&self) -> Option<Type> {
-        matches!(self.stored, Type::U64 | Type::I128 | Type::U128).then_some(self.stored)
-    }
-}
 
 /// Checks that a whole row has values where it must have some.
 ///
@@ -515,7 +476,7 @@ impl UpdatePlan {
         let kept = Kept::default();
         let source = Source::Live(tx.view());
         let reading = &with.over(source, &kept);
-        let mut memory = Memory::of(reading);
+        let mut memory = reading.memory();
         let shown = match &self.returning {
             Some(_) => self.target.width,
             None => 0,
@@ -557,7 +518,7 @@ impl DeletePlan {
         let kept = Kept::default();
         let source = Source::Live(tx.view());
         let reading = &with.over(source, &kept);
-        let mut memory = Memory::of(reading);
+        let mut memory = reading.memory();
         self.target.walk(&source, reading, &mut |row, key| {
             memory.take(&key)?;
             keys.push(key);

@@ -5,8 +5,7 @@
 //! counted by itself until it commits: nobody else has drawn of it, and whoever draws of another one of the name meanwhile
 //! draws of that one.
 
-use super::{Counter, Draw, Sequence};
-use crate::database::Database;
+use super::{Counter, Counters, Draw, Sequence};
 use crate::error::SqlError;
 use crate::relation::{kind, object, objects, parsed, printed, put_object};
 use crate::source::Source;
@@ -34,14 +33,14 @@ impl SequenceChanges {
     /// `42P01` if there is none; what `act` returns.
     pub fn with_counter<R>(
         &mut self,
-        database: &Database,
+        counters: &Counters,
         name: &str,
         act: impl FnOnce(&mut Counter) -> Result<R, SqlError>,
     ) -> Result<R, SqlError> {
         if let Some(own) = self.made.get_mut(name) {
             return act(own);
         }
-        let mut counters = database.counters();
+        let mut counters = counters.lock();
         match counters.get_mut(name) {
             Some(counter) if !self.dropped.contains(name) => act(counter),
             _ => Err(SqlError::unknown_table(name)),
@@ -54,13 +53,13 @@ impl SequenceChanges {
     /// `XX001` if they cannot be read.
     pub fn note_stored(
         &mut self,
-        database: &Database,
+        counters: &Counters,
         source: &Source<'_>,
     ) -> Result<(), SqlError> {
         let stored = objects(source, kind::SEQUENCE)?;
         let is_stored = |name: &String| stored.iter().any(|(there, _)| there == name);
         self.made.retain(|name, _| is_stored(name));
-        let counters = database.counters();
+        let counters = counters.lock();
         let gone = counters.keys().filter(|name| !is_stored(name));
         self.dropped.extend(gone.cloned());
         for (name, body) in &stored {
@@ -91,13 +90,13 @@ impl SequenceChanges {
     /// What the engine says.
     pub fn make_usable(
         &mut self,
-        database: &Database,
+        counters: &Counters,
         tx: &mut Transaction<'_>,
         drawn: &[Draw],
     ) -> Result<(), SqlError> {
         for draw in drawn {
             let name = draw.name();
-            let counter = self.with_counter(database, name, |counter| Ok(counter.clone()));
+            let counter = self.with_counter(counters, name, |counter| Ok(counter.clone()));
             // The transaction drops it.
             let Ok(counter) = counter else { continue };
             let increment = i128::from(counter.sequence.increment);

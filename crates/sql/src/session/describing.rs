@@ -9,7 +9,6 @@ use crate::copy;
 use crate::cursors::command_of;
 use crate::database::Database;
 use crate::error::{SqlError, code};
-use crate::expression::cast::Coercion;
 use crate::expression::{Compiler, Parameters, Scope};
 use crate::parse::{Parsed, parse};
 use crate::plan::{Plan, ResultColumn};
@@ -20,6 +19,7 @@ use crate::sequences::Draws;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::underway::Reached;
+use crate::values::cast::Coercion;
 use sardonyx::schema::Value;
 use sqlparser::ast::Statement;
 use std::collections::HashMap;
@@ -57,7 +57,7 @@ pub(super) fn statements_of(
     }
     let statements = statements.into_iter().map(|parsed| {
         let statement = match parsed {
-            Parsed::Fetch(command) => return Ok(of_cursor(command)),
+            Parsed::Fetch(command) => return Ok(of_cursor(command.into())),
             Parsed::Comment(comment) => {
                 let prepared = Prepared::of_comment(whole.clone(), comment);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));

@@ -4,6 +4,7 @@ use super::history::{Told, is_of_the_engine};
 use super::parameters::text_column;
 use super::state::{OpenTransaction, SessionState, TransactionState};
 use super::telling::{attach, remembered, told_of};
+use crate::catalogue::CATALOGUE;
 use crate::class::Class;
 use crate::constraints::{in_statement, set_constraints};
 use crate::copy;
@@ -11,12 +12,13 @@ use crate::database::Database;
 use crate::define;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, StatementContext};
-use crate::plan::select::table_oid;
-use crate::plan::select_run::Table;
-use crate::plan::{Plan, ResultColumn};
+use crate::plan::Plan;
 use crate::prepared::Prepared;
 use crate::procedures;
+use crate::relation::table_oid;
 use crate::result::{Complete, CopyData, RowStream, Rows, Step, Tag};
+use crate::rows::Table;
+use crate::running::{Read, run_plan};
 use crate::sequences::{Draw, Draws, SequenceChanges};
 use crate::settings::Settings;
 use crate::source::Source;
@@ -70,6 +72,7 @@ fn context_of(
 ) -> StatementContext {
     StatementContext {
         database: database.clone(),
+        catalogue: &CATALOGUE,
         transaction_started: given.transaction_started,
         statement_started: given.statement_started,
         user: state.user.clone(),
@@ -260,9 +263,6 @@ fn streamed(
     Ok(Some(complete))
 }
 
-/// The rows of a statement that reads, and their columns.
-type Read = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
-
 fn reading(
     given: &Given<'_>,
     version: u64,
@@ -365,7 +365,7 @@ impl Call<'_, '_> {
                 self.drawn = draws.take_drawn();
                 let read = result?;
                 let sequences = &mut *self.sequences;
-                sequences.make_usable(database, self.tx, &self.drawn)?;
+                sequences.make_usable(database.counters(), self.tx, &self.drawn)?;
                 read
             }
         };
@@ -425,44 +425,6 @@ fn writing(
             run_plan(tx, &planned.plan, with)
         }
     }
-}
-
-/// Runs a plan in a transaction.
-///
-/// # Errors
-/// What cannot be computed or stored.
-pub(crate) fn run_plan(
-    tx: &mut Transaction<'_>,
-    plan: &Plan,
-    with: &Environment<'_>,
-) -> Result<Read, SqlError> {
-    let changed = |word, (rows, table): (u64, Table)| {
-        let columns = plan.columns().cloned();
-        let complete = Complete::of(Tag::rows(word, rows));
-        (complete, columns.map(|columns| (table, columns)))
-    };
-    Ok(match plan {
-        Plan::Select(plan) => {
-            let table = plan.run(&Source::Live(tx.view()), with)?;
-            let complete = Complete::of(Tag::rows("SELECT", table.rows));
-            (complete, Some((table, plan.output.columns.clone())))
-        }
-        Plan::Insert(plan) => {
-            let done = in_statement(tx, with, |tx| plan.run(tx, with))?;
-            changed("INSERT", done)
-        }
-        Plan::Update(plan) => {
-            let done = in_statement(tx, with, |tx| plan.run(tx, with))?;
-            changed("UPDATE", done)
-        }
-        Plan::Delete(plan) => {
-            let done = in_statement(tx, with, |tx| plan.run(tx, with))?;
-            changed("DELETE", done)
-        }
-        Plan::Elsewhere(why) => {
-            return Err(crate::analytic::refused(&with.context.database, why));
-        }
-    })
 }
 
 /// That a statement writes in a transaction that only reads.

@@ -25,9 +25,9 @@ mod state;
 mod telling;
 mod unit;
 
-pub(crate) use execute::{run_plan, seed};
+pub(crate) use execute::seed;
 pub use spans::{SPANS_TARGET, TOLD_TEXT_BYTES_MAX, record_error};
-pub(crate) use state::{Drawn, now};
+pub(crate) use state::now;
 
 use crate::class::{Class, Special};
 use crate::database::Database;

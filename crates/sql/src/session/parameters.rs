@@ -1,7 +1,7 @@
 //! What a session sets, shows and keeps: parameters, prepared statements.
 
 use super::control::is_read_only;
-use super::state::{Drawn, NAMED_MAX, OpenTransaction, Reading, SessionState, TransactionState};
+use super::state::{NAMED_MAX, OpenTransaction, Reading, SessionState, TransactionState};
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::names::name_of;
@@ -9,6 +9,7 @@ use crate::plan::ResultColumn;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Rows, Tag};
 use crate::rights::Rights;
+use crate::sequences::Drawn;
 use crate::settings::Settings;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;

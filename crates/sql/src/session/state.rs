@@ -5,6 +5,7 @@ use super::history::{History, Remembered};
 use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
 use crate::result::{Notice, Outcome, TransactionStatus};
+use crate::sequences::Drawn;
 use crate::settings::Settings;
 use sardonyx::Snapshot;
 use sardonyx_base::waiting::Interrupt;
@@ -28,14 +29,6 @@ pub(crate) struct SessionState {
     pub drawn: Drawn,
     /// Says when what it runs is to end.
     pub interrupt: Arc<Interrupt>,
-}
-
-/// What a session drew last from sequences. A copy is cheap as long as neither changes.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Drawn {
-    /// None before the first one: sessions take and leave this in each statement.
-    pub by_sequence: Option<Arc<HashMap<String, i64>>>,
-    pub last: Option<i64>,
 }
 
 /// The transaction of a session.

@@ -28,7 +28,7 @@ pub(super) fn read_time(text: &str) -> Option<Value> {
     match parse_value(&text, Type::Time).ok()? {
         Value::Time(micros) => {
             let micros = micros + i64::from(is_up);
-            (micros < crate::expression::arithmetic::DAY).then_some(Value::Time(micros))
+            (micros < crate::values::arithmetic::DAY).then_some(Value::Time(micros))
         }
         _ => None,
     }
@@ -43,7 +43,7 @@ pub(super) fn read_date(text: &str) -> Option<Value> {
     }
     parse_value(day, Type::Date)
         .ok()
-        .filter(crate::expression::arithmetic::is_date)
+        .filter(crate::values::arithmetic::is_date)
 }
 
 /// Reads a timestamp without a zone. A zone behind it is ignored.

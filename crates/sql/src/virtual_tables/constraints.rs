@@ -6,9 +6,10 @@ use super::information_schema::relations;
 use super::{PUBLIC, VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::names::is_full_match;
 use crate::names::quoted;
-use crate::plan::select::table_oid;
-use crate::relation::{ReferenceNotes, Relation, is_full_match, kind, objects, parsed};
+use crate::relation::table_oid;
+use crate::relation::{ReferenceNotes, Relation, kind, objects, parsed};
 use crate::sequences::Sequence;
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Int2Array, Int8, Name, Oid, OneChar, Text};
@@ -101,7 +102,7 @@ fn numbers_of(relation: &Relation, columns: &[usize]) -> Value {
         let at = columns.position(|there| there.number == *column);
         Some(at.map_or(0, |at| at + 1).to_string())
     });
-    Value::Text(crate::expression::arrays::written(numbers))
+    Value::Text(crate::values::arrays::written(numbers))
 }
 
 /// The constraints of a table; without a source but for references, which name other tables.

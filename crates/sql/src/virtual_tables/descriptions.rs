@@ -4,14 +4,14 @@ use super::constraints::constraint_numbers;
 use super::indexes::seen_indexes;
 use super::information_schema::relations;
 use super::{PUBLIC, VirtualRows, VirtualTable, oid, sequence_names, view_numbers};
-use crate::define::{COMMENT_OF_DATABASE, COMMENT_OF_SCHEMA, comment_name};
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::plan::select::table_oid;
+use crate::names::{COMMENT_OF_DATABASE, COMMENT_OF_SCHEMA, comment_name};
+use crate::relation::table_oid;
 use crate::relation::{kind, object};
 use crate::source::Source;
 use crate::types::SqlType::{Int4, Oid, Text};
-use crate::views::{columns_of, views};
+use crate::views::views;
 use sardonyx::schema::Value;
 
 /// Numbers of the catalogue's tables that comments are about.
@@ -53,7 +53,7 @@ struct Description {
     text: String,
 }
 
-fn all(source: &Source<'_>) -> Result<Vec<Description>, SqlError> {
+fn all(source: &Source<'_>, with: &Environment<'_>) -> Result<Vec<Description>, SqlError> {
     let mut found = Vec::new();
     let mut add = |class, number, column, text: Option<&String>| {
         found.extend(text.map(|text| Description {
@@ -98,7 +98,13 @@ fn all(source: &Source<'_>) -> Result<Vec<Description>, SqlError> {
     for ((name, view), (_, number)) in views(source)?.into_iter().zip(numbers) {
         let of_view = comment(&comment_name(kind::VIEW, &name, None))?;
         add(PG_CLASS, number, 0, of_view.as_ref());
-        for (at, column) in columns_of(source, &view)?.iter().enumerate() {
+        for (at, column) in with
+            .context
+            .catalogue
+            .view_columns(source, &view)?
+            .iter()
+            .enumerate()
+        {
             let of_column = comment(&comment_name(kind::VIEW, &name, Some(&column.name)))?;
             add(PG_CLASS, number, at as u32 + 1, of_column.as_ref());
         }
@@ -118,8 +124,8 @@ fn all(source: &Source<'_>) -> Result<Vec<Description>, SqlError> {
     Ok(found)
 }
 
-fn descriptions(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let all = all(source)?.into_iter();
+fn descriptions(source: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let all = all(source, with)?.into_iter();
     let own = all.filter(|one| one.class != PG_DATABASE);
     let rows = own.map(|one| {
         vec![
@@ -132,8 +138,11 @@ fn descriptions(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows,
     Ok(rows.collect())
 }
 
-fn shared_descriptions(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let all = all(source)?.into_iter();
+fn shared_descriptions(
+    source: &Source<'_>,
+    with: &Environment<'_>,
+) -> Result<VirtualRows, SqlError> {
+    let all = all(source, with)?.into_iter();
     let shared = all.filter(|one| one.class == PG_DATABASE);
     let rows = shared.map(|one| vec![oid(one.number), oid(one.class), Value::Text(one.text)]);
     Ok(rows.collect())
@@ -145,8 +154,8 @@ fn shared_descriptions(source: &Source<'_>, _: &Environment<'_>) -> Result<Virtu
 /// What cannot be read.
 pub(crate) fn description(
     source: &Source<'_>,
-    number: u32,
-    column: u32,
+    with: &Environment<'_>,
+    (number, column): (u32, u32),
     catalogue: Option<&str>,
 ) -> Result<Value, SqlError> {
     let class = match catalogue {
@@ -157,7 +166,7 @@ pub(crate) fn description(
         Some(_) => return Ok(Value::Null),
         None => None,
     };
-    let mut all = all(source)?.into_iter();
+    let mut all = all(source, with)?.into_iter();
     let found = all.find(|one| {
         one.number == number && one.column == column && class.is_none_or(|class| class == one.class)
     });

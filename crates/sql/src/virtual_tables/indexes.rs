@@ -4,7 +4,7 @@ use super::information_schema::relations;
 use super::{VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::plan::select::table_oid;
+use crate::relation::table_oid;
 use crate::source::Source;
 use crate::types::SqlType::{self, Bool, Int2, Name, Oid, OneChar, Text};
 use sardonyx::schema::Value;

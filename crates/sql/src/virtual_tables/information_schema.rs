@@ -138,7 +138,7 @@ pub(super) fn default_text(column: &crate::relation::RelationColumn) -> Option<S
     }
 }
 
-fn columns(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn columns(source: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     for relation in relations(source)? {
         for (at, column) in relation.columns.iter().enumerate() {
@@ -150,7 +150,7 @@ fn columns(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlE
             rows.push(row);
         }
     }
-    for view in seen_views(source)? {
+    for view in seen_views(source, with)? {
         for (at, column) in view.columns.iter().enumerate() {
             rows.push(column_row(&view.name, at, &column.name, column.spec));
         }

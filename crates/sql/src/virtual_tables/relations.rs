@@ -6,7 +6,7 @@ use super::views::seen_views;
 use super::{INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::plan::select::table_oid;
+use crate::relation::table_oid;
 use crate::source::Source;
 use crate::types::SqlType::{self, Bool, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
 use crate::types::TypeSpec;
@@ -148,7 +148,7 @@ fn class(of: &Class<'_>) -> Vec<Value> {
     ]
 }
 
-fn classes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn classes(source: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     let relations = relations(source)?;
     let keys = relations.iter().flat_map(|relation| {
@@ -196,7 +196,7 @@ fn classes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlE
             refers: false,
         }));
     }
-    for view in &seen_views(source)? {
+    for view in &seen_views(source, with)? {
         rows.push(class(&Class {
             oid: view.oid,
             name: &view.name,
@@ -230,7 +230,7 @@ fn classes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlE
     Ok(rows)
 }
 
-fn attributes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn attributes(source: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     for relation in relations(source)? {
         for (at, column) in relation.columns.iter().enumerate() {
@@ -250,7 +250,7 @@ fn attributes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, S
             }
         }
     }
-    for view in seen_views(source)? {
+    for view in seen_views(source, with)? {
         for (at, column) in view.columns.iter().enumerate() {
             rows.push(plain_attribute(view.oid, at, &column.name, column.spec));
         }

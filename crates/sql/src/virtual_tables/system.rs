@@ -3,12 +3,11 @@
 use super::{INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::relation::ARRAY_INPUT;
 use crate::source::Source;
 use crate::types::SqlType::{self, Bool, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
 use sardonyx::schema::Value;
 
-/// The function that reads arrays.
-const ARRAY_INPUT: u32 = 750;
 pub(super) const TABLES: &[VirtualTable] = &[
     VirtualTable {
         schema: "pg_catalog",
@@ -144,14 +143,6 @@ fn types(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
         ]
     });
     Ok(rows.collect())
-}
-
-/// The number that PostgreSQL has for a function, of those that clients name as `regproc`.
-pub(crate) fn function_number(name: &str) -> Option<u32> {
-    match name.strip_prefix("pg_catalog.").unwrap_or(name) {
-        "array_in" => Some(ARRAY_INPUT),
-        _ => None,
-    }
 }
 
 fn databases(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {

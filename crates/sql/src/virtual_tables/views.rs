@@ -6,7 +6,7 @@ use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::source::Source;
 use crate::types::SqlType::{Name, Text};
-use crate::views::{ViewColumn, columns_of, views};
+use crate::views::{ViewColumn, views};
 use sardonyx::schema::Value;
 
 pub(super) const TABLES: &[VirtualTable] = &[
@@ -54,12 +54,15 @@ fn view_oid(at: usize) -> u32 {
 ///
 /// # Errors
 /// What cannot be read.
-pub(super) fn seen_views(source: &Source<'_>) -> Result<Vec<SeenView>, SqlError> {
+pub(super) fn seen_views(
+    source: &Source<'_>,
+    with: &Environment<'_>,
+) -> Result<Vec<SeenView>, SqlError> {
     let mut seen = Vec::new();
     for (at, (name, view)) in views(source)?.into_iter().enumerate() {
         seen.push(SeenView {
             oid: view_oid(at),
-            columns: columns_of(source, &view)?,
+            columns: with.context.catalogue.view_columns(source, &view)?,
             name,
         });
     }

@@ -6,14 +6,14 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 /// The most dimensions of an array.
-pub(super) const DIMENSIONS_MAX: usize = 6;
+pub(crate) const DIMENSIONS_MAX: usize = 6;
 
 /// Characters that stand between elements without meaning.
-pub(super) fn is_blank(character: char) -> bool {
+pub(crate) fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}')
 }
 
-pub(super) fn too_many_dimensions(count: usize) -> SqlError {
+pub(crate) fn too_many_dimensions(count: usize) -> SqlError {
     SqlError::new(
         code::PROGRAM_LIMIT,
         format!(

@@ -16,7 +16,7 @@ const FRACTION_DIGITS: u32 = FRACTION as u32 * LIMB_DIGITS;
 
 /// A fixed-point number.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Big {
+pub(crate) struct Big {
     negative: bool,
     /// Without zeros at the upper end.
     limbs: Vec<u64>,

@@ -126,7 +126,7 @@ fn overflow(kind: SqlType) -> SqlError {
 }
 
 #[cold]
-pub(super) fn division_by_zero() -> SqlError {
+pub(crate) fn division_by_zero() -> SqlError {
     SqlError::new(code::DIVISION_BY_ZERO, "division by zero")
 }
 
@@ -289,7 +289,7 @@ fn floats(
 }
 
 #[cold]
-pub(super) fn float_out_of_range(how: &str) -> SqlError {
+pub(crate) fn float_out_of_range(how: &str) -> SqlError {
     SqlError::new(code::OUT_OF_RANGE, format!("value out of range: {how}"))
 }
 
@@ -297,7 +297,7 @@ pub(super) fn float_out_of_range(how: &str) -> SqlError {
 ///
 /// # Errors
 /// `2201F` if it is not a real number, `22003` if it is too large or too small.
-pub(super) fn float_power(base: f64, exponent: f64) -> Result<f64, SqlError> {
+pub(crate) fn float_power(base: f64, exponent: f64) -> Result<f64, SqlError> {
     let undefined = |text| Err(SqlError::new("2201F", text));
     if base == 0.0 && exponent < 0.0 {
         return undefined("zero raised to a negative power is undefined");

@@ -66,10 +66,7 @@ pub(crate) fn nested<'v>(
 ///
 /// # Errors
 /// `2202E` if they do not fit.
-pub(in crate::expression) fn concatenated(
-    left: Option<&str>,
-    right: Option<&str>,
-) -> Result<Value, SqlError> {
+pub(crate) fn concatenated(left: Option<&str>, right: Option<&str>) -> Result<Value, SqlError> {
     let (left, right) = match (left, right) {
         (Some(left), Some(right)) => (Array::known(left), Array::known(right)),
         (Some(one), None) | (None, Some(one)) => return Ok(Value::Text(one.to_string())),
@@ -120,7 +117,7 @@ fn of_one_dimension(array: Option<&str>) -> Result<Array, SqlError> {
 ///
 /// # Errors
 /// `22000` if it has several dimensions.
-pub(in crate::expression) fn appended(
+pub(crate) fn appended(
     array: Option<&str>,
     element: ValueRef<'_>,
     kind: SqlType,
@@ -138,7 +135,7 @@ pub(in crate::expression) fn appended(
 ///
 /// # Errors
 /// As [`appended`].
-pub(in crate::expression) fn prepended(
+pub(crate) fn prepended(
     array: Option<&str>,
     element: ValueRef<'_>,
     kind: SqlType,
@@ -156,11 +153,7 @@ pub(in crate::expression) fn prepended(
 ///
 /// # Errors
 /// `0A000` if it has several dimensions.
-pub(in crate::expression) fn removed(
-    array: &str,
-    value: ValueRef<'_>,
-    kind: SqlType,
-) -> Result<Value, SqlError> {
+pub(crate) fn removed(array: &str, value: ValueRef<'_>, kind: SqlType) -> Result<Value, SqlError> {
     let mut array = Array::known(array);
     if array.bounds.len() > 1 {
         return Err(SqlError::unsupported(
@@ -176,11 +169,7 @@ pub(in crate::expression) fn removed(
 ///
 /// # Errors
 /// `0A000` if it has several dimensions.
-pub(in crate::expression) fn position(
-    array: &str,
-    value: ValueRef<'_>,
-    kind: SqlType,
-) -> Result<Value, SqlError> {
+pub(crate) fn position(array: &str, value: ValueRef<'_>, kind: SqlType) -> Result<Value, SqlError> {
     let known = Array::known(array);
     if known.bounds.len() > 1 {
         return Err(SqlError::unsupported(
@@ -199,11 +188,7 @@ pub(in crate::expression) fn position(
 }
 
 /// The parts of a text between separators, as an array; its characters with a null for the separator.
-pub(in crate::expression) fn split(
-    text: &str,
-    separator: Option<&str>,
-    null: Option<&str>,
-) -> Value {
+pub(crate) fn split(text: &str, separator: Option<&str>, null: Option<&str>) -> Value {
     let parts: Vec<String> = match separator {
         _ if text.is_empty() => Vec::new(),
         None => text.chars().map(String::from).collect(),
@@ -222,12 +207,12 @@ fn dimension(array: &str, number: i64) -> Option<(i64, usize)> {
 }
 
 /// The number of elements of a dimension; null if there is none of that number.
-pub(in crate::expression) fn length_at(array: &str, number: i64) -> Value {
+pub(crate) fn length_at(array: &str, number: i64) -> Value {
     dimension(array, number).map_or(Value::Null, |(_, length)| Value::Int(length as i128))
 }
 
 /// The number of the first element of a dimension, or of the last; null if there is none of the number.
-pub(in crate::expression) fn bound_at(array: &str, number: i64, is_upper: bool) -> Value {
+pub(crate) fn bound_at(array: &str, number: i64, is_upper: bool) -> Value {
     dimension(array, number).map_or(Value::Null, |(first, length)| {
         let more = if is_upper { length as i64 - 1 } else { 0 };
         Value::Int((first + more).into())
@@ -235,7 +220,7 @@ pub(in crate::expression) fn bound_at(array: &str, number: i64, is_upper: bool) 
 }
 
 /// The number of dimensions, and their bounds as a text; `None` if the array is empty.
-pub(in crate::expression) fn dimensions(array: &str) -> Option<(usize, String)> {
+pub(crate) fn dimensions(array: &str) -> Option<(usize, String)> {
     let bounds = Array::known(array).bounds;
     let mut text = String::new();
     for (first, length) in &bounds {
@@ -245,14 +230,14 @@ pub(in crate::expression) fn dimensions(array: &str) -> Option<(usize, String)> 
 }
 
 /// The numbers of the elements of a dimension, as an array.
-pub(in crate::expression) fn subscripts(array: &str, number: i64) -> Value {
+pub(crate) fn subscripts(array: &str, number: i64) -> Value {
     let (first, length) = dimension(array, number).unwrap_or((1, 0));
     let numbers = (first..).take(length);
     Value::Text(written(numbers.map(|number| Some(number.to_string()))))
 }
 
 /// The numbers of an array's elements from 1, as an array.
-pub(in crate::expression) fn ordinals(array: &str) -> Value {
+pub(crate) fn ordinals(array: &str) -> Value {
     let numbers = (1_usize..).take(elements(array).len());
     Value::Text(written(numbers.map(|number| Some(number.to_string()))))
 }
@@ -261,11 +246,7 @@ pub(in crate::expression) fn ordinals(array: &str) -> Value {
 ///
 /// # Errors
 /// Those of [`values`].
-pub(in crate::expression) fn element_at(
-    array: &str,
-    numbers: &[i64],
-    kind: SqlType,
-) -> Result<Value, SqlError> {
+pub(crate) fn element_at(array: &str, numbers: &[i64], kind: SqlType) -> Result<Value, SqlError> {
     let array = Array::known(array);
     if numbers.len() != array.bounds.len() {
         return Ok(Value::Null);

@@ -11,7 +11,7 @@ use sardonyx::schema::Value;
 use std::f64::consts::LOG10_E;
 
 /// A decimal: units, and digits behind the point.
-pub(super) type Decimal = (i128, u8);
+pub(crate) type Decimal = (i128, u8);
 
 /// Significant digits that a result has at least.
 const DIGITS_MIN: i32 = 16;
@@ -97,7 +97,7 @@ fn big((units, scale): Decimal) -> Big {
 ///
 /// # Errors
 /// `2201F` of a negative number.
-pub(super) fn root(number: Decimal) -> Result<Value, SqlError> {
+pub(crate) fn root(number: Decimal) -> Result<Value, SqlError> {
     let (units, scale) = number;
     if units < 0 {
         let text = "cannot take square root of a negative number";
@@ -118,7 +118,7 @@ pub(super) fn root(number: Decimal) -> Result<Value, SqlError> {
 ///
 /// # Errors
 /// `22003` if it is too large.
-pub(super) fn exponential(number: Decimal) -> Result<Value, SqlError> {
+pub(crate) fn exponential(number: Decimal) -> Result<Value, SqlError> {
     let argument = big(number);
     let exponent = argument.to_float() * LOG10_E;
     let scale = scale_for(exponent.clamp(-2000.0, 2000.0) as i32, &[number]);
@@ -133,7 +133,7 @@ pub(super) fn exponential(number: Decimal) -> Result<Value, SqlError> {
 ///
 /// # Errors
 /// `2201E` of a number that is not positive.
-pub(super) fn natural_logarithm(number: Decimal) -> Result<Value, SqlError> {
+pub(crate) fn natural_logarithm(number: Decimal) -> Result<Value, SqlError> {
     check_logarithm(number)?;
     let scale = scale_for(logarithm_exponent(number), &[number]);
     given(&big(number).logarithm(), scale)
@@ -143,7 +143,7 @@ pub(super) fn natural_logarithm(number: Decimal) -> Result<Value, SqlError> {
 ///
 /// # Errors
 /// `2201E` of a number that is not positive, `22012` to the base 1.
-pub(super) fn logarithm(base: Decimal, number: Decimal) -> Result<Value, SqlError> {
+pub(crate) fn logarithm(base: Decimal, number: Decimal) -> Result<Value, SqlError> {
     check_logarithm(base)?;
     check_logarithm(number)?;
     let exponent = logarithm_exponent(number) - logarithm_exponent(base);
@@ -159,7 +159,7 @@ pub(super) fn logarithm(base: Decimal, number: Decimal) -> Result<Value, SqlErro
 ///
 /// # Errors
 /// `2201F` if it is not a real number, `22003` if it is too large.
-pub(super) fn power(base: Decimal, exponent: Decimal) -> Result<Value, SqlError> {
+pub(crate) fn power(base: Decimal, exponent: Decimal) -> Result<Value, SqlError> {
     if base.0 == 0 && exponent.0 < 0 {
         let text = "zero raised to a negative power is undefined";
         return Err(power_undefined(text));
@@ -200,7 +200,7 @@ fn whole_power(base: Decimal, times: i32) -> Result<Value, SqlError> {
 ///
 /// # Errors
 /// `22012` by zero, `22003` if it is too large.
-pub(super) fn whole_quotient(number: Decimal, divisor: Decimal) -> Result<Value, SqlError> {
+pub(crate) fn whole_quotient(number: Decimal, divisor: Decimal) -> Result<Value, SqlError> {
     if divisor.0 == 0 {
         return Err(super::arithmetic::division_by_zero());
     }

@@ -10,7 +10,7 @@ mod functions;
 mod order;
 mod reading;
 
-pub(super) use functions::{
+pub(crate) use functions::{
     appended, bound_at, concatenated, dimensions, element_at, length_at, ordinals, position,
     prepended, removed, split, subscripts,
 };
@@ -158,7 +158,7 @@ pub(crate) fn decode(text: &str, kind: SqlType) -> Result<Value, SqlError> {
 ///
 /// # Errors
 /// Those of [`super::cast::cast`].
-pub(super) fn cast(text: &str, from: SqlType, to: SqlType) -> Result<Value, SqlError> {
+pub(crate) fn cast(text: &str, from: SqlType, to: SqlType) -> Result<Value, SqlError> {
     let to = TypeSpec::plain(to);
     of_elements(Array::known(text), |element| {
         let value = decode_text(from, element)?;
@@ -194,7 +194,7 @@ pub(crate) fn values(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> 
 }
 
 /// A comparison of a value with the elements of an array: with any of them, or with all.
-pub(super) struct Against {
+pub(crate) struct Against {
     pub comparison: Comparison,
     pub is_all: bool,
 }
@@ -225,7 +225,7 @@ impl Against {
 }
 
 /// The elements with a separator between them; nulls are left out, or written as something else.
-pub(super) fn joined(array: &str, separator: &str, null: Option<&str>) -> Value {
+pub(crate) fn joined(array: &str, separator: &str, null: Option<&str>) -> Value {
     let elements = elements(array).into_iter();
     let shown = elements.filter_map(|element| element.or_else(|| null.map(String::from)));
     Value::Text(shown.collect::<Vec<_>>().join(separator))

@@ -1,0 +1,62 @@
+//! The catalogue as expressions ask for it: its tables and the planner answer.
+
+use crate::error::SqlError;
+use crate::expression::{Catalogue, Environment};
+use crate::plan::views::columns_of;
+use crate::source::Source;
+use crate::views::{ViewColumn, ViewDefinition};
+use crate::virtual_tables;
+use sardonyx::schema::Value;
+
+/// The catalogue.
+pub(crate) static CATALOGUE: Known = Known;
+
+/// See [`CATALOGUE`].
+#[derive(Debug)]
+pub(crate) struct Known;
+
+impl Catalogue for Known {
+    fn index_definition(
+        &self,
+        source: &Source<'_>,
+        number: u32,
+        column: usize,
+    ) -> Result<Value, SqlError> {
+        virtual_tables::index_definition(source, number, column)
+    }
+
+    fn constraint_definition(&self, source: &Source<'_>, number: u32) -> Result<Value, SqlError> {
+        virtual_tables::constraint_definition(source, number)
+    }
+
+    fn view_definition(&self, source: &Source<'_>, number: u32) -> Result<Value, SqlError> {
+        virtual_tables::view_text(source, number)
+    }
+
+    fn description(
+        &self,
+        source: &Source<'_>,
+        with: &Environment<'_>,
+        of: (u32, u32),
+        catalogue: Option<&str>,
+    ) -> Result<Value, SqlError> {
+        virtual_tables::description(source, with, of, catalogue)
+    }
+
+    fn serial_sequence(
+        &self,
+        source: &Source<'_>,
+        table: &str,
+        column: &str,
+    ) -> Result<Value, SqlError> {
+        virtual_tables::serial_sequence(source, table, column)
+    }
+
+    fn view_columns(
+        &self,
+        source: &Source<'_>,
+        view: &ViewDefinition,
+    ) -> Result<Vec<ViewColumn>, SqlError> {
+        columns_of(source, view)
+    }
+}

@@ -1,0 +1,157 @@
+//! The queries around an expression, as its compiler knows them: their columns, which it may ask for, and queries inside of
+//! it, which others plan and run.
+//!
+//! A query's expressions ask for columns of the queries around it ([`Expr::Outer`]). The query keeps a list of those
+//! ([`OuterColumn`]), and whoever runs it gives their values.
+
+use super::subquery::Question;
+use super::{Environment, Expr, Parameters, Scope, Subquery};
+use crate::aggregate::Aggregate;
+use crate::error::{SqlError, code};
+use crate::rights::Rights;
+use crate::rows::InputRow;
+use crate::source::Source;
+use crate::types::TypeSpec;
+use sardonyx::schema::Value;
+use sqlparser::ast::Query;
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// The queries around an expression.
+#[derive(Debug, Default)]
+pub(crate) struct Around {
+    /// Their scopes, the innermost last.
+    pub outer: Vec<Arc<Scope>>,
+    /// What this query asks for of them: the numbers of [`Expr::Outer`].
+    pub asked: Vec<OuterColumn>,
+    /// A query inside asked for an aggregate of a query that is not grouped.
+    pub wants_groups: bool,
+    /// Whether it was met that something asks, or sets, what the session knows.
+    pub asks_session: bool,
+}
+
+/// A value that a query asks for of a row of a query around it.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct OuterColumn {
+    /// Which of the queries around it, from the outermost.
+    pub level: usize,
+    /// Over the rows of that one.
+    pub expr: Expr,
+    pub spec: TypeSpec,
+    /// It is this one of the groups of that query, and no column.
+    pub aggregate: Option<Box<Aggregate>>,
+}
+
+impl Around {
+    /// What this query asks for, by its number.
+    pub fn ask(&mut self, column: OuterColumn) -> Expr {
+        let found = self.asked.iter().position(|there| *there == column);
+        Expr::Outer(found.unwrap_or_else(|| {
+            self.asked.push(column);
+            self.asked.len() - 1
+        }))
+    }
+
+    /// The column of a name of the queries around this one, the innermost that has it.
+    ///
+    /// # Errors
+    /// `42702` if one has several.
+    pub fn outer_column(
+        &mut self,
+        table: Option<&str>,
+        name: &str,
+    ) -> Result<Option<(Expr, TypeSpec)>, SqlError> {
+        for level in (0..self.outer.len()).rev() {
+            match self.outer[level].find(table, name) {
+                Ok(column) => {
+                    let (expr, spec) = (column.expr(), column.spec);
+                    let asked = self.ask(OuterColumn {
+                        level,
+                        expr,
+                        spec,
+                        aggregate: None,
+                    });
+                    return Ok(Some((asked, spec)));
+                }
+                Err(error) if is_missing(&error, table) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether a name is not there at all, so that it may be one of a query around.
+pub(crate) fn is_missing(error: &SqlError, table: Option<&str>) -> bool {
+    match table {
+        Some(_) => error.code == code::UNKNOWN_TABLE,
+        None => error.code == code::UNKNOWN_COLUMN,
+    }
+}
+
+/// Plans queries that stand in expressions.
+pub(crate) trait Queries: Debug {
+    /// The queries around the expression.
+    fn around(&self) -> &Around;
+
+    /// The same, to note what the expression asks of them.
+    fn around_mut(&mut self) -> &mut Around;
+
+    /// What the session may do.
+    fn rights(&self) -> &Rights;
+
+    /// Drafts a query that stands where this scope is seen. Returns it with its number, and what it asks for.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn draft(
+        &mut self,
+        source: Source<'_>,
+        scope: &Scope,
+        parameters: &mut Parameters,
+        query: &Query,
+    ) -> Result<(Box<dyn Drafted>, Vec<OuterColumn>, usize), SqlError>;
+}
+
+/// A query before the ways to its rows are chosen.
+pub(crate) trait Drafted: Debug {
+    /// The types of its columns.
+    fn columns(&self) -> Vec<TypeSpec>;
+
+    /// Chooses the ways to its rows, for a question. `asks` if it asks for values of the row in which it stands.
+    fn planned(self: Box<Self>, question: &Question, asks: bool) -> Arc<dyn InnerQuery>;
+}
+
+/// A query in an expression, planned.
+pub(crate) trait InnerQuery: Any + Debug + Send + Sync {
+    /// The answer to a subquery's question, for a row.
+    ///
+    /// # Errors
+    /// What cannot be computed; `21000` if a value is asked for and there are several rows.
+    fn value(
+        &self,
+        subquery: &Subquery,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<Value, SqlError>;
+
+    /// The values of its rows, each once, where it is asked whether another one equals one of them.
+    ///
+    /// # Errors
+    /// An expression that cannot be computed.
+    fn equal_values(
+        &self,
+        subquery: &Subquery,
+        with: &Environment<'_>,
+    ) -> Result<Vec<Value>, SqlError>;
+
+    /// The number of those values.
+    ///
+    /// # Errors
+    /// An expression that cannot be computed.
+    fn count_equal(&self, subquery: &Subquery, with: &Environment<'_>) -> Result<usize, SqlError>;
+
+    /// True if running it once more may give another answer, or have an effect.
+    fn is_volatile(&self) -> bool;
+}

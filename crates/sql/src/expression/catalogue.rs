@@ -1,0 +1,68 @@
+//! What expressions and tables of the catalogue ask of rooms above them: definitions and comments of objects, and the
+//! columns of views.
+
+use super::Environment;
+use crate::error::SqlError;
+use crate::source::Source;
+use crate::views::{ViewColumn, ViewDefinition};
+use sardonyx::schema::Value;
+use std::fmt::Debug;
+
+/// Objects of a database by their numbers, as the catalogue has them. Values are null where there is no such object.
+pub(crate) trait Catalogue: Debug + Sync {
+    /// How an index is made, as SQL; of a column, from 1, its name.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    fn index_definition(
+        &self,
+        source: &Source<'_>,
+        number: u32,
+        column: usize,
+    ) -> Result<Value, SqlError>;
+
+    /// A constraint as SQL, without its name.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    fn constraint_definition(&self, source: &Source<'_>, number: u32) -> Result<Value, SqlError>;
+
+    /// The query of a view.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    fn view_definition(&self, source: &Source<'_>, number: u32) -> Result<Value, SqlError>;
+
+    /// The comment of an object, or of a column of it; the table of the catalogue that has the object may be named.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    fn description(
+        &self,
+        source: &Source<'_>,
+        with: &Environment<'_>,
+        of: (u32, u32),
+        catalogue: Option<&str>,
+    ) -> Result<Value, SqlError>;
+
+    /// The sequence that goes with a column.
+    ///
+    /// # Errors
+    /// `42P01`, `42703` if there is no such column.
+    fn serial_sequence(
+        &self,
+        source: &Source<'_>,
+        table: &str,
+        column: &str,
+    ) -> Result<Value, SqlError>;
+
+    /// The columns of a view as the tables are now.
+    ///
+    /// # Errors
+    /// What is wrong with its query now.
+    fn view_columns(
+        &self,
+        source: &Source<'_>,
+        view: &ViewDefinition,
+    ) -> Result<Vec<ViewColumn>, SqlError>;
+}

@@ -1,0 +1,53 @@
+//! Who may draw numbers from sequences: expressions that do so name them.
+
+use super::{Expr, Function};
+use crate::error::{SqlError, code};
+use crate::relation::Relation;
+use crate::rights::{Access, Rights};
+use crate::sequences::name_in;
+use crate::source::Source;
+use sardonyx::schema::Value;
+
+/// Checks that sequences that an expression draws from, or sets, may be changed by a session: with the right to change
+/// the rows of the table that has the sequence; of one that no table has the right stands with its own name.
+///
+/// # Errors
+/// `42501` if they may not, or if it is not known before it is run which they are.
+pub(crate) fn check_rights(
+    expression: &Expr,
+    source: &Source<'_>,
+    rights: &Rights,
+) -> Result<(), SqlError> {
+    if rights.least() >= Access::Write {
+        return Ok(());
+    }
+    let mut result = Ok(());
+    expression.walk(&mut |part| {
+        if let Expr::Call(Function::Nextval | Function::Setval, arguments) = part
+            && result.is_ok()
+        {
+            result = check_right(arguments.first(), source, rights);
+        }
+    });
+    result
+}
+
+fn check_right(name: Option<&Expr>, source: &Source<'_>, rights: &Rights) -> Result<(), SqlError> {
+    let Some(Expr::Literal(Value::Text(text))) = name else {
+        return Err(SqlError::new(
+            code::INSUFFICIENT_PRIVILEGE,
+            "permission denied: the user may not change every table, so a sequence is to be named by a literal",
+        ));
+    };
+    let name = name_in(text);
+    let numbers = 0..source.definitions().len() as u16;
+    let mut relations = numbers.filter_map(|number| Relation::numbered(source, number).ok());
+    let owner = relations.find(|relation| {
+        let mut columns = relation.columns.iter();
+        columns.any(|column| column.sequence.as_ref() == Some(&name))
+    });
+    rights.check(
+        owner.as_ref().map_or(&name, |owner| &owner.name),
+        Access::Write,
+    )
+}

@@ -1,0 +1,78 @@
+//! What is kept of queries inside of a statement while it runs: answers, rows that are read once, and the memory that
+//! they take.
+
+use super::Lists;
+use crate::hashing::HashTable;
+use crate::memory::Spent;
+use crate::rows::Table;
+use crate::source::Source;
+use sardonyx::schema::Value;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A state of the tables with what was computed of it for a statement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading<'a> {
+    pub source: Source<'a>,
+    pub kept: &'a Kept,
+}
+
+/// What is kept of subqueries while a statement runs.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub spent: Spent,
+    /// The sets of lists.
+    pub lists: Lists,
+    /// The rows of semi-joins.
+    pub semi_joins: RefCell<HashMap<usize, Progress>>,
+    pub answers: RefCell<HashMap<usize, Asked>>,
+    pub tables: RefCell<HashMap<usize, Rc<Table>>>,
+    /// Of recursive queries that are running, the rows of the round before.
+    pub last_rounds: RefCell<HashMap<usize, Rc<Table>>>,
+}
+
+/// An answer with what it was asked with.
+pub(crate) type Asked = (Vec<Value>, Rc<Answer>);
+
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Value(Value),
+    Rows(Found),
+}
+
+/// The values of the rows that others are compared with.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub count: usize,
+    /// Rows without nulls, each once, where equality is asked for.
+    pub table: HashTable,
+    /// The same in their order; all, where a hash does not do.
+    pub values: Vec<Value>,
+    /// Rows of several values with nulls, where equality is asked for.
+    pub with_nulls: Vec<Value>,
+    pub has_null: bool,
+    pub bytes: usize,
+}
+
+/// The rows of a subquery, by their values.
+#[derive(Debug)]
+pub(crate) struct SemiRows {
+    pub values: Vec<Value>,
+    pub width: usize,
+    /// Of rows without nulls, by what is sought and compared: their places.
+    pub whole: (HashTable, Vec<usize>),
+    /// Of rows with nulls in what is compared, by what is sought.
+    pub with_nulls: (HashTable, Vec<usize>),
+    /// Of all, by what is sought, once that is asked for.
+    pub all: OnceCell<HashTable>,
+}
+
+/// The state of a semi-join in a statement that runs.
+#[derive(Clone, Debug)]
+pub(crate) enum Progress {
+    Asked(u32),
+    Read(Rc<SemiRows>),
+    /// It takes too much memory.
+    TooLarge,
+}

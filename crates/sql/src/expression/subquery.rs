@@ -1,0 +1,97 @@
+//! Subqueries in expressions: what is asked of a query, and what it asks for.
+
+use super::around::InnerQuery;
+use super::{Comparison, Environment, Expr};
+use crate::error::SqlError;
+use crate::rows::InputRow;
+use crate::types::SqlType;
+use sardonyx::schema::Value;
+use std::sync::Arc;
+
+/// A subquery in an expression.
+#[derive(Clone, Debug)]
+pub(crate) struct Subquery {
+    pub question: Question,
+    pub query: Arc<dyn InnerQuery>,
+    /// What it asks for of the row in which it stands.
+    pub arguments: Vec<Expr>,
+    /// Its number in the statement.
+    pub number: usize,
+}
+
+/// What is asked of its rows.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Question {
+    /// The value of the only row; null if there is none.
+    Value,
+    /// Whether there are any.
+    Exists,
+    /// An array of the values of all rows, of this type.
+    Array(SqlType),
+    Compared(Box<Compared>),
+}
+
+/// How values compare with those of the rows: with any of them, or with all.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Compared {
+    pub comparison: Comparison,
+    pub is_all: bool,
+    pub left: Vec<Expr>,
+    /// Over the rows of the subquery.
+    pub right: Vec<Expr>,
+}
+
+impl PartialEq for Subquery {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+            && self.arguments == other.arguments
+            && self.question == other.question
+    }
+}
+
+impl Subquery {
+    /// The expressions over the row in which it stands.
+    pub fn parts(&self) -> impl Iterator<Item = &Expr> {
+        let left = match &self.question {
+            Question::Compared(compared) => compared.left.as_slice(),
+            _ => &[],
+        };
+        left.iter().chain(&self.arguments)
+    }
+
+    /// The same, to change them.
+    pub fn parts_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let left = match &mut self.question {
+            Question::Compared(compared) => compared.left.as_mut_slice(),
+            _ => &mut [],
+        };
+        left.iter_mut().chain(&mut self.arguments)
+    }
+
+    /// Its value for a row.
+    ///
+    /// # Errors
+    /// Those of [`InnerQuery::value`].
+    pub fn value(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<Value, SqlError> {
+        self.query.value(self, row, with)
+    }
+
+    /// The column that is to equal one of its values, if it is asked for that and is the same for all rows.
+    pub fn equal_column(&self) -> Option<usize> {
+        let Question::Compared(compared) = &self.question else {
+            return None;
+        };
+        let is_constant = self.arguments.iter().all(Expr::is_constant);
+        match compared.left.as_slice() {
+            [Expr::Column(column)] if compared.has_keys() && is_constant => Some(*column),
+            _ => None,
+        }
+    }
+}
+
+impl Compared {
+    /// Whether keys of the rows answer it.
+    pub fn has_keys(&self) -> bool {
+        self.comparison == Comparison::Equal && !self.is_all
+    }
+}

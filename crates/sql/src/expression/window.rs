@@ -1,0 +1,141 @@
+//! Calls of window functions, compiled: what each computes, over which rows, in which order.
+//!
+//! While expressions are compiled it is not known how many columns there will be, so the value of a window function has
+//! a place from [`FIRST`] on until the query around them is planned.
+
+use super::{Expr, SortKey, Typed};
+use crate::aggregate::Aggregate;
+use crate::types::TypeSpec;
+
+/// The place of the first window function's value while expressions are compiled. No row has so many columns.
+pub(crate) const FIRST: usize = 1 << 30;
+
+/// What a window function computes.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum WindowFunction {
+    RowNumber,
+    Rank,
+    DenseRank,
+    PercentRank,
+    CumulativeDistribution,
+    Buckets,
+    Lag,
+    Lead,
+    FirstValue,
+    LastValue,
+    NthValue,
+    Aggregate(Box<Aggregate>),
+}
+
+impl WindowFunction {
+    /// The window function of this name that is no aggregate.
+    pub fn named(name: &str) -> Option<WindowFunction> {
+        Some(match name {
+            "row_number" => WindowFunction::RowNumber,
+            "rank" => WindowFunction::Rank,
+            "dense_rank" => WindowFunction::DenseRank,
+            "percent_rank" => WindowFunction::PercentRank,
+            "cume_dist" => WindowFunction::CumulativeDistribution,
+            "ntile" => WindowFunction::Buckets,
+            "lag" => WindowFunction::Lag,
+            "lead" => WindowFunction::Lead,
+            "first_value" => WindowFunction::FirstValue,
+            "last_value" => WindowFunction::LastValue,
+            "nth_value" => WindowFunction::NthValue,
+            _ => return None,
+        })
+    }
+}
+
+/// Where the rows of a frame begin or end.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Bound {
+    /// The partition's first row.
+    First,
+    /// So many rows before the row.
+    Preceding(Expr),
+    /// The row, or with [`Frame::is_rows`] unset the rows that are equal in order.
+    Current,
+    /// So many rows behind the row.
+    Following(Expr),
+    /// The partition's last row.
+    Last,
+}
+
+/// Which rows of the partition an aggregate and the like are computed of.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Frame {
+    /// Whether rows are counted; else rows that are equal in order go together.
+    pub is_rows: bool,
+    pub start: Bound,
+    pub end: Bound,
+}
+
+impl Frame {
+    /// The frame where none is said: up to the row and those that are equal in order.
+    pub const DEFAULT: Frame = Frame {
+        is_rows: false,
+        start: Bound::First,
+        end: Bound::Current,
+    };
+}
+
+/// `OVER (…)`: which rows belong together, and in which order.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Window {
+    pub partition: Vec<Expr>,
+    pub order: Vec<SortKey>,
+    /// As it is said.
+    pub frame: Option<Frame>,
+}
+
+/// A call of a window function.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct WindowCall {
+    pub function: WindowFunction,
+    pub arguments: Vec<Expr>,
+    pub window: Window,
+}
+
+impl WindowCall {
+    /// The frame of the rows.
+    pub fn frame(&self) -> &Frame {
+        self.window.frame.as_ref().unwrap_or(&Frame::DEFAULT)
+    }
+
+    /// Calls `each` with every expression over the rows.
+    pub fn each_expression(&mut self, each: &mut dyn FnMut(&mut Expr)) {
+        self.arguments.iter_mut().for_each(&mut *each);
+        self.window.partition.iter_mut().for_each(&mut *each);
+        for key in &mut self.window.order {
+            each(&mut key.expression);
+        }
+        if let WindowFunction::Aggregate(aggregate) = &mut self.function {
+            aggregate.argument.iter_mut().for_each(&mut *each);
+            aggregate.filter.iter_mut().for_each(&mut *each);
+            aggregate.separator.iter_mut().for_each(&mut *each);
+        }
+    }
+}
+
+/// The window functions of a query while it is compiled, and the windows that it names.
+#[derive(Debug, Default)]
+pub(crate) struct Windows {
+    pub named: Vec<(String, Window)>,
+    pub calls: Vec<WindowCall>,
+}
+
+impl Windows {
+    /// The place of a call's value; the call may be there already.
+    pub fn add(&mut self, call: WindowCall, spec: TypeSpec) -> Typed {
+        let found = self.calls.iter().position(|there| *there == call);
+        let number = found.unwrap_or_else(|| {
+            self.calls.push(call);
+            self.calls.len() - 1
+        });
+        Typed {
+            expr: Expr::Column(FIRST + number),
+            spec,
+        }
+    }
+}

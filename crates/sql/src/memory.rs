@@ -1,0 +1,132 @@
+//! The memory that rows take, against the bounds of the statement and of all sessions.
+
+use crate::error::{SqlError, code};
+use sardonyx::schema::Value;
+use sardonyx_base::memory::{Budget, Share};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+/// The most bytes that the rows of a statement take in memory: of a result, of groups, of what is sorted.
+pub(crate) const RESULT_BYTES_MAX: usize = 256 << 20;
+
+/// Checks the memory that rows take against the bound.
+///
+/// # Errors
+/// `53200` beyond it.
+pub(crate) fn check_bytes(bytes: usize) -> Result<(), SqlError> {
+    match bytes <= RESULT_BYTES_MAX {
+        true => Ok(()),
+        false => Err(SqlError::new(
+            code::OUT_OF_MEMORY,
+            format!("the rows of the statement take more than {RESULT_BYTES_MAX} bytes"),
+        )
+        .hint("Ask for fewer rows at a time: with WHERE, or LIMIT.")),
+    }
+}
+
+/// The bytes of a value that are outside of itself.
+pub(crate) fn outside(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    }
+}
+
+/// The bytes that values take.
+pub(crate) fn bytes_of(values: &[Value]) -> usize {
+    size_of_val(values) + values.iter().map(outside).sum::<usize>()
+}
+
+/// The memory that a statement has spent on rows that are there.
+#[derive(Debug, Default)]
+pub(crate) struct Spent {
+    pub bytes: Cell<usize>,
+    /// Of the memory of all sessions, for rows that are kept to the statement's end.
+    pub shares: RefCell<Vec<Share>>,
+}
+
+/// Memory that rows take, counted against the bound of the statement while this is there.
+#[derive(Debug, Default)]
+pub(crate) struct Memory<'m> {
+    bytes: usize,
+    spent: Option<&'m Spent>,
+    /// Of the memory of all sessions.
+    share: Option<Share>,
+}
+
+impl<'m> Memory<'m> {
+    /// Of the statement that is run.
+    pub fn of(spent: Option<&'m Spent>, budget: Arc<Budget>) -> Memory<'m> {
+        Memory {
+            bytes: 0,
+            spent,
+            share: Some(Share::of(budget)),
+        }
+    }
+
+    /// Counts values.
+    ///
+    /// # Errors
+    /// `53200` beyond the bound.
+    pub fn take(&mut self, values: &[Value]) -> Result<(), SqlError> {
+        self.take_bytes(bytes_of(values))
+    }
+
+    /// Counts what a value has outside of itself.
+    ///
+    /// # Errors
+    /// `53200` beyond the bound.
+    pub fn take_outside(&mut self, value: &Value) -> Result<(), SqlError> {
+        self.take_bytes(outside(value))
+    }
+
+    /// Counts bytes.
+    ///
+    /// # Errors
+    /// `53200` beyond the bound.
+    pub fn take_bytes(&mut self, bytes: usize) -> Result<(), SqlError> {
+        self.bytes += bytes;
+        if let Some(share) = &mut self.share {
+            share.cover(self.bytes)?;
+        }
+        match self.spent {
+            Some(spent) => {
+                spent.bytes.set(spent.bytes.get() + bytes);
+                check_bytes(spent.bytes.get())
+            }
+            None => check_bytes(self.bytes),
+        }
+    }
+
+    /// Counts bytes no more that were counted.
+    pub fn give_back(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_sub(bytes);
+        if let Some(spent) = self.spent {
+            spent.bytes.set(spent.bytes.get().saturating_sub(bytes));
+        }
+    }
+
+    /// How many bytes were counted.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Leaves what was counted to the statement, which keeps the rows to its end.
+    pub fn keep(mut self) {
+        self.bytes = 0;
+        if let (Some(spent), Some(share)) = (self.spent, self.share.take()) {
+            spent.shares.borrow_mut().push(share);
+        }
+    }
+
+    fn release(&mut self) {
+        self.give_back(self.bytes);
+    }
+}
+
+impl Drop for Memory<'_> {
+    fn drop(&mut self) {
+        self.release();
+    }
+}

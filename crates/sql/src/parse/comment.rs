@@ -1,0 +1,121 @@
+//! `COMMENT ON`, as it is written. The parser knows neither constraints here nor the arguments of functions.
+
+use super::syntax;
+use crate::error::{SqlError, code};
+use crate::names::{COMMENT_OF_DATABASE, COMMENT_OF_SCHEMA, name_of, of_public, parts_of};
+use sqlparser::ast::ObjectName;
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
+
+/// A comment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Comment {
+    pub on: Commented,
+    /// None takes it away.
+    pub text: Option<String>,
+}
+
+/// The object of a comment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Commented {
+    Table(String),
+    Column(String, String),
+    Constraint {
+        name: String,
+        table: String,
+    },
+    Index(String),
+    View(String),
+    Sequence(String),
+    /// The schema `public`, and the database.
+    Whole(&'static str),
+}
+
+/// The longest comment, in bytes.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+
+/// True if the statement that comes next is `COMMENT ON`.
+pub(crate) fn is_comment(parser: &Parser<'_>) -> bool {
+    let is_word = |at: usize, known: &str| {
+        matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word)
+            if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
+    };
+    is_word(0, "comment") && is_word(1, "on")
+}
+
+/// Reads `COMMENT ON`, with which the parser is to begin.
+///
+/// # Errors
+/// `42601`; `0A000` with the kind of object that has no comments.
+pub(crate) fn parse_comment(text: &str, parser: &mut Parser<'_>) -> Result<Comment, SqlError> {
+    parser.next_token();
+    parser.next_token();
+    let wrong = |error: ParserError| syntax(text, error);
+    let kind = parser.next_token();
+    let name = |parser: &mut Parser<'_>| -> Result<ObjectName, SqlError> {
+        parser.parse_object_name(false).map_err(wrong)
+    };
+    let word = match &kind.token {
+        Token::Word(word) => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    let on = match word {
+        Keyword::TABLE => Commented::Table(of_public(&name(parser)?)?),
+        Keyword::COLUMN => {
+            let mut parts = parts_of(&name(parser)?)?;
+            let column = parts.pop().unwrap_or_default();
+            match (parts.pop(), parts.pop().as_deref()) {
+                (Some(table), None | Some("public")) => Commented::Column(table, column),
+                _ => return Err(SqlError::syntax("column name must be qualified")),
+            }
+        }
+        Keyword::CONSTRAINT => {
+            let constraint = name_of(&parser.parse_identifier().map_err(wrong)?);
+            parser.expect_keyword(Keyword::ON).map_err(wrong)?;
+            Commented::Constraint {
+                name: constraint,
+                table: of_public(&name(parser)?)?,
+            }
+        }
+        Keyword::INDEX => Commented::Index(of_public(&name(parser)?)?),
+        Keyword::VIEW => Commented::View(of_public(&name(parser)?)?),
+        Keyword::SEQUENCE => Commented::Sequence(of_public(&name(parser)?)?),
+        Keyword::SCHEMA => match parts_of(&name(parser)?)?.as_slice() {
+            [schema] if schema == "public" => Commented::Whole(COMMENT_OF_SCHEMA),
+            other => {
+                return Err(SqlError::new(
+                    code::UNKNOWN_SCHEMA,
+                    format!("schema \"{}\" does not exist", other.join(".")),
+                ));
+            }
+        },
+        Keyword::DATABASE => {
+            name(parser)?;
+            Commented::Whole(COMMENT_OF_DATABASE)
+        }
+        _ => {
+            return Err(SqlError::unsupported(format!(
+                "COMMENT ON {} is not supported",
+                kind.token
+            )));
+        }
+    };
+    parser.expect_keyword(Keyword::IS).map_err(wrong)?;
+    let text = match parser.parse_keyword(Keyword::NULL) {
+        true => None,
+        false => Some(parser.parse_literal_string().map_err(wrong)?),
+    };
+    // An empty one is none, as in PostgreSQL.
+    let text = text.filter(|text| !text.is_empty());
+    if text
+        .as_ref()
+        .is_some_and(|text| text.len() > TEXT_BYTES_MAX)
+    {
+        return Err(SqlError::new(
+            code::PROGRAM_LIMIT,
+            format!("a comment has at most {TEXT_BYTES_MAX} bytes"),
+        ));
+    }
+    Ok(Comment { on, text })
+}

@@ -1,0 +1,73 @@
+//! Rows as plans and expressions read them: of a table, or values that were computed.
+
+use crate::error::SqlError;
+use sardonyx::RowRef;
+use sardonyx::schema::{Value, ValueRef};
+use sardonyx_storage::store::PageRead;
+use sardonyx_table::TableError;
+
+/// A row whose columns are read by their places.
+pub(crate) trait InputRow {
+    /// The value at a place; null if there is none.
+    fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError>;
+}
+
+impl<P> InputRow for RowRef<'_, P>
+where
+    P: PageRead + ?Sized,
+    TableError: From<P::Error>,
+{
+    fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError> {
+        Ok(self.get_at(place)?)
+    }
+}
+
+/// A row of values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Values<'a>(pub &'a [Value]);
+
+impl InputRow for Values<'_> {
+    fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError> {
+        Ok(self.0.get(place).map_or(ValueRef::Null, Value::as_ref))
+    }
+}
+
+/// What is called for each row: it returns whether it wants more.
+pub(crate) type EachRow<'e> = &'e mut dyn FnMut(&dyn InputRow) -> Result<bool, SqlError>;
+
+/// Rows, one value after another.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Table {
+    pub values: Vec<Value>,
+    pub width: usize,
+    pub rows: u64,
+}
+
+impl Table {
+    /// Calls `each` with the rows.
+    ///
+    /// # Errors
+    /// What `each` returns.
+    pub fn walk(&self, each: EachRow<'_>) -> Result<(), SqlError> {
+        match self.width {
+            0 => each_of((0..self.rows).map(|_| &[][..]), each),
+            width => each_of(self.values.chunks(width), each),
+        }
+    }
+}
+
+/// Calls `each` with rows that are there.
+///
+/// # Errors
+/// What `each` returns.
+pub(crate) fn each_of<'r>(
+    rows: impl Iterator<Item = &'r [Value]>,
+    each: EachRow<'_>,
+) -> Result<(), SqlError> {
+    for row in rows {
+        if !each(&Values(row))? {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! Plans run in a transaction: what a statement on data did, and the rows that it gives.
+
+use crate::constraints::in_statement;
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::plan::{Plan, ResultColumn};
+use crate::result::{Complete, Tag};
+use crate::rows::Table;
+use crate::source::Source;
+use sardonyx::Transaction;
+use std::sync::Arc;
+
+/// The rows of a statement that reads, and their columns.
+pub(crate) type Read = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
+
+/// Runs a plan in a transaction.
+///
+/// # Errors
+/// What cannot be computed or stored.
+pub(crate) fn run_plan(
+    tx: &mut Transaction<'_>,
+    plan: &Plan,
+    with: &Environment<'_>,
+) -> Result<Read, SqlError> {
+    let changed = |word, (rows, table): (u64, Table)| {
+        let columns = plan.columns().cloned();
+        let complete = Complete::of(Tag::rows(word, rows));
+        (complete, columns.map(|columns| (table, columns)))
+    };
+    Ok(match plan {
+        Plan::Select(plan) => {
+            let table = plan.run(&Source::Live(tx.view()), with)?;
+            let complete = Complete::of(Tag::rows("SELECT", table.rows));
+            (complete, Some((table, plan.output.columns.clone())))
+        }
+        Plan::Insert(plan) => {
+            let done = in_statement(tx, with, |tx| plan.run(tx, with))?;
+            changed("INSERT", done)
+        }
+        Plan::Update(plan) => {
+            let done = in_statement(tx, with, |tx| plan.run(tx, with))?;
+            changed("UPDATE", done)
+        }
+        Plan::Delete(plan) => {
+            let done = in_statement(tx, with, |tx| plan.run(tx, with))?;
+            changed("DELETE", done)
+        }
+        Plan::Elsewhere(why) => {
+            return Err(crate::analytic::refused(&with.context.database, why));
+        }
+    })
+}

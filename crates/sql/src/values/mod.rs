@@ -1,0 +1,12 @@
+//! Values: what can be done with them whatever expression they stand in. Numbers and dates ([`arithmetic`], [`exact`]),
+//! types into one another ([`cast`]), arrays and JSON as texts.
+
+pub(crate) mod arithmetic;
+pub(crate) mod arrays;
+mod big;
+pub(crate) mod cast;
+mod comparison;
+pub(crate) mod exact;
+pub(crate) mod json;
+
+pub(crate) use comparison::Comparison;
