@@ -23,26 +23,17 @@ fn refuse(statement: &str, asked: &[(bool, &str)]) -> Result<(), SqlError> {
     }
 }
 
-/// A statement, if all that it says is kept. Options of `EXPLAIN` become what they mean.
+/// Checks that all that a statement says is kept. Options of `EXPLAIN` become what they mean.
 ///
 /// # Errors
 /// `0A000` with the clause that is not; `42601` for options that there are not.
-pub(crate) fn kept(statement: Statement) -> Result<Statement, SqlError> {
-    let statement = match statement {
+pub(crate) fn keep(statement: &mut Statement) -> Result<(), SqlError> {
+    match statement {
         Statement::Explain { .. } => explain(statement)?,
-        Statement::Prepare {
-            name,
-            data_types,
-            statement,
-        } => Statement::Prepare {
-            name,
-            data_types,
-            statement: Box::new(kept(*statement)?),
-        },
-        other => other,
-    };
-    check(&statement)?;
-    Ok(statement)
+        Statement::Prepare { statement, .. } => keep(statement)?,
+        _ => {}
+    }
+    check(statement)
 }
 
 fn check(statement: &Statement) -> Result<(), SqlError> {
@@ -371,11 +362,11 @@ pub(crate) fn table(factor: &TableFactor) -> Result<(), SqlError> {
 }
 
 /// `EXPLAIN` with its options as the fields that they are.
-fn explain(statement: Statement) -> Result<Statement, SqlError> {
+fn explain(statement: &mut Statement) -> Result<(), SqlError> {
     let Statement::Explain {
-        describe_alias,
-        mut analyze,
-        mut verbose,
+        describe_alias: _,
+        analyze,
+        verbose,
         query_plan,
         estimate,
         statement,
@@ -383,27 +374,18 @@ fn explain(statement: Statement) -> Result<Statement, SqlError> {
         options,
     } = statement
     else {
-        return Ok(statement);
+        return Ok(());
     };
-    for option in options.iter().flatten() {
-        explain_option(option, &mut analyze, &mut verbose)?;
+    for option in options.take().iter().flatten() {
+        explain_option(option, analyze, verbose)?;
     }
     let asked = [
-        (verbose, "VERBOSE"),
-        (query_plan || estimate, OTHER),
+        (*verbose, "VERBOSE"),
+        (*query_plan || *estimate, OTHER),
         (format.is_some(), "FORMAT"),
     ];
     refuse("EXPLAIN", &asked)?;
-    Ok(Statement::Explain {
-        describe_alias,
-        analyze,
-        verbose,
-        query_plan,
-        estimate,
-        statement: Box::new(kept(*statement)?),
-        format,
-        options: None,
-    })
+    keep(statement)
 }
 
 fn explain_option(

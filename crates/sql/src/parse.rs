@@ -8,7 +8,7 @@ pub(crate) use constraints::SetConstraints;
 pub(crate) use fetch::Fetch;
 
 use crate::error::{SqlError, code};
-use crate::kept::kept;
+use crate::kept::keep;
 use crate::position::of_location;
 use comment::{Comment, is_comment, parse_comment};
 use constraints::{is_set_constraints, parse_set_constraints};
@@ -89,8 +89,9 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
             }
             false => {
                 let statement = parser.parse_statement();
-                let statement = statement.map_err(|error| syntax(text, error))?;
-                Parsed::Statement(kept(statement)?.into())
+                let mut statement = Box::new(statement.map_err(|error| syntax(text, error))?);
+                keep(&mut statement)?;
+                Parsed::Statement(statement)
             }
         });
         if !matches!(parser.peek_token_ref().token, Token::EOF | Token::SemiColon) {
