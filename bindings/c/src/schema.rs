@@ -5,7 +5,7 @@ use crate::handle::{Kind, Pool, alone, issue};
 use crate::status::{Failure, sdx_status};
 use sardonyx::schema::{Column, Schema, SchemaBuilder, Type};
 use sardonyx_base::sync::futex::Mutex;
-use sardonyx_table::value_text::parse_value;
+use sardonyx_rows::value_text::parse_value;
 use std::collections::VecDeque;
 use std::ffi::c_char;
 

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sardonyx::schema::{Column, Schema, Type, ValueRef};
 use sardonyx::{Error, RowRef};
+use sardonyx_rows::TableError;
 use sardonyx_storage::store::PageRead;
-use sardonyx_table::TableError;
 
 /// A column's buffers.
 pub struct Buffers {

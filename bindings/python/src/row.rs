@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use sardonyx::schema::{Schema, Value};
 use sardonyx::{Error, RowRef};
+use sardonyx_rows::TableError;
 use sardonyx_storage::store::PageRead;
-use sardonyx_table::TableError;
 use std::sync::Arc;
 
 /// A row's values, with what says their names.

@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 use sardonyx::schema::{Schema, Value};
 use sardonyx::{Error, RowIndex, RowRef};
+use sardonyx_rows::TableError;
 use sardonyx_storage::store::PageRead;
-use sardonyx_table::TableError;
 use std::ops::Bound as Edge;
 use std::sync::Arc;
 

@@ -8,8 +8,8 @@ use crate::error::external;
 use datafusion::common::ScalarValue;
 use datafusion::error::Result;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use sardonyx_rows::schema::IndexKind;
 use sardonyx_sql::{AnalyticTable, SqlError, SqlType, Value};
-use sardonyx_table::schema::IndexKind;
 use sardonyx_table::{SnapshotRows, SpaceSnapshot};
 use std::ops::Bound;
 
@@ -89,7 +89,7 @@ fn comparison(condition: &Expr, table: &AnalyticTable) -> Option<Comparison> {
     ];
     let column = table.columns.iter().find(|column| column.name == *name)?;
     let scale = match column.spec.stored() {
-        sardonyx_table::schema::Type::Decimal { scale } => i8::try_from(scale).ok()?,
+        sardonyx_rows::schema::Type::Decimal { scale } => i8::try_from(scale).ok()?,
         _ => 0,
     };
     // What the engine has narrower than the type says is compared by scanning.

@@ -7,8 +7,8 @@ use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
 use sardonyx_interchange::value_to_json;
 use sardonyx_results::table::Table;
-use sardonyx_table::condition::Condition;
-use sardonyx_table::schema::{Schema, Value};
+use sardonyx_rows::condition::Condition;
+use sardonyx_rows::schema::{Schema, Value};
 use std::io::Write;
 
 /// Print the rows of a table, in no particular order.

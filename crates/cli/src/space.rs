@@ -2,13 +2,14 @@
 //! tables, or those of nodes; a database that was made in any other way is refused by that way's name.
 
 use crate::target::Files;
+use sardonyx_rows::schema::{Schema, ValueRef};
+use sardonyx_rows::{RowRef, TableError};
 use sardonyx_sharing::node::FrozenTables;
 use sardonyx_storage::catalogue::{CatalogueError, Way};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::recovery::recover;
 use sardonyx_storage::store::PageRead;
-use sardonyx_table::schema::{Schema, ValueRef};
-use sardonyx_table::{RowRef, TableError, TableSpace};
+use sardonyx_table::TableSpace;
 use std::sync::Arc;
 
 /// The tables of a database.

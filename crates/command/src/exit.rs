@@ -1,6 +1,7 @@
 //! Exit codes, and the code of each error of the engine.
 
 use sardonyx::Error;
+use sardonyx_rows::TableError;
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::disk::DiskError;
 use sardonyx_storage::engine::OpenError;
@@ -12,7 +13,6 @@ use sardonyx_storage::recovery::RecoveryError;
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::known::KnownError;
 use sardonyx_storage::remote_log::store::StoreError;
-use sardonyx_table::TableError;
 use serde::Serialize;
 use std::io;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! The derives: for structs that are rows of a table, and for types that may live in a mapped segment.
 //!
 //! `#[derive(Record)]` writes how a struct's fields become columns and come back; the trait is
-//! `sardonyx_table::Stored`. What it cannot store it refuses with a message that names Sardonyx and the remedy.
+//! `sardonyx_rows::Stored`. What it cannot store it refuses with a message that names Sardonyx and the remedy.
 //!
 //! Memory of a segment comes from disk and from other processes, some of them written in C or
 //! Python, so a type may live there only if every bit pattern is one of its values and every byte

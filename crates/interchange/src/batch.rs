@@ -5,7 +5,7 @@
 
 use crate::BadRow;
 use crate::error::Place;
-use sardonyx_table::schema::{Value, ValueRef};
+use sardonyx_rows::schema::{Value, ValueRef};
 use std::ops::Range;
 
 /// Text and bytes after which a batch ends, so that neither memory nor a transaction gets too large.

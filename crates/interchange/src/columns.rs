@@ -1,7 +1,7 @@
 //! The columns of a table that a file's rows are of: their names, types, and how texts become their values.
 
 use crate::InterchangeError;
-use sardonyx_table::schema::{Schema, Value};
+use sardonyx_rows::schema::{Schema, Value};
 use std::fmt;
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use crate::columns::{Columns, column_of};
 use crate::error::Place;
 use crate::records::{Record, Records};
 use crate::{BadRow, InterchangeError};
-use sardonyx_table::schema::ValueRef;
+use sardonyx_rows::schema::ValueRef;
 use std::fmt;
 use std::io::{self, BufRead, Write};
 

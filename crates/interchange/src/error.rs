@@ -1,6 +1,6 @@
 //! What can be wrong with a file of rows, as a whole or in one row.
 
-use sardonyx_table::schema::{SchemaError, Type};
+use sardonyx_rows::schema::{SchemaError, Type};
 use std::fmt;
 use std::io;
 

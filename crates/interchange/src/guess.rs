@@ -12,8 +12,8 @@
 //! | UUIDs, with their dashes | uuid |
 //! | anything else, such as numbers with leading zeros or a `+` | text |
 
-use sardonyx_table::schema::Type;
-use sardonyx_table::value_text::parse_value;
+use sardonyx_rows::schema::Type;
+use sardonyx_rows::value_text::parse_value;
 
 /// Digits of a numeric.
 const DIGITS_MAX: usize = 38;

@@ -12,7 +12,7 @@ use crate::lines::Lines;
 use crate::records::{Record, Records};
 use crate::source::Source;
 use crate::{Format, InterchangeError};
-use sardonyx_table::schema::{Schema, Type};
+use sardonyx_rows::schema::{Schema, Type};
 use std::io::BufRead;
 
 /// Rows that are looked at.

@@ -8,7 +8,7 @@ use crate::lines::{Line, Lines};
 use crate::{BadRow, InterchangeError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use sardonyx_table::schema::{Schema, Type, ValueRef};
+use sardonyx_rows::schema::{Schema, Type, ValueRef};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Number, Value as Json};

@@ -56,7 +56,7 @@
 //! next one is read; damage of a file of columns ends its reading with an error. Memory does not grow with the
 //! file.
 //!
-//! [`value_text`]: sardonyx_table::value_text
+//! [`value_text`]: sardonyx_rows::value_text
 
 mod batch;
 #[cfg(feature = "parquet")]

@@ -5,7 +5,7 @@ use crate::batch::Batch;
 use crate::infer::Found;
 use crate::source::Source;
 use crate::{Format, InterchangeError};
-use sardonyx_table::schema::{Schema, ValueRef};
+use sardonyx_rows::schema::{Schema, ValueRef};
 use std::io::Write;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ mod tests {
             let mut source = Source::Bytes(bytes::Bytes::from_static(b"PAR1"));
             let error = crate::infer(format, &mut source, &[], None).unwrap_err();
             assert!(error.to_string().contains("--features parquet"), "{error}");
-            let schema = Schema::new().column("id", sardonyx_table::schema::Type::I64);
+            let schema = Schema::new().column("id", sardonyx_rows::schema::Type::I64);
             let schema = schema.primary_key(["id"]).build().unwrap();
             let error = crate::Writer::new(format, Vec::new(), &schema, &[0]).unwrap_err();
             assert!(error.to_string().contains("--features parquet"), "{error}");

@@ -4,7 +4,7 @@ use crate::columnar::ColumnarWriter;
 use crate::csv::write_field;
 use crate::json::write_json;
 use crate::{Format, InterchangeError};
-use sardonyx_table::schema::{Schema, ValueRef};
+use sardonyx_rows::schema::{Schema, ValueRef};
 use std::fmt::Write as _;
 use std::io::Write;
 

@@ -16,13 +16,13 @@ use crate::unit_log::reserve::Growth;
 use sardonyx_base::sync::atomic::Ordering;
 use sardonyx_base::sync::{Mutex, thread};
 use sardonyx_lock::Waiting;
+use sardonyx_rows::{Record, definition_of_table, records_of};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::engine_view::EngineView;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_storage::supervisor::Supervisor;
-use sardonyx_table::{Record, definition_of_table, records_of};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -174,7 +174,7 @@ impl Database {
     ///
     /// # Errors
     /// If something else has its name, or it has other columns (the error shows both sides); if it has more than records
-    /// ([`TableError::BeyondRecords`](sardonyx_table::TableError::BeyondRecords)): indexes, references, conditions, text, or
+    /// ([`TableError::BeyondRecords`](sardonyx_rows::TableError::BeyondRecords)): indexes, references, conditions, text, or
     /// columns that were added; or there is no more room.
     pub fn table<R: Record>(&self) -> Result<Table<R>, DatabaseError> {
         self.shared.check_process()?;

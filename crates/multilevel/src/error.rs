@@ -5,11 +5,11 @@ use crate::pages::Stop;
 use crate::records::RecordError;
 use crate::undo::UndoDamage;
 use sardonyx_base::process::{FORKED, Forked};
+use sardonyx_rows::TableError;
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::engine;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::StoreError;
-use sardonyx_table::TableError;
 use std::error::Error;
 
 /// Why a database cannot be opened, or the engine cannot go on.

@@ -32,9 +32,9 @@ use crate::records::Table;
 use crate::records::memory::TableMemory;
 use crate::shared::Shared;
 use sardonyx_base::hash::IntegerMap;
+use sardonyx_rows::{Record, TableError};
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::{PageSnapshot, SnapshotEnded};
-use sardonyx_table::{Record, TableError};
 use std::sync::Arc;
 use view::{Private, View};
 

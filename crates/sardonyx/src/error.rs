@@ -3,8 +3,8 @@
 use sardonyx_base::error::CrateError;
 pub use sardonyx_base::error::Error;
 use sardonyx_base::waiting::Reason;
+use sardonyx_rows::TableError;
 use sardonyx_storage::log::LogError;
-use sardonyx_table::TableError;
 
 /// An error of the program's own type, or a crate's, converted to it.
 pub(crate) struct Typed<E>(pub E);

@@ -146,6 +146,14 @@ pub use ticket::{BatchTicket, Ticket};
 
 /// Makes a struct with fields of any length a row of a table, an enum a field of one.
 pub use sardonyx_derive::Record;
+pub use sardonyx_rows::KeyValues;
+pub use sardonyx_rows::{
+    ColumnType, Field, Journal, JournalRow, Record, RecordColumn, RecordKey, Stored, StoredField,
+    Table, field,
+};
+pub use sardonyx_rows::{RowError, RowRef, RowWriter};
+/// What rows are, known at run time; and types of fields that are no numbers.
+pub use sardonyx_rows::{schema, types};
 pub use sardonyx_serial::{
     Durability, Exchange, Outcomes, Owed, Procedure, ProcedureError, Registered, Shape, StageTimes,
 };
@@ -157,15 +165,12 @@ pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
 pub use sardonyx_storage::store::SnapshotEnded;
 pub use sardonyx_table::{
-    ColumnType, Due, Field, HeldReference, Journal, JournalRow, Marked, Prefetch, RebuildReport,
-    Record, RecordColumn, RecordKey, RecordMut, Row, Stored, StoredField, StoredTable, Table,
-    TableSpace, Transaction, View, Walk, field,
+    Due, HeldReference, Marked, Prefetch, RebuildReport, RecordMut, Row, StoredTable, TableSpace,
+    Transaction, View, Walk,
 };
-pub use sardonyx_table::{Index, IndexRange, KeyValues, SnapshotIndex, SnapshotRange};
-pub use sardonyx_table::{RowError, RowIndex, RowRange, RowRef, RowWriter};
+pub use sardonyx_table::{Index, IndexRange, SnapshotIndex, SnapshotRange};
+pub use sardonyx_table::{RowIndex, RowRange};
 pub use sardonyx_table::{Rows, RowsView, SnapshotRows};
-/// What rows are, known at run time; and types of fields that are no numbers.
-pub use sardonyx_table::{schema, types};
 /// What makes plain data of a struct; [`record!`] writes its derives.
 pub use zerocopy;
 
@@ -187,8 +192,9 @@ pub mod standby {
 #[doc(hidden)]
 pub mod declared {
     pub use sardonyx_derive::plain_struct;
+    pub use sardonyx_rows::nested_columns;
+    pub use sardonyx_rows::{TableError, no_value_of_field, record};
     pub use sardonyx_storage::store::PageRead;
-    pub use sardonyx_table::{TableError, nested_columns, no_value_of_field, record};
 }
 
 /// The README's programs are compiled with the tests of the documentation.

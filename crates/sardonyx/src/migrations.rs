@@ -6,7 +6,7 @@
 
 use crate::{Error, Tables, Transaction};
 use sardonyx_base::error::{CrateError, Kind};
-use sardonyx_table::schema::{Schema, Type, Value};
+use sardonyx_rows::schema::{Schema, Type, Value};
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -2,9 +2,10 @@
 
 use crate::Error;
 use sardonyx_base::process::Process;
+use sardonyx_rows::{Record, Table};
 use sardonyx_serial::SerialError;
 use sardonyx_storage::catalogue::Definition;
-use sardonyx_table::{Record, Records, SnapshotIndex, SnapshotRows, SpaceSnapshot, Table};
+use sardonyx_table::{Records, SnapshotIndex, SnapshotRows, SpaceSnapshot};
 use std::sync::Arc;
 
 /// The state of all tables at one commit, to read from any thread, for as long as it is kept, while

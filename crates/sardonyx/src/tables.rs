@@ -12,6 +12,8 @@ use crate::backup::{self, Backup};
 use crate::error::Typed;
 use crate::ticket::{BatchTicket, Ticket};
 use crate::{Error, Options, Snapshot, Statistics};
+use sardonyx_rows::schema::IntoSchema;
+use sardonyx_rows::{Journal, JournalRow, Record, Stored, Table};
 use sardonyx_serial::{Durability, Exchange, Kernel, Owed, Procedure, ProcedureError, Registered};
 use sardonyx_storage::checkpoint::Waiting;
 use sardonyx_storage::disk::Disk;
@@ -19,10 +21,8 @@ use sardonyx_storage::engine::Engine;
 use sardonyx_storage::engine_view::EngineView;
 use sardonyx_storage::journal::{JournalReader, Retention};
 use sardonyx_storage::recovery::RecoveryReport;
-use sardonyx_table::schema::IntoSchema;
 use sardonyx_table::{
-    Journal, JournalRow, KeyHash, RebuildReport, Record, SpaceSnapshot, Stored, StoredTable, Table,
-    TableSpace, Transaction, View,
+    KeyHash, RebuildReport, SpaceSnapshot, StoredTable, TableSpace, Transaction, View,
 };
 use std::path::Path;
 use std::sync::Arc;

@@ -7,11 +7,12 @@ use crate::execution::Execution;
 use crate::kernel::{Durability, Kernel};
 use crate::shape::Shape;
 use crate::ticket::Ticket;
+use sardonyx_rows::TableError;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{Engine, StorageOptions};
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::policy::GroupLimits;
-use sardonyx_table::{TableError, TableSpace, Transaction};
+use sardonyx_table::{TableSpace, Transaction};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 

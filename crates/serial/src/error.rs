@@ -2,9 +2,9 @@
 
 use sardonyx_base::error::{CrateError, Error, Kind};
 use sardonyx_base::process::{FORKED, Forked};
+use sardonyx_rows::TableError;
 use sardonyx_storage::checkpoint::CheckpointError;
 use sardonyx_storage::log::LogError;
-use sardonyx_table::TableError;
 use std::sync::Arc;
 
 /// Why a transaction did not commit, or is not known to have.

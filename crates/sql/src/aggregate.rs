@@ -10,7 +10,7 @@ use crate::types::{SqlType, TypeSpec};
 use crate::values::arithmetic::{Arithmetic, calculate, float_of};
 use crate::values::{arrays, json};
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_table::condition::compare;
+use sardonyx_rows::condition::compare;
 use sqlparser::ast::Expr as Tree;
 use std::cmp::Ordering;
 use std::collections::HashSet;

@@ -8,8 +8,8 @@ use sardonyx::schema::{SchemaError, Value};
 use sardonyx::{Error, RowError};
 use sardonyx_base::memory::Exhausted;
 use sardonyx_base::waiting::Reason;
+use sardonyx_rows::TableError;
 use sardonyx_storage::log::LogError;
-use sardonyx_table::TableError;
 use std::fmt::Display;
 use std::ops::{Deref, DerefMut};
 

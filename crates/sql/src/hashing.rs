@@ -139,7 +139,7 @@ impl HashTable {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use sardonyx_table::condition::compare;
+    use sardonyx_rows::condition::compare;
     use std::collections::HashMap;
 
     fn values() -> impl Strategy<Value = ValueRef<'static>> {

@@ -20,7 +20,7 @@ use crate::text::decode_text;
 use crate::types::SqlType;
 use sardonyx::Transaction;
 use sardonyx::schema::{Schema, Value};
-use sardonyx_table::value_text::parse_value;
+use sardonyx_rows::value_text::parse_value;
 use sqlparser::ast::Statement;
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 use crate::error::SqlError;
 use sardonyx::RowRef;
 use sardonyx::schema::{Value, ValueRef};
+use sardonyx_rows::TableError;
 use sardonyx_storage::store::PageRead;
-use sardonyx_table::TableError;
 
 /// A row whose columns are read by their places.
 pub(crate) trait InputRow {

@@ -5,9 +5,10 @@ use crate::error::SqlError;
 use crate::rows::EachRow;
 use sardonyx::schema::{Schema, Value};
 use sardonyx::{RowIndex, RowRef, View};
+use sardonyx_rows::TableError;
 use sardonyx_storage::catalogue::{Definition, Kind};
 use sardonyx_storage::store::PageRead;
-use sardonyx_table::{ScanPlace, SpaceSnapshot, TableError};
+use sardonyx_table::{ScanPlace, SpaceSnapshot};
 use std::ops::Bound;
 use std::sync::Arc;
 

@@ -16,8 +16,8 @@ use crate::index::{
     HashIndex, SHARD_PLACES_MAX, SHARD_PLACES_MIN, address_of, entry, prefix, same_tag,
 };
 use crate::index_store::IndexStore;
-use crate::layout::PageLayout;
 use crate::table::{TableState, page_bytes};
+use sardonyx_rows::layout::PageLayout;
 use sardonyx_storage::page::{Address, PageId};
 use sardonyx_storage::prefetch::{prefetch, prefetch_value};
 use sardonyx_storage::store::StoreError;

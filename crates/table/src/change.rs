@@ -6,13 +6,13 @@
 //! (`Transaction::move_row`). Dropping and renaming change the schema only. Widening rewrites the table's rows, in one
 //! transaction, so its size is bounded by what a transaction may log.
 
-use crate::error::TableError;
-use crate::rows::{RowRef, RowWriter};
-use crate::schema::{Schema, SchemaError, Type, Value};
-use crate::schemas::check_name;
 use crate::table::Slot;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
+use sardonyx_rows::TableError;
+use sardonyx_rows::check_name;
+use sardonyx_rows::row::{RowRef, RowWriter};
+use sardonyx_rows::schema::{Schema, SchemaError, Type, Value};
 
 /// The name of a column while it is being widened.
 const WIDER: &str = "sardonyx.wider";

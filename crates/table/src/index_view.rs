@@ -6,15 +6,16 @@ mod snapshot;
 
 pub use snapshot::{SnapshotIndex, SnapshotRange};
 
-use crate::error::TableError;
-use crate::key::KeyValues;
 use crate::ordered::{Cursor, Place};
-use crate::record::{Record, Row, Table};
+use crate::row::Row;
 use crate::secondary::Secondary;
 use crate::space::{TableSpace, View, record_at};
 use crate::transaction::Transaction;
 pub(crate) use reader::Reader;
 use sardonyx_base::error::Error;
+use sardonyx_rows::TableError;
+use sardonyx_rows::key::KeyValues;
+use sardonyx_rows::record::{Record, Table};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::fmt;
@@ -24,7 +25,7 @@ use zerocopy::FromBytes;
 
 /// An ordered index of a table, to find rows by it.
 ///
-/// Keys are values of its columns, or of the first ones: a value, a tuple, or a slice of [`Value`](crate::schema::Value)s.
+/// Keys are values of its columns, or of the first ones: a value, a tuple, or a slice of [`Value`](sardonyx_rows::schema::Value)s.
 /// A bound of fewer values than the index has columns stands for all keys that begin with them.
 pub struct Index<'a, R> {
     space: &'a TableSpace,

@@ -5,13 +5,13 @@
 //! keys, so rows of few different prefixes take longer.
 
 use crate::build::turns;
-use crate::error::TableError;
 use crate::index_store::IndexStore;
-use crate::key::{BadKey, KeyBytes, prefix};
 use crate::ordered::{Entry, build};
 use crate::secondary::{Secondary, What};
 use crate::table::{TableState, page_bytes};
 use sardonyx_base::waiting;
+use sardonyx_rows::TableError;
+use sardonyx_rows::key::{BadKey, KeyBytes, prefix};
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::page::{Address, PageId};
 use std::cmp::Ordering;

@@ -7,13 +7,13 @@
 //!
 //! Tables keep their numbers, which journals, references and schemas name. Areas are copied as they are.
 
-use crate::error::TableError;
-use crate::layout::{PageKind, PageLayout, PageUse};
-use crate::rows::{RowRef, set_column};
-use crate::schema::{Schema, ValueRef};
 use crate::space::TableSpace;
 use crate::table::{TableState, page_bytes};
-use crate::values::{CLASSES, NEXT_BYTES, Reference, layout_of, next_cell, read_value};
+use sardonyx_rows::TableError;
+use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
+use sardonyx_rows::row::{RowRef, set_column};
+use sardonyx_rows::schema::{Schema, ValueRef};
+use sardonyx_rows::values::{CLASSES, NEXT_BYTES, Reference, layout_of, next_cell, read_value};
 use sardonyx_storage::catalogue::Catalogue;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::PageStore;
@@ -111,7 +111,7 @@ impl TableSpace {
 fn added(
     schema: &Schema,
     shape: u8,
-) -> impl Iterator<Item = (&crate::schema::Column, ValueRef<'_>)> {
+) -> impl Iterator<Item = (&sardonyx_rows::schema::Column, ValueRef<'_>)> {
     let live = schema.live_columns();
     live.filter(move |(_, column)| column.since_shape > shape)
         .map(|(_, column)| (column, column.default.as_ref()))
@@ -132,7 +132,7 @@ fn needs_of(pages: &[u8], state: &TableState) -> Result<Needs, TableError> {
                 true => default_bytes(column.default.as_ref()).len(),
                 false => Reference::at(row.fixed(), column.offset).len(),
             };
-            if length > crate::values::INLINE_BYTES_MAX {
+            if length > sardonyx_rows::values::INLINE_BYTES_MAX {
                 needs.add_value(length);
             }
         }

@@ -4,15 +4,16 @@
 //! are read for the free places; then the index is built, of a size that is now known.
 
 use crate::build::{BuildError, build_index};
-use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
-use crate::layout::{PageKind, PageLayout, PageUse, word_at};
 use crate::schemas::read_schemas;
 use crate::secondary::is_hashed;
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, page_bytes};
-use crate::values::{CLASSES, check_values};
+use crate::values::check_values;
+use sardonyx_rows::TableError;
+use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
+use sardonyx_rows::values::CLASSES;
 use sardonyx_storage::catalogue::{Catalogue, Definition};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;

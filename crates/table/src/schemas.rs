@@ -8,15 +8,16 @@
 //! Invariant: the schema in a [`TableState`](crate::table::TableState) is the one that the pages have, at every end of
 //! a transaction: both change in [`Transaction::store_schema`], and are undone together.
 
-use crate::error::{RESERVED, TableError};
 use crate::hash::KeyHash;
 use crate::rebuild::{Damage, find_places};
-use crate::record::{Record, Table};
-use crate::schema::{IntoSchema, Schema, SchemaError, differences};
-use crate::space::{TableSpace, definition_of_table};
+use crate::space::TableSpace;
 use crate::table::TableState;
 use crate::transaction::{Transaction, note_references};
 use sardonyx_base::error::Error;
+use sardonyx_rows::record::definition_of_table;
+use sardonyx_rows::record::{Record, Table};
+use sardonyx_rows::schema::{IntoSchema, Schema, SchemaError, differences};
+use sardonyx_rows::{TableError, check_name};
 use sardonyx_storage::catalogue::{Catalogue, Definition, Kind};
 use sardonyx_storage::page::Address;
 use std::collections::BTreeMap;
@@ -40,20 +41,7 @@ pub(crate) struct Piece {
     bytes: [u8; PIECE_BYTES],
 }
 
-crate::record!(Piece { table: "sardonyx.schemas", key: key: u64 });
-
-/// Whether a program may give this name.
-///
-/// # Errors
-/// [`TableError::ReservedName`].
-pub fn check_name(name: &str) -> Result<(), TableError> {
-    match name.starts_with(RESERVED) {
-        false => Ok(()),
-        true => Err(TableError::ReservedName {
-            name: name.to_string(),
-        }),
-    }
-}
+sardonyx_rows::record!(Piece { table: "sardonyx.schemas", key: key: u64 });
 
 fn key(table: u16, piece: usize) -> u64 {
     u64::from(table) << 32 | piece as u64

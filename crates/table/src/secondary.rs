@@ -10,15 +10,15 @@
 //! Invariant: an index has an entry for every row that is there, with the prefix of the row's key, at every moment at
 //! which its rows are compared. So an entry is removed before its row's key changes, and inserted after.
 
-use crate::error::TableError;
 use crate::index_store::IndexStore;
-use crate::key::{BadKey, Edge, KeyBytes, KeyShape, prefix};
 use crate::ordered::{Cursor, ENTRY_BYTES_MAX, Entry, INSERT_BYTES_MAX, Place, Sought, Ties, Tree};
 use crate::ordered_build::{Unfit, build_secondary};
-use crate::schema::{IndexDefinition, Schema};
 use crate::space::TableSpace;
 use crate::table::TableState;
 use crate::transaction::note_references;
+use sardonyx_rows::TableError;
+use sardonyx_rows::key::{BadKey, Edge, KeyBytes, KeyShape, prefix};
+use sardonyx_rows::schema::{IndexDefinition, Schema};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::cmp::Ordering;
@@ -40,7 +40,7 @@ pub(crate) struct What {
 
 /// The indexes that a table with this schema has as trees; `is_hashed` if its primary key is found by a hash.
 pub(crate) fn wanted(schema: &Schema, is_hashed: bool) -> Vec<What> {
-    use crate::schema::IndexKind::Ordered;
+    use sardonyx_rows::schema::IndexKind::Ordered;
     let primary = Some(&schema.primary);
     let primary = primary.filter(|index| index.kind == Ordered || !is_hashed);
     primary

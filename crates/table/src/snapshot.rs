@@ -9,17 +9,17 @@
 //! copies, which rows and indexes have together, the oldest snapshot is ended, both at once: every read says so
 //! from then on ([`SnapshotEnded`]), and none is wrong.
 
-use crate::compare::table_of;
-use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index::Shards;
-use crate::layout::PageLayout;
-use crate::record::{Record, Table};
-use crate::schema::Schema;
 use crate::secondary::Secondary;
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, fingerprint_of, shape_of, used_runs};
 use sardonyx_base::error::Error;
+use sardonyx_rows::TableError;
+use sardonyx_rows::layout::PageLayout;
+use sardonyx_rows::record::{Record, Table};
+use sardonyx_rows::schema::Schema;
+use sardonyx_rows::table_of;
 use sardonyx_storage::catalogue::{Catalogue, Definition, Extent};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageRead, PageSnapshot, SnapshotEnded};

@@ -2,19 +2,20 @@
 //!
 //! Owned exclusively by whoever runs transactions; that is all the concurrency control there is.
 
-use crate::compare::table_of;
-use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
 use crate::rebuild::{RebuildReport, check_all_values, rebuild};
-use crate::record::{Journal, JournalRow, Record, Row, Table};
-use crate::schema::Schema;
+use crate::row::Row;
 use crate::secondary::build_ordered;
 use crate::snapshot::SpaceSnapshot;
 use crate::table::{TableState, fingerprint_of};
 use crate::transaction::{Transaction, note_references};
 use crate::undo::Undo;
-use sardonyx_storage::catalogue::{Catalogue, Definition, Kind, unfinished};
+use sardonyx_rows::TableError;
+use sardonyx_rows::record::{Journal, JournalRow, Record, Table, definition_of_journal};
+use sardonyx_rows::schema::Schema;
+use sardonyx_rows::table_of;
+use sardonyx_storage::catalogue::{Catalogue, Definition, unfinished};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::prefetch::prefetch;
@@ -381,28 +382,6 @@ impl TableSpace {
     /// Read access without a transaction.
     pub fn view(&self) -> View<'_> {
         View { space: self }
-    }
-}
-
-/// The definition that a record type declares.
-pub fn definition_of_table<R: Record>() -> Definition {
-    let kind = Kind::Table {
-        key_offset: R::KEY_OFFSET,
-        key_bytes: size_of::<R::Key>(),
-    };
-    Definition {
-        name: R::NAME.to_string(),
-        record_bytes: size_of::<R>(),
-        kind,
-    }
-}
-
-/// The definition that a row type declares.
-pub(crate) fn definition_of_journal<J: JournalRow>() -> Definition {
-    Definition {
-        name: J::NAME.to_string(),
-        record_bytes: size_of::<J>(),
-        kind: Kind::Journal,
     }
 }
 

@@ -1,16 +1,16 @@
 //! One table in memory: its layout, extents, free places and index.
 
-use crate::condition::Condition;
-use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::index_store::IndexStore;
-use crate::layout::{PageKind, PageLayout, PageUse};
 use crate::ordered::Tree;
-use crate::record::Record;
-use crate::schema::{Schema, ValueRef};
 use crate::secondary::Secondary;
 use crate::values::ValueSpace;
+use sardonyx_rows::TableError;
+use sardonyx_rows::condition::Condition;
+use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
+use sardonyx_rows::record::Record;
+use sardonyx_rows::schema::{Schema, ValueRef};
 use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
@@ -43,7 +43,7 @@ pub(crate) struct TableState {
     /// Places of deleted records in pages of the newest shape, used again from the end.
     pub free: Vec<Address>,
     pub fresh: Slot,
-    /// Its pages name it; see [`PageUse`](crate::layout::PageUse).
+    /// Its pages name it; see [`PageUse`](sardonyx_rows::layout::PageUse).
     pub life: u32,
     /// Its pages of cells.
     pub values: ValueSpace,

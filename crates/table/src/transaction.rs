@@ -6,15 +6,16 @@
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2.
 
-use crate::error::TableError;
 use crate::index_store::IndexStore;
-use crate::layout::{PageKind, PageLayout, PageUse, word_at};
-use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
+use crate::row::Row;
 use crate::space::{Prefetch, TableSpace, View, record_at};
 use crate::table::{Place, TableState, make_index_room, page_bytes, remove_from_index};
 use crate::undo::{Step, undo_step};
 use held::HeldReferences;
 use sardonyx_base::error::Error;
+use sardonyx_rows::TableError;
+use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
+use sardonyx_rows::record::{Field, Journal, JournalRow, Record, Table};
 use sardonyx_storage::catalogue::{Definition, Kind};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::room::NoRoom;
@@ -165,15 +166,15 @@ impl<'a> Transaction<'a> {
     ) -> Result<(), Error> {
         let at = self.space.resolve(row)?;
         let key = R::KEY_OFFSET..R::KEY_OFFSET + size_of::<R::Key>();
-        if field.offset < key.end && key.start < field.offset + size_of::<T>() {
+        if field.offset() < key.end && key.start < field.offset() + size_of::<T>() {
             return Err(key_changed(R::NAME));
         }
         self.check_room(encoded_bytes(size_of::<T>()))?;
         if self.has_ordered(row.table) {
-            return Ok(self.set_indexed(row.table, at, field.offset, value.as_bytes())?);
+            return Ok(self.set_indexed(row.table, at, field.offset(), value.as_bytes())?);
         }
         if size_of::<T>() > 0 {
-            self.write(Address(at.0 + field.offset as u64), value.as_bytes());
+            self.write(Address(at.0 + field.offset() as u64), value.as_bytes());
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Conditions on rows, as users write them.
 
-use sardonyx_table::condition::Condition;
-use sardonyx_table::schema::{Column, Schema, Type, Value};
+use sardonyx_rows::condition::Condition;
+use sardonyx_rows::schema::{Column, Schema, Type, Value};
 
 use crate::Target;
 
@@ -58,7 +58,7 @@ fn condition(input: &[u8]) {
     };
     let _ = condition.evaluate(|column| schema.columns[column].default.as_ref());
     let printed = condition.to_text(&schema);
-    let limit = sardonyx_table::condition::CONDITION_BYTES_MAX;
+    let limit = sardonyx_rows::condition::CONDITION_BYTES_MAX;
     if printed.len() <= limit {
         assert_eq!(
             Condition::parse(&printed, &schema).as_ref(),

@@ -3,15 +3,15 @@
 use sardonyx_base::crc32c;
 use std::sync::{Arc, LazyLock};
 
+use sardonyx_rows::schema::{
+    Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, Schema, Type, Value,
+};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::recovery::{RecoveryOptions, recover};
 use sardonyx_storage::store::PageStore;
 use sardonyx_table::TableSpace;
-use sardonyx_table::schema::{
-    Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, Schema, Type, Value,
-};
 
 use crate::{Target, seeds};
 

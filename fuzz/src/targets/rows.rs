@@ -1,7 +1,7 @@
 //! Rows as bytes of their own, as the trees of nodes have them.
 
-use sardonyx_table::RowFormat;
-use sardonyx_table::schema::{Schema, Type, Value};
+use sardonyx_rows::RowFormat;
+use sardonyx_rows::schema::{Schema, Type, Value};
 
 use crate::Target;
 

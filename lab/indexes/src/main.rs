@@ -34,7 +34,7 @@ struct Row {
     id: u64,
     filler: [u64; 12],
 }
-sardonyx_table::record!(Row {
+sardonyx_rows::record!(Row {
     table: "rows",
     key: id: u64,
     fields: { id: u64, filler: [u64; 12] },

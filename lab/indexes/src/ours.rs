@@ -1,10 +1,11 @@
 //! The ordered index of tables, as programs use it.
 
 use crate::{Figures, LENGTH, Row, rate, reads, seconds};
+use sardonyx_rows::Record;
+use sardonyx_rows::schema::{IndexDefinition, IndexKind, KeyPart};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::schema::{IndexDefinition, IndexKind, KeyPart};
-use sardonyx_table::{Record, TableSpace};
+use sardonyx_table::TableSpace;
 
 const NAME: &str = "by_id";
 

@@ -14,10 +14,10 @@ use sardonyx_command::durable_at::DurableAtChoice;
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
 use sardonyx_remote::{RemoteOptions, open};
+use sardonyx_rows::schema::{Type, Value};
+use sardonyx_rows::value_text::parse_value;
 use sardonyx_storage::engine::{StorageOptions, stored_manifest};
 use sardonyx_storage::manifest::Manifest;
-use sardonyx_table::schema::{Type, Value};
-use sardonyx_table::value_text::parse_value;
 use std::path::Path;
 
 /// Look at a database whose log is in a store, copy it, and say which host serves it.

@@ -8,7 +8,7 @@ use arrow_array::builder::{
 };
 use arrow_array::types::*;
 use arrow_buffer::i256;
-use sardonyx_table::schema::{Column, Type, ValueRef};
+use sardonyx_rows::schema::{Column, Type, ValueRef};
 
 /// A column that is being built.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use crate::error::Place;
 use crate::source::Source;
 use crate::{BadRow, Format, InterchangeError};
 use arrow_array::RecordBatch;
-use sardonyx_table::schema::Schema;
+use sardonyx_rows::schema::Schema;
 use std::fmt;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
 use arrow_schema::{DataType, Field, TimeUnit};
-use sardonyx_table::schema::{Column, Type};
+use sardonyx_rows::schema::{Column, Type};
 use std::collections::HashMap;
 
 /// Digits of the widest decimals of 128 and of 256 bits that are written.

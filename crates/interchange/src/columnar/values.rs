@@ -8,7 +8,7 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, i256};
 use arrow_schema::{DataType, TimeUnit};
-use sardonyx_table::schema::{Type, ValueRef};
+use sardonyx_rows::schema::{Type, ValueRef};
 
 /// Milliseconds of a day.
 const DAY_MILLISECONDS: i64 = 86_400_000;

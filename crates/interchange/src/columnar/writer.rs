@@ -9,7 +9,7 @@ use ::parquet::file::properties::WriterProperties;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::SchemaRef;
-use sardonyx_table::schema::{Schema, ValueRef};
+use sardonyx_rows::schema::{Schema, ValueRef};
 use std::fmt;
 use std::io::Write;
 use std::sync::Arc;

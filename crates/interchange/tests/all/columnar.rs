@@ -12,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 use sardonyx_interchange::{
     Format, InterchangeError, Place, ReadAhead, Reader, Source, Writer, infer,
 };
-use sardonyx_table::schema::{Schema, Type, Value, ValueRef};
+use sardonyx_rows::schema::{Schema, Type, Value, ValueRef};
 use std::sync::Arc;
 
 const FORMATS: [Format; 3] = [Format::Parquet, Format::Arrow, Format::ArrowStream];

@@ -1,8 +1,8 @@
 //! Reading a whole file.
 
 use sardonyx_interchange::{BadRow, Batch, Columns, Format, InterchangeError, Reader, Source};
-use sardonyx_table::schema::{Schema, Type, Value};
-use sardonyx_table::value_text::parse_value;
+use sardonyx_rows::schema::{Schema, Type, Value};
+use sardonyx_rows::value_text::parse_value;
 use std::sync::Arc;
 
 /// Rows with the numbers of their columns, in their order.

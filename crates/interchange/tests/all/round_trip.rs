@@ -3,7 +3,7 @@
 use crate::reading::read;
 use proptest::prelude::*;
 use sardonyx_interchange::{Batch, Format, InterchangeError, Place, Reader, Source, Writer, infer};
-use sardonyx_table::schema::{Schema, Type, Value};
+use sardonyx_rows::schema::{Schema, Type, Value};
 
 const FORMATS: [Format; 6] = [
     Format::Csv,

@@ -10,9 +10,9 @@ use crate::error::DatabaseError;
 use crate::undo::area::WriteBytes;
 use crate::unit_log::UnitLog;
 use crate::unit_log::reserve::Growth;
+use sardonyx_rows::layout::{PageLayout, PageUse};
 use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
-use sardonyx_table::layout::{PageLayout, PageUse};
 use std::sync::Arc;
 
 impl UnitLog<'_> {

@@ -29,7 +29,7 @@ pub use operations::{Delete, Get, Insert, Restore, Update};
 
 use crate::pages::Area;
 use sardonyx_lock::{LockSpace, Mode};
-use sardonyx_table::Record;
+use sardonyx_rows::Record;
 use std::fmt;
 use std::marker::PhantomData;
 

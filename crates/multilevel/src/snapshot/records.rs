@@ -5,9 +5,9 @@ use super::{Snapshot, State};
 use crate::error::CallError;
 use crate::pages::{Area, Page, Pages, Stop};
 use crate::records::{RecordError, Table};
+use sardonyx_rows::Record;
+use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
 use sardonyx_storage::page::PageId;
-use sardonyx_table::Record;
-use sardonyx_table::layout::{PageKind, PageLayout, PageUse};
 use std::marker::PhantomData;
 
 /// All records of a table in a snapshot: [`Snapshot::records`]. After an error there are no more.

@@ -3,11 +3,12 @@
 
 use crate::common::{Add, open, options, ways};
 use sardonyx_multilevel::Strategy;
+use sardonyx_rows::TableError;
 use sardonyx_storage::catalogue::{CatalogueError, Kind, UNDO_AREA};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::recovery::{RecoveryOptions, recover};
-use sardonyx_table::{TableError, TableSpace};
+use sardonyx_table::TableSpace;
 use std::sync::Arc;
 
 /// Opens the recovered pages as tables, without changing anything on disk.

@@ -2,9 +2,9 @@
 
 use super::Tables;
 use crate::Error;
+use sardonyx_rows::{Journal, JournalRow};
 use sardonyx_storage::journal::range::OwnedRow;
 use sardonyx_storage::journal::{JournalError, JournalPosition, JournalReader, RowRange};
-use sardonyx_table::{Journal, JournalRow};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;

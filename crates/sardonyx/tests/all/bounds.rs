@@ -6,10 +6,10 @@ use crate::common::{Item, Opened, in_every_shape, in_every_threaded_shape, optio
 use crate::held::HeldDisk;
 use sardonyx::{Durability, Error, GroupLimits, Procedure, Table};
 use sardonyx::{TableSpace, Transaction};
+use sardonyx_rows::TableError;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::StoreError;
-use sardonyx_table::TableError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

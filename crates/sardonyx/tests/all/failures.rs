@@ -6,8 +6,8 @@ use crate::common::{Item, Opened, PLANNED, hide_planned_panics, in_every_shape, 
 use sardonyx::{
     Error, Prefetch, Procedure, ProcedureError, Registered, Shape, Table, TableSpace, Transaction,
 };
+use sardonyx_rows::TableError;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
-use sardonyx_table::TableError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Where a request goes wrong.

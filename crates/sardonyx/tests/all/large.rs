@@ -5,10 +5,10 @@
 use crate::common::{Item, Model, Note, Opened, SEGMENT_BYTES, in_every_shape, options};
 use sardonyx::schema::{Schema, Type, Value};
 use sardonyx::{Durability, Error, Options, Shape, Tables};
+use sardonyx_rows::TableError;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::{LogLayout, LogPosition};
-use sardonyx_table::TableError;
 use std::ops::Range;
 use std::sync::Arc;
 

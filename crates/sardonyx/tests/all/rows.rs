@@ -4,7 +4,7 @@
 use crate::common::{in_every_shape, options};
 use sardonyx::disk::{Faults, SimulatedDisk};
 use sardonyx::{Address, Error, Options, RowWriter, Shape, Tables, Transaction};
-use sardonyx_table::schema::{
+use sardonyx_rows::schema::{
     Column, IndexDefinition, KeyPart, Schema, Type, VALUE_BYTES_MAX, Value, ValueRef,
 };
 use std::collections::BTreeMap;

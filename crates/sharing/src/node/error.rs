@@ -5,12 +5,12 @@ use crate::lock_table::LockTableError;
 use crate::protocol::fence::Fenced;
 use sardonyx_base::process::Forked;
 use sardonyx_base::transport::TransportError;
+use sardonyx_rows::TableError;
 use sardonyx_storage::disk::DiskError;
 use sardonyx_storage::engine::OpenError;
 use sardonyx_storage::journal::JournalError;
 use sardonyx_storage::log::SharedLogError;
 use sardonyx_storage::tree::{Damage, KEY_BYTES_MAX};
-use sardonyx_table::TableError;
 use std::io;
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ use crate::rights::{Access, Rights};
 use crate::sequences::Sequence;
 use crate::source::Source;
 use sardonyx::Transaction;
-use sardonyx_table::TableError;
+use sardonyx_rows::TableError;
 use sqlparser::ast::{CascadeOption, ObjectName, Truncate, TruncateIdentityOption};
 
 /// The table that has an index of a name, and whether it is the primary key's.

@@ -16,7 +16,7 @@ use crate::settings::Settings;
 use crate::source::Source;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_base::waiting::Interrupt;
-use sardonyx_table::condition::{compare, is_like};
+use sardonyx_rows::condition::{compare, is_like};
 use std::cell::RefCell;
 use std::sync::Arc;
 

@@ -12,8 +12,8 @@ use super::{Comparison, Datum, Environment};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_table::condition::compare;
-use sardonyx_table::value_text::days_of;
+use sardonyx_rows::condition::compare;
+use sardonyx_rows::value_text::days_of;
 use std::cmp::Ordering;
 use std::hash::{DefaultHasher, Hasher};
 

@@ -3,7 +3,7 @@
 use super::arithmetic::DAY;
 use crate::error::{SqlError, code};
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_table::value_text::{date_of, days_of};
+use sardonyx_rows::value_text::{date_of, days_of};
 
 /// Days and microseconds of the day.
 pub(super) fn moment(value: ValueRef<'_>) -> (i64, i64) {

@@ -10,7 +10,7 @@ use crate::hashing::{HashTable, hash_of};
 use crate::rows::InputRow;
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_table::condition::compare;
+use sardonyx_rows::condition::compare;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;

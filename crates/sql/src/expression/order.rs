@@ -3,7 +3,7 @@
 use super::Expr;
 use crate::error::SqlError;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_table::condition::compare;
+use sardonyx_rows::condition::compare;
 use sqlparser::ast::{self, OrderBySort};
 use std::cmp::Ordering;
 

@@ -12,7 +12,7 @@ use crate::rows::EachRow;
 use crate::rows::Values;
 use crate::source::Source;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_table::condition::compare;
+use sardonyx_rows::condition::compare;
 
 /// What is called for each row, which is changed in place.
 type EachJoined<'e> = &'e mut dyn FnMut(&mut Vec<Value>) -> Result<bool, SqlError>;

@@ -2,7 +2,7 @@
 
 use crate::values::arithmetic::decimal_of;
 use sardonyx::schema::{Type, Value};
-use sardonyx_table::value_text::rescale;
+use sardonyx_rows::value_text::rescale;
 
 /// A value as one of a column's type, if it is equal to one: what is not is equal to no value of the column.
 pub(crate) fn key_value(value: Value, kind: Type) -> Option<Value> {

@@ -22,7 +22,7 @@ use crate::plan::choice::{all_of, parts_of};
 use crate::rows::Values;
 use crate::types::SqlType;
 use sardonyx::schema::Value;
-use sardonyx_table::condition::compare;
+use sardonyx_rows::condition::compare;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;

@@ -7,7 +7,7 @@ use crate::expression::Subquery;
 use crate::expression::{Environment, Expr, List};
 use crate::rows::Values;
 use sardonyx::schema::{KeyPart, Type, Value};
-use sardonyx_table::condition::compare;
+use sardonyx_rows::condition::compare;
 use std::cmp::Ordering;
 
 /// The number of values that an array or a query is taken to have.

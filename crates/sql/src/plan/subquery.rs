@@ -23,7 +23,7 @@ use crate::source::Source;
 use crate::types::TypeSpec;
 use crate::values::arrays::made;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_table::condition::compare;
+use sardonyx_rows::condition::compare;
 use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;

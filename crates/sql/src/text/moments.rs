@@ -6,7 +6,7 @@
 //! Invariant: the whole text is read. A zone or a time that the type ignores must still be one.
 
 use sardonyx::schema::{Type, Value, ValueRef};
-use sardonyx_table::value_text::parse_value;
+use sardonyx_rows::value_text::parse_value;
 use std::borrow::Cow;
 use std::fmt::Write;
 

@@ -4,7 +4,7 @@
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_table::value_text::{date_of, days_of, rescale};
+use sardonyx_rows::value_text::{date_of, days_of, rescale};
 
 /// Microseconds of a day.
 pub(crate) const DAY: i64 = 86_400_000_000;

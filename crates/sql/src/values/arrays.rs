@@ -22,7 +22,7 @@ use crate::error::SqlError;
 use crate::text::{decode_text, text_of};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_table::condition::compare;
+use sardonyx_rows::condition::compare;
 
 /// An array that was read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

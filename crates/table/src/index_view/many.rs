@@ -6,10 +6,10 @@
 //! others are found; that the snapshot was ended is told once, and is the end.
 
 use super::reader::Reader;
-use crate::error::TableError;
-use crate::key::KeyValues;
 use crate::ordered::AT_ONCE;
 use sardonyx_base::error::Error;
+use sardonyx_rows::TableError;
+use sardonyx_rows::key::KeyValues;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 

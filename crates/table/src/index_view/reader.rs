@@ -1,11 +1,11 @@
 //! Looking into an ordered index, whose nodes and rows are live or of a snapshot.
 
-use crate::error::TableError;
-use crate::key::{BadKey, Edge, KeyValues, SearchKey};
 use crate::ordered::Place;
-use crate::schema::Schema;
 use crate::secondary::Secondary;
 use sardonyx_base::error::Error;
+use sardonyx_rows::TableError;
+use sardonyx_rows::key::{BadKey, Edge, KeyValues, SearchKey};
+use sardonyx_rows::schema::Schema;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::ops::{Bound, RangeBounds};

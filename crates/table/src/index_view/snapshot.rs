@@ -2,13 +2,13 @@
 
 use super::reader::Reader;
 use super::{ask, named};
-use crate::error::TableError;
-use crate::key::KeyValues;
 use crate::ordered::{Cursor, Place};
-use crate::record::{Record, Table};
 use crate::secondary::Secondary;
 use crate::snapshot::{FrozenTable, SpaceSnapshot, record};
 use sardonyx_base::error::Error;
+use sardonyx_rows::TableError;
+use sardonyx_rows::key::KeyValues;
+use sardonyx_rows::record::{Record, Table};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::{PageSnapshot, SnapshotEnded};
 use std::fmt;

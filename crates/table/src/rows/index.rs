@@ -1,13 +1,14 @@
 //! Rows by their columns, found by an ordered index, live or of a snapshot: [`RowIndex`], a table's index by its
 //! name, and [`RowRange`], rows in its order.
 
-use super::{RowRef, Rows, RowsView, SnapshotRows};
-use crate::error::TableError;
+use super::{Rows, RowsView, SnapshotRows};
 use crate::index_view::{Reader, named};
-use crate::key::KeyValues;
 use crate::ordered::{Cursor, Place};
-use crate::schema::Schema;
 use sardonyx_base::error::Error;
+use sardonyx_rows::RowRef;
+use sardonyx_rows::TableError;
+use sardonyx_rows::key::KeyValues;
+use sardonyx_rows::schema::Schema;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::{PageRead, PageSnapshot};
 use std::fmt;
@@ -16,7 +17,7 @@ use std::ops::RangeBounds;
 /// An ordered index of a table, to find rows by it: [`RowsView::index`], [`SnapshotRows::index`].
 ///
 /// Keys are values of its columns, or of the first ones: a value, a tuple, or a slice of
-/// [`Value`](crate::schema::Value)s. A bound of fewer values than the index has columns stands for all keys that
+/// [`Value`](sardonyx_rows::schema::Value)s. A bound of fewer values than the index has columns stands for all keys that
 /// begin with them.
 pub struct RowIndex<'a, P: PageRead + ?Sized = [u8]> {
     reader: Reader<'a, P>,

@@ -1,11 +1,11 @@
 //! Finding a row by the values of its primary key's columns.
 
-use super::RowError;
-use super::fixed::{Unfit, encode, variable_bytes};
-use crate::error::TableError;
 use crate::index_store::IndexStore;
-use crate::schema::{Schema, Type, ValueRef};
 use crate::table::TableState;
+use sardonyx_rows::TableError;
+use sardonyx_rows::row::RowError;
+use sardonyx_rows::row::fixed::{Unfit, encode, variable_bytes};
+use sardonyx_rows::schema::{Schema, ValueRef};
 use sardonyx_storage::page::Address;
 
 /// The most bytes of a plain key for which nothing is allocated.
@@ -110,34 +110,4 @@ pub(crate) fn find_row(
     };
     let plain = plain.bytes();
     Ok(state.find(indexes, bytes, state.hash.of(plain), plain))
-}
-
-/// Whether a value in a row is the one given, which may say it in another way.
-pub(crate) fn same(kind: Type, there: ValueRef<'_>, given: ValueRef<'_>) -> bool {
-    if kind.is_variable() {
-        return variable_bytes(kind, there).ok() == variable_bytes(kind, given).ok();
-    }
-    let encoded = |value| {
-        let mut bytes = vec![0; kind.bytes()];
-        encode(kind, value, &mut bytes).ok().map(|()| bytes)
-    };
-    there == given || encoded(there) == encoded(given)
-}
-
-/// The bytes of a value of a type: the same for values that are the [same](same).
-pub(crate) fn identity(kind: Type, value: ValueRef<'_>) -> Vec<u8> {
-    if kind.is_variable() {
-        let bytes = variable_bytes(kind, value);
-        return bytes.map(<[u8]>::to_vec).unwrap_or_default();
-    }
-    let value = match value {
-        // The negative zero is equal to the other.
-        ValueRef::Float(value) => ValueRef::Float(value + 0.0),
-        other => other,
-    };
-    let mut bytes = vec![0; kind.bytes()];
-    match encode(kind, value, &mut bytes) {
-        Ok(()) => bytes,
-        Err(_) => Vec::new(),
-    }
 }

@@ -1,14 +1,14 @@
 //! The rows of a table in a snapshot, by their columns' names.
 
-use super::RowRef;
 use super::key::{PlainKey, check_key};
 use super::verbs::unknown_table;
-use crate::error::TableError;
-use crate::layout::PageLayout;
-use crate::schema::{Schema, Value, ValueRef};
 use crate::snapshot::{FrozenTable, SpaceSnapshot};
 use crate::table::used_runs;
 use sardonyx_base::error::Error;
+use sardonyx_rows::RowRef;
+use sardonyx_rows::TableError;
+use sardonyx_rows::layout::PageLayout;
+use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageRead, PageSnapshot, SnapshotEnded};
 use std::collections::VecDeque;

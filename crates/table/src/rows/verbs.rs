@@ -1,11 +1,12 @@
 //! The rows of a table in a transaction, by the names of their columns.
 
-use super::{RowError, RowRef, RowWriter, RowsView};
-use crate::error::TableError;
-use crate::schema::{Schema, Value, ValueRef};
+use super::RowsView;
 use crate::table::Slot;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
+use sardonyx_rows::TableError;
+use sardonyx_rows::schema::{Schema, Value, ValueRef};
+use sardonyx_rows::{RowError, RowRef, RowWriter};
 use sardonyx_storage::page::Address;
 use std::sync::Arc;
 

@@ -1,13 +1,14 @@
 //! The rows of a table, to read without a transaction.
 
+use super::find_row;
 use super::verbs::unknown_table;
-use super::{RowRef, find_row};
-use crate::error::TableError;
 use crate::index_store::IndexStore;
-use crate::schema::{Schema, Value, ValueRef};
 use crate::space::View;
 use crate::table::TableState;
 use sardonyx_base::error::Error;
+use sardonyx_rows::RowRef;
+use sardonyx_rows::TableError;
+use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_storage::page::PAGE_SIZE;
 use std::sync::Arc;
 

@@ -2,14 +2,14 @@
 //! and undone as those of records are.
 
 use super::{OVERHEAD_BYTES, Transaction};
-use crate::columns::schema_of;
-use crate::error::TableError;
-use crate::record::{Journal, JournalRow, Record, Table};
-use crate::schemas::check_name;
-use crate::space::{definition_of_journal, definition_of_table};
 use crate::table::TableState;
 use crate::undo::Step;
 use sardonyx_base::error::Error;
+use sardonyx_rows::TableError;
+use sardonyx_rows::check_name;
+use sardonyx_rows::columns::schema_of;
+use sardonyx_rows::record::{Journal, JournalRow, Record, Table};
+use sardonyx_rows::record::{definition_of_journal, definition_of_table};
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Write as CatalogueWrite};
 
 impl Transaction<'_> {

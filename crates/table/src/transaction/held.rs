@@ -6,10 +6,10 @@
 
 use super::Transaction;
 use super::references::check_interruption;
-use crate::error::TableError;
-use crate::rows::identity;
-use crate::schema::{ForeignKey, Value, ValueRef};
 use sardonyx_base::error::Error;
+use sardonyx_rows::TableError;
+use sardonyx_rows::row::identity;
+use sardonyx_rows::schema::{ForeignKey, Value, ValueRef};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 

@@ -1,15 +1,15 @@
 //! Ordered indexes in transactions: kept as rows come, change and go, created and dropped while they are in use.
 
 use super::Transaction;
-use crate::error::TableError;
 use crate::index_store::IndexStore;
 use crate::ordered_build::{Unfit, build_secondary};
-use crate::schema::{IndexDefinition, Schema};
 use crate::secondary::{ensure_room, is_hashed, wanted};
 use crate::space::TableSpace;
 use crate::table::TableState;
 use crate::undo::{Step, Undo, chosen};
 use sardonyx_base::error::Error;
+use sardonyx_rows::TableError;
+use sardonyx_rows::schema::{IndexDefinition, Schema};
 use sardonyx_storage::page::Address;
 
 impl Transaction<'_> {

@@ -6,13 +6,16 @@
 
 use super::Transaction;
 use super::held::Why;
-use crate::error::TableError;
-use crate::key::Edge;
-use crate::rows::{RowRef, find_row, same, shown};
-use crate::schema::{ForeignKey, IndexDefinition, OnDelete, Schema, SchemaError, Value, ValueRef};
+use crate::rows::find_row;
 use crate::table::TableState;
 use sardonyx_base::error::Error;
 use sardonyx_base::waiting;
+use sardonyx_rows::TableError;
+use sardonyx_rows::key::Edge;
+use sardonyx_rows::row::{RowRef, same, shown};
+use sardonyx_rows::schema::{
+    ForeignKey, IndexDefinition, OnDelete, Schema, SchemaError, Value, ValueRef,
+};
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::page::Address;
 use std::collections::BTreeSet;

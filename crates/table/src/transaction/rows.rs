@@ -2,14 +2,15 @@
 //! and the values outside it change by the means of all records; the row is checked as it then stands, or put back.
 
 use super::{OVERHEAD_BYTES, Transaction};
-use crate::condition::Condition;
-use crate::error::TableError;
-use crate::layout::{PageKind, PageUse};
-use crate::rows::{RowError, RowRef, RowWriter, find_row, same, set_column, shown};
-use crate::schema::{Schema, ValueRef};
+use crate::rows::find_row;
 use crate::table::{TableState, page_bytes};
 use crate::undo::Step;
-use crate::values::Reference;
+use sardonyx_rows::TableError;
+use sardonyx_rows::condition::Condition;
+use sardonyx_rows::layout::{PageKind, PageUse};
+use sardonyx_rows::row::{RowError, RowRef, RowWriter, same, set_column, shown};
+use sardonyx_rows::schema::{Schema, ValueRef};
+use sardonyx_rows::values::Reference;
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::{Address, PageId};
 use std::sync::Arc;

@@ -2,9 +2,9 @@
 //! then done nothing.
 
 use super::Transaction;
-use crate::error::TableError;
 use crate::undo::undo_step;
 use sardonyx_base::error::Error;
+use sardonyx_rows::TableError;
 use sardonyx_storage::log::seal::LogMark;
 
 /// How far a running transaction had come: see [`Transaction::roll_back_to`].

@@ -2,11 +2,11 @@
 //! touched. What a table was in memory is kept until the end: an abort puts it back as it was.
 
 use super::{OVERHEAD_BYTES, Transaction, note_references};
-use crate::error::TableError;
-use crate::schemas::check_name;
 use crate::table::{TableState, fingerprint_of_table};
 use crate::undo::{Replaced, Was};
 use sardonyx_base::error::Error;
+use sardonyx_rows::TableError;
+use sardonyx_rows::check_name;
 use sardonyx_storage::catalogue::{Catalogue, Write as CatalogueWrite};
 use sardonyx_storage::log::record::encoded_bytes;
 

@@ -2,12 +2,12 @@
 //! and bytes written, by the same means as rows, so that they are undone and redone with them.
 
 use super::{OVERHEAD_BYTES, Transaction};
-use crate::error::TableError;
-use crate::layout::{PageKind, PageLayout, PageUse, word_at};
-use crate::schema::VALUE_BYTES_MAX;
 use crate::table::{Slot, page_bytes};
 use crate::undo::Step;
-use crate::values::{
+use sardonyx_rows::TableError;
+use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
+use sardonyx_rows::schema::VALUE_BYTES_MAX;
+use sardonyx_rows::values::{
     CLASS_BYTES_MAX, CLASSES, INLINE_BYTES_MAX, NEXT_BYTES, Reference, layout_of, next_cell,
 };
 use sardonyx_storage::log::record::{RECORD_HEAD_BYTES, encoded_bytes};

@@ -2,10 +2,11 @@
 //! walk over a table and change it meanwhile, keep some, clear.
 
 use super::{OVERHEAD_BYTES, Transaction};
-use crate::record::{Record, Row, Table};
+use crate::row::Row;
 use crate::space::record_at;
 use crate::table::Slot;
 use sardonyx_base::error::Error;
+use sardonyx_rows::record::{Record, Table};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use zerocopy::FromBytes;

@@ -2,12 +2,12 @@
 //! occupied cell belongs to exactly one reference. Checked at opening, since a cell with two owners, or
 //! a free one with one, would later be another row's text.
 
-use super::{CLASSES, INLINE_BYTES_MAX, NEXT_BYTES, Reference, layout_of};
 use crate::build::turns;
-use crate::layout::{PageKind, PageLayout, PageUse};
 use crate::rebuild::Damage;
-use crate::schema::{Column, VALUE_BYTES_MAX};
 use crate::table::{TableState, page_bytes, shape_of};
+use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
+use sardonyx_rows::schema::{Column, VALUE_BYTES_MAX};
+use sardonyx_rows::values::{CLASSES, INLINE_BYTES_MAX, NEXT_BYTES, Reference, layout_of};
 use sardonyx_storage::page::{Address, PageId};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 

@@ -2,10 +2,11 @@
 //! opened again; after each step the cells and references fit, and what is in memory is what opening
 //! finds.
 
-use super::{Reference, borrow_value, check_values, read_value};
-use crate::schema::{Column, IndexDefinition, KeyPart, Schema, Type, Value};
+use super::check_values;
 use crate::{KeyHash, Table, TableError, TableSpace, Transaction, record};
 use proptest::prelude::*;
+use sardonyx_rows::schema::{Column, IndexDefinition, KeyPart, Schema, Type, Value};
+use sardonyx_rows::values::{Reference, borrow_value, read_value};
 use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -35,17 +36,16 @@ fn schema() -> Schema {
         column: 0,
         descending: false,
     };
-    Schema {
-        columns: vec![column("key", Type::U64, 0), column("text", Type::Bytes, 8)],
-        primary: IndexDefinition {
-            name: "primary".to_string(),
-            unique: true,
-            key: vec![key],
-            ..IndexDefinition::default()
-        },
-        row_bytes: 24,
-        ..Schema::default()
-    }
+    let mut schema = Schema::default();
+    schema.columns = vec![column("key", Type::U64, 0), column("text", Type::Bytes, 8)];
+    schema.primary = IndexDefinition {
+        name: "primary".to_string(),
+        unique: true,
+        key: vec![key],
+        ..IndexDefinition::default()
+    };
+    schema.row_bytes = 24;
+    schema
 }
 
 struct World {

@@ -1,8 +1,8 @@
 //! Which value pages of a table have room: in memory only, and what it says follows from the pages' bytes.
 
-use super::classes::{CLASSES, layout_of};
-use crate::layout::{PageKind, PageUse};
 use crate::table::page_bytes;
+use sardonyx_rows::layout::{PageKind, PageUse};
+use sardonyx_rows::values::{CLASSES, layout_of};
 use sardonyx_storage::page::PageId;
 use std::collections::BTreeSet;
 

@@ -8,9 +8,9 @@ use super::long;
 use super::space::{self, FIRST_PAGE, Head, POOLS, Pool};
 use super::view::View;
 use crate::protocol::LockMode;
+use sardonyx_rows::TableError;
 use sardonyx_storage::page::PageId;
 use sardonyx_storage::tree::{self, Shape, damaged, find};
-use sardonyx_table::TableError;
 use std::collections::HashSet;
 use std::ops::Bound;
 

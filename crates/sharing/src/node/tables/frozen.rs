@@ -12,11 +12,11 @@ use super::entries::{self, Keys};
 use super::range::OwnedRow;
 use super::view::View;
 use crate::protocol::LockMode;
+use sardonyx_rows::schema::Schema;
 use sardonyx_storage::catalogue::Way;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
 use sardonyx_storage::tree::Page;
-use sardonyx_table::schema::Schema;
 use std::ops::Bound;
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use super::handle::{NodeStoredTable, NodeTable};
 use super::range::{By, Decode, NodeRange, OwnedRow};
 use super::records::record_of;
 use super::rows::NodeRows;
-use sardonyx_table::{KeyValues, Record, Stored};
+use sardonyx_rows::{KeyValues, Record, Stored};
 use std::fmt;
 use std::ops::RangeBounds;
 use std::sync::Arc;

@@ -14,9 +14,9 @@ use super::super::transaction::Transaction;
 use super::catalogue::{self, Definition, differs};
 use super::log_rows::ReadRows;
 use super::view::View;
+use sardonyx_rows::{JournalRow, TableError, check_name};
 use sardonyx_storage::catalogue::{Definition as Declared, Kind};
 use sardonyx_storage::journal::JournalPosition;
-use sardonyx_table::{JournalRow, TableError, check_name};
 use std::fmt;
 use std::marker::PhantomData;
 

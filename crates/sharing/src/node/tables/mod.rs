@@ -37,7 +37,7 @@
 //! are locked without GEM); DASDBS paper, section 2 (the tree).
 //!
 //! [`NodeError::TransactionTooLarge`]: super::NodeError::TransactionTooLarge
-//! [`TableError::BeyondRows`]: sardonyx_table::TableError::BeyondRows
+//! [`TableError::BeyondRows`]: sardonyx_rows::TableError::BeyondRows
 
 mod access;
 mod arena;

@@ -9,9 +9,9 @@ use super::dropping;
 use super::handle::{self, NodeStoredTable, NodeTable};
 use super::journal::{self, NodeJournal, NodeJournalRows};
 use super::view::View;
+use sardonyx_rows::schema::IntoSchema;
+use sardonyx_rows::{JournalRow, Record, Stored, columns_of, record_schema};
 use sardonyx_storage::journal::JournalPosition;
-use sardonyx_table::schema::IntoSchema;
-use sardonyx_table::{JournalRow, Record, Stored, columns_of, record_schema};
 use std::ops::RangeBounds;
 
 /// What runs a node's transactions; nothing to others.

@@ -1,4 +1,4 @@
-//! Records of [`record!`](sardonyx_table::record) in a transaction: the verbs that tables have in every way.
+//! Records of [`record!`](sardonyx_rows::record) in a transaction: the verbs that tables have in every way.
 
 use super::super::NodeError;
 use super::super::transaction::Transaction;
@@ -7,8 +7,8 @@ use super::entries;
 use super::handle::NodeTable;
 use super::range::{NodeRange, OwnedRow};
 use super::view::View;
+use sardonyx_rows::{KeyValues, Record, TableError};
 use sardonyx_storage::tree::{Intent, KEY_BYTES_MAX};
-use sardonyx_table::{KeyValues, Record, TableError};
 use std::ops::RangeBounds;
 
 /// That the bytes in a tree are no record.

@@ -7,9 +7,9 @@ use super::entries::{self, Keys};
 use super::range::{NodeRange, OwnedRow};
 use super::records::checked_key;
 use super::view::View;
+use sardonyx_rows::schema::{Schema, Value};
+use sardonyx_rows::{KeyValues, RowWriter};
 use sardonyx_storage::tree::Intent;
-use sardonyx_table::schema::{Schema, Value};
-use sardonyx_table::{KeyValues, RowWriter};
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 

@@ -7,8 +7,8 @@ use super::handle::NodeStoredTable;
 use super::range::NodeRange;
 use super::records::checked_key;
 use super::view::View;
+use sardonyx_rows::{KeyValues, RowWriter, Stored};
 use sardonyx_storage::tree::Intent;
-use sardonyx_table::{KeyValues, RowWriter, Stored};
 use std::ops::RangeBounds;
 
 fn values_of<'v, T: Stored>(table: &NodeStoredTable<T>, row: &'v T) -> RowWriter<'v> {

@@ -6,7 +6,7 @@ use crate::error::SqlError;
 use crate::text::{decode_text, text_of};
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_table::condition::compare;
+use sardonyx_rows::condition::compare;
 
 fn subscript_error(message: &str) -> SqlError {
     SqlError::new("2202E", message)

@@ -6,8 +6,8 @@ use super::verbs::{Account, account};
 use crate::node::tables::dropping::take_out;
 use crate::node::tables::view::View;
 use crate::node::{NodeError, TableNode};
-use sardonyx_table::TableError;
-use sardonyx_table::schema::{Schema, SchemaBuilder, Type};
+use sardonyx_rows::TableError;
+use sardonyx_rows::schema::{Schema, SchemaBuilder, Type};
 
 fn notes() -> SchemaBuilder {
     Schema::new()

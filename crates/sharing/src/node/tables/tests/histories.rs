@@ -4,7 +4,7 @@
 use super::place::{Place, on_both};
 use crate::node::{NodeError, TableNode, Transaction};
 use sardonyx_base::random::Random;
-use sardonyx_table::schema::{Schema, SchemaBuilder, Type, Value};
+use sardonyx_rows::schema::{Schema, SchemaBuilder, Type, Value};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 

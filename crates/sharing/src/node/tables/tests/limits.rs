@@ -5,7 +5,7 @@ use super::place::{BUFFER_PAGES, Loose, Place, on_both, storage};
 use super::verbs::{Account, account};
 use crate::node::loose::LooseOptions;
 use crate::node::{NodeError, TableNode};
-use sardonyx_table::schema::{Schema, SchemaBuilder, Type};
+use sardonyx_rows::schema::{Schema, SchemaBuilder, Type};
 use std::sync::Barrier;
 use std::time::Duration;
 

@@ -9,10 +9,10 @@ use crate::node::tables::view::View;
 use crate::node::tables::{catalogue, space};
 use crate::protocol::LockMode;
 use sardonyx_base::random::Random;
+use sardonyx_rows::RowFormat;
+use sardonyx_rows::schema::{Schema, Type};
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::tree::{Intent, Page};
-use sardonyx_table::RowFormat;
-use sardonyx_table::schema::{Schema, Type};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
@@ -76,7 +76,7 @@ pub fn format() -> RowFormat {
 
 /// A row of the table, so that the check finds it under its key.
 pub fn row(format: &RowFormat, key: &[u8], value: &[u8]) -> (Vec<u8>, Vec<u8>) {
-    use sardonyx_table::schema::Value;
+    use sardonyx_rows::schema::Value;
     let values = [
         ("key", Value::Bytes(key.to_vec())),
         ("value", Value::Bytes(value.to_vec())),

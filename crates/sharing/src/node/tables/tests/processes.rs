@@ -10,8 +10,8 @@ use crate::node::tests::processes as close;
 use crate::node::{NodeError, NodeJournal, NodeTable, Nodes, TableNode};
 use crate::protocol::UpdateStrategy;
 use sardonyx_base::random::Random;
-use sardonyx_table::schema::{Schema, Type, Value};
-use sardonyx_table::{JournalRow, Record, record};
+use sardonyx_rows::schema::{Schema, Type, Value};
+use sardonyx_rows::{JournalRow, Record, record};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::verbs::Account;
@@ -57,7 +57,7 @@ struct Bank {
     branches: NodeTable<Branch>,
 }
 
-fn history() -> sardonyx_table::schema::SchemaBuilder {
+fn history() -> sardonyx_rows::schema::SchemaBuilder {
     Schema::new()
         .column("worker", Type::U64)
         .column("count", Type::U64)

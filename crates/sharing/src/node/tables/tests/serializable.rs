@@ -6,7 +6,7 @@ use super::place::{Place, on_both};
 use crate::node::{NodeError, TableNode, Transaction};
 use adya::{History, Opts, Report, Valid, Workload};
 use sardonyx_base::random::Random;
-use sardonyx_table::schema::{Schema, Type, Value};
+use sardonyx_rows::schema::{Schema, Type, Value};
 use serde_json::{Value as Json, json};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -2,8 +2,8 @@
 
 use super::place::{Place, on_both};
 use crate::node::{NodeError, TableNode};
-use sardonyx_table::schema::{Schema, Type, Value};
-use sardonyx_table::{TableError, record};
+use sardonyx_rows::schema::{Schema, Type, Value};
+use sardonyx_rows::{TableError, record};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 #[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]

@@ -1,0 +1,267 @@
+//! What a program says of a table's rows beside what the database has: where they differ, and what to do.
+
+use crate::columns::{RecordColumn, schema_of};
+use crate::error::{TableError, check_name};
+use crate::record::{Record, definition_of_table};
+use crate::schema::{Column, IndexKind, Schema, Type};
+use sardonyx_storage::catalogue::{Catalogue, Definition, Kind};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// A line of the comparison: a column as the database has it, as the program has it.
+type Line<'a> = (Option<&'a Column>, Option<&'a RecordColumn>);
+
+/// The number of a record type's table, if it is declared, for every way of running transactions: its columns are
+/// compared with the type's fields where a schema of it is `stored`, otherwise what the catalogue knows.
+///
+/// # Errors
+/// [`TableError::Catalogue`] (`LayoutDiffers`) or [`TableError::SchemaDiffers`] if it is declared with
+/// another layout; [`TableError::ReservedName`].
+pub fn table_of<'s, R: Record>(
+    catalogue: &Catalogue,
+    stored: impl FnOnce(u16) -> Option<&'s Schema>,
+) -> Result<Option<u16>, TableError> {
+    check_name(R::NAME)?;
+    let mut definitions = catalogue.definitions.iter();
+    let named = definitions.position(|definition| definition.name == R::NAME);
+    if let Some(number) = named
+        && let Some(schema) = stored(number as u16)
+    {
+        compare::<R>(schema, &catalogue.definitions[number])?;
+        return Ok(Some(number as u16));
+    }
+    Ok(catalogue.number_of(&definition_of_table::<R>())?)
+}
+
+/// The number of a record type's table, if it is declared, for a way of running transactions that keeps up nothing but
+/// records; `schemas` are all that are stored.
+///
+/// # Errors
+/// Those of [`table_of`]; [`TableError::BeyondRecords`] if the table has more than records.
+pub fn records_of<R: Record>(
+    catalogue: &Catalogue,
+    schemas: &BTreeMap<u16, Schema>,
+) -> Result<Option<u16>, TableError> {
+    let found = table_of::<R>(catalogue, |number| schemas.get(&number))?;
+    let Some(number) = found else {
+        return Ok(None);
+    };
+    match beyond_records(number, schemas) {
+        None => Ok(Some(number)),
+        Some(what) => Err(TableError::BeyondRecords {
+            table: R::NAME.to_string(),
+            what,
+        }),
+    }
+}
+
+/// What a table has beyond records, if anything; `schemas` are all that are stored.
+pub fn beyond_records(number: u16, schemas: &BTreeMap<u16, Schema>) -> Option<&'static str> {
+    let own = schemas.get(&number).and_then(Schema::beyond_records);
+    own.or_else(|| {
+        let mut references = schemas.values().flat_map(|schema| &schema.foreign_keys);
+        let is_referenced = references.any(|reference| reference.table == number);
+        is_referenced.then_some("references from other tables")
+    })
+}
+
+/// Whether records of this type are the rows of a table with this schema, whatever keeps them.
+///
+/// # Errors
+/// [`TableError::SchemaDiffers`].
+pub(crate) fn check_record<R: Record>(table: &str, schema: &Schema) -> Result<(), TableError> {
+    compare::<R>(schema, &schema.definition(table))
+}
+
+/// The schema of a record type's table: the type's fields, or what is known of one that does not say them.
+pub fn record_schema<R: Record>() -> Schema {
+    schema_of::<R>().unwrap_or_else(|| Schema::of_definition(&definition_of_table::<R>()))
+}
+
+/// Whether records of this type are the rows of a table with this schema and definition, or, where columns were added,
+/// what its rows begin with.
+///
+/// Columns are compared by name, type and place. A field of bytes, `[u8; N]`, where the table has no column, only
+/// fills.
+///
+/// # Errors
+/// [`TableError::SchemaDiffers`].
+fn compare<R: Record>(schema: &Schema, definition: &Definition) -> Result<(), TableError> {
+    let differs = |text| {
+        Err(TableError::SchemaDiffers {
+            table: definition.name.clone(),
+            text,
+        })
+    };
+    let row_bytes = first_row_bytes(schema);
+    if let Some(fields) = R::columns() {
+        let lines = lines(schema, &fields);
+        if row_bytes != size_of::<R>() || lines.iter().any(|line| !agrees(schema, *line)) {
+            return differs(both_sides(schema, size_of::<R>(), &lines));
+        }
+    } else if !schema.begins_with_records() {
+        return differs(
+            "columns were dropped or widened, and others added, but the type does not say which fields it has; name \
+             them all in `record!`, or declare the type with `#[derive(Record)]`, or use rows"
+                .to_string(),
+        );
+    }
+    let key = Kind::Table {
+        key_offset: R::KEY_OFFSET,
+        key_bytes: size_of::<R::Key>(),
+    };
+    if schema.primary.kind != IndexKind::Hash {
+        return differs(
+            "its primary key is ordered, a plain record's is found by its hash; declare the type with \
+             `#[derive(Record)]`, or use rows"
+                .to_string(),
+        );
+    }
+    if definition.kind != key || row_bytes != size_of::<R>() {
+        let declared = Definition {
+            name: definition.name.clone(),
+            record_bytes: size_of::<R>(),
+            kind: key,
+        };
+        let there = Definition {
+            record_bytes: row_bytes,
+            ..definition.clone()
+        };
+        return differs(format!(
+            "the database has {}, the program {}",
+            there.describe(),
+            declared.describe()
+        ));
+    }
+    Ok(())
+}
+
+/// Bytes of a row of the first shape, with which the others begin.
+fn first_row_bytes(schema: &Schema) -> usize {
+    schema.row_bytes_of_shape(0).unwrap_or(schema.row_bytes)
+}
+
+/// The columns of both, those of one name beside each other, in the order in which they stand.
+fn lines<'a>(schema: &'a Schema, fields: &'a [RecordColumn]) -> Vec<Line<'a>> {
+    let there = schema.live_columns().map(|(_, column)| {
+        let field = fields.iter().find(|field| field.name == column.name);
+        (Some(column), field)
+    });
+    let only_fields = fields
+        .iter()
+        .filter(|field| schema.column(&field.name).is_none());
+    let mut lines: Vec<Line<'a>> = there
+        .chain(only_fields.map(|field| (None, Some(field))))
+        .collect();
+    lines.sort_by_key(|(column, field)| {
+        let of_field = field.map(|field| field.offset);
+        column.map(|column| column.offset).or(of_field)
+    });
+    lines
+}
+
+fn agrees(schema: &Schema, line: Line<'_>) -> bool {
+    match line {
+        (Some(column), Some(field)) => {
+            column.kind == field.kind
+                && column.offset == field.offset
+                && column.null.is_none()
+                && column.since_shape == 0
+        }
+        // New records get its default.
+        (Some(column), None) => column.since_shape > 0 && column.is_filled(),
+        (None, Some(field)) => {
+            let field_end = field.offset + field.kind.bytes();
+            // What was dropped is filled over while there is one shape only.
+            let matters = |column: &&Column| !column.dropped || !schema.begins_with_records();
+            field.is_bytes()
+                && schema.columns.iter().filter(matters).all(|column| {
+                    let end = column.offset + column.kind.bytes();
+                    let null = column.null.map_or(usize::MAX, |null| null.byte as usize);
+                    (end <= field.offset || field_end <= column.offset)
+                        && !(field.offset..field_end).contains(&null)
+                })
+        }
+        (None, None) => true,
+    }
+}
+
+/// A table of both sides, with a mark before the lines that differ.
+fn both_sides(schema: &Schema, program_bytes: usize, lines: &[Line<'_>]) -> String {
+    let column = |column: &Column| {
+        let nullable = if column.is_nullable() {
+            ", nullable"
+        } else {
+            ""
+        };
+        let added = if column.since_shape > 0 {
+            ", added"
+        } else {
+            ""
+        };
+        format!(
+            "{} at {}{nullable}{added}",
+            kind(column.kind),
+            column.offset
+        )
+    };
+    let field = |field: &RecordColumn| format!("{} at {}", kind(field.kind), field.offset);
+    let rows: Vec<[String; 3]> = lines
+        .iter()
+        .map(|(in_database, in_program)| {
+            let name = in_database.map(|c| &c.name).or(in_program.map(|f| &f.name));
+            [
+                name.cloned().unwrap_or_default(),
+                in_database.map_or("-".to_string(), column),
+                in_program.map_or("-".to_string(), field),
+            ]
+        })
+        .collect();
+    let width = |at: usize, least: &str| {
+        let longest = rows.iter().map(|row| row[at].chars().count()).max();
+        longest.unwrap_or(0).max(least.len())
+    };
+    let (first, second) = (width(0, "column"), width(1, "in the database"));
+    let mut text = format!(
+        "\n  {:first$}  {:second$}  in the program",
+        "column", "in the database"
+    );
+    for (line, [name, database, program]) in lines.iter().zip(&rows) {
+        let mark = if agrees(schema, *line) { ' ' } else { '*' };
+        let _ = write!(
+            text,
+            "\n{mark} {name:first$}  {database:second$}  {program}"
+        );
+    }
+    let row_bytes = first_row_bytes(schema);
+    if row_bytes != program_bytes {
+        let database = format!("{row_bytes} bytes");
+        let _ = write!(
+            text,
+            "\n* {:first$}  {database:second$}  {program_bytes} bytes",
+            "(row)"
+        );
+    }
+    text.push_str(match schema.earlier_shapes.is_empty() {
+        true => {
+            "\ndeclare the type as the database has it, or change the table (add, drop, rename or widen columns), or \
+             give the type a table of its own"
+        }
+        false => {
+            "\nrows from before a column was added do not have it, so a plain record can only be what they begin with: \
+             declare the type without the added columns, if no other was dropped or widened, or with \
+             `#[derive(Record)]`, or use rows"
+        }
+    });
+    text
+}
+
+/// A type, with what tells plain data of one size apart.
+fn kind(kind: Type) -> String {
+    match kind {
+        Type::Plain {
+            bytes, fingerprint, ..
+        } => format!("plain({bytes}, {:04x})", fingerprint as u16),
+        other => other.to_string(),
+    }
+}

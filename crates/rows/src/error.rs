@@ -1,0 +1,339 @@
+//! What can go wrong with a table.
+
+use crate::condition::ConditionError;
+use crate::row::RowError;
+use crate::schema::{SchemaError, Value};
+use sardonyx_base::error::{CrateError, Error, Kind};
+use sardonyx_storage::catalogue::CatalogueError;
+use sardonyx_storage::log::LogError;
+use sardonyx_storage::store::{SnapshotEnded, StoreError};
+use std::convert::Infallible;
+
+/// What names begin with that programs cannot give.
+pub const RESERVED: &str = "sardonyx.";
+
+/// A failed operation on a table or journal.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// A record with this key is there already.
+    #[error("table {table:?} has a record with key {key} already")]
+    DuplicateKey {
+        /// The table.
+        table: String,
+        /// The key's bytes as hexadecimal digits, or its columns' values.
+        key: String,
+        /// The values of its columns, where they are known.
+        values: Box<[Value]>,
+    },
+    /// An update changed the primary key; delete and insert instead.
+    #[error("an update changed the primary key in table {table:?}; delete and insert instead")]
+    KeyChanged {
+        /// The table.
+        table: String,
+    },
+    /// A row token outlived its record.
+    #[error("the row token of a record in table {table:?} is stale: the record was deleted since")]
+    StaleRow {
+        /// The table.
+        table: String,
+    },
+    /// A handle is used with a database that has no such table, journal or area.
+    #[error(
+        "there is no such table, journal or area under number {number}: the handle belongs to \
+         another database"
+    )]
+    UnknownHandle {
+        /// The handle's number.
+        number: u16,
+    },
+    /// A transaction is to go back to a place that it has not marked.
+    #[error(
+        "the transaction has no such mark: it is of another transaction, or behind a mark to which this one has gone back"
+    )]
+    NoMark,
+    /// A table or journal cannot have this name.
+    #[error(
+        "{name:?} is a name of the engine's own: those begin with {RESERVED:?}; choose another"
+    )]
+    ReservedName {
+        /// The name.
+        name: String,
+    },
+    /// A table cannot have this schema.
+    #[error("table {table:?}: {source}")]
+    Schema {
+        /// The table.
+        table: String,
+        /// What is wrong.
+        source: Box<SchemaError>,
+    },
+    /// A program and the database say different things of a table's rows.
+    #[error("table {table:?} is not what the program says: {text}")]
+    SchemaDiffers {
+        /// The table.
+        table: String,
+        /// Both sides, and what to do.
+        text: String,
+    },
+    /// A way of running transactions that keeps up nothing but records was asked for a table that has more.
+    #[error(
+        "table {table:?} has {what}, which only transactions of tables keep up, not those of operations: open the \
+         database as tables to use it, or give the operations a table without"
+    )]
+    BeyondRecords {
+        /// The table.
+        table: String,
+        /// What it has.
+        what: &'static str,
+    },
+    /// A way of running transactions that keeps up rows alone was asked for a table that has more.
+    #[error(
+        "table {table:?} has {what}, which the nodes' tables do not keep up: leave them out, or open the database as \
+         tables"
+    )]
+    BeyondRows {
+        /// The table.
+        table: String,
+        /// What it has.
+        what: &'static str,
+    },
+    /// A stored value is none of the type of a program's field.
+    #[error(
+        "table {table:?} has {value} in field {field:?}, which is no value of the field's type"
+    )]
+    Field {
+        /// The table.
+        table: String,
+        /// The field.
+        field: String,
+        /// The value.
+        value: String,
+    },
+    /// The transaction's redo records exceed the limit. The operation did nothing; abort, and use
+    /// several transactions.
+    #[error(
+        "the transaction has {bytes} bytes of changes, the limit is {limit}: use several \
+         transactions"
+    )]
+    TransactionTooLarge {
+        /// Bytes that it would have.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The log has no room for the transaction's redo records, or has failed. The operation did nothing;
+    /// abort.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The catalogue is damaged, says otherwise, or has no room.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+    /// Rows of another table refer to this one's.
+    #[error(
+        "table {table:?} cannot go: {by:?} refers to it by its foreign key {reference:?}; drop that first"
+    )]
+    TableReferenced {
+        /// The table.
+        table: String,
+        /// The one that refers to it.
+        by: String,
+        /// The name of the foreign key there.
+        reference: String,
+    },
+    /// A text is no condition on the table's rows.
+    #[error(transparent)]
+    Condition(Box<ConditionError>),
+    /// A unique index has a row with this key already.
+    #[error("table {table:?} has a row with {key} in the unique index {index:?} already")]
+    DuplicateValue {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+        /// The key's values, as a text.
+        key: String,
+        /// The key's values.
+        values: Box<[Value]>,
+    },
+    /// There is no such index.
+    #[error("table {table:?} has no index {index:?}")]
+    UnknownIndex {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+    },
+    /// A key is longer than keys may be, once it is encoded.
+    #[error(
+        "a key of the index {index:?} of table {table:?} has {bytes} bytes, the limit is {}: shorten its text or \
+         bytes, or index another column",
+        crate::schema::KEY_BYTES_MAX
+    )]
+    KeyTooLong {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+        /// Bytes of the encoded key.
+        bytes: usize,
+    },
+    /// More values were given than the key has columns.
+    #[error(
+        "the index {index:?} of table {table:?} has {columns} columns, but {values} values were given"
+    )]
+    KeyColumns {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+        /// Values given.
+        values: usize,
+        /// Columns of the key.
+        columns: usize,
+    },
+    /// What is looked for in an index is no value of its column.
+    #[error(
+        "{value} is no value of the column {column:?} of table {table:?} (index {index:?}), which is of type {expected}"
+    )]
+    KeyValue {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+        /// The column.
+        column: String,
+        /// The column's type.
+        expected: Box<str>,
+        /// The value.
+        value: Box<str>,
+    },
+    /// A row refers to a row that is not there.
+    #[error(
+        "no row of table {referenced:?} has {key}, to which table {table:?} refers ({foreign_key:?})"
+    )]
+    NoSuchReference {
+        /// The table.
+        table: String,
+        /// The foreign key.
+        foreign_key: Box<str>,
+        /// The table that it refers to.
+        referenced: String,
+        /// The values, as a text.
+        key: Box<str>,
+        /// The values.
+        values: Box<[Value]>,
+    },
+    /// Rows refer to a row that would go, or get another key.
+    #[error(
+        "rows of table {table:?} refer to {key} of table {referenced:?} ({foreign_key:?}): delete them first"
+    )]
+    Referenced {
+        /// The table whose rows refer.
+        table: String,
+        /// The foreign key.
+        foreign_key: Box<str>,
+        /// The table that they refer to.
+        referenced: String,
+        /// The values, as a text.
+        key: Box<str>,
+        /// The values.
+        values: Box<[Value]>,
+    },
+    /// A value does not fit its column, or there is no such column.
+    #[error(transparent)]
+    Row(Box<RowError>),
+    /// No memory for more pages.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The snapshot was ended: what changed since reached the bound on memory for it.
+    #[error(transparent)]
+    SnapshotEnded(#[from] SnapshotEnded),
+    /// The pages of a table do not hold sound records.
+    #[error("table {table:?} is damaged at page {page}, offset {offset}: {reason}")]
+    DamagedTable {
+        /// The table.
+        table: String,
+        /// The page.
+        page: u64,
+        /// The offset in the page.
+        offset: usize,
+        /// What is wrong there.
+        reason: &'static str,
+    },
+}
+
+/// Whether a program may give this name.
+///
+/// # Errors
+/// [`TableError::ReservedName`].
+pub fn check_name(name: &str) -> Result<(), TableError> {
+    match name.starts_with(RESERVED) {
+        false => Ok(()),
+        true => Err(TableError::ReservedName {
+            name: name.to_string(),
+        }),
+    }
+}
+
+impl From<Infallible> for TableError {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}
+
+impl CrateError for TableError {
+    fn kind(&self) -> Kind {
+        match self {
+            TableError::DuplicateKey { .. } | TableError::DuplicateValue { .. } => Error::Duplicate,
+            TableError::UnknownIndex { .. }
+            | TableError::KeyColumns { .. }
+            | TableError::KeyValue { .. }
+            | TableError::NoSuchReference { .. }
+            | TableError::Referenced { .. } => Error::Refused,
+            TableError::KeyTooLong { .. } => Error::Limit,
+            TableError::KeyChanged { .. }
+            | TableError::StaleRow { .. }
+            | TableError::UnknownHandle { .. }
+            | TableError::NoMark
+            | TableError::SchemaDiffers { .. }
+            | TableError::BeyondRecords { .. }
+            | TableError::BeyondRows { .. }
+            | TableError::Field { .. }
+            | TableError::ReservedName { .. }
+            | TableError::TableReferenced { .. }
+            | TableError::Condition(_) => Error::Refused,
+            TableError::Schema { source, .. } => match **source {
+                SchemaError::TooMany { .. } | SchemaError::RowTooLong { .. } => Error::Limit,
+                SchemaError::Damaged { .. } => Error::Damaged,
+                _ => Error::Refused,
+            },
+            TableError::TransactionTooLarge { .. } | TableError::SnapshotEnded(_) => Error::Limit,
+            TableError::Catalogue(error) => error.kind(),
+            TableError::Log(error) => error.kind(),
+            TableError::Row(error) => error.kind(),
+            TableError::Store(error) => error.kind(),
+            TableError::DamagedTable { .. } => Error::Damaged,
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            TableError::Catalogue(error) => error.into(),
+            TableError::Log(error) => error.into(),
+            error => error.kind()(error.into()),
+        }
+    }
+}
+
+impl From<RowError> for TableError {
+    fn from(error: RowError) -> Self {
+        TableError::Row(Box::new(error))
+    }
+}
+
+impl From<ConditionError> for TableError {
+    fn from(error: ConditionError) -> Self {
+        TableError::Condition(Box::new(error))
+    }
+}

@@ -1,0 +1,57 @@
+//! Rows, for all stores that keep them: their schema, their bytes, their keys, the conditions that they meet.
+//!
+//! - [`schema`]: columns, indexes and references of a table, known at run time;
+//! - [`Record`] and [`record!`]: a struct that is a row as it is; [`Field`] and [`field!`]: one of its fields;
+//! - [`Stored`]: a struct with fields of any length as a row;
+//! - [`row`]: a row by its columns' names ([`RowRef`], [`RowWriter`]); [`RowFormat`]: rows as bytes of their own;
+//! - [`key`]: keys as bytes whose order is that of the values;
+//! - [`layout`], [`values`]: rows, and text and bytes of any length, in pages;
+//! - [`condition`]: conditions over the columns of a row;
+//! - [`value_text`]: values as text; [`types`]: dates and the like as fields.
+//!
+//! This crate has the format of rows and no store of them: `sardonyx-table` keeps them in main memory, `sardonyx-sharing`
+//! in trees on locked pages.
+//!
+//! Source: TPK paper, section 2, "Transaction Execution" and Figure 2.
+
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::dbg_macro,
+        clippy::exit,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::string_slice,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::unwrap_used
+    )
+)]
+
+#[doc(hidden)]
+pub mod columns;
+mod compare;
+pub mod condition;
+mod error;
+pub mod key;
+pub mod layout;
+pub mod record;
+pub mod row;
+pub mod schema;
+pub mod stored;
+pub mod types;
+pub mod value_text;
+pub mod values;
+
+pub use columns::{ColumnType, RecordColumn};
+pub use compare::{beyond_records, record_schema, records_of, table_of};
+pub use error::{TableError, check_name};
+pub use key::KeyValues;
+pub use record::{
+    Field, Journal, JournalRow, Record, RecordKey, Table, definition_of_table, field_of,
+};
+pub use row::{KeyRange, OneRow, RowError, RowFormat, RowRef, RowWriter};
+#[doc(hidden)]
+pub use stored::no_value_of_field;
+pub use stored::{Stored, StoredField, columns_of};

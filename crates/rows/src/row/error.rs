@@ -1,0 +1,163 @@
+//! What can be wrong with values that are to be stored in a row, or with the name of a column.
+
+use crate::schema::{Type, ValueRef};
+use sardonyx_base::error::{Error, Kind};
+
+/// Why values are not stored, or not read: it names the table, the column and the value.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RowError {
+    /// There is no such table.
+    #[error("there is no table {table:?}")]
+    UnknownTable {
+        /// The name.
+        table: String,
+    },
+    /// The table has no such column.
+    #[error("table {table:?} has no column {column:?}; it has {there_are}")]
+    UnknownColumn {
+        /// The table.
+        table: String,
+        /// The name.
+        column: String,
+        /// The names of its columns.
+        there_are: String,
+    },
+    /// A column is given twice.
+    #[error("column {column:?} of table {table:?} is given twice")]
+    Twice {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+    },
+    /// So many values, and not as many as there are columns.
+    #[error("table {table:?} has {wanted} {what}, and {given} values are given")]
+    Count {
+        /// The table.
+        table: String,
+        /// `columns`, or `key columns`.
+        what: &'static str,
+        /// How many it has.
+        wanted: usize,
+        /// How many values there are.
+        given: usize,
+    },
+    /// A value of another type than the column's.
+    #[error("column {column:?} of table {table:?} is of type {kind}, and {value} is not")]
+    WrongType {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// The column's type.
+        kind: Type,
+        /// The value.
+        value: String,
+    },
+    /// A value that the column's type does not have.
+    #[error(
+        "{value} is out of range for column {column:?} of table {table:?}, of type {kind}: {reason}"
+    )]
+    OutOfRange {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// The column's type.
+        kind: Type,
+        /// The value.
+        value: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// No value where there must be one.
+    #[error("column {column:?} of table {table:?} may not be null")]
+    Null {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+    },
+    /// A column that has no default and may not be null is not given.
+    #[error("column {column:?} of table {table:?} has no default, and no value is given")]
+    Missing {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+    },
+    /// Bytes for a text that are none.
+    #[error("the text for column {column:?} of table {table:?} is not UTF-8 at byte {at}")]
+    NotUtf8 {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// The first byte that is not.
+        at: usize,
+    },
+    /// A text or bytes that are too long.
+    #[error(
+        "{bytes} bytes are too long for column {column:?} of table {table:?}; {limit} are allowed"
+    )]
+    TooLong {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// How long they are.
+        bytes: usize,
+        /// How long they may be.
+        limit: usize,
+    },
+    /// The row would not meet a condition of its table.
+    #[error("the row does not meet condition {name:?} of table {table:?}: {condition}")]
+    Check {
+        /// The table.
+        table: String,
+        /// The condition's name.
+        name: String,
+        /// The condition.
+        condition: String,
+    },
+}
+
+impl RowError {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            RowError::TooLong { .. } => Error::Limit,
+            _ => Error::Refused,
+        }
+    }
+}
+
+/// A value for an error's text, with its type where its digits do not tell it: `1` may be a float.
+#[cold]
+pub(crate) fn shown_with_type(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Float(number) => format!("the float {number:?}"),
+        ValueRef::Decimal(..) => format!("the decimal {value}"),
+        other => shown(other),
+    }
+}
+
+/// A value for an error's text: long ones cut.
+#[cold]
+pub fn shown(value: ValueRef<'_>) -> String {
+    const BYTES_MAX: usize = 100;
+    match value {
+        ValueRef::Bytes(bytes) if bytes.len() > BYTES_MAX / 2 => {
+            format!("{} bytes", bytes.len())
+        }
+        ValueRef::Text(text) => {
+            let end = (0..=BYTES_MAX.min(text.len())).rev();
+            let end = end.into_iter().find(|&at| text.is_char_boundary(at));
+            let start = text.get(..end.unwrap_or(0)).unwrap_or_default();
+            let more = if start.len() < text.len() { "…" } else { "" };
+            format!("{start:?}{more}")
+        }
+        ValueRef::Null => "null".to_string(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,176 @@
+//! A row that is there, to read: live, or of a snapshot.
+
+use super::RowError;
+use super::fixed::{decode, is_null};
+use super::writer::column_named;
+use crate::error::TableError;
+use crate::layout::{PageKind, PageLayout, PageUse};
+use crate::schema::{Column, Schema, Type, Value, ValueRef};
+use crate::values::{Reference, borrow_value, read_value};
+use sardonyx_base::error::Error;
+use sardonyx_storage::page::Address;
+use sardonyx_storage::store::PageRead;
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::fmt;
+
+/// A row, read column by column. Text and bytes of a live row are borrowed from its page where they stand
+/// in one piece; long ones, and those of a snapshot, are put together when they are asked for, once.
+pub struct RowRef<'a, P: PageRead + ?Sized = [u8]> {
+    pages: &'a P,
+    schema: &'a Schema,
+    table: &'a str,
+    address: Address,
+    /// Its fixed part, in the shape of its page.
+    fixed: Cow<'a, [u8]>,
+    shape: u8,
+    /// What was put together, by column.
+    read: OnceCell<Box<[OnceCell<Vec<u8>>]>>,
+}
+
+impl<'a, P: PageRead + ?Sized> RowRef<'a, P>
+where
+    TableError: From<P::Error>,
+{
+    /// The row at an address, at which there is one.
+    pub fn new(
+        pages: &'a P,
+        schema: &'a Schema,
+        table: &'a str,
+        address: Address,
+    ) -> Result<Self, TableError> {
+        let (mut shape, mut bytes) = (0, schema.row_bytes);
+        if !schema.earlier_shapes.is_empty() {
+            let word = pages.word(PageLayout::table_word(address.page()))?;
+            if let Some(PageKind::Rows { shape: there }) = PageUse::of_word(word).map(|of| of.kind)
+            {
+                shape = there;
+            }
+            bytes = schema.row_bytes_of_shape(shape).unwrap_or(bytes);
+        }
+        let fixed = match pages.borrowed(address, bytes) {
+            Some(bytes) => Cow::Borrowed(bytes),
+            None => Cow::Owned(pages.read(address, bytes, &mut Vec::new())?.to_vec()),
+        };
+        Ok(RowRef {
+            pages,
+            schema,
+            table,
+            address,
+            fixed,
+            shape,
+            read: OnceCell::new(),
+        })
+    }
+
+    /// What its columns are.
+    pub fn schema(&self) -> &'a Schema {
+        self.schema
+    }
+
+    /// Where it stands.
+    pub fn address(&self) -> Address {
+        self.address
+    }
+
+    /// Its fixed part as it stands in its page.
+    pub fn fixed(&self) -> &[u8] {
+        &self.fixed
+    }
+
+    /// The shape of its page.
+    pub fn shape(&self) -> u8 {
+        self.shape
+    }
+
+    /// The value of the column with this name.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such column; [`Error::Damaged`]; of a snapshot, that it was ended.
+    pub fn get(&self, column: &str) -> Result<ValueRef<'_>, Error> {
+        let number = column_named(self.schema, self.table, column);
+        Ok(self.get_at(number.map_err(<TableError as From<RowError>>::from)?)?)
+    }
+
+    /// The value of the column with this number; null if there is none, or it was dropped.
+    ///
+    /// # Errors
+    /// [`TableError::DamagedTable`]; of a snapshot, that it was ended.
+    pub fn get_at(&self, number: usize) -> Result<ValueRef<'_>, TableError> {
+        let Some(column) = self.schema.columns.get(number) else {
+            return Ok(ValueRef::Null);
+        };
+        if column.dropped {
+            return Ok(ValueRef::Null);
+        }
+        if column.since_shape > self.shape {
+            return Ok(column.default.as_ref());
+        }
+        if is_null(&self.fixed, column) {
+            return Ok(ValueRef::Null);
+        }
+        if column.kind.is_variable() {
+            return self.variable(number, column);
+        }
+        let bytes = &self.fixed[column.offset..][..column.kind.bytes()];
+        Ok(decode(column.kind, bytes))
+    }
+
+    fn variable(&self, number: usize, column: &Column) -> Result<ValueRef<'_>, TableError> {
+        let bytes = self.variable_bytes(number, column)?;
+        if column.kind == Type::Bytes {
+            return Ok(ValueRef::Bytes(bytes));
+        }
+        let text = std::str::from_utf8(bytes);
+        text.map(ValueRef::Text)
+            .map_err(|_| self.damaged(column, "a text is not UTF-8"))
+    }
+
+    fn variable_bytes(&self, number: usize, column: &Column) -> Result<&[u8], TableError> {
+        let reference = Reference::at(&self.fixed, column.offset);
+        if reference.cell().is_none() {
+            // Borrowed from the row itself.
+            return Ok(&self.fixed[column.offset + 4..][..reference.len()]);
+        }
+        if let Some(bytes) = borrow_value(self.pages, &reference, self.table)? {
+            return Ok(bytes);
+        }
+        let columns = self.schema.columns.len();
+        let read = self
+            .read
+            .get_or_init(|| (0..columns).map(|_| OnceCell::new()).collect());
+        let place = &read[number];
+        if place.get().is_none() {
+            let mut bytes = Vec::new();
+            read_value(self.pages, &reference, self.table, &mut bytes)?;
+            let _ = place.set(bytes);
+        }
+        Ok(place.get().map(Vec::as_slice).unwrap_or_default())
+    }
+
+    #[cold]
+    fn damaged(&self, column: &Column, reason: &'static str) -> TableError {
+        TableError::DamagedTable {
+            table: self.table.to_string(),
+            page: self.address.page().0,
+            offset: self.address.offset_in_page() + column.offset,
+            reason,
+        }
+    }
+
+    /// The values of all columns that are not dropped, in order.
+    ///
+    /// # Errors
+    /// Those of [`RowRef::get_at`].
+    pub fn to_values(&self) -> Result<Vec<Value>, Error> {
+        let columns = self.schema.live_columns();
+        let values = columns.map(|(number, _)| self.get_at(number).map(ValueRef::to_value));
+        Ok(values.collect::<Result<_, TableError>>()?)
+    }
+}
+
+impl<P: PageRead + ?Sized> fmt::Debug for RowRef<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RowRef of {:?} at {}", self.table, self.address)
+    }
+}

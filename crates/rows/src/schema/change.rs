@@ -1,0 +1,159 @@
+//! Changes of a schema's columns. Each gives a new schema, that the rows which are there have already: an added column
+//! is of a new shape, in which pages that are there are not; a dropped or renamed one changes no row.
+
+use super::builder::first_free;
+use super::{Column, NullBit, Schema, SchemaError, Type, Value};
+use crate::condition::Condition;
+use sardonyx_storage::catalogue::RECORD_BYTES_MAX;
+
+impl Schema {
+    /// With one more column, in a new shape; rows of the shapes before have the default.
+    ///
+    /// # Errors
+    /// [`SchemaError::Change`] if it has neither a default nor may be null, and whatever no schema can have.
+    pub fn with_column(
+        &self,
+        name: &str,
+        kind: Type,
+        nullable: bool,
+        default: Value,
+    ) -> Result<Schema, SchemaError> {
+        if !nullable && default == Value::Null {
+            return Err(SchemaError::Change {
+                column: name.to_string(),
+                change: "added",
+                reason: "the rows that are there have no value for it; give it a default, or make it nullable".into(),
+            });
+        }
+        let mut taken = vec![false; RECORD_BYTES_MAX];
+        for column in &self.columns {
+            // A dropped column's, too: a row that moves to the new shape still has what was written there.
+            taken[column.offset..column.offset + column.kind.bytes()].fill(true);
+            // A byte with null bits is not used again: it may have been written.
+            if let Some(null) = column.null {
+                taken[null.byte as usize] = true;
+            }
+        }
+        let too_long = || SchemaError::RowTooLong {
+            bytes: self.row_bytes + kind.bytes(),
+            limit: RECORD_BYTES_MAX,
+        };
+        let offset = first_free(&mut taken, kind).ok_or_else(too_long)?;
+        let null = match nullable {
+            true => Some(first_free(&mut taken, Type::U8).ok_or_else(too_long)?),
+            false => None,
+        };
+        let mut schema = self.clone();
+        schema.earlier_shapes.push(self.row_bytes);
+        let end = (offset + kind.bytes()).max(null.map_or(0, |byte| byte + 1));
+        schema.row_bytes = self.row_bytes.max(end.next_multiple_of(8));
+        schema.columns.push(Column {
+            name: name.to_string(),
+            kind,
+            default,
+            offset,
+            null: null.map(|byte| NullBit {
+                byte: byte as u32,
+                bit: 0,
+            }),
+            dropped: false,
+            since_shape: u8::try_from(schema.earlier_shapes.len()).unwrap_or(u8::MAX),
+        });
+        schema.check()?;
+        Ok(schema)
+    }
+
+    /// Without a column.
+    ///
+    /// # Errors
+    /// [`SchemaError::UnknownColumn`], [`SchemaError::Change`] if an index, a reference or a condition names it.
+    pub fn without_column(&self, name: &str) -> Result<Schema, SchemaError> {
+        let number = self.column_to_change(name)?;
+        if let Some(user) = self.user_of(number) {
+            return Err(SchemaError::Change {
+                column: name.to_string(),
+                change: "dropped",
+                reason: format!("{user} names it; drop that first"),
+            });
+        }
+        let mut schema = self.clone();
+        schema.columns[number].dropped = true;
+        schema.check()?;
+        Ok(schema)
+    }
+
+    /// With another name for a column, in its conditions, too.
+    ///
+    /// # Errors
+    /// [`SchemaError::UnknownColumn`], [`SchemaError::Twice`] if there is one of the new name, [`SchemaError::Name`].
+    pub fn with_renamed_column(&self, name: &str, new: &str) -> Result<Schema, SchemaError> {
+        let number = self.column_to_change(name)?;
+        let mut schema = self.clone();
+        schema.columns[number].name = new.to_string();
+        let checks = self.checks.iter().map(|(name, text)| {
+            let condition = Condition::parse(text, self);
+            let condition = condition.map_err(|source| SchemaError::Condition {
+                name: name.clone(),
+                source,
+            })?;
+            Ok((name.clone(), condition.to_text(&schema)))
+        });
+        schema.checks = checks.collect::<Result<_, SchemaError>>()?;
+        schema.check()?;
+        Ok(schema)
+    }
+
+    /// The number of a column that is to change.
+    ///
+    /// # Errors
+    /// [`SchemaError::UnknownColumn`].
+    #[doc(hidden)]
+    pub fn column_to_change(&self, name: &str) -> Result<usize, SchemaError> {
+        let number = self.column(name);
+        number.ok_or_else(|| self.unknown_column(name, "the change"))
+    }
+
+    /// What names a column.
+    #[doc(hidden)]
+    pub fn user_of(&self, number: usize) -> Option<String> {
+        let mut indexes = [&self.primary].into_iter().chain(&self.indexes);
+        if let Some(index) = indexes.find(|i| i.key.iter().any(|part| part.column == number)) {
+            return Some(format!("index {:?}", index.name));
+        }
+        let mut references = self.foreign_keys.iter();
+        if let Some(reference) = references.find(|r| r.columns.contains(&number)) {
+            return Some(format!("reference {:?}", reference.name));
+        }
+        let mut checks = self.checks.iter();
+        let named = |text: &str| {
+            Condition::parse(text, self)
+                .is_ok_and(|condition| condition.columns().contains(&number))
+        };
+        let check = checks.find(|(_, text)| named(text));
+        check.map(|(name, _)| format!("condition {name:?}"))
+    }
+}
+
+impl Type {
+    /// Whether every value of another type is one of this, and not the same.
+    pub fn is_wider_than(self, from: Type) -> bool {
+        let integer = |kind| match kind {
+            Type::I8 => Some((8, true)),
+            Type::I16 => Some((16, true)),
+            Type::I32 => Some((32, true)),
+            Type::I64 => Some((64, true)),
+            Type::I128 => Some((128, true)),
+            Type::U8 => Some((8, false)),
+            Type::U16 => Some((16, false)),
+            Type::U32 => Some((32, false)),
+            Type::U64 => Some((64, false)),
+            _ => None,
+        };
+        match (integer(from), integer(self)) {
+            (Some((from, from_signed)), Some((to, to_signed))) => {
+                to > from && (to_signed || !from_signed)
+            }
+            _ => (from, self) == (Type::F32, Type::F64),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! A column: its name, its type, where it stands in a row.
+
+use super::{Type, Value};
+
+/// A column of a table.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Column {
+    /// Its name, of at most 63 bytes of UTF-8; for a field of a nested struct, `outer.inner`.
+    pub name: String,
+    /// Its type.
+    pub kind: Type,
+    /// What a row gets that does not say: a value of the column's type, or [`Value::Null`] if there is none.
+    pub default: Value,
+    /// Where it stands in the row's fixed part, in bytes.
+    pub offset: usize,
+    /// Where it is noted that there is no value; `None` if there always is one.
+    pub null: Option<NullBit>,
+    /// It was dropped: nobody reads it, and its place is no other column's.
+    pub dropped: bool,
+    /// The first shape of the table's pages that has it; rows of earlier ones have the default.
+    pub since_shape: u8,
+}
+
+/// The bit of a row's fixed part that says that a column has no value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NullBit {
+    /// The offset of its byte.
+    pub byte: u32,
+    /// The bit's number in the byte, 0 to 7.
+    pub bit: u8,
+}
+
+impl Column {
+    /// Whether it may be without a value.
+    #[inline]
+    pub fn is_nullable(&self) -> bool {
+        self.null.is_some()
+    }
+
+    /// Whether a row that does not say a value has one, or none, so that it can be.
+    #[inline]
+    pub fn is_filled(&self) -> bool {
+        self.is_nullable() || self.default != Value::Null
+    }
+}

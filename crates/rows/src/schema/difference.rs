@@ -1,0 +1,172 @@
+//! Where a table's schema in the database and the one that a program says differ, for the error that refuses it.
+
+use super::{Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete, Schema, Value};
+use std::fmt::Write as _;
+
+/// The differences, a sentence each; `table` names the tables that references are of.
+pub fn differences(stored: &Schema, said: &Schema, table: impl Fn(u16) -> String) -> Vec<String> {
+    let mut found = Vec::new();
+    columns(stored, said, &mut found);
+    let key = |schema: &Schema| {
+        let key = shown_key(schema, &schema.primary.key);
+        format!("{key}{}", shown_kind(&schema.primary))
+    };
+    let (there, here) = (key(stored), key(said));
+    if there != here {
+        found.push(format!(
+            "the primary key is {there} in the database, {here} in the program"
+        ));
+    }
+    let index = |schema: &Schema, index: &IndexDefinition| {
+        let unique = if index.unique { "unique " } else { "" };
+        let key = shown_key(schema, &index.key);
+        (
+            index.name.clone(),
+            format!("{unique}{key}{}", shown_kind(index)),
+        )
+    };
+    let indexes = |schema: &Schema| -> Vec<_> {
+        schema
+            .indexes
+            .iter()
+            .map(|one| index(schema, one))
+            .collect()
+    };
+    named("index", &indexes(stored), &indexes(said), &mut found);
+    let reference = |schema: &Schema, key: &ForeignKey| {
+        let columns = key.columns.iter().map(|column| name_of(schema, *column));
+        let columns: Vec<_> = columns.collect();
+        let cascade = match key.on_delete {
+            OnDelete::Cascade => ", deleted with it",
+            OnDelete::Restrict => "",
+        };
+        let text = format!(
+            "({}) of {:?}{cascade}",
+            columns.join(", "),
+            table(key.table)
+        );
+        (key.name.clone(), text)
+    };
+    let references = |schema: &Schema| -> Vec<_> {
+        let keys = schema.foreign_keys.iter();
+        keys.map(|key| reference(schema, key)).collect()
+    };
+    named(
+        "reference",
+        &references(stored),
+        &references(said),
+        &mut found,
+    );
+    named("condition", &stored.checks, &said.checks, &mut found);
+    if found.is_empty() {
+        // Such as columns at other offsets, or shapes that the table had before.
+        found.push("its rows are laid out otherwise than those of a new table".to_string());
+    }
+    found
+}
+
+fn columns(stored: &Schema, said: &Schema, found: &mut Vec<String>) {
+    for (_, column) in stored.live_columns() {
+        let Some(number) = said.column(&column.name) else {
+            found.push(format!(
+                "the database has column {}, which the program does not name",
+                described(column)
+            ));
+            continue;
+        };
+        let other = &said.columns[number];
+        let (there, here) = (kind_of(column), kind_of(other));
+        if there != here {
+            found.push(format!(
+                "column {:?} is {there} in the database, {here} in the program",
+                column.name
+            ));
+        }
+    }
+    for (_, column) in said.live_columns() {
+        if stored.column(&column.name).is_none() {
+            found.push(format!(
+                "the program names column {}, which the database does not have",
+                described(column)
+            ));
+        }
+    }
+    let names = |schema: &Schema, other: &Schema| -> Vec<String> {
+        let columns = schema.live_columns().map(|(_, column)| column.name.clone());
+        columns
+            .filter(|name| other.column(name).is_some())
+            .collect()
+    };
+    let (there, here) = (names(stored, said), names(said, stored));
+    if there != here {
+        found.push(format!(
+            "the columns are in the order {} in the database, {} in the program",
+            there.join(", "),
+            here.join(", ")
+        ));
+    }
+}
+
+/// A column's name, and what it says.
+fn described(column: &Column) -> String {
+    format!("{:?} {}", column.name, kind_of(column))
+}
+
+/// A column's type, and what else it says.
+fn kind_of(column: &Column) -> String {
+    let mut text = column.kind.to_string();
+    if column.is_nullable() {
+        text.push_str(" (nullable)");
+    }
+    if column.default != Value::Null {
+        let _ = write!(text, " with the default {:?}", column.default.to_string());
+    }
+    text
+}
+
+fn name_of(schema: &Schema, column: usize) -> String {
+    let column = schema.columns.get(column);
+    column.map_or_else(String::new, |column| column.name.clone())
+}
+
+fn shown_key(schema: &Schema, key: &[KeyPart]) -> String {
+    let parts = key.iter().map(|part| {
+        let order = if part.descending { " desc" } else { "" };
+        name_of(schema, part.column) + order
+    });
+    format!("({})", parts.collect::<Vec<_>>().join(", "))
+}
+
+fn shown_kind(index: &IndexDefinition) -> &'static str {
+    match index.kind {
+        IndexKind::Hash => ", by hash",
+        IndexKind::Ordered => ", ordered",
+    }
+}
+
+/// Parts of schemas by their names.
+fn named(
+    what: &str,
+    stored: &[(String, String)],
+    said: &[(String, String)],
+    found: &mut Vec<String>,
+) {
+    for (name, there) in stored {
+        match said.iter().find(|(other, _)| other == name) {
+            None => found.push(format!(
+                "the database has {what} {name:?} {there}, which the program does not name"
+            )),
+            Some((_, here)) if here != there => found.push(format!(
+                "{what} {name:?} is {there} in the database, {here} in the program"
+            )),
+            Some(_) => {}
+        }
+    }
+    for (name, here) in said {
+        if !stored.iter().any(|(other, _)| other == name) {
+            found.push(format!(
+                "the program names {what} {name:?} {here}, which the database does not have"
+            ));
+        }
+    }
+}

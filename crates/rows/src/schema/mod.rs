@@ -1,0 +1,227 @@
+//! What a table's rows are, known at run time: columns with names and types, keys, indexes, conditions.
+//!
+//! A schema stands in the database, one for each table (see [`Schema`]). A program's record type is checked
+//! against it by name and type when its table is opened; a client that comes by a wire or from another
+//! language has nothing else to read rows by. Whoever reads rows, by whichever way, goes by the same bytes: a
+//! column of a fixed width stands at its offset in the row's fixed part, as `repr(C)` would put it, and text
+//! and bytes stand there as references of 16 bytes.
+
+mod builder;
+mod change;
+mod check;
+mod column;
+mod difference;
+mod encoding;
+mod error;
+mod index;
+mod types;
+mod value;
+
+pub use builder::{IntoSchema, SchemaBuilder, TablesByName};
+pub use column::{Column, NullBit};
+pub use difference::differences;
+pub use error::SchemaError;
+pub use index::{ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete};
+pub use types::{Type, UnknownType};
+pub use value::{Value, ValueRef};
+
+use sardonyx_storage::catalogue::{Definition, Kind};
+use std::ops::Range;
+
+/// The longest name of a column, index, reference or condition, in bytes of UTF-8.
+pub const COLUMN_NAME_BYTES_MAX: usize = 63;
+/// The most references to other tables.
+pub const FOREIGN_KEYS_MAX: usize = 32;
+/// The most conditions of a table.
+pub const CHECKS_MAX: usize = 64;
+/// The longest condition, in bytes of UTF-8.
+pub const CHECK_BYTES_MAX: usize = 4096;
+/// The longest default of a text or of bytes, in bytes.
+pub const DEFAULT_BYTES_MAX: usize = 1024;
+/// The most shapes that the pages of one table can have had.
+pub const SHAPES_MAX: usize = 256;
+/// The name of a primary key's index.
+pub const PRIMARY: &str = "primary";
+/// The most columns of a table, dropped ones included.
+pub const COLUMNS_MAX: usize = 512;
+/// The most indexes of a table, that of its primary key included.
+pub const INDEXES_MAX: usize = 32;
+/// The most columns of one index.
+pub const KEY_COLUMNS_MAX: usize = 16;
+/// The longest text or bytes in a row, in bytes.
+pub const VALUE_BYTES_MAX: usize = 16 << 20;
+/// The longest encoded key of an index, in bytes.
+pub const KEY_BYTES_MAX: usize = 4096;
+
+/// What the rows of a table are.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub struct Schema {
+    /// In the order in which they were declared; dropped ones stay here, so that numbers of columns hold.
+    pub columns: Vec<Column>,
+    /// The index of the primary key: always unique, none of its columns nullable.
+    pub primary: IndexDefinition,
+    /// The others.
+    pub indexes: Vec<IndexDefinition>,
+    /// References to rows of other tables.
+    pub foreign_keys: Vec<ForeignKey>,
+    /// Conditions that every row meets: a name and a condition as text, in the language of
+    /// conditions.
+    pub checks: Vec<(String, String)>,
+    /// Bytes of a row's fixed part; a multiple of 8.
+    pub row_bytes: usize,
+    /// The same of the shapes before, oldest first. Columns stand at one offset in all shapes; a row has those
+    /// whose `since_shape` is its page's shape, or before.
+    pub earlier_shapes: Vec<usize>,
+}
+
+impl Schema {
+    /// The number of the column with this name.
+    #[inline]
+    pub fn column(&self, name: &str) -> Option<usize> {
+        let named = |column: &Column| !column.dropped && column.name == name;
+        self.columns.iter().position(named)
+    }
+
+    /// The columns that are not dropped, with their numbers.
+    #[inline]
+    pub fn live_columns(&self) -> impl Iterator<Item = (usize, &Column)> {
+        let columns = self.columns.iter().enumerate();
+        columns.filter(|(_, column)| !column.dropped)
+    }
+
+    /// The columns of text and bytes, dropped ones included: rows may still have values there.
+    #[inline]
+    pub fn variable_columns(&self) -> impl Iterator<Item = &Column> {
+        let columns = self.columns.iter();
+        columns.filter(|column| column.kind.is_variable())
+    }
+
+    /// The shape of new pages.
+    #[inline]
+    pub fn shape(&self) -> u8 {
+        self.earlier_shapes.len() as u8
+    }
+
+    /// Bytes of a row's fixed part in pages of a shape; `None` if there is no such shape.
+    #[inline]
+    pub fn row_bytes_of_shape(&self, shape: u8) -> Option<usize> {
+        let shape = usize::from(shape);
+        match shape == self.earlier_shapes.len() {
+            true => Some(self.row_bytes),
+            false => self.earlier_shapes.get(shape).copied(),
+        }
+    }
+
+    /// What such a table has beyond records of one length that are found by the hash of their key: whoever knows no more
+    /// than those would misread it, or break what holds in it. `None` if nothing.
+    pub fn beyond_records(&self) -> Option<&'static str> {
+        let beyond = [
+            (
+                self.plain_key().is_none(),
+                "a primary key that is not found by the hash of its bytes",
+            ),
+            (!self.earlier_shapes.is_empty(), "columns that were added"),
+            (
+                self.variable_columns().next().is_some(),
+                "text or bytes of any length",
+            ),
+            (!self.indexes.is_empty(), "indexes"),
+            (!self.foreign_keys.is_empty(), "references to other tables"),
+            (!self.checks.is_empty(), "conditions"),
+        ];
+        let found = beyond.into_iter().find(|(has, _)| *has);
+        found.map(|(_, what)| what)
+    }
+
+    /// Whether a record with the columns of the first shape is what rows of every shape begin with. Not once one of
+    /// those columns was dropped beside added ones: that is what widening does, and the old bytes only look like values.
+    pub fn begins_with_records(&self) -> bool {
+        let mut columns = self.columns.iter();
+        self.earlier_shapes.is_empty() || !columns.any(|c| c.dropped && c.since_shape == 0)
+    }
+
+    /// Where the primary key stands in a row, if rows are found by the hash of its bytes as they stand there:
+    /// its columns have fixed widths and are neighbours, in the order of the key.
+    #[inline]
+    pub fn plain_key(&self) -> Option<Range<usize>> {
+        let mut key: Option<Range<usize>> = None;
+        for part in &self.primary.key {
+            let column = self.columns.get(part.column)?;
+            let start = column.offset;
+            let follows = key.as_ref().is_none_or(|key| key.end == start);
+            // Floats that are equal may have other bytes.
+            let is_float = matches!(column.kind, Type::F32 | Type::F64);
+            if !follows || column.kind.is_variable() || is_float || part.descending {
+                return None;
+            }
+            let first = key.map_or(start, |key| key.start);
+            key = Some(first..start + column.kind.bytes());
+        }
+        key.filter(|_| self.primary.kind == IndexKind::Hash)
+    }
+
+    /// The catalogue's entry of a table with this name and schema. Where the primary key is not
+    /// [plain](Schema::plain_key) it names the whole row.
+    pub fn definition(&self, name: &str) -> Definition {
+        let record_bytes = self.row_bytes_of_shape(0).unwrap_or(self.row_bytes);
+        let key = self.plain_key().unwrap_or(0..record_bytes);
+        Definition {
+            name: name.to_string(),
+            record_bytes,
+            kind: Kind::Table {
+                key_offset: key.start,
+                key_bytes: key.len(),
+            },
+        }
+    }
+
+    /// What is known of a table of which only the catalogue's entry is: its key, and what is before and behind it.
+    /// Without columns for what is no table.
+    pub fn of_definition(definition: &Definition) -> Schema {
+        let Kind::Table {
+            key_offset,
+            key_bytes,
+        } = definition.kind
+        else {
+            return Schema::default();
+        };
+        let key_end = key_offset + key_bytes;
+        let parts = [
+            ("before", 0..key_offset),
+            ("key", key_offset..key_end),
+            ("after", key_end..definition.record_bytes),
+        ];
+        let parts = parts.into_iter().filter(|(_, range)| !range.is_empty());
+        let columns: Vec<_> = parts
+            .map(|(name, range)| Column {
+                name: name.to_string(),
+                kind: Type::Plain {
+                    bytes: range.len() as u32,
+                    align: 1,
+                    fingerprint: 0,
+                },
+                default: Value::Null,
+                offset: range.start,
+                null: None,
+                dropped: false,
+                since_shape: 0,
+            })
+            .collect();
+        let column = usize::from(key_offset > 0);
+        Schema {
+            columns,
+            primary: IndexDefinition {
+                name: PRIMARY.to_string(),
+                kind: IndexKind::Hash,
+                unique: true,
+                key: vec![KeyPart {
+                    column,
+                    descending: false,
+                }],
+            },
+            row_bytes: definition.record_bytes,
+            ..Schema::default()
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Text and bytes of any length: a reference of 16 bytes in the row's fixed part, which has short ones in
+//! itself, and cells in value pages for the others.
+//!
+//! ```text
+//! 0        4                                   16
+//! ├ length ┼ up to 12 bytes, then zeroes ──────┤   12 bytes or fewer
+//! ├ length ┼ the first 4 ┼ address of a cell ──┤   more
+//! ```
+//!
+//! A value page has cells of one size class ([`classes`]), and an occupancy bitmap and a trailer as pages of
+//! rows have. A cell that is large enough for what is left of a value holds that, from its first byte on;
+//! one that is not holds the address of the next cell and fills the rest. So what a cell holds follows from
+//! its page's class and the bytes that are left, and whoever writes is free to choose the classes.
+//!
+//! Every occupied cell belongs to exactly one reference, that of a row that is there: a store checks that when a database
+//! is opened.
+
+mod classes;
+
+pub use classes::{CLASS_BYTES_MAX, CLASSES, layout_of, next_cell};
+
+use crate::error::TableError;
+use crate::layout::{PageKind, PageLayout, PageUse};
+use sardonyx_storage::page::Address;
+use sardonyx_storage::store::PageRead;
+
+/// Bytes of a reference.
+pub const REFERENCE_BYTES: usize = 16;
+/// The most bytes that stand in the reference itself.
+pub const INLINE_BYTES_MAX: usize = 12;
+/// Bytes of a cell that say where the next one is.
+pub const NEXT_BYTES: usize = 8;
+
+/// What stands in a row for a text or bytes. Equal short values have equal references.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reference(pub [u8; REFERENCE_BYTES]);
+
+impl Reference {
+    /// The one at a place of a row.
+    #[inline]
+    pub fn at(row: &[u8], offset: usize) -> Self {
+        let bytes = &row[offset..][..REFERENCE_BYTES];
+        Reference(bytes.try_into().expect("16 bytes"))
+    }
+
+    /// Of a value that stands in it; `None` if it is too long.
+    #[inline]
+    pub fn inline(value: &[u8]) -> Option<Self> {
+        let mut reference = Reference::default();
+        reference.0[4..]
+            .get_mut(..value.len())?
+            .copy_from_slice(value);
+        reference.0[..4].copy_from_slice(&(value.len() as u32).to_le_bytes());
+        Some(reference)
+    }
+
+    /// Of a long value that starts in this cell.
+    #[inline]
+    pub fn outside(value: &[u8], cell: Address) -> Self {
+        let mut reference = Reference::default();
+        reference.0[..4].copy_from_slice(&(value.len() as u32).to_le_bytes());
+        reference.0[4..8].copy_from_slice(&value[..4]);
+        reference.0[8..].copy_from_slice(&cell.0.to_le_bytes());
+        reference
+    }
+
+    /// Bytes of the value.
+    #[inline]
+    pub fn len(&self) -> usize {
+        u32::from_le_bytes(self.0[..4].try_into().expect("4 bytes")) as usize
+    }
+
+    /// Where the value's first cell is; `None` if the value stands in the reference.
+    #[inline]
+    pub fn cell(&self) -> Option<Address> {
+        let address = || u64::from_le_bytes(self.0[8..].try_into().expect("8 bytes"));
+        (self.len() > INLINE_BYTES_MAX).then(|| Address(address()))
+    }
+
+    /// The value's first bytes, as many as stand in the reference: all of a short one, 4 of a long one.
+    #[inline]
+    pub fn start(&self) -> &[u8] {
+        match self.len() {
+            length @ 0..=INLINE_BYTES_MAX => &self.0[4..4 + length],
+            _ => &self.0[4..8],
+        }
+    }
+}
+
+/// Bytes of the cells of a page, as its trailer says.
+#[inline]
+pub(crate) fn cell_bytes<P: PageRead + ?Sized>(
+    pages: &P,
+    cell: Address,
+    table: &str,
+) -> Result<usize, TableError>
+where
+    TableError: From<P::Error>,
+{
+    let word = pages.word(PageLayout::table_word(cell.page()))?;
+    match PageUse::of_word(word) {
+        Some(PageUse {
+            kind: PageKind::Values { class },
+            ..
+        }) if usize::from(class) < CLASSES => Ok(layout_of(class).stride),
+        _ => Err(not_a_cell(table, cell)),
+    }
+}
+
+#[cold]
+fn not_a_cell(table: &str, cell: Address) -> TableError {
+    TableError::DamagedTable {
+        table: table.to_string(),
+        page: cell.page().0,
+        offset: cell.offset_in_page(),
+        reason: "the value is not in a page of values",
+    }
+}
+
+/// A long value as it stands in its only cell, if the pages are live ones and it has only one.
+#[inline]
+pub fn borrow_value<'a, P: PageRead + ?Sized>(
+    pages: &'a P,
+    reference: &Reference,
+    table: &str,
+) -> Result<Option<&'a [u8]>, TableError>
+where
+    TableError: From<P::Error>,
+{
+    let (Some(cell), length) = (reference.cell(), reference.len()) else {
+        return Ok(None);
+    };
+    if pages.has_whole_values() {
+        return Ok(pages.borrowed(cell, length));
+    }
+    // Whether they are live: nothing is borrowed of the others.
+    let Some(bytes) = pages.borrowed(cell, length.min(NEXT_BYTES)) else {
+        return Ok(None);
+    };
+    debug_assert_eq!(bytes.len(), NEXT_BYTES);
+    if length > cell_bytes(pages, cell, table)? {
+        return Ok(None);
+    }
+    Ok(pages.borrowed(cell, length))
+}
+
+/// Appends a value to `out`, from however many cells.
+///
+/// # Errors
+/// [`TableError::DamagedTable`], or that the snapshot was ended.
+pub fn read_value<P: PageRead + ?Sized>(
+    pages: &P,
+    reference: &Reference,
+    table: &str,
+    out: &mut Vec<u8>,
+) -> Result<(), TableError>
+where
+    TableError: From<P::Error>,
+{
+    let Some(mut cell) = reference.cell() else {
+        out.extend_from_slice(reference.start());
+        return Ok(());
+    };
+    let mut left = reference.len();
+    out.reserve(left);
+    let mut buffer = Vec::new();
+    if pages.has_whole_values() {
+        out.extend_from_slice(pages.read(cell, left, &mut buffer)?);
+        return Ok(());
+    }
+    loop {
+        let bytes = cell_bytes(pages, cell, table)?;
+        if left <= bytes {
+            out.extend_from_slice(pages.read(cell, left, &mut buffer)?);
+            return Ok(());
+        }
+        let content = pages.read(cell, bytes, &mut buffer)?;
+        let (next, part) = content.split_at(NEXT_BYTES);
+        out.extend_from_slice(part);
+        left -= part.len();
+        cell = Address(u64::from_le_bytes(next.try_into().expect("8 bytes")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_values_stand_in_the_reference_and_long_ones_do_not() {
+        for length in 0..=INLINE_BYTES_MAX {
+            let value = vec![b'x'; length];
+            let reference = Reference::inline(&value).expect("short");
+            assert_eq!((reference.len(), reference.cell()), (length, None));
+            assert_eq!(reference.start(), value);
+        }
+        assert!(Reference::inline(&[0; 13]).is_none());
+        assert!(Reference::inline(&[0; 5000]).is_none());
+        let reference = Reference::outside(b"a long value indeed", Address(4096));
+        assert_eq!(reference.len(), 19);
+        assert_eq!(reference.cell(), Some(Address(4096)));
+        assert_eq!(reference.start(), b"a lo");
+    }
+}
