@@ -20,6 +20,7 @@
 //! | `value` | values of columns as Python's objects |
 
 mod columns;
+mod definition;
 mod directory;
 mod error;
 mod lent;

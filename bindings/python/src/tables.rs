@@ -1,20 +1,17 @@
 //! A database of tables: opening, making tables, reading what is committed.
 
+use crate::definition::{self, Reference, schema_of};
 use crate::error::Failure;
 use crate::lent::lock;
 use crate::row::{dictionary_of, found, names, values};
 use crate::segment::Segment;
 use crate::table_snapshot::TablesSnapshot;
 use crate::table_transaction::TableTransaction;
-use crate::value::from_python;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use sardonyx::open_transaction::Inside;
-use sardonyx::schema::{
-    ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete, Schema, Type, Value,
-};
-use sardonyx::{Error, Options, RowsView, Transaction};
+use sardonyx::{Error, Migrating, Options, RowsView, Transaction};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -145,7 +142,7 @@ impl Tables {
     fn create_table(
         &self,
         py: Python<'_>,
-        name: &str,
+        name: String,
         columns: &Bound<'_, PyDict>,
         key: &Bound<'_, PyAny>,
         ordered: bool,
@@ -153,37 +150,8 @@ impl Tables {
         unique: Option<&Bound<'_, PyDict>>,
         checks: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        let mut schema = Schema::new();
-        for (column, kind) in columns {
-            let (kind, nullable) = column_type(&kind.extract::<String>()?)?;
-            schema = schema.column(&column.extract::<String>()?, kind);
-            if nullable {
-                schema = schema.nullable();
-            }
-        }
-        let key = names(key)?;
-        schema = schema.primary_key(key.iter().map(String::as_str));
-        if ordered {
-            schema = schema.ordered();
-        }
-        for (definitions, unique) in [(indexes, false), (unique, true)] {
-            for (index, columns) in definitions.into_iter().flatten() {
-                let columns = names(&columns)?;
-                let index: String = index.extract()?;
-                schema = schema.index(&index, columns.iter().map(String::as_str));
-                schema = schema.ordered();
-                if unique {
-                    schema = schema.unique();
-                }
-            }
-        }
-        for (check, condition) in checks.into_iter().flatten() {
-            schema = schema.check(&check.extract::<String>()?, &condition.extract::<String>()?);
-        }
-        let tables = self.outside()?;
-        let made = py.detach(|| tables.create_table(name, schema));
-        made.map_err(Failure::from)?;
-        Ok(())
+        let schema = schema_of(columns, key, ordered, [indexes, unique, checks])?;
+        self.define(py, definition::create_table(name, schema))
     }
 
     /// Adds a column to a table: rows that are there have the default, or ``None`` (``"text?"``).
@@ -191,26 +159,28 @@ impl Tables {
     fn add_column(
         &self,
         py: Python<'_>,
-        table: &str,
-        column: &str,
+        table: String,
+        column: String,
         kind: &str,
         default: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let (kind, nullable) = column_type(kind)?;
-        let default = default.map_or(Ok(Value::Null), from_python)?;
-        self.define(py, |tx| {
-            tx.add_column(table, column, kind, nullable, default)
-        })
+        self.define(py, definition::add_column(table, column, kind, default)?)
     }
 
     /// Drops a column of a table.
-    fn drop_column(&self, py: Python<'_>, table: &str, column: &str) -> PyResult<()> {
-        self.define(py, |tx| tx.drop_column(table, column))
+    fn drop_column(&self, py: Python<'_>, table: String, column: String) -> PyResult<()> {
+        self.define(py, move |tx| tx.drop_column(&table, &column))
     }
 
     /// Gives a column another name.
-    fn rename_column(&self, py: Python<'_>, table: &str, column: &str, to: &str) -> PyResult<()> {
-        self.define(py, |tx| tx.rename_column(table, column, to))
+    fn rename_column(
+        &self,
+        py: Python<'_>,
+        table: String,
+        column: String,
+        to: String,
+    ) -> PyResult<()> {
+        self.define(py, move |tx| tx.rename_column(&table, &column, &to))
     }
 
     /// Gives a table an ordered index: ``create_index("orders", "by_customer", ["customer", "id desc"])``.
@@ -218,38 +188,20 @@ impl Tables {
     fn create_index(
         &self,
         py: Python<'_>,
-        table: &str,
-        name: &str,
+        table: String,
+        name: String,
         columns: &Bound<'_, PyAny>,
         unique: bool,
     ) -> PyResult<()> {
-        let columns = names(columns)?;
-        self.define(py, |tx| {
-            let (number, schema) = definition_of(tx, table)?;
-            let key = columns.iter().map(|column| {
-                let (column, descending) = match column.strip_suffix(" desc") {
-                    Some(column) => (column, true),
-                    None => (&**column, false),
-                };
-                let column = column_number(&schema, table, column)?;
-                Ok(KeyPart { column, descending })
-            });
-            let definition = IndexDefinition {
-                name: name.to_string(),
-                kind: IndexKind::Ordered,
-                unique,
-                key: key.collect::<Result<_, Error>>()?,
-            };
-            tx.create_index(number, definition)
-        })
+        self.define(
+            py,
+            definition::create_index(table, name, names(columns)?, unique),
+        )
     }
 
     /// Takes an index from a table.
-    fn drop_index(&self, py: Python<'_>, table: &str, name: &str) -> PyResult<()> {
-        self.define(py, |tx| {
-            let (number, _) = definition_of(tx, table)?;
-            tx.drop_index(number, name)
-        })
+    fn drop_index(&self, py: Python<'_>, table: String, name: String) -> PyResult<()> {
+        self.define(py, definition::drop_index(table, name))
     }
 
     /// Lets columns of a table refer to rows of another, by its key or by columns of a unique index:
@@ -260,62 +212,59 @@ impl Tables {
     fn add_foreign_key(
         &self,
         py: Python<'_>,
-        table: &str,
-        name: &str,
+        table: String,
+        name: String,
         columns: &Bound<'_, PyAny>,
-        references: &str,
+        references: String,
         to: Option<&Bound<'_, PyAny>>,
         on_delete: &str,
     ) -> PyResult<()> {
-        let on_delete = match on_delete {
-            "restrict" => OnDelete::Restrict,
-            "cascade" => OnDelete::Cascade,
-            other => {
-                return Err(PyValueError::new_err(format!(
-                    "on_delete is \"restrict\" or \"cascade\", and not {other:?}"
-                )));
-            }
+        let reference = Reference {
+            name,
+            columns: names(columns)?,
+            to: (references, to.map(names).transpose()?),
+            on_delete: definition::on_delete(on_delete)?,
         };
-        let (columns, to) = (names(columns)?, to.map(names).transpose()?);
-        self.define(py, |tx| {
-            let (number, schema) = definition_of(tx, table)?;
-            let (other, parent) = definition_of(tx, references)?;
-            let numbers = |schema: &Schema, table: &str, names: &[String]| {
-                let names = names.iter();
-                names
-                    .map(|name| column_number(schema, table, name))
-                    .collect::<Result<Vec<_>, _>>()
-            };
-            let reference = ForeignKey {
-                name: name.to_string(),
-                columns: numbers(&schema, table, &columns)?,
-                table: other,
-                referenced: match &to {
-                    Some(to) => numbers(&parent, references, to)?,
-                    None => parent.primary.key.iter().map(|part| part.column).collect(),
-                },
-                on_delete,
-            };
-            tx.add_reference(number, reference)
-        })
+        self.define(py, definition::add_reference(table, reference))
     }
 
     /// Takes a foreign key from a table.
-    fn drop_foreign_key(&self, py: Python<'_>, table: &str, name: &str) -> PyResult<()> {
-        self.define(py, |tx| {
-            let (number, _) = definition_of(tx, table)?;
-            tx.drop_reference(number, name)
-        })
+    fn drop_foreign_key(&self, py: Python<'_>, table: String, name: String) -> PyResult<()> {
+        self.define(py, definition::drop_reference(table, name))
     }
 
     /// Drops a table with all its rows.
-    fn drop_table(&self, py: Python<'_>, table: &str) -> PyResult<()> {
-        self.define(py, |tx| tx.drop_table(table))
+    fn drop_table(&self, py: Python<'_>, table: String) -> PyResult<()> {
+        self.define(py, move |tx| tx.drop_table(&table))
     }
 
     /// Gives a table another name.
-    fn rename_table(&self, py: Python<'_>, table: &str, to: &str) -> PyResult<()> {
-        self.define(py, |tx| tx.rename_table(table, to))
+    fn rename_table(&self, py: Python<'_>, table: String, to: String) -> PyResult<()> {
+        self.define(py, move |tx| tx.rename_table(&table, &to))
+    }
+
+    /// Brings the database to the program's schema: ``db.migrate([("customers", add_customers), ...])`` calls the
+    /// functions that have not run in it yet, in their order, each with a transaction of its own, in which it is noted,
+    /// too. Give all migrations that the program ever had; one that ran keeps its name and its place. Returns the schema
+    /// version: how many there are.
+    fn migrate(&self, py: Python<'_>, migrations: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let tables = self.outside()?;
+        let (names, bodies) = migrations_of(migrations)?;
+        let begin = || Migrating::begin(&tables, names);
+        let migrating = Arc::new(py.detach(begin).map_err(Failure::from)?);
+        for (number, body) in bodies.iter().enumerate() {
+            let transaction = TableTransaction::new(self.open()?, self.inside.clone());
+            TableTransaction::migrate(Bound::new(py, transaction)?, &migrating, number, body)?;
+        }
+        Ok(migrating.known())
+    }
+
+    /// How many migrations have run in the database.
+    fn schema_version(&self, py: Python<'_>) -> PyResult<u32> {
+        let tables = self.outside()?;
+        Ok(py
+            .detach(|| tables.schema_version())
+            .map_err(Failure::from)?)
     }
 
     /// Writes a backup, a database of its own, into a directory that is absent or empty, while transactions go on.
@@ -425,31 +374,22 @@ impl Tables {
     }
 }
 
-/// A column's type, and whether it may be ``None``: with a question mark.
-fn column_type(text: &str) -> PyResult<(Type, bool)> {
-    let name = text.strip_suffix('?').unwrap_or(text);
-    let kind = name.parse::<Type>();
-    let kind = kind.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    Ok((kind, name.len() < text.len()))
-}
-
-/// A table's number, and what it is.
-fn definition_of(tx: &mut Transaction<'_>, table: &str) -> Result<(u16, Arc<Schema>), Error> {
-    let schema = tx.rows(table)?.schema().clone();
-    let definitions = tx.view().definitions();
-    let number = definitions
-        .iter()
-        .position(|definition| definition.name == table);
-    let number = number.and_then(|number| u16::try_from(number).ok());
-    let number =
-        number.ok_or_else(|| Error::Refused(format!("there is no table {table:?}").into()))?;
-    Ok((number, schema.into()))
-}
-
-fn column_number(schema: &Schema, table: &str, name: &str) -> Result<usize, Error> {
-    let mut columns = schema.live_columns();
-    let found = columns.find(|(_, column)| column.name == name);
-    found
-        .map(|(number, _)| number)
-        .ok_or_else(|| Error::Refused(format!("table {table:?} has no column {name:?}").into()))
+/// The names of migrations, and their functions.
+fn migrations_of<'py>(
+    migrations: &Bound<'py, PyAny>,
+) -> PyResult<(Vec<String>, Vec<Bound<'py, PyAny>>)> {
+    let (mut names, mut bodies) = (Vec::new(), Vec::new());
+    for migration in migrations.try_iter()? {
+        let (name, body): (String, Bound<'py, PyAny>) = migration?.extract().map_err(|_| {
+            PyTypeError::new_err("a migration is a pair: its name and a function of a transaction")
+        })?;
+        if !body.is_callable() {
+            return Err(PyTypeError::new_err(format!(
+                "migration {name:?} has no function of a transaction"
+            )));
+        }
+        names.push(name);
+        bodies.push(body);
+    }
+    Ok((names, bodies))
 }

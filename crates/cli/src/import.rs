@@ -1,5 +1,8 @@
 //! `import`: the rows of a file into a table.
 
+mod references;
+mod whole;
+
 use crate::export::{format_of, is_standard, parse_format, progress};
 use crate::store::StoreOption;
 use crate::target::Target;
@@ -20,6 +23,9 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Rows that are read at once for a transaction that has all.
+const ROWS_READ: usize = 1000;
+
 /// How many bad lines are told one by one.
 const TOLD_MAX: u64 = 20;
 
@@ -34,6 +40,10 @@ const TOLD_MAX: u64 = 20;
 /// and column: one that is malformed, has a value that its column cannot take, or violates a constraint. With --on-error
 /// stop (the default) the first bad row ends the import: rows of earlier batches stay, its own batch is undone. With skip
 /// bad rows are reported, counted and left out; the exit code is then 1.
+///
+/// References are checked when a batch is inserted, so a row may refer to a later one of its batch. --batch all inserts
+/// the file as one transaction, as COPY does: whole or not at all, and with references in any order. With --on-error skip
+/// rows whose references are not there yet are inserted when the file has ended.
 ///
 /// CSV is UTF-8 with a header, and separated by commas; --delimiter says another one. An empty field is a null, "" an
 /// empty text. Blank lines are skipped.
@@ -73,9 +83,9 @@ pub struct Arguments {
     /// What becomes of the import at a bad line
     #[arg(long, value_enum, default_value_t = OnError::Stop, value_name = "WHAT")]
     on_error: OnError,
-    /// Rows of a transaction
-    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    batch: u32,
+    /// Rows of a transaction, up to 100000, or all
+    #[arg(long, default_value = "1000", value_name = "N", value_parser = parse_batch)]
+    batch: Rows,
     /// Where its parts were moved to
     #[command(flatten)]
     moved: Directories,
@@ -91,6 +101,15 @@ enum OnError {
     Skip,
 }
 
+/// The rows of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Rows {
+    /// So many.
+    Some(u32),
+    /// The file's.
+    All,
+}
+
 impl Arguments {
     /// Inserts them.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
@@ -99,6 +118,10 @@ impl Arguments {
             self.delimiter.is_none() || matches!(format, Format::Csv | Format::Tsv),
             "--delimiter is for CSV, and {} is {format}",
             self.file.display()
+        );
+        anyhow::ensure!(
+            self.batch != Rows::All || self.on_error == OnError::Stop,
+            "--batch all inserts the whole file or nothing, and --on-error skip leaves rows out: use one of them"
         );
         let file = || self.file.display().to_string();
         let (mut source, length) = self.source().with_context(file)?;
@@ -120,21 +143,30 @@ impl Arguments {
         let table = Arc::new(database.incoming_table(&self.table)?);
         let columns = self.columns(&table);
         let reader = Reader::new(format, source, columns, self.delimiter).with_context(file)?;
-        let mut ahead = ReadAhead::start(format, reader, self.batch as usize)?;
+        let rows = match self.batch {
+            Rows::Some(rows) => rows as usize,
+            Rows::All => ROWS_READ,
+        };
+        let mut ahead = ReadAhead::start(format, reader, rows)?;
         let bar = progress(length, "bytes");
         let mut import = Import {
             arguments: self,
             output,
             database,
             table,
+            later: Vec::new(),
             rows: 0,
             bad: 0,
         };
+        if self.batch == Rows::All {
+            import.whole(&mut ahead, |position| bar.set_position(position))?;
+        }
         while let Some(batch) = ahead.next_batch().with_context(file)? {
             import.batch(&batch)?;
             bar.set_position(batch.position);
             ahead.give_back(batch);
         }
+        import.insert_later()?;
         bar.finish_and_clear();
         let Import { rows, bad, .. } = import;
         // Nothing waited for the disk so far.
@@ -179,6 +211,15 @@ impl Arguments {
             true => (Source::File(file), metadata.len()),
             false => (Source::Stream(Box::new(file)), 0),
         })
+    }
+}
+
+/// Reads how many rows a transaction has.
+fn parse_batch(text: &str) -> Result<Rows, String> {
+    match text.parse() {
+        _ if text == "all" => Ok(Rows::All),
+        Ok(rows @ 1..=100_000) => Ok(Rows::Some(rows)),
+        _ => Err("a number from 1 to 100000, or all, is expected".to_string()),
     }
 }
 
@@ -229,6 +270,8 @@ struct Import<'a> {
     output: &'a mut Output,
     database: Arc<Database>,
     table: Arc<IncomingTable>,
+    /// Rows that refer to others which are not there yet.
+    later: Vec<Placed>,
     rows: u64,
     bad: u64,
 }
@@ -245,23 +288,20 @@ impl Import<'_> {
         if let (true, Some(bad)) = (stops, bad.first()) {
             return self.bad(bad);
         }
-        let rows = batch.rows().map(|(place, values)| {
-            let values = values.map(|(column, value)| (column, value.to_value()));
-            (place, values.collect())
-        });
-        let rows: Vec<Placed> = rows.collect();
+        let rows: Vec<Placed> = whole::rows_of(batch).collect();
         let count = match self.insert(&rows, stops, &mut bad) {
             // What is checked at the transaction's end is not known to be of one row before it stands alone.
             Err(Refused::Batch(error)) if !stops && is_of_row(&error) => {
                 bad.clone_from(&batch.bad);
-                self.insert_each(&rows, &mut bad)?
+                self.insert_each(rows, &mut bad)?
             }
             Err(Refused::Row(bad)) => return self.bad(&bad),
             Err(Refused::Batch(error)) if is_of_row(&error) => anyhow::bail!(
-                "{}: {}; the rows of its batch were not inserted, {} before it were (--on-error skip leaves bad rows out)",
+                "{}: {}; the rows of its batch were not inserted, {} before it were (--on-error skip leaves bad rows out{})",
                 self.arguments.file.display(),
                 reason(&error),
-                units::count(self.rows)
+                units::count(self.rows),
+                references::hint(&error)
             ),
             Err(Refused::Batch(error)) => {
                 return Err(error).with_context(|| self.arguments.file.display().to_string());
@@ -274,20 +314,6 @@ impl Import<'_> {
             _ => 0,
         });
         bad.iter().try_for_each(|bad| self.bad(bad))
-    }
-
-    /// Inserts rows as a transaction each.
-    fn insert_each(&self, rows: &[Placed], bad: &mut Vec<BadRow>) -> anyhow::Result<u64> {
-        let mut count = 0;
-        for row in rows {
-            match self.insert(std::slice::from_ref(row), false, bad) {
-                Ok(inserted) => count += inserted,
-                Err(Refused::Batch(error)) if is_of_row(&error) => bad.push(told(row, &error)),
-                Err(Refused::Row(told)) => bad.push(told),
-                Err(Refused::Batch(error)) => return Err(error.into()),
-            }
-        }
-        Ok(count)
     }
 
     /// Inserts rows as one transaction. Bad ones are noted, or the first one ends it.

@@ -11,7 +11,7 @@ use sardonyx_table::TableSpace;
 use serde_json::json;
 use std::io::Write;
 
-/// Print the SQL that creates the database's tables, sequences, views and procedures.
+/// Print the SQL that creates the database's tables, sequences, views and procedures, with their comments.
 ///
 /// The statements can be run in a new database (sardonyx sql new.sdx --create < schema.sql), whose schema then is the
 /// same, and in PostgreSQL. Sequences go on at the number up to which they may have been used. Read-only; while a program

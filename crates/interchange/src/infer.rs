@@ -157,6 +157,6 @@ fn see(guess: &mut Guess, json: &str) {
                 _ => guess.see(&text),
             }
         }
-        Token::List | Token::Object => guess.see_text(),
+        Token::HalfPair | Token::List | Token::Object => guess.see_text(),
     }
 }

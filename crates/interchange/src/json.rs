@@ -201,6 +201,8 @@ pub(crate) enum Token<'j> {
     Bool(&'j str),
     Number(&'j str),
     Text(Cow<'j, str>),
+    /// A text with a surrogate without its other half, which is no character.
+    HalfPair,
     List,
     Object,
 }
@@ -211,8 +213,8 @@ impl<'j> Token<'j> {
         match json.as_bytes().first() {
             Some(b'"') => match serde_json::from_str(json) {
                 Ok(Unquoted(text)) => Token::Text(text),
-                // It was read before; a surrogate without its other half is no character.
-                Err(_) => Token::Text(Cow::Borrowed("\u{fffd}")),
+                // It was read before as JSON.
+                Err(_) => Token::HalfPair,
             },
             Some(b'n') => Token::Null,
             Some(b't' | b'f') => Token::Bool(json),
@@ -246,12 +248,14 @@ fn push(table: &Columns, number: usize, json: &str, batch: &mut Batch) -> Result
             return parse(&plain(digits));
         }
         (Token::Number(_), _) => return unfit("a number"),
+        // As PostgreSQL has them in JSON: no base64 has a backslash.
+        (Token::Text(text), Type::Bytes) if text.starts_with("\\x") => return parse(&text),
         (Token::Text(text), Type::Bytes | Type::Plain { .. }) => match STANDARD.decode(&*text) {
             Ok(bytes) => batch.push(number, ValueRef::Bytes(&bytes)),
             Err(error) => return unfit(&format!("no base64: {error}")),
         },
-        (Token::Text(text), Type::Bool) => return unfit(&format!("the text {text:?}")),
         (Token::Text(text), _) => return parse(&text),
+        (Token::HalfPair, _) => return unfit("a text with half of a surrogate pair"),
         (Token::List, _) => return unfit("a list"),
         (Token::Object, _) => return unfit("an object"),
     }

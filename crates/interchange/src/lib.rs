@@ -19,7 +19,7 @@
 //! | floats | digits, `inf`, `-inf`, `NaN` | numbers; those three as texts |
 //! | decimal | digits with a point | a text with these, so that none is lost; a number is read, too |
 //! | text | the text | a text; numbers, true and false are read as they stand |
-//! | bytes, plain data | `\x` and hexadecimal digits | base64 |
+//! | bytes, plain data | `\x` and hexadecimal digits | base64; `\x` and hexadecimal digits are read, too |
 //! | date, time, timestamp, UUID | as [`value_text`] says | texts of it |
 //!
 //! Texts are read by who has the table ([`Texts`]), so that they are the same values as in its other ways in.

@@ -154,6 +154,8 @@ enum Scan {
     Quoted,
     /// Behind a quote that may have closed the field.
     Closed,
+    /// Behind a carriage return that is not quoted: the line ends.
+    Return,
     Wrong(&'static str),
 }
 
@@ -161,11 +163,16 @@ impl Scan {
     fn next(self, byte: u8, delimiter: u8) -> Scan {
         match (self, byte) {
             (Scan::Wrong(_), _) => self,
+            (Scan::Return, b'\n') => Scan::Return,
+            (Scan::Return, _) => Scan::Wrong(
+                "a carriage return stands outside of quotes, without a line feed behind it",
+            ),
             (Scan::Start | Scan::Closed, b'"') => Scan::Quoted,
             (Scan::Quoted, b'"') => Scan::Closed,
             (Scan::Quoted, _) => Scan::Quoted,
             (Scan::Start | Scan::Plain | Scan::Closed, _) if byte == delimiter => Scan::Start,
-            (Scan::Closed, b'\r' | b'\n') => Scan::Closed,
+            (Scan::Start | Scan::Plain | Scan::Closed, b'\r') => Scan::Return,
+            (Scan::Closed, b'\n') => Scan::Closed,
             (Scan::Closed, _) => {
                 Scan::Wrong("something stands between a closing quote and the next delimiter")
             }
@@ -218,6 +225,17 @@ mod tests {
             assert_eq!(found[1..], rest, "{wrong:?}");
         }
         assert_eq!(all("1,\"a"), [record(1, &[])]);
+    }
+
+    #[test]
+    fn a_carriage_return_ends_a_line_with_a_line_feed_or_is_quoted() {
+        for wrong in ["1,a\rb\n", "1\r,a\n", "\"1\"\r,a\n", "1,\r\r\n", "\r1,a\n"] {
+            let found = all(&format!("{wrong}2,b\r\n3,\"c\rd\"\r\n4,\"e\"\r"));
+            assert_eq!(found[0], record(1, &[]), "{wrong:?}");
+            assert_eq!(found[1], record(2, &["2", "b"]), "{wrong:?}");
+            assert_eq!(found[2], record(3, &["3", "c\rd"]), "{wrong:?}");
+            assert_eq!(found[3], record(4, &["4", "e"]), "{wrong:?}");
+        }
     }
 
     #[test]

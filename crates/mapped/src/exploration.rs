@@ -210,10 +210,7 @@ impl World {
     /// What a large transaction would wait for, with nobody there who does it.
     fn make_room(&mut self, shared: &ProcessState, driver: &mut Driver) -> Result<(), Crashed> {
         let log = &shared.region.control().log;
-        let layout = LogLayout {
-            identity: 5,
-            segment_bytes: self.options.segment_bytes,
-        };
+        let layout = LogLayout::new(5, self.options.segment_bytes);
         let records = 2 * 4104 + (LARGE.end - LARGE.start) as u64 / 4096 * 4104;
         for _ in 0..1000 {
             if log.admits_alone(layout, records) {

@@ -214,7 +214,8 @@ impl Opening<'_> {
                 place: path.display().to_string(),
                 reason: "other processes have the database open, but their shared memory is not \
                          here; they must see the same directory for it (containers: share their \
-                         IPC namespace, or name a common directory by the option `shared_memory`)"
+                         IPC namespace, or name a common directory by the option `shared_memory`); \
+                         or they have it open in another way, such as nodes: close it there first"
                     .into(),
             });
         };

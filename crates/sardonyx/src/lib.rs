@@ -133,6 +133,8 @@ pub use error::Error;
 pub use error::interruption;
 #[cfg(feature = "memory")]
 pub use memory::Memory;
+#[doc(hidden)]
+pub use migrations::Migrating;
 pub use migrations::{Migration, MigrationError};
 #[cfg(feature = "operations")]
 pub use operations::Operations;

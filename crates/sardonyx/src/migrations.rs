@@ -125,35 +125,18 @@ impl Tables {
         migrations: impl IntoIterator<Item = Migration<'m>>,
     ) -> Result<u32, Error> {
         let migrations: Vec<_> = migrations.into_iter().collect();
-        let known = migrations.len() as u32;
-        self.run(|tx| {
-            if number_of(tx).is_none() {
-                let schema = Schema::new()
-                    .column("version", Type::U32)
-                    .column("name", Type::Text)
-                    .column("ran", Type::Timestamp)
-                    .primary_key(["version"]);
-                tx.create_any_table(TABLE, schema)?;
-            }
-            let names = migrations.iter().map(|migration| &*migration.name);
-            check(&names.collect::<Vec<_>>(), &ran(tx)?)
-        })?;
+        let names = migrations.iter().map(|migration| migration.name.clone());
+        let migrating = Migrating::begin(self, names.collect())?;
         for (number, migration) in migrations.into_iter().enumerate() {
             self.run(|tx| {
-                // Another thread may have run it meanwhile.
-                if ran(tx)?.len() > number {
-                    return Ok(());
+                if migrating.is_to_run(tx, number)? {
+                    (migration.body)(tx)?;
+                    migrating.note(tx, number)?;
                 }
-                (migration.body)(tx)?;
-                let now = SystemTime::now().duration_since(UNIX_EPOCH);
-                let now = now.map_or(0, |now| now.as_micros() as i64);
-                let version = Value::Int(number as i128 + 1);
-                let row = [version, Value::Text(migration.name), Value::Timestamp(now)];
-                let table = number_of(tx).ok_or("a migration dropped the table of migrations")?;
-                tx.rows_of(table)?.insert_values(&row)
+                Ok(())
             })?;
         }
-        Ok(known)
+        Ok(migrating.known())
     }
 
     /// How many migrations have run in the database.
@@ -162,6 +145,64 @@ impl Tables {
     /// Those of [`Tables::run`].
     pub fn schema_version(&self) -> Result<u32, Error> {
         self.run(|tx| Ok(ran(tx)?.len() as u32))
+    }
+}
+
+/// A program's migrations by their names, for the bindings, which run what a migration does in transactions of theirs.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct Migrating {
+    names: Vec<String>,
+}
+
+impl Migrating {
+    /// Has the database note migrations, and checks that the program's begin with those that ran in it.
+    ///
+    /// # Errors
+    /// As [`Tables::migrate`], before anything is changed.
+    pub fn begin(tables: &Tables, names: Vec<String>) -> Result<Migrating, Error> {
+        tables.run(|tx| {
+            if number_of(tx).is_none() {
+                let schema = Schema::new()
+                    .column("version", Type::U32)
+                    .column("name", Type::Text)
+                    .column("ran", Type::Timestamp)
+                    .primary_key(["version"]);
+                tx.create_any_table(TABLE, schema)?;
+            }
+            check(&names, &ran(tx)?)
+        })?;
+        Ok(Migrating { names })
+    }
+
+    /// The program's schema version.
+    pub fn known(&self) -> u32 {
+        self.names.len() as u32
+    }
+
+    /// Whether the migration of a number, from 0, has not run: another thread may have run it meanwhile.
+    ///
+    /// # Errors
+    /// Those of reading rows.
+    pub fn is_to_run(&self, tx: &Transaction<'_>, number: usize) -> Result<bool, Error> {
+        Ok(ran(tx)?.len() <= number)
+    }
+
+    /// Notes that a migration ran, in its own transaction.
+    ///
+    /// # Errors
+    /// Those of inserting rows.
+    pub fn note(&self, tx: &mut Transaction<'_>, number: usize) -> Result<(), Error> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |now| now.as_micros() as i64);
+        let version = Value::Int(number as i128 + 1);
+        let row = [
+            version,
+            Value::Text(self.names[number].clone()),
+            Value::Timestamp(now),
+        ];
+        let table = number_of(tx).ok_or("a migration dropped the table of migrations")?;
+        tx.rows_of(table)?.insert_values(&row)
     }
 }
 
@@ -193,10 +234,10 @@ fn ran(tx: &Transaction<'_>) -> Result<Vec<String>, Error> {
 }
 
 /// Checks that a program's migrations begin with those that ran.
-fn check(said: &[&str], ran: &[String]) -> Result<(), Error> {
+fn check(said: &[String], ran: &[String]) -> Result<(), Error> {
     for (number, (ran, said)) in ran.iter().zip(said).enumerate() {
         if ran != said {
-            let (ran, said) = (ran.clone(), (*said).to_string());
+            let (ran, said) = (ran.clone(), said.clone());
             let version = number as u32 + 1;
             return Err(MigrationError::Renamed { version, ran, said }.into());
         }

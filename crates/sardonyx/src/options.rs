@@ -228,8 +228,12 @@ impl Options {
         self
     }
 
-    /// Where the log and the backup are to be, all at once; as [`Options::log_directory`].
+    /// Where the log and the backup are to be, all at once; as [`Options::log_directory`]. A new database has as many
+    /// stripes as directories of the backup, if there are several; as [`Options::stripe_directories`].
     pub fn directories(mut self, directories: Directories) -> Self {
+        if let Ok(stripes @ 2..) = u32::try_from(directories.backup.len()) {
+            self.storage.stripes = stripes;
+        }
         self.storage.directories = directories;
         self
     }

@@ -1,9 +1,11 @@
 //! A database's tables, sequences, views and procedures as SQL that creates them again, here or in PostgreSQL.
 //!
 //! In an order in which it can be run: sequences that no column has, tables, their indexes, references (which may go in
-//! circles), views behind those that they read, procedures, and the numbers at which sequences go on.
+//! circles), views behind those that they read, procedures, comments, and the numbers at which sequences go on.
 //!
 //! Invariant: a database that is created by it declares itself by the same text.
+
+mod comments;
 
 use crate::error::SqlError;
 use crate::names::quoted;
@@ -26,11 +28,11 @@ use std::sync::Arc;
 /// A part of a database's schema.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Declaration {
-    /// `table`, `index`, `reference`, `sequence`, `view`, `procedure`, or `position` of a sequence.
+    /// `table`, `index`, `reference`, `sequence`, `view`, `procedure`, `comment`, or `position` of a sequence.
     pub kind: &'static str,
-    /// Its name; of an index or a reference the table's.
+    /// Its name; of an index, a reference or a comment the table's.
     pub name: String,
-    /// A statement that ends in `;`.
+    /// A statement that ends in `;`. The comment of the database is a remark instead.
     pub sql: String,
 }
 
@@ -66,6 +68,7 @@ pub fn declarations(view: View<'_>) -> Result<Vec<Declaration>, SqlError> {
     for (_, body) in objects(&source, kind::PROCEDURE)? {
         written.procedure(&parsed(&body)?);
     }
+    written.comments(&source, &relations)?;
     written.positions(&relations);
     Ok(written.found)
 }

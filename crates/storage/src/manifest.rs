@@ -10,7 +10,7 @@
 use crate::disk::{Disk, DiskError};
 use crate::journal::Retention;
 use crate::lines::{self, Lines, Misread, seal};
-use crate::log::{LogLayout, LogPosition, Lsn};
+use crate::log::{LogBegin, LogLayout, LogPosition, Lsn};
 use crate::page::PAGE_SIZE;
 use crate::reserve;
 use std::fmt::Write;
@@ -19,10 +19,13 @@ use std::fmt::Write;
 pub const MANIFEST_FILE: &str = "MANIFEST";
 const NEW_FILE: &str = "MANIFEST.new";
 
-/// The newest format that this version reads and the one that it writes. Since 4 there may be spanning
-/// groups in the log ([`crate::log::group`]), which an older version would take for its end, and directories
-/// elsewhere ([`crate::places`]).
-pub const FORMAT_VERSION: u32 = 4;
+/// The newest format that this version reads. Since 4 there may be spanning groups in the log
+/// ([`crate::log::group`]), which an older version would take for its end, and directories elsewhere
+/// ([`crate::places`]). Since 5 the log may begin again at a compaction ([`Compacted::segment`]).
+pub const FORMAT_VERSION: u32 = 5;
+
+/// The format in which a manifest is written that has nothing of a later one.
+const USUAL_VERSION: u32 = 4;
 
 /// The longest manifest that is read, in bytes.
 const BYTES_MAX: usize = 64 << 10;
@@ -39,7 +42,8 @@ const BYTES_MAX: usize = 64 << 10;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Manifest {
-    /// The version of the format in which it was read; it is written in the newest.
+    /// The version of the format in which it was read. It is written in the oldest that an older version of
+    /// the program reads correctly: 4, or 5 once the log began again.
     pub format_version: u32,
     /// The database's identity: random, given at creation. Every durable structure carries it.
     pub identity: u64,
@@ -75,6 +79,9 @@ pub struct Compacted {
     /// The log's groups before this one changed pages that are not there any more. Of them only the rows of journals
     /// count.
     pub group: u64,
+    /// The log began again at the start of this segment, with that group, and this segment may be short. `None`
+    /// in format version 4: the log went on behind its last group.
+    pub segment: Option<u64>,
 }
 
 /// Why there is no manifest to go by.
@@ -155,7 +162,7 @@ impl Manifest {
     /// stripe, all of the journals kept, not opened yet.
     pub fn new(identity: u64) -> Self {
         Manifest {
-            format_version: FORMAT_VERSION,
+            format_version: USUAL_VERSION,
             identity,
             page_bytes: PAGE_SIZE as u32,
             segment_bytes: 64 << 20,
@@ -179,10 +186,22 @@ impl Manifest {
 
     /// What the log must know of it.
     pub fn log_layout(&self) -> LogLayout {
+        let compacted = self.compacted;
+        let begins = compacted.and_then(|Compacted { group, segment, .. }| {
+            let segment = segment?;
+            Some(LogBegin { segment, group })
+        });
         LogLayout {
-            identity: self.identity,
-            segment_bytes: self.segment_bytes,
+            begins: begins.unwrap_or(LogBegin::START),
+            ..LogLayout::new(self.identity, self.segment_bytes)
         }
+    }
+
+    /// Whether the log is at the place at which the last compaction began it again: the manifest is the one
+    /// that the compaction wrote, and nothing was written to the log since.
+    pub(crate) fn is_log_fresh(&self) -> bool {
+        let (layout, end) = (self.log_layout(), self.log_end);
+        layout.begins.segment > 0 && (end.lsn, end.group) == (layout.begin(), layout.begins.group)
     }
 
     /// Whether a database can have these values.
@@ -228,7 +247,11 @@ impl Manifest {
 
     /// The manifest's text.
     pub fn encode(&self) -> String {
-        self.encode_in(FORMAT_VERSION)
+        let begins_again = self.compacted.is_some_and(|last| last.segment.is_some());
+        self.encode_in(match begins_again {
+            true => FORMAT_VERSION,
+            false => USUAL_VERSION,
+        })
     }
 
     /// The text in one of the format's versions.
@@ -262,8 +285,8 @@ impl Manifest {
         if let Some(mark) = self.places {
             writeln!(text, "places = {mark:016x}").expect("a string takes everything");
         }
-        if let Some(Compacted { number, group }) = self.compacted {
-            writeln!(text, "compacted = {number} {group}").expect("a string takes everything");
+        if let Some(compacted) = self.compacted {
+            writeln!(text, "compacted = {compacted}").expect("a string takes everything");
         }
         seal(text)
     }
@@ -281,7 +304,7 @@ impl Manifest {
                 known,
             });
         }
-        let manifest = Manifest {
+        let mut manifest = Manifest {
             format_version: version,
             identity: lines.value("identity", |text| u64::from_str_radix(text, 16).ok())?,
             page_bytes: lines.value("page_bytes", |text| text.parse().ok())?,
@@ -298,14 +321,25 @@ impl Manifest {
                 true => Some(lines.value("places", |text| u64::from_str_radix(text, 16).ok())?),
                 false => None,
             },
-            compacted: match version >= 4 && lines.has("compacted") {
-                true => Some(lines.value("compacted", parse_compacted)?),
-                false => None,
-            },
+            compacted: None,
         };
+        if version >= 4 && lines.has("compacted") {
+            let parse = |text: &str| parse_compacted(text).filter(|last| manifest.could(last));
+            manifest.compacted = Some(lines.value("compacted", parse)?);
+        }
         lines.check_is(&manifest.encode_in(version))?;
         manifest.check()?;
         Ok(manifest)
+    }
+
+    /// Whether a database with the rest of this manifest could have been compacted so.
+    fn could(&self, Compacted { group, segment, .. }: &Compacted) -> bool {
+        let end = self.log_end;
+        segment.is_none_or(|segment| {
+            let begin = segment.checked_mul(self.segment_bytes);
+            let reached = begin.is_some_and(|begin| begin <= end.lsn.0 && *group <= end.group);
+            reached && self.format_version >= 5
+        })
     }
 
     /// Reads the database's manifest.
@@ -335,12 +369,24 @@ impl Manifest {
     }
 }
 
+impl std::fmt::Display for Compacted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.number, self.group)?;
+        match self.segment {
+            Some(segment) => write!(f, " {segment}"),
+            None => Ok(()),
+        }
+    }
+}
+
 fn parse_compacted(text: &str) -> Option<Compacted> {
-    let (number, group) = text.split_once(' ')?;
-    Some(Compacted {
-        number: number.parse().ok().filter(|number| *number > 0)?,
-        group: group.parse().ok()?,
-    })
+    let mut words = text.split(' ');
+    let compacted = Compacted {
+        number: words.next()?.parse().ok().filter(|number| *number > 0)?,
+        group: words.next()?.parse().ok()?,
+        segment: words.next().map(str::parse).transpose().ok()?,
+    };
+    words.next().is_none().then_some(compacted)
 }
 
 fn parse_position(text: &str) -> Option<LogPosition> {
@@ -356,182 +402,4 @@ fn parse_position(text: &str) -> Option<LogPosition> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::disk::{Faults, SimulatedDisk};
-
-    fn manifest(incarnation: u32) -> Manifest {
-        let journal = Retention::KeepBytes(1 << 30);
-        Manifest {
-            incarnation,
-            stripes: 3,
-            journal,
-            log_end: LogPosition {
-                lsn: Lsn(40_960),
-                group: 11,
-                transactions: 17,
-                incarnation: 2,
-            },
-            ..Manifest::new(0x0123_4567_89ab_cdef)
-        }
-    }
-
-    #[test]
-    fn a_manifest_of_version_1_is_read_and_says_nothing_of_the_logs_end() {
-        let text = manifest(7).encode_in(1);
-        assert!(text.starts_with("format_version = 1\n") && !text.contains("log_end"));
-        let expected = Manifest {
-            format_version: 1,
-            log_end: LogPosition::START,
-            ..manifest(7)
-        };
-        assert_eq!(
-            Manifest::decode("MANIFEST", text.as_bytes()).unwrap(),
-            expected
-        );
-    }
-
-    #[test]
-    fn damage_of_any_byte_is_noticed_and_its_place_is_named() {
-        damage_is_noticed(&manifest(7));
-        let elsewhere = manifest(7).with_places(0xfedc_ba98_7654_3210);
-        assert!(elsewhere.encode().starts_with("format_version = 4\n"));
-        let read = Manifest::decode("MANIFEST", elsewhere.encode().as_bytes());
-        assert_eq!(read.unwrap(), elsewhere);
-        damage_is_noticed(&elsewhere);
-        let compacted = Manifest {
-            compacted: Some(Compacted {
-                number: 3,
-                group: 11,
-            }),
-            ..elsewhere
-        };
-        assert!(compacted.encode().contains("\ncompacted = 3 11\n"));
-        let read = Manifest::decode("MANIFEST", compacted.encode().as_bytes());
-        assert_eq!(read.unwrap(), compacted);
-        damage_is_noticed(&compacted);
-    }
-
-    fn damage_is_noticed(manifest: &Manifest) {
-        let text = manifest.encode().into_bytes();
-        for at in 0..text.len() {
-            for flip in 1..=255u8 {
-                let mut damaged = text.clone();
-                damaged[at] ^= flip;
-                let found = Manifest::decode("MANIFEST", &damaged);
-                let Err(ManifestError::Damaged {
-                    file, offset, line, ..
-                }) = found
-                else {
-                    panic!("byte {at} ^ {flip}: {found:?}");
-                };
-                assert_eq!(file, "MANIFEST");
-                assert!(
-                    offset <= text.len() as u64 && (1..=14).contains(&line),
-                    "{offset} {line}"
-                );
-            }
-        }
-        for length in 0..text.len() {
-            let found = Manifest::decode("MANIFEST", &text[..length]);
-            assert!(
-                matches!(found, Err(ManifestError::Damaged { .. })),
-                "{length}: {found:?}"
-            );
-        }
-        let longer = [&text[..], b"\n"].concat();
-        let found = Manifest::decode("MANIFEST", &longer);
-        assert!(
-            matches!(found, Err(ManifestError::Damaged { .. })),
-            "{found:?}"
-        );
-    }
-
-    #[test]
-    fn a_newer_version_is_named_and_not_taken_for_damage() {
-        let mut text = String::from("format_version = 5\nsomething = new\n");
-        let checksum = sardonyx_base::crc32c::crc32c(text.as_bytes());
-        text.push_str(&format!("checksum = {checksum:08x}\n"));
-        let found = Manifest::decode("MANIFEST", text.as_bytes());
-        let expected = matches!(
-            found,
-            Err(ManifestError::UnknownVersion {
-                found: 5,
-                known: 4,
-                ..
-            })
-        );
-        assert!(expected, "{found:?}");
-    }
-
-    #[test]
-    fn impossible_values_are_refused() {
-        let bad = Manifest {
-            block_bytes: 1000,
-            ..manifest(0)
-        };
-        assert!(matches!(
-            bad.check(),
-            Err(ManifestError::Value {
-                what: "block_bytes",
-                ..
-            })
-        ));
-        let bad = Manifest {
-            stripes: 0,
-            ..manifest(0)
-        };
-        let found = Manifest::decode("MANIFEST", bad.encode().as_bytes());
-        assert!(matches!(
-            found,
-            Err(ManifestError::Value {
-                what: "stripes",
-                ..
-            })
-        ));
-    }
-
-    #[test]
-    fn a_crash_at_any_step_of_a_replacement_leaves_the_old_or_the_new() {
-        for seed in 0..20 {
-            let mut replaced = 0;
-            for crash_at in 1..20 {
-                let simulated = SimulatedDisk::new(seed, Faults::default());
-                manifest(1).write(&simulated).unwrap();
-                let crash = Faults {
-                    crash_at_step: Some(crash_at),
-                    ..Faults::default()
-                };
-                let simulated = simulated.restart(crash);
-                let outcome = manifest(2).write(&simulated);
-                let simulated = simulated.restart(Faults::default());
-                let found = Manifest::read(&simulated).unwrap();
-                assert!(
-                    found == manifest(1) || found == manifest(2),
-                    "seed {seed}: {found:?}"
-                );
-                if outcome.is_ok() {
-                    assert_eq!(
-                        found,
-                        manifest(2),
-                        "seed {seed}: a durable manifest was lost"
-                    );
-                    replaced += 1;
-                }
-                // And it can be replaced again, over whatever the crash left.
-                manifest(3).write(&simulated).unwrap();
-                assert_eq!(Manifest::read(&simulated).unwrap(), manifest(3));
-            }
-            assert!((1..19).contains(&replaced), "some crash, some do not");
-        }
-    }
-
-    #[test]
-    fn an_absent_manifest_is_told_from_a_damaged_one() {
-        let found = Manifest::read(&SimulatedDisk::new(1, Faults::default()));
-        assert!(
-            matches!(found, Err(ManifestError::Absent { .. })),
-            "{found:?}"
-        );
-    }
-}
+mod tests;

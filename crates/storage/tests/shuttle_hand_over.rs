@@ -27,10 +27,7 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-const LAYOUT: LogLayout = LogLayout {
-    identity: 5,
-    segment_bytes: 32 << 10,
-};
+const LAYOUT: LogLayout = LogLayout::new(5, 32 << 10);
 
 /// What every way of running transactions has: the pen, with a count of transactions under it.
 struct Stage {

@@ -247,10 +247,7 @@ fn segments(bytes: &[u8]) {
         .map(|(piece, number)| (segment_file(number), piece.to_vec()))
         .collect();
     let disk: Arc<dyn Disk> = Arc::new(seeds::disk(&files));
-    let layout = LogLayout {
-        identity: seeds::IDENTITY,
-        segment_bytes: seeds::SEGMENT_BYTES,
-    };
+    let layout = LogLayout::new(seeds::IDENTITY, seeds::SEGMENT_BYTES);
     let Ok(mut reader) = LogReader::open(&disk, layout, LogPosition::START) else {
         return;
     };

@@ -2,7 +2,7 @@
 
 import builtins
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Literal, ParamSpec, Self, SupportsIndex, TypeVar, final
 
@@ -170,9 +170,9 @@ def private(
 
 _Row = dict[str, Any]
 
-@final
-class Tables(_Block):
-    def transaction(self) -> TableTransaction: ...
+class _Definitions:
+    """Changes of what tables are; not there at run time."""
+
     def create_table(
         self,
         name: str,
@@ -204,6 +204,14 @@ class Tables(_Block):
     def drop_foreign_key(self, table: str, name: str) -> None: ...
     def drop_table(self, table: str) -> None: ...
     def rename_table(self, table: str, to: str) -> None: ...
+
+@final
+class Tables(_Block, _Definitions):
+    def transaction(self) -> TableTransaction: ...
+    def migrate(
+        self, migrations: Iterable[tuple[str, Callable[[TableTransaction], object]]]
+    ) -> int: ...
+    def schema_version(self) -> int: ...
     def backup(self, path: str | os.PathLike[str]) -> None: ...
     def checkpoint(self) -> None: ...
     def schema(self) -> dict[str, dict[str, str]]: ...
@@ -224,7 +232,7 @@ class TablesSnapshot(_Block):
     def close(self) -> None: ...
 
 @final
-class TableTransaction(_Block):
+class TableTransaction(_Block, _Definitions):
     def __getitem__(self, table: str, /) -> Table: ...
 
 @final

@@ -85,3 +85,23 @@ fn a_benchmark_removes_what_it_made_on_other_disks_and_a_standby_has_its_own() {
         assert_eq!(left, 0, "in configuration {configuration}");
     }
 }
+
+#[test]
+fn a_new_database_has_as_many_stripes_as_directories() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (new, one, other) = (path("new.sdx"), path("one"), path("other"));
+    let stripes = ["--stripe-directory", &one, "--stripe-directory", &other];
+    let create = [
+        "sql",
+        &new,
+        "--create",
+        "-c",
+        "create table t (id int primary key)",
+    ];
+    run(0, &[&create[..], &stripes[..]].concat());
+    let (manifest, _) = run(0, &["inspect", &new, "manifest"]);
+    assert!(manifest.contains("backup 2 of 2"), "{manifest}");
+    run(0, &["sql", &new, "-c", "insert into t values (1)"]);
+    run(0, &["verify", &new]);
+}

@@ -345,3 +345,105 @@ fn what_is_exported_is_imported_as_the_same_rows() {
         );
     }
 }
+
+/// A tree, children first: more rows than two batches have.
+fn children_first() -> String {
+    let rows = (0..25).map(|id| format!("{id},{}\n", id + 1));
+    format!("id,parent\n{}25,\n", rows.collect::<String>())
+}
+
+const TREE: &str =
+    "create table t (id int primary key, parent int references t, v int check (v < 9))";
+
+#[test]
+fn a_file_is_one_transaction_where_that_is_asked_for() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    sql(at, TREE);
+    // A batch ends before the row that its last one refers to.
+    let (code, said) = import(at, "tree.csv", children_first(), &["--batch", "10"]);
+    assert!(code == 4 && said.contains("--batch all"), "{said}");
+    assert_eq!(sql(at, "select count(*) from t"), "count\n0\n");
+    let (code, said) = import(at, "tree.csv", children_first(), &["--batch", "all"]);
+    assert!(code == 0 && said.contains("26 rows inserted"), "{said}");
+    assert_eq!(sql(at, "select sum(parent) from t"), "sum\n325\n");
+    // All or nothing, whatever is wrong, and however late.
+    let many = |last: &str| {
+        let rows = (100..2500).map(|id| format!("{id},,1\n"));
+        format!("id,parent,v\n{}{last}\n", rows.collect::<String>())
+    };
+    for (last, expected) in [
+        ("3000,,9", "line 2402: new row for relation"),
+        ("3000,,x", "line 2402, column v"),
+        ("3000,", "line 2402"),
+        ("100,,1", "line 2402: duplicate key value"),
+        ("3000,4000,1", "is not present"),
+    ] {
+        let (code, said) = import(at, "late.csv", many(last), &["--batch", "all"]);
+        let is_told = said.contains(expected) && said.contains("no row was inserted");
+        assert!(code == 4 && is_told, "{last}: {said}");
+        assert_eq!(sql(at, "select count(*) from t"), "count\n26\n");
+    }
+    let skips = ["--batch", "all", "--on-error", "skip"];
+    let (code, said) = import(at, "late.csv", many("3000,,9"), &skips);
+    assert!(code == 1 && said.contains("use one of them"), "{said}");
+    for wrong in ["0", "100001", "everything"] {
+        let (code, said) = import(at, "late.csv", many(""), &["--batch", wrong]);
+        assert!(code == 2 && said.contains("or all"), "{said}");
+    }
+}
+
+#[test]
+fn rows_that_refer_to_later_ones_are_not_bad() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    sql(at, TREE);
+    let bad = "100,200,1\n101,,9\n102,100,1\n";
+    let rows = (0..25).map(|id| format!("{id},{},1\n", id + 1));
+    let file = format!("id,parent,v\n{}25,,\n{bad}", rows.collect::<String>());
+    let skips = ["--batch", "10", "--on-error", "skip"];
+    let (code, said) = import(at, "tree.csv", &file, &skips);
+    assert!(
+        code == 1 && said.contains("26 rows inserted, 3 bad lines"),
+        "{said}"
+    );
+    for line in [28, 29, 30] {
+        assert!(said.contains(&format!("line {line}:")), "{said}");
+    }
+    assert_eq!(sql(at, "select sum(parent) from t"), "sum\n325\n");
+}
+
+#[test]
+fn texts_of_json_are_read_as_their_columns_types() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    sql(
+        at,
+        "create table t (id int primary key, b bool, y bytea, x text)",
+    );
+    let lines = r#"{"id": 1, "b": "t", "y": "\\x00ff", "x": "\ud83d\ude00"}
+{"id": "2", "b": "off", "y": "AP8=", "x": true}
+{"id": 3, "b": "maybe"}
+{"id": 4, "y": "\\x0"}
+{"id": 5, "x": "\ud83d"}
+{"id": 6, "b": 1}
+"#;
+    let (code, said) = import(at, "t.jsonl", lines, &["--on-error", "skip"]);
+    assert!(
+        code == 1 && said.contains("2 rows inserted, 4 bad lines"),
+        "{said}"
+    );
+    for part in [
+        "line 3, column \"b\": invalid input syntax for type boolean: \"maybe\"",
+        "line 4, column \"y\": ",
+        "line 5, column \"x\": not a value of type text: a text with half of a surrogate pair",
+        "line 6, column \"b\": not a value of type bool: a number",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let rows = sql(at, "select id, b, y, x from t order by id");
+    assert_eq!(rows, "id,b,y,x\n1,t,\\x00ff,😀\n2,f,\\x00ff,true\n");
+    // Line ends of old Macintoshes are not taken for parts of names and values.
+    let (code, said) = import(at, "mac.csv", "id,x\r7,a\r8,b\r", &[]);
+    assert!(code == 4 && said.contains("carriage return"), "{said}");
+}

@@ -26,3 +26,4 @@ mod store;
 mod store_killed;
 mod unfinished;
 mod ways;
+mod ways_in;

@@ -117,6 +117,54 @@ fn a_schema_creates_itself() {
 }
 
 #[test]
+fn comments_are_a_part_of_the_schema() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    let statements = r#"
+create table "Old" (id serial constraint "Key" primary key, "a.b" text, n int constraint few check (n < 9));
+alter table "Old" rename to "New.Name";
+create index "by n" on "New.Name" (n);
+create view v (x) as select id from "New.Name";
+create sequence free;
+comment on table "New.Name" is 'it''s "so"';
+comment on column "New.Name"."a.b" is 'two
+lines, a \ and $$';
+comment on constraint few on "New.Name" is 'few';
+comment on constraint "Key" on "New.Name" is 'the key';
+comment on index "by n" is 'Ä';
+comment on index "Key" is 'of the key';
+comment on view v is 'a view';
+comment on column v.x is 'of a view';
+comment on sequence free is 'free';
+comment on sequence "Old_id_seq" is 'owned';
+comment on schema public is 'ours';
+comment on database sardonyx is 'all
+of it';
+"#;
+    sql(at, "first.sdx", statements);
+    let first = schema(at, "first.sdx");
+    sql(at, "second.sdx", &first);
+    let remark = "-- the database's comment: all\\nof it\n";
+    assert_eq!(first.replace(remark, ""), schema(at, "second.sdx"));
+    for part in [
+        r#"COMMENT ON TABLE "New.Name" IS 'it''s "so"';"#,
+        "COMMENT ON COLUMN \"New.Name\".\"a.b\" IS 'two\nlines, a \\ and $$';",
+        r#"COMMENT ON CONSTRAINT few ON "New.Name" IS 'few';"#,
+        r#"COMMENT ON CONSTRAINT "Key" ON "New.Name" IS 'the key';"#,
+        r#"COMMENT ON INDEX "by n" IS 'Ä';"#,
+        r#"COMMENT ON INDEX "Key" IS 'of the key';"#,
+        "COMMENT ON VIEW v IS 'a view';",
+        "COMMENT ON COLUMN v.x IS 'of a view';",
+        "COMMENT ON SEQUENCE free IS 'free';",
+        r#"COMMENT ON SEQUENCE "New.Name_id_seq" IS 'owned';"#,
+        "COMMENT ON SCHEMA public IS 'ours';",
+        remark,
+    ] {
+        assert!(first.contains(part), "{part}\n{first}");
+    }
+}
+
+#[test]
 fn tables_of_programs_are_declared_for_sql() {
     use sardonyx::schema::{Schema, Type};
     let directory = tempfile::tempdir().expect("a directory");

@@ -64,10 +64,7 @@ fn contents(opened: &Opened) -> Model {
 
 /// The bytes of the segments of each spanning group in a log that was never freed.
 fn spanned(disk: &SimulatedDisk) -> Vec<u64> {
-    let layout = LogLayout {
-        identity: 7,
-        segment_bytes: SEGMENT_BYTES,
-    };
+    let layout = LogLayout::new(7, SEGMENT_BYTES);
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let mut reader = LogReader::open(&disk, layout, LogPosition::START).expect("a log");
     let mut spanned = Vec::new();

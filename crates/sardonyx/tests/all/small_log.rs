@@ -8,8 +8,6 @@ use sardonyx::{GroupLimits, Options, Shape};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use std::sync::Arc;
 
-const SEGMENT: &str = "log/0000000000000000.log";
-
 const SEGMENT_BYTES: u64 = 256 << 10;
 
 /// A log that begins with 16 KiB and grows to segments of 256 KiB.
@@ -25,6 +23,28 @@ fn growing(shape: Shape) -> Options {
         .log_bytes_max(4 * SEGMENT_BYTES)
         .log_bytes_first(16 << 10)
         .group_limits(limits)
+}
+
+/// A disk before its first database; or one with a database whose log was compacted, which is as small. And
+/// what the database holds.
+fn beginning(seed: u64, faults: Faults, compacted: bool) -> (SimulatedDisk, Model) {
+    let mut model = Model::default();
+    if !compacted {
+        return (SimulatedDisk::new(seed, faults), model);
+    }
+    let disk = SimulatedDisk::new(seed, Faults::default());
+    let opened = Opened::on(&disk, growing(Shape::Threadless)).unwrap();
+    for n in 0..100 {
+        opened.put(n % 3, n).unwrap();
+        model.put(n % 3, n);
+    }
+    opened.database.close().unwrap();
+    assert!(log_bytes(&disk) > SEGMENT_BYTES);
+    let options = growing(Shape::Threadless);
+    let compacted = options.compact_on(Arc::new(disk.clone()), |_, _| {});
+    compacted.unwrap();
+    assert_eq!(log_bytes(&disk), 16 << 10);
+    (disk.restart(faults), model)
 }
 
 /// The database holds what the model does.
@@ -61,25 +81,32 @@ fn an_empty_database_is_small_and_opened_in_few_steps() {
 
 #[test]
 fn a_log_grows_by_doubling_and_then_by_segments_and_is_read_at_every_length() {
-    let mut disk = SimulatedDisk::new(2, Faults::default());
-    let mut model = Model::default();
-    let mut lengths = Vec::new();
-    for n in 0..60u64 {
-        let opened = Opened::on(&disk, growing(Shape::Threadless)).unwrap();
-        check(&opened, &model);
-        for id in 0..3 {
-            opened.put(id, n).unwrap();
-            model.put(id, n);
+    for compacted in [false, true] {
+        let (mut disk, mut model) = beginning(2, Faults::default(), compacted);
+        let mut lengths = Vec::new();
+        for n in 0..60u64 {
+            let opened = Opened::on(&disk, growing(Shape::Threadless)).unwrap();
+            check(&opened, &model);
+            for id in 0..3 {
+                opened.put(id, n).unwrap();
+                model.put(id, n);
+            }
+            if n % 3 == 0 {
+                opened.database.close().unwrap();
+            }
+            lengths.push(log_bytes(&disk));
+            disk = disk.restart(Faults::default());
         }
-        if n % 3 == 0 {
-            opened.database.close().unwrap();
-        }
-        lengths.push(log_bytes(&disk));
-        disk = disk.restart(Faults::default());
+        lengths.dedup();
+        let kib: Vec<u64> = lengths.iter().map(|bytes| bytes >> 10).collect();
+        let expected = [64, 128, 256, 512, 768];
+        let first = kib.iter().position(|kib| *kib == 64).expect("short");
+        assert_eq!(
+            kib[first..][..5],
+            expected,
+            "compacted: {compacted}, {kib:?}"
+        );
     }
-    lengths.dedup();
-    let kib: Vec<u64> = lengths.iter().map(|bytes| bytes >> 10).collect();
-    assert_eq!(kib[..5], [64, 128, 256, 512, 768]);
 }
 
 #[test]
@@ -142,10 +169,9 @@ fn i10_a_transaction_larger_than_what_is_prepared_has_it_prepared_or_is_undone()
 }
 
 /// Puts items in as many lives as it takes; every life but the last ends by the fault.
-fn explore(seed: u64, faults: Faults, killed: bool) -> u64 {
+fn explore(seed: u64, faults: Faults, (killed, compacted): (bool, bool)) -> u64 {
     let shape = Shape::Threadless;
-    let disk = SimulatedDisk::new(seed, faults);
-    let mut model = Model::default();
+    let (disk, mut model) = beginning(seed, faults, compacted);
     let mut unknown = None;
     let live = |disk: &SimulatedDisk, model: &mut Model, unknown: &mut Option<u64>| {
         let Ok(opened) = Opened::on(disk, growing(shape)) else {
@@ -195,64 +221,54 @@ fn explore(seed: u64, faults: Faults, killed: bool) -> u64 {
 
 #[test]
 fn i1_a_crash_a_kill_or_a_failed_sync_at_any_step_of_growing_loses_nothing() {
-    let steps = explore(0, Faults::default(), false);
-    assert!(steps > 60, "{steps}");
-    for step in 1..=steps {
-        let at = Some(step);
-        let none = Faults::default();
-        explore(
-            step,
-            Faults {
-                crash_at_step: at,
-                ..none
-            },
-            false,
-        );
-        explore(
-            step,
-            Faults {
-                kill_at_step: at,
-                ..none
-            },
-            true,
-        );
-        explore(
-            step,
-            Faults {
-                fail_sync_at: at,
-                ..none
-            },
-            true,
-        );
+    for compacted in [false, true] {
+        let steps = explore(0, Faults::default(), (false, compacted));
+        assert!(steps > 60, "{steps}");
+        for step in 1..=steps {
+            let (at, none) = (Some(step), Faults::default());
+            let (mut crash, mut kill, mut sync) = (none, none, none);
+            (crash.crash_at_step, kill.kill_at_step, sync.fail_sync_at) = (at, at, at);
+            explore(step, crash, (false, compacted));
+            explore(step, kill, (true, compacted));
+            explore(step, sync, (true, compacted));
+        }
     }
 }
 
 #[test]
 fn i4_a_first_segment_that_was_cut_is_told_wherever() {
-    let disk = SimulatedDisk::new(4, Faults::default());
-    let opened = Opened::on(&disk, growing(Shape::Threadless)).unwrap();
+    for compacted in [false, true] {
+        cut_everywhere(&beginning(4, Faults::default(), compacted).0);
+    }
+}
+
+fn cut_everywhere(disk: &SimulatedDisk) {
+    let opened = Opened::on(disk, growing(Shape::Threadless)).unwrap();
     for n in 0..20 {
         opened.put(n % 3, n).unwrap();
     }
     drop(opened);
-    let bytes = disk.read_all(SEGMENT).expect("it is there");
+    let files = disk.files();
+    let segment = files.iter().find(|name| name.starts_with("log/"));
+    let segment: &str = segment.expect("it is there");
+    let bytes = disk.read_all(segment).expect("it is there");
     let end = bytes.len() - bytes.iter().rev().position(|byte| *byte != 0).expect("log");
     let end = end.next_multiple_of(4096);
     assert!(end + 4096 < bytes.len() && (bytes.len() as u64) < SEGMENT_BYTES);
     for length in (0..=end).step_by(2048) {
         let cut = disk.next_process(Faults::default());
-        cut.replace(SEGMENT, &bytes[..length]).unwrap();
+        cut.replace(segment, &bytes[..length]).unwrap();
         let outcome = Opened::on(&cut, growing(Shape::Threadless));
         let error = outcome.map(drop).expect_err(&format!("cut at {length}"));
         assert!(
-            error.to_string().contains(SEGMENT),
+            error.to_string().contains(segment),
             "cut at {length}: {error}"
         );
-        cut.replace(SEGMENT, &bytes).unwrap();
+        cut.replace(segment, &bytes).unwrap();
     }
     // Behind the log's end nothing is lost.
     let cut = disk.next_process(Faults::default());
-    cut.replace(SEGMENT, &bytes[..end + 4096]).unwrap();
+    cut.replace(segment, &bytes[..end + 4096]).unwrap();
     Opened::on(&cut, growing(Shape::Threadless)).unwrap();
 }
 

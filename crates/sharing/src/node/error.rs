@@ -107,8 +107,9 @@ pub enum NodeError {
     },
     /// Other processes share the database, and their memory is not here.
     #[error(
-        "other processes share the database, but their shared memory {place} is not here: they must see the \
-         same directory for it"
+        "other processes have the database open, but no shared memory of nodes is at {place}: nodes of it must see \
+         the same directory for shared memory; if it is open in another way (as tables, memory or operations), \
+         close it there first"
     )]
     NotHere {
         /// Where it was looked for.

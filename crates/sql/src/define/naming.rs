@@ -32,6 +32,11 @@ pub(super) fn chosen(
     }
 }
 
+/// The name that the sequence of a column gets.
+pub(crate) fn name_of_sequence(table: &str, column: &str) -> String {
+    object_name(table, column, "seq")
+}
+
 /// `table_columns_label`, with the longer part cut until it fits.
 fn object_name(table: &str, columns: &str, label: &str) -> String {
     let points = 1 + usize::from(!columns.is_empty());

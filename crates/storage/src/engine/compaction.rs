@@ -6,8 +6,9 @@
 //!    The manifest does not know them: the database as it was. The next opening removes them.
 //! 3. The manifest is replaced by one that names them, and the group from which on the log changes their pages. That
 //!    is the one step at which the database changes, and it is atomic.
-//! 4. The old backup and the log before its end are removed. What a crash leaves of them means nothing: the next
-//!    opening removes the backup's files, and uses the log's again.
+//!    It also says that the log begins again with that group, at the start of a segment that may be short.
+//! 4. The old backup and the old log are removed, and the log's new first segment is made, with the mark of a log that
+//!    ended in order. What a crash leaves undone of this, the next opening does ([`finish`]).
 //!
 //! Why no transactions that move rows: those would need a log as large as the database, a place for every row while the
 //! old one is there, and a page store, backup and slots that shrink under readers. A rewrite is as large as what is left.
@@ -25,12 +26,13 @@ use crate::checkpoint::slot::CompleteCheckpoint;
 use crate::checkpoint::slot_map::SlotMap;
 use crate::checkpoint::{BACKUP_DIRECTORY, stripe_and_compaction_of_file};
 use crate::checkpoint::{CheckpointError, Checkpointer, Progress, StripeLayout};
-use crate::disk::{Access, Create, Disk, DiskError, DiskLock};
-use crate::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
-use crate::log::{LogError, LogLayout, LogPosition};
+use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskError, DiskLock};
+use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
+use crate::log::reader::group_before;
+use crate::log::segment::{LOG_DIRECTORY, Segments, segment_file, segments_present};
+use crate::log::{LogError, LogPosition};
 use crate::manifest::{Compacted, Manifest, ManifestError};
 use crate::store::{PageStore, StoreError};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The number of the checkpoint that the new blocks have before their own, which they take for complete: there is none
@@ -85,6 +87,7 @@ pub struct Ended {
     end: LogPosition,
     memory_bytes_max: u64,
     workers: usize,
+    log_bytes_first: u64,
     _lock: Option<Box<dyn DiskLock>>,
 }
 
@@ -114,6 +117,7 @@ impl Engine {
             end,
             memory_bytes_max: self.options.memory_bytes_max,
             workers: self.options.workers,
+            log_bytes_first: self.options.log_bytes_first,
             _lock: lock,
         })
     }
@@ -155,10 +159,14 @@ impl Ended {
             .ok_or(CompactionError::TooOften { number: before })?;
         // What a compaction left that did not come to its end.
         remove_other_backups(&*self.disk, &self.manifest)?;
+        let layout = self.manifest.log_layout();
+        let segment = layout.segment_of(self.end.lsn) + 1;
+        self.end.lsn = layout.segment_start(segment);
         let manifest = Manifest {
             compacted: Some(Compacted {
                 number,
                 group: self.end.group,
+                segment: Some(segment),
             }),
             log_end: self.end,
             ..self.manifest.clone()
@@ -176,7 +184,7 @@ impl Ended {
         manifest.write(&*self.disk)?;
         self.manifest = manifest;
         remove_other_backups(&*self.disk, &self.manifest)?;
-        remove_log_before(&*self.disk, self.manifest.log_layout(), self.end)
+        Ok(finish(&self.disk, &self.manifest, self.log_bytes_first)?)
     }
 
     /// Writes a stripe's part of the pages as a complete checkpoint in a new file.
@@ -228,28 +236,43 @@ pub(super) fn remove_other_backups(disk: &dyn Disk, manifest: &Manifest) -> Resu
     disk.sync_directory(BACKUP_DIRECTORY)
 }
 
-/// Removes the log's segments but that of its end, of which nobody needs anything: the oldest first, so that what is
-/// left leads up to the end without a gap, then the prepared ones, the last first.
-fn remove_log_before(
-    disk: &dyn Disk,
-    layout: LogLayout,
-    end: LogPosition,
-) -> Result<(), CompactionError> {
-    let names = disk.list(LOG_DIRECTORY)?;
-    let present: BTreeSet<u64> = names
-        .iter()
-        .filter_map(|name| segment_of_file(name))
-        .collect();
-    let last = layout.segment_of(end.lsn);
-    // Where the end is a segment's start, the last group is in the one before.
-    let first = match layout.offset_in_segment(end.lsn) {
-        0 => last.saturating_sub(1),
-        _ => last,
-    };
-    let prepared = present.range(last + 1..).rev();
-    for segment in present.range(..first).chain(prepared) {
+/// Does what a compaction has left to do with the log after it replaced the manifest: removes all segments and makes a
+/// short one, with the mark of a log that ended in order. Does nothing if the log was written to since.
+///
+/// # Errors
+/// The disk's.
+pub(super) fn finish(
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    first_bytes: u64,
+) -> Result<(), LogError> {
+    if !manifest.is_log_fresh() {
+        return Ok(());
+    }
+    let layout = manifest.log_layout();
+    let begins = layout.begins.segment;
+    let mark = GroupHeader::mark(layout.identity, manifest.log_end);
+    let all = segments_present(&**disk)?;
+    let is_done = all.len() == 1 && all.contains(&begins);
+    if is_done && group_before(&**disk, layout, mark.next_position())?.is_some() {
+        return Ok(());
+    }
+    // Whoever replaced it may have been killed before its new name was stable.
+    disk.sync_directory("")?;
+    // A short segment is the last one; the others go oldest first, so that what is left has no gap.
+    let prepared = all.range(begins..).rev();
+    for segment in prepared.chain(all.range(..begins)) {
         disk.remove(&segment_file(*segment))?;
         disk.sync_directory(LOG_DIRECTORY)?;
     }
-    Ok(())
+    let segments =
+        Segments::open(disk.clone(), layout, layout.begin(), 1)?.first_bytes(first_bytes);
+    segments.prepare_next()?;
+    let mut block = AlignedBuffer::zeroed(GROUP_ALIGNMENT);
+    mark.encode(
+        block
+            .first_chunk_mut()
+            .expect("a block is longer than a header"),
+    );
+    Ok(segments.file(begins)?.write_durable_at(0, &block)?)
 }

@@ -36,8 +36,8 @@ pub enum OpenError {
     },
     /// Another process, or this one, has it open.
     #[error(
-        "{file} is held{}: the database is open already, and only memory is shared, with others that open \
-         it as memory; close it there first, or wait for it (the option `wait_for_lock`, `--wait` of the \
+        "{file} is held{}: the database is open already; if a server has it, connect to that; else close it \
+         there first, or wait for it (the option `wait_for_lock`, `--wait` of the \
          command)",
         by(holders)
     )]

@@ -7,7 +7,7 @@
 //! Invariants: I5 (the incarnation is counted up, and stable, before anything is appended; what a standby
 //! finds behind its log's end is cleared instead), I6.
 
-use super::compaction::remove_other_backups;
+use super::compaction;
 use super::leftovers::clear_leftovers;
 use super::options::check_limits;
 use super::{LOCK_FILE, OpenError, StorageOptions, seed};
@@ -78,6 +78,7 @@ pub(super) fn open(
     seed::forget_mark(&**home)?;
     let (disk, places) = places::find(home, &manifest, &options.directories, Hold::Alone)?;
     let disk = &disk;
+    compaction::finish(disk, &manifest, options.log_bytes_first)?;
     let known = Known::read(&**home)?;
     if known.is_some() && options.remote.is_none() {
         let file = home.display_name(STORE_FILE);
@@ -106,7 +107,7 @@ pub(super) fn open(
         manifest.log_end = end;
         manifest.write(&**disk)?;
         // What a compaction left that ended before or after it replaced the manifest.
-        remove_other_backups(&**disk, &manifest)?;
+        compaction::remove_other_backups(&**disk, &manifest)?;
     }
     let mut last = None;
     if writers == Writers::Primary {

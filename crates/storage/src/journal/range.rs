@@ -213,7 +213,7 @@ impl RowRange {
 
     fn is_kept(&self, from: LogPosition) -> bool {
         let segments = self.segments.as_ref();
-        segments.is_none_or(|segments| segments.keeps(from.lsn))
+        segments.is_none_or(|segments| segments.keeps(from))
     }
 
     /// The group before which all rows of the range are.

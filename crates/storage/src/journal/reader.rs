@@ -189,7 +189,7 @@ impl JournalReader {
     /// Whether the log is there from a position on, as far as that is known.
     fn is_kept(&self, from: LogPosition) -> bool {
         let segments = self.segments.as_ref();
-        segments.is_none_or(|segments| segments.keeps(from.lsn))
+        segments.is_none_or(|segments| segments.keeps(from))
     }
 
     /// The log was freed beyond `from`, where the archive ended when it was read. That was before it
@@ -329,7 +329,7 @@ impl JournalReader {
             }
             let at = log.position().lsn;
             if let Some(segments) = &self.segments
-                && !segments.keeps(at)
+                && !segments.keeps(log.position())
             {
                 let segment = segments.layout().segment_of(at);
                 let file = self.disk.display_name(&segment_file(segment));

@@ -71,6 +71,23 @@ pub const fn group_bytes_on_disk(payload_bytes: usize) -> usize {
 }
 
 impl GroupHeader {
+    /// The header of the empty group at a position that marks a log that ended in order, when all before is
+    /// durable.
+    pub fn mark(identity: u64, at: LogPosition) -> GroupHeader {
+        GroupHeader {
+            identity,
+            number: at.group,
+            lsn: at.lsn,
+            durable_number: at.group.saturating_sub(1),
+            first_transaction: at.transactions,
+            payload_bytes: 0,
+            transactions: 0,
+            incarnation: at.incarnation,
+            payload_checksum: crc32c::crc32c(&[]),
+            spanned_bytes: 0,
+        }
+    }
+
     /// Bytes of the whole group on disk.
     pub fn bytes_on_disk(&self) -> usize {
         group_bytes_on_disk(self.payload_bytes as usize)

@@ -96,9 +96,63 @@ pub struct LogLayout {
     pub identity: u64,
     /// Bytes of a segment file; a multiple of [`group::GROUP_ALIGNMENT`].
     pub segment_bytes: u64,
+    /// Where the log began again at the last compaction.
+    pub begins: LogBegin,
+}
+
+/// The first segment of a log, and the group at its start. A new log is small, so this segment may be
+/// shorter than all others. A compaction begins the log again in a later one: the room between the last
+/// group before and this segment holds no group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogBegin {
+    /// The segment.
+    pub segment: u64,
+    /// The number of the group at its start.
+    pub group: u64,
+}
+
+impl LogBegin {
+    /// The beginning of every log that was not compacted.
+    pub const START: LogBegin = LogBegin {
+        segment: 0,
+        group: LogPosition::START.group,
+    };
 }
 
 impl LogLayout {
+    /// The layout of a log that was never compacted.
+    pub const fn new(identity: u64, segment_bytes: u64) -> Self {
+        LogLayout {
+            identity,
+            segment_bytes,
+            begins: LogBegin::START,
+        }
+    }
+
+    /// Where the next group after a position is looked for: there, or at the start of the segment in which
+    /// a compaction began the log again before that group.
+    pub fn resumed(&self, position: LogPosition) -> LogPosition {
+        match position.group == self.begins.group {
+            true => LogPosition {
+                lsn: position.lsn.max(self.begin()),
+                ..position
+            },
+            false => position,
+        }
+    }
+
+    /// Where the log began, or began again.
+    #[inline]
+    pub fn begin(&self) -> Lsn {
+        self.segment_start(self.begins.segment)
+    }
+
+    /// Whether this byte of the log is in the segment that may be short.
+    #[inline]
+    pub fn is_in_first(&self, lsn: Lsn) -> bool {
+        lsn.0.wrapping_sub(self.begin().0) < self.segment_bytes
+    }
+
     /// The segment that holds this byte of the log.
     pub fn segment_of(&self, lsn: Lsn) -> u64 {
         lsn.0 / self.segment_bytes

@@ -71,21 +71,28 @@ impl LogReader {
         layout: LogLayout,
         from: LogPosition,
     ) -> Result<LogReader, LogError> {
-        let mut reader = LogReader {
+        let mut reader = LogReader::at_end(disk, layout, layout.resumed(from));
+        let from = reader.position.lsn;
+        reader.before_group = u64::MAX;
+        reader.open_segment(layout.segment_of(from), from)?;
+        Ok(reader)
+    }
+
+    /// For a log that ends at a position for which there is no segment yet: reads no group.
+    pub(crate) fn at_end(disk: &Arc<dyn Disk>, layout: LogLayout, end: LogPosition) -> LogReader {
+        LogReader {
             disk: disk.clone(),
             layout,
-            position: from,
-            last_incarnation: from.incarnation,
-            before_group: u64::MAX,
+            position: end,
+            last_incarnation: end.incarnation,
+            before_group: end.group,
             before_lsn: Lsn(u64::MAX),
             beside_writer: false,
             file: None,
             window: AlignedBuffer::with_capacity(GROUP_ALIGNMENT),
-            window_start: from.lsn,
+            window_start: end.lsn,
             end_check_time: Duration::ZERO,
-        };
-        reader.open_segment(layout.segment_of(from.lsn), from.lsn)?;
-        Ok(reader)
+        }
     }
 
     /// For reading a log that another process writes to. A group that was in flight when it was looked for

@@ -132,10 +132,7 @@ mod tests {
 
     /// Headers of groups, from 1 on.
     fn headers(count: usize) -> Vec<GroupHeader> {
-        let layout = LogLayout {
-            identity: 1,
-            segment_bytes: 64 << 10,
-        };
+        let layout = LogLayout::new(1, 64 << 10);
         let mut sequencer = Sequencer::new(layout, 1, LogPosition::START);
         let empty = || GroupBuilder::from_buffer(AlignedBuffer::with_capacity(4096));
         let mut next = || *sequencer.seal(empty()).header();

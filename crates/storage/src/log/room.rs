@@ -88,7 +88,9 @@ impl Room {
     pub(super) fn group_bytes_max(&self) -> usize {
         let segments = self.supply.segments();
         let (layout, prepared_end) = (segments.layout(), segments.prepared_end());
-        if !segments.grows(self.at) || prepared_end >= layout.segment_start(2) {
+        if !segments.grows(self.at)
+            || prepared_end >= layout.segment_start(layout.begins.segment + 2)
+        {
             return usize::MAX;
         }
         let kept = self.at.0 + MARGIN_BYTES + SLACK_BYTES;

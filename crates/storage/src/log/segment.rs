@@ -6,12 +6,13 @@
 //! are harmless, because a group is only believed at the LSN it names (I5).
 //!
 //! A new database is small, so the file of its first segment begins with [`FIRST_BYTES`] and grows with
-//! use, by doubling, to the full length. Later segments are prepared whole.
+//! use, by doubling, to the full length. Later segments are prepared whole. A compaction begins the log
+//! again in a later segment ([`super::LogBegin`]), which is short and grows in the same way.
 //!
 //! Invariants:
 //! - the segments from the one that holds the oldest needed byte to the last prepared one are all
-//!   there, without a gap, at full length: a missing or short one is an error when read. The first
-//!   segment of the log may be short, as long as there is no other;
+//!   there, without a gap, at full length: a missing or short one is an error when read. The segment in
+//!   which the log began may be short, as long as there is no later one;
 //! - groups are only written to what is prepared, and behind the last one there is always a prepared
 //!   block or more. So a first segment in which a group reaches beyond the file's end, or ends there, was
 //!   cut;
@@ -22,7 +23,7 @@
 //! - there are never more than `segments_max` files (I10).
 
 use super::group::GROUP_ALIGNMENT;
-use super::{LogError, LogLayout, Lsn};
+use super::{LogError, LogLayout, LogPosition, Lsn};
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskError, DiskFile};
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::futex::Mutex;
@@ -53,13 +54,25 @@ pub fn segment_of_file(name: &str) -> Option<u64> {
     name.strip_suffix(".log")?.parse().ok()
 }
 
+/// The segments that are there.
+///
+/// # Errors
+/// The disk's.
+pub(crate) fn segments_present(disk: &dyn Disk) -> Result<BTreeSet<u64>, DiskError> {
+    let names = disk.list(LOG_DIRECTORY)?;
+    Ok(names
+        .iter()
+        .filter_map(|name| segment_of_file(name))
+        .collect())
+}
+
 /// The bytes of a segment file that hold log or are prepared for it. `None`: no segment of this log has
 /// this length. `newest`: there is no later one.
 pub fn usable_bytes(layout: LogLayout, segment: u64, file_bytes: u64, newest: bool) -> Option<u64> {
     match file_bytes {
         whole if whole == layout.segment_bytes => Some(whole),
         // What is there of a block was written by a growth that a crash ended.
-        short if short < layout.segment_bytes && segment == 0 && newest => {
+        short if short < layout.segment_bytes && segment == layout.begins.segment && newest => {
             Some(short - short % GROUP_ALIGNMENT as u64)
         }
         _ => None,
@@ -141,12 +154,13 @@ impl Segments {
             end += 1;
         }
         let mut prepared_end = layout.segment_start(end);
-        if end == 1
-            && let Some(file) = files.live.get(&0)
+        let begins = layout.begins.segment;
+        if end == begins + 1
+            && let Some(file) = files.live.get(&begins)
         {
             // A length that is not possible is an error when the log is read.
-            let usable = usable_bytes(layout, 0, file.len()?, true);
-            prepared_end = Lsn(usable.unwrap_or(layout.segment_bytes));
+            let usable = usable_bytes(layout, begins, file.len()?, true);
+            prepared_end = Lsn(layout.begin().0 + usable.unwrap_or(layout.segment_bytes));
         }
         // Stale temporary files of an interrupted preparation.
         for name in names.iter().filter(|name| name.ends_with(".new")) {
@@ -195,10 +209,12 @@ impl Segments {
         let _one_at_a_time = self.preparing.lock();
         let end = self.prepared_end();
         let next = self.layout.segment_of(end);
-        if self.layout.offset_in_segment(end) > 0 {
-            let length = self.length_after(end.0);
-            fill(&*self.file(next)?, end.0, length)?;
-            self.prepared_end.store(length, Ordering::Release);
+        let offset = self.layout.offset_in_segment(end);
+        if offset > 0 {
+            let length = self.length_after(offset);
+            fill(&*self.file(next)?, offset, length)?;
+            let start = self.layout.segment_start(next).0;
+            self.prepared_end.store(start + length, Ordering::Release);
             return Ok(Prepared::Yes);
         }
         let mut length = self.layout.segment_bytes;
@@ -216,7 +232,7 @@ impl Segments {
         } else {
             // Filling a file takes long, and whoever writes a group asks for its file meanwhile.
             drop(files);
-            if next == 0 {
+            if next == self.layout.begins.segment {
                 length = self.first_bytes;
             }
             self.create(&name, length)?;
@@ -243,32 +259,36 @@ impl Segments {
     /// Whether the log is still in its first segment at `at`, and that began short: it grows with use.
     #[inline]
     pub fn grows(&self, at: Lsn) -> bool {
-        at.0 < self.layout.segment_bytes && self.first_bytes < self.layout.segment_bytes
+        self.layout.is_in_first(at) && self.first_bytes < self.layout.segment_bytes
     }
 
     /// Makes what is prepared behind the log's end stable, before it is believed: the first segment may
     /// have been made longer by somebody who was killed before the sync, or whose sync failed. Only what
     /// was made last can be so, and only if no group stands in it.
     pub fn confirm(&self, end: Lsn) -> Result<(), LogError> {
-        let length = self.prepared_end().0;
+        let begin = self.layout.begin().0;
+        let length = self.prepared_end().0.saturating_sub(begin);
+        let end = end.0.saturating_sub(begin);
         let doubled = self.length_after(length / 2) == length;
         let is_proved = length > self.layout.segment_bytes
             || length <= self.first_bytes && self.length_after(0) == length
-            || doubled && end.0 >= length / 2;
+            || doubled && end >= length / 2;
         if is_proved || length == 0 {
             return Ok(());
         }
         let _one_at_a_time = self.preparing.lock();
-        let from = (end.0 + GROUP_ALIGNMENT as u64).max(length / 2);
+        let from = (end + GROUP_ALIGNMENT as u64).max(length / 2);
         let from = from.next_multiple_of(GROUP_ALIGNMENT as u64);
-        Ok(fill(&*self.file(0)?, from.min(length), length)?)
+        let file = self.file(self.layout.begins.segment)?;
+        Ok(fill(&*file, from.min(length), length)?)
     }
 
     /// What is prepared of the first segment is known up to here only: who made it longer may have been
     /// killed before the sync. For a log that others go on writing to.
     pub fn believe_until(&self, known: Lsn) {
-        let in_first = self.prepared_end().0 <= self.layout.segment_bytes;
-        if in_first && known.0 > 0 && known < self.prepared_end() {
+        let begin = self.layout.begin();
+        let in_first = self.prepared_end().0 <= begin.0 + self.layout.segment_bytes;
+        if in_first && known > begin && known < self.prepared_end() {
             self.prepared_end.store(known.0, Ordering::Release);
         }
     }
@@ -371,8 +391,9 @@ impl Segments {
         freed.len()
     }
 
-    /// Whether the log from `lsn` on is kept: nothing of it was freed.
-    pub fn keeps(&self, lsn: Lsn) -> bool {
+    /// Whether the log from a position on is kept: nothing of it was freed.
+    pub fn keeps(&self, from: LogPosition) -> bool {
+        let lsn = self.layout.resumed(from).lsn;
         let files = self.files.lock();
         let first = files.live.keys().next();
         first.is_some_and(|first| *first <= self.layout.segment_of(lsn))

@@ -117,10 +117,7 @@ mod tests {
     fn the_pieces_put_together_are_the_header_the_records_and_zeroes() {
         let records: Vec<Vec<u8>> = (1..8u8).map(|n| vec![n; 1000 * n as usize + 8]).collect();
         let records: Vec<&[u8]> = records.iter().map(Vec::as_slice).collect();
-        let layout = LogLayout {
-            identity: 5,
-            segment_bytes: 8192,
-        };
+        let layout = LogLayout::new(5, 8192);
         let next = LogPosition {
             lsn: Lsn(4096),
             ..LogPosition::START

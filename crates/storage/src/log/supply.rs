@@ -214,11 +214,12 @@ impl SegmentSupply {
     }
 
     fn wanted_end(&self, state: &State) -> Lsn {
-        let at = state.at.lsn;
+        let (at, layout) = (state.at.lsn, self.segments.layout());
+        let (begin, segment_bytes) = (layout.begin().0, layout.segment_bytes);
         let of_use = match self.segments.grows(at) {
             // The first segment is made longer when half of it is used; when half of the longest is, the
             // next ones are prepared, too.
-            true if at.0 < self.segments.layout().segment_bytes / 2 => Lsn(at.0 * 2 + 1),
+            true if at.0 - begin < segment_bytes / 2 => Lsn(at.0 + (at.0 - begin) + 1),
             _ => self.needed_end(at, self.ahead.load(Ordering::Relaxed)),
         };
         of_use.max(state.waited_for)

@@ -36,7 +36,7 @@ use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::store::PageStore;
 use load::LoadedStripe;
 use redo::{Needs, Redo, Tail};
-use segments::{check_no_gap, check_starts};
+use segments::{check_no_gap, check_starts, is_to_be_made};
 pub(crate) use stable::{make_names_stable, write_tail_again};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -265,6 +265,9 @@ fn open_log(
     let reached = reached(manifest, stripes, archive);
     let open = || {
         check_starts(&**disk, layout, reached)?;
+        if is_to_be_made(&**disk, manifest)? {
+            return Ok(LogReader::at_end(disk, layout, layout.resumed(from)));
+        }
         check_no_gap(&**disk, layout.segment_of(from.lsn), from.lsn)?;
         LogReader::open(disk, layout, from)
     };

@@ -9,23 +9,21 @@
 
 use crate::disk::{Access, AlignedBuffer, Create, Disk};
 use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
-use crate::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
+use crate::log::segment::{segment_file, segments_present};
 use crate::log::{LogError, LogLayout, LogPosition, Lsn};
-use std::collections::BTreeSet;
+use crate::manifest::Manifest;
 
-/// The segments that are there.
-fn present(disk: &dyn Disk) -> Result<BTreeSet<u64>, LogError> {
-    let names = disk.list(LOG_DIRECTORY)?;
-    Ok(names
-        .iter()
-        .filter_map(|name| segment_of_file(name))
-        .collect())
+/// Whether the manifest is the one that a compaction wrote, and the segment in which the log begins again is
+/// not made yet: the log ends at that segment's start.
+pub(super) fn is_to_be_made(disk: &dyn Disk, manifest: &Manifest) -> Result<bool, LogError> {
+    let segment = manifest.log_layout().begins.segment;
+    Ok(manifest.is_log_fresh() && !segments_present(disk)?.contains(&segment))
 }
 
 /// Segments are freed and used again oldest first: from `first` to the last, all are there, or some
 /// are lost.
 pub(super) fn check_no_gap(disk: &dyn Disk, first: u64, needed: Lsn) -> Result<(), LogError> {
-    let present = present(disk)?;
+    let present = segments_present(disk)?;
     let last = present.last().copied().unwrap_or(first);
     match (first..last).find(|segment| !present.contains(segment)) {
         None => Ok(()),
@@ -45,7 +43,7 @@ pub(super) fn check_starts(
     let mut block = AlignedBuffer::zeroed(GROUP_ALIGNMENT);
     // What stands at the start of a segment before this one is the program's, in a spanning group.
     let mut spanned_until = Lsn(0);
-    for segment in present(disk)? {
+    for segment in segments_present(disk)? {
         if layout.segment_start(segment) < spanned_until {
             continue;
         }

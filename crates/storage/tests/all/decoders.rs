@@ -279,7 +279,7 @@ proptest! {
 
     #[test]
     fn whole_groups(writes in vec(write(), 1..20), changes in changes(), cut in any::<Index>()) {
-        let layout = LogLayout { identity: 7, segment_bytes: 1 << 20 };
+        let layout = LogLayout::new(7, 1 << 20);
         let mut group = Sequencer::new(layout, 1, LogPosition::START).seal(built(&writes));
         group.finish(0);
         let copy = |bytes: &[u8]| {

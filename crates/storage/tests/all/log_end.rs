@@ -12,10 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-const LAYOUT: LogLayout = LogLayout {
-    identity: 77,
-    segment_bytes: 32 << 10,
-};
+const LAYOUT: LogLayout = LogLayout::new(77, 32 << 10);
 
 struct Log {
     directory: tempfile::TempDir,

@@ -14,10 +14,7 @@ use sardonyx_storage::log::supply::{SegmentSupply, Supplied};
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, LogState, Lsn};
 use std::sync::Arc;
 
-const LAYOUT: LogLayout = LogLayout {
-    identity: 5,
-    segment_bytes: 256 << 10,
-};
+const LAYOUT: LogLayout = LogLayout::new(5, 256 << 10);
 
 /// Bytes with which the first segment begins.
 const FIRST_BYTES: u64 = 16 << 10;

@@ -23,10 +23,7 @@ use sardonyx_storage::pen::Pen;
 use std::sync::Arc;
 
 /// Small segments.
-pub const LAYOUT: LogLayout = LogLayout {
-    identity: 5,
-    segment_bytes: 64 << 10,
-};
+pub const LAYOUT: LogLayout = LogLayout::new(5, 64 << 10);
 
 /// How a log is to be.
 pub struct LogAlone {

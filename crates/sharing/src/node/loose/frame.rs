@@ -32,6 +32,9 @@ pub enum FrameError {
     /// The other end has closed the connection.
     #[error("the other end has closed the connection")]
     Closed,
+    /// The time for an answer is over.
+    #[error("the other end sent nothing in time")]
+    Silent,
     /// The connection cannot be read.
     #[error("the connection cannot be read: {0}")]
     Read(#[source] Arc<io::Error>),
@@ -158,6 +161,10 @@ fn check_length(bytes: usize) -> Result<(), FrameError> {
 fn read(from: &mut impl Read, bytes: &mut [u8]) -> Result<(), FrameError> {
     from.read_exact(bytes).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => FrameError::Closed,
+        // A socket with a time limit says so by the kernel's own error; a transport's is kept.
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut if error.raw_os_error().is_some() => {
+            FrameError::Silent
+        }
         _ => FrameError::Read(Arc::new(error)),
     })
 }

@@ -129,10 +129,7 @@ fn a_notice_ends_a_wait_and_none_is_missed() {
 
 #[test]
 fn waiting_for_room_ends_with_room_or_with_the_reason_why_there_is_none() {
-    let layout = LogLayout {
-        identity: 1,
-        segment_bytes: 8192,
-    };
+    let layout = LogLayout::new(1, 8192);
     let wait = |state: &LogState| state.wait_for_room(layout, Duration::ZERO);
     let state = LogState::zeroed();
     state.initialise(end(1).position, 1);

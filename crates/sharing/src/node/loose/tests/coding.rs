@@ -222,3 +222,19 @@ fn a_content_that_no_encoder_made_is_refused() {
         }
     }
 }
+
+/// A socket whose time limit is over.
+struct Silent;
+
+impl std::io::Read for Silent {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        // What the kernel says then: EAGAIN.
+        Err(std::io::Error::from_raw_os_error(11))
+    }
+}
+
+#[test]
+fn a_time_limit_is_told_in_words() {
+    let error = Frame::read(&mut Silent).unwrap_err();
+    assert_eq!(error.to_string(), "the other end sent nothing in time");
+}

@@ -1,0 +1,83 @@
+//! `COMMENT ON` of all that has a comment.
+
+use super::{Writing, owners};
+use crate::define::{COMMENT_OF_DATABASE, COMMENT_OF_SCHEMA, comment_name, name_of_sequence};
+use crate::error::SqlError;
+use crate::names::quoted;
+use crate::relation::{Relation, kind, object};
+use crate::source::Source;
+use crate::views::{columns_of, views};
+
+impl Writing<'_> {
+    /// The comments. That of the database is a remark, since the statement names the database, and this text makes one
+    /// of any name.
+    pub(super) fn comments(
+        &mut self,
+        source: &Source<'_>,
+        relations: &[Relation],
+    ) -> Result<(), SqlError> {
+        for relation in relations {
+            self.comments_of_table(relation);
+        }
+        let stored = |name: &str| object(source, kind::COMMENT, name);
+        for (name, view) in views(source)? {
+            let text = stored(&comment_name(kind::VIEW, &name, None))?;
+            self.comment(&name, &format!("VIEW {}", quoted(&name)), text.as_ref());
+            for column in columns_of(source, &view)? {
+                let text = stored(&comment_name(kind::VIEW, &name, Some(&column.name)))?;
+                self.comment(&name, &of_column(&name, &column.name), text.as_ref());
+            }
+        }
+        let owned = owners(relations);
+        let sequences: Vec<String> = self.sequences.keys().cloned().collect();
+        for name in sequences {
+            let text = stored(&comment_name(kind::SEQUENCE, &name, None))?;
+            // A column's sequence is made with its table, and gets the name that it then would.
+            let made = owned
+                .get(&*name)
+                .map(|owner| name_of_sequence(owner.0, owner.1));
+            let made = quoted(made.as_ref().unwrap_or(&name));
+            self.comment(&name, &format!("SEQUENCE {made}"), text.as_ref());
+        }
+        let text = stored(COMMENT_OF_SCHEMA)?;
+        self.comment("public", "SCHEMA public", text.as_ref());
+        if let Some(text) = stored(COMMENT_OF_DATABASE)? {
+            let text = text.replace('\r', "\\r").replace('\n', "\\n");
+            let sql = format!("-- the database's comment: {text}");
+            self.add("comment", "database", sql);
+        }
+        Ok(())
+    }
+
+    fn comments_of_table(&mut self, relation: &Relation) {
+        let (name, notes) = (&relation.name, &relation.notes);
+        self.comment(
+            name,
+            &format!("TABLE {}", quoted(name)),
+            notes.comment.as_ref(),
+        );
+        for column in &relation.columns {
+            let noted = notes.columns.get(&column.number);
+            let text = noted.and_then(|noted| noted.comment.as_ref());
+            self.comment(name, &of_column(name, &column.name), text);
+        }
+        for (index, text) in &notes.index_comments {
+            self.comment(name, &format!("INDEX {}", quoted(index)), Some(text));
+        }
+        for (constraint, text) in &notes.constraint_comments {
+            let on = format!("CONSTRAINT {} ON {}", quoted(constraint), quoted(name));
+            self.comment(name, &on, Some(text));
+        }
+    }
+
+    fn comment(&mut self, name: &str, on: &str, text: Option<&String>) {
+        if let Some(text) = text {
+            let text = text.replace('\'', "''");
+            self.add("comment", name, format!("COMMENT ON {on} IS '{text}';"));
+        }
+    }
+}
+
+fn of_column(relation: &str, column: &str) -> String {
+    format!("COLUMN {}.{}", quoted(relation), quoted(column))
+}
