@@ -1,12 +1,13 @@
 //! `COMMENT ON` of all that has a comment.
 
 use super::{Writing, owners};
-use crate::define::{COMMENT_OF_DATABASE, COMMENT_OF_SCHEMA, comment_name, name_of_sequence};
+use crate::define::name_of_sequence;
 use crate::error::SqlError;
-use crate::names::quoted;
+use crate::names::{COMMENT_OF_DATABASE, COMMENT_OF_SCHEMA, comment_name, quoted};
+use crate::plan::views::columns_of;
 use crate::relation::{Relation, kind, object};
 use crate::source::Source;
-use crate::views::{columns_of, views};
+use crate::views::views;
 
 impl Writing<'_> {
     /// The comments. That of the database is a remark, since the statement names the database, and this text makes one
