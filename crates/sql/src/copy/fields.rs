@@ -261,7 +261,7 @@ pub(super) fn write_field(field: Option<&str>, options: &Options, out: &mut Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::CopyFormat;
+    use crate::copy::options::CopyFormat;
 
     fn text() -> Options {
         Options::of(&[], &[]).expect("no options are options")
