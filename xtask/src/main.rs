@@ -4,10 +4,11 @@
 //! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy;
 //! `torture-power` cuts the power below the file system under all of these; `torture-damage` damages
 //! files; `explore` crashes the simulated disk for as many seeds as you give; `fuzz` and `miri`. And checks that CI
-//! runs, too: `check-docs`, `public-api`.
+//! runs, too: `check-docs`, `check-rooms`, `public-api`.
 
 mod abuse;
 mod check_docs;
+mod check_rooms;
 mod complex_torture;
 mod connections;
 mod damage_torture;
@@ -77,6 +78,8 @@ enum Command {
     Abuse(abuse::Abuse),
     /// Checks the documents: tables, relative links and anchors, names of files and of invariants' tests.
     CheckDocs(check_docs::CheckDocs),
+    /// Checks that imports between the rooms of crates, and dependencies between crates, run downhill.
+    CheckRooms(check_rooms::CheckRooms),
     /// Crashes random transactions on the simulated disk.
     Explore(explore::Explore),
     /// Gives arbitrary bytes to every decoder of bytes from a disk, a network or a user.
@@ -123,6 +126,7 @@ fn main() -> anyhow::Result<()> {
         Command::TortureDamage(torture) => torture.run(),
         Command::Abuse(abuse) => abuse.run(),
         Command::CheckDocs(check) => check.run(),
+        Command::CheckRooms(check) => check.run(),
         Command::Explore(explore) => explore.run(),
         Command::Fuzz(fuzz) => fuzz.run(),
         Command::Miri(miri) => miri.run(),

@@ -5,12 +5,12 @@ mod fields;
 pub(crate) mod options;
 
 use crate::binary::{as_text, decode_binary, encode_field};
+use crate::column::ResultColumn;
 use crate::copy::options::CopyFormat;
 use crate::error::SqlError;
 use crate::expression::{Environment, Parameters};
 use crate::incoming::{Incoming, value_of};
 use crate::names::name_of;
-use crate::plan::ResultColumn;
 use crate::plan::planning::Planning;
 use crate::plan::query::plan_query;
 use crate::prepared::Prepared;

@@ -1,7 +1,7 @@
 //! A database as SQL sees it, shared by all sessions: the tables, and what is not in them: the sequences' next numbers,
 //! the version of the catalogue, the procedures that a program registered.
 
-use crate::analytic::AnalyticReader;
+use crate::analytic::reader::AnalyticReader;
 use crate::blocking::Threads;
 use crate::error::SqlError;
 use crate::relation::{OBJECTS, kind, objects, parsed};

@@ -3,10 +3,11 @@
 mod lines;
 mod written;
 
+use crate::column::ResultColumn;
 use crate::error::SqlError;
 use crate::expression::{Environment, Parameters};
 use crate::plan::planning::Planning;
-use crate::plan::{Plan, Planned, ResultColumn};
+use crate::plan::{Plan, Planned};
 use crate::prepared::{Prepared, plan_statement};
 use crate::source::Source;
 use lines::lines;

@@ -36,6 +36,7 @@ mod blocking;
 mod called;
 mod catalogue;
 mod class;
+mod column;
 mod constraints;
 mod copy;
 mod cursors;
@@ -80,6 +81,7 @@ pub use analytic::{
 };
 pub use binary::{as_text, decode_binary, encode_binary};
 pub use called::{CalledProcedure, Caller, ProcedureCall};
+pub use column::ResultColumn;
 pub use copy::binary::Tuples as CopyTuples;
 pub use copy::options::CopyFormat;
 pub use cursors::CursorCommand;
@@ -88,7 +90,6 @@ pub use declarations::{Declaration, declarations, declarations_of_schema};
 pub use error::{ErrorFields, SqlError, code};
 pub use incoming::{IncomingRow, IncomingTable, InsertedRows};
 pub use parse::TEXT_BYTES_MAX;
-pub use plan::ResultColumn;
 pub use prepared::{Prepared, SavepointStep};
 pub use relation::ROW_NUMBER;
 pub use result::{

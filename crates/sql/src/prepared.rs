@@ -1,6 +1,7 @@
 //! A statement that is prepared: parsed once, and compiled once for the tables as they are.
 
 use crate::class::{Class, Special, change_behind_with, class_of};
+use crate::column::ResultColumn;
 use crate::copy::options::CopyFormat;
 use crate::cursors::CursorCommand;
 use crate::database::Database;
@@ -12,7 +13,7 @@ use crate::plan::insert::plan_insert;
 use crate::plan::planning::Planning;
 use crate::plan::query::{plan_query, with_named};
 use crate::plan::write::{plan_delete, plan_update};
-use crate::plan::{Plan, Planned, ResultColumn};
+use crate::plan::{Plan, Planned};
 use crate::procedures::ProcedureDefinition;
 use crate::rights::Rights;
 use crate::source::Source;

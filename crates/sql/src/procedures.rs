@@ -5,13 +5,13 @@
 //! `CALL` gives.
 
 use crate::class::Class;
+use crate::column::ResultColumn;
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::expression::check_rights;
 use crate::expression::{Compiler, Environment, Expr, Parameters, Scope};
 use crate::names::{name_of, of_public};
 use crate::parse::{parse_kept, parser_of, syntax};
-use crate::plan::ResultColumn;
 use crate::prepared::Prepared;
 use crate::relation::{kind, object, parsed};
 use crate::result::{Complete, Tag};

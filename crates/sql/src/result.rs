@@ -1,9 +1,9 @@
 //! What sessions are told to do, and what they answer.
 
 use crate::analytic::AnalyticStream;
+use crate::column::ResultColumn;
 use crate::copy::options::CopyFormat;
 use crate::error::SqlError;
-use crate::plan::ResultColumn;
 use crate::prepared::Prepared;
 use crate::rows::Table;
 use crate::stream::{SnapshotPortions, SnapshotStream};

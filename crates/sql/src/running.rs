@@ -1,9 +1,10 @@
 //! Plans run in a transaction: what a statement on data did, and the rows that it gives.
 
+use crate::column::ResultColumn;
 use crate::constraints::in_statement;
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::plan::{Plan, ResultColumn};
+use crate::plan::Plan;
 use crate::result::{Complete, Tag};
 use crate::rows::Table;
 use crate::source::Source;

@@ -35,28 +35,15 @@ pub(crate) mod window;
 mod window_run;
 pub(crate) mod write;
 
+use crate::column::ResultColumn;
 use crate::error::SqlError;
 use crate::source::Source;
-use crate::types::TypeSpec;
 use insert::InsertPlan;
 use planning::Queries;
 use sardonyx::schema::Schema;
 use select::SelectPlan;
 use std::sync::Arc;
 use write::{DeletePlan, UpdatePlan};
-
-/// A column of a result.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ResultColumn {
-    /// Its name.
-    pub name: String,
-    /// Its type.
-    pub spec: TypeSpec,
-    /// The number of the table that it is a column of, and its number there from 1; both 0 if it is none.
-    pub table: u32,
-    /// See `table`.
-    pub column: i16,
-}
 
 /// How a statement on data is run.
 #[derive(Debug)]

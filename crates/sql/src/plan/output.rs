@@ -1,6 +1,6 @@
 //! What a statement gives of each row: the columns of its result.
 
-use super::ResultColumn;
+use crate::column::ResultColumn;
 use crate::error::{SqlError, code};
 use crate::expression::{Compiler, Environment, Expr, Scope, ScopeColumn, Typed};
 use crate::names::{name_of, parts_of};

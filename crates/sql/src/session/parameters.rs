@@ -2,10 +2,10 @@
 
 use super::control::is_read_only;
 use super::state::{NAMED_MAX, OpenTransaction, Reading, SessionState, TransactionState};
+use crate::column::ResultColumn;
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::names::name_of;
-use crate::plan::ResultColumn;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Rows, Tag};
 use crate::rights::Rights;

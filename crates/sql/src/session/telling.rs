@@ -2,10 +2,10 @@
 
 use super::execute::Given;
 use super::history::{Remembered, Told};
+use crate::column::ResultColumn;
 use crate::error::SqlError;
 use crate::explain;
 use crate::memory::outside;
-use crate::plan::ResultColumn;
 use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, RowStream, Rows};
 use crate::rows::Table;

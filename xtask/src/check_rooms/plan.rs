@@ -1,0 +1,142 @@
+//! The plan of the house: the rooms of crates, and the floors of all crates, from the ground up.
+
+use super::Rooms;
+
+/// Crates whose rooms are declared.
+pub(super) const CRATES: &[Rooms] = &[
+    Rooms {
+        sources: "crates/sql/src",
+        rooms: &[
+            (
+                "types",
+                &[
+                    "error",
+                    "hashing",
+                    "position",
+                    "class",
+                    "rights",
+                    "names",
+                    "types",
+                    "text",
+                    "binary",
+                    "values",
+                    "blocking",
+                    "kept",
+                    "parse",
+                    "column",
+                    "copy::options",
+                    "copy::binary",
+                    "copy::fields",
+                ],
+            ),
+            (
+                "tables",
+                &[
+                    "rows",
+                    "memory",
+                    "source",
+                    "relation",
+                    "keyspace",
+                    "violations",
+                    "sequences",
+                    "views",
+                    "settings",
+                    "database",
+                    "underway",
+                    "analytic::reader",
+                ],
+            ),
+            ("expression", &["expression", "aggregate"]),
+            ("catalogue", &["virtual_tables"]),
+            ("plan", &["plan"]),
+            (
+                "run",
+                &[
+                    "catalogue",
+                    "constraints",
+                    "prepared",
+                    "cursors",
+                    "procedures",
+                    "running",
+                    "result",
+                    "stream",
+                    "explain",
+                    "analytic",
+                ],
+            ),
+            ("define", &["define"]),
+            (
+                "session",
+                &["session", "called", "declarations", "incoming", "copy"],
+            ),
+        ],
+    },
+    Rooms {
+        sources: "crates/sharing/src",
+        rooms: &[
+            ("protocol", &["protocol"]),
+            ("shared", &["lock_table", "page_cache", "redo"]),
+            ("node", &["node"]),
+        ],
+    },
+    Rooms {
+        sources: "crates/tls/src",
+        rooms: &[
+            ("files", &["explain", "files", "verify"]),
+            ("connection", &["connection", "transport"]),
+        ],
+    },
+    Rooms {
+        sources: "crates/command/src",
+        rooms: &[
+            (
+                "parts",
+                &["directories", "durable_at", "ending", "exit", "output"],
+            ),
+            ("program", &["help", "program"]),
+        ],
+    },
+];
+
+/// The crates of the workspace, by the floors on which they stand.
+pub(super) const FLOORS: &[&[&str]] = &[
+    &["sardonyx-base", "sardonyx-derive"],
+    &[
+        "sardonyx-storage",
+        "sardonyx-lock",
+        "sardonyx-tls",
+        "sardonyx-workload",
+    ],
+    &[
+        "sardonyx-rows",
+        "sardonyx-mapped",
+        "sardonyx-remote",
+        "sardonyx-standby",
+        "sardonyx-results",
+        "sardonyx-power",
+    ],
+    &["sardonyx-table"],
+    &[
+        "sardonyx-interchange",
+        "sardonyx-serial",
+        "sardonyx-multilevel",
+        "sardonyx-sharing",
+        "sardonyx-indexes",
+    ],
+    &["sardonyx", "sardonyx-etcd", "sardonyx-simulation"],
+    &[
+        "sardonyx-sql",
+        "sardonyx-resp",
+        "sardonyx-command",
+        "sardonyx-capi",
+        "sardonyx-python",
+    ],
+    &[
+        "sardonyx-analytics",
+        "sardonyx-server",
+        "sardonyx-cluster",
+        "sardonyx-benchmark",
+    ],
+    &["sardonyx-cli", "sardonyx-lab", "sardonyx-fuzz"],
+    &["sardonyx-peers", "sardonyx-libfuzzer", "xtask"],
+];
