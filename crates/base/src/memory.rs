@@ -73,6 +73,19 @@ impl Budget {
         self.taken.load(Ordering::Relaxed)
     }
 
+    /// Bytes that may be taken now.
+    pub fn left(&self) -> usize {
+        let bytes_max = self.bytes_max.load(Ordering::Relaxed);
+        bytes_max.saturating_sub(self.taken())
+    }
+
+    /// That there are no more.
+    pub fn exhausted(&self) -> Exhausted {
+        let bytes_max = self.bytes_max.load(Ordering::Relaxed);
+        let budget = Exhausted::Budget { bytes_max };
+        self.check().err().unwrap_or(budget)
+    }
+
     fn take(&self, bytes: usize) -> Result<(), Exhausted> {
         let bytes_max = self.bytes_max.load(Ordering::Relaxed);
         let taken = self.taken.fetch_add(bytes, Ordering::Relaxed);
@@ -95,6 +108,15 @@ impl Share {
     /// Nothing of a budget yet.
     pub fn of(budget: Arc<Budget>) -> Share {
         Share { budget, bytes: 0 }
+    }
+
+    /// Bytes up to which it can grow now, with those that it has.
+    pub fn room(&self) -> usize {
+        let more = match self.budget.check() {
+            Ok(()) => self.budget.left(),
+            Err(_) => 0,
+        };
+        self.bytes.saturating_add(more)
     }
 
     /// Sees to it that the share is as large as what is gathered.
@@ -141,6 +163,7 @@ mod tests {
         let mut one = Share::of(budget.clone());
         one.cover(1).unwrap();
         assert_eq!(budget.taken(), STEP_BYTES);
+        assert_eq!((one.room(), budget.left()), (1 << 20, 768 << 10));
         // Within a step nothing is asked.
         one.cover(STEP_BYTES).unwrap();
         assert_eq!(budget.taken(), STEP_BYTES);

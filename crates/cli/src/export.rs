@@ -3,8 +3,9 @@
 use crate::rows::numbers_of;
 use crate::space::{Found, look_at};
 use crate::target::Target;
+use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
-use sardonyx_command::exit::Exit;
+use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
 use sardonyx_interchange::{Format, Writer};
 use sardonyx_results::units;
@@ -58,7 +59,9 @@ pub fn format_of(format: Option<Format>, file: &Path) -> anyhow::Result<Format> 
     let format = format.or_else(|| Format::of_path(file));
     format.ok_or_else(|| {
         let names = Format::NAMES;
-        anyhow::anyhow!("the file's name does not say its format: use --format with one of {names}")
+        let text =
+            format!("the file's name does not say its format: use --format with one of {names}");
+        UsageError::Arguments(text).into()
     })
 }
 
@@ -78,16 +81,17 @@ impl Arguments {
             .ok_or_else(|| self.unknown_table())?;
             return Ok(Exit::Done);
         }
-        anyhow::ensure!(
-            !self.file.exists(),
-            "{} is there already",
-            self.file.display()
-        );
+        let file = || self.file.display().to_string();
+        if self.file.exists() {
+            let text = format!("{} is there already: name a new file, or remove it", file());
+            return Err(UsageError::Arguments(text).into());
+        }
         let mut unfinished = self.file.clone().into_os_string();
         unfinished.push(".unfinished");
         let unfinished = PathBuf::from(unfinished);
         let written = look_at(&files, |tables| {
-            let mut sink = BufWriter::with_capacity(1 << 20, File::create(&unfinished)?);
+            let mut sink =
+                BufWriter::with_capacity(1 << 20, File::create(&unfinished).with_context(file)?);
             let count = self.write(tables, format, &mut sink)?;
             sink.get_ref().sync_all()?;
             Ok(count)
@@ -100,7 +104,7 @@ impl Arguments {
                 return Err(error);
             }
         };
-        fs::rename(&unfinished, &self.file)?;
+        fs::rename(&unfinished, &self.file).with_context(file)?;
         match output.is_json() {
             true => output.value(&json!({ "rows": count, "file": self.file }))?,
             false => writeln!(

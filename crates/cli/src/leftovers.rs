@@ -1,7 +1,7 @@
 //! `leftovers`: the shared memory that dead processes left, which nobody uses any more.
 
 use sardonyx_base::leftovers::Leftover;
-use sardonyx_command::exit::Exit;
+use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
 use sardonyx_mapped::leftovers as of_memory;
 use sardonyx_results::table::Table;
@@ -45,6 +45,13 @@ impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let place = &self.shared_memory;
+        if !place.is_dir() {
+            let text = format!(
+                "{} is not a directory: name the one where shared memory is, such as /dev/shm",
+                place.display()
+            );
+            return Err(UsageError::NotThere(text).into());
+        }
         let mut found = match self.remove {
             true => of_memory::remove(place)?,
             false => of_memory::find(place)?,

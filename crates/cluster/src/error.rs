@@ -131,6 +131,23 @@ pub enum ClusterError {
         /// Where they were looked for.
         place: PathBuf,
     },
+    /// A file is in the place of the nodes' directory.
+    #[error("{place} is not a directory: nodes have a directory of their own", place = place.display())]
+    NoDirectory {
+        /// Its name.
+        place: PathBuf,
+    },
+    /// Nodes are to be made where other files are.
+    #[error(
+        "{place} has no nodes, and other files ({found}): nodes are made in a new or an empty directory; name another \
+         one, or move the files away", place = place.display()
+    )]
+    Occupied {
+        /// The directory.
+        place: PathBuf,
+        /// One of the files.
+        found: String,
+    },
     /// A node is not there.
     #[error("node {slot} does not run: `cluster status` lists those that do")]
     NoNode {
@@ -241,6 +258,8 @@ impl ClusterError {
                 | ClusterError::Division(_)
                 | ClusterError::Up { .. }
                 | ClusterError::NotThere { .. }
+                | ClusterError::NoDirectory { .. }
+                | ClusterError::Occupied { .. }
                 | ClusterError::Loaded { .. }
                 | ClusterError::NoNode { .. }
         )

@@ -17,6 +17,7 @@ pub fn of(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
         ClusterError::Trace(_) => None,
         #[cfg(feature = "lab")]
         ClusterError::Simulation(_) => Some(Exit::Usage),
+        ClusterError::Damaged { .. } => Some(Exit::Found),
         error if error.is_usage() => Some(Exit::Usage),
         _ => Some(Exit::Failed),
     }

@@ -81,13 +81,19 @@ impl Cluster {
     /// to the next differs.
     ///
     /// # Errors
-    /// [`ClusterError::Setting`]: it has another bank or other numbers of nodes; [`ClusterError::Up`].
+    /// [`ClusterError::Setting`]: it has another bank or other numbers of nodes; [`ClusterError::Up`]; those of
+    /// [`Setting::read`], but that there are no nodes.
     pub fn make(directory: impl Into<PathBuf>, setting: &Setting) -> Result<Self, ClusterError> {
         setting.check()?;
         let places = Places::new(directory);
+        // A setting that cannot be read is not replaced: nodes may run with it.
+        let before = match Setting::read(&places) {
+            Ok(before) => Some(before),
+            Err(ClusterError::NotThere { .. }) => None,
+            Err(error) => return Err(error),
+        };
         places.make()?;
         let mut setting = setting.clone();
-        let before = Setting::read(&places).ok();
         if let Some(before) = &before {
             setting.connecting.go_on_from(&before.connecting);
         }

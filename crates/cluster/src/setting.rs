@@ -364,6 +364,10 @@ impl Setting {
                 let place = places.directory().to_path_buf();
                 return Err(ClusterError::NotThere { place });
             }
+            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+                let place = places.directory().to_path_buf();
+                return Err(ClusterError::NoDirectory { place });
+            }
             read => read.map_err(ClusterError::system("read", &place))?,
         };
         let setting: Setting =

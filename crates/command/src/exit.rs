@@ -151,6 +151,10 @@ pub fn of_open(error: &OpenError) -> Exit {
         OpenError::Recovery(error) => of_recovery(error),
         OpenError::Places(error) => of_places(error),
         OpenError::Locked { .. } => Exit::Locked,
+        // A file in the place of a directory.
+        OpenError::Disk(error) if error.source.kind() == io::ErrorKind::NotADirectory => {
+            Exit::Usage
+        }
         OpenError::ManifestLost { .. } => Exit::Found,
         OpenError::Option { .. }
         | OpenError::Absent { .. }

@@ -3,6 +3,7 @@
 //! A client that asks for many large values and does not read must not take all memory there is. So a flight whose answers
 //! are large is answered in parts ([`Pending::is_full`]), and the answers of all sessions share one bound.
 
+use crate::data::Room;
 use crate::failure::Failure;
 use sardonyx_base::memory::{Budget, Share};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,6 +40,26 @@ impl Pending {
         self.bytes.load(Ordering::Relaxed) >= self.full
     }
 
+    /// The room of the next answer: at most `most` bytes, and no more than there is memory for.
+    #[inline]
+    pub fn room(&self, most: usize) -> Room {
+        // Most answers are small, and there is memory for much larger ones.
+        if self.budget.left() / COPIES >= most && self.budget.check().is_ok() {
+            return Room::new(most);
+        }
+        self.bounded_room(most)
+    }
+
+    #[cold]
+    fn bounded_room(&self, most: usize) -> Room {
+        let there = (self.share().room() / COPIES).max(SMALL_BYTES);
+        let left = there.saturating_sub(self.bytes.load(Ordering::Relaxed));
+        match left < most {
+            true => Room::bounded(left, self.budget.exhausted()),
+            false => Room::new(most),
+        }
+    }
+
     /// Checks that something may be stored.
     ///
     /// # Errors
@@ -72,5 +93,35 @@ impl Pending {
 
     fn share(&self) -> MutexGuard<'_, Share> {
         self.share.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_has_the_room_that_there_is_memory_for() {
+        let budget = Arc::new(Budget::default());
+        let pending = Pending::new(1 << 20, budget.clone());
+        assert!(pending.room(8 << 20).take(7 << 20));
+        budget.set_bytes_max(4 << 20);
+        // Nothing is gathered that could not be kept.
+        let room = pending.room(8 << 20);
+        assert!(!room.take(3 << 20));
+        let refused = room.check().expect_err("no memory").to_string();
+        assert!(refused.starts_with("OOM answers and rows"), "{refused}");
+        assert!(pending.room(8 << 20).take(1 << 20));
+        // What the session has taken already counts.
+        pending.take(1 << 20).expect("memory");
+        assert!(!pending.room(8 << 20).take(1 << 20));
+        assert!(pending.room(8 << 20).take(1000 << 10));
+        pending.release();
+        // Small answers need no memory of their own.
+        budget.set_short(true);
+        let room = pending.room(8 << 20);
+        assert!(room.take(60 << 10) && !room.take(60 << 10));
+        let refused = room.check().expect_err("no memory").to_string();
+        assert!(refused.starts_with("OOM the process"), "{refused}");
     }
 }

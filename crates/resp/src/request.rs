@@ -8,7 +8,7 @@
 
 use crate::command::line::Line;
 use crate::command::{Command, MORE};
-use crate::data::{Data, KEYS, Room, Seen};
+use crate::data::{Data, KEYS, Seen};
 use crate::failure::Failure;
 use crate::functions::Functions;
 use crate::keyspace::Shared;
@@ -142,7 +142,7 @@ impl Procedure for Commands {
         if request.what.stores() {
             request.pending.check()?;
         }
-        let room = Room::new(request.answer_bytes_max);
+        let room = request.pending.room(request.answer_bytes_max);
         let mut data = Data {
             tx: transaction,
             shared: &self.shared,

@@ -94,6 +94,13 @@ fn places(destination: &Path) -> Result<(PathBuf, PathBuf), Error> {
         let holds_anything = match std::fs::read_dir(place) {
             Ok(mut entries) => entries.next().is_some(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+                let text = format!(
+                    "{} is not a directory: a backup is written into a new or empty directory",
+                    place.display()
+                );
+                return Err(Error::Refused(text.into()));
+            }
             Err(error) => return Err(refused_by_system(place, error)),
         };
         if holds_anything {

@@ -8,6 +8,7 @@ use crate::stream::Stream;
 use bytes::BytesMut;
 use std::future::poll_fn;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
@@ -32,6 +33,7 @@ pub struct Connection {
     pub outgoing: Outgoing,
     stop: watch::Receiver<bool>,
     is_encrypted: bool,
+    client: Option<SocketAddr>,
 }
 
 /// The half of a connection that is read.
@@ -70,7 +72,7 @@ pub enum Received {
 impl Connection {
     /// Of a socket, until the server is to stop.
     pub fn new(stream: Stream, unread: Duration, stop: watch::Receiver<bool>) -> Self {
-        let is_encrypted = stream.is_encrypted();
+        let (is_encrypted, client) = (stream.is_encrypted(), stream.client());
         let (read, write) = split(stream);
         Connection {
             incoming: Incoming {
@@ -83,6 +85,7 @@ impl Connection {
             },
             stop,
             is_encrypted,
+            client,
         }
     }
 
@@ -110,6 +113,11 @@ impl Connection {
     /// The connection's; [`io::ErrorKind::TimedOut`] if the client takes nothing.
     pub async fn send(&mut self, output: &mut BytesMut) -> io::Result<()> {
         self.outgoing.send(output).await
+    }
+
+    /// Where the client is, if it is not at a socket in the file system.
+    pub fn client(&self) -> Option<SocketAddr> {
+        self.client
     }
 
     /// Whether what goes over it is encrypted.

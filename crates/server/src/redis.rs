@@ -82,9 +82,14 @@ pub async fn serve(
 ) -> io::Result<()> {
     let entry = shared.cancelling.enter(None);
     let interrupt = entry.interrupt();
+    let address = connection.client();
     let (mut receiver, mut outgoing) = connection.shared();
     entry.look_at(&receiver);
-    let mut session = Session::new(keyspace, shared.redis());
+    let options = SessionOptions {
+        address,
+        ..shared.redis()
+    };
+    let mut session = Session::new(keyspace, options);
     let mut output = BytesMut::new();
     // Until when the client is to have said who it is.
     let mut until = None;

@@ -89,6 +89,7 @@ pub use database::{Database, ProcedureBody};
 pub use declarations::{Declaration, declarations, declarations_of_schema};
 pub use error::{ErrorFields, SqlError, code};
 pub use incoming::{IncomingRow, IncomingTable, InsertedRows};
+pub use memory::cover_portion;
 pub use parse::TEXT_BYTES_MAX;
 pub use prepared::{Prepared, SavepointStep};
 pub use relation::ROW_NUMBER;

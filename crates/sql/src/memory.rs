@@ -34,8 +34,25 @@ pub(crate) fn outside(value: &Value) -> usize {
 }
 
 /// The bytes that values take.
-pub(crate) fn bytes_of(values: &[Value]) -> usize {
+pub fn bytes_of(values: &[Value]) -> usize {
     size_of_val(values) + values.iter().map(outside).sum::<usize>()
+}
+
+/// Rows up to so many bytes are not counted among those of all sessions.
+pub(crate) const SMALL_BYTES: usize = 64 << 10;
+
+/// What rows that are sent take: as values, and as they are written.
+const COPIES: usize = 2;
+
+/// Has a share cover a portion of rows on their way to a client.
+///
+/// # Errors
+/// `53200` if there is no memory for them.
+pub fn cover_portion(share: &mut Share, values: &[Value]) -> Result<(), SqlError> {
+    match bytes_of(values) {
+        0..=SMALL_BYTES => Ok(()),
+        bytes => Ok(share.cover(bytes.saturating_mul(COPIES))?),
+    }
 }
 
 /// The memory that a statement has spent on rows that are there.

@@ -68,6 +68,9 @@ impl Arguments {
     }
 }
 
+/// The directory of a store's entries, in a store that is a directory.
+const STORED_ENTRIES: &str = "entry";
+
 /// A store, as an argument.
 #[derive(Debug, clap::Args)]
 struct Place {
@@ -78,16 +81,17 @@ struct Place {
 impl Place {
     /// The store. Whether it can keep a log was found out by who writes there.
     fn open(&self) -> anyhow::Result<RemoteLog> {
-        // Opening it would make the directory.
+        // Opening it would make the directory, and those in it.
         if let Some(directory) = self.place.strip_prefix("file:")
             && !directory.is_empty()
-            && !Path::new(directory).is_dir()
+            && !Path::new(directory).join(STORED_ENTRIES).is_dir()
         {
             let place = &self.place;
-            return Err(UsageError::NotThere(format!(
-                "{place} has no database: there is no such directory"
-            ))
-            .into());
+            let reason = match Path::new(directory).is_dir() {
+                true => "there is no log in this directory",
+                false => "there is no such directory",
+            };
+            return Err(UsageError::NotThere(format!("{place} has no database: {reason}")).into());
         }
         let options = RemoteOptions {
             probe: false,

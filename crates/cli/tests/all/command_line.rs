@@ -257,7 +257,7 @@ fn a_database_that_is_open_elsewhere_is_left_alone() {
         assert_eq!(output.status.code(), Some(3), "{verb}");
         let said = text(&output.stderr);
         assert!(
-            said.contains("LOCK") && said.contains("open already"),
+            said.contains("LOCK") && said.contains("open already; if a server has it, connect"),
             "{said}"
         );
     }

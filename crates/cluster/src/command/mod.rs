@@ -18,6 +18,7 @@ use sardonyx_results::table::Table;
 use sardonyx_results::units::count;
 use serde::Serialize;
 use std::io::Write;
+use std::path::Path;
 
 /// A verb for the nodes of a directory.
 #[derive(Debug, Subcommand)]
@@ -117,10 +118,32 @@ fn done(
     let server = page_server.then(|| "the page server".to_string());
     let all: Vec<String> = server.into_iter().chain(nodes).collect();
     match all.is_empty() {
-        true => writeln!(output, "no node {what} in {directory}")?,
+        true => writeln!(output, "no node {what} in {directory}{}", why_none(what))?,
         false => writeln!(output, "{what} in {directory}: {}", all.join(", "))?,
     }
     Ok(Exit::Done)
+}
+
+/// Why nothing was done.
+fn why_none(what: &str) -> &'static str {
+    match what {
+        "started" => ": all of them run",
+        "drained" => ": none of them runs",
+        _ => "",
+    }
+}
+
+/// Refuses to make nodes among other files.
+fn check_free(directory: &Path) -> Result<(), ClusterError> {
+    let found = std::fs::read_dir(directory);
+    let found = found.ok().and_then(|mut entries| entries.next()?.ok());
+    match found {
+        None => Ok(()),
+        Some(found) => Err(ClusterError::Occupied {
+            place: directory.to_path_buf(),
+            found: found.file_name().display().to_string(),
+        }),
+    }
 }
 
 impl Up {
@@ -128,6 +151,11 @@ impl Up {
         let mut cluster = match Cluster::at(&self.place.directory) {
             // As they were made, unless something else is asked for.
             Ok(cluster) if self.setting.is_empty() => cluster,
+            Err(ClusterError::NotThere { .. }) => {
+                let setting = self.setting.setting()?;
+                check_free(&self.place.directory)?;
+                Cluster::make(&self.place.directory, &setting)?
+            }
             _ => Cluster::make(&self.place.directory, &self.setting.setting()?)?,
         };
         let running = cluster.running();

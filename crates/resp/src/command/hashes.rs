@@ -3,7 +3,7 @@
 use super::counters::float_sum;
 use super::line::Line;
 use super::pairs::random_elements;
-use super::words::{Words, random_count};
+use super::words::{Words, check_random_pairs, random_count};
 use super::{Command, FAST, MORE, ONE_KEY, READ, WRITE, on_data};
 use crate::data::{Data, Entry, Kind, Pair, check_key};
 use crate::failure::Failure;
@@ -306,6 +306,9 @@ fn hrandfield(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let with_values = words.take("withvalues");
     if words.left() > 0 || (with_values && count.is_none()) {
         return Err(Failure::Syntax);
+    }
+    if let (true, Some(count)) = (with_values, count) {
+        check_random_pairs(count)?;
     }
     let hash = data.entry_of(line.part(1), Kind::Hash)?;
     let Some(count) = count else {

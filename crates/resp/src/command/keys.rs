@@ -2,7 +2,9 @@
 
 use super::line::Line;
 use super::words::{Words, is, point_in_time};
-use super::{ALL_KEYS, Command, FAST, NO_KEYS, ONE_KEY, READ, TWO_KEYS, WRITE, on_data};
+use super::{
+    ALL_KEYS, Command, FAST, NO_KEYS, ONE_KEY, READ, TWO_KEYS, WRITE, on_data, subcommands,
+};
 use crate::data::{Data, Entry, Kind};
 use crate::failure::Failure;
 use crate::number::integer;
@@ -370,21 +372,17 @@ fn flush(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 fn object(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let word = line.part(1);
     if is(word, "help") {
-        return Ok(Reply::Array(vec![
-            Reply::Text("OBJECT ENCODING <key>"),
-            Reply::Text("OBJECT REFCOUNT <key>"),
-        ]));
-    }
-    let told = ["encoding", "refcount", "idletime"];
-    if line.len() != 3 || !told.iter().any(|known| is(word, known)) {
-        let word = String::from_utf8_lossy(word);
-        return Err(Failure::Said(format!(
-            "ERR unknown subcommand or wrong number of arguments for '{word}'. Try OBJECT HELP."
-        )));
+        return Ok(subcommands::help("object"));
     }
     let Some(entry) = data.entry(line.part(2))? else {
         return Ok(Reply::Null);
     };
+    if is(word, "freq") {
+        return Err(Failure::Told(
+            "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching \
+             between policies at runtime LRU and LFU data will take some time to adjust.",
+        ));
+    }
     if !is(word, "encoding") {
         return Ok(Reply::Int(i64::from(is(word, "refcount"))));
     }
@@ -418,11 +416,18 @@ fn memory(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
             "Values stand in tables; SQL and the server's statistics say how large those are.",
         ));
     }
-    if !is(word, "usage") || line.len() < 3 {
-        let word = String::from_utf8_lossy(word);
-        return Err(Failure::Said(format!(
-            "ERR unknown subcommand or wrong number of arguments for '{word}'. Try MEMORY HELP."
-        )));
+    if is(word, "help") {
+        return Ok(subcommands::help("memory"));
+    }
+    let mut words = Words::from(line, 3);
+    while words.left() > 0 {
+        let samples = match words.take("samples") {
+            true => words.integer()?,
+            false => return Err(Failure::Syntax),
+        };
+        if samples < 0 {
+            return Err(Failure::Syntax);
+        }
     }
     let Some(entry) = data.entry(line.part(2))? else {
         return Ok(Reply::Null);

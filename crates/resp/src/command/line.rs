@@ -37,7 +37,7 @@ pub enum ProtocolError {
     #[error("Protocol error: invalid bulk length")]
     PartBytes,
     /// Something else where a part should begin.
-    #[error("Protocol error: expected '$', got '{}'", .0.escape_ascii())]
+    #[error("Protocol error: expected '$', got '{}'", shown(*.0))]
     NoPart(u8),
     /// A part is not followed by the end of a line.
     #[error("Protocol error: expected the end of a bulk string")]
@@ -63,6 +63,14 @@ pub enum ProtocolError {
     /// An HTTP request.
     #[error("Protocol error: this port speaks Redis' protocol, not HTTP")]
     Http,
+}
+
+/// A byte as it is shown in an error: the end of a line is a space there.
+fn shown(byte: u8) -> String {
+    match byte {
+        b'\r' | b'\n' => " ".into(),
+        byte => byte.escape_ascii().to_string(),
+    }
 }
 
 /// A command's parts: its name, and its arguments.
@@ -270,7 +278,12 @@ impl Decoder {
         for (count, byte) in digits.enumerate() {
             match byte {
                 b'0'..=b'9' => length = length * 10 + i64::from(byte - b'0'),
-                b'\r' if count > 0 && input.get(self.at + count + 2) == Some(&b'\n') => {
+                // A number is said in one way only: without zeros before it.
+                b'\r'
+                    if count > 0
+                        && (count == 1 || input.get(self.at + 1) != Some(&b'0'))
+                        && input.get(self.at + count + 2) == Some(&b'\n') =>
+                {
                     self.at += count + 3;
                     self.searched = self.at;
                     return Ok(Some(Some(length)));
@@ -325,7 +338,7 @@ fn number(text: &[u8]) -> Option<i64> {
         [b'-', digits @ ..] => (digits, true),
         digits => (digits, false),
     };
-    if digits.is_empty() || digits.len() > 18 {
+    if digits.is_empty() || digits.len() > 18 || digits[0] == b'0' && text.len() > 1 {
         return None;
     }
     let mut number = 0;
@@ -345,18 +358,19 @@ fn split_inline(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut rest = line;
     loop {
         rest = rest.trim_ascii_start();
-        let Some(first) = rest.first() else {
+        if rest.is_empty() {
             return Some(parts);
-        };
-        let quoted = matches!(first, b'"' | b'\'').then_some(*first);
-        if quoted.is_some() {
-            rest = &rest[1..];
         }
-        let mut part = Vec::new();
+        // A quote may begin within a word, and ends it.
+        let (mut part, mut quoted) = (Vec::new(), None);
         loop {
             match (quoted, rest) {
                 (None, []) => break,
                 (None, [byte, ..]) if byte.is_ascii_whitespace() || *byte == 0 => break,
+                (None, [quote @ (b'"' | b'\''), behind @ ..]) => {
+                    quoted = Some(*quote);
+                    rest = behind;
+                }
                 (Some(_), []) => return None,
                 (Some(quote), [byte, behind @ ..]) if *byte == quote => {
                     if behind
@@ -428,6 +442,9 @@ mod tests {
         ];
         let texts = |lines: &[Line]| lines.iter().map(|l| format!("{l:?}")).collect::<Vec<_>>();
         assert_eq!(texts(&lines.expect("commands")), texts(&expected));
+        // A quote may begin within a word.
+        let lines = all(b"set a\"b c\" ''\r\n").expect("a command");
+        assert_eq!(texts(&lines), texts(&[Line::of(&[b"set", b"ab c", b""])]));
     }
 
     #[test]
@@ -468,6 +485,23 @@ mod tests {
         assert_eq!(
             error(b"*1\r\n$16777217\r\n"),
             "Protocol error: invalid bulk length"
+        );
+        // A number has no zeros before it.
+        assert_eq!(
+            error(b"*01\r\n"),
+            "Protocol error: invalid multibulk length"
+        );
+        assert_eq!(
+            error(b"*1\r\n$04\r\nPING\r\n"),
+            "Protocol error: invalid bulk length"
+        );
+        assert_eq!(
+            error(b"*1\r\n\r\n"),
+            "Protocol error: expected '$', got ' '"
+        );
+        assert_eq!(
+            error(b"set a\"b c\"d\r\n"),
+            "Protocol error: unbalanced quotes in request"
         );
         assert_eq!(
             error(b"set a \"b\r\n"),

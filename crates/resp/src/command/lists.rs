@@ -380,7 +380,12 @@ fn linsert(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 fn lpos(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let (mut rank, mut count, mut most) = (1, None, 0);
     let mut words = Words::from(line, 3);
-    let negative = |what: &str| Failure::Said(format!("ERR {what} can't be negative"));
+    let not_negative = |word: &[u8], what: &str| {
+        let number = integer(word)
+            .ok()
+            .and_then(|number| u64::try_from(number).ok());
+        number.ok_or_else(|| Failure::Said(format!("ERR {what} can't be negative")))
+    };
     while let Some(word) = words.next() {
         if is(word, "rank") {
             rank = words.integer()?;
@@ -391,9 +396,9 @@ fn lpos(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
                 ));
             }
         } else if is(word, "count") {
-            count = Some(u64::try_from(words.integer()?).map_err(|_| negative("COUNT"))?);
+            count = Some(not_negative(words.wanted()?, "COUNT")?);
         } else if is(word, "maxlen") {
-            most = u64::try_from(words.integer()?).map_err(|_| negative("MAXLEN"))?;
+            most = not_negative(words.wanted()?, "MAXLEN")?;
         } else {
             return Err(Failure::Syntax);
         }

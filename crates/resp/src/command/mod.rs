@@ -19,6 +19,7 @@ mod sorted_reads;
 mod sorted_sets;
 mod sorted_stores;
 mod strings;
+pub(crate) mod subcommands;
 pub(crate) mod words;
 
 use crate::data::Data;
@@ -130,14 +131,28 @@ pub(crate) fn find(name: &[u8]) -> Option<&'static Command> {
     by_name.get(&*lower).copied()
 }
 
+/// Whether an arity allows so many parts.
+fn takes(arity: i32, parts: usize) -> bool {
+    let parts = i32::try_from(parts).unwrap_or(i32::MAX);
+    match arity < 0 {
+        true => parts >= -arity,
+        false => parts == arity,
+    }
+}
+
+/// Which part says how many keys follow it, of a command that has no fixed number of them.
+pub(crate) fn counted_keys(name: &str) -> Option<usize> {
+    match name {
+        "zunion" | "zinter" | "zdiff" | "zintercard" | "sintercard" => Some(1),
+        "zunionstore" | "zinterstore" | "zdiffstore" | "fcall" | "fcall_ro" => Some(2),
+        _ => None,
+    }
+}
+
 impl Command {
     /// Whether so many parts are right.
     pub fn takes(&self, parts: usize) -> bool {
-        let parts = i32::try_from(parts).unwrap_or(i32::MAX);
-        match self.arity < 0 {
-            true => parts >= -self.arity,
-            false => parts == self.arity,
-        }
+        takes(self.arity, parts)
     }
 
     /// Whether it has one of these flags.

@@ -57,8 +57,11 @@ fn score_end(text: &[u8]) -> Result<Bound<f64>, Failure> {
         [b'(', number @ ..] => (number, true),
         number => (number, false),
     };
-    // Redis passes over blanks before it.
-    let number = parse_float(number.trim_ascii_start());
+    // Redis passes over blanks before it, and reads nothing as 0.
+    let number = match number.trim_ascii_start() {
+        [] => Some(0.0),
+        number => parse_float(number),
+    };
     let number = number.ok_or(Failure::Told("ERR min or max is not a float"))?;
     Ok(if excluded {
         Bound::Excluded(number)

@@ -108,10 +108,25 @@ impl<'l> Wanted<'l> {
     }
 }
 
+/// A cursor, read as Redis does: nothing is 0, and a negative number is what it is without a sign.
 fn cursor(text: &[u8]) -> Result<u64, Failure> {
-    let text = std::str::from_utf8(text).ok();
-    text.and_then(|text| text.parse().ok())
-        .ok_or(Failure::Told("ERR invalid cursor"))
+    let (digits, negative) = match text {
+        [b'-', digits @ ..] => (digits, true),
+        [b'+', digits @ ..] => (digits, false),
+        digits => (digits, false),
+    };
+    let number = match digits {
+        [] if text.is_empty() => Some(0),
+        digits if digits.iter().all(u8::is_ascii_digit) => {
+            let digits = std::str::from_utf8(digits).ok();
+            digits.and_then(|digits| digits.parse::<u64>().ok())
+        }
+        _ => None,
+    };
+    match number.ok_or(Failure::Told("ERR invalid cursor"))? {
+        number if negative => Ok(number.wrapping_neg()),
+        number => Ok(number),
+    }
 }
 
 fn found(cursor: u64, items: Vec<Reply>) -> Reply {
@@ -155,10 +170,10 @@ fn scan_value(
     push: fn(&mut Vec<Reply>, &sardonyx::RowRef<'_>, bool) -> Result<(), Failure>,
 ) -> Result<Reply, Failure> {
     let number = cursor(line.part(2))?;
-    let wanted = Wanted::of(line, 3)?;
     let Some(entry) = data.entry_of(line.part(1), kind)? else {
         return Ok(found(0, Vec::new()));
     };
+    let wanted = Wanted::of(line, 3)?;
     let after = place(data, number, &entry)?;
     let most = match entry.length <= WHOLE_MAX {
         true => usize::MAX,
@@ -209,6 +224,8 @@ fn place(data: &Data<'_, '_>, number: u64, entry: &Entry) -> Result<Option<Vec<u
         .unwrap_or_else(PoisonError::into_inner);
     match cursors.place(number, entry.id) {
         Some(name) => Ok(Some(name.to_vec())),
+        // A small value is returned whole, whatever the cursor.
+        None if entry.length <= WHOLE_MAX => Ok(None),
         None => Err(Failure::Told(
             "ERR the cursor is none of this value, or too old: scan from 0",
         )),

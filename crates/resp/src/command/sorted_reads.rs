@@ -228,33 +228,37 @@ impl Grammar {
     };
 
     const fn fixed(by: By, reverse: bool) -> Grammar {
-        let with_scores = !matches!(by, By::Member);
         Grammar {
             by,
             reverse,
             says: false,
-            with_scores,
+            with_scores: true,
         }
     }
 
     /// Reads a command whose range begins at a part.
     pub fn read<'l>(mut self, line: &'l Line, from: usize) -> Result<Selection<'l>, Failure> {
-        let (mut limit, mut with_scores) = (None, false);
+        let (mut limit, mut with_scores) = (Limit::NONE, false);
+        // By what the range is, and its order, is said once.
+        let (mut by, mut reverse) = (None, false);
         let mut words = Words::from(line, from + 2);
         while words.left() > 0 {
             match () {
                 () if self.with_scores && words.take("withscores") => with_scores = true,
                 () if words.left() > 2 && words.take("limit") => {
                     let (offset, count) = (words.integer()?, words.integer()?);
-                    limit = Some(Limit { offset, count });
+                    limit = Limit { offset, count };
                 }
-                () if self.says && words.take("byscore") => self.by = By::Score,
-                () if self.says && words.take("bylex") => self.by = By::Member,
-                () if self.says && words.take("rev") => self.reverse = true,
+                () if self.says && by.is_none() && words.take("byscore") => by = Some(By::Score),
+                () if self.says && by.is_none() && words.take("bylex") => by = Some(By::Member),
+                () if self.says && !reverse && words.take("rev") => reverse = true,
                 () => return Err(Failure::Syntax),
             }
         }
-        if limit.is_some() && self.by == By::Rank {
+        self.by = by.unwrap_or(self.by);
+        self.reverse |= reverse;
+        // A count of -1 is no limit, as Redis reads it.
+        if limit.count != Limit::NONE.count && self.by == By::Rank {
             return Err(Failure::Told(
                 "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX",
             ));
@@ -274,7 +278,10 @@ impl Grammar {
             (Range::Rank(start, end), true) => Range::Rank(!end, !start),
             (range, _) => range,
         };
-        let limit = limit.unwrap_or(Limit::NONE);
+        let limit = match self.by {
+            By::Rank => Limit::NONE,
+            By::Score | By::Member => limit,
+        };
         Ok(Selection {
             range,
             reverse: self.reverse,

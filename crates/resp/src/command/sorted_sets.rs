@@ -4,7 +4,7 @@ use super::line::Line;
 use super::pairs::random_elements;
 use super::range::{By, Limit, Range, Scored, select};
 use super::sets::delete;
-use super::words::{Words, count as count_of, random_count};
+use super::words::{Words, check_random_pairs, count as count_of, random_count};
 use super::{Command, FAST, MORE, ONE_KEY, READ, WRITE, on_data};
 use crate::data::{Data, Entry, Kind, check_key};
 use crate::failure::Failure;
@@ -306,6 +306,9 @@ fn zrandmember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let with_scores = words.take("withscores");
     if words.left() > 0 {
         return Err(Failure::Syntax);
+    }
+    if let (true, Some(count)) = (with_scores, count) {
+        check_random_pairs(count)?;
     }
     let entry = data.entry_of(line.part(1), Kind::SortedSet)?;
     let (entry, count) = match (entry, count) {

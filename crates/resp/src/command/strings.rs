@@ -139,6 +139,7 @@ fn get(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 }
 
 /// What `SET` and `GETEX` say about time.
+#[derive(Clone, Copy)]
 enum Time<'l> {
     Keep,
     Never,
@@ -157,6 +158,21 @@ impl<'l> Time<'l> {
             _ => return Ok(None),
         };
         Ok(Some(Time::Of(words.wanted()?, seconds, absolute)))
+    }
+
+    /// This one, said behind another: the same word may come again, and the last one counts.
+    fn after(self, before: Option<Time<'l>>) -> Result<Time<'l>, Failure> {
+        match (before, self) {
+            (None, _) | (Some(Time::Keep), Time::Keep) | (Some(Time::Never), Time::Never) => {
+                Ok(self)
+            }
+            (Some(Time::Of(_, seconds, absolute)), Time::Of(_, again, also))
+                if (seconds, absolute) == (again, also) =>
+            {
+                Ok(self)
+            }
+            _ => Err(Failure::Syntax),
+        }
     }
 
     fn expiry(&self, now: i64, name: &str) -> Result<Expiry, Failure> {
@@ -193,12 +209,12 @@ fn set(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
             only_there = true;
         } else if is(word, "get") {
             returns = true;
-        } else if time.is_some() {
-            return Err(Failure::Syntax);
-        } else if is(word, "keepttl") {
-            time = Some(Time::Keep);
         } else {
-            time = Some(Time::read(word, &mut words)?.ok_or(Failure::Syntax)?);
+            let said = match is(word, "keepttl") {
+                true => Time::Keep,
+                false => Time::read(word, &mut words)?.ok_or(Failure::Syntax)?,
+            };
+            time = Some(said.after(time)?);
         }
     }
     let time = time.unwrap_or(Time::Never).expiry(data.now, "set")?;
@@ -264,14 +280,12 @@ fn getdel(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 fn getex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let mut words = Words::from(line, 2);
     let mut time = None;
-    if let Some(word) = words.next() {
-        time = match is(word, "persist") {
-            true => Some(Time::Never),
-            false => Time::read(word, &mut words)?,
+    while let Some(word) = words.next() {
+        let said = match is(word, "persist") {
+            true => Time::Never,
+            false => Time::read(word, &mut words)?.ok_or(Failure::Syntax)?,
         };
-        if time.is_none() || words.left() > 0 {
-            return Err(Failure::Syntax);
-        }
+        time = Some(said.after(time)?);
     }
     let Some(entry) = data.entry_to_change_of(line.part(1), Kind::String)? else {
         return Ok(Reply::Null);

@@ -81,6 +81,14 @@ pub(crate) fn random_count(text: &[u8]) -> Result<i64, Failure> {
     }
 }
 
+/// The same, of elements that are returned with what belongs to each, so that the answer has twice as many items.
+pub(crate) fn check_random_pairs(count: i64) -> Result<(), Failure> {
+    match (i64::MIN / 2 + 1..=i64::MAX / 2).contains(&count) {
+        true => Ok(()),
+        false => Err(Failure::Told("ERR value is out of range")),
+    }
+}
+
 /// The most that is counted, which 0 does not bound.
 pub(crate) fn limit(text: &[u8]) -> Result<usize, Failure> {
     let limit = integer(text)

@@ -6,6 +6,7 @@
 
 use crate::failure::Failure;
 use crate::reply::Reply;
+use sardonyx_base::memory::Exhausted;
 use std::cell::Cell;
 
 /// Room for an answer; for all those of an `EXEC` together.
@@ -14,13 +15,26 @@ pub(crate) struct Room {
     most: usize,
     /// None: there was not enough.
     left: Cell<Option<usize>>,
+    /// Why there is no more, if that is not the bound of an answer.
+    memory: Option<Exhausted>,
 }
 
 impl Room {
     /// For so many bytes.
     pub fn new(most: usize) -> Room {
-        let left = Cell::new(Some(most));
-        Room { most, left }
+        Room {
+            most,
+            left: Cell::new(Some(most)),
+            memory: None,
+        }
+    }
+
+    /// For so many bytes, since there is no memory for more.
+    pub fn bounded(most: usize, memory: Exhausted) -> Room {
+        Room {
+            memory: Some(memory),
+            ..Room::new(most)
+        }
     }
 
     /// Takes room for a value of so many bytes. Returns whether there was enough, for what gathers to stop.
@@ -35,12 +49,13 @@ impl Room {
     /// Whether there was enough for all.
     ///
     /// # Errors
-    /// [`Failure::AnswerBytes`] if there was not.
+    /// [`Failure::AnswerBytes`] or [`Failure::Memory`] if there was not.
     #[inline]
     pub fn check(&self) -> Result<(), Failure> {
-        match self.left.get() {
-            Some(_) => Ok(()),
-            None => Err(Failure::AnswerBytes(self.most)),
+        match (self.left.get(), self.memory) {
+            (Some(_), _) => Ok(()),
+            (None, Some(memory)) => Err(Failure::Memory(memory)),
+            (None, None) => Err(Failure::AnswerBytes(self.most)),
         }
     }
 }

@@ -4,10 +4,11 @@ use super::options::DEFAULT_USER;
 use super::{Planned, Queue, Session, caller};
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
-use crate::command::{ADMIN, ALL_KEYS, ALONE, Command, FAST, NO_KEYS, OPEN};
+use crate::command::{ADMIN, ALL_KEYS, ALONE, Command, FAST, NO_KEYS, OPEN, subcommands};
 use crate::failure::Failure;
 use crate::reply::{Reply, Version};
 use crate::request::{Request, Step, What};
+use std::sync::PoisonError;
 
 const fn of_session(name: &'static str, arity: i32, flags: u8, summary: &'static str) -> Command {
     Command {
@@ -73,7 +74,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         ADMIN | ALONE,
         "Begins a checkpoint; everything is durable anyway",
     ),
-    of_session("bgsave", -1, ADMIN | ALONE, "Begins a checkpoint"),
+    of_session("bgsave", -1, ADMIN, "Begins a checkpoint"),
     of_session(
         "wait",
         3,
@@ -184,6 +185,7 @@ impl Session {
     fn reset(&mut self) {
         self.version = Version::default();
         self.name.clear();
+        self.library = Default::default();
         self.queue = None;
         self.watched = None;
         self.permission = self.options.permission_without_password();
@@ -247,13 +249,13 @@ impl Session {
     }
 
     async fn auth(&mut self, line: &Line) -> Result<Reply, Failure> {
-        if self.options.authentication.is_none() {
-            return Err(Failure::Told(
-                "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
-                 configuration is correct?",
-            ));
-        }
         match line.len() {
+            2 if self.options.authentication.is_none() => {
+                return Err(Failure::Told(
+                    "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
+                     configuration is correct?",
+                ));
+            }
             2 => {
                 self.authenticate(DEFAULT_USER.as_bytes(), line.part(1))
                     .await?
@@ -264,12 +266,16 @@ impl Session {
         Ok(Reply::Ok)
     }
 
+    /// Lets the client be a user. Without users there is the one that everybody is, whatever the password.
     async fn authenticate(&mut self, user: &[u8], password: &[u8]) -> Result<(), Failure> {
+        let wrong = Failure::Told("WRONGPASS invalid username-password pair or user is disabled.");
         let Some(authentication) = self.options.authentication.clone() else {
-            return Ok(());
+            return match user == DEFAULT_USER.as_bytes() {
+                true => Ok(()),
+                false => Err(wrong),
+            };
         };
         let permission = authentication.authenticate(user, password).await;
-        let wrong = Failure::Told("WRONGPASS invalid username-password pair or user is disabled.");
         self.permission = Some(permission.ok_or(wrong)?);
         let user = match user {
             [] => DEFAULT_USER.into(),
@@ -281,36 +287,109 @@ impl Session {
 
     fn client(&mut self, line: &Line) -> Result<Reply, Failure> {
         let word = line.part(1);
-        match (line.len(), word) {
-            (3, word) if is(word, "setname") => {
+        match word {
+            word if is(word, "setname") => {
                 self.name = check_name(line.part(2))?;
                 Ok(Reply::Ok)
             }
-            (2, word) if is(word, "getname") => match self.name.is_empty() {
+            word if is(word, "getname") => match self.name.is_empty() {
                 true => Ok(Reply::Null),
                 false => Ok(Reply::Bulk(self.name.clone())),
             },
-            (2, word) if is(word, "id") => Ok(Reply::Int(self.id as i64)),
-            (2, word) if is(word, "info") => Ok(Reply::Verbatim(self.client_line())),
-            (2.., word) if is(word, "list") => Ok(Reply::Verbatim(self.client_line())),
-            (4, word) if is(word, "setinfo") => Ok(Reply::Ok),
-            (3, word) if is(word, "no-evict") || is(word, "no-touch") => Ok(Reply::Ok),
-            _ => {
-                let word = String::from_utf8_lossy(word);
-                Err(Failure::Said(format!(
-                    "ERR unknown subcommand or wrong number of arguments for '{word}'. Try CLIENT HELP."
-                )))
+            word if is(word, "id") => Ok(Reply::Int(self.id as i64)),
+            word if is(word, "info") => Ok(Reply::Verbatim(self.client_line("info"))),
+            word if is(word, "list") => match self.is_listed(line)? {
+                true => Ok(Reply::Verbatim(self.client_line("list"))),
+                false => Ok(Reply::Verbatim(String::new())),
+            },
+            word if is(word, "setinfo") => self.set_library(line),
+            // Nothing is evicted, and no key remembers when it was used.
+            word if is(word, "no-evict") || is(word, "no-touch") => {
+                match is(line.part(2), "on") || is(line.part(2), "off") {
+                    true => Ok(Reply::Ok),
+                    false => Err(Failure::Syntax),
+                }
             }
+            _ => Ok(subcommands::help("client")),
         }
     }
 
-    /// What is said of this connection; others are the listener's to know.
-    fn client_line(&self) -> String {
-        let name = String::from_utf8_lossy(&self.name);
+    /// Whether this connection, the only one that is listed, is among those that `CLIENT LIST` asks for.
+    fn is_listed(&self, line: &Line) -> Result<bool, Failure> {
+        let mut words = Words::from(line, 2);
+        if words.left() == 2 && words.take("type") {
+            let kind = words.wanted()?;
+            return match ["normal", "master", "slave", "replica", "pubsub"] {
+                kinds if kinds.iter().any(|known| is(kind, known)) => Ok(is(kind, "normal")),
+                _ => {
+                    let kind = String::from_utf8_lossy(kind);
+                    Err(Failure::Said(format!("ERR Unknown client type '{kind}'")))
+                }
+            };
+        }
+        if words.left() > 1 && words.take("id") {
+            let mut is_listed = false;
+            while let Some(id) = words.next() {
+                let id = crate::number::parse_integer(id).filter(|id| *id > 0);
+                let id = id.ok_or(Failure::Told("ERR Invalid client ID"))?;
+                is_listed |= id as u64 == self.id;
+            }
+            return Ok(is_listed);
+        }
+        match words.left() {
+            0 => Ok(true),
+            _ => Err(Failure::Syntax),
+        }
+    }
+
+    /// Keeps what a client's library says of itself.
+    fn set_library(&mut self, line: &Line) -> Result<Reply, Failure> {
+        let (word, text) = (line.part(2), line.part(3));
+        let (kept, name) = match () {
+            () if is(word, "lib-name") => (&mut self.library.0, "lib-name"),
+            () if is(word, "lib-ver") => (&mut self.library.1, "lib-ver"),
+            () => {
+                let word = String::from_utf8_lossy(word);
+                return Err(Failure::Said(format!("ERR Unrecognized option '{word}'")));
+            }
+        };
+        if !is_name(text) {
+            return Err(Failure::Said(format!(
+                "ERR {name} cannot contain spaces, newlines or special characters."
+            )));
+        }
+        *kept = text.to_vec();
+        Ok(Reply::Ok)
+    }
+
+    /// The line of this connection; other connections are the listener's to know. Clients read all of its fields:
+    /// those that say nothing here are 0.
+    fn client_line(&self, subcommand: &str) -> String {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let version = if self.version == Version::Resp3 { 3 } else { 2 };
+        let address = match self.options.address {
+            Some(address) => address.to_string(),
+            None => "?:0".into(),
+        };
+        let queued = match &self.queue {
+            Some(queue) => queue.calls.len() as i64,
+            None => -1,
+        };
+        let watched = self.watched.as_ref().map_or(0, |watched| {
+            watched.lock().unwrap_or_else(PoisonError::into_inner).len()
+        });
         format!(
-            "id={} name={name} db=0 user=default resp={version}\n",
-            self.id
+            "id={} addr={address} laddr=?:0 fd=0 name={} age={} idle=0 flags={} db=0 sub=0 psub=0 ssub=0 multi={queued} \
+             watch={watched} qbuf=0 qbuf-free=0 argv-mem=0 multi-mem={} rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 \
+             events=r cmd=client|{subcommand} user={} redir=-1 resp={version} lib-name={} lib-ver={}\n",
+            self.id,
+            text(&self.name),
+            (self.options.clock.now() - self.since).max(0) / 1000,
+            if self.queue.is_some() { 'x' } else { 'N' },
+            self.queue.as_ref().map_or(0, |queue| queue.bytes),
+            self.caller.user,
+            text(&self.library.0),
+            text(&self.library.1),
         )
     }
 }
@@ -319,8 +398,15 @@ fn error(text: String) -> Planned {
     Planned::Answered(Reply::Error(text))
 }
 
+/// The longest name of a client.
+const NAME_BYTES_MAX: usize = 1024;
+
+fn is_name(name: &[u8]) -> bool {
+    name.iter().all(|byte| byte.is_ascii_graphic()) && name.len() <= NAME_BYTES_MAX
+}
+
 fn check_name(name: &[u8]) -> Result<Vec<u8>, Failure> {
-    match name.iter().all(|byte| byte.is_ascii_graphic()) && name.len() <= 1024 {
+    match is_name(name) {
         true => Ok(name.to_vec()),
         false => Err(Failure::Told(
             "ERR Client names cannot contain spaces, newlines or special characters.",

@@ -2,10 +2,11 @@
 
 use super::Session;
 use crate::command::line::Line;
-use crate::command::words::is;
-use crate::command::{self, ADMIN, ALONE, Command, FAST, MORE, OPEN, READ, WRITE};
+use crate::command::words::{Words, is};
+use crate::command::{self, ADMIN, ALONE, Command, FAST, MORE, OPEN, READ, WRITE, subcommands};
 use crate::failure::Failure;
 use crate::functions::Listed;
+use crate::pattern::matches;
 use crate::reply::Reply;
 
 /// The version of Redis whose commands these are.
@@ -32,18 +33,24 @@ impl Session {
                 self.keyspace.begin_checkpoint()?;
                 Ok(Reply::Ok)
             }
+            "bgsave" if line.len() > 2 || line.len() == 2 && !is(line.part(1), "schedule") => {
+                Err(Failure::Syntax)
+            }
             "bgsave" => match self.keyspace.begin_checkpoint()? {
                 true => Ok(Reply::Simple("Background saving started")),
                 false => Err(Failure::Told("ERR Background save already in progress")),
             },
             "wait" => {
                 crate::number::integer(line.part(1))?;
-                crate::number::integer(line.part(2))?;
-                Ok(Reply::Int(0))
+                match crate::number::integer(line.part(2))? {
+                    ..0 => Err(Failure::Told("ERR timeout is negative")),
+                    _ => Ok(Reply::Int(0)),
+                }
             }
             "waitaof" => Ok(Reply::Array(vec![Reply::Int(1), Reply::Int(0)])),
             "function" => match line.part(1) {
-                word if is(word, "list") => self.functions(),
+                word if is(word, "list") => self.functions(line),
+                word if is(word, "help") => Ok(subcommands::help("function")),
                 _ => Err(Failure::Told(
                     "ERR functions are registered by the program that embeds the server, or procedures of SQL",
                 )),
@@ -54,12 +61,16 @@ impl Session {
     }
 
     /// As Redis lists libraries: each function is one by itself.
-    fn functions(&self) -> Result<Reply, Failure> {
-        let names = self.keyspace.function_names();
-        let others = match &self.options.functions {
+    fn functions(&self, line: &Line) -> Result<Reply, Failure> {
+        let pattern = library_pattern(line)?;
+        let wanted = |name: &[u8]| pattern.is_none_or(|pattern| matches(pattern, name));
+        let mut names = self.keyspace.function_names();
+        let mut others = match &self.options.functions {
             Some(others) => others.list()?,
             None => Vec::new(),
         };
+        names.retain(|name| wanted(name));
+        others.retain(|listed| wanted(listed.name.as_bytes()));
         // One that is registered goes before another of its name.
         let hidden = |listed: &Listed| names.iter().any(|name| name == listed.name.as_bytes());
         let others: Vec<Reply> = others
@@ -94,6 +105,27 @@ impl Session {
             },
         )
     }
+}
+
+/// The pattern of names that `FUNCTION LIST` asks for.
+fn library_pattern(line: &Line) -> Result<Option<&[u8]>, Failure> {
+    let mut words = Words::from(line, 2);
+    let mut pattern = None;
+    while let Some(word) = words.next() {
+        if is(word, "libraryname") && pattern.is_none() {
+            let none = Failure::Told("ERR library name argument was not given");
+            pattern = Some(words.next().ok_or(none)?);
+        } else if is(word, "withcode") {
+            return Err(Failure::Told(
+                "ERR FUNCTION LIST WITHCODE is not supported: a function is registered by a program, or is a procedure \
+                 of SQL",
+            ));
+        } else {
+            let word = String::from_utf8_lossy(word);
+            return Err(Failure::Said(format!("ERR Unknown argument {word}")));
+        }
+    }
+    Ok(pattern)
 }
 
 fn listed_function(name: Vec<u8>, engine: &'static str) -> Reply {
@@ -141,30 +173,33 @@ const SETTINGS: [(&str, &str); 7] = [
 
 fn config(line: &Line) -> Result<Reply, Failure> {
     let word = line.part(1);
-    if is(word, "get") && line.len() > 2 {
+    if is(word, "get") {
         let wanted = |name: &str| {
-            let matches = |pattern: &[u8]| {
-                crate::pattern::matches(&pattern.to_ascii_lowercase(), name.as_bytes())
-            };
-            line.parts(2).any(matches)
+            let is_it = |pattern: &[u8]| matches(&pattern.to_ascii_lowercase(), name.as_bytes());
+            line.parts(2).any(is_it)
         };
         let found = SETTINGS.iter().filter(|(name, _)| wanted(name));
         let found = found.map(|(name, value)| (Reply::Text(name), Reply::Text(value)));
         return Ok(Reply::Map(found.collect()));
     }
-    if is(word, "resetstat") || is(word, "rewrite") {
-        return Ok(Reply::Ok);
-    }
     if is(word, "set") {
+        let is_unknown = |name: &&[u8]| !SETTINGS.iter().any(|(known, _)| is(name, known));
+        if let Some(name) = line.parts(2).step_by(2).find(is_unknown) {
+            let name = String::from_utf8_lossy(name);
+            return Err(Failure::Said(format!(
+                "ERR Unknown option or number of arguments for CONFIG SET - '{name}'"
+            )));
+        }
         let name = String::from_utf8_lossy(line.part(2));
         return Err(Failure::Said(format!(
             "ERR CONFIG SET failed (possibly related to argument '{name}') - can't set immutable config"
         )));
     }
-    let word = String::from_utf8_lossy(word);
-    Err(Failure::Said(format!(
-        "ERR unknown subcommand or wrong number of arguments for '{word}'. Try CONFIG HELP."
-    )))
+    match is(word, "help") {
+        true => Ok(subcommands::help("config")),
+        // There are no statistics to be forgotten, and no file to be written.
+        false => Ok(Reply::Ok),
+    }
 }
 
 /// `COMMAND` and what is behind it.
@@ -183,11 +218,7 @@ fn command_about(line: &Line) -> Result<Reply, Failure> {
                 .collect(),
         )),
         word if is(word, "count") => Ok(Reply::count(command::all().count())),
-        word if is(word, "list") => Ok(Reply::Array(
-            command::all()
-                .map(|(_, command)| Reply::Text(command.name))
-                .collect(),
-        )),
+        word if is(word, "list") => listed_commands(line),
         word if is(word, "info") && line.len() > 2 => {
             let one = |name: &[u8]| command::find(name).map_or(Reply::Null, described);
             Ok(Reply::Array(line.parts(2).map(one).collect()))
@@ -209,14 +240,39 @@ fn command_about(line: &Line) -> Result<Reply, Failure> {
             });
             Ok(Reply::Map(docs.collect()))
         }
-        word if is(word, "getkeys") && line.len() > 2 => keys_of(line),
-        word => {
-            let word = String::from_utf8_lossy(word);
-            Err(Failure::Said(format!(
-                "ERR unknown subcommand or wrong number of arguments for '{word}'. Try COMMAND HELP."
-            )))
+        word if is(word, "getkeys") => keys_of(line),
+        _ => Ok(subcommands::help("command")),
+    }
+}
+
+/// The names of the commands, all or those that a filter asks for.
+fn listed_commands(line: &Line) -> Result<Reply, Failure> {
+    let mut words = Words::from(line, 2);
+    let mut pattern = None;
+    if words.left() > 0 {
+        if words.left() != 3 || !words.take("filterby") {
+            return Err(Failure::Syntax);
+        }
+        match words.wanted()? {
+            word if is(word, "pattern") => pattern = Some(words.wanted()?.to_ascii_lowercase()),
+            // No command is of a module.
+            word if is(word, "module") => return Ok(Reply::Array(Vec::new())),
+            word if is(word, "aclcat") => {
+                return Err(Failure::Told(
+                    "ERR COMMAND LIST FILTERBY ACLCAT is not supported: commands have no categories",
+                ));
+            }
+            _ => return Err(Failure::Syntax),
         }
     }
+    let wanted = |name: &str| {
+        let pattern = pattern.as_deref();
+        pattern.is_none_or(|pattern| matches(pattern, name.as_bytes()))
+    };
+    let names = command::all().map(|(_, command)| command.name);
+    Ok(Reply::Array(
+        names.filter(|name| wanted(name)).map(Reply::Text).collect(),
+    ))
 }
 
 fn keys_of(line: &Line) -> Result<Reply, Failure> {
@@ -229,6 +285,9 @@ fn keys_of(line: &Line) -> Result<Reply, Failure> {
         ));
     }
     let (first, last, step) = command.keys;
+    if let Some(place) = command::counted_keys(command.name) {
+        return counted_keys_of(line, place, first);
+    }
     if first == 0 {
         return Err(Failure::Told("ERR The command has no key arguments"));
     }
@@ -237,6 +296,18 @@ fn keys_of(line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::bulks(
         keys.map(|key| line.part(key as usize + 2).to_vec()),
     ))
+}
+
+/// The keys of a command whose part `place` says how many follow; before them the one where it stores, if it does.
+fn counted_keys_of(line: &Line, place: usize, stored: i32) -> Result<Reply, Failure> {
+    let part = |number: usize| line.part(number + 2);
+    let count = crate::number::parse_integer(part(place)).and_then(|n| usize::try_from(n).ok());
+    let there = line.len().saturating_sub(place + 3);
+    let count = count.filter(|count| (1..=there).contains(count));
+    let count = count.ok_or(Failure::Told("ERR Invalid arguments specified for command"))?;
+    let stored = (stored == 1).then_some(1);
+    let keys = stored.into_iter().chain(place + 1..=place + count);
+    Ok(Reply::bulks(keys.map(|key| part(key).to_vec())))
 }
 
 fn described(command: &Command) -> Reply {

@@ -21,7 +21,7 @@ pub(crate) use options::system_time;
 pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions, SystemClock};
 
 use crate::command::line::{Decoder, Line, ProtocolError};
-use crate::command::{self, ADMIN, ALONE, CALLS, Command, NO_KEYS, OPEN, WRITE};
+use crate::command::{self, ADMIN, ALONE, CALLS, Command, NO_KEYS, OPEN, WRITE, subcommands};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::pending::Pending;
@@ -96,6 +96,10 @@ pub struct Session {
     failed: Option<ProtocolError>,
     version: Version,
     name: Vec<u8>,
+    /// The name and the version of the client's library.
+    library: (Vec<u8>, Vec<u8>),
+    /// When the session began, in milliseconds since 1970.
+    since: i64,
     permission: Option<Permission>,
     /// Who calls functions.
     caller: Arc<Caller>,
@@ -166,6 +170,8 @@ impl Session {
             failed: None,
             version: Version::default(),
             name: Vec::new(),
+            library: Default::default(),
+            since: options.clock.now(),
             permission: options.permission_without_password(),
             caller: caller(options::DEFAULT_USER, &options),
             queue: None,
@@ -364,12 +370,7 @@ impl Session {
         let answered = |reply| Plan::Planned(Planned::Answered(reply));
         let command = match self.admit(&line) {
             Ok(command) => command,
-            Err(failure) => {
-                if let Some(queue) = &mut self.queue {
-                    queue.refused = true;
-                }
-                return answered(Reply::Error(failure.to_string()));
-            }
+            Err(failure) => return answered(self.refuse_queue(&line, &failure)),
         };
         let is_at_once = matches!(
             command.name,
@@ -400,6 +401,28 @@ impl Session {
         Plan::Planned(Planned::Asked)
     }
 
+    /// The answer to a command that is refused before it runs: the commands since `MULTI` will not run, either. If it is
+    /// `EXEC` itself, that is told at once.
+    fn refuse_queue(&mut self, line: &Line, failure: &Failure) -> Reply {
+        let text = failure.to_string();
+        let is_exec = command::find(line.part(0)).is_some_and(|found| found.name == "exec");
+        match &mut self.queue {
+            Some(_) if is_exec => {
+                self.queue = None;
+                self.watched = None;
+                let reason = text.strip_prefix("ERR ").unwrap_or(&text);
+                Reply::Error(format!(
+                    "EXECABORT Transaction discarded because of: {reason}"
+                ))
+            }
+            Some(queue) => {
+                queue.refused = true;
+                Reply::Error(text)
+            }
+            None => Reply::Error(text),
+        }
+    }
+
     fn request(&mut self, what: What, now: i64) -> Request {
         let seed = self.random.next();
         Request {
@@ -422,6 +445,7 @@ impl Session {
         if !command.takes(line.len()) {
             return Err(command.wrong_arguments());
         }
+        subcommands::check(command, line)?;
         let is_allowed = match self.permission {
             Some(Permission::Nothing) => {
                 let tells_of_keys = matches!(command.name, "info" | "function" | "lastsave");
@@ -478,22 +502,21 @@ fn not_http(line: Option<Line>) -> Result<Option<Line>, ProtocolError> {
     }
 }
 
-/// What Redis says of a command that it does not have.
+/// What Redis says of a command that it does not have: so many bytes of its name, and of its arguments.
 fn unknown(line: &Line) -> Failure {
     const SHOWN_MAX: usize = 128;
-    let shown = |part: &[u8]| {
-        let part = &part[..part.len().min(SHOWN_MAX)];
-        String::from_utf8_lossy(part).into_owned()
+    let shown = |part: &[u8], most: usize| {
+        String::from_utf8_lossy(&part[..part.len().min(most)]).into_owned()
     };
-    let mut text = format!(
-        "ERR unknown command '{}', with args beginning with: ",
-        shown(line.part(0))
-    );
+    let mut arguments = String::new();
     for part in line.parts(1) {
-        if text.len() > SHOWN_MAX * 2 {
+        let Some(most @ 1..) = SHOWN_MAX.checked_sub(arguments.len()) else {
             break;
-        }
-        text.push_str(&format!("'{}' ", shown(part)));
+        };
+        arguments.push_str(&format!("'{}' ", shown(part, most)));
     }
-    Failure::Said(text)
+    let name = shown(line.part(0), SHOWN_MAX);
+    Failure::Said(format!(
+        "ERR unknown command '{name}', with args beginning with: {arguments}"
+    ))
 }

@@ -3,6 +3,7 @@
 use crate::functions::Functions;
 use sardonyx_base::memory::Budget;
 use std::fmt;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -74,6 +75,8 @@ pub struct SessionOptions {
     pub flight_answer_bytes_max: usize,
     /// What the answers of all sessions take together (default: without a bound of its own).
     pub memory: Arc<Budget>,
+    /// The client's address, for `CLIENT INFO` (default: unknown).
+    pub address: Option<SocketAddr>,
     /// The time (default: the system's).
     pub clock: Arc<dyn Clock>,
     /// Who may do what. Without one, everybody may do everything.
@@ -95,6 +98,7 @@ impl Default for SessionOptions {
             answer_bytes_max: 256 << 20,
             flight_answer_bytes_max: 4 << 20,
             memory: Arc::default(),
+            address: None,
             clock: Arc::new(SystemClock),
             authentication: None,
             functions: None,
@@ -124,6 +128,7 @@ impl fmt::Debug for SessionOptions {
             .field("answer_bytes_max", &self.answer_bytes_max)
             .field("flight_answer_bytes_max", &self.flight_answer_bytes_max)
             .field("memory", &self.memory)
+            .field("address", &self.address)
             .field("authentication", &self.authentication.is_some())
             .field("functions", &self.functions.is_some())
             .finish_non_exhaustive()

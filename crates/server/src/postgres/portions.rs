@@ -1,7 +1,7 @@
 //! The rows of a result, given to the client in portions: those that the SQL layer has given, then those of its stream.
 
 use sardonyx::schema::Value;
-use sardonyx_sql::{RowStream, Rows, Share, SqlError};
+use sardonyx_sql::{RowStream, Rows, Share, SqlError, cover_portion};
 
 /// The most rows of a portion.
 const ROWS_AT_ONCE: usize = 1000;
@@ -15,7 +15,7 @@ pub struct Portions {
     rows: usize,
     given: usize,
     more: Option<RowStream>,
-    /// What the rows take of the memory of all clients, until they are dropped.
+    /// What the rows take of the memory of all clients, until they are dropped: the most of all portions so far.
     memory: Option<Share>,
 }
 
@@ -59,10 +59,12 @@ impl Portions {
                 return Ok(None);
             };
             self.values.clear();
-            self.memory = None;
             let (rows, goes_on) = more.next(most.min(ROWS_AT_ONCE) as u64, &mut self.values)?;
             if !goes_on {
                 self.more = None;
+            }
+            if let Some(memory) = &mut self.memory {
+                cover_portion(memory, &self.values)?;
             }
             self.rows = usize::try_from(rows).unwrap_or(usize::MAX);
             self.given = 0;

@@ -2,6 +2,7 @@
 
 use super::parameters::text_column;
 use super::state::{SessionState, TransactionState};
+use super::telling::portion_memory;
 use crate::analytic::{AnalyticQuery, AnalyticReader, AnalyticStream, Suits, suits};
 use crate::database::Database;
 use crate::error::{SqlError, code};
@@ -11,6 +12,7 @@ use crate::result::{Complete, RowStream, Rows, Step, Tag};
 use crate::source::Source;
 use sardonyx::Snapshot;
 use sardonyx::schema::Value;
+use sardonyx_base::memory::Budget;
 use sqlparser::ast::Statement;
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,6 +27,8 @@ pub(super) struct Chosen {
     suits: Suits,
     query: AnalyticQuery,
     rows_max: u64,
+    /// The memory of all sessions.
+    memory: Arc<Budget>,
     /// Of `EXPLAIN`: whether it is run, too.
     explains: Option<bool>,
 }
@@ -125,6 +129,7 @@ pub(super) fn choose(
         },
         reader: reader.clone(),
         rows_max: *rows_max,
+        memory: database.memory().clone(),
         explains,
     }))
 }
@@ -151,9 +156,10 @@ impl Chosen {
             }
         };
         match begun {
-            Ok(Begun::Rows(rows)) => first(AnalyticStream::of(rows), self.rows_max)
-                .await
-                .map(Some),
+            Ok(Begun::Rows(rows)) => {
+                let first = first(AnalyticStream::of(rows), self.rows_max, &self.memory);
+                first.await.map(Some)
+            }
             Ok(Begun::Lines(lines, rows)) => explained(lines, rows.map(AnalyticStream::of)).await,
             Err(error) if suits == Suits::Better && error.code != code::QUERY_CANCELED => Ok(None),
             Err(error) => Err(error),
@@ -166,13 +172,18 @@ enum Begun {
     Lines(Vec<String>, Option<Box<dyn crate::analytic::AnalyticRows>>),
 }
 
-async fn first(mut stream: AnalyticStream, rows_max: u64) -> Result<Complete, SqlError> {
+async fn first(
+    mut stream: AnalyticStream,
+    rows_max: u64,
+    memory: &Arc<Budget>,
+) -> Result<Complete, SqlError> {
     let most = if rows_max == 0 { u64::MAX } else { rows_max };
     let mut values = Vec::new();
     stream.ready().await;
     let (count, more) = stream.next(most, &mut values)?;
     let columns = stream.columns().clone();
     let mut complete = Complete::of(Tag::rows("SELECT", count));
+    complete.memory = Some(portion_memory(&values, memory)?);
     complete.rows = Some(Rows {
         values,
         width: columns.len(),

@@ -3,7 +3,7 @@
 use super::history::{Told, is_of_the_engine};
 use super::parameters::text_column;
 use super::state::{OpenTransaction, SessionState, TransactionState};
-use super::telling::{attach, remembered, told_of};
+use super::telling::{attach, portion_memory, remembered, told_of};
 use crate::catalogue::CATALOGUE;
 use crate::class::Class;
 use crate::constraints::{in_statement, set_constraints};
@@ -252,6 +252,7 @@ fn streamed(
     let mut values = Vec::new();
     let (count, more) = stream.next(most, &mut values)?;
     let mut complete = Complete::of(Tag::rows("SELECT", count));
+    complete.memory = Some(portion_memory(&values, database.memory())?);
     let width = columns.len();
     complete.rows = Some(Rows {
         values,

@@ -5,7 +5,7 @@ use super::history::{Remembered, Told};
 use crate::column::ResultColumn;
 use crate::error::SqlError;
 use crate::explain;
-use crate::memory::outside;
+use crate::memory::{SMALL_BYTES, cover_portion, outside};
 use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, RowStream, Rows};
 use crate::rows::Table;
@@ -16,9 +16,6 @@ use sardonyx_base::memory::{Budget, Share};
 use sqlparser::ast::Statement;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, OnceLock};
-
-/// Answers up to so many bytes are not counted among those of all sessions.
-const SMALL_BYTES: usize = 64 << 10;
 
 /// Gives a statement's rows to its client: all, or the first ones and what follows.
 ///
@@ -54,6 +51,16 @@ pub(super) fn attach(
     let rows = Rows::all(table, columns);
     complete.rows = Some(Rows { more, ..rows });
     Ok(())
+}
+
+/// The memory of the first rows of a stream, which grows with those that follow.
+///
+/// # Errors
+/// `53200` if there is no memory for them.
+pub(super) fn portion_memory(values: &[Value], memory: &Arc<Budget>) -> Result<Share, SqlError> {
+    let mut share = Share::of(memory.clone());
+    cover_portion(&mut share, values)?;
+    Ok(share)
 }
 
 /// What an answer takes until it is sent, about.

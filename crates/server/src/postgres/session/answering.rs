@@ -403,15 +403,15 @@ pub(super) async fn send_rows(
         let Some(portion) = portion else {
             return Ok(Sent::All(most - left));
         };
-        let mut answers = Answers(output);
+        left -= portion.count();
         for row in portion.rows() {
-            if let Err(error) = answers.row(columns, formats, row, &mut scratch) {
+            if let Err(error) = Answers(output).row(columns, formats, row, &mut scratch) {
                 return Ok(Sent::Failed(error));
             }
-        }
-        left -= portion.count();
-        if output.len() >= ANSWER_BYTES {
-            to.send(output).await?;
+            // Rows may be large.
+            if output.len() >= ANSWER_BYTES {
+                to.send(output).await?;
+            }
         }
         if left == 0 {
             return Ok(match rows.is_done() {

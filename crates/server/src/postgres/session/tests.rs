@@ -30,6 +30,7 @@ struct World {
     _directory: TempDir,
     session: Session,
     interrupt: Arc<Interrupt>,
+    database: Arc<Database>,
 }
 
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
@@ -71,11 +72,12 @@ impl World {
             .open_tables(directory.path().join("bank.sdx"));
         let database = Database::new(Arc::<Tables>::new(tables.unwrap())).unwrap();
         let interrupt = Arc::new(Interrupt::default());
-        let sql = sardonyx_sql::Session::new(database, SessionOptions::default()).unwrap();
+        let sql = sardonyx_sql::Session::new(database.clone(), SessionOptions::default()).unwrap();
         let mut world = World {
             _directory: directory,
             session: Session::new(sql, interrupt.clone()),
             interrupt,
+            database,
         };
         let made = "CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3)";
         assert_eq!(world.say(query(made)), "C C Z:I");
@@ -414,4 +416,31 @@ fn a_message_that_cannot_be_read_is_an_error_and_not_the_end() {
     assert_eq!(world.heard(Vec::new(), false), "T D C Z:I");
     let error = world.session.receive(&mut input).unwrap_err();
     assert_eq!(error, MessageError::Kind { kind: b'z' });
+}
+
+#[test]
+fn large_rows_that_are_read_in_portions_count_among_the_memory_of_all() {
+    let mut world = World::new();
+    let made = world.say(query("CREATE TABLE large (id int PRIMARY KEY, b text)"));
+    assert_eq!(made, "C Z:I");
+    for id in 0..6 {
+        let insert = format!("INSERT INTO large VALUES ({id}, repeat('x', 200000))");
+        assert_eq!(world.say(query(&insert)), "C Z:I");
+    }
+    // Each portion takes its bytes twice: as values, and as they are written.
+    let memory = world.database.memory().clone();
+    memory.set_bytes_max(2 << 20);
+    let all = "SELECT b FROM large";
+    assert_eq!(world.say(query(all)), "E:53200 Z:I");
+    assert_eq!(memory.taken(), 0);
+    memory.set_bytes_max(4 << 20);
+    assert_eq!(world.say(query(all)), "T D D D D D D C Z:I");
+    assert_eq!(memory.taken(), 0);
+    // A portal that still has rows keeps what they take, until it is closed.
+    let bytes = [extended(all, 1), message(b'H', b"")].concat();
+    let begun = world.say([query("BEGIN"), bytes].concat());
+    assert!(begun.ends_with("D s"), "{begun}");
+    assert!(memory.taken() > 0);
+    assert_eq!(world.say([sync(), query("COMMIT")].concat()), "Z:T C Z:I");
+    assert_eq!(memory.taken(), 0);
 }

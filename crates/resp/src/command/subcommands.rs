@@ -1,0 +1,166 @@
+//! Subcommands: which there are of `CLIENT`, `OBJECT` and the like, and how many parts each has.
+//!
+//! As in Redis they are checked before a command is run or queued, so that an unknown one makes `EXEC` refuse.
+
+use super::Command;
+use crate::command::line::Line;
+use crate::failure::Failure;
+use crate::reply::Reply;
+
+/// A subcommand.
+struct Subcommand {
+    name: &'static str,
+    /// How many parts it has, both names included; at least so many, if negative.
+    arity: i32,
+    /// Its arguments, as `HELP` shows them.
+    arguments: &'static str,
+}
+
+const fn of(name: &'static str, arity: i32, arguments: &'static str) -> Subcommand {
+    Subcommand {
+        name,
+        arity,
+        arguments,
+    }
+}
+
+const HELP: Subcommand = of("help", 2, "");
+
+/// The subcommands of each command that has any.
+const ALL: &[(&str, &[Subcommand])] = &[
+    (
+        "client",
+        &[
+            of("getname", 2, ""),
+            of("id", 2, ""),
+            of("info", 2, ""),
+            of("list", -2, "[TYPE <type>] [ID <id> [<id> ...]]"),
+            of("no-evict", 3, "(ON|OFF)"),
+            of("no-touch", 3, "(ON|OFF)"),
+            of("setinfo", 4, "(LIB-NAME|LIB-VER) <text>"),
+            of("setname", 3, "<name>"),
+            HELP,
+        ],
+    ),
+    (
+        "command",
+        &[
+            of("count", 2, ""),
+            of("docs", -2, "[<command> ...]"),
+            of("getkeys", -4, "<command> <argument> [<argument> ...]"),
+            of("info", -2, "[<command> ...]"),
+            of("list", -2, "[FILTERBY (MODULE <name>|PATTERN <pattern>)]"),
+            HELP,
+        ],
+    ),
+    (
+        "config",
+        &[
+            of("get", -3, "<pattern> [<pattern> ...]"),
+            of("resetstat", 2, ""),
+            of("rewrite", 2, ""),
+            // Refused for each setting, by its name.
+            of("set", -4, "<setting> <value>"),
+            HELP,
+        ],
+    ),
+    (
+        "function",
+        &[
+            of("list", -2, "[LIBRARYNAME <pattern>]"),
+            // Refused: a function is registered by a program, or is a procedure of SQL.
+            of("delete", 3, "<name>"),
+            of("dump", 2, ""),
+            of("flush", -2, ""),
+            of("kill", 2, ""),
+            of("load", -3, "<code>"),
+            of("restore", -3, "<functions>"),
+            of("stats", 2, ""),
+            HELP,
+        ],
+    ),
+    (
+        "memory",
+        &[
+            of("doctor", 2, ""),
+            of("usage", -3, "<key> [SAMPLES <count>]"),
+            HELP,
+        ],
+    ),
+    (
+        "object",
+        &[
+            of("encoding", 3, "<key>"),
+            of("freq", 3, "<key>"),
+            of("idletime", 3, "<key>"),
+            of("refcount", 3, "<key>"),
+            HELP,
+        ],
+    ),
+];
+
+fn subcommands(command: &Command) -> Option<&'static [Subcommand]> {
+    let found = ALL.iter().find(|(name, _)| *name == command.name);
+    found.map(|(_, subcommands)| *subcommands)
+}
+
+/// Refuses a subcommand that is not there, and one with another number of parts.
+pub(crate) fn check(command: &Command, line: &Line) -> Result<(), Failure> {
+    /// So much of a name is shown.
+    const SHOWN_MAX: usize = 128;
+    let word = line.part(1);
+    let Some(subcommands) = subcommands(command).filter(|_| line.len() > 1) else {
+        return Ok(());
+    };
+    let is_it = |sub: &&Subcommand| super::words::is(word, sub.name);
+    let Some(found) = subcommands.iter().find(is_it) else {
+        let word = String::from_utf8_lossy(&word[..word.len().min(SHOWN_MAX)]);
+        let name = command.name.to_ascii_uppercase();
+        return Err(Failure::Said(format!(
+            "ERR unknown subcommand '{word}'. Try {name} HELP."
+        )));
+    };
+    match super::takes(found.arity, line.len()) {
+        true => Ok(()),
+        false => Err(Failure::Arguments(format!(
+            "{}|{}",
+            command.name, found.name
+        ))),
+    }
+}
+
+/// The answer to `HELP` of a command.
+pub(crate) fn help(command: &str) -> Reply {
+    let found = ALL.iter().find(|(name, _)| *name == command);
+    let subcommands = found.map_or(&[][..], |(_, subcommands)| subcommands);
+    let line = |sub: &Subcommand| {
+        let text = format!("{} {}", sub.name.to_ascii_uppercase(), sub.arguments);
+        Reply::Bulk(text.trim_end().into())
+    };
+    let name = command.to_ascii_uppercase();
+    let first = format!("{name} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
+    let lines = subcommands.iter().map(line);
+    Reply::Array(
+        std::iter::once(Reply::Bulk(first.into()))
+            .chain(lines)
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_with_subcommands_are_there_and_each_has_help() {
+        for (name, subcommands) in ALL {
+            let command = super::super::find(name.as_bytes());
+            assert!(command.is_some(), "{name}");
+            assert!(subcommands.iter().any(|sub| sub.name == "help"), "{name}");
+            match help(name) {
+                Reply::Array(lines) => assert_eq!(lines.len(), subcommands.len() + 1),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
