@@ -3,7 +3,6 @@
 //! - [`bytes`]: words at fixed places of heads; [`crc32c`]: their checksums;
 //! - [`sync`]: mutexes, condition variables, atomics and threads, which a model (Shuttle) can drive;
 //! - [`memory`]: a bound on what many gather;
-//! - [`priority`]: threads that stand behind all others;
 //! - [`process`]: whether this is still the process that opened a handle, or a forked child of it;
 //! - [`inherited`]: advisory locks that a forked child leaves to its parent;
 //! - [`shared_file`], [`shared_words`]: memory that several processes share, and who of them lives;
@@ -41,7 +40,6 @@ pub mod inherited;
 pub mod lease;
 pub mod leftovers;
 pub mod memory;
-pub mod priority;
 pub mod process;
 pub mod random;
 pub mod shared_file;

@@ -1,7 +1,6 @@
 //! A database as SQL sees it, shared by all sessions: the tables, and what is not in them: the sequences' next numbers,
 //! the version of the catalogue, the procedures that a program registered.
 
-use crate::analytic::reader::AnalyticReader;
 use crate::blocking::Threads;
 use crate::error::SqlError;
 use crate::relation::{OBJECTS, kind, objects, parsed};
@@ -15,7 +14,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A procedure of a program's own: it is called with the transaction and the arguments of `CALL`, and returns values for
 /// its one row, or none.
@@ -34,7 +33,6 @@ pub struct Database {
     procedures: Mutex<HashMap<String, ProcedureBody>>,
     /// Procedures of the database as [`crate::procedures`] compiles them, with the version that they were compiled under.
     compiled: Mutex<HashMap<String, (u64, Compiled)>>,
-    analytic_reader: OnceLock<Arc<dyn AnalyticReader>>,
     readers: Threads,
     underway: Underway,
     memory: Arc<Budget>,
@@ -69,7 +67,6 @@ impl Database {
             counters: Counters::default(),
             procedures: Mutex::default(),
             compiled: Mutex::default(),
-            analytic_reader: OnceLock::new(),
             readers: Threads::new(readers_most()),
             underway: Underway::default(),
             memory: Arc::default(),
@@ -99,12 +96,6 @@ impl Database {
         procedures.insert(name.to_string(), Arc::new(body));
     }
 
-    /// Has statements that join, group and look at whole tables read by this reader, and those that the own planner does
-    /// not know: once, before sessions begin. Returns whether it was the first.
-    pub fn set_analytic_reader(&self, reader: Arc<dyn AnalyticReader>) -> bool {
-        self.analytic_reader.set(reader).is_ok()
-    }
-
     /// Says that the keys of Redis' clients are in use: the tables that have them are not dropped as long as the database
     /// is open.
     pub fn keep_keyspace(&self) {
@@ -116,7 +107,7 @@ impl Database {
         self.has_keyspace.load(Ordering::Acquire)
     }
 
-    /// The threads on which the own planner reads many rows.
+    /// The threads that read many rows.
     pub(crate) fn readers(&self) -> &Threads {
         &self.readers
     }
@@ -129,11 +120,6 @@ impl Database {
     /// The long statement that runs.
     pub(crate) fn underway(&self) -> &Underway {
         &self.underway
-    }
-
-    /// Who reads such statements.
-    pub(crate) fn analytic_reader(&self) -> Option<&Arc<dyn AnalyticReader>> {
-        self.analytic_reader.get()
     }
 
     /// The procedure that a program registered with this name.

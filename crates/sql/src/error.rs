@@ -123,8 +123,6 @@ struct Raised {
     fields: ErrorFields,
     /// The constraint of which the detail is still to be told.
     violation: Option<Violation>,
-    /// No other reader may do what this one refuses.
-    is_final: bool,
 }
 
 /// The fields of a [`SqlError`], as PostgreSQL's protocol has them.
@@ -177,7 +175,6 @@ impl SqlError {
                 ..ErrorFields::default()
             },
             violation: None,
-            is_final: false,
         }))
     }
 
@@ -234,17 +231,6 @@ impl SqlError {
             code::UNKNOWN_COLUMN,
             format!("column \"{name}\" does not exist"),
         )
-    }
-
-    /// An analytic reader refuses it, too: it would not keep what is asked for.
-    #[must_use]
-    pub(crate) fn for_all_readers(mut self) -> Self {
-        self.0.is_final = true;
-        self
-    }
-
-    pub(crate) fn is_for_all_readers(&self) -> bool {
-        self.0.is_final
     }
 
     #[must_use]

@@ -34,18 +34,10 @@ fn explained(prepared: &Prepared) -> Result<(&Statement, bool), SqlError> {
     }
 }
 
-/// The plan of the statement that is explained.
+/// The plan of the statement that is explained, and its parameters.
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn plan_of(
-    prepared: &Prepared,
-    version: u64,
-    source: &Source<'_>,
-) -> Result<Planned, SqlError> {
-    planned(prepared, version, source).map(|(planned, _)| planned)
-}
-
 fn planned(
     prepared: &Prepared,
     version: u64,
@@ -84,12 +76,8 @@ pub(crate) fn explain(
     source: &Source<'_>,
     with: &Environment<'_>,
 ) -> Result<Vec<String>, SqlError> {
-    let plan = plan_of(prepared, version, source)?.plan;
-    if let Plan::Elsewhere(why) = &plan
-        && why.code != crate::error::code::FEATURE_NOT_SUPPORTED
-    {
-        return Err(why.clone());
-    }
+    let (planned, _) = planned(prepared, version, source)?;
+    let plan = planned.plan;
     let mut lines = lines(&plan, source);
     if let (Plan::Select(select), true) = (&plan, explained(prepared)?.1) {
         let started = Instant::now();
@@ -109,7 +97,8 @@ pub(crate) fn analyze_write(
     version: u64,
     with: &Environment<'_>,
 ) -> Result<Vec<String>, SqlError> {
-    let plan = plan_of(prepared, version, &Source::Live(tx.view()))?.plan;
+    let (planned, _) = planned(prepared, version, &Source::Live(tx.view()))?;
+    let plan = planned.plan;
     let mut lines = lines(&plan, &Source::Live(tx.view()));
     let started = Instant::now();
     let (complete, _) = crate::running::run_plan(tx, &plan, with)?;

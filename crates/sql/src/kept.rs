@@ -17,8 +17,7 @@ fn refuse(statement: &str, asked: &[(bool, &str)]) -> Result<(), SqlError> {
     match asked.iter().find(|(is_asked, _)| *is_asked) {
         Some((_, what)) => Err(SqlError::unsupported(format!(
             "{statement} with {what} is not supported"
-        ))
-        .for_all_readers()),
+        ))),
         None => Ok(()),
     }
 }

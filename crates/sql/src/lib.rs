@@ -30,7 +30,6 @@
 )]
 
 mod aggregate;
-mod analytic;
 mod binary;
 mod blocking;
 mod called;
@@ -75,10 +74,6 @@ mod views;
 mod violations;
 mod virtual_tables;
 
-pub use analytic::{
-    AnalyticColumn, AnalyticDescription, AnalyticFuture, AnalyticQuery, AnalyticReader,
-    AnalyticRows, AnalyticTable,
-};
 pub use binary::{as_text, decode_binary, encode_binary};
 pub use called::{CalledProcedure, Caller, ProcedureCall};
 pub use column::ResultColumn;

@@ -39,8 +39,6 @@ pub struct Prepared {
     class: Class,
     declared: Vec<Option<SqlType>>,
     parameters: OnceLock<Vec<SqlType>>,
-    /// The types of parameters as far as the own planner knew the statement.
-    guessed: OnceLock<Vec<SqlType>>,
     columns: OnceLock<Option<Arc<[ResultColumn]>>>,
     /// Whether a client may have been told the columns, and reads what comes as such.
     is_told: AtomicBool,
@@ -105,7 +103,6 @@ impl Prepared {
             class,
             declared: declared.to_vec(),
             parameters: OnceLock::new(),
-            guessed: OnceLock::new(),
             columns: OnceLock::new(),
             is_told: AtomicBool::new(false),
             copy_columns: OnceLock::new(),
@@ -198,8 +195,7 @@ impl Prepared {
 
     /// The types of its parameters.
     pub fn parameters(&self) -> &[SqlType] {
-        let known = self.parameters.get().or_else(|| self.guessed.get());
-        known.map_or(&[], Vec::as_slice)
+        self.parameters.get().map_or(&[], Vec::as_slice)
     }
 
     /// The columns of its result; `None` if it has no result, or what it is is not known before it is run.
@@ -263,15 +259,6 @@ impl Prepared {
     /// Whether it is `COPY … TO STDOUT`.
     pub fn is_copy_out(&self) -> bool {
         matches!(&self.statement, Some(Statement::Copy { to: true, .. }))
-    }
-
-    /// Why this planner does not know the statement, if it reads and another planner may know it: it was prepared, and
-    /// running it fails with this error.
-    pub fn elsewhere(&self) -> Option<SqlError> {
-        match &self.last_plan()?.plan {
-            Plan::Elsewhere(why) => Some(why.clone()),
-            _ => None,
-        }
     }
 
     /// What it does with a cursor, if it does that: whoever keeps portals does it, and runs nothing else of it.
@@ -479,16 +466,8 @@ impl Prepared {
             None => return Err(SqlError::syntax("there is no statement")),
         };
         let queries = planning.queries;
-        match &plan {
-            // Who knows it says more.
-            Plan::Elsewhere(_) => {
-                let _ = self.guessed.set(parameters.decided());
-            }
-            _ => {
-                let _ = self.parameters.set(parameters.decided());
-                let _ = self.columns.set(plan.columns().cloned());
-            }
-        }
+        let _ = self.parameters.set(parameters.decided());
+        let _ = self.columns.set(plan.columns().cloned());
         Ok(Planned::new(plan, version, queries))
     }
 
@@ -543,11 +522,7 @@ pub(crate) fn plan_statement(
         });
     }
     Ok(match statement {
-        Statement::Query(query) => match plan_query(planning, query) {
-            Ok(plan) => Plan::Select(plan),
-            Err(error) if crate::analytic::may_know(&error) => Plan::Elsewhere(error),
-            Err(error) => return Err(error),
-        },
+        Statement::Query(query) => Plan::Select(plan_query(planning, query)?),
         Statement::Insert(insert) => Plan::Insert(plan_insert(planning, insert)?),
         Statement::Update(update) => Plan::Update(plan_update(planning, update)?),
         Statement::Delete(delete) => Plan::Delete(plan_delete(planning, delete)?),

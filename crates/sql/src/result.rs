@@ -1,6 +1,5 @@
 //! What sessions are told to do, and what they answer.
 
-use crate::analytic::AnalyticStream;
 use crate::column::ResultColumn;
 use crate::copy::options::CopyFormat;
 use crate::error::SqlError;
@@ -166,7 +165,6 @@ enum Rest {
         rows: u64,
     },
     Snapshot(Box<SnapshotPortions>),
-    Reader(AnalyticStream),
 }
 
 impl RowStream {
@@ -184,16 +182,11 @@ impl RowStream {
         ))))
     }
 
-    pub(crate) fn of_reader(stream: AnalyticStream) -> RowStream {
-        RowStream(Rest::Reader(stream))
-    }
-
     /// Waits until the next rows can be taken at once, where they are computed elsewhere.
     pub async fn ready(&mut self) {
         match &mut self.0 {
             Rest::Held { .. } => {}
             Rest::Snapshot(stream) => stream.ready().await,
-            Rest::Reader(stream) => stream.ready().await,
         }
     }
 
@@ -212,7 +205,6 @@ impl RowStream {
                 Ok((taken, *rows > 0))
             }
             Rest::Snapshot(stream) => stream.next(most, out),
-            Rest::Reader(stream) => stream.next(most, out),
         }
     }
 }

@@ -1,8 +1,7 @@
 //! What a session may do, table by table.
 //!
 //! Names are checked where a statement's tables are looked up: by [`Planning::relation`] for what reads and writes rows, by
-//! `define::check` for what changes tables, and by an analytic reader's query;
-//! a sequence is asked for with the table that has it, by `sequences::check_rights`. So a table is found by nobody who may not
+//! `define::check` for what changes tables; a sequence is asked for with the table that has it, by `sequences::check_rights`. So a table is found by nobody who may not
 //! use it, in whatever part of a statement it stands. A procedure's statements are planned with the rights
 //! of who creates it, and then without: whoever may call procedures may do what they do. So is a view's query: whoever may
 //! read the view may read what it gives.

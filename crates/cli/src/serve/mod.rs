@@ -170,7 +170,6 @@ impl Arguments {
         output: &mut Output,
     ) -> anyhow::Result<()> {
         let database = Database::new(tables.clone())?;
-        read_analytically(&database)?;
         let server = Server::start(database, options)?;
         let at = |wanted| {
             let addresses = server.addresses().iter();
@@ -252,21 +251,6 @@ impl Arguments {
         otlp.sample = self.otlp_sample.or(otlp.sample);
         Ok(options)
     }
-}
-
-/// Has joins, windows and the like read by DataFusion.
-#[cfg(feature = "analytics")]
-fn read_analytically(database: &Database) -> anyhow::Result<()> {
-    use sardonyx_analytics::{DataFusionReader, Options};
-    let reader = DataFusionReader::new(&Options::default())?;
-    database.set_analytic_reader(Arc::new(reader));
-    Ok(())
-}
-
-/// This command was built without analytic reads: what the own planner does not know is refused.
-#[cfg(not(feature = "analytics"))]
-fn read_analytically(_: &Database) -> anyhow::Result<()> {
-    Ok(())
 }
 
 /// Allows as many open files, and so connections, as the system lets this process allow itself.

@@ -44,7 +44,6 @@ pub(super) fn lines(plan: &Plan, source: &Source<'_>) -> Vec<String> {
             }));
             lines
         }
-        Plan::Elsewhere(why) => vec![format!("Elsewhere: {}", why.message)],
     }
 }
 

@@ -36,7 +36,6 @@ mod window_run;
 pub(crate) mod write;
 
 use crate::column::ResultColumn;
-use crate::error::SqlError;
 use crate::source::Source;
 use insert::InsertPlan;
 use planning::Queries;
@@ -52,8 +51,6 @@ pub(crate) enum Plan {
     Insert(InsertPlan),
     Update(UpdatePlan),
     Delete(DeletePlan),
-    /// What this planner cannot, and another may: a statement that reads, and why not.
-    Elsewhere(SqlError),
 }
 
 /// A plan with what it was made under.
@@ -64,8 +61,6 @@ pub(crate) struct Planned {
     tables: Vec<(u16, Arc<Schema>)>,
     /// Whether it asks, or sets, what the session knows.
     asks_session: bool,
-    /// Whether it names a view.
-    pub names_views: bool,
     /// Whether it looks at few rows and writes few, so that it does not hold others up.
     pub is_short: bool,
 }
@@ -77,7 +72,6 @@ impl Planned {
             plan,
             version,
             asks_session: queries.around.asks_session,
-            names_views: queries.names_views,
             tables: queries.tables,
         }
     }
@@ -85,11 +79,6 @@ impl Planned {
     /// Whether it is of this version, and asks nothing of the session.
     pub fn is_by_itself(&self, version: u64) -> bool {
         self.version == version && !self.asks_session
-    }
-
-    /// The tables that it uses, by their numbers; one that stands at several places, several times.
-    pub fn table_numbers(&self) -> impl Iterator<Item = u16> {
-        self.tables.iter().map(|(number, _)| *number)
     }
 
     /// Whether it holds for a state of the tables.
@@ -107,7 +96,6 @@ impl Plan {
             Plan::Insert(plan) => plan.is_short(),
             Plan::Update(plan) => plan.target.is_short() && !plan.changes.is_referenced,
             Plan::Delete(plan) => plan.target.is_short() && !plan.is_referenced,
-            Plan::Elsewhere(_) => false,
         }
     }
 
@@ -118,7 +106,6 @@ impl Plan {
             Plan::Insert(plan) => plan.returning.as_ref().map(|output| &output.columns),
             Plan::Update(plan) => plan.returning.as_ref().map(|output| &output.columns),
             Plan::Delete(plan) => plan.returning.as_ref().map(|output| &output.columns),
-            Plan::Elsewhere(_) => None,
         }
     }
 }

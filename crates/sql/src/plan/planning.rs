@@ -50,8 +50,6 @@ pub(crate) struct Queries {
     pub last_rounds: Vec<usize>,
     /// How many subqueries there are so far.
     pub subqueries: usize,
-    /// Whether a view is named.
-    pub names_views: bool,
     /// Why there can be none here.
     pub refused: Option<&'static str>,
     depth: usize,
@@ -222,7 +220,6 @@ impl<'a> Planning<'a> {
         let view = view_named(&self.source, &name)?;
         if view.is_some() {
             self.queries.rights.check(&name, Access::Read)?;
-            self.queries.names_views = true;
         }
         Ok(view)
     }

@@ -110,31 +110,6 @@ impl Input {
 /// What takes the rows of a result, one after the other. It returns whether it wants more.
 pub(crate) type RowSink<'s> = &'s mut dyn FnMut(&mut Vec<Value>) -> Result<bool, SqlError>;
 
-impl Input {
-    /// Whether no row of it is found by a key or an index of a table. Tables of the catalogue are not whole ones.
-    fn is_whole(&self) -> bool {
-        match self {
-            Input::Table(access) => matches!(access.path, Path::Scan),
-            Input::Join(join) => join.root.is_whole(),
-            Input::Derived(query) | Input::Lateral(query, _) => query.input.is_whole(),
-            Input::Shared(query) => query.plan.input.is_whole(),
-            Input::Sets(_) | Input::Recursion(_) | Input::LastRound(_) => true,
-            Input::Windowed(windowed) => windowed.plan.input.is_whole(),
-            Input::Expanded(_) | Input::Virtual(_) => false,
-            Input::Nothing | Input::Rows(_) | Input::Series(_) => true,
-        }
-    }
-}
-
-impl JoinNode {
-    fn is_whole(&self) -> bool {
-        match self {
-            JoinNode::Side(side) => side.input.is_whole(),
-            JoinNode::Join(step) => step.left.is_whole() && step.right.is_whole(),
-        }
-    }
-}
-
 impl SelectPlan {
     /// Whether it looks at few rows, so that it does not hold others up.
     pub fn is_short(&self) -> bool {
@@ -151,18 +126,6 @@ impl SelectPlan {
                         && self.filter_is_of_range())
             }
             _ => false,
-        }
-    }
-
-    /// Whether it reads whole tables to join them, to group them, or for the queries in it: no row of them is found by a
-    /// key or an index.
-    pub fn reads_whole(&self) -> bool {
-        match &self.input {
-            Input::Nothing | Input::Rows(_) => self.has_subqueries,
-            Input::Table(_) => {
-                (self.grouping.is_some() || self.has_subqueries) && self.input.is_whole()
-            }
-            input => input.is_whole(),
         }
     }
 

@@ -194,7 +194,6 @@ pub(super) fn is_long(prepared: &Prepared) -> bool {
     }
     prepared.is_unplanned_or(|planned| match &planned.plan {
         Plan::Select(plan) => !plan.is_short(),
-        Plan::Elsewhere(_) => true,
         _ => false,
     })
 }

@@ -296,7 +296,6 @@ fn reading(
                     let complete = Complete::of(Tag::rows("SELECT", table.rows));
                     Ok((complete, Some((table, plan.output.columns.clone()))))
                 }
-                Plan::Elsewhere(why) => Err(crate::analytic::refused(&with.context.database, why)),
                 _ => Err(SqlError::syntax("the statement does not only read")),
             }
         }

@@ -3,7 +3,7 @@
 //! - [`state`]: where a session stands; [`history`]: what it remembers of an open transaction;
 //! - [`unit`]: a part of a flight that runs in one serial call;
 //! - [`execute`]: one statement; [`describing`]: what is known of it before; [`telling`]: what its client is told;
-//! - [`reading`]: statements that read a snapshot; [`analytic`]: those that another reader reads;
+//! - [`reading`]: statements that read a snapshot;
 //! - [`control`]: what begins and ends transactions; [`parameters`]: what a session sets and shows;
 //! - [`spans`]: what `tracing` is told.
 //!
@@ -13,7 +13,6 @@
 //! again first and compares: a difference is `40001`. So what a client was told is what a serial execution at the commit
 //! gives. As long as a transaction has only read, it reads one snapshot, and nothing is run again.
 
-mod analytic;
 mod control;
 mod describing;
 mod execute;
@@ -167,14 +166,12 @@ impl Session {
         let prepared = self.prepare_to_run(text, parameter_types)?;
         if let [one] = &prepared[..] {
             let one = one.compiled();
-            analytic::describe(&self.database, &self.state, one)?;
             one.keep_columns();
         }
         Ok(prepared)
     }
 
-    /// As [`Session::prepare`], for who runs them at once and asks for no columns before: those of a statement that an
-    /// analytic reader reads come with its rows.
+    /// As [`Session::prepare`], for statements that are run at once: their columns are not kept.
     ///
     /// # Errors
     /// What is wrong with the text.

@@ -4,7 +4,7 @@
 //! Invariant: what is told is durable. A snapshot may have what is not; so its reads wait, once, for all that it has.
 
 use super::state::{OpenTransaction, Reading, TransactionState};
-use super::{Session, analytic, describing, execute, spans, unit};
+use super::{Session, describing, execute, spans, unit};
 use crate::error::SqlError;
 use crate::result::{Complete, Outcome, Step};
 use sardonyx::Snapshot;
@@ -65,12 +65,6 @@ impl Session {
                 taken
             }
         };
-        let chosen = analytic::choose(&self.database, &self.state, step, version, &snapshot)?;
-        if let Some(chosen) = chosen
-            && let Some(complete) = chosen.read().await?
-        {
-            return Ok(complete);
-        }
         match step {
             Step::Execute {
                 statement,

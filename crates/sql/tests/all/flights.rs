@@ -243,19 +243,12 @@ fn parameters_get_their_types() {
 }
 
 #[test]
-fn what_another_planner_may_know_is_told() {
+fn a_query_that_is_not_supported_is_refused_when_it_is_prepared() {
     let (_fresh, mut session) = table();
-    let known = prepared(
-        &mut session,
-        "select id, row_number() over (order by x) from t",
-    );
-    assert!(known.elsewhere().is_none());
     let text = "select id, row_number() over (order by x groups current row) from t";
-    let grouped = prepared(&mut session, text);
-    let why = grouped.elsewhere().expect("frames of groups are not known");
-    assert_eq!(why.code, code::FEATURE_NOT_SUPPORTED);
-    let outcomes = wait(session.run(vec![step(&grouped, &[]), Step::Sync]));
-    assert_eq!(told(&outcomes), [code::FEATURE_NOT_SUPPORTED, "I"]);
+    let refused = session.prepare(text, &[]);
+    let error = refused.expect_err("frames of groups are not supported");
+    assert_eq!(error.code, code::FEATURE_NOT_SUPPORTED);
 }
 
 #[test]
