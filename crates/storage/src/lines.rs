@@ -133,14 +133,33 @@ impl<'a> Lines<'a> {
     }
 
     pub fn value<T>(&mut self, key: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, Misread> {
-        let (line, length) = self.peek();
-        let value = line.split_once(" = ").filter(|(found, _)| *found == key);
-        let Some(value) = value.and_then(|(_, value)| parse(value)) else {
-            return Err(self.damaged(format!("`{key} = <value>`"), format!("{line:?}")));
-        };
+        match self.text_of(key).and_then(parse) {
+            Some(value) => {
+                self.advance();
+                Ok(value)
+            }
+            None => Err(self.without(key)),
+        }
+    }
+
+    // What does not depend on the type of a value is compiled once.
+
+    /// The value as text, if the line here has this key.
+    fn text_of(&self, key: &str) -> Option<&'a str> {
+        let (line, _) = self.peek();
+        let (found, value) = line.split_once(" = ")?;
+        (found == key).then_some(value)
+    }
+
+    fn advance(&mut self) {
+        let (_, length) = self.peek();
         self.line += 1;
         self.offset += length;
-        Ok(value)
+    }
+
+    fn without(&self, key: &str) -> Misread {
+        let (line, _) = self.peek();
+        self.damaged(format!("`{key} = <value>`"), format!("{line:?}"))
     }
 
     /// Takes the line with the version of the format, which must be this.
