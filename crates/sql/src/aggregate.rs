@@ -14,6 +14,7 @@ use sardonyx_rows::condition::compare;
 use sqlparser::ast::Expr as Tree;
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::mem::{Discriminant, discriminant};
 
 /// The most bytes of texts that `string_agg` puts together, and the like.
 const STATE_BYTES_MAX: usize = 16 << 20;
@@ -168,13 +169,41 @@ impl Aggregate {
 pub(crate) struct Grouping {
     pub keys: Vec<Typed>,
     /// As they stand in the statement.
-    pub trees: Vec<Tree>,
+    trees: Vec<TreeText>,
     /// Of the first keys those that tell groups apart; the others are the same in all rows of a group.
     pub identities: Vec<Expr>,
     pub aggregates: Vec<Aggregate>,
 }
 
+/// An expression of a statement as text. Trees are the same if they are written the same: `==` of the parser's compiles
+/// that of all its structures.
+#[derive(Clone, PartialEq, Debug)]
+struct TreeText {
+    kind: Discriminant<Tree>,
+    text: String,
+}
+
+impl TreeText {
+    fn of(tree: &Tree) -> Self {
+        TreeText {
+            kind: discriminant(tree),
+            text: tree.to_string(),
+        }
+    }
+
+    /// Writes no text of a tree of another kind.
+    fn is_of(&self, tree: &Tree) -> bool {
+        self.kind == discriminant(tree) && self.text == tree.to_string()
+    }
+}
+
 impl Grouping {
+    /// Adds a key.
+    pub fn add_key(&mut self, key: Typed, tree: &Tree) {
+        self.keys.push(key);
+        self.trees.push(TreeText::of(tree));
+    }
+
     /// The expressions over the rows that are grouped.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let keys = self.keys.iter().map(|key| &key.expr);
@@ -195,7 +224,7 @@ impl Grouping {
 
     /// The place of a key, as it stands in the statement.
     pub fn key_of_tree(&self, tree: &Tree) -> Option<Typed> {
-        let place = self.trees.iter().position(|key| key == tree)?;
+        let place = self.trees.iter().position(|key| key.is_of(tree))?;
         Some(Typed {
             expr: Expr::Column(place),
             spec: self.keys.get(place)?.spec,

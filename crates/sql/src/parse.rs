@@ -72,7 +72,7 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
     let mut statements = Vec::new();
     loop {
         while parser.consume_token(&Token::SemiColon) {}
-        if parser.peek_token_ref().token == Token::EOF {
+        if matches!(parser.peek_token_ref().token, Token::EOF) {
             return Ok(statements);
         }
         if statements.len() == STATEMENTS_MAX {

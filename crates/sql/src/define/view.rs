@@ -108,7 +108,7 @@ fn check(create: &CreateView) -> Result<(), SqlError> {
     let asked = [
         (*materialized, "MATERIALIZED"),
         (*temporary, "TEMPORARY"),
-        (*options != CreateTableOptions::None, "WITH"),
+        (!matches!(options, CreateTableOptions::None), "WITH"),
         (other, "a clause of another database system"),
     ];
     refuse("CREATE VIEW", &asked)

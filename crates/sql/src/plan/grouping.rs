@@ -44,8 +44,7 @@ pub(crate) fn group_keys(
     let mut grouping = Grouping::default();
     for tree in trees {
         let tree = named_item(scope, select, tree)?;
-        grouping.keys.push(compiler.decided(tree)?);
-        grouping.trees.push(tree.clone());
+        grouping.add_key(compiler.decided(tree)?, tree);
     }
     let identities = grouping.keys.iter().cloned().map(ordered);
     grouping.identities = identities.collect();

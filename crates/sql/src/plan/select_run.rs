@@ -2,7 +2,6 @@
 
 use super::access::Path;
 use super::collect::Collector;
-use super::join::JoinNode;
 use super::select::{Input, SelectPlan};
 use crate::aggregate::{Accumulator, AggregateKind, Grouping, key_of};
 use crate::error::SqlError;
