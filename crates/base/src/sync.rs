@@ -89,7 +89,7 @@ mod ordinary {
 
     use atomic::{AtomicU32, AtomicU64, Ordering};
     use rustix::thread::futex;
-    use rustix::time::Timespec;
+    use rustix::thread::futex::Timespec;
     use std::time::Duration;
 
     /// A word to park on: threads sleep as long as it has the value that they saw.

@@ -176,9 +176,11 @@ pub use sardonyx_table::{Rows, RowsView, SnapshotRows};
 /// What makes plain data of a struct; [`record!`] writes its derives.
 pub use zerocopy;
 
-/// Disks: the real one, and a simulated one that can be crashed, for tests.
+/// Disks: the real one and, with the feature `simulated-disk`, one in memory that can be crashed, for tests.
 pub mod disk {
-    pub use sardonyx_storage::disk::{Disk, Faults, RealDisk, SimulatedDisk};
+    pub use sardonyx_storage::disk::{Disk, RealDisk};
+    #[cfg(feature = "simulated-disk")]
+    pub use sardonyx_storage::disk::{Faults, SimulatedDisk};
 }
 
 /// Checkpoints at a standby on another host: a copy of the database there, and no copy here.

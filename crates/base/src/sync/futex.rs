@@ -11,7 +11,7 @@
 //! waits at a condition variable is counted before it lets go of the mutex.
 
 use rustix::thread::futex;
-use rustix::time::Timespec;
+use rustix::thread::futex::Timespec;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! The disk: the one door through which everything durable goes.
 //!
-//! A small trait with two implementations: [`RealDisk`] and [`SimulatedDisk`], which holds back
-//! unsynced writes and can lose, tear at sector grain, reorder and fail them, driven by a seed.
+//! A small trait with two implementations: [`RealDisk`] and, with the feature `simulated-disk`, `SimulatedDisk`, which
+//! holds back unsynced writes and can lose, tear at sector grain, reorder and fail them, driven by a seed.
 //!
 //! What callers may rely on, and nothing more:
 //! - a write is stable only after [`DiskFile::sync`] of that file, or [`DiskFile::write_durable_at`],
@@ -20,11 +20,13 @@ mod buffer;
 mod check;
 mod error;
 mod real;
+#[cfg(any(test, feature = "simulated-disk"))]
 mod simulated;
 
 pub use buffer::AlignedBuffer;
 pub use error::DiskError;
 pub use real::RealDisk;
+#[cfg(any(test, feature = "simulated-disk"))]
 pub use simulated::{Faults, SimulatedDisk};
 
 use std::sync::Arc;
