@@ -50,6 +50,8 @@ mod hashing;
 mod incoming;
 mod kept;
 mod keyspace;
+mod locking;
+mod maintenance;
 mod memory;
 mod names;
 mod parse;

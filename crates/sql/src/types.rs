@@ -106,7 +106,8 @@ pub enum SqlType {
 pub struct TypeSpec {
     /// The type.
     pub kind: SqlType,
-    /// PostgreSQL's type modifier: -1 without; the length plus 4; `(precision << 16 | scale) + 4`.
+    /// PostgreSQL's type modifier: -1 without; the length plus 4; `(precision << 16 | scale) + 4`; the digits of a
+    /// second's fraction.
     pub modifier: i32,
 }
 
@@ -385,6 +386,33 @@ impl TypeSpec {
         })
     }
 
+    /// The digits of a second's fraction in `time(n)`, `timestamp(n)` and `timestamptz(n)`.
+    pub fn fraction_digits(self) -> Option<u32> {
+        let has = matches!(
+            self.kind,
+            SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz
+        );
+        has.then(|| u32::try_from(self.modifier).ok()).flatten()
+    }
+
+    /// Whether each value of another type with the same kind of storage is one of this type, too.
+    pub(crate) fn holds_all_of(self, other: TypeSpec) -> bool {
+        let is_least = |own: Option<usize>, others: Option<usize>| match (own, others) {
+            (None, _) => true,
+            (Some(own), Some(others)) => own >= others,
+            (Some(_), None) => false,
+        };
+        let digits = |spec: TypeSpec| spec.fraction_digits().map(|digits| digits as usize);
+        let precision = |spec: TypeSpec| spec.precision_and_scale().map(|(all, _)| all.into());
+        // A value of another text may end with blanks, which a `character` does not have.
+        let has_blanks = self.kind == SqlType::Char && other.kind != SqlType::Char;
+        !has_blanks
+            && self.kind.is_text() == other.kind.is_text()
+            && is_least(self.length(), other.length())
+            && is_least(digits(self), digits(other))
+            && is_least(precision(self), precision(other).or(Some(38)))
+    }
+
     /// What the engine stores for it.
     pub fn stored(self) -> Type {
         match self.kind {
@@ -413,7 +441,13 @@ impl TypeSpec {
         match (self.length(), self.precision_and_scale()) {
             (Some(length), _) => format!("{}({length})", self.kind.name()),
             (_, Some((precision, scale))) => format!("numeric({precision},{scale})"),
-            _ => self.kind.name().to_string(),
+            _ => match self.fraction_digits() {
+                None => self.kind.name().to_string(),
+                Some(digits) => {
+                    let (name, zone) = self.kind.name().split_once(' ').unwrap_or_default();
+                    format!("{name}({digits}) {zone}")
+                }
+            },
         }
     }
 
@@ -424,11 +458,29 @@ impl TypeSpec {
     pub fn of_data_type(data_type: &DataType) -> Result<TypeSpec, SqlError> {
         let plain = |kind| Ok(TypeSpec::plain(kind));
         match data_type {
+            DataType::SmallInt(Some(_))
+            | DataType::Int2(Some(_))
+            | DataType::Int(Some(_))
+            | DataType::Integer(Some(_))
+            | DataType::Int4(Some(_))
+            | DataType::BigInt(Some(_))
+            | DataType::Int8(Some(_))
+            | DataType::Double(ExactNumberInfo::Precision(_))
+            | DataType::Double(ExactNumberInfo::PrecisionAndScale(..))
+            | DataType::Float(ExactNumberInfo::PrecisionAndScale(..)) => {
+                Err(no_modifier(data_type))
+            }
             DataType::Bool | DataType::Boolean => plain(SqlType::Bool),
             DataType::SmallInt(_) | DataType::Int2(_) => plain(SqlType::Int2),
             DataType::Int(_) | DataType::Integer(_) | DataType::Int4(_) => plain(SqlType::Int4),
             DataType::BigInt(_) | DataType::Int8(_) => plain(SqlType::Int8),
             DataType::Real | DataType::Float4 => plain(SqlType::Float4),
+            DataType::Float(ExactNumberInfo::Precision(0)) => Err(invalid(
+                "precision for type float must be at least 1 bit".into(),
+            )),
+            DataType::Float(ExactNumberInfo::Precision(54..)) => Err(invalid(
+                "precision for type float must be less than 54 bits".into(),
+            )),
             DataType::Float(ExactNumberInfo::Precision(digits)) if *digits <= 24 => {
                 plain(SqlType::Float4)
             }
@@ -448,18 +500,30 @@ impl TypeSpec {
             }
             DataType::Bytea => plain(SqlType::Bytea),
             DataType::Date => plain(SqlType::Date),
-            DataType::Time(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
-                plain(SqlType::Time)
+            DataType::Time(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
+                moment(SqlType::Time, *digits)
             }
-            DataType::Timestamp(_, zone) => plain(match zone {
-                TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => SqlType::Timestamptz,
-                TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => SqlType::Timestamp,
-            }),
+            DataType::Timestamp(digits, zone) => {
+                let kind = match zone {
+                    TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => SqlType::Timestamptz,
+                    TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => SqlType::Timestamp,
+                };
+                moment(kind, *digits)
+            }
             DataType::Uuid => plain(SqlType::Uuid),
             DataType::Regclass => plain(SqlType::Regclass),
             DataType::JSON => plain(SqlType::Json),
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
-                plain(TypeSpec::of_data_type(element)?.kind.array())
+                let element = TypeSpec::of_data_type(element)?;
+                let is_dimension = element.kind.element().is_some();
+                match is_dimension || element.modifier < 0 {
+                    true if is_dimension => plain(element.kind),
+                    true => plain(element.kind.array()),
+                    false => Err(SqlError::unsupported(format!(
+                        "an array whose elements are {} is not supported",
+                        element.to_sql()
+                    ))),
+                }
             }
             DataType::Custom(name, modifiers) => named(&name.0, modifiers, data_type),
             other => Err(SqlError::unsupported(format!(
@@ -467,6 +531,24 @@ impl TypeSpec {
             ))),
         }
     }
+}
+
+fn invalid(message: String) -> SqlError {
+    SqlError::new(code::INVALID_PARAMETER_VALUE, message)
+}
+
+fn no_modifier(of: &DataType) -> SqlError {
+    let name = of.to_string().to_ascii_lowercase();
+    let name = name.split('(').next().unwrap_or_default();
+    SqlError::syntax(format!(
+        "type modifier is not allowed for type \"{name}\""
+    ))
+}
+
+/// A time with as many digits of a second's fraction as there are, at most six.
+fn moment(kind: SqlType, digits: Option<u64>) -> Result<TypeSpec, SqlError> {
+    let modifier = digits.map_or(-1, |digits| digits.min(6) as i32);
+    Ok(TypeSpec { kind, modifier })
 }
 
 fn named(
@@ -491,9 +573,11 @@ fn named(
         "regtype" | "regproc" | "regnamespace" => TypeSpec::plain(SqlType::Oid),
         "char" => TypeSpec::plain(SqlType::OneChar),
         _ => {
+            let timed = ["time", "timestamp", "timestamptz"].contains(&text.as_str());
             let mut kinds = SqlType::all();
             let found = kinds.find(|kind| kind.internal_name() == text || kind.name() == text);
             match found {
+                Some(kind) if timed => moment(kind, number)?,
                 Some(kind) => TypeSpec::plain(kind),
                 None => {
                     return Err(SqlError::new(
@@ -504,7 +588,10 @@ fn named(
             }
         }
     };
-    Ok(spec)
+    match modifiers.is_empty() || spec.modifier >= 0 {
+        true => Ok(spec),
+        false => Err(no_modifier(whole)),
+    }
 }
 
 fn text(
@@ -524,10 +611,16 @@ fn text(
             kind,
             modifier: length as i32 + 4,
         }),
-        Some(_) => Err(SqlError::new(
-            code::INVALID_PARAMETER_VALUE,
-            format!("the length of {} must be 1 to {LENGTH_MAX}", kind.name()),
-        )),
+        Some(length) => {
+            let name = match kind {
+                SqlType::Char => "char",
+                _ => "varchar",
+            };
+            Err(invalid(match length {
+                0 => format!("length for type {name} must be at least 1"),
+                _ => format!("length for type {name} cannot exceed {LENGTH_MAX}"),
+            }))
+        }
     }
 }
 
@@ -537,13 +630,20 @@ fn numeric(info: &ExactNumberInfo) -> Result<TypeSpec, SqlError> {
         ExactNumberInfo::Precision(precision) => (precision, 0),
         ExactNumberInfo::PrecisionAndScale(precision, scale) => (precision, scale),
     };
-    if !(1..=38).contains(&precision) || scale < 0 || scale as u64 > precision {
-        return Err(SqlError::new(
-            code::INVALID_PARAMETER_VALUE,
-            format!(
-                "numeric({precision},{scale}) cannot be: the precision must be 1 to 38, the scale 0 to the precision"
-            ),
-        ));
+    if !(1..=1000).contains(&precision) {
+        return Err(invalid(format!(
+            "NUMERIC precision {precision} must be between 1 and 1000"
+        )));
+    }
+    if !(-1000..=1000).contains(&scale) {
+        return Err(invalid(format!(
+            "NUMERIC scale {scale} must be between -1000 and 1000"
+        )));
+    }
+    if precision > 38 || scale < 0 || scale as u64 > precision {
+        return Err(SqlError::unsupported(format!(
+            "numeric({precision},{scale}) is not supported: the precision is 1 to 38, the scale 0 to the precision"
+        )));
     }
     Ok(TypeSpec {
         kind: SqlType::Numeric,

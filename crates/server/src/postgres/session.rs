@@ -36,7 +36,7 @@ use answering::{Execution, Reply};
 use bytes::{Buf, BytesMut};
 use cursors::Asked;
 use parts::Part;
-use sardonyx_sql::{Interrupt, Prepared, SqlError, Step, TransactionStatus};
+use sardonyx_sql::{Interrupt, Prepared, Share, SqlError, Step, TransactionStatus};
 use statements::{Formats, Portal};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -385,7 +385,7 @@ impl Session {
                 continue;
             }
             if statement.is_copy_in() {
-                self.begin_copying(Copying::of_query(statement, statements));
+                self.begin_copying(Copying::of_query(statement, statements, self.memory()));
                 return;
             }
             if let Some(command) = statement.cursor().cloned() {
@@ -417,6 +417,11 @@ impl Session {
         self.sync();
     }
 
+    /// A share of the memory of all clients.
+    pub(super) fn memory(&self) -> Share {
+        Share::of(self.sql.memory().clone())
+    }
+
     fn begin_copying(&mut self, copying: Copying) {
         self.replies
             .push(Reply::CopyIn(copying.statement().clone()));
@@ -441,7 +446,11 @@ impl Session {
             return Ok(true);
         };
         match message {
-            Ok(Message::CopyData(data)) => copying.push(data),
+            Ok(Message::CopyData(data)) => {
+                if let Err(error) = copying.push(data) {
+                    self.end_copying(Some(error));
+                }
+            }
             // They belong to what is over when the data is.
             Ok(Message::Flush | Message::Sync) => {}
             Ok(Message::CopyDone) => self.end_copying(None),

@@ -13,6 +13,7 @@ mod view;
 
 pub(crate) use create::check_new_name;
 pub(crate) use naming::name_of_sequence;
+pub(crate) use drop::index_named;
 
 use crate::database::Database;
 use crate::error::{SqlError, code};

@@ -95,7 +95,7 @@ pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Op
         }
         Statement::ReleaseSavepoint { name } => {
             let name = name_of(name);
-            in_open(state, "RELEASE", |open| open.release(&name))
+            in_open(state, "RELEASE SAVEPOINT", |open| open.release(&name))
         }
         _ => return None,
     };

@@ -23,6 +23,7 @@ use crate::underway::Reached;
 use crate::values::cast::Coercion;
 use sardonyx::schema::Value;
 use sqlparser::ast::Statement;
+use crate::maintenance::Maintenance;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ pub(super) fn statements_of(
 ) -> Result<Vec<Arc<Prepared>>, SqlError> {
     let whole: Arc<str> = text.into();
     if let Some(special) = Special::of_text(text) {
-        special.check(text)?;
+        Maintenance::parse(special, text)?;
         return Ok(vec![Arc::new(Prepared::special(whole, special))]);
     }
     if creates_procedure(text) {

@@ -32,6 +32,7 @@ pub(crate) use state::now;
 use crate::class::{Class, Special};
 use crate::database::Database;
 use crate::error::SqlError;
+use crate::maintenance::Maintenance;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Outcome, Step, Tag, TransactionStatus};
 use crate::rights::Rights;
@@ -39,6 +40,7 @@ use crate::source::Source;
 use crate::types::SqlType;
 use crate::underway::Reached;
 use sardonyx::{Durability, Error, Ticket, Turn};
+use sardonyx_base::memory::Budget;
 use sardonyx_base::waiting::Interrupt;
 use state::{OpenTransaction, SessionState, TransactionState};
 use std::collections::VecDeque;
@@ -115,6 +117,11 @@ impl Session {
     /// afterwards belong to the statement.
     pub fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {
         self.state.interrupt = interrupt;
+    }
+
+    /// The memory of all sessions of the database.
+    pub fn memory(&self) -> &Arc<Budget> {
+        self.database.memory()
     }
 
     /// Where it stands.
@@ -444,6 +451,12 @@ impl Session {
     async fn maintain(&mut self, statement: &Prepared) -> Outcome {
         let special = statement.as_special();
         let word = special.map_or("", Special::word);
+        if let Some(special) = special
+            && let Err(error) = self.check_maintenance(special, statement.text())
+        {
+            self.state.fail();
+            return Outcome::Failed(error);
+        }
         if special == Some(Special::Checkpoint) {
             let tables = self.database.tables().clone();
             let taken = crate::blocking::unblocked(move || tables.checkpoint()).await;
@@ -454,6 +467,22 @@ impl Session {
             }
         }
         Outcome::Done(Complete::of(Tag::plain(word)))
+    }
+
+    /// Checks that a statement of maintenance may run here, and that what it names is there.
+    fn check_maintenance(&self, special: Special, text: &str) -> Result<(), SqlError> {
+        let maintenance = Maintenance::parse(special, text)?;
+        if let TransactionState::Open(open) = &self.state.transaction
+            && !open.is_implicit
+        {
+            maintenance.check_in_transaction()?;
+        }
+        match self.database.reach(&self.state.interrupt)? {
+            Reached::Turn(turn) => maintenance.check(&Source::Live(turn.view())),
+            Reached::Committed(committed) => {
+                maintenance.check(&Source::Frozen(committed.snapshot.space()))
+            }
+        }
     }
 
     /// Runs a unit, and what it was given back. None if it is a statement that only reads, and is to read beside a long

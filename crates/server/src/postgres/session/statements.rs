@@ -205,7 +205,7 @@ impl Session {
             return true;
         };
         if statement.is_copy_in() {
-            self.begin_copying(Copying::of_portal(statement));
+            self.begin_copying(Copying::of_portal(statement, self.memory()));
             return true;
         }
         if let Some(command) = statement.cursor().cloned() {
