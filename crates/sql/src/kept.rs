@@ -6,8 +6,8 @@
 
 use crate::error::{SqlError, code};
 use sqlparser::ast::{
-    Declare, Delete, Expr, Insert, Query, Select, SelectFlavor, SetExpr,
-    Statement, TableFactor, Update, UtilityOption,
+    Declare, Delete, Expr, Insert, Query, Select, SelectFlavor, SetExpr, Statement, TableFactor,
+    Update, UtilityOption,
 };
 
 const OTHER: &str = "a clause of another database system";

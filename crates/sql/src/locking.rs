@@ -31,7 +31,9 @@ pub(crate) fn check(query: &Query, lock: &LockClause) -> Result<(), SqlError> {
     let word = word_of(*lock_type);
     // Nothing waits, so NOWAIT is kept; but no row is locked, so none would be passed over.
     if *nonblock == Some(NonBlock::SkipLocked) {
-        return Err(SqlError::unsupported("SELECT with SKIP LOCKED is not supported").for_all_readers());
+        return Err(
+            SqlError::unsupported("SELECT with SKIP LOCKED is not supported").for_all_readers(),
+        );
     }
     let select = match &*query.body {
         SetExpr::Select(select) => select,
@@ -56,7 +58,9 @@ pub(crate) fn check(query: &Query, lock: &LockClause) -> Result<(), SqlError> {
         (select.having.is_some(), "HAVING"),
     ];
     if let Some((_, clause)) = clauses.iter().find(|(is_there, _)| *is_there) {
-        return Err(refused(format!("{word} is not allowed with {clause} clause")));
+        return Err(refused(format!(
+            "{word} is not allowed with {clause} clause"
+        )));
     }
     of.as_ref()
         .map_or(Ok(()), |name| check_name(query, &select.from, name, word))
@@ -83,7 +87,10 @@ pub(crate) fn check_rows(
         (_, true) => "window functions",
         _ => return Ok(()),
     };
-    Err(refused(format!("{} is not allowed with {what}", word_of(lock))))
+    Err(refused(format!(
+        "{} is not allowed with {what}",
+        word_of(lock)
+    )))
 }
 
 fn refused(message: String) -> SqlError {

@@ -303,7 +303,11 @@ fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             let is_behind = word(first - 1) == ",";
             let first = if is_behind { first - 1 } else { first };
             // A comma behind the first mode goes with it.
-            let last = if !is_behind && word(at + 1) == "," { at + 1 } else { at };
+            let last = if !is_behind && word(at + 1) == "," {
+                at + 1
+            } else {
+                at
+            };
             dropped.extend(first..=last);
         }
         if word(at) == "for" {

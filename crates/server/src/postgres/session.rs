@@ -72,6 +72,8 @@ pub struct Session {
     rest_of_query: Option<std::vec::IntoIter<Arc<Prepared>>>,
     /// Rows of a portal that has run are still to be given, by one of the replies.
     has_ungiven: bool,
+    /// One of the steps changes which statements have names.
+    changes_names: bool,
     /// What has run since the last end of what belongs together.
     part: Part,
     /// The savepoints of the transaction, with the number that the next cursor had when each was set.
@@ -112,6 +114,7 @@ impl Session {
             copying: None,
             rest_of_query: None,
             has_ungiven: false,
+            changes_names: false,
             part: Part::default(),
             savepoints: Vec::new(),
             cursors_declared: 0,
@@ -258,6 +261,19 @@ impl Session {
             _ if self.skipping => {}
             Message::Query(text) => return Ok(self.query(text)),
             Message::Parse { name, query, types } => return Ok(self.parse(name, query, types)),
+            // Whether it is there is known when what stands before it has run.
+            Message::Bind(_)
+            | Message::Describe(Target::Statement, _)
+            | Message::Close(Target::Statement, _)
+                if self.changes_names =>
+            {
+                return Ok(false);
+            }
+            Message::Describe(Target::Portal, name) | Message::Execute { portal: name, .. }
+                if self.may_be_over(name) =>
+            {
+                return Ok(false);
+            }
             // What is asked of the portal before is to be given first.
             Message::Bind(bind) if self.gives_rows_of(bind.portal) => return Ok(false),
             Message::Close(Target::Portal, name) if self.gives_rows_of(name) => return Ok(false),
@@ -274,7 +290,10 @@ impl Session {
             Message::Execute { portal, rows_max } => return Ok(self.execute(portal, rows_max)),
             Message::Close(target, name) => {
                 match target {
-                    Target::Statement => drop(self.statements.remove(name)),
+                    Target::Statement => {
+                        self.statements.remove(name);
+                        self.sql.forget_statement(name);
+                    }
                     Target::Portal => drop(self.portals.remove(name)),
                 }
                 self.replies.push(Reply::Closed);
@@ -336,6 +355,12 @@ impl Session {
     /// Whether one of the replies may give rows of a portal that has run before.
     fn gives_rows_of(&self, portal: &str) -> bool {
         self.has_ungiven && self.portals.contains_key(portal)
+    }
+
+    /// Whether a portal may be over when what was taken has run: the end of what it belongs to is among it.
+    fn may_be_over(&self, portal: &str) -> bool {
+        let is_of_before = |portal: &statements::Portal| portal.syncs != self.syncs;
+        self.has_unfinished() && self.portals.get(portal).is_some_and(is_of_before)
     }
 
     /// Whether it is not known yet what cursors there are, and where they stand, when what was taken has run.
@@ -401,6 +426,7 @@ impl Session {
                 }
                 continue;
             }
+            self.changes_names |= statement.changes_names();
             self.steps.push(Step::Execute {
                 statement: statement.clone(),
                 parameters: Vec::new(),

@@ -171,7 +171,10 @@ impl Declared {
                 if !self.spec.kind.is_text() {
                     return Err(SqlError::new(
                         code::DATATYPE_MISMATCH,
-                        format!("collations are not supported by type {}", self.spec.kind.name()),
+                        format!(
+                            "collations are not supported by type {}",
+                            self.spec.kind.name()
+                        ),
                     ));
                 }
                 check_collation(collation)?;

@@ -53,7 +53,9 @@ pub(super) fn drop(
     for description in descriptions {
         let name = of_public(&description.name)?;
         let source = Source::Live(tx.view());
-        if has_parameters(&source, &name, description)? && delete_object(tx, kind::PROCEDURE, &name)? {
+        if has_parameters(&source, &name, description)?
+            && delete_object(tx, kind::PROCEDURE, &name)?
+        {
             continue;
         }
         let types = types_of(description.args.as_deref().unwrap_or_default())?;
@@ -75,11 +77,9 @@ pub(super) fn drop(
 
 /// The types of arguments.
 fn types_of(arguments: &[OperateFunctionArg]) -> Result<Vec<TypeSpec>, SqlError> {
-    let types = arguments.iter().map(|argument| {
-        match argument.mode {
-            None | Some(ArgMode::In) => TypeSpec::of_data_type(&argument.data_type),
-            _ => Err(SqlError::unsupported("parameters of procedures are IN")),
-        }
+    let types = arguments.iter().map(|argument| match argument.mode {
+        None | Some(ArgMode::In) => TypeSpec::of_data_type(&argument.data_type),
+        _ => Err(SqlError::unsupported("parameters of procedures are IN")),
     });
     types.collect()
 }
@@ -90,8 +90,7 @@ fn has_parameters(
     name: &str,
     description: &FunctionDesc,
 ) -> Result<bool, SqlError> {
-    let (Some(arguments), Some(body)) =
-        (&description.args, object(source, kind::PROCEDURE, name)?)
+    let (Some(arguments), Some(body)) = (&description.args, object(source, kind::PROCEDURE, name)?)
     else {
         return Ok(true);
     };

@@ -76,7 +76,9 @@ mod tests {
     fn numbers(count: usize) -> Vec<(u64, usize)> {
         let mut state = 7_u64;
         let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             state >> 40
         };
         (0..count).map(|at| (next() % 1000, at)).collect()
@@ -105,7 +107,10 @@ mod tests {
         };
         let mut rows = numbers(4 * RUN);
         let ended = sort(&mut rows, |a, b| a.cmp(b), || count(&mut asked, 0));
-        assert_eq!(ended.expect_err("it was interrupted").code, code::QUERY_CANCELED);
+        assert_eq!(
+            ended.expect_err("it was interrupted").code,
+            code::QUERY_CANCELED
+        );
         assert_eq!(asked, 1, "it was asked before the first run");
         let (mut rows, mut asked) = (numbers(4 * RUN), 0);
         // Three looks are between runs.

@@ -95,7 +95,7 @@ pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Op
         }
         Statement::ReleaseSavepoint { name } => {
             let name = name_of(name);
-            in_open(state, "RELEASE SAVEPOINT", |open| open.release(&name))
+            in_open(state, "RELEASE", |open| open.release(&name))
         }
         _ => return None,
     };
@@ -124,7 +124,10 @@ fn in_open(
         },
         _ => Outcome::Failed(SqlError::new(
             code::NO_TRANSACTION,
-            format!("{word} can only be used in transaction blocks"),
+            match word {
+                "RELEASE" => "RELEASE SAVEPOINT can only be used in transaction blocks".into(),
+                word => format!("{word} can only be used in transaction blocks"),
+            },
         )),
     }
 }

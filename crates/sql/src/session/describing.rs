@@ -11,6 +11,7 @@ use crate::cursors::command_of;
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::expression::{Compiler, Parameters, Scope};
+use crate::maintenance::Maintenance;
 use crate::parse::{Parsed, parse};
 use crate::plan::Plan;
 use crate::prepared::Prepared;
@@ -23,7 +24,6 @@ use crate::underway::Reached;
 use crate::values::cast::Coercion;
 use sardonyx::schema::Value;
 use sqlparser::ast::Statement;
-use crate::maintenance::Maintenance;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -221,6 +221,10 @@ pub(super) fn executed(
     };
     let name = crate::names::of_public(name)?;
     let inner = state.named.get(&name).cloned();
+    if let Some(inner) = &inner {
+        // One that the protocol prepared may be another statement.
+        super::parameters::check_preparable(inner)?;
+    }
     let inner = inner.ok_or_else(|| super::parameters::unknown(&name))?;
     let kinds = inner.parameters().to_vec();
     if kinds.len() != trees.len() {

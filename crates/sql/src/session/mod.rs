@@ -18,6 +18,7 @@ mod control;
 mod describing;
 mod execute;
 mod history;
+mod maintaining;
 mod parameters;
 mod reading;
 mod spans;
@@ -29,10 +30,9 @@ pub(crate) use execute::seed;
 pub use spans::{SPANS_TARGET, TOLD_TEXT_BYTES_MAX, record_error};
 pub(crate) use state::now;
 
-use crate::class::{Class, Special};
+use crate::class::Class;
 use crate::database::Database;
 use crate::error::SqlError;
-use crate::maintenance::Maintenance;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Outcome, Step, Tag, TransactionStatus};
 use crate::rights::Rights;
@@ -122,6 +122,24 @@ impl Session {
     /// The memory of all sessions of the database.
     pub fn memory(&self) -> &Arc<Budget> {
         self.database.memory()
+    }
+
+    /// The statement that was prepared with a name, by `PREPARE` or by the protocol.
+    pub fn named(&self, name: &str) -> Option<&Arc<Prepared>> {
+        self.state.named.get(name)
+    }
+
+    /// Notes a statement that was prepared by the protocol: `EXECUTE` and `DEALLOCATE` find it.
+    ///
+    /// # Errors
+    /// `42P05` if there is one of the name; `54000` beyond the bound.
+    pub fn name_statement(&mut self, name: &str, statement: Arc<Prepared>) -> Result<(), SqlError> {
+        self.state.name_statement(name, statement)
+    }
+
+    /// Forgets the statement of a name, if there is one.
+    pub fn forget_statement(&mut self, name: &str) {
+        self.state.named.remove(name);
     }
 
     /// Where it stands.
@@ -445,43 +463,6 @@ impl Session {
                 Handled::Done(outcome)
             }
             _ => Handled::Unit,
-        }
-    }
-
-    async fn maintain(&mut self, statement: &Prepared) -> Outcome {
-        let special = statement.as_special();
-        let word = special.map_or("", Special::word);
-        if let Some(special) = special
-            && let Err(error) = self.check_maintenance(special, statement.text())
-        {
-            self.state.fail();
-            return Outcome::Failed(error);
-        }
-        if special == Some(Special::Checkpoint) {
-            let tables = self.database.tables().clone();
-            let taken = crate::blocking::unblocked(move || tables.checkpoint()).await;
-            match taken {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => return Outcome::Failed(error.into()),
-                Err(error) => return Outcome::Failed(error),
-            }
-        }
-        Outcome::Done(Complete::of(Tag::plain(word)))
-    }
-
-    /// Checks that a statement of maintenance may run here, and that what it names is there.
-    fn check_maintenance(&self, special: Special, text: &str) -> Result<(), SqlError> {
-        let maintenance = Maintenance::parse(special, text)?;
-        if let TransactionState::Open(open) = &self.state.transaction
-            && !open.is_implicit
-        {
-            maintenance.check_in_transaction()?;
-        }
-        match self.database.reach(&self.state.interrupt)? {
-            Reached::Turn(turn) => maintenance.check(&Source::Live(turn.view())),
-            Reached::Committed(committed) => {
-                maintenance.check(&Source::Frozen(committed.snapshot.space()))
-            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a session sets, shows and keeps: parameters, prepared statements.
 
 use super::control::is_read_only;
-use super::state::{NAMED_MAX, OpenTransaction, Reading, SessionState, TransactionState};
+use super::state::{OpenTransaction, Reading, SessionState, TransactionState};
 use crate::column::ResultColumn;
 use crate::database::Database;
 use crate::error::{SqlError, code};
@@ -13,7 +13,9 @@ use crate::sequences::Drawn;
 use crate::settings::Settings;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
-use sqlparser::ast::{ContextModifier, DiscardObject, Expr, Reset, ResetStatement, Set, Statement, TransactionMode};
+use sqlparser::ast::{
+    ContextModifier, DiscardObject, Expr, Reset, ResetStatement, Set, Statement, TransactionMode,
+};
 use std::sync::Arc;
 
 /// Runs a statement on the session itself.
@@ -117,18 +119,7 @@ fn act(
             statement,
         } => {
             let name = name_of(name);
-            if state.named.len() >= NAMED_MAX {
-                return Err(SqlError::new(
-                    code::PROGRAM_LIMIT,
-                    format!("a session has at most {NAMED_MAX} prepared statements"),
-                ));
-            }
-            if state.named.contains_key(&name) {
-                return Err(SqlError::new(
-                    code::DUPLICATE_PREPARED_STATEMENT,
-                    format!("prepared statement \"{name}\" already exists"),
-                ));
-            }
+            state.check_new_name(&name)?;
             let mut types = Vec::with_capacity(data_types.len());
             for data_type in data_types {
                 types.push(Some(TypeSpec::of_data_type(data_type)?.kind));
@@ -173,7 +164,7 @@ pub(super) fn unknown(name: &str) -> SqlError {
 ///
 /// # Errors
 /// `42601` if it does not.
-fn check_preparable(statement: &Prepared) -> Result<(), SqlError> {
+pub(super) fn check_preparable(statement: &Prepared) -> Result<(), SqlError> {
     match statement.statement() {
         Some(
             Statement::Query(_)
@@ -244,7 +235,8 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
                 ));
             }
             let read_only = is_read_only(modes, state.usually_reads());
-            let has_access = |mode: &TransactionMode| matches!(mode, TransactionMode::AccessMode(_));
+            let has_access =
+                |mode: &TransactionMode| matches!(mode, TransactionMode::AccessMode(_));
             if *session {
                 let value = if read_only { "on" } else { "off" };
                 return match modes.iter().any(has_access) {

@@ -101,7 +101,9 @@ pub(super) fn read(kind: SqlType, text: &str) -> Result<Value, SqlError> {
     let micros = day().and_then(|day| {
         let midnight = day.checked_mul(DAY)?;
         let clock = parts.clock() + i64::from(zone) * SECOND;
-        midnight.checked_add(clock).filter(|&micros| micros >= FIRST)
+        midnight
+            .checked_add(clock)
+            .filter(|&micros| micros >= FIRST)
     });
     let micros = micros.ok_or_else(|| out_of_range("timestamp", &shortened(text)))?;
     Ok(Value::Timestamp(micros))

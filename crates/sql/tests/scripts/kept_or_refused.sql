@@ -270,7 +270,7 @@ unrecognized VACUUM option "faster"
 statement error 42601
 ANALYZE (FULL)
 
-statement error 42601
+statement error 0A000
 REINDEX (TABLESPACE fast) TABLE kept
 
 # FETCH FIRST ROW is one row; two limits are none.
@@ -434,3 +434,36 @@ on
 
 statement ok
 set session characteristics as transaction read write
+
+# A name before a column in SET is a column, too; a constraint that ON CONFLICT names is there.
+
+statement error 42703
+update good set good.a = 5
+----
+column "good" of relation "good" does not exist
+
+statement error 0A000
+update good set a.x = 5
+
+statement error 42704
+insert into good (a) values (1) on conflict on constraint nosuch do nothing
+----
+constraint "nosuch" for table "good" does not exist
+
+statement error 42P10
+select string_agg(distinct x, ',' order by y) from (values ('b', 1), ('a', 2)) v(x, y)
+----
+in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list
+
+statement error 0A000
+select extract(year from time '13:14:15')
+----
+unit "year" not supported for type time without time zone
+
+query
+select extract(epoch from time '13:14:15.5'), extract(julian from date '2024-02-29')
+----
+47655.500000|2460370
+
+statement error 42809
+select 1 = any (1)

@@ -163,9 +163,7 @@ fn word(text: &str) -> (Kind, usize) {
     let end = letters(text);
     let is_date = match text.as_bytes().get(end) {
         Some(b'-' | b'/' | b'.') => true,
-        Some(b'+' | b'0'..=b'9') => {
-            special(text.get(..end).unwrap_or_default()) == Word::Unknown
-        }
+        Some(b'+' | b'0'..=b'9') => special(text.get(..end).unwrap_or_default()) == Word::Unknown,
         _ => false,
     };
     if !is_date {

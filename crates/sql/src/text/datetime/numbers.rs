@@ -58,7 +58,11 @@ impl Parts {
             return Err(Bad::Format);
         }
         let is_out = self.minute > 59 || self.second > 60 || self.micros > SECOND;
-        if is_out { Err(Bad::Field) } else { Ok(mask::TIME) }
+        if is_out {
+            Err(Bad::Field)
+        } else {
+            Ok(mask::TIME)
+        }
     }
 
     /// Takes a zone without its sign.

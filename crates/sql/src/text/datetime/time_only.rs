@@ -151,9 +151,7 @@ fn take_word(
         Word::Zone(_, true) => mask::DAYLIGHT_ZONE | mask::ZONE,
         Word::Zone(_, false) => mask::ZONE,
         Word::Daylight => mask::DAYLIGHT | mask::DAYLIGHT_ZONE,
-        Word::Unit(Unit::Time)
-            if !matches!(next, Some(Kind::Number | Kind::Time | Kind::Date)) =>
-        {
+        Word::Unit(Unit::Time) if !matches!(next, Some(Kind::Number | Kind::Time | Kind::Date)) => {
             return Err(Bad::Format);
         }
         Word::Unit(_) if unit.is_some() => return Err(Bad::Format),
