@@ -105,3 +105,4 @@ pub use sardonyx_base::waiting::{Interrupt, Reason};
 pub use session::{SPANS_TARGET, Session, SessionOptions, TOLD_TEXT_BYTES_MAX, record_error};
 pub use text::{decode_text, encode_text};
 pub use types::{SqlType, TypeSpec};
+pub use underway::check_interrupted;

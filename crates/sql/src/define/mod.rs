@@ -12,8 +12,8 @@ mod sequence;
 mod view;
 
 pub(crate) use create::check_new_name;
-pub(crate) use naming::name_of_sequence;
 pub(crate) use drop::index_named;
+pub(crate) use naming::name_of_sequence;
 
 use crate::database::Database;
 use crate::error::{SqlError, code};

@@ -12,8 +12,8 @@ mod words;
 
 use super::shortened;
 use crate::error::{SqlError, code};
-use crate::values::arithmetic::{DAY, is_date};
 use crate::types::SqlType;
+use crate::values::arithmetic::{DAY, is_date};
 use parts::{Decoded, Parts};
 use sardonyx::schema::Value;
 use sardonyx_rows::value_text::days_of;

@@ -202,6 +202,17 @@ select '-2024-01-01'::date
 ----
 time zone displacement out of range: "-2024-01-01"
 
+query
+select 'epoch utc'::timestamp, 'epoch 10:00'::timestamptz
+----
+1970-01-01 00:00:00|1970-01-01 00:00:00+00
+
+statement error 22007
+select 'epoch allballs'::timestamp
+
+statement error 22008
+select 'epoch 23:00 PM'::timestamp
+
 # Zones with a name, infinities and words for the present are refused by name.
 
 statement error 0A000

@@ -14,6 +14,7 @@ struct Reading {
     has_month: bool,
     /// The unit that the word before announced.
     unit: Option<Unit>,
+    /// The first moment of 1970, unless a later field says otherwise.
     is_epoch: bool,
 }
 
@@ -119,6 +120,7 @@ impl Reading {
         if !rest.is_empty() && !(rest.starts_with('.') && may_have_point) {
             return Err(Bad::Format);
         }
+        self.is_epoch = false;
         let has_month = self.found & mask::MONTH != 0 && self.found & mask::HOUR != 0;
         let parts = &mut self.parts;
         Ok(match unit {
@@ -194,6 +196,7 @@ impl Reading {
             Word::Ignored => return Ok(None),
             Word::AllBalls => {
                 (parts.hour, parts.minute, parts.second, parts.zone) = (0, 0, 0, 0);
+                self.is_epoch = false;
                 mask::TIME | mask::ZONE
             }
             Word::Epoch => {
@@ -252,11 +255,11 @@ impl Reading {
         if self.unit.is_some() {
             return Err(Bad::Format);
         }
+        self.parts.check_date(self.found)?;
+        self.parts.apply_noon()?;
         if self.is_epoch {
             return Ok(Decoded::Epoch);
         }
-        self.parts.check_date(self.found)?;
-        self.parts.apply_noon()?;
         let has_only_daylight = self.found & (mask::ZONE | mask::DAYLIGHT) == mask::DAYLIGHT;
         match self.found & mask::DATE == mask::DATE && !has_only_daylight {
             true => Ok(Decoded::Parts(self.parts)),
