@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Random values of few types on Sardonyx and on PostgreSQL 15: each must be the same to its last character.
 
-    bench/sql/values.py [--seed N] [--queries N] [--show N] [--kinds numbers,texts,arrays]
+    bench/sql/values.py [--seed N] [--queries N] [--show N] [--kinds numbers,texts,arrays,dates]
 
 Numbers: exact arithmetic, rounding, roots, powers, exponentials and logarithms, casts, aggregates. Texts: `text`, `varchar(n)`
 and `character(n)` compared, cut, padded, searched, grouped. Arrays: literals, also wrong ones, of several dimensions, with
-their functions and order. Compared are values and the codes of errors. Not compared is what is not supported (`0A000`),
+their functions and order. Dates: texts of dates, times and timestamps, right and wrong. Compared are values and the codes of errors. Not compared is what is not supported (`0A000`),
 which is counted. Needed: what generated.py needs. Ends with 0 if nothing is different.
 """
 
@@ -77,6 +77,32 @@ class Values:
             f"x, count(*) {rows} group by x order by 1", f"{a}::char(3)", f"{a}::varchar(2)", f"json_build_object('k', {a})", f"array[{a}, {b}]",
         ])
 
+    def dates(self):
+        """A date, a time and a zone in some order and spelling, now and then with something wrong."""
+        year, month, day = self.whole(1, 2100), self.whole(0, 13), self.whole(0, 32)
+        name = self.pick(["jan", "Feb", "MARCH", "sept", "Dec.", "Smarch"])
+        short = f"{year % 100:02}"
+        date = self.pick([
+            f"{year:04}-{month:02}-{day:02}", f"{year:04}-{month}-{day}", f"{year:04}{month:02}{day:02}", f"{month}/{day}/{year:04}",
+            f"{month}.{day}.{short}", f"{name} {day} {year:04}", f"{day}-{name}-{year:04}", f"{day} {name} {short}", f"{year:04}.{self.whole(0, 400):03}",
+            f"{year:04}-{name}-{day}", f"J{self.whole(0, 3000000)}", f"y{year:04}m{month}d{day}", f"{name} {day}", "epoch", "",
+        ])
+        hour, minute, second = self.whole(0, 25), self.whole(0, 61), self.whole(0, 61)
+        fraction = self.pick(["", "", ".", ".5", ".1234567", ".9999999"])
+        time = self.pick([
+            f"{hour:02}:{minute:02}:{second:02}{fraction}", f"{hour}:{minute}", f"{hour:02}{minute:02}{second:02}{fraction}", f"T{hour:02}:{minute:02}",
+            f"{hour:02}{minute:02}", f"h{hour}mm{minute}", "allballs", "", "",
+        ])
+        zone = self.pick(["", "", "", "Z", "UTC", "EST", "pdt", "cest", "+02", "-0330", "+02:30:15", "+16", "x"])
+        noon = self.pick(["", "", "", "am", "PM"])
+        era = self.pick(["", "", "", "BC", "ad"])
+        parts = [date, time + self.pick(["", " "]) + zone, noon, era]
+        if self.random.random() < 0.15:
+            self.random.shuffle(parts)
+        text = self.pick([" ", " ", "T", ", "]).join(part for part in parts[:2] if part) + " " + " ".join(part for part in parts[2:] if part)
+        kind = self.pick(["date", "time", "timestamp", "timestamptz", "timestamp(0)", "timestamptz(3)", "time(1)"])
+        return f"{quoted(text)}::{kind}"
+
     def elements(self, depth):
         if depth:
             return "{" + ",".join(self.elements(depth - 1) for _ in range(self.whole(1, 2))) + "}"
@@ -110,7 +136,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--queries", type=int, default=3000)
     parser.add_argument("--show", type=int, default=20)
-    parser.add_argument("--kinds", default="numbers,texts,arrays")
+    parser.add_argument("--kinds", default="numbers,texts,arrays,dates")
     arguments = parser.parse_args()
     import psycopg
 

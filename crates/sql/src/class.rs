@@ -1,6 +1,5 @@
 //! What a statement is, as far as transactions go: whether it reads, writes, changes tables, or is of the session.
 
-use crate::error::SqlError;
 use sqlparser::ast::{CopySource, Query, SetExpr, Statement};
 
 /// What a statement is, as far as transactions go.
@@ -46,54 +45,6 @@ impl Special {
             "reindex" => Special::Reindex,
             _ => return None,
         })
-    }
-
-    /// Checks that a text asks for what this statement has: its words, options in parentheses, and names.
-    ///
-    /// # Errors
-    /// `42601` for an option that there is not.
-    pub fn check(self, text: &str) -> Result<(), SqlError> {
-        let known: &[&str] = match self {
-            Special::Checkpoint => &[],
-            Special::Vacuum => &[
-                "full",
-                "freeze",
-                "verbose",
-                "analyze",
-                "disable_page_skipping",
-                "skip_locked",
-                "index_cleanup",
-                "process_toast",
-                "truncate",
-                "parallel",
-            ],
-            Special::Analyze => &["verbose", "skip_locked"],
-            Special::Reindex => &["verbose", "concurrently"],
-        };
-        let word = self.word();
-        let rest = text
-            .trim()
-            .get(word.len()..)
-            .unwrap_or_default()
-            .trim_start();
-        let Some(options) = rest.strip_prefix('(') else {
-            return Ok(());
-        };
-        let Some((options, _)) = options.split_once(')') else {
-            return Err(SqlError::syntax(format!(
-                "the options of {word} do not end"
-            )));
-        };
-        for option in options.split(',') {
-            let mut words = option.split_whitespace();
-            let name = words.next().unwrap_or_default().to_ascii_lowercase();
-            if !known.contains(&name.as_str()) {
-                return Err(SqlError::syntax(format!(
-                    "unrecognized {word} option \"{name}\""
-                )));
-            }
-        }
-        Ok(())
     }
 
     pub fn word(self) -> &'static str {

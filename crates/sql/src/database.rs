@@ -83,7 +83,8 @@ impl Database {
     }
 
     /// Registers a procedure of the program's own, which `CALL name(…)` runs as a part of its transaction. One of this
-    /// name that was registered before is replaced; it goes before one that was created by SQL.
+    /// name that was registered before is replaced; it goes before one that was created by SQL. One that takes long asks
+    /// [`check_interrupted`](crate::check_interrupted) from time to time.
     pub fn register_procedure(
         &self,
         name: &str,

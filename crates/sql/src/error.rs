@@ -29,6 +29,7 @@ pub mod code {
         OUT_OF_RANGE = "22003";
         INVALID_DATETIME = "22007";
         DATETIME_OVERFLOW = "22008";
+        INVALID_TIME_ZONE = "22009";
         DIVISION_BY_ZERO = "22012";
         INVALID_BYTES = "22021";
         INVALID_PARAMETER_VALUE = "22023";

@@ -6,8 +6,8 @@
 
 use crate::error::{SqlError, code};
 use sqlparser::ast::{
-    Declare, Delete, Expr, Insert, LockClause, NonBlock, Query, Select, SelectFlavor, SetExpr,
-    Statement, TableFactor, Update, UtilityOption,
+    Declare, Delete, Expr, Insert, Query, Select, SelectFlavor, SetExpr, Statement, TableFactor,
+    Update, UtilityOption,
 };
 
 const OTHER: &str = "a clause of another database system";
@@ -258,17 +258,9 @@ pub(crate) fn query(query: &Query) -> Result<(), SqlError> {
         format_clause,
         pipe_operators,
     } = query;
-    for LockClause {
-        // A transaction whose answers have changed by its commit fails: that is what a lock would prevent.
-        lock_type: _,
-        of: _,
-        nonblock,
-    } in locks
-    {
-        // Nothing waits, so NOWAIT is kept; but no row is locked, so none would be passed over.
-        let skips = *nonblock == Some(NonBlock::SkipLocked);
-        refuse("SELECT", &[(skips, "SKIP LOCKED")])?;
-    }
+    locks
+        .iter()
+        .try_for_each(|lock| crate::locking::check(query, lock))?;
     let other = for_clause.is_some()
         || settings.is_some()
         || format_clause.is_some()

@@ -209,7 +209,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
         at_location(text, SqlError::syntax(message), location)
     })?;
     check_depth(text, &tokens)?;
-    Ok(with_truths(with_tables(tokens)))
+    Ok(without_modes(with_truths(with_tables(tokens))))
 }
 
 /// `TABLE t`, where a query begins, as `SELECT * FROM t`.
@@ -262,6 +262,66 @@ fn with_truths(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             token.token = Token::make_keyword("FALSE");
         }
         behind = is_word(token, "freeze") || is_word(token, "header");
+    }
+    tokens
+}
+
+/// The tokens without the modes that the parser does not know, and that ask for nothing more than all have: `[NOT]
+/// DEFERRABLE` of a transaction, since one that reads never waits nor fails; `NO KEY` and `KEY` of a lock of rows.
+fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is_one = |token: &TokenWithSpan| {
+        matches!(&token.token, Token::Word(word)
+            if ["deferrable", "key"].iter().any(|known| known.eq_ignore_ascii_case(&word.value)))
+    };
+    if !tokens.iter().any(is_one) {
+        return tokens;
+    }
+    let words: Vec<(usize, String)> = (tokens.iter().enumerate())
+        .filter_map(|(at, token)| match &token.token {
+            Token::Whitespace(_) => None,
+            Token::Word(word) if word.quote_style.is_none() => {
+                Some((at, word.value.to_ascii_lowercase()))
+            }
+            Token::Comma => Some((at, ",".into())),
+            Token::SemiColon => Some((at, ";".into())),
+            _ => Some((at, String::new())),
+        })
+        .collect();
+    let word = |at: usize| words.get(at).map_or("", |(_, word)| word.as_str());
+    let mut dropped = Vec::new();
+    let mut is_of_transaction = false;
+    for at in 0..words.len() {
+        if at == 0 || word(at - 1) == ";" {
+            is_of_transaction = match word(at) {
+                "begin" | "start" => true,
+                "set" => matches!(word(at + 1), "transaction" | "session"),
+                _ => false,
+            };
+        }
+        if is_of_transaction && word(at) == "deferrable" {
+            let first = if word(at - 1) == "not" { at - 1 } else { at };
+            let is_behind = word(first - 1) == ",";
+            let first = if is_behind { first - 1 } else { first };
+            // A comma behind the first mode goes with it.
+            let last = if !is_behind && word(at + 1) == "," {
+                at + 1
+            } else {
+                at
+            };
+            dropped.extend(first..=last);
+        }
+        if word(at) == "for" {
+            match (word(at + 1), word(at + 2), word(at + 3)) {
+                ("no", "key", "update") => dropped.extend([at + 1, at + 2]),
+                ("key", "share", _) => dropped.push(at + 1),
+                _ => {}
+            }
+        }
+    }
+    for at in dropped.into_iter().rev() {
+        if let Some((place, _)) = words.get(at) {
+            tokens.remove(*place);
+        }
     }
     tokens
 }

@@ -395,6 +395,18 @@ impl Prepared {
         stores && matches!(self.class(), Class::Write | Class::Define)
     }
 
+    /// Whether it changes which statements have names.
+    pub fn changes_names(&self) -> bool {
+        matches!(
+            self.statement,
+            Some(
+                Statement::Prepare { .. }
+                    | Statement::Deallocate { .. }
+                    | Statement::Discard { .. }
+            )
+        )
+    }
+
     pub(crate) fn as_special(&self) -> Option<Special> {
         self.special
     }

@@ -84,9 +84,13 @@ pub(crate) fn parse_procedure(text: &str) -> Result<ProcedureDefinition, SqlErro
         let spec = TypeSpec::of_data_type(&parameter.data_type)?;
         parameters.push((name_of(&parameter.name), spec.kind.oid(), spec.modifier));
     }
-    let mut body = None;
+    let (mut body, mut has_language) = (None, false);
     loop {
+        let redundant = || SqlError::syntax("conflicting or redundant options");
         if parser.parse_keyword(Keyword::LANGUAGE) {
+            if std::mem::replace(&mut has_language, true) {
+                return Err(redundant());
+            }
             let language = parser.parse_identifier().map_err(wrong)?;
             if !language.value.eq_ignore_ascii_case("sql") {
                 return Err(SqlError::unsupported(format!(
@@ -94,6 +98,9 @@ pub(crate) fn parse_procedure(text: &str) -> Result<ProcedureDefinition, SqlErro
                 )));
             }
         } else if parser.parse_keyword(Keyword::AS) {
+            if body.is_some() {
+                return Err(redundant());
+            }
             body = match parser.next_token().token {
                 Token::DollarQuotedString(quoted) => Some(quoted.value),
                 Token::SingleQuotedString(text) => Some(text),
@@ -103,6 +110,9 @@ pub(crate) fn parse_procedure(text: &str) -> Result<ProcedureDefinition, SqlErro
                 }
             };
         } else if parser.parse_keyword(Keyword::BEGIN) {
+            if body.is_some() {
+                return Err(redundant());
+            }
             let atomic = parser.parse_identifier().map_err(wrong)?;
             if !atomic.value.eq_ignore_ascii_case("atomic") {
                 return Err(SqlError::syntax("BEGIN ATOMIC is expected"));

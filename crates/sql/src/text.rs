@@ -1,6 +1,7 @@
 //! Values as PostgreSQL writes and reads them as text: ISO dates, `t` and `f`, `\x` for bytes. What [`encode_text`]
 //! writes, [`decode_text`] reads as the same value.
 
+mod datetime;
 mod moments;
 
 use crate::error::{SqlError, code};
@@ -70,13 +71,8 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
             Some(digits) => decode_hexadecimal(digits).map(Value::Bytes),
             None => decode_bytes(text).map(Value::Bytes).ok_or_else(wrong),
         },
-        SqlType::Date => moments::read_date(trimmed).ok_or_else(|| invalid_datetime(kind, text)),
-        SqlType::Time => moments::read_time(trimmed).ok_or_else(|| invalid_datetime(kind, text)),
-        SqlType::Timestamp => {
-            moments::read_timestamp(trimmed).ok_or_else(|| invalid_datetime(kind, text))
-        }
-        SqlType::Timestamptz => {
-            moments::read_timestamptz(trimmed).ok_or_else(|| invalid_datetime(kind, text))
+        SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz => {
+            datetime::read(kind, text)
         }
         SqlType::Uuid => decode_uuid(text).map(Value::Uuid).ok_or_else(wrong),
         SqlType::Void => Ok(Value::Null),
@@ -263,24 +259,6 @@ fn no_value(code: &'static str, kind: SqlType, text: &str) -> SqlError {
             shortened(text)
         ),
     )
-}
-
-fn invalid_datetime(kind: SqlType, text: &str) -> SqlError {
-    let mut error = no_value(code::INVALID_DATETIME, kind, text);
-    let parts = text.split(['-', ':', ' ', 'T', '.', '+']);
-    // Digits in the right places, of no day that there is.
-    let needed = if kind == SqlType::Time { 2 } else { 3 };
-    if parts.clone().count() >= needed && parts.into_iter().all(|part| part.parse::<u32>().is_ok())
-    {
-        error = SqlError::new(
-            code::DATETIME_OVERFLOW,
-            format!(
-                "date/time field value out of range: \"{}\"",
-                shortened(text)
-            ),
-        );
-    }
-    error
 }
 
 pub(crate) fn out_of_range(kind: SqlType, text: &str) -> SqlError {

@@ -1,11 +1,8 @@
 //! The types of SQL: their names and numbers in PostgreSQL's catalogue, and what the engine's tables store for them.
 
-use crate::error::{SqlError, code};
+mod written;
+
 use sardonyx::schema::{Type, Value};
-use sqlparser::ast::{
-    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectNamePart, TimezoneInfo,
-    TypeModifier,
-};
 
 /// A type of values, as PostgreSQL has it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -106,7 +103,8 @@ pub enum SqlType {
 pub struct TypeSpec {
     /// The type.
     pub kind: SqlType,
-    /// PostgreSQL's type modifier: -1 without; the length plus 4; `(precision << 16 | scale) + 4`.
+    /// PostgreSQL's type modifier: -1 without; the length plus 4; `(precision << 16 | scale) + 4`; the digits of a
+    /// second's fraction.
     pub modifier: i32,
 }
 
@@ -385,6 +383,33 @@ impl TypeSpec {
         })
     }
 
+    /// The digits of a second's fraction in `time(n)`, `timestamp(n)` and `timestamptz(n)`.
+    pub fn fraction_digits(self) -> Option<u32> {
+        let has = matches!(
+            self.kind,
+            SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz
+        );
+        has.then(|| u32::try_from(self.modifier).ok()).flatten()
+    }
+
+    /// Whether each value of another type with the same kind of storage is one of this type, too.
+    pub(crate) fn holds_all_of(self, other: TypeSpec) -> bool {
+        let is_least = |own: Option<usize>, others: Option<usize>| match (own, others) {
+            (None, _) => true,
+            (Some(own), Some(others)) => own >= others,
+            (Some(_), None) => false,
+        };
+        let digits = |spec: TypeSpec| spec.fraction_digits().map(|digits| digits as usize);
+        let precision = |spec: TypeSpec| spec.precision_and_scale().map(|(all, _)| all.into());
+        // A value of another text may end with blanks, which a `character` does not have.
+        let has_blanks = self.kind == SqlType::Char && other.kind != SqlType::Char;
+        !has_blanks
+            && self.kind.is_text() == other.kind.is_text()
+            && is_least(self.length(), other.length())
+            && is_least(digits(self), digits(other))
+            && is_least(precision(self), precision(other).or(Some(38)))
+    }
+
     /// What the engine stores for it.
     pub fn stored(self) -> Type {
         match self.kind {
@@ -413,140 +438,13 @@ impl TypeSpec {
         match (self.length(), self.precision_and_scale()) {
             (Some(length), _) => format!("{}({length})", self.kind.name()),
             (_, Some((precision, scale))) => format!("numeric({precision},{scale})"),
-            _ => self.kind.name().to_string(),
-        }
-    }
-
-    /// The type that a text of SQL names.
-    ///
-    /// # Errors
-    /// `0A000` if there is no such type here, `22023` if its length or precision cannot be.
-    pub fn of_data_type(data_type: &DataType) -> Result<TypeSpec, SqlError> {
-        let plain = |kind| Ok(TypeSpec::plain(kind));
-        match data_type {
-            DataType::Bool | DataType::Boolean => plain(SqlType::Bool),
-            DataType::SmallInt(_) | DataType::Int2(_) => plain(SqlType::Int2),
-            DataType::Int(_) | DataType::Integer(_) | DataType::Int4(_) => plain(SqlType::Int4),
-            DataType::BigInt(_) | DataType::Int8(_) => plain(SqlType::Int8),
-            DataType::Real | DataType::Float4 => plain(SqlType::Float4),
-            DataType::Float(ExactNumberInfo::Precision(digits)) if *digits <= 24 => {
-                plain(SqlType::Float4)
-            }
-            DataType::Float(_)
-            | DataType::Float8
-            | DataType::DoublePrecision
-            | DataType::Double(_) => plain(SqlType::Float8),
-            DataType::Numeric(info) | DataType::Decimal(info) | DataType::Dec(info) => {
-                numeric(info)
-            }
-            DataType::Text => plain(SqlType::Text),
-            DataType::Varchar(length)
-            | DataType::CharacterVarying(length)
-            | DataType::CharVarying(length) => text(SqlType::Varchar, length.as_ref(), None),
-            DataType::Char(length) | DataType::Character(length) => {
-                text(SqlType::Char, length.as_ref(), Some(1))
-            }
-            DataType::Bytea => plain(SqlType::Bytea),
-            DataType::Date => plain(SqlType::Date),
-            DataType::Time(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
-                plain(SqlType::Time)
-            }
-            DataType::Timestamp(_, zone) => plain(match zone {
-                TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => SqlType::Timestamptz,
-                TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => SqlType::Timestamp,
-            }),
-            DataType::Uuid => plain(SqlType::Uuid),
-            DataType::Regclass => plain(SqlType::Regclass),
-            DataType::JSON => plain(SqlType::Json),
-            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
-                plain(TypeSpec::of_data_type(element)?.kind.array())
-            }
-            DataType::Custom(name, modifiers) => named(&name.0, modifiers, data_type),
-            other => Err(SqlError::unsupported(format!(
-                "the type {other} is not supported"
-            ))),
-        }
-    }
-}
-
-fn named(
-    name: &[ObjectNamePart],
-    modifiers: &[TypeModifier],
-    whole: &DataType,
-) -> Result<TypeSpec, SqlError> {
-    let text = match name.last() {
-        Some(ObjectNamePart::Identifier(name)) => name.value.to_ascii_lowercase(),
-        _ => String::new(),
-    };
-    let number = modifiers.first().and_then(|modifier| match modifier {
-        TypeModifier::Number(digits, _) => digits.parse::<u64>().ok(),
-        _ => None,
-    });
-    let length = number.map(|length| CharacterLength::IntegerLength { length, unit: None });
-    let spec = match text.as_str() {
-        "bpchar" => self::text(SqlType::Char, length.as_ref(), None)?,
-        "varchar" => self::text(SqlType::Varchar, length.as_ref(), None)?,
-        "oid" => TypeSpec::plain(SqlType::Oid),
-        "name" => TypeSpec::plain(SqlType::Name),
-        "regtype" | "regproc" | "regnamespace" => TypeSpec::plain(SqlType::Oid),
-        "char" => TypeSpec::plain(SqlType::OneChar),
-        _ => {
-            let mut kinds = SqlType::all();
-            let found = kinds.find(|kind| kind.internal_name() == text || kind.name() == text);
-            match found {
-                Some(kind) => TypeSpec::plain(kind),
-                None => {
-                    return Err(SqlError::new(
-                        code::UNKNOWN_OBJECT,
-                        format!("type \"{whole}\" does not exist"),
-                    ));
+            _ => match self.fraction_digits() {
+                None => self.kind.name().to_string(),
+                Some(digits) => {
+                    let (name, zone) = self.kind.name().split_once(' ').unwrap_or_default();
+                    format!("{name}({digits}) {zone}")
                 }
-            }
+            },
         }
-    };
-    Ok(spec)
-}
-
-fn text(
-    kind: SqlType,
-    length: Option<&CharacterLength>,
-    otherwise: Option<u64>,
-) -> Result<TypeSpec, SqlError> {
-    const LENGTH_MAX: u64 = 10_485_760;
-    let length = match length {
-        Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),
-        Some(CharacterLength::Max) => None,
-        None => otherwise,
-    };
-    match length {
-        None => Ok(TypeSpec::plain(kind)),
-        Some(length @ 1..=LENGTH_MAX) => Ok(TypeSpec {
-            kind,
-            modifier: length as i32 + 4,
-        }),
-        Some(_) => Err(SqlError::new(
-            code::INVALID_PARAMETER_VALUE,
-            format!("the length of {} must be 1 to {LENGTH_MAX}", kind.name()),
-        )),
     }
-}
-
-fn numeric(info: &ExactNumberInfo) -> Result<TypeSpec, SqlError> {
-    let (precision, scale) = match *info {
-        ExactNumberInfo::None => return Ok(TypeSpec::plain(SqlType::Numeric)),
-        ExactNumberInfo::Precision(precision) => (precision, 0),
-        ExactNumberInfo::PrecisionAndScale(precision, scale) => (precision, scale),
-    };
-    if !(1..=38).contains(&precision) || scale < 0 || scale as u64 > precision {
-        return Err(SqlError::new(
-            code::INVALID_PARAMETER_VALUE,
-            format!(
-                "numeric({precision},{scale}) cannot be: the precision must be 1 to 38, the scale 0 to the precision"
-            ),
-        ));
-    }
-    Ok(TypeSpec {
-        kind: SqlType::Numeric,
-        modifier: ((precision as i32) << 16 | scale as i32) + 4,
-    })
 }

@@ -6,7 +6,7 @@
 use crate::database::Database;
 use crate::error::SqlError;
 use sardonyx::{Error, Snapshot, Turn};
-use sardonyx_base::waiting::{Interrupt, Reason, interruptible};
+use sardonyx_base::waiting::{Interrupt, Reason, interruptible, interruption};
 use sardonyx_storage::log::LogError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -150,6 +150,19 @@ impl Database {
             }));
         }
         Begun(self.underway())
+    }
+}
+
+/// Looks whether the statement is to end that runs on this thread: a procedure of a program that takes long asks from time
+/// to time, and returns the error.
+///
+/// # Errors
+/// Why it is: `57014` for a cancel request and at `statement_timeout`, `57P01` and `08006` at the end of the server and of
+/// the connection.
+pub fn check_interrupted() -> Result<(), SqlError> {
+    match interruption() {
+        None | Some(Reason::Elsewhere) => Ok(()),
+        Some(reason) => Err(SqlError::interrupted(reason)),
     }
 }
 

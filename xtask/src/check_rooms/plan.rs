@@ -22,6 +22,7 @@ pub(super) const CRATES: &[Rooms] = &[
                     "values",
                     "blocking",
                     "kept",
+                    "locking",
                     "parse",
                     "column",
                     "copy::options",
@@ -65,7 +66,14 @@ pub(super) const CRATES: &[Rooms] = &[
             ("define", &["define"]),
             (
                 "session",
-                &["session", "called", "declarations", "incoming", "copy"],
+                &[
+                    "session",
+                    "called",
+                    "declarations",
+                    "incoming",
+                    "copy",
+                    "maintenance",
+                ],
             ),
         ],
     },

@@ -36,7 +36,7 @@ use answering::{Execution, Reply};
 use bytes::{Buf, BytesMut};
 use cursors::Asked;
 use parts::Part;
-use sardonyx_sql::{Interrupt, Prepared, SqlError, Step, TransactionStatus};
+use sardonyx_sql::{Interrupt, Prepared, Share, SqlError, Step, TransactionStatus};
 use statements::{Formats, Portal};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -72,6 +72,8 @@ pub struct Session {
     rest_of_query: Option<std::vec::IntoIter<Arc<Prepared>>>,
     /// Rows of a portal that has run are still to be given, by one of the replies.
     has_ungiven: bool,
+    /// One of the steps changes which statements have names.
+    changes_names: bool,
     /// What has run since the last end of what belongs together.
     part: Part,
     /// The savepoints of the transaction, with the number that the next cursor had when each was set.
@@ -112,6 +114,7 @@ impl Session {
             copying: None,
             rest_of_query: None,
             has_ungiven: false,
+            changes_names: false,
             part: Part::default(),
             savepoints: Vec::new(),
             cursors_declared: 0,
@@ -258,6 +261,19 @@ impl Session {
             _ if self.skipping => {}
             Message::Query(text) => return Ok(self.query(text)),
             Message::Parse { name, query, types } => return Ok(self.parse(name, query, types)),
+            // Whether it is there is known when what stands before it has run.
+            Message::Bind(_)
+            | Message::Describe(Target::Statement, _)
+            | Message::Close(Target::Statement, _)
+                if self.changes_names =>
+            {
+                return Ok(false);
+            }
+            Message::Describe(Target::Portal, name) | Message::Execute { portal: name, .. }
+                if self.may_be_over(name) =>
+            {
+                return Ok(false);
+            }
             // What is asked of the portal before is to be given first.
             Message::Bind(bind) if self.gives_rows_of(bind.portal) => return Ok(false),
             Message::Close(Target::Portal, name) if self.gives_rows_of(name) => return Ok(false),
@@ -274,7 +290,10 @@ impl Session {
             Message::Execute { portal, rows_max } => return Ok(self.execute(portal, rows_max)),
             Message::Close(target, name) => {
                 match target {
-                    Target::Statement => drop(self.statements.remove(name)),
+                    Target::Statement => {
+                        self.statements.remove(name);
+                        self.sql.forget_statement(name);
+                    }
                     Target::Portal => drop(self.portals.remove(name)),
                 }
                 self.replies.push(Reply::Closed);
@@ -338,6 +357,12 @@ impl Session {
         self.has_ungiven && self.portals.contains_key(portal)
     }
 
+    /// Whether a portal may be over when what was taken has run: the end of what it belongs to is among it.
+    fn may_be_over(&self, portal: &str) -> bool {
+        let is_of_before = |portal: &statements::Portal| portal.syncs != self.syncs;
+        self.has_unfinished() && self.portals.get(portal).is_some_and(is_of_before)
+    }
+
     /// Whether it is not known yet what cursors there are, and where they stand, when what was taken has run.
     fn may_move_cursors(&self) -> bool {
         self.has_unfinished() || self.has_ungiven
@@ -385,7 +410,7 @@ impl Session {
                 continue;
             }
             if statement.is_copy_in() {
-                self.begin_copying(Copying::of_query(statement, statements));
+                self.begin_copying(Copying::of_query(statement, statements, self.memory()));
                 return;
             }
             if let Some(command) = statement.cursor().cloned() {
@@ -401,6 +426,7 @@ impl Session {
                 }
                 continue;
             }
+            self.changes_names |= statement.changes_names();
             self.steps.push(Step::Execute {
                 statement: statement.clone(),
                 parameters: Vec::new(),
@@ -415,6 +441,11 @@ impl Session {
             }));
         }
         self.sync();
+    }
+
+    /// A share of the memory of all clients.
+    pub(super) fn memory(&self) -> Share {
+        Share::of(self.sql.memory().clone())
     }
 
     fn begin_copying(&mut self, copying: Copying) {
@@ -441,7 +472,11 @@ impl Session {
             return Ok(true);
         };
         match message {
-            Ok(Message::CopyData(data)) => copying.push(data),
+            Ok(Message::CopyData(data)) => {
+                if let Err(error) = copying.push(data) {
+                    self.end_copying(Some(error));
+                }
+            }
             // They belong to what is over when the data is.
             Ok(Message::Flush | Message::Sync) => {}
             Ok(Message::CopyDone) => self.end_copying(None),

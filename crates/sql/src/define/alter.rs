@@ -528,11 +528,7 @@ fn alter_column(
             }
             let to = TypeSpec::of_data_type(data_type)?;
             let (from_stored, to_stored) = (column.stored, to.stored());
-            let is_longer = match (column.spec.length(), to.length()) {
-                (_, None) => true,
-                (Some(from), Some(to)) => to >= from,
-                (None, Some(_)) => false,
-            };
+            let is_longer = to.holds_all_of(column.spec);
             if from_stored != to_stored {
                 let place = relation.schema.columns.len();
                 tx.widen_column(&relation.name, name, to_stored)?;
@@ -542,7 +538,7 @@ fn alter_column(
                 let moved = notes.columns.entry(place).or_default();
                 moved.kind = to.kind.oid();
                 moved.modifier = to.modifier;
-            } else if is_longer && column.spec.kind.is_text() == to.kind.is_text() {
+            } else if is_longer {
                 let of = notes_of_column(&mut notes, column);
                 of.kind = to.kind.oid();
                 of.modifier = to.modifier;

@@ -83,10 +83,42 @@ pub(super) fn declared(column: &ColumnDef) -> Result<Declared, SqlError> {
         },
         spec,
     };
+    check_options(&declared.name, options, draws)?;
     for ColumnOptionDef { name, option } in options {
         declared.option(option, name.as_ref().map(name_of))?;
     }
     Ok(declared)
+}
+
+/// Checks that the options of a column do not contradict each other.
+///
+/// # Errors
+/// `42601` if they do.
+fn check_options(column: &str, options: &[ColumnOptionDef], draws: bool) -> Result<(), SqlError> {
+    let count = |is_it: fn(&ColumnOption) -> bool| {
+        let found = options.iter().filter(|option| is_it(&option.option));
+        found.count()
+    };
+    let nulls = count(|option| matches!(option, ColumnOption::Null));
+    let not_nulls = count(|option| matches!(option, ColumnOption::NotNull));
+    let defaults = count(|option| matches!(option, ColumnOption::Default(_))) + usize::from(draws);
+    let identities = count(|option| matches!(option, ColumnOption::Generated { .. }));
+    let wrong = [
+        (
+            nulls > 0 && not_nulls + identities + usize::from(draws) > 0,
+            "conflicting NULL/NOT NULL declarations",
+        ),
+        (defaults > 1, "multiple default values specified"),
+        (identities > 1, "multiple identity specifications"),
+        (
+            identities > 0 && defaults > 0,
+            "both default and identity specified",
+        ),
+    ];
+    match wrong.iter().find(|(is_wrong, _)| *is_wrong) {
+        Some((_, what)) => Err(SqlError::syntax(format!("{what} for column \"{column}\""))),
+        None => Ok(()),
+    }
 }
 
 /// The type of a column, and whether it is one of `serial`s.
@@ -135,7 +167,18 @@ impl Declared {
         match option {
             ColumnOption::Null => {}
             ColumnOption::NotNull => self.not_null = true,
-            ColumnOption::Collation(collation) => check_collation(collation)?,
+            ColumnOption::Collation(collation) => {
+                if !self.spec.kind.is_text() {
+                    return Err(SqlError::new(
+                        code::DATATYPE_MISMATCH,
+                        format!(
+                            "collations are not supported by type {}",
+                            self.spec.kind.name()
+                        ),
+                    ));
+                }
+                check_collation(collation)?;
+            }
             ColumnOption::Default(tree) => {
                 let (value, text) = default_of(tree, self.spec)?;
                 self.default = value;

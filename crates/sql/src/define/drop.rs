@@ -5,7 +5,7 @@ use super::comment::forget;
 use super::options::refuse;
 use super::skipped;
 use crate::error::{SqlError, code};
-use crate::names::{of_public, parts_of};
+use crate::names::of_public;
 use crate::relation::{
     Relation, delete_object, is_own, kind, object, parsed, printed, put_notes, put_object,
 };
@@ -18,7 +18,7 @@ use sardonyx_rows::TableError;
 use sqlparser::ast::{CascadeOption, ObjectName, Truncate, TruncateIdentityOption};
 
 /// The table that has an index of a name, and whether it is the primary key's.
-pub(super) fn index_named(source: &Source<'_>, name: &str) -> Option<(u16, bool)> {
+pub(crate) fn index_named(source: &Source<'_>, name: &str) -> Option<(u16, bool)> {
     let definitions = source.definitions().iter().enumerate();
     let mut tables = definitions.filter(|(_, definition)| !is_own(&definition.name));
     tables.find_map(|(number, definition)| {
@@ -211,7 +211,7 @@ pub(super) fn truncate(
     )?;
     let mut relations: Vec<Relation> = Vec::new();
     for target in table_names {
-        let name = parts_of(&target.name)?.pop().unwrap_or_default();
+        let name = of_public(&target.name)?;
         let relation = Relation::named(&Source::Live(tx.view()), &name)?;
         if !relations
             .iter()

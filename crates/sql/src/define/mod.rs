@@ -12,6 +12,7 @@ mod sequence;
 mod view;
 
 pub(crate) use create::check_new_name;
+pub(crate) use drop::index_named;
 pub(crate) use naming::name_of_sequence;
 
 use crate::database::Database;

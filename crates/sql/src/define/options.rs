@@ -209,7 +209,11 @@ fn shown(options: &[SqlOption]) -> String {
 /// `22023` if there is none of its name.
 pub(super) fn check_storage(statement: &str, option: &SqlOption) -> Result<(), SqlError> {
     match option {
-        SqlOption::KeyValue { key, value: _ } => check_storage_name(&key.to_string()),
+        SqlOption::KeyValue { key, value } => {
+            let name = key.to_string().to_lowercase();
+            check_storage_name(&name)?;
+            check_storage_value(&name, value)
+        }
         SqlOption::Ident(name) => check_storage_name(&name.to_string()),
         other => Err(SqlError::unsupported(format!(
             "{statement} with {other} is not supported"
@@ -223,8 +227,47 @@ pub(super) fn check_storage(statement: &str, option: &SqlOption) -> Result<(), S
 /// `22023` if there is none of its name.
 pub(super) fn check_index_storage(option: &Expr) -> Result<(), SqlError> {
     match option {
-        Expr::BinaryOp { left, .. } => check_storage_name(&left.to_string()),
-        other => check_storage_name(&other.to_string()),
+        Expr::BinaryOp { left, right, .. } => {
+            let name = left.to_string().to_lowercase();
+            check_index_name(&name)?;
+            check_storage_value(&name, right)
+        }
+        other => check_index_name(&other.to_string().to_lowercase()),
+    }
+}
+
+fn check_index_name(name: &str) -> Result<(), SqlError> {
+    match matches!(name, "fillfactor" | "deduplicate_items") {
+        true => Ok(()),
+        false => Err(unrecognized(name)),
+    }
+}
+
+fn unrecognized(name: &str) -> SqlError {
+    SqlError::new(
+        code::INVALID_PARAMETER_VALUE,
+        format!("unrecognized parameter \"{name}\""),
+    )
+}
+
+/// Checks the value of a storage parameter that is a whole number.
+fn check_storage_value(name: &str, value: &Expr) -> Result<(), SqlError> {
+    let bare = name.strip_prefix("toast.").unwrap_or(name);
+    let (low, high) = match bare {
+        "fillfactor" => (10, 100),
+        "parallel_workers" => (0, 1024),
+        "toast_tuple_target" => (128, 8160),
+        _ => return Ok(()),
+    };
+    let text = value.to_string();
+    let text = text.trim_matches('\'');
+    let wrong = |message| Err(SqlError::new(code::INVALID_PARAMETER_VALUE, message));
+    match text.parse::<i64>() {
+        Ok(number) if (low..=high).contains(&number) => Ok(()),
+        Ok(_) => wrong(format!("value {text} out of bounds for option \"{name}\"")),
+        Err(_) => wrong(format!(
+            "invalid value for integer option \"{name}\": {text}"
+        )),
     }
 }
 
@@ -245,9 +288,6 @@ fn check_storage_name(name: &str) -> Result<(), SqlError> {
     let bare = name.strip_prefix("toast.").unwrap_or(&name);
     match KNOWN.contains(&bare) || bare.starts_with("autovacuum_") {
         true => Ok(()),
-        false => Err(SqlError::new(
-            code::INVALID_PARAMETER_VALUE,
-            format!("unrecognized parameter \"{name}\""),
-        )),
+        false => Err(unrecognized(&name)),
     }
 }

@@ -4,12 +4,13 @@ use super::skipped;
 use crate::error::{SqlError, code};
 use crate::names::of_public;
 use crate::procedures::{Compiled, ProcedureDefinition};
-use crate::relation::{delete_object, kind, object, printed, put_object};
+use crate::relation::{delete_object, kind, object, parsed, printed, put_object};
 use crate::result::{Complete, Tag};
 use crate::rights::Rights;
 use crate::source::Source;
+use crate::types::TypeSpec;
 use sardonyx::Transaction;
-use sqlparser::ast::FunctionDesc;
+use sqlparser::ast::{ArgMode, FunctionDesc, OperateFunctionArg};
 use std::sync::Arc;
 
 /// Creates a procedure. Its body is compiled, so that it is one, with the rights of who creates it: whoever calls it later
@@ -51,15 +52,50 @@ pub(super) fn drop(
     let mut complete = Complete::of(Tag::plain(WORD));
     for description in descriptions {
         let name = of_public(&description.name)?;
-        if delete_object(tx, kind::PROCEDURE, &name)? {
+        let source = Source::Live(tx.view());
+        if has_parameters(&source, &name, description)?
+            && delete_object(tx, kind::PROCEDURE, &name)?
+        {
             continue;
         }
-        let message = format!("procedure {name} does not exist");
+        let types = types_of(description.args.as_deref().unwrap_or_default())?;
+        let types: Vec<String> = types.iter().map(|spec| spec.kind.name().into()).collect();
+        let types = types.join(", ");
         if !if_exists {
+            let message = match &description.args {
+                None => format!("could not find a procedure named \"{name}\""),
+                Some(_) => format!("procedure {name}({types}) does not exist"),
+            };
             return Err(SqlError::new(code::UNKNOWN_FUNCTION, message));
         }
-        let notices = skipped(WORD, "00000", message + ", skipping").notices;
+        let message = format!("procedure {name}({types}) does not exist, skipping");
+        let notices = skipped(WORD, "00000", message).notices;
         complete.notices.extend(notices);
     }
     Ok(complete)
+}
+
+/// The types of arguments.
+fn types_of(arguments: &[OperateFunctionArg]) -> Result<Vec<TypeSpec>, SqlError> {
+    let types = arguments.iter().map(|argument| match argument.mode {
+        None | Some(ArgMode::In) => TypeSpec::of_data_type(&argument.data_type),
+        _ => Err(SqlError::unsupported("parameters of procedures are IN")),
+    });
+    types.collect()
+}
+
+/// Whether the procedure of a name has the parameters that a description names, if it names any.
+fn has_parameters(
+    source: &Source<'_>,
+    name: &str,
+    description: &FunctionDesc,
+) -> Result<bool, SqlError> {
+    let (Some(arguments), Some(body)) = (&description.args, object(source, kind::PROCEDURE, name)?)
+    else {
+        return Ok(true);
+    };
+    let definition: ProcedureDefinition = parsed(&body)?;
+    let wanted = types_of(arguments)?;
+    let own = definition.parameters.iter().map(|(_, oid, _)| *oid);
+    Ok(own.eq(wanted.iter().map(|spec| spec.kind.oid())))
 }

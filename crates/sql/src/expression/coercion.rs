@@ -126,11 +126,12 @@ impl Compiler<'_> {
         }
         let is_free = from.kind.is_text() && to.kind == SqlType::Text && from.kind != SqlType::Char
             || from.kind == SqlType::Char && from.length().is_some() && to.kind == SqlType::Text
-            || matches!(
-                (from.kind, to.kind),
-                (SqlType::Timestamp, SqlType::Timestamptz)
-                    | (SqlType::Timestamptz, SqlType::Timestamp)
-            )
+            || to.fraction_digits().is_none()
+                && matches!(
+                    (from.kind, to.kind),
+                    (SqlType::Timestamp, SqlType::Timestamptz)
+                        | (SqlType::Timestamptz, SqlType::Timestamp)
+                )
             || from.kind.is_integer()
                 && to.kind.is_integer()
                 && can_cast(from.kind, to.kind, Coercion::Implicit);
@@ -196,7 +197,7 @@ pub(super) fn shaped(expr: Expr, from: SqlType, to: TypeSpec, how: Coercion) -> 
 
 /// Whether values of a type are cut or rounded to its length, or precision.
 fn needs_shape(to: TypeSpec) -> bool {
-    to.modifier >= 0 && (to.length().is_some() || to.precision_and_scale().is_some())
+    to.length().is_some() || to.precision_and_scale().is_some() || to.fraction_digits().is_some()
 }
 
 /// The value of a literal in quotes, where one of this type is wanted to be stored.

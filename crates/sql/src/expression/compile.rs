@@ -8,6 +8,7 @@ use super::coercion::{ordered, padded};
 use super::{Expr, Parameters, Scope, Typed, literal_value};
 use crate::aggregate::{Aggregate, AggregateKind, Grouping};
 use crate::error::{SqlError, code};
+use crate::expression::SortKey;
 use crate::expression::sort_key;
 use crate::expression::window::Windows;
 use crate::names::name_of;
@@ -271,6 +272,20 @@ impl<'a> Compiler<'a> {
             },
             _ => argument,
         });
+        let own = argument
+            .as_ref()
+            .map_or_else(Vec::new, |argument| columns_of(&argument.expr));
+        let is_of_others = |key: &SortKey| {
+            columns_of(&key.expression)
+                .iter()
+                .any(|column| !own.contains(column))
+        };
+        if is_distinct && order.iter().any(is_of_others) {
+            return Err(SqlError::new(
+                code::INVALID_COLUMN_REFERENCE,
+                "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
+            ));
+        }
         let mut aggregate = Aggregate::new(kind, argument, is_distinct, filter)?;
         (aggregate.separator, aggregate.order) = (separator, order);
         Ok(aggregate)
@@ -481,4 +496,15 @@ impl<'a> Compiler<'a> {
         }
         literal_value(literal)
     }
+}
+
+/// The columns of which an expression is computed.
+fn columns_of(expression: &Expr) -> Vec<usize> {
+    let mut columns = Vec::new();
+    expression.walk(&mut |part| {
+        if let Expr::Column(column) = part {
+            columns.push(*column);
+        }
+    });
+    columns
 }

@@ -35,7 +35,12 @@ pub(super) fn date_part(part: &str, value: ValueRef<'_>) -> Result<Value, SqlErr
             "unit \"{part}\" not supported for type date"
         )));
     }
+    let is_clock = part == "epoch" || of_clock.iter().any(|of| part.starts_with(of));
+    if matches!(value, ValueRef::Time(_)) && !is_clock {
+        return Err(not_of_time(&part));
+    }
     match part.as_str() {
+        "julian" if matches!(value, ValueRef::Date(_)) => whole(days + 2_440_588),
         "year" | "years" => whole(shown(year)),
         "month" | "months" => whole(month.into()),
         "day" | "days" => whole(day.into()),
@@ -61,10 +66,43 @@ pub(super) fn date_part(part: &str, value: ValueRef<'_>) -> Result<Value, SqlErr
             i128::from(days) * i128::from(DAY) + i128::from(time),
             6,
         )),
+        "julian" | "timezone" | "timezone_hour" | "timezone_minute" => Err(SqlError::unsupported(
+            format!("unit \"{part}\" is not supported"),
+        )),
         other => Err(SqlError::new(
             code::INVALID_PARAMETER_VALUE,
-            format!("unit \"{other}\" is not supported"),
+            format!("unit \"{other}\" not recognized"),
         )),
+    }
+}
+
+/// The refusal of a part that a time of the day does not have.
+fn not_of_time(part: &str) -> SqlError {
+    const OF_DAYS: [&str; 15] = [
+        "year",
+        "month",
+        "day",
+        "quarter",
+        "decade",
+        "century",
+        "millennium",
+        "dow",
+        "isodow",
+        "doy",
+        "week",
+        "isoyear",
+        "julian",
+        "timezone",
+        "timezone_hour",
+    ];
+    match OF_DAYS.contains(&part) {
+        true => SqlError::unsupported(format!(
+            "unit \"{part}\" not supported for type time without time zone"
+        )),
+        false => SqlError::new(
+            code::INVALID_PARAMETER_VALUE,
+            format!("unit \"{part}\" not recognized for type time without time zone"),
+        ),
     }
 }
 

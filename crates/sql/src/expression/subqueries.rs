@@ -102,7 +102,7 @@ impl Compiler<'_> {
         }
         let Some(element) = array.kind().element() else {
             return Err(SqlError::new(
-                code::DATATYPE_MISMATCH,
+                code::WRONG_OBJECT_TYPE,
                 "op ANY/ALL (array) requires array on right side",
             ));
         };

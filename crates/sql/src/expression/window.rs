@@ -126,6 +126,11 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
+    /// Whether window functions are called.
+    pub fn has_calls(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
     /// The place of a call's value; the call may be there already.
     pub fn add(&mut self, call: WindowCall, spec: TypeSpec) -> Typed {
         let found = self.calls.iter().position(|there| *there == call);

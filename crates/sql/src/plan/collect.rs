@@ -2,6 +2,7 @@
 
 use super::select::SelectPlan;
 use super::select_run::RowSink;
+use super::sorting::sort;
 use crate::aggregate::key_of;
 use crate::error::SqlError;
 use crate::expression::in_order;
@@ -170,27 +171,29 @@ impl<'p, 'e> Collector<'p, 'e> {
             values,
             bytes: self.memory.bytes() - before,
         });
-        self.drop_unwanted();
+        self.drop_unwanted()?;
         Ok(true)
     }
 
     /// Of few rows that are wanted only those are kept, and as many again on their way.
-    fn drop_unwanted(&mut self) {
+    fn drop_unwanted(&mut self) -> Result<(), SqlError> {
         let wanted = usize::try_from(self.left.saturating_add(self.skip)).unwrap_or(usize::MAX);
         let most = wanted.saturating_mul(2).max(KEPT_MIN);
         if !self.plan.distinct_on.is_empty() || self.sorted.len() < most {
-            return;
+            return Ok(());
         }
-        self.sort();
+        self.sort()?;
         for dropped in self.sorted.drain(wanted..) {
             self.memory.give_back(dropped.bytes);
         }
         self.last = self.sorted.last().map(|row| row.keys.clone());
+        Ok(())
     }
 
-    fn sort(&mut self) {
-        let keys = &self.plan.sort;
-        self.sorted.sort_by(|a, b| in_order(keys, &a.keys, &b.keys));
+    fn sort(&mut self) -> Result<(), SqlError> {
+        let (keys, context) = (&self.plan.sort, self.with.context);
+        let order = |a: &Sorted, b: &Sorted| in_order(keys, &a.keys, &b.keys);
+        sort(&mut self.sorted, order, || context.check_interrupted())
     }
 
     /// Gives the rows that were sorted.
@@ -198,7 +201,7 @@ impl<'p, 'e> Collector<'p, 'e> {
     /// # Errors
     /// What the sink returns.
     pub fn finish(mut self) -> Result<(), SqlError> {
-        self.sort();
+        self.sort()?;
         for mut row in std::mem::take(&mut self.sorted) {
             if !self.plan.distinct_on.is_empty() && !self.is_new(row.apart)? {
                 continue;

@@ -357,7 +357,17 @@ fn conflict(
         }
         Some(ConflictTarget::OnConstraint(name)) => {
             let name = parts_of(name)?.pop().unwrap_or_default();
-            Some(unique_index(relation, |_, constraint| constraint == name))
+            let found = unique_index(relation, |_, constraint| constraint == name);
+            if found.is_none() {
+                return Err(SqlError::new(
+                    code::UNKNOWN_OBJECT,
+                    format!(
+                        "constraint \"{name}\" for table \"{}\" does not exist",
+                        relation.name
+                    ),
+                ));
+            }
+            Some(found)
         }
     };
     let target = match target {

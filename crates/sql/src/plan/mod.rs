@@ -25,6 +25,7 @@ pub(crate) mod select_run;
 pub(crate) mod semi_join;
 pub(crate) mod series;
 pub(crate) mod set_operation;
+mod sorting;
 mod sought;
 pub(crate) mod subquery;
 pub(crate) mod tail;

@@ -163,7 +163,9 @@ fn found_name(tree: &Tree) -> Option<(String, bool)> {
     };
     let type_name = |of| {
         let spec = TypeSpec::of_data_type(of).ok()?;
-        Some(spec.kind.internal_name().to_string())
+        // An array's is that of its elements.
+        let kind = spec.kind.element().unwrap_or(spec.kind);
+        Some(kind.internal_name().to_string())
     };
     match tree {
         Tree::Identifier(name) => kept(&name_of(name)),

@@ -165,6 +165,9 @@ pub(crate) fn draft_plain(
             }
         }
     };
+    if let Some(lock) = tail.lock {
+        crate::locking::check_rows(lock, grouping.is_some(), windows.has_calls())?;
+    }
     let (limit, offset) = limits(&mut planning.compiler(&scope), tail)?;
     let is_distinct = select.distinct == Some(Distinct::Distinct);
     let is_item = |key: &SortKey| {

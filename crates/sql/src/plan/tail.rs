@@ -8,7 +8,8 @@ use crate::expression::{Compiler, Expr, ordered};
 use crate::names::name_of;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;
-use sqlparser::ast::{self, Expr as Tree, LimitClause, OrderByKind, Query};
+use sqlparser::ast::{self, Expr as Tree, LimitClause, LockType, OrderByKind, Query};
+use std::sync::LazyLock;
 
 /// What stands behind a query.
 #[derive(Debug, Default)]
@@ -16,6 +17,8 @@ pub(crate) struct Tail<'q> {
     pub order: Vec<&'q ast::OrderByExpr>,
     pub limit: Option<&'q Tree>,
     pub offset: Option<&'q Tree>,
+    /// `FOR UPDATE` or `FOR SHARE`.
+    pub lock: Option<LockType>,
 }
 
 impl<'q> Tail<'q> {
@@ -32,6 +35,9 @@ impl<'q> Tail<'q> {
         self.order.is_empty() && self.limit.is_none() && self.offset.is_none()
     }
 }
+
+/// The rows of `FETCH FIRST ROW ONLY`, which does not say their number.
+static ONE: LazyLock<Tree> = LazyLock::new(|| Tree::value(ast::Value::Number("1".into(), false)));
 
 fn tail(query: &Query) -> Result<Tail<'_>, SqlError> {
     crate::kept::query(query)?;
@@ -59,12 +65,16 @@ fn tail(query: &Query) -> Result<Tail<'_>, SqlError> {
         if fetch.percent || fetch.with_ties {
             return refused("FETCH with PERCENT or TIES");
         }
-        limit = fetch.quantity.as_ref().or(limit);
+        if limit.is_some() {
+            return Err(SqlError::syntax("multiple LIMIT clauses not allowed"));
+        }
+        limit = Some(fetch.quantity.as_ref().unwrap_or(&ONE));
     }
     Ok(Tail {
         order,
         limit,
         offset,
+        lock: query.locks.first().map(|lock| lock.lock_type),
     })
 }
 
@@ -98,7 +108,7 @@ pub(crate) fn output_order(
 ) -> Result<Vec<SortKey>, SqlError> {
     let mut keys = Vec::with_capacity(order.len());
     for by in order {
-        let place = place_in_output(items, &by.expr)?;
+        let place = place_in_output(items, &by.expr, "ORDER BY")?;
         let place = place.ok_or_else(|| {
             SqlError::unsupported("ORDER BY here is supported by the result's columns only")
         })?;
@@ -108,7 +118,7 @@ pub(crate) fn output_order(
 }
 
 /// The column of the output that `order by` or `group by` names, by name or number.
-fn place_in_output(items: &[Item], tree: &Tree) -> Result<Option<usize>, SqlError> {
+fn place_in_output(items: &[Item], tree: &Tree, clause: &str) -> Result<Option<usize>, SqlError> {
     match tree {
         Tree::Value(value) => match &value.value {
             ast::Value::Number(digits, _) => {
@@ -122,7 +132,10 @@ fn place_in_output(items: &[Item], tree: &Tree) -> Result<Option<usize>, SqlErro
                     )),
                 }
             }
-            _ => Ok(None),
+            ast::Value::Null | ast::Value::Placeholder(_) => Ok(None),
+            _ => Err(SqlError::syntax(format!(
+                "non-integer constant in {clause}"
+            ))),
         },
         Tree::Identifier(name) => {
             let name = name_of(name);
@@ -143,7 +156,7 @@ pub(crate) fn input_order(
 ) -> Result<Vec<SortKey>, SqlError> {
     let mut keys = Vec::with_capacity(order.len());
     for by in order {
-        let expression = match place_in_output(items, &by.expr)? {
+        let expression = match place_in_output(items, &by.expr, "ORDER BY")? {
             Some(place) => ordered(items[place].typed.clone()),
             None => ordered(compiler.decided(&by.expr)?),
         };
@@ -167,7 +180,7 @@ pub(crate) fn distinct_on(
 ) -> Result<Vec<Expr>, SqlError> {
     let mut expressions = Vec::with_capacity(trees.len());
     for tree in trees {
-        expressions.push(match place_in_output(items, tree)? {
+        expressions.push(match place_in_output(items, tree, "DISTINCT ON")? {
             Some(place) => ordered(items[place].typed.clone()),
             None => ordered(compiler.decided(tree)?),
         });

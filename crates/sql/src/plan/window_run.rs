@@ -119,7 +119,10 @@ impl Windowed {
             let sorts = sort.keys.get(columns.clone()).unwrap_or_default();
             in_order(sorts, of(a).unwrap_or_default(), of(b).unwrap_or_default())
         };
-        order.sort_by(|a, b| compared(0..width, *a, *b));
+        let mut sorted = order.to_vec();
+        let whole = |a: &usize, b: &usize| compared(0..width, *a, *b);
+        super::sorting::sort(&mut sorted, whole, || with.context.check_interrupted())?;
+        order.copy_from_slice(&sorted);
         for part in order.chunk_by(|a, b| compared(0..sort.partition, *a, *b).is_eq()) {
             let mut peers = Vec::with_capacity(part.len());
             for group in part.chunk_by(|a, b| compared(sort.partition..width, *a, *b).is_eq()) {

@@ -158,8 +158,15 @@ pub(crate) fn compile_changes(
 ) -> Result<Changes, SqlError> {
     let mut set: Vec<(StoredColumn, Expr)> = Vec::with_capacity(assignments.len());
     let mut assign = |planning: &mut Planning<'_>, name: &ast::ObjectName, tree: &Tree| {
-        let name = parts_of(name)?.pop().unwrap_or_default();
-        let column = relation.column(&name)?;
+        let parts = parts_of(name)?;
+        // A name with a point before it is a part of a column, which no type has.
+        let name = parts.first().map_or("", String::as_str);
+        let column = relation.column(name)?;
+        if parts.len() > 1 {
+            return Err(SqlError::unsupported(format!(
+                "a part of column \"{name}\" cannot be set"
+            )));
+        }
         if set.iter().any(|(there, _)| there.number == column.number) {
             return Err(SqlError::syntax(format!(
                 "multiple assignments to same column \"{name}\""

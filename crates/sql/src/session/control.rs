@@ -124,7 +124,10 @@ fn in_open(
         },
         _ => Outcome::Failed(SqlError::new(
             code::NO_TRANSACTION,
-            format!("{word} can only be used in transaction blocks"),
+            match word {
+                "RELEASE" => "RELEASE SAVEPOINT can only be used in transaction blocks".into(),
+                word => format!("{word} can only be used in transaction blocks"),
+            },
         )),
     }
 }

@@ -11,6 +11,7 @@ use crate::cursors::command_of;
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::expression::{Compiler, Parameters, Scope};
+use crate::maintenance::Maintenance;
 use crate::parse::{Parsed, parse};
 use crate::plan::Plan;
 use crate::prepared::Prepared;
@@ -39,7 +40,7 @@ pub(super) fn statements_of(
 ) -> Result<Vec<Arc<Prepared>>, SqlError> {
     let whole: Arc<str> = text.into();
     if let Some(special) = Special::of_text(text) {
-        special.check(text)?;
+        Maintenance::parse(special, text)?;
         return Ok(vec![Arc::new(Prepared::special(whole, special))]);
     }
     if creates_procedure(text) {
@@ -219,6 +220,10 @@ pub(super) fn executed(
     };
     let name = crate::names::of_public(name)?;
     let inner = state.named.get(&name).cloned();
+    if let Some(inner) = &inner {
+        // One that the protocol prepared may be another statement.
+        super::parameters::check_preparable(inner)?;
+    }
     let inner = inner.ok_or_else(|| super::parameters::unknown(&name))?;
     let kinds = inner.parameters().to_vec();
     if kinds.len() != trees.len() {

@@ -17,6 +17,7 @@ mod control;
 mod describing;
 mod execute;
 mod history;
+mod maintaining;
 mod parameters;
 mod reading;
 mod spans;
@@ -28,7 +29,7 @@ pub(crate) use execute::seed;
 pub use spans::{SPANS_TARGET, TOLD_TEXT_BYTES_MAX, record_error};
 pub(crate) use state::now;
 
-use crate::class::{Class, Special};
+use crate::class::Class;
 use crate::database::Database;
 use crate::error::SqlError;
 use crate::prepared::Prepared;
@@ -38,6 +39,7 @@ use crate::source::Source;
 use crate::types::SqlType;
 use crate::underway::Reached;
 use sardonyx::{Durability, Error, Ticket, Turn};
+use sardonyx_base::memory::Budget;
 use sardonyx_base::waiting::Interrupt;
 use state::{OpenTransaction, SessionState, TransactionState};
 use std::collections::VecDeque;
@@ -114,6 +116,29 @@ impl Session {
     /// afterwards belong to the statement.
     pub fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {
         self.state.interrupt = interrupt;
+    }
+
+    /// The memory of all sessions of the database.
+    pub fn memory(&self) -> &Arc<Budget> {
+        self.database.memory()
+    }
+
+    /// The statement that was prepared with a name, by `PREPARE` or by the protocol.
+    pub fn named(&self, name: &str) -> Option<&Arc<Prepared>> {
+        self.state.named.get(name)
+    }
+
+    /// Notes a statement that was prepared by the protocol: `EXECUTE` and `DEALLOCATE` find it.
+    ///
+    /// # Errors
+    /// `42P05` if there is one of the name; `54000` beyond the bound.
+    pub fn name_statement(&mut self, name: &str, statement: Arc<Prepared>) -> Result<(), SqlError> {
+        self.state.name_statement(name, statement)
+    }
+
+    /// Forgets the statement of a name, if there is one.
+    pub fn forget_statement(&mut self, name: &str) {
+        self.state.named.remove(name);
     }
 
     /// Where it stands.
@@ -436,21 +461,6 @@ impl Session {
             }
             _ => Handled::Unit,
         }
-    }
-
-    async fn maintain(&mut self, statement: &Prepared) -> Outcome {
-        let special = statement.as_special();
-        let word = special.map_or("", Special::word);
-        if special == Some(Special::Checkpoint) {
-            let tables = self.database.tables().clone();
-            let taken = crate::blocking::unblocked(move || tables.checkpoint()).await;
-            match taken {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => return Outcome::Failed(error.into()),
-                Err(error) => return Outcome::Failed(error),
-            }
-        }
-        Outcome::Done(Complete::of(Tag::plain(word)))
     }
 
     /// Runs a unit, and what it was given back. None if it is a statement that only reads, and is to read beside a long

@@ -1,19 +1,21 @@
 //! What a session sets, shows and keeps: parameters, prepared statements.
 
 use super::control::is_read_only;
-use super::state::{NAMED_MAX, OpenTransaction, Reading, SessionState, TransactionState};
+use super::state::{OpenTransaction, Reading, SessionState, TransactionState};
 use crate::column::ResultColumn;
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::names::name_of;
 use crate::prepared::Prepared;
-use crate::result::{Complete, Outcome, Rows, Tag};
+use crate::result::{Complete, Notice, Outcome, Rows, Tag};
 use crate::rights::Rights;
 use crate::sequences::Drawn;
 use crate::settings::Settings;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
-use sqlparser::ast::{ContextModifier, DiscardObject, Expr, Reset, ResetStatement, Set, Statement};
+use sqlparser::ast::{
+    ContextModifier, DiscardObject, Expr, Reset, ResetStatement, Set, Statement, TransactionMode,
+};
 use std::sync::Arc;
 
 /// Runs a statement on the session itself.
@@ -47,7 +49,13 @@ fn act(
     match statement {
         Statement::Set(set) => {
             self::set(state, set)?;
-            Ok(Complete::of(Tag::plain("SET")))
+            let is_idle = matches!(state.transaction, TransactionState::Idle);
+            let is_of_transaction = matches!(set, Set::SetTransaction { session: false, .. });
+            let notice = (is_idle && is_of_transaction).then(|| {
+                let message = "SET TRANSACTION can only be used in transaction blocks";
+                Notice::warning(code::NO_TRANSACTION, message)
+            });
+            Ok(Complete::of(Tag::plain("SET")).with_notice(notice))
         }
         Statement::ShowVariable { variable } => {
             let words: Vec<String> = variable.iter().map(|word| word.value.clone()).collect();
@@ -111,18 +119,7 @@ fn act(
             statement,
         } => {
             let name = name_of(name);
-            if state.named.len() >= NAMED_MAX {
-                return Err(SqlError::new(
-                    code::PROGRAM_LIMIT,
-                    format!("a session has at most {NAMED_MAX} prepared statements"),
-                ));
-            }
-            if state.named.contains_key(&name) {
-                return Err(SqlError::new(
-                    code::DUPLICATE_PREPARED_STATEMENT,
-                    format!("prepared statement \"{name}\" already exists"),
-                ));
-            }
+            state.check_new_name(&name)?;
             let mut types = Vec::with_capacity(data_types.len());
             for data_type in data_types {
                 types.push(Some(TypeSpec::of_data_type(data_type)?.kind));
@@ -167,7 +164,7 @@ pub(super) fn unknown(name: &str) -> SqlError {
 ///
 /// # Errors
 /// `42601` if it does not.
-fn check_preparable(statement: &Prepared) -> Result<(), SqlError> {
+pub(super) fn check_preparable(statement: &Prepared) -> Result<(), SqlError> {
     match statement.statement() {
         Some(
             Statement::Query(_)
@@ -237,12 +234,17 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
                     "SET TRANSACTION SNAPSHOT is not supported",
                 ));
             }
+            let read_only = is_read_only(modes, state.usually_reads());
+            let has_access =
+                |mode: &TransactionMode| matches!(mode, TransactionMode::AccessMode(_));
             if *session {
-                let read_only = is_read_only(modes, state.usually_reads());
                 let value = if read_only { "on" } else { "off" };
-                return state
-                    .settings
-                    .set("default_transaction_read_only", value, false);
+                return match modes.iter().any(has_access) {
+                    true => state
+                        .settings
+                        .set("default_transaction_read_only", value, false),
+                    false => Ok(()),
+                };
             }
             if let TransactionState::Open(open) = &mut state.transaction {
                 set_modes(open, is_read_only(modes, open.read_only))?;
@@ -329,6 +331,7 @@ fn show(state: &SessionState, words: &[String]) -> Result<Complete, SqlError> {
         "transaction_isolation" => vec![Value::from("serializable")],
         "transaction_read_only" => vec![Value::from(match &state.transaction {
             TransactionState::Open(open) if open.read_only => "on",
+            TransactionState::Idle if state.usually_reads() => "on",
             _ => "off",
         })],
         name => vec![Value::Text(state.settings.get(name)?)],

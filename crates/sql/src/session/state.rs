@@ -13,8 +13,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// The most prepared statements that `PREPARE` keeps.
-pub(super) const NAMED_MAX: usize = 1000;
+/// The most prepared statements with names.
+pub(super) const NAMED_MAX: usize = 10_000;
 /// The most savepoints of a transaction.
 const SAVEPOINTS_MAX: usize = 1000;
 
@@ -108,6 +108,36 @@ impl SessionState {
             ..SessionState::default()
         };
         Ok((state, notices))
+    }
+
+    /// Keeps a prepared statement under a name.
+    ///
+    /// # Errors
+    /// `42P05` if there is one of the name; `54000` beyond the bound.
+    pub fn name_statement(&mut self, name: &str, statement: Arc<Prepared>) -> Result<(), SqlError> {
+        self.check_new_name(name)?;
+        self.named.insert(name.to_string(), statement);
+        Ok(())
+    }
+
+    /// Checks that a statement can be prepared with a name.
+    ///
+    /// # Errors
+    /// Those of [`SessionState::name_statement`].
+    pub fn check_new_name(&self, name: &str) -> Result<(), SqlError> {
+        if self.named.contains_key(name) {
+            return Err(SqlError::new(
+                code::DUPLICATE_PREPARED_STATEMENT,
+                format!("prepared statement \"{name}\" already exists"),
+            ));
+        }
+        match self.named.len() >= NAMED_MAX {
+            false => Ok(()),
+            true => Err(SqlError::new(
+                code::PROGRAM_LIMIT,
+                format!("a session has at most {NAMED_MAX} prepared statements"),
+            )),
+        }
     }
 
     /// An answer without the messages that the client does not want.

@@ -14,9 +14,11 @@ use crate::class::Class;
 use crate::constraints;
 use crate::database::Database;
 use crate::error::{SqlError, code};
+use crate::maintenance::Maintenance;
 use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, Outcome, Step, Tag, TransactionStatus};
 use crate::sequences::SequenceChanges;
+use crate::source::Source;
 use sardonyx::Transaction;
 use sqlparser::ast::Statement;
 use std::collections::VecDeque;
@@ -293,17 +295,17 @@ impl Unit {
                 }
             }
             Class::Maintenance => {
-                let word = statement
-                    .as_special()
-                    .map_or("", crate::class::Special::word);
-                if word == "CHECKPOINT" {
-                    let error = SqlError::new(
-                        code::ACTIVE_TRANSACTION,
-                        "CHECKPOINT cannot run inside a transaction block",
-                    );
-                    return self.failed(error, *implicit);
+                let Some(special) = statement.as_special() else {
+                    return self.done(Complete::of(Tag::plain("")));
+                };
+                let checked = Maintenance::parse(special, statement.text()).and_then(|asked| {
+                    asked.check_in_transaction()?;
+                    asked.check(&Source::Live(tx.view()))
+                });
+                match checked {
+                    Ok(()) => self.done(Complete::of(Tag::plain(special.word()))),
+                    Err(error) => self.failed(error, *implicit),
                 }
-                self.done(Complete::of(Tag::plain(word)))
             }
             Class::Read | Class::Write | Class::Define => {
                 match self.data(tx, statement, parameters, data, rows_max) {

@@ -90,7 +90,7 @@ pub(crate) fn cast(
         let value = decode_text(to.kind, text)?;
         return match to.kind {
             SqlType::Numeric => to_numeric(value.as_ref(), to),
-            _ => Ok(value),
+            _ => Ok(with_fraction(value, to)),
         };
     }
     match to.kind {
@@ -121,12 +121,14 @@ pub(crate) fn cast(
             _ => Err(wrong()),
         },
         SqlType::Time => match value {
-            ValueRef::Time(time) => Ok(Value::Time(time)),
-            ValueRef::Timestamp(micros) => Ok(Value::Time(micros.rem_euclid(DAY))),
+            ValueRef::Time(time) => Ok(with_fraction(Value::Time(time), to)),
+            ValueRef::Timestamp(micros) => {
+                Ok(with_fraction(Value::Time(micros.rem_euclid(DAY)), to))
+            }
             _ => Err(wrong()),
         },
         SqlType::Timestamp | SqlType::Timestamptz => match value {
-            ValueRef::Timestamp(micros) => Ok(Value::Timestamp(micros)),
+            ValueRef::Timestamp(micros) => Ok(with_fraction(Value::Timestamp(micros), to)),
             ValueRef::Date(days) => match i64::from(days).checked_mul(DAY) {
                 Some(micros) => Ok(Value::Timestamp(micros)),
                 None => Err(SqlError::new(
@@ -145,6 +147,28 @@ pub(crate) fn cast(
             _ => Err(wrong()),
         },
         _ => Err(wrong()),
+    }
+}
+
+/// A moment with as many digits of a second's fraction as its type has. Timestamps are counted from 2000, as PostgreSQL
+/// does: halves go away from it.
+fn with_fraction(value: Value, to: TypeSpec) -> Value {
+    const EPOCH: i64 = 10_957 * DAY;
+    let Some(digits) = to.fraction_digits().filter(|&digits| digits < 6) else {
+        return value;
+    };
+    let unit = 10_i64.pow(6 - digits);
+    let round = |micros: i64| match micros < 0 {
+        true => -((unit / 2 - micros) / unit * unit),
+        false => (micros + unit / 2) / unit * unit,
+    };
+    match value {
+        Value::Time(micros) => Value::Time(round(micros)),
+        Value::Timestamp(micros) => {
+            let rounded = micros.checked_sub(EPOCH).map(round);
+            Value::Timestamp(rounded.map_or(micros, |micros| micros.saturating_add(EPOCH)))
+        }
+        other => other,
     }
 }
 

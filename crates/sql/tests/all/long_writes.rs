@@ -183,3 +183,35 @@ fn what_ran_before_a_long_write_is_answered_while_it_runs() {
     assert_eq!(found, ["1"]);
     long.end();
 }
+
+#[test]
+fn a_procedure_of_the_program_ends_where_it_asks() {
+    let fresh = tables();
+    let (mut session, interrupt) = interruptible(&fresh);
+    let of_procedure = interrupt.clone();
+    fresh.database.register_procedure("asks", move |_, _| {
+        sardonyx_sql::check_interrupted()?;
+        of_procedure.request();
+        sardonyx_sql::check_interrupted()?;
+        Ok(Vec::new())
+    });
+    let text = "delete from t where id = 7; call asks()";
+    let error = run(&mut session, text).expect_err("it was cancelled");
+    assert_eq!(error.code, code::QUERY_CANCELED);
+    // One request ends one statement, and all of it is undone.
+    let found = query(&mut session, "select count(*) from t").expect("it reads");
+    assert_eq!(found, ["1000"]);
+}
+
+#[test]
+fn rows_of_more_than_one_run_are_sorted() {
+    let fresh = tables();
+    for text in [
+        "select i from generate_series(1, 100000) as s (i) order by -i",
+        "select row_number() over (order by -i) from generate_series(1, 100000) as s (i)",
+    ] {
+        let mut session = fresh.session();
+        let found = query(&mut session, text).expect("it reads");
+        assert_eq!(found.len(), 100_000, "{text}");
+    }
+}

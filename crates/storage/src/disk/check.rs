@@ -25,11 +25,6 @@ pub(super) fn directory_name(directory: &str) -> io::Result<()> {
     }
 }
 
-/// The directory that a name is in; `""` is the root.
-pub(super) fn directory_of(name: &str) -> &str {
-    name.rsplit_once('/').map_or("", |(directory, _)| directory)
-}
-
 /// Refuses direct I/O whose offset, length or buffer is not aligned.
 #[inline]
 pub(super) fn alignment(access: Access, offset: u64, bytes: &[u8]) -> io::Result<()> {

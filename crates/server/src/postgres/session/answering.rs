@@ -107,6 +107,7 @@ impl Session {
         self.bytes -= std::mem::take(&mut self.complete_bytes);
         let rest = self.steps.split_off(steps);
         let steps = std::mem::replace(&mut self.steps, rest);
+        let changes_names = std::mem::take(&mut self.changes_names);
         let rest = self.replies.split_off(replies);
         let replies = std::mem::replace(&mut self.replies, rest);
         let gives_rows = |reply: &Reply| matches!(reply, Reply::More { .. } | Reply::Fetched(_));
@@ -115,6 +116,9 @@ impl Session {
         // Whether the transaction that is open has failed, as far as it was said.
         let mut is_in_failure = self.sql.status() == TransactionStatus::Failed;
         let outcomes = self.sql.run(steps).await;
+        if changes_names {
+            self.forget_deallocated();
+        }
         let mut parts = self.part.may_fail(&replies, &outcomes).into_iter();
         let mut may_fail = parts.next().unwrap_or(false);
         let mut outcomes = outcomes.into_iter();
@@ -265,6 +269,7 @@ impl Session {
         let Some(rows) = rows else {
             answers.complete(&tag);
             self.end_cursors(&execution.statement, tag.word);
+            self.set_state(execution.portal, PortalState::Spent);
             return Ok(Sent::All(0));
         };
         let columns = rows.columns.clone();
@@ -276,6 +281,11 @@ impl Session {
         let (most, flag) = (execution.rows_max, may_fail.then_some(&*self.interrupt));
         let sent = send_rows(&columns, codes, &mut rows, most, flag, output, to).await?;
         let state = match &sent {
+            // As many as were asked for: the client asks whether there are more.
+            Sent::All(count) if *count == execution.rows_max => {
+                Answers(output).suspended();
+                PortalState::Ran(rows, tag.word.to_string())
+            }
             Sent::All(count) => {
                 let mut answers = Answers(output);
                 match tag.word {
@@ -291,14 +301,17 @@ impl Session {
             }
             Sent::Failed(_) => PortalState::Done(tag.word.to_string()),
         };
-        if let Some(portal) = execution
-            .portal
-            .and_then(|name| self.portals.get_mut(&name))
+        self.set_state(execution.portal, state);
+        Ok(sent)
+    }
+
+    /// Notes how far a portal is that was run.
+    fn set_state(&mut self, portal: Option<String>, state: PortalState) {
+        if let Some(portal) = portal.and_then(|name| self.portals.get_mut(&name))
             && let PortalState::Queued = portal.state
         {
             portal.state = state;
         }
-        Ok(sent)
     }
 
     async fn more(
@@ -321,18 +334,30 @@ impl Session {
         let (rows, word) = match &mut portal.state {
             PortalState::Ran(rows, word) => (rows, word),
             PortalState::Done(word) => {
-                Answers(output).complete(&format_args!("{word} 0"));
+                Answers(output).complete(&counted(word, 0));
                 return Ok(Sent::All(0));
             }
-            PortalState::New | PortalState::Queued => return Ok(Sent::All(0)),
+            PortalState::New | PortalState::Queued | PortalState::Spent => {
+                return Ok(Sent::All(0));
+            }
         };
         let sent = send_rows(columns, codes, rows, rows_max, flag, output, to).await?;
         match &sent {
-            Sent::All(count) => Answers(output).complete(&format_args!("{word} {count}")),
+            Sent::All(count) if *count == rows_max => Answers(output).suspended(),
+            Sent::All(count) => Answers(output).complete(&counted(word, *count)),
             Sent::Some => Answers(output).suspended(),
             Sent::Failed(_) => portal.state = PortalState::Done(word.clone()),
         }
         Ok(sent)
+    }
+}
+
+/// The word of a statement with the number of its rows, where it has one.
+fn counted(word: &str, count: usize) -> String {
+    match word {
+        "INSERT" => format!("INSERT 0 {count}"),
+        "SELECT" | "UPDATE" | "DELETE" | "FETCH" | "MOVE" => format!("{word} {count}"),
+        _ => word.to_string(),
     }
 }
 

@@ -251,7 +251,9 @@ impl Session {
             PortalState::Ran(rows, _) => {
                 send_rows(columns, codes, rows, fetch.most, flag, output, to).await?
             }
-            PortalState::New | PortalState::Queued | PortalState::Done(_) => Sent::All(0),
+            PortalState::New | PortalState::Queued | PortalState::Done(_) | PortalState::Spent => {
+                Sent::All(0)
+            }
         };
         let count = match &sent {
             Sent::All(count) => *count,

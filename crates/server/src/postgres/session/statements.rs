@@ -38,6 +38,8 @@ pub(super) enum PortalState {
     Ran(Portions, String),
     /// It has given all.
     Done(String),
+    /// It has run, and gives no rows.
+    Spent,
 }
 
 /// Formats of a result's columns, as the client wrote them.
@@ -60,7 +62,7 @@ impl Session {
                 true => Ok(statement),
                 false => Err(SqlError::new(
                     "42601",
-                    "a prepared statement has one command, and this text has more".to_string(),
+                    "cannot insert multiple commands into a prepared statement".to_string(),
                 )),
             }
         });
@@ -68,6 +70,9 @@ impl Session {
             Ok(statement) => statement,
             Err(_) if self.has_unfinished() => return false,
             Err(error) => {
+                if name.is_empty() {
+                    self.statements.remove(name);
+                }
                 self.fail(error);
                 return true;
             }
@@ -76,11 +81,16 @@ impl Session {
         if !name.is_empty() && self.may_be_skipped() {
             return false;
         }
-        if !name.is_empty() && self.statements.contains_key(name) {
+        let has_name = self.statements.contains_key(name) || self.sql.named(name).is_some();
+        if !name.is_empty() && has_name {
             let text = format!("prepared statement \"{name}\" already exists");
             self.fail(SqlError::new("42P05", text));
         } else if self.statements.len() >= STATEMENTS_MAX {
             self.fail(too_many("prepared statements"));
+        } else if let (false, Some(one)) = (name.is_empty(), &statement)
+            && let Err(error) = self.sql.name_statement(name, one.clone())
+        {
+            self.fail(error);
         } else {
             let may_run = may_run_in_failure(statement.as_ref()) || statement.is_none();
             self.statements.insert(name.to_string(), statement);
@@ -89,15 +99,32 @@ impl Session {
         true
     }
 
-    fn statement(&self, name: &str) -> Result<&Option<Arc<Prepared>>, SqlError> {
-        self.statements.get(name).ok_or_else(|| {
-            let text = format!("prepared statement \"{name}\" does not exist");
+    /// The statement of a name; those that have one are the SQL session's, too, where `DEALLOCATE` removes them.
+    fn statement(&self, name: &str) -> Result<Option<Arc<Prepared>>, SqlError> {
+        if !name.is_empty()
+            && let Some(statement) = self.sql.named(name)
+        {
+            return Ok(Some(statement.clone()));
+        }
+        self.statements.get(name).cloned().ok_or_else(|| {
+            let text = match name {
+                "" => "unnamed prepared statement does not exist".into(),
+                name => format!("prepared statement \"{name}\" does not exist"),
+            };
             SqlError::new("26000", text)
         })
     }
 
+    /// Forgets the statements whose names `DEALLOCATE` or `DISCARD` removed.
+    pub(super) fn forget_deallocated(&mut self) {
+        let sql = &self.sql;
+        self.statements.retain(|name, statement| {
+            name.is_empty() || statement.is_none() || sql.named(name).is_some()
+        });
+    }
+
     pub(super) fn bind(&mut self, bind: &Bind<'_>) -> Result<(), SqlError> {
-        let statement = self.statement(bind.statement)?.clone();
+        let statement = self.statement(bind.statement)?;
         let types = statement.as_ref().map_or(&[][..], |one| one.parameters());
         if types.len() != bind.count() {
             let text = format!(
@@ -118,7 +145,10 @@ impl Session {
         // Those of FETCH are its cursor's.
         let is_of_cursor = statement.as_ref().is_some_and(|one| one.cursor().is_some());
         if formats.len() > 1 && formats.len() != columns && !is_of_cursor {
-            let text = format!("{} formats for {columns} columns", formats.len());
+            let text = format!(
+                "bind message has {} result formats but query has {columns} columns",
+                formats.len()
+            );
             return Err(SqlError::new(code::PROTOCOL_VIOLATION, text));
         }
         let parameters = bind.parameters().zip(types).enumerate();
@@ -152,7 +182,7 @@ impl Session {
     pub(super) fn describe(&mut self, target: Target, name: &str) -> Result<(), SqlError> {
         let (statement, formats) = match target {
             Target::Statement => {
-                let statement = self.statement(name)?.clone();
+                let statement = self.statement(name)?;
                 self.replies.push(match &statement {
                     Some(statement) => Reply::Parameters(statement.clone()),
                     None => Reply::NoParameters,
@@ -193,6 +223,11 @@ impl Session {
         match portal.state {
             PortalState::New => {}
             PortalState::Queued => return false,
+            PortalState::Spent => {
+                let text = format!("portal \"{name}\" cannot be run");
+                self.fail(SqlError::new("55000", text));
+                return true;
+            }
             PortalState::Ran(..) | PortalState::Done(_) => {
                 let portal = name.to_string();
                 self.replies.push(Reply::More { portal, rows_max });
@@ -205,7 +240,7 @@ impl Session {
             return true;
         };
         if statement.is_copy_in() {
-            self.begin_copying(Copying::of_portal(statement));
+            self.begin_copying(Copying::of_portal(statement, self.memory()));
             return true;
         }
         if let Some(command) = statement.cursor().cloned() {
@@ -227,6 +262,7 @@ impl Session {
             return true;
         }
         portal.state = PortalState::Queued;
+        self.changes_names |= statement.changes_names();
         self.steps.push(Step::Execute {
             statement: statement.clone(),
             parameters: std::mem::take(&mut portal.parameters),

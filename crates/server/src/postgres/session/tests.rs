@@ -1,6 +1,9 @@
 //! What a session says when it is cancelled between the run of its statements and their answers, and when what arrives
 //! together is of one portal.
 
+mod failures;
+mod portals;
+
 use super::answering::Send;
 use super::{Session, Wants};
 use crate::postgres::message::MessageError;

@@ -8,7 +8,6 @@
 //! A directory is a name too: a new one is only stable when the directory that it is entered in was
 //! synced. One that is lost takes with it all that is in it, whatever was synced there.
 
-use super::super::check;
 use super::content::Survival;
 use sardonyx_base::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +32,11 @@ enum Change {
     MakeDirectory {
         name: String,
     },
+}
+
+/// The directory that a name is in; `""` is the root.
+pub(super) fn directory_of(name: &str) -> &str {
+    name.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
 impl Change {
@@ -82,12 +86,12 @@ impl Tree {
     fn drop_unreachable(&mut self) {
         // A directory comes after the one that it is in.
         for directory in std::mem::take(&mut self.directories) {
-            if self.has_directory(check::directory_of(&directory)) {
+            if self.has_directory(directory_of(&directory)) {
                 self.directories.insert(directory);
             }
         }
         let mut files = std::mem::take(&mut self.files);
-        files.retain(|name, _| self.has_directory(check::directory_of(name)));
+        files.retain(|name, _| self.has_directory(directory_of(name)));
         self.files = files;
     }
 }
@@ -149,11 +153,7 @@ impl Names {
 
     /// Makes the changes in a directory stable.
     pub(super) fn sync(&mut self, directory: &str) {
-        self.settle(|change| {
-            change
-                .names()
-                .any(|name| check::directory_of(name) == directory)
-        });
+        self.settle(|change| change.names().any(|name| directory_of(name) == directory));
     }
 
     /// The changes in a directory as a failed sync leaves them: some are stable. The others stay
@@ -161,9 +161,7 @@ impl Names {
     pub(super) fn sync_failing(&mut self, directory: &str, random: &mut Random) {
         let survival = Survival::draw(random);
         self.settle(|change| {
-            let here = change
-                .names()
-                .any(|name| check::directory_of(name) == directory);
+            let here = change.names().any(|name| directory_of(name) == directory);
             here && survival.keeps(random)
         });
     }

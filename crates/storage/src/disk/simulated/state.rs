@@ -8,7 +8,7 @@
 use super::super::{Create, SECTOR_SIZE, check};
 use super::Faults;
 use super::content::Content;
-use super::names::{FileNumber, Names};
+use super::names::{FileNumber, Names, directory_of};
 use rustix::io::Errno;
 use sardonyx_base::random::Random;
 use sardonyx_base::sync::futex::Condvar;
@@ -245,7 +245,7 @@ impl State {
         if self.names.has_directory(name) {
             return Err(Errno::ISDIR.into());
         }
-        self.check_directory(check::directory_of(name))
+        self.check_directory(directory_of(name))
     }
 
     pub(super) fn open(&mut self, name: &str, create: Create) -> io::Result<FileNumber> {
@@ -324,7 +324,7 @@ impl State {
 
     pub(super) fn list(&self, directory: &str) -> io::Result<Vec<String>> {
         self.check_running()?;
-        let here = |name: &&String| check::directory_of(name) == directory;
+        let here = |name: &&String| directory_of(name) == directory;
         let base = |name: &String| name.rsplit('/').next().unwrap_or(name).to_owned();
         // The names of one directory are sorted alike with and without it.
         Ok(self.names.live().keys().filter(here).map(base).collect())
@@ -350,7 +350,7 @@ impl State {
         }
         for part in path {
             self.make_directory(part)?;
-            self.sync_directory(check::directory_of(part))?;
+            self.sync_directory(directory_of(part))?;
         }
         Ok(())
     }

@@ -1,0 +1,51 @@
+//! `CHECKPOINT`, `VACUUM`, `ANALYZE` and `REINDEX` of a session.
+
+use super::Session;
+use super::state::TransactionState;
+use crate::class::Special;
+use crate::error::SqlError;
+use crate::maintenance::Maintenance;
+use crate::prepared::Prepared;
+use crate::result::{Complete, Outcome, Tag};
+use crate::source::Source;
+use crate::underway::Reached;
+
+impl Session {
+    /// Runs a statement of maintenance.
+    pub(super) async fn maintain(&mut self, statement: &Prepared) -> Outcome {
+        let special = statement.as_special();
+        let word = special.map_or("", Special::word);
+        if let Some(special) = special
+            && let Err(error) = self.check_maintenance(special, statement.text())
+        {
+            self.state.fail();
+            return Outcome::Failed(error);
+        }
+        if special == Some(Special::Checkpoint) {
+            let tables = self.database.tables().clone();
+            let taken = crate::blocking::unblocked(move || tables.checkpoint()).await;
+            match taken {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => return Outcome::Failed(error.into()),
+                Err(error) => return Outcome::Failed(error),
+            }
+        }
+        Outcome::Done(Complete::of(Tag::plain(word)))
+    }
+
+    /// Checks that a statement of maintenance may run here, and that what it names is there.
+    fn check_maintenance(&self, special: Special, text: &str) -> Result<(), SqlError> {
+        let maintenance = Maintenance::parse(special, text)?;
+        if let TransactionState::Open(open) = &self.state.transaction
+            && !open.is_implicit
+        {
+            maintenance.check_in_transaction()?;
+        }
+        match self.database.reach(&self.state.interrupt)? {
+            Reached::Turn(turn) => maintenance.check(&Source::Live(turn.view())),
+            Reached::Committed(committed) => {
+                maintenance.check(&Source::Frozen(committed.snapshot.space()))
+            }
+        }
+    }
+}

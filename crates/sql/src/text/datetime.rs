@@ -1,0 +1,110 @@
+//! Dates, times and timestamps as PostgreSQL reads them: its rules of fields, words and numbers (`datetime.c`), with the
+//! month first and UTC as the session's zone.
+//!
+//! Invariant: the whole text is read. A date or a zone that the type ignores must still be one.
+
+mod decode;
+mod fields;
+mod numbers;
+mod parts;
+mod time_only;
+mod words;
+
+use super::shortened;
+use crate::error::{SqlError, code};
+use crate::types::SqlType;
+use crate::values::arithmetic::{DAY, is_date};
+use parts::{Decoded, Parts};
+use sardonyx::schema::Value;
+use sardonyx_rows::value_text::days_of;
+
+/// Microseconds of a second.
+const SECOND: i64 = 1_000_000;
+/// The first moment of a timestamp: day 0 of the Julian calendar.
+const FIRST: i64 = -2_440_588 * DAY;
+
+/// A text that is no moment, and why.
+#[derive(Debug)]
+enum Bad {
+    /// It has another form.
+    Format,
+    /// One of its fields is out of range.
+    Field,
+    /// Its month or day is out of range, which it may not be in another order.
+    MonthOrDay,
+    /// Its zone is too far from UTC.
+    Zone,
+    /// PostgreSQL reads it, and it is not supported.
+    Unsupported(String),
+}
+
+impl Bad {
+    #[cold]
+    fn of(self, kind: SqlType, text: &str) -> SqlError {
+        let text = shortened(text);
+        match self {
+            Bad::Format => {
+                let name = match kind {
+                    SqlType::Time => "time",
+                    SqlType::Timestamp => "timestamp",
+                    _ => kind.name(),
+                };
+                SqlError::new(
+                    code::INVALID_DATETIME,
+                    format!("invalid input syntax for type {name}: \"{text}\""),
+                )
+            }
+            Bad::Field => out_of_range("date/time field value", &text),
+            Bad::MonthOrDay => out_of_range("date/time field value", &text)
+                .hint("Perhaps you need a different \"datestyle\" setting."),
+            Bad::Zone => SqlError::new(
+                code::INVALID_TIME_ZONE,
+                format!("time zone displacement out of range: \"{text}\""),
+            ),
+            Bad::Unsupported(message) => SqlError::unsupported(message),
+        }
+    }
+}
+
+fn out_of_range(what: &str, text: &str) -> SqlError {
+    SqlError::new(
+        code::DATETIME_OVERFLOW,
+        format!("{what} out of range: \"{text}\""),
+    )
+}
+
+/// Reads a date, a time of the day or a timestamp.
+///
+/// # Errors
+/// `22007` for a text of another form, `22008` and `22009` for fields out of range, `0A000` for named zones, infinities, and
+/// words for the present.
+#[inline(never)]
+pub(super) fn read(kind: SqlType, text: &str) -> Result<Value, SqlError> {
+    let bad = |bad: Bad| bad.of(kind, text);
+    if kind == SqlType::Time {
+        return time_only::decode(text).map(Value::Time).map_err(bad);
+    }
+    let parts = match decode::decode(text).map_err(bad)? {
+        Decoded::Epoch => Parts::epoch(),
+        Decoded::Parts(parts) => parts,
+    };
+    let day = || days_of(parts.year, parts.month as u32, parts.day as u32);
+    if kind == SqlType::Date {
+        let day = day().and_then(|day| i32::try_from(day).ok());
+        let day = day.map(Value::Date).filter(is_date);
+        return day.ok_or_else(|| out_of_range("date", &shortened(text)));
+    }
+    let zone = match kind {
+        SqlType::Timestamptz => parts.zone,
+        _ => 0,
+    };
+    let micros = day().and_then(|day| {
+        let midnight = day.checked_mul(DAY)?;
+        let clock = parts.clock() + i64::from(zone) * SECOND;
+        midnight
+            .checked_add(clock)
+            .filter(|&micros| micros >= FIRST)
+    });
+    let micros = micros.ok_or_else(|| out_of_range("timestamp", &shortened(text)))?;
+    Ok(Value::Timestamp(micros))
+}

@@ -1,0 +1,269 @@
+//! Dates and timestamps from their fields, in whatever order they come (`DecodeDateTime`).
+
+use super::Bad;
+use super::fields::{Field, Kind, fields};
+use super::numbers::{fraction, whole};
+use super::parts::{Decoded, Parts, mask};
+use super::words::{Unit, Word, word};
+
+/// A text on its way to a moment.
+#[derive(Default)]
+struct Reading {
+    parts: Parts,
+    found: u32,
+    has_month: bool,
+    /// The unit that the word before announced.
+    unit: Option<Unit>,
+    /// The first moment of 1970, unless a later field says otherwise.
+    is_epoch: bool,
+}
+
+/// Reads a date with or without a time and a zone.
+///
+/// # Errors
+/// If it is none.
+pub(super) fn decode(text: &str) -> Result<Decoded, Bad> {
+    let fields = fields(text)?;
+    let mut reading = Reading::default();
+    for (at, field) in fields.iter().enumerate() {
+        let next = fields.get(at + 1).map(|field| field.kind);
+        let Some(taken) = reading.take(field, next)? else {
+            continue;
+        };
+        if taken & reading.found != 0 {
+            return Err(Bad::Format);
+        }
+        reading.found |= taken;
+    }
+    reading.end()
+}
+
+/// The refusal of a zone that is named by its place.
+pub(super) fn named_zone(name: &str) -> Bad {
+    Bad::Unsupported(format!(
+        "the time zone \"{name}\" is not supported: write its distance from UTC, such as +02:00"
+    ))
+}
+
+/// The refusal of a word for the present, or for infinity.
+pub(super) fn unsupported_word(word: &str) -> Bad {
+    Bad::Unsupported(format!(
+        "the date/time value \"{}\" is not supported",
+        word.to_ascii_lowercase()
+    ))
+}
+
+impl Reading {
+    /// Takes a field, and returns the parts that it is; `None` if it is to be ignored.
+    fn take(&mut self, field: &Field<'_>, next: Option<Kind>) -> Result<Option<u32>, Bad> {
+        let text = field.text;
+        match field.kind {
+            Kind::Date => self.date(text),
+            Kind::Time => {
+                if self.unit.take().is_some_and(|unit| unit != Unit::Time) {
+                    return Err(Bad::Format);
+                }
+                let taken = self.parts.take_time(text)?;
+                match self.parts.is_time_beyond_day() {
+                    true => Err(Bad::Field),
+                    false => Ok(taken),
+                }
+            }
+            Kind::Zone => {
+                self.parts.take_zone(field.is_negative, text)?;
+                Ok(mask::ZONE)
+            }
+            Kind::Number => match self.unit.take() {
+                Some(unit) => self.announced(unit, text),
+                None => self.number(text),
+            },
+            Kind::Special if text.eq_ignore_ascii_case("infinity") && field.is_negative => {
+                Err(unsupported_word("-infinity"))
+            }
+            Kind::Special => Err(Bad::Format),
+            Kind::Word => return self.word(text, next),
+        }
+        .map(Some)
+    }
+
+    fn date(&mut self, text: &str) -> Result<u32, Bad> {
+        const MONTH_DAY: u32 = mask::MONTH | mask::DAY;
+        if self.unit == Some(Unit::Julian) {
+            let (day, rest) = whole(text).filter(|(day, _)| *day >= 0).ok_or(Bad::Field)?;
+            self.unit = None;
+            self.parts.set_julian(day);
+            let sign = rest.strip_prefix('+').or(rest.strip_prefix('-'));
+            let zone = sign.ok_or(Bad::Format)?;
+            self.parts.take_zone(rest.starts_with('-'), zone)?;
+            return Ok(mask::DATE | mask::TIME | mask::ZONE);
+        }
+        if self.unit.is_none() && self.found & MONTH_DAY != MONTH_DAY {
+            return self.parts.take_date(text, self.found);
+        }
+        let unit = self.unit.take();
+        if unit.is_none() && !text.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(named_zone(text));
+        }
+        // A time without colons, and a zone.
+        if unit.is_some_and(|unit| unit != Unit::Time) || self.found & mask::TIME == mask::TIME {
+            return Err(Bad::Format);
+        }
+        let (time, zone) = text.split_once('-').ok_or(Bad::Format)?;
+        self.parts.take_zone(true, zone)?;
+        Ok(self.parts.take_run(time, self.found)? | mask::ZONE)
+    }
+
+    /// A number behind the word for its unit.
+    fn announced(&mut self, unit: Unit, text: &str) -> Result<u32, Bad> {
+        let (value, rest) = whole(text).ok_or(Bad::Field)?;
+        let may_have_point = matches!(unit, Unit::Julian | Unit::Time | Unit::Second);
+        if !rest.is_empty() && !(rest.starts_with('.') && may_have_point) {
+            return Err(Bad::Format);
+        }
+        self.is_epoch = false;
+        let has_month = self.found & mask::MONTH != 0 && self.found & mask::HOUR != 0;
+        let parts = &mut self.parts;
+        Ok(match unit {
+            Unit::Year => {
+                parts.year = value.into();
+                mask::YEAR
+            }
+            // Behind an hour it is the minute.
+            Unit::Month if has_month => {
+                parts.minute = value;
+                mask::MINUTE
+            }
+            Unit::Month => {
+                parts.month = value;
+                mask::MONTH
+            }
+            Unit::Day => {
+                parts.day = value;
+                mask::DAY
+            }
+            Unit::Hour => {
+                parts.hour = value;
+                mask::HOUR
+            }
+            Unit::Minute => {
+                parts.minute = value;
+                mask::MINUTE
+            }
+            Unit::Second => {
+                parts.second = value;
+                if rest.is_empty() {
+                    return Ok(mask::SECOND);
+                }
+                parts.micros = fraction(rest)?;
+                mask::SECOND | mask::FRACTION
+            }
+            Unit::Julian => {
+                parts.set_julian(value);
+                if rest.is_empty() {
+                    return Ok(mask::DATE);
+                }
+                let day = format!("0{rest}").parse::<f64>().map_err(|_| Bad::Format)?;
+                let day = (day * crate::values::arithmetic::DAY as f64) as i64;
+                parts.micros = day % super::SECOND;
+                let seconds = (day / super::SECOND) as i32;
+                (parts.hour, parts.minute) = (seconds / 3600, seconds / 60 % 60);
+                parts.second = seconds % 60;
+                mask::DATE | mask::TIME
+            }
+            Unit::Time => match parts.take_run(text, self.found | mask::DATE)? {
+                mask::TIME => mask::TIME,
+                _ => return Err(Bad::Format),
+            },
+            Unit::Other => return Err(Bad::Format),
+        })
+    }
+
+    fn number(&mut self, text: &str) -> Result<u32, Bad> {
+        let point = text.find('.');
+        if point.is_some() && self.found & mask::DATE == 0 {
+            return self.parts.take_date(text, self.found);
+        }
+        let is_open = self.found & mask::DATE == 0 || self.found & mask::TIME == 0;
+        if point.is_some_and(|at| at > 2) || point.is_none() && text.len() >= 6 && is_open {
+            return self.parts.take_run(text, self.found);
+        }
+        self.parts.take_number(text, self.has_month, self.found)
+    }
+
+    fn word(&mut self, text: &str, next: Option<Kind>) -> Result<Option<u32>, Bad> {
+        let parts = &mut self.parts;
+        Ok(Some(match word(text) {
+            Word::Ignored => return Ok(None),
+            Word::AllBalls => {
+                (parts.hour, parts.minute, parts.second, parts.zone) = (0, 0, 0, 0);
+                self.is_epoch = false;
+                mask::TIME | mask::ZONE
+            }
+            Word::Epoch => {
+                self.is_epoch = true;
+                mask::RESERVED
+            }
+            Word::Unsupported => return Err(unsupported_word(text)),
+            Word::Month(month) => {
+                let is_day = self.found & mask::MONTH != 0
+                    && !self.has_month
+                    && self.found & mask::DAY == 0
+                    && (1..=31).contains(&parts.month);
+                let day = std::mem::replace(&mut parts.month, month);
+                self.has_month = true;
+                if is_day {
+                    parts.day = day;
+                    return Ok(Some(mask::DAY));
+                }
+                mask::MONTH
+            }
+            Word::Weekday => mask::WEEKDAY,
+            Word::Noon(is_afternoon) => {
+                parts.noon = Some(is_afternoon);
+                mask::NOON
+            }
+            Word::Era(is_before_christ) => {
+                parts.is_before_christ = is_before_christ;
+                mask::ERA
+            }
+            Word::Zone(east, saved) => {
+                parts.zone = -east;
+                match saved {
+                    true => mask::DAYLIGHT_ZONE | mask::ZONE,
+                    false => mask::ZONE,
+                }
+            }
+            Word::Daylight => {
+                parts.zone -= 3600;
+                mask::DAYLIGHT | mask::DAYLIGHT_ZONE
+            }
+            Word::Unit(unit) => {
+                let is_time = unit == Unit::Time;
+                let may_follow = matches!(next, Some(Kind::Number | Kind::Time | Kind::Date));
+                let is_placed = self.found & mask::DATE == mask::DATE && may_follow;
+                if self.unit.is_some() || is_time && !is_placed {
+                    return Err(Bad::Format);
+                }
+                self.unit = Some(unit);
+                0
+            }
+            Word::Unknown => return Err(Bad::Format),
+        }))
+    }
+
+    fn end(mut self) -> Result<Decoded, Bad> {
+        if self.unit.is_some() {
+            return Err(Bad::Format);
+        }
+        self.parts.check_date(self.found)?;
+        self.parts.apply_noon()?;
+        if self.is_epoch {
+            return Ok(Decoded::Epoch);
+        }
+        let has_only_daylight = self.found & (mask::ZONE | mask::DAYLIGHT) == mask::DAYLIGHT;
+        match self.found & mask::DATE == mask::DATE && !has_only_daylight {
+            true => Ok(Decoded::Parts(self.parts)),
+            false => Err(Bad::Format),
+        }
+    }
+}

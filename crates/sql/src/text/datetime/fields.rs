@@ -1,0 +1,176 @@
+//! The fields of a text: runs of digits, words and delimiters, each of a kind that its characters give (`ParseDateTime`).
+
+use super::Bad;
+use super::words::{Word, special};
+
+/// The most fields of a text.
+const FIELDS_MAX: usize = 25;
+/// The longest text of fields, without the blanks between them.
+const TEXT_MAX: usize = 150;
+
+/// The kind of a field, as far as its characters give it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// Digits, perhaps with a point.
+    Number,
+    /// Letters.
+    Word,
+    /// Parts between hyphens, slashes or points; or the name of a zone.
+    Date,
+    /// Digits between colons.
+    Time,
+    /// A sign and digits.
+    Zone,
+    /// A sign and letters.
+    Special,
+}
+
+/// A field of a text. A sign in front of it stands apart, since blanks may follow it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Field<'t> {
+    pub kind: Kind,
+    pub is_negative: bool,
+    pub text: &'t str,
+}
+
+/// The fields of a text.
+pub(super) struct Fields<'t> {
+    all: [Field<'t>; FIELDS_MAX],
+    count: usize,
+}
+
+impl<'t> std::ops::Deref for Fields<'t> {
+    type Target = [Field<'t>];
+
+    fn deref(&self) -> &[Field<'t>] {
+        self.all.get(..self.count).unwrap_or_default()
+    }
+}
+
+fn run(text: &str, belongs: impl Fn(u8) -> bool) -> usize {
+    text.bytes().take_while(|&byte| belongs(byte)).count()
+}
+
+fn digits(text: &str) -> usize {
+    run(text, |byte| byte.is_ascii_digit())
+}
+
+fn letters(text: &str) -> usize {
+    run(text, |byte| byte.is_ascii_alphabetic())
+}
+
+fn rest_of(text: &str, at: usize) -> &str {
+    text.get(at..).unwrap_or_default()
+}
+
+pub(super) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
+}
+
+/// Splits a text into its fields.
+///
+/// # Errors
+/// For characters that no field has, and for too many fields.
+pub(super) fn fields(text: &str) -> Result<Fields<'_>, Bad> {
+    let none = Field {
+        kind: Kind::Number,
+        is_negative: false,
+        text: "",
+    };
+    let mut fields = Fields {
+        all: [none; FIELDS_MAX],
+        count: 0,
+    };
+    let (mut rest, mut length) = (text, 0);
+    while let Some(&first) = rest.as_bytes().first() {
+        let is_sign = matches!(first, b'+' | b'-');
+        if is_space(first) || first.is_ascii_punctuation() && !is_sign && first != b'.' {
+            rest = rest_of(rest, 1);
+            continue;
+        }
+        let slot = fields.all.get_mut(fields.count).ok_or(Bad::Format)?;
+        if is_sign {
+            rest = rest_of(rest, 1);
+            rest = rest_of(rest, run(rest, is_space));
+        }
+        let (kind, end) = field(first, rest).ok_or(Bad::Format)?;
+        *slot = Field {
+            kind,
+            is_negative: first == b'-',
+            text: rest.get(..end).unwrap_or_default(),
+        };
+        fields.count += 1;
+        rest = rest_of(rest, end);
+        length += end + 1 + usize::from(is_sign);
+        if length > TEXT_MAX {
+            return Err(Bad::Format);
+        }
+    }
+    Ok(fields)
+}
+
+/// The kind of the field at the beginning of a text, and where it ends. The first character may be a sign before it.
+fn field(first: u8, text: &str) -> Option<(Kind, usize)> {
+    match first {
+        b'0'..=b'9' => Some(numeric(text)),
+        b'.' => Some((Kind::Number, 1 + digits(rest_of(text, 1)))),
+        b'+' | b'-' => {
+            let zone = |byte: u8| byte.is_ascii_digit() || matches!(byte, b':' | b'.' | b'-');
+            match text.bytes().next()? {
+                b'0'..=b'9' => Some((Kind::Zone, run(text, zone))),
+                byte if byte.is_ascii_alphabetic() => Some((Kind::Special, letters(text))),
+                _ => None,
+            }
+        }
+        byte if byte.is_ascii_alphabetic() => Some(word(text)),
+        _ => None,
+    }
+}
+
+/// A field that begins with a digit.
+fn numeric(text: &str) -> (Kind, usize) {
+    let end = digits(text);
+    match text.as_bytes().get(end) {
+        Some(b':') => {
+            let time = |byte: u8| byte.is_ascii_digit() || matches!(byte, b':' | b'.');
+            (Kind::Time, end + run(rest_of(text, end), time))
+        }
+        Some(&delimiter @ (b'-' | b'/' | b'.')) => {
+            let second = rest_of(text, end + 1);
+            let more = digits(second);
+            if more == 0 {
+                let part = |byte: u8| byte.is_ascii_alphanumeric() || byte == delimiter;
+                return (Kind::Date, end + 1 + run(second, part));
+            }
+            let kind = if delimiter == b'.' {
+                Kind::Number
+            } else {
+                Kind::Date
+            };
+            let end = end + 1 + more;
+            if text.as_bytes().get(end) != Some(&delimiter) {
+                return (kind, end);
+            }
+            let part = |byte: u8| byte.is_ascii_digit() || byte == delimiter;
+            (Kind::Date, end + run(rest_of(text, end), part))
+        }
+        _ => (Kind::Number, end),
+    }
+}
+
+/// A field that begins with a letter.
+fn word(text: &str) -> (Kind, usize) {
+    let end = letters(text);
+    let is_date = match text.as_bytes().get(end) {
+        Some(b'-' | b'/' | b'.') => true,
+        Some(b'+' | b'0'..=b'9') => special(text.get(..end).unwrap_or_default()) == Word::Unknown,
+        _ => false,
+    };
+    if !is_date {
+        return (Kind::Word, end);
+    }
+    let part = |byte: u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'/' | b'_' | b'.' | b':')
+    };
+    (Kind::Date, end + run(rest_of(text, end), part))
+}

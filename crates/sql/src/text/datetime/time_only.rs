@@ -1,0 +1,171 @@
+//! Times of the day from their fields; a date before them and a zone behind them are ignored (`DecodeTimeOnly`).
+
+use super::Bad;
+use super::decode::{named_zone, unsupported_word};
+use super::fields::{Field, Kind, fields};
+use super::numbers::{fraction, whole};
+use super::parts::{Parts, mask};
+use super::words::{Unit, Word, word};
+
+/// Reads a time of the day, in microseconds since midnight.
+///
+/// # Errors
+/// If it is none.
+pub(super) fn decode(text: &str) -> Result<i64, Bad> {
+    let fields = fields(text)?;
+    let (mut parts, mut found, mut unit) = (Parts::default(), 0, None);
+    for at in 0..fields.len() {
+        let taken = take(&mut parts, found, &mut unit, &fields, at)?;
+        if taken & found != 0 {
+            return Err(Bad::Format);
+        }
+        found |= taken;
+    }
+    if unit.is_some() {
+        return Err(Bad::Format);
+    }
+    parts.check_date(found)?;
+    parts.apply_noon()?;
+    if parts.is_time_beyond_day() {
+        return Err(Bad::Field);
+    }
+    let has_only_daylight = found & (mask::ZONE | mask::DAYLIGHT) == mask::DAYLIGHT;
+    match found & mask::TIME == mask::TIME && !has_only_daylight {
+        true => Ok(parts.clock()),
+        false => Err(Bad::Format),
+    }
+}
+
+fn take(
+    parts: &mut Parts,
+    found: u32,
+    unit: &mut Option<Unit>,
+    fields: &[Field<'_>],
+    at: usize,
+) -> Result<u32, Bad> {
+    let Some(field) = fields.get(at) else {
+        return Err(Bad::Format);
+    };
+    let text = field.text;
+    let is_last_date = fields.last().is_some_and(|last| last.kind == Kind::Date);
+    let may_begin = at == 0 && fields.len() >= 2;
+    match field.kind {
+        Kind::Date => {
+            let is_time_next = fields.get(1).is_some_and(|next| next.kind == Kind::Time);
+            if may_begin && (is_last_date || is_time_next) {
+                return parts.take_date(text, found);
+            }
+            if !text.starts_with(|c: char| c.is_ascii_digit()) {
+                return Err(named_zone(text));
+            }
+            if found & mask::TIME == mask::TIME {
+                return Err(Bad::Format);
+            }
+            let (time, zone) = text.split_once('-').ok_or(Bad::Format)?;
+            parts.take_zone(true, zone)?;
+            Ok(parts.take_run(time, found | mask::DATE)? | mask::ZONE)
+        }
+        Kind::Time => parts.take_time(text),
+        Kind::Zone => {
+            parts.take_zone(field.is_negative, text)?;
+            Ok(mask::ZONE)
+        }
+        Kind::Number => match unit.take() {
+            Some(unit) => announced(parts, unit, text),
+            None => match text.find('.') {
+                Some(_) if may_begin && is_last_date => parts.take_date(text, found),
+                Some(digits) if digits > 2 => parts.take_run(text, found | mask::DATE),
+                Some(_) => Err(Bad::Format),
+                None if text.len() > 4 => parts.take_run(text, found | mask::DATE),
+                None => parts.take_number(text, false, found | mask::DATE),
+            },
+        },
+        Kind::Special => Err(Bad::Format),
+        Kind::Word => {
+            let next = fields.get(at + 1).map(|next| next.kind);
+            take_word(parts, unit, text, next)
+        }
+    }
+}
+
+/// A number behind the word for its unit.
+fn announced(parts: &mut Parts, unit: Unit, text: &str) -> Result<u32, Bad> {
+    let (value, rest) = whole(text).ok_or(Bad::Field)?;
+    let may_have_point = matches!(unit, Unit::Time | Unit::Second);
+    if !rest.is_empty() && !(rest.starts_with('.') && may_have_point) {
+        return Err(Bad::Format);
+    }
+    Ok(match unit {
+        Unit::Hour => {
+            parts.hour = value;
+            mask::HOUR
+        }
+        // Without a date a month is a minute.
+        Unit::Minute | Unit::Month => {
+            parts.minute = value;
+            mask::MINUTE
+        }
+        Unit::Second => {
+            parts.second = value;
+            if rest.is_empty() {
+                return Ok(mask::SECOND);
+            }
+            parts.micros = fraction(rest)?;
+            mask::SECOND | mask::FRACTION
+        }
+        Unit::Time => match parts.take_run(text, mask::DATE)? {
+            mask::TIME => mask::TIME,
+            _ => return Err(Bad::Format),
+        },
+        _ => {
+            return Err(Bad::Unsupported(
+                "a time of the day with parts of a date is not supported".into(),
+            ));
+        }
+    })
+}
+
+fn take_word(
+    parts: &mut Parts,
+    unit: &mut Option<Unit>,
+    text: &str,
+    next: Option<Kind>,
+) -> Result<u32, Bad> {
+    Ok(match word(text) {
+        Word::Ignored => 0,
+        Word::AllBalls => {
+            (parts.hour, parts.minute, parts.second) = (0, 0, 0);
+            mask::TIME | mask::ZONE
+        }
+        Word::Unsupported if text.eq_ignore_ascii_case("now") => {
+            return Err(unsupported_word(text));
+        }
+        Word::Noon(is_afternoon) => {
+            parts.noon = Some(is_afternoon);
+            mask::NOON
+        }
+        Word::Era(is_before_christ) => {
+            parts.is_before_christ = is_before_christ;
+            mask::ERA
+        }
+        Word::Zone(_, true) => mask::DAYLIGHT_ZONE | mask::ZONE,
+        Word::Zone(_, false) => mask::ZONE,
+        Word::Daylight => mask::DAYLIGHT | mask::DAYLIGHT_ZONE,
+        Word::Unit(Unit::Time) if !matches!(next, Some(Kind::Number | Kind::Time | Kind::Date)) => {
+            return Err(Bad::Format);
+        }
+        Word::Unit(_) if unit.is_some() => return Err(Bad::Format),
+        Word::Unit(Unit::Other) => return Err(Bad::Format),
+        Word::Unit(announced) => {
+            // The time behind `T` needs no word.
+            *unit = match (announced, next) {
+                (Unit::Time, Some(Kind::Time | Kind::Date)) => None,
+                _ => Some(announced),
+            };
+            0
+        }
+        Word::Month(_) | Word::Weekday | Word::Epoch | Word::Unsupported | Word::Unknown => {
+            return Err(Bad::Format);
+        }
+    })
+}

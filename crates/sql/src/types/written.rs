@@ -1,0 +1,207 @@
+//! Types as SQL writes them, with lengths, precisions and scales.
+
+use super::{SqlType, TypeSpec};
+use crate::error::{SqlError, code};
+use sqlparser::ast::{
+    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectNamePart, TimezoneInfo,
+    TypeModifier,
+};
+
+impl TypeSpec {
+    /// The type that a text of SQL names.
+    ///
+    /// # Errors
+    /// `0A000` if there is no such type here, `22023` if its length or precision cannot be.
+    pub fn of_data_type(data_type: &DataType) -> Result<TypeSpec, SqlError> {
+        let plain = |kind| Ok(TypeSpec::plain(kind));
+        match data_type {
+            DataType::SmallInt(Some(_))
+            | DataType::Int2(Some(_))
+            | DataType::Int(Some(_))
+            | DataType::Integer(Some(_))
+            | DataType::Int4(Some(_))
+            | DataType::BigInt(Some(_))
+            | DataType::Int8(Some(_))
+            | DataType::Double(ExactNumberInfo::Precision(_))
+            | DataType::Double(ExactNumberInfo::PrecisionAndScale(..))
+            | DataType::Float(ExactNumberInfo::PrecisionAndScale(..)) => {
+                Err(no_modifier(data_type))
+            }
+            DataType::Bool | DataType::Boolean => plain(SqlType::Bool),
+            DataType::SmallInt(_) | DataType::Int2(_) => plain(SqlType::Int2),
+            DataType::Int(_) | DataType::Integer(_) | DataType::Int4(_) => plain(SqlType::Int4),
+            DataType::BigInt(_) | DataType::Int8(_) => plain(SqlType::Int8),
+            DataType::Real | DataType::Float4 => plain(SqlType::Float4),
+            DataType::Float(ExactNumberInfo::Precision(0)) => Err(invalid(
+                "precision for type float must be at least 1 bit".into(),
+            )),
+            DataType::Float(ExactNumberInfo::Precision(54..)) => Err(invalid(
+                "precision for type float must be less than 54 bits".into(),
+            )),
+            DataType::Float(ExactNumberInfo::Precision(digits)) if *digits <= 24 => {
+                plain(SqlType::Float4)
+            }
+            DataType::Float(_)
+            | DataType::Float8
+            | DataType::DoublePrecision
+            | DataType::Double(_) => plain(SqlType::Float8),
+            DataType::Numeric(info) | DataType::Decimal(info) | DataType::Dec(info) => {
+                numeric(info)
+            }
+            DataType::Text => plain(SqlType::Text),
+            DataType::Varchar(length)
+            | DataType::CharacterVarying(length)
+            | DataType::CharVarying(length) => text(SqlType::Varchar, length.as_ref(), None),
+            DataType::Char(length) | DataType::Character(length) => {
+                text(SqlType::Char, length.as_ref(), Some(1))
+            }
+            DataType::Bytea => plain(SqlType::Bytea),
+            DataType::Date => plain(SqlType::Date),
+            DataType::Time(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
+                moment(SqlType::Time, *digits)
+            }
+            DataType::Timestamp(digits, zone) => {
+                let kind = match zone {
+                    TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => SqlType::Timestamptz,
+                    TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => SqlType::Timestamp,
+                };
+                moment(kind, *digits)
+            }
+            DataType::Uuid => plain(SqlType::Uuid),
+            DataType::Regclass => plain(SqlType::Regclass),
+            DataType::JSON => plain(SqlType::Json),
+            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
+                let element = TypeSpec::of_data_type(element)?;
+                let is_dimension = element.kind.element().is_some();
+                match is_dimension || element.modifier < 0 {
+                    true if is_dimension => plain(element.kind),
+                    true => plain(element.kind.array()),
+                    false => Err(SqlError::unsupported(format!(
+                        "an array whose elements are {} is not supported",
+                        element.to_sql()
+                    ))),
+                }
+            }
+            DataType::Custom(name, modifiers) => named(&name.0, modifiers, data_type),
+            other => Err(SqlError::unsupported(format!(
+                "the type {other} is not supported"
+            ))),
+        }
+    }
+}
+
+fn invalid(message: String) -> SqlError {
+    SqlError::new(code::INVALID_PARAMETER_VALUE, message)
+}
+
+fn no_modifier(of: &DataType) -> SqlError {
+    let name = of.to_string().to_ascii_lowercase();
+    let name = name.split('(').next().unwrap_or_default();
+    SqlError::syntax(format!("type modifier is not allowed for type \"{name}\""))
+}
+
+/// A time with as many digits of a second's fraction as there are, at most six.
+fn moment(kind: SqlType, digits: Option<u64>) -> Result<TypeSpec, SqlError> {
+    let modifier = digits.map_or(-1, |digits| digits.min(6) as i32);
+    Ok(TypeSpec { kind, modifier })
+}
+
+fn named(
+    name: &[ObjectNamePart],
+    modifiers: &[TypeModifier],
+    whole: &DataType,
+) -> Result<TypeSpec, SqlError> {
+    let text = match name.last() {
+        Some(ObjectNamePart::Identifier(name)) => name.value.to_ascii_lowercase(),
+        _ => String::new(),
+    };
+    let number = modifiers.first().and_then(|modifier| match modifier {
+        TypeModifier::Number(digits, _) => digits.parse::<u64>().ok(),
+        _ => None,
+    });
+    let length = number.map(|length| CharacterLength::IntegerLength { length, unit: None });
+    let spec = match text.as_str() {
+        "bpchar" => self::text(SqlType::Char, length.as_ref(), None)?,
+        "varchar" => self::text(SqlType::Varchar, length.as_ref(), None)?,
+        "oid" => TypeSpec::plain(SqlType::Oid),
+        "name" => TypeSpec::plain(SqlType::Name),
+        "regtype" | "regproc" | "regnamespace" => TypeSpec::plain(SqlType::Oid),
+        "char" => TypeSpec::plain(SqlType::OneChar),
+        _ => {
+            let timed = ["time", "timestamp", "timestamptz"].contains(&text.as_str());
+            let mut kinds = SqlType::all();
+            let found = kinds.find(|kind| kind.internal_name() == text || kind.name() == text);
+            match found {
+                Some(kind) if timed => moment(kind, number)?,
+                Some(kind) => TypeSpec::plain(kind),
+                None => {
+                    return Err(SqlError::new(
+                        code::UNKNOWN_OBJECT,
+                        format!("type \"{whole}\" does not exist"),
+                    ));
+                }
+            }
+        }
+    };
+    match modifiers.is_empty() || spec.modifier >= 0 {
+        true => Ok(spec),
+        false => Err(no_modifier(whole)),
+    }
+}
+
+fn text(
+    kind: SqlType,
+    length: Option<&CharacterLength>,
+    otherwise: Option<u64>,
+) -> Result<TypeSpec, SqlError> {
+    const LENGTH_MAX: u64 = 10_485_760;
+    let length = match length {
+        Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),
+        Some(CharacterLength::Max) => None,
+        None => otherwise,
+    };
+    match length {
+        None => Ok(TypeSpec::plain(kind)),
+        Some(length @ 1..=LENGTH_MAX) => Ok(TypeSpec {
+            kind,
+            modifier: length as i32 + 4,
+        }),
+        Some(length) => {
+            let name = match kind {
+                SqlType::Char => "char",
+                _ => "varchar",
+            };
+            Err(invalid(match length {
+                0 => format!("length for type {name} must be at least 1"),
+                _ => format!("length for type {name} cannot exceed {LENGTH_MAX}"),
+            }))
+        }
+    }
+}
+
+fn numeric(info: &ExactNumberInfo) -> Result<TypeSpec, SqlError> {
+    let (precision, scale) = match *info {
+        ExactNumberInfo::None => return Ok(TypeSpec::plain(SqlType::Numeric)),
+        ExactNumberInfo::Precision(precision) => (precision, 0),
+        ExactNumberInfo::PrecisionAndScale(precision, scale) => (precision, scale),
+    };
+    if !(1..=1000).contains(&precision) {
+        return Err(invalid(format!(
+            "NUMERIC precision {precision} must be between 1 and 1000"
+        )));
+    }
+    if !(-1000..=1000).contains(&scale) {
+        return Err(invalid(format!(
+            "NUMERIC scale {scale} must be between -1000 and 1000"
+        )));
+    }
+    if precision > 38 || scale < 0 || scale as u64 > precision {
+        return Err(SqlError::unsupported(format!(
+            "numeric({precision},{scale}) is not supported: the precision is 1 to 38, the scale 0 to the precision"
+        )));
+    }
+    Ok(TypeSpec {
+        kind: SqlType::Numeric,
+        modifier: ((precision as i32) << 16 | scale as i32) + 4,
+    })
+}

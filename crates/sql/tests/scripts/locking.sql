@@ -1,0 +1,70 @@
+# FOR UPDATE and FOR SHARE lock nothing; the tables that they name, and the queries behind which they stand, are checked.
+
+statement ok
+create table t (a int primary key, b int)
+
+statement ok
+insert into t values (1, 2)
+
+query
+select * from t for no key update
+----
+1|2
+
+query
+select * from t x for key share of x nowait
+----
+1|2
+
+query
+select x.a from t x, (select a from t) s where x.a = s.a for update of s for share of x
+----
+1
+
+statement error 42P01
+select * from t for update of nosuch
+----
+relation "nosuch" in FOR UPDATE clause not found in FROM clause
+
+statement error 42P01
+select * from t x for share of t
+----
+relation "t" in FOR SHARE clause not found in FROM clause
+
+statement error 42601
+select * from t for update of public.t
+----
+FOR UPDATE must specify unqualified relation names
+
+statement error 0A000
+with w as (select 1 x) select * from w for update of w
+----
+FOR UPDATE cannot be applied to a WITH query
+
+statement error 0A000
+select count(*) from t for update
+----
+FOR UPDATE is not allowed with aggregate functions
+
+statement error 0A000
+select a from t group by a for update
+----
+FOR UPDATE is not allowed with GROUP BY clause
+
+statement error 0A000
+select distinct a from t for share
+----
+FOR SHARE is not allowed with DISTINCT clause
+
+statement error 0A000
+select row_number() over () from t for update
+----
+FOR UPDATE is not allowed with window functions
+
+statement error 0A000
+values (1) for update
+----
+FOR UPDATE cannot be applied to VALUES
+
+statement error 0A000
+select * from t for update skip locked
