@@ -148,7 +148,7 @@ pub fn drop_reference(table: String, name: String) -> impl Change {
     }
 }
 
-/// What becomes of rows whose other row is deleted.
+/// The rule for rows whose other row is deleted.
 pub fn on_delete(said: &str) -> PyResult<OnDelete> {
     match said {
         "restrict" => Ok(OnDelete::Restrict),

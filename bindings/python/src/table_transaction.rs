@@ -70,7 +70,7 @@ impl TableTransaction {
             this.get().step(py, move |tx| known.note(tx, number))
         };
         let ran = run();
-        // What the function itself ended is over.
+        // The function itself may have ended the transaction.
         let open = lock(&this.get().open).take().ok_or(Failure::NotRunning);
         match (ran, open) {
             (Ok(()), open) => {

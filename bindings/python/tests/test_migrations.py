@@ -55,7 +55,7 @@ def test_one_that_raises_leaves_nothing_and_those_before_it_stay(shop):
     assert calls == ["fails"]
     assert shop.schema_version() == 1
     assert list(shop.schema()) == ["customers"]
-    # What the database refuses is undone, too, unless the function catches it.
+    # A refusal of the database undoes it, too, unless the function catches it.
     with pytest.raises(sardonyx.Refused, match="nothing"):
         shop.migrate([*FIRST, ("orders", lambda tx: tx.drop_column("customers", "nothing"))])
     assert shop.migrate(BOTH) == 2

@@ -158,15 +158,17 @@ impl Arguments {
             rows: 0,
             bad: 0,
         };
-        if self.batch == Rows::All {
-            import.whole(&mut ahead, |position| bar.set_position(position))?;
+        match self.batch {
+            Rows::All => import.whole(&mut ahead, |position| bar.set_position(position))?,
+            Rows::Some(_) => {
+                while let Some(batch) = ahead.next_batch().with_context(file)? {
+                    import.batch(&batch)?;
+                    bar.set_position(batch.position);
+                    ahead.give_back(batch);
+                }
+                import.insert_later()?;
+            }
         }
-        while let Some(batch) = ahead.next_batch().with_context(file)? {
-            import.batch(&batch)?;
-            bar.set_position(batch.position);
-            ahead.give_back(batch);
-        }
-        import.insert_later()?;
         bar.finish_and_clear();
         let Import { rows, bad, .. } = import;
         // Nothing waited for the disk so far.

@@ -180,10 +180,10 @@ impl Migrating {
         self.names.len() as u32
     }
 
-    /// Whether the migration of a number, from 0, has not run: another thread may have run it meanwhile.
+    /// True if the migration of a number, from 0, has not run: another thread may have run it meanwhile.
     ///
     /// # Errors
-    /// Those of reading rows.
+    /// The engine's.
     pub fn is_to_run(&self, tx: &Transaction<'_>, number: usize) -> Result<bool, Error> {
         Ok(ran(tx)?.len() <= number)
     }
@@ -191,7 +191,7 @@ impl Migrating {
     /// Notes that a migration ran, in its own transaction.
     ///
     /// # Errors
-    /// Those of inserting rows.
+    /// The engine's.
     pub fn note(&self, tx: &mut Transaction<'_>, number: usize) -> Result<(), Error> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |now| now.as_micros() as i64);

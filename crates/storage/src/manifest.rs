@@ -197,7 +197,7 @@ impl Manifest {
         }
     }
 
-    /// Whether the log is at the place at which the last compaction began it again: the manifest is the one
+    /// True if the log is at the place at which the last compaction began it again: the manifest is the one
     /// that the compaction wrote, and nothing was written to the log since.
     pub(crate) fn is_log_fresh(&self) -> bool {
         let (layout, end) = (self.log_layout(), self.log_end);
@@ -332,7 +332,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Whether a database with the rest of this manifest could have been compacted so.
+    /// True if a database with the rest of this manifest could have been compacted so.
     fn could(&self, Compacted { group, segment, .. }: &Compacted) -> bool {
         let end = self.log_end;
         segment.is_none_or(|segment| {

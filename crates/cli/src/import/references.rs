@@ -13,7 +13,7 @@ const LATER_MAX: usize = 100_000;
 /// `foreign_key_violation`.
 const NOT_THERE: &str = "23503";
 
-/// What helps where a reference is violated.
+/// The option that helps where a reference is violated.
 pub(super) fn hint(error: &SqlError) -> &'static str {
     match error.code == NOT_THERE {
         true => {

@@ -386,7 +386,7 @@ fn a_file_is_one_transaction_where_that_is_asked_for() {
     }
     let skips = ["--batch", "all", "--on-error", "skip"];
     let (code, said) = import(at, "late.csv", many("3000,,9"), &skips);
-    assert!(code == 1 && said.contains("use one of them"), "{said}");
+    assert!(code == 4 && said.contains("use one of them"), "{said}");
     for wrong in ["0", "100001", "everything"] {
         let (code, said) = import(at, "late.csv", many(""), &["--batch", wrong]);
         assert!(code == 2 && said.contains("or all"), "{said}");
@@ -446,4 +446,17 @@ fn texts_of_json_are_read_as_their_columns_types() {
     // Line ends of old Macintoshes are not taken for parts of names and values.
     let (code, said) = import(at, "mac.csv", "id,x\r7,a\r8,b\r", &[]);
     assert!(code == 4 && said.contains("carriage return"), "{said}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    sql(at, "create table t (id int primary key)");
+    let output = sardonyx(at, &["export", "db.sdx", "t", "nothing/t.csv"]);
+    let said = text(&output);
+    assert!(
+        !output.status.success() && said.contains("nothing/t.csv: No such file"),
+        "{said}"
+    );
 }

@@ -132,7 +132,6 @@ lines, a \ and $$';
 comment on constraint few on "New.Name" is 'few';
 comment on constraint "Key" on "New.Name" is 'the key';
 comment on index "by n" is 'Ä';
-comment on index "Key" is 'of the key';
 comment on view v is 'a view';
 comment on column v.x is 'of a view';
 comment on sequence free is 'free';
@@ -152,7 +151,6 @@ of it';
         r#"COMMENT ON CONSTRAINT few ON "New.Name" IS 'few';"#,
         r#"COMMENT ON CONSTRAINT "Key" ON "New.Name" IS 'the key';"#,
         r#"COMMENT ON INDEX "by n" IS 'Ä';"#,
-        r#"COMMENT ON INDEX "Key" IS 'of the key';"#,
         "COMMENT ON VIEW v IS 'a view';",
         "COMMENT ON COLUMN v.x IS 'of a view';",
         "COMMENT ON SEQUENCE free IS 'free';",

@@ -147,7 +147,7 @@ impl LogLayout {
         self.segment_start(self.begins.segment)
     }
 
-    /// Whether this byte of the log is in the segment that may be short.
+    /// True if this byte of the log is in the segment that may be short.
     #[inline]
     pub fn is_in_first(&self, lsn: Lsn) -> bool {
         lsn.0.wrapping_sub(self.begin().0) < self.segment_bytes

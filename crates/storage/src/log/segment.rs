@@ -391,7 +391,7 @@ impl Segments {
         freed.len()
     }
 
-    /// Whether the log from a position on is kept: nothing of it was freed.
+    /// True if the log from a position on is kept: nothing of it was freed.
     pub fn keeps(&self, from: LogPosition) -> bool {
         let lsn = self.layout.resumed(from).lsn;
         let files = self.files.lock();

@@ -13,7 +13,7 @@ use crate::log::segment::{segment_file, segments_present};
 use crate::log::{LogError, LogLayout, LogPosition, Lsn};
 use crate::manifest::Manifest;
 
-/// Whether the manifest is the one that a compaction wrote, and the segment in which the log begins again is
+/// True if the manifest is the one that a compaction wrote, and the segment in which the log begins again is
 /// not made yet: the log ends at that segment's start.
 pub(super) fn is_to_be_made(disk: &dyn Disk, manifest: &Manifest) -> Result<bool, LogError> {
     let segment = manifest.log_layout().begins.segment;

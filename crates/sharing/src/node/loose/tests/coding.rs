@@ -228,7 +228,7 @@ struct Silent;
 
 impl std::io::Read for Silent {
     fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
-        // What the kernel says then: EAGAIN.
+        // The kernel's error then: EAGAIN.
         Err(std::io::Error::from_raw_os_error(11))
     }
 }
