@@ -374,7 +374,7 @@ fn a_file_is_one_transaction_where_that_is_asked_for() {
     };
     for (last, expected) in [
         ("3000,,9", "line 2402: new row for relation"),
-        ("3000,,x", "line 2402, column v"),
+        ("3000,,x", "line 2402, column \"v\""),
         ("3000,", "line 2402"),
         ("100,,1", "line 2402: duplicate key value"),
         ("3000,4000,1", "is not present"),
