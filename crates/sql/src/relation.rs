@@ -221,7 +221,6 @@ impl Relation {
                     self.name
                 ),
             )
-            .of_table(&self.name)
         })
     }
 

@@ -477,7 +477,7 @@ mod tests {
             code_of(SqlType::Date, "2026-02-30"),
             code::DATETIME_OVERFLOW
         );
-        assert_eq!(code_of(SqlType::Date, "today?"), code::INVALID_DATETIME);
+        assert_eq!(code_of(SqlType::Date, "garbage"), code::INVALID_DATETIME);
         assert_eq!(code_of(SqlType::Bytea, "\\q"), code::INVALID_TEXT);
         for kind in [SqlType::Text, SqlType::Char, SqlType::TextArray] {
             assert_eq!(code_of(kind, "a\0"), code::INVALID_BYTES);
