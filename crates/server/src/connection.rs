@@ -207,7 +207,9 @@ impl Incoming {
             match read.poll(&mut Context::from_waker(Waker::noop())) {
                 Poll::Ready(Ok(0) | Err(_)) => return true,
                 // What has no room is refused with the next bytes.
-                Poll::Ready(Ok(read)) => drop(self.unanswered.add(read)),
+                Poll::Ready(Ok(read)) => {
+                    self.unanswered.add(read);
+                }
                 Poll::Pending => return false,
             }
         }

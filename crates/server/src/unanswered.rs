@@ -45,7 +45,7 @@ impl Unanswered {
         }
         self.bytes = 0;
         // What has no room now is refused with the next bytes.
-        let _ = self.add(left);
+        self.add(left);
     }
 
     /// Why there was no memory.
