@@ -9,8 +9,8 @@ use sardonyx_base::memory::{Budget, Share};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Answers up to so many bytes are not counted among those of all sessions.
-const SMALL_BYTES: usize = 64 << 10;
+/// Answers, and commands that wait, up to so many bytes are not counted among those of all sessions.
+pub(crate) const SMALL_BYTES: usize = 64 << 10;
 /// An answer takes its bytes twice: as a value, and as it is sent.
 const COPIES: usize = 2;
 

@@ -207,7 +207,8 @@ mod tests {
         runtime.block_on(async {
             let (client, server) = tokio::net::UnixStream::pair().unwrap();
             let (_stop, stopped) = tokio::sync::watch::channel(false);
-            let connection = Connection::new(Stream::Unix(server), Duration::MAX, stopped);
+            let connection =
+                Connection::new(Stream::Unix(server), Duration::MAX, stopped, Arc::default());
             let (receiver, _outgoing) = connection.shared();
             let all = Cancelling::default();
             let entry = all.enter(None);

@@ -5,7 +5,9 @@
 //! stage meanwhile: only its own task waits.
 
 use crate::stream::Stream;
+use crate::unanswered::Unanswered;
 use bytes::BytesMut;
+use sardonyx_sql::{Budget, Exhausted};
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
@@ -42,6 +44,7 @@ pub struct Incoming {
     stream: ReadHalf<Stream>,
     /// What was read and not taken yet.
     pub input: BytesMut,
+    unanswered: Unanswered,
 }
 
 /// The half of a connection that is read, which others look at while its client is served.
@@ -63,6 +66,8 @@ pub struct Outgoing {
 pub enum Received {
     /// There are more.
     Bytes,
+    /// There are more, but no memory for them: the client is told, and the connection ends.
+    Refused(Exhausted),
     /// The client has closed.
     Closed,
     /// The server is to stop.
@@ -70,14 +75,20 @@ pub enum Received {
 }
 
 impl Connection {
-    /// Of a socket, until the server is to stop.
-    pub fn new(stream: Stream, unread: Duration, stop: watch::Receiver<bool>) -> Self {
+    /// Of a socket, until the server is to stop. What its client sends is counted among `memory`.
+    pub fn new(
+        stream: Stream,
+        unread: Duration,
+        stop: watch::Receiver<bool>,
+        memory: Arc<Budget>,
+    ) -> Self {
         let (is_encrypted, client) = (stream.is_encrypted(), stream.client());
         let (read, write) = split(stream);
         Connection {
             incoming: Incoming {
                 stream: read,
                 input: BytesMut::new(),
+                unanswered: Unanswered::new(memory),
             },
             outgoing: Outgoing {
                 stream: write,
@@ -177,8 +188,14 @@ impl Incoming {
         let read = ready!(pin!(self.stream.read_buf(&mut self.input)).poll(context))?;
         Poll::Ready(Ok(match read {
             0 => Received::Closed,
-            _ => Received::Bytes,
+            read if self.unanswered.add(read) => Received::Bytes,
+            _ => Received::Refused(self.unanswered.refusal()),
         }))
+    }
+
+    /// What was taken is answered.
+    pub fn answered(&mut self) {
+        self.unanswered.answered(self.input.len());
     }
 
     /// Whether the client has closed. What it has sent meanwhile is read, up to a bound, since its end comes behind that.
@@ -189,7 +206,10 @@ impl Incoming {
             let read = pin!(self.stream.read_buf(&mut self.input));
             match read.poll(&mut Context::from_waker(Waker::noop())) {
                 Poll::Ready(Ok(0) | Err(_)) => return true,
-                Poll::Ready(Ok(_)) => {}
+                // What has no room is refused with the next bytes.
+                Poll::Ready(Ok(read)) => {
+                    self.unanswered.add(read);
+                }
                 Poll::Pending => return false,
             }
         }

@@ -57,6 +57,7 @@ pub mod spans;
 pub mod state;
 mod stream;
 mod tls;
+mod unanswered;
 
 pub use error::ServerError;
 pub use options::{Endpoint, Limits, Options, OptionsError, Otlp, Right, TlsFiles, User};

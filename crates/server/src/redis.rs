@@ -127,6 +127,7 @@ pub async fn serve(
             };
             interrupt.set_deadline(None);
             drop(watched);
+            receiver.incoming().answered();
             let (metrics, errors) = (&shared.metrics, session.take_errors());
             metrics.flight(Protocol::Redis, commands, took);
             metrics.errors_without_code(errors);
@@ -159,6 +160,10 @@ pub async fn serve(
         }
         match received {
             Received::Bytes => {}
+            Received::Refused(memory) => {
+                output.extend_from_slice(format!("-OOM {memory}\r\n").as_bytes());
+                return outgoing.send(&mut output).await;
+            }
             Received::Closed => return Ok(()),
             Received::Stop => {
                 output.extend_from_slice(b"-ERR the server is stopped\r\n");

@@ -119,7 +119,13 @@ impl Shared {
 
     /// A connection over a socket.
     pub fn connection(&self, stream: Stream) -> Connection {
-        Connection::new(stream, self.options.limits.unread, self.stop.clone())
+        let memory = self.database.memory().clone();
+        Connection::new(
+            stream,
+            self.options.limits.unread,
+            self.stop.clone(),
+            memory,
+        )
     }
 
     /// What clients of HTTP see.

@@ -95,7 +95,7 @@ pub use result::{
 };
 pub use rights::{Access, Rights};
 pub use sardonyx::schema::{Value, ValueRef};
-pub use sardonyx_base::memory::{Budget, Share};
+pub use sardonyx_base::memory::{Budget, Exhausted, Share};
 pub use sardonyx_base::waiting::{Interrupt, Reason};
 pub use session::{SPANS_TARGET, Session, SessionOptions, TOLD_TEXT_BYTES_MAX, record_error};
 pub use text::{decode_text, encode_text};

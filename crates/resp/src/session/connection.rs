@@ -170,6 +170,7 @@ impl Session {
             let text = "EXECABORT Transaction discarded because of previous errors.";
             return error(text.to_string());
         }
+        self.executed = queue.share;
         let mut steps = Vec::with_capacity(queue.calls.len());
         for call in queue.calls {
             steps.push(match call.command.run {

@@ -24,10 +24,11 @@ use crate::command::line::{Decoder, Line, ProtocolError};
 use crate::command::{self, ADMIN, ALONE, CALLS, Command, NO_KEYS, OPEN, WRITE, subcommands};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::pending::Pending;
+use crate::pending::{Pending, SMALL_BYTES};
 use crate::reply::{Reply, Version};
 use crate::request::{Answer, Call, Caller, Request, Watched, What};
 use bytes::BytesMut;
+use sardonyx_base::memory::{Budget, Share};
 use sardonyx_base::random::{Random, system_random};
 use std::sync::Arc;
 
@@ -106,6 +107,8 @@ pub struct Session {
     /// Between `MULTI` and `EXEC`.
     queue: Option<Queue>,
     watched: Option<Watched>,
+    /// What the commands of the last `EXEC` take, until they are answered.
+    executed: Option<Share>,
     random: Random,
     errors: u64,
     pending: Arc<Pending>,
@@ -119,27 +122,45 @@ pub struct Session {
 struct Queue {
     calls: Vec<Call>,
     bytes: usize,
+    /// What they take of the memory of all sessions.
+    share: Option<Share>,
     /// One of them was refused, so `EXEC` will be.
     refused: bool,
 }
 
 impl Queue {
-    /// Keeps a command. Returns false if that would be more than so many bytes: `EXEC` will be refused.
-    fn push(&mut self, call: Call, bytes_max: usize) -> bool {
+    /// Keeps a command.
+    ///
+    /// # Errors
+    /// That would be more than so many bytes, or there is no memory for it: `EXEC` will be refused.
+    fn push(&mut self, call: Call, bytes_max: usize, memory: &Arc<Budget>) -> Result<(), Failure> {
         self.bytes = self
             .bytes
             .saturating_add(call.line.bytes() + size_of::<Call>());
-        if self.bytes > bytes_max {
+        self.check(bytes_max, memory).inspect_err(|_| {
             self.refused = true;
             self.calls = Vec::new();
-            return false;
-        }
+            self.share = None;
+        })?;
         // What it was received into is not kept with it.
         self.calls.push(Call {
             line: call.line.by_itself(),
             ..call
         });
-        true
+        Ok(())
+    }
+
+    fn check(&mut self, bytes_max: usize, memory: &Arc<Budget>) -> Result<(), Failure> {
+        if self.bytes > bytes_max {
+            return Err(Failure::Said(format!(
+                "ERR more than {bytes_max} bytes between MULTI and EXEC"
+            )));
+        }
+        if self.bytes > SMALL_BYTES {
+            let new = || Share::of(memory.clone());
+            self.share.get_or_insert_with(new).cover(self.bytes)?;
+        }
+        Ok(())
     }
 }
 
@@ -176,6 +197,7 @@ impl Session {
             caller: caller(options::DEFAULT_USER, &options),
             queue: None,
             watched: None,
+            executed: None,
             random: Random::new(seed),
             errors: 0,
             pending: Arc::new(Pending::new(
@@ -283,6 +305,7 @@ impl Session {
     pub async fn run(&mut self, flight: Flight, output: &mut BytesMut) -> Continue {
         // What was answered before is sent.
         self.pending.release();
+        self.executed = None;
         let now = self.options.clock.now();
         let mut requests = Vec::with_capacity(flight.len());
         let mut planned = Vec::with_capacity(flight.len());
@@ -385,11 +408,9 @@ impl Session {
         };
         if let (Some(queue), false) = (&mut self.queue, is_at_once) {
             let limit = self.options.transaction_bytes_max;
-            let reply = match queue.push(call(line), limit) {
-                true => Reply::Simple("QUEUED"),
-                false => Reply::Error(format!(
-                    "ERR more than {limit} bytes between MULTI and EXEC"
-                )),
+            let reply = match queue.push(call(line), limit, &self.options.memory) {
+                Ok(()) => Reply::Simple("QUEUED"),
+                Err(failure) => Reply::Error(failure.to_string()),
             };
             return answered(reply);
         }

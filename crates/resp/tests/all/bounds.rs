@@ -3,7 +3,9 @@
 use crate::common::text::answers;
 use crate::common::{World, encode, now, send};
 use bytes::BytesMut;
+use sardonyx_base::memory::Budget;
 use sardonyx_resp::{Session, SessionOptions};
+use std::sync::Arc;
 
 fn ask(session: &mut Session, words: &[impl AsRef<[u8]>]) -> String {
     answers(&send(session, &encode(words)).0).remove(0)
@@ -148,4 +150,40 @@ fn answers_have_a_bound_and_what_wrote_before_is_undone() {
         format!("-EXECABORT Transaction discarded: {refused} (in 'get')")
     );
     assert_eq!(ask(&mut session, "EXISTS new"), ":0");
+}
+
+#[test]
+fn commands_that_wait_count_among_the_memory_of_all() {
+    let world = World::new(1);
+    let memory = Arc::new(Budget::default());
+    let options = || SessionOptions {
+        memory: memory.clone(),
+        ..SessionOptions::default()
+    };
+    let (mut one, mut other) = (world.session_with(options()), world.session_with(options()));
+    memory.set_bytes_max(1 << 20);
+    let large = "x".repeat(400 << 10);
+    for session in [&mut one, &mut other] {
+        assert_eq!(ask(session, &["MULTI"]), "+OK");
+    }
+    assert_eq!(ask(&mut one, &["SET", "a", &large]), "+QUEUED");
+    assert_eq!(ask(&mut one, &["SET", "b", &large]), "+QUEUED");
+    let refused =
+        "-OOM answers and rows of all clients take as much memory as they may, 1048576 bytes";
+    assert_eq!(ask(&mut other, &["SET", "c", &large]), refused);
+    let aborted = "-EXECABORT Transaction discarded because of previous errors.";
+    assert_eq!(ask(&mut other, &["EXEC"]), aborted);
+    assert_eq!(ask(&mut one, &["EXEC"]), "[+OK +OK]");
+    // A large answer that there is no memory for is refused; what was taken is given back.
+    memory.set_bytes_max(512 << 10);
+    let refused =
+        "-OOM answers and rows of all clients take as much memory as they may, 524288 bytes";
+    assert_eq!(ask(&mut one, &["GET", "a"]), refused);
+    assert_eq!(ask(&mut one, &["STRLEN", "a"]), ":409600");
+    memory.set_bytes_max(4 << 20);
+    assert!(ask(&mut other, &["GET", "a"]).len() > large.len());
+    for session in [&mut one, &mut other] {
+        assert_eq!(ask(session, &["DISCARD"]), "-ERR DISCARD without MULTI");
+    }
+    assert_eq!(memory.taken(), 0);
 }

@@ -163,6 +163,7 @@ async fn run(
             let answered = shared.gate.pass(interrupt, answered);
             answered.instrument(span).await?;
             drop(flight);
+            receiver.incoming().answered();
             shared
                 .metrics
                 .flight(Protocol::Postgres, steps, started.elapsed());
@@ -185,6 +186,12 @@ async fn run(
         };
         match received {
             Received::Bytes => {}
+            Received::Refused(memory) => {
+                let error = SqlError::from(memory);
+                shared.metrics.error(error.code);
+                Answers(&mut output).error(Severity::Fatal, &error);
+                return outgoing.send(&mut output).await;
+            }
             Received::Closed => return Ok(()),
             Received::Stop => {
                 let text = "the server is stopped: connect again when it is back";

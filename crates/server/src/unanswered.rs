@@ -1,0 +1,80 @@
+//! What a client has sent that was not answered: unfinished messages, and commands that wait to run.
+//!
+//! It counts among the memory of all clients, as answers do: many clients that send large messages, and do not finish
+//! them, must not take all memory there is.
+
+use sardonyx_sql::{Budget, Exhausted, Share};
+use std::sync::Arc;
+
+/// Up to so many bytes of a client are not counted.
+const SMALL_BYTES: usize = 64 << 10;
+
+/// What is received takes its bytes twice: as it was sent, and as it was read.
+const COPIES: usize = 2;
+
+/// The bytes of a client that were not answered.
+#[derive(Debug)]
+pub struct Unanswered {
+    bytes: usize,
+    budget: Arc<Budget>,
+    share: Share,
+}
+
+impl Unanswered {
+    /// None yet.
+    pub fn new(budget: Arc<Budget>) -> Self {
+        Unanswered {
+            bytes: 0,
+            share: Share::of(budget.clone()),
+            budget,
+        }
+    }
+
+    /// Counts bytes. Returns whether there is memory for them.
+    #[inline]
+    pub fn add(&mut self, bytes: usize) -> bool {
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.bytes <= SMALL_BYTES || self.share.cover(self.bytes.saturating_mul(COPIES)).is_ok()
+    }
+
+    /// All but so many were answered.
+    #[inline]
+    pub fn answered(&mut self, left: usize) {
+        if self.bytes > SMALL_BYTES {
+            self.share = Share::of(self.budget.clone());
+        }
+        self.bytes = 0;
+        // What has no room now is refused with the next bytes.
+        self.add(left);
+    }
+
+    /// Why there was no memory.
+    pub fn refusal(&self) -> Exhausted {
+        self.budget.exhausted()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_messages_count_until_they_are_answered() {
+        let budget = Arc::new(Budget::default());
+        budget.set_bytes_max(4 << 20);
+        let mut one = Unanswered::new(budget.clone());
+        let mut other = Unanswered::new(budget.clone());
+        assert!(one.add(SMALL_BYTES));
+        assert_eq!(budget.taken(), 0);
+        assert!(one.add(1 << 20));
+        assert!(budget.taken() >= 2 << 20);
+        assert!(!other.add(2 << 20));
+        assert!(other.refusal().to_string().contains("4194304 bytes"));
+        // A part of the next one has come already.
+        one.answered(100 << 10);
+        assert!(budget.taken() < 1 << 20);
+        assert!(other.add(1));
+        drop((one, other));
+        assert_eq!(budget.taken(), 0);
+    }
+}
