@@ -133,6 +133,8 @@ impl Segments {
             .iter()
             .filter_map(|name| segment_of_file(name))
             .collect();
+        // An archive that got no rows since the last compaction ends before the log began again.
+        let needed_from = needed_from.max(layout.begin());
         let first = layout.segment_of(needed_from);
         let mut files = Files {
             live: BTreeMap::new(),

@@ -258,6 +258,8 @@ fn open_log(
         .min_by_key(|(position, ..)| position.group);
     let (from, needed_by, damaged_offsets) = oldest.expect("a database has a stripe");
     let layout = manifest.log_layout();
+    // An archive that got no rows since the last compaction ends where the log did before that.
+    let from = layout.resumed(from);
     let needs = Needs {
         needed_by,
         damaged_offsets,
@@ -266,7 +268,7 @@ fn open_log(
     let open = || {
         check_starts(&**disk, layout, reached)?;
         if is_to_be_made(&**disk, manifest)? {
-            return Ok(LogReader::at_end(disk, layout, layout.resumed(from)));
+            return Ok(LogReader::at_end(disk, layout, from));
         }
         check_no_gap(&**disk, layout.segment_of(from.lsn), from.lsn)?;
         LogReader::open(disk, layout, from)
