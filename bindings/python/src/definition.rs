@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sardonyx::schema::{
-    ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete, Schema, Type, Value,
+    ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete, Schema, SchemaBuilder, Type, Value,
 };
 use sardonyx::{Error, Transaction};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub fn schema_of(
     key: &Bound<'_, PyAny>,
     ordered: bool,
     [indexes, unique, checks]: [Option<&Bound<'_, PyDict>>; 3],
-) -> PyResult<Schema> {
+) -> PyResult<SchemaBuilder> {
     let mut schema = Schema::new();
     for (column, kind) in columns {
         let (kind, nullable) = column_type(&kind.extract::<String>()?)?;
@@ -63,7 +63,7 @@ pub fn schema_of(
 }
 
 /// Makes a table, or finds it as it is to be.
-pub fn create_table(name: String, schema: Schema) -> impl Change {
+pub fn create_table(name: String, schema: SchemaBuilder) -> impl Change {
     move |tx: &mut Transaction<'_>| tx.create_table(&name, schema).map(drop)
 }
 
