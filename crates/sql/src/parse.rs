@@ -424,7 +424,16 @@ pub(crate) fn syntax(text: &str, error: ParserError) -> SqlError {
                     column: column.trim().parse().ok()?,
                 })
             });
-            let error = SqlError::syntax(format!("syntax error: {what}"));
+            let error = match what.rsplit_once(", found: ") {
+                Some((expected, "EOF")) => {
+                    SqlError::syntax("syntax error at end of input").detail(format!("{expected}."))
+                }
+                Some((expected, found)) => {
+                    SqlError::syntax(format!("syntax error at or near \"{found}\""))
+                        .detail(format!("{expected}."))
+                }
+                None => SqlError::syntax(format!("syntax error: {what}")),
+            };
             match location {
                 Some(location) => at_location(text, error, location),
                 None => error,

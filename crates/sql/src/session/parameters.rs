@@ -50,10 +50,18 @@ fn act(
         Statement::Set(set) => {
             self::set(state, set)?;
             let is_idle = matches!(state.transaction, TransactionState::Idle);
-            let is_of_transaction = matches!(set, Set::SetTransaction { session: false, .. });
-            let notice = (is_idle && is_of_transaction).then(|| {
-                let message = "SET TRANSACTION can only be used in transaction blocks";
-                Notice::warning(code::NO_TRANSACTION, message)
+            let of_transaction = match set {
+                Set::SetTransaction { session: false, .. } => Some("SET TRANSACTION"),
+                Set::SetTimeZone { local: true, .. }
+                | Set::SingleAssignment {
+                    scope: Some(ContextModifier::Local),
+                    ..
+                } => Some("SET LOCAL"),
+                _ => None,
+            };
+            let notice = of_transaction.filter(|_| is_idle).map(|word| {
+                let message = format!("{word} can only be used in transaction blocks");
+                Notice::warning(code::NO_TRANSACTION, &message)
             });
             Ok(Complete::of(Tag::plain("SET")).with_notice(notice))
         }
