@@ -8,7 +8,7 @@ use crate::error::SqlError;
 use crate::expression::{Environment, Expr, StatementContext, row_condition, stored_check};
 use crate::rows::InputRow;
 use sardonyx::schema::{Schema, ValueRef};
-use sardonyx_table::condition::{CheckFailure, RowCheck, SqlCheck, speak_sql};
+use sardonyx_rows::condition::{CheckFailure, RowCheck, SqlCheck, speak_sql};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use crate::parse::parse_expression;
 use crate::relation::Relation;
 use crate::source::Source;
 use sardonyx::Transaction;
-use sardonyx_table::condition::Check;
+use sardonyx_rows::condition::Check;
 use sqlparser::ast::Expr as Tree;
 
 /// A condition on the rows of a table, as it stands in the schema.

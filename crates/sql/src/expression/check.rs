@@ -16,7 +16,7 @@ use crate::parse::parse_expression;
 use crate::position::{of_location, resolve};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Schema;
-use sardonyx_table::condition::{Condition, SqlCheck, SqlColumn};
+use sardonyx_rows::condition::{Condition, SqlCheck, SqlColumn};
 use sqlparser::ast::{
     self, BinaryOperator, Expr as Tree, Ident, InTarget, UnaryOperator, Value as Literal,
 };

@@ -19,6 +19,8 @@ statement error 23514
 INSERT INTO t VALUES ('abc', 3)
 ----
 new row for relation "t" violates check constraint "t_b_check"
+DETAIL: Failing row contains (abc, 3).
+SCHEMA: public
 TABLE: t
 CONSTRAINT: t_b_check
 
@@ -26,6 +28,8 @@ statement error 23514
 INSERT INTO t VALUES ('Abc', 2)
 ----
 new row for relation "t" violates check constraint "t_a_check"
+DETAIL: Failing row contains (Abc, 2).
+SCHEMA: public
 TABLE: t
 CONSTRAINT: t_a_check
 
@@ -33,6 +37,8 @@ statement error 23514
 UPDATE t SET b = -2 WHERE a = 'abc'
 ----
 new row for relation "t" violates check constraint "t_b_check1"
+DETAIL: Failing row contains (abc, -2).
+SCHEMA: public
 TABLE: t
 CONSTRAINT: t_b_check1
 
@@ -40,6 +46,8 @@ statement error 23514
 INSERT INTO t VALUES ('ab', 2)
 ----
 new row for relation "t" violates check constraint "long"
+DETAIL: Failing row contains (ab, 2).
+SCHEMA: public
 TABLE: t
 CONSTRAINT: long
 
@@ -47,6 +55,8 @@ statement error 23514
 INSERT INTO t VALUES ('ab1', 2)
 ----
 new row for relation "t" violates check constraint "t_a_check1"
+DETAIL: Failing row contains (ab1, 2).
+SCHEMA: public
 TABLE: t
 CONSTRAINT: t_a_check1
 
@@ -160,6 +170,7 @@ statement error 23514
 ALTER TABLE w ADD CHECK (b % 2 = 0)
 ----
 check constraint "w_b_check" of relation "w" is violated by some row
+SCHEMA: public
 TABLE: w
 CONSTRAINT: w_b_check
 
