@@ -132,5 +132,7 @@ fn benchmark(
 }
 
 fn main() -> ExitCode {
+    // Whichever verb writes rows, conditions of tables in SQL are tested.
+    sardonyx_sql::enforce_checks();
     program::main::<Arguments>(help::command())
 }

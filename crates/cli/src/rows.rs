@@ -7,16 +7,17 @@ use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
 use sardonyx_interchange::value_to_json;
 use sardonyx_results::table::Table;
-use sardonyx_rows::condition::Condition;
-use sardonyx_rows::schema::{Schema, Value};
+use sardonyx_rows::schema::{Schema, Value, ValueRef};
+use sardonyx_sql::RowFilter;
 use std::io::Write;
 
 /// Print the rows of a table, in no particular order.
 ///
 /// Changes nothing; beside a program that has the database open it prints a state that the database was in
-/// meanwhile. A condition is that of SQL: comparisons, and, or, not, in, between, like, is null, and literals such as
-/// 12.5, 'text', date '2026-01-31', x'0aff'. Tables whose columns nobody has declared yet have the columns before, key
-/// and after, as bytes. Tables of nodes are read, too. With --json a row is an object in a line.
+/// meanwhile. A condition is any expression of SQL on the columns, without queries, with literals such as 12.5, 'text',
+/// date '2026-01-31', '\x0aff' for bytes; names with capital letters are written in "quotes". Tables whose columns nobody
+/// has declared yet have the columns before, key and after, as bytes. Tables of nodes are read, too. With --json a row is
+/// an object in a line.
 ///
 /// Examples:
 ///   sardonyx rows bank.sdx accounts --limit 10
@@ -76,23 +77,24 @@ impl Arguments {
         let columns = numbers_of(schema, &self.columns)?;
         let condition = self.condition.as_deref();
         let condition = condition
-            .map(|text| Condition::parse(text, schema))
+            .map(|text| RowFilter::parse(text, schema))
             .transpose();
         let condition = condition.context("--where")?;
-        let asked = condition.as_ref().map_or(Vec::new(), Condition::columns);
+        let asked = condition.as_ref().map_or(Vec::new(), RowFilter::columns);
         let mut found = Vec::new();
         tables.each_row(&self.table, &mut |row| {
             if self.limit.is_some_and(|limit| found.len() >= limit) {
                 return Ok(false);
             }
-            // What the condition reads is sound, before it is read by what cannot fail.
-            asked
-                .iter()
-                .try_for_each(|column| row.cell(*column).map(drop))?;
-            let holds = |condition: &Condition| {
-                condition.holds(|column| row.cell(column).unwrap_or_default())
+            let mut values = vec![ValueRef::Null; schema.columns.len()];
+            for column in &asked {
+                values[*column] = row.cell(*column)?;
+            }
+            let holds = match &condition {
+                Some(condition) => condition.holds(&values).context("--where")?,
+                None => true,
             };
-            if condition.as_ref().is_none_or(holds) {
+            if holds {
                 let values = columns
                     .iter()
                     .map(|column| Ok(row.cell(*column)?.to_value()));

@@ -176,7 +176,7 @@ impl StatementContext {
         draws: Draws,
     ) -> StatementContext {
         StatementContext {
-            database: database.clone(),
+            database: Some(database.clone()),
             catalogue: &CATALOGUE,
             transaction_started: now,
             statement_started: now,

@@ -47,11 +47,11 @@ impl fmt::Debug for Database {
 }
 
 impl Database {
-    /// Speaks SQL to these tables. A table of SQL's own is created where absent: `sql.objects`.
+    /// See [`Database::new`].
     ///
     /// # Errors
-    /// What the engine says; `XX001` if that table cannot be read.
-    pub fn new(tables: Arc<Tables>) -> Result<Arc<Database>, SqlError> {
+    /// Those of [`Database::new`].
+    pub(crate) fn over(tables: Arc<Tables>) -> Result<Arc<Database>, SqlError> {
         let is_there = tables.read(|view| Source::Live(*view).table_named(OBJECTS).is_some())?;
         if !is_there {
             let schema = Schema::new()

@@ -474,6 +474,7 @@ fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
                 .of_constraint(key)
                 .detail("MATCH FULL does not allow mixing of null and nonnull key values.")
         }
+        RowError::Untested { code, reason, .. } => SqlError::new(code, reason.clone()),
         RowError::Check { table, name, .. } => {
             let message =
                 format!("new row for relation \"{table}\" violates check constraint \"{name}\"");

@@ -128,7 +128,10 @@ pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
 /// Those of [`parse`].
 pub(crate) fn parse_expression(text: &str) -> Result<Expr, SqlError> {
     let mut parser = parser_of(text)?;
-    let expression = parser.parse_expr();
+    let expression = parser.parse_expr().and_then(|expression| {
+        parser.expect_token(&Token::EOF)?;
+        Ok(expression)
+    });
     expression.map_err(|error| syntax(text, error))
 }
 

@@ -384,7 +384,7 @@ pub(crate) fn call(
     version: u64,
     with: &Environment<'_>,
 ) -> Result<Called, SqlError> {
-    let database = &with.context.database;
+    let database = with.context.database()?;
     let name = of_public(&function.name)?;
     let registered = database.registered(&name);
     let procedure = match registered {

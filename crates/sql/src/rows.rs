@@ -1,6 +1,7 @@
 //! Rows as plans and expressions read them: of a table, or values that were computed.
 
 use crate::error::SqlError;
+use sardonyx::Address;
 use sardonyx::RowRef;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::TableError;
@@ -10,6 +11,11 @@ use sardonyx_storage::store::PageRead;
 pub(crate) trait InputRow {
     /// The value at a place; null if there is none.
     fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError>;
+
+    /// Where it stands in its table, if it is a row of one.
+    fn address(&self) -> Option<Address> {
+        None
+    }
 }
 
 impl<P> InputRow for RowRef<'_, P>
@@ -19,6 +25,10 @@ where
 {
     fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError> {
         Ok(self.get_at(place)?)
+    }
+
+    fn address(&self) -> Option<Address> {
+        Some(RowRef::address(self))
     }
 }
 

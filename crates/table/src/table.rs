@@ -7,7 +7,7 @@ use crate::ordered::Tree;
 use crate::secondary::Secondary;
 use crate::values::ValueSpace;
 use sardonyx_rows::TableError;
-use sardonyx_rows::condition::Condition;
+use sardonyx_rows::condition::Check;
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
 use sardonyx_rows::record::Record;
 use sardonyx_rows::schema::{Schema, ValueRef};
@@ -62,7 +62,7 @@ pub(crate) struct TableState {
     /// As the catalogue has it.
     pub name: Arc<str>,
     /// The conditions of the schema that is named beside them, once they were needed.
-    pub checks: Option<(Arc<Schema>, Arc<[Condition]>)>,
+    pub checks: Option<(Arc<Schema>, Arc<[Check]>)>,
     /// Rows inserted, changed and deleted since the opening. Not undone with a transaction: it tells what is worked on.
     pub changes: u64,
 }

@@ -53,6 +53,8 @@ pub(super) const CRATES: &[Rooms] = &[
                 "run",
                 &[
                     "catalogue",
+                    "checks",
+                    "opening",
                     "constraints",
                     "prepared",
                     "cursors",

@@ -81,6 +81,12 @@ fn what_is_imported_is_shown_and_exported_again() {
         (&rows[1]["name"], rows[1]["balance"].is_null()),
         (&"".into(), true)
     );
+    let conditions = "length(name) % 2 = 1 and lower(name) like 'h%'";
+    let odd = done(
+        at,
+        &["rows", "db.sdx", "people", "--where", conditions, "--json"],
+    );
+    assert_eq!(odd.lines().count(), 1, "{odd}");
     let shown = done(
         at,
         &[
@@ -224,6 +230,8 @@ fn bad_lines_stop_an_import_or_are_left_out() {
     for wrong in [
         &["rows", "db.sdx", "nobody"][..],
         &["rows", "db.sdx", "people", "--where", "id ="],
+        &["rows", "db.sdx", "people", "--where", "id < random()"],
+        &["rows", "db.sdx", "people", "--where", "id in (select 1)"],
         &["rows", "db.sdx", "people", "--columns", "nobody"],
         &["import", "db.sdx", "people", "absent.csv"],
         &["import", "db.sdx", "people", "more.unknown"],

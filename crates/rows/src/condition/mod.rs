@@ -1,4 +1,5 @@
-//! Conditions over the columns of a row, as SQL writes them: for CHECK, and for whoever looks for rows.
+//! Conditions over the columns of a row, as SQL writes them: those of CHECK that need no more than this. [`Check`] has all,
+//! those in SQL, too.
 //!
 //! ```text
 //! balance >= 0 and (owner like 'A%' or owner is null) and kind in (1, 2)
@@ -25,6 +26,7 @@
 //! Invariants: reading a text never panics, whatever it is; what [`Condition::to_text`] writes reads as the
 //! same condition.
 
+mod check;
 mod compare;
 mod error;
 mod evaluate;
@@ -34,6 +36,7 @@ mod parser;
 mod print;
 mod tokens;
 
+pub use check::{Check, CheckFailure, CompileSql, RowCheck, SqlCheck, SqlColumn, speak_sql};
 pub use compare::compare;
 pub use error::ConditionError;
 pub use like::is_like;

@@ -121,6 +121,18 @@ pub enum RowError {
         /// The condition.
         condition: String,
     },
+    /// A condition of its table cannot be tested of the row.
+    #[error("condition {name:?} of table {table:?} cannot be tested: {reason}")]
+    Untested {
+        /// The table.
+        table: String,
+        /// The condition's name.
+        name: String,
+        /// SQLSTATE.
+        code: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
 }
 
 impl RowError {

@@ -9,7 +9,7 @@
 //! references point into it.
 
 use super::{RowError, RowRef, RowWriter, same, set_column, shown};
-use crate::condition::Condition;
+use crate::condition::{Condition, SqlCheck};
 use crate::error::{TableError, check_name};
 use crate::key::{BadKey, KeyBytes, KeyShape, KeyValues, SearchKey};
 use crate::record::Record;
@@ -106,6 +106,10 @@ impl RowFormat {
                 "references to other tables",
             ),
             (!schema.earlier_shapes.is_empty(), "columns that were added"),
+            (
+                (schema.checks.iter()).any(|(_, text)| !matches!(SqlCheck::parse(text), Ok(None))),
+                "conditions in SQL",
+            ),
         ];
         if let Some((_, what)) = beyond.into_iter().find(|(has, _)| *has) {
             let table = table.to_string();

@@ -3,7 +3,7 @@
 
 use super::builder::first_free;
 use super::{Column, NullBit, Schema, SchemaError, Type, Value};
-use crate::condition::Condition;
+use crate::condition::{Check, Condition, SqlCheck};
 use sardonyx_storage::catalogue::RECORD_BYTES_MAX;
 
 impl Schema {
@@ -91,6 +91,10 @@ impl Schema {
         let mut schema = self.clone();
         schema.columns[number].name = new.to_string();
         let checks = self.checks.iter().map(|(name, text)| {
+            // One in SQL has its columns by their numbers.
+            if matches!(SqlCheck::parse(text), Ok(Some(_))) {
+                return Ok((name.clone(), text.clone()));
+            }
             let condition = Condition::parse(text, self);
             let condition = condition.map_err(|source| SchemaError::Condition {
                 name: name.clone(),
@@ -126,8 +130,7 @@ impl Schema {
         }
         let mut checks = self.checks.iter();
         let named = |text: &str| {
-            Condition::parse(text, self)
-                .is_ok_and(|condition| condition.columns().contains(&number))
+            Check::parse(text, self).is_ok_and(|condition| condition.columns().contains(&number))
         };
         let check = checks.find(|(_, text)| named(text));
         check.map(|(name, _)| format!("condition {name:?}"))

@@ -7,7 +7,7 @@ use super::{
     FOREIGN_KEYS_MAX, ForeignKey, INDEXES_MAX, IndexDefinition, KEY_COLUMNS_MAX, SHAPES_MAX,
     Schema, SchemaError, Type, Value,
 };
-use crate::condition::Condition;
+use crate::condition::Check;
 use sardonyx_storage::catalogue::RECORD_BYTES_MAX;
 use std::collections::HashSet;
 
@@ -232,7 +232,7 @@ impl Schema {
                 let what = "the length of a condition in bytes";
                 return Err(SchemaError::TooMany { what, count, limit });
             }
-            if let Err(source) = Condition::parse(condition, self) {
+            if let Err(source) = Check::parse(condition, self) {
                 let name = name.clone();
                 return Err(SchemaError::Condition { name, source });
             }

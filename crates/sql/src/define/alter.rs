@@ -1,5 +1,6 @@
 //! `ALTER TABLE`.
 
+use super::checks::{self, check_of};
 use super::columns::{Constraint, declared, default_of};
 use super::create::{
     add_foreign, add_sequence, constraint_exists, constraint_of, free_name, key_parts, new_name,
@@ -252,7 +253,7 @@ fn add_constraint(
                 .iter()
                 .map(|column| &*column.name)
                 .collect();
-            let column = only_column(condition, &known);
+            let column = only_column(&condition.to_string(), &known);
             let name = chosen(
                 name.as_ref(),
                 &relation.name,
@@ -260,7 +261,8 @@ fn add_constraint(
                 "check",
                 |name| relation.has_constraint(name),
             );
-            let added = tx.add_check(relation.number, &name, condition);
+            let condition = check_of(relation, condition)?;
+            let added = tx.add_check(relation.number, &name, &condition);
             added.map_err(|error| {
                 let mut error = SqlError::from(error);
                 if error.code == code::CHECK {
@@ -485,6 +487,7 @@ fn alter_column(
     operation: &AlterColumnOperation,
 ) -> Result<(), SqlError> {
     let column = relation.column(name)?;
+    let mut taken = checks::Checks::new();
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);
     match operation {
@@ -528,6 +531,7 @@ fn alter_column(
             }
             let to = TypeSpec::of_data_type(data_type)?;
             let (from_stored, to_stored) = (column.stored, to.stored());
+            taken = checks::take(tx, relation, column.number)?;
             let is_longer = to.holds_all_of(column.spec);
             if from_stored != to_stored {
                 let place = relation.schema.columns.len();
@@ -556,5 +560,6 @@ fn alter_column(
             )));
         }
     }
-    put_notes(tx, relation.number, &notes)
+    put_notes(tx, relation.number, &notes)?;
+    checks::put(tx, relation.number, taken)
 }

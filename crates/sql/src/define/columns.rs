@@ -51,7 +51,7 @@ pub(super) enum Constraint {
     },
     Check {
         name: Option<String>,
-        condition: String,
+        condition: Box<Tree>,
     },
 }
 
@@ -514,7 +514,7 @@ pub(super) fn foreign(
     })
 }
 
-/// A condition, as the engine's language of conditions has it.
+/// A condition.
 ///
 /// # Errors
 /// `0A000` if it is not to be enforced.
@@ -527,12 +527,8 @@ pub(super) fn check(check: &CheckConstraint, name: Option<String>) -> Result<Con
         enforced,
     } = check;
     refuse("CHECK", &[(*enforced == Some(false), "NOT ENFORCED")])?;
-    let mut condition = &**expr;
-    while let Tree::Nested(inner) = condition {
-        condition = inner;
-    }
     Ok(Constraint::Check {
         name: name.or_else(|| own_name.as_ref().map(name_of)),
-        condition: condition.to_string(),
+        condition: expr.clone(),
     })
 }

@@ -7,6 +7,7 @@ use super::naming::{chosen, only_column};
 use super::options::{check_index_storage, check_table, refuse};
 use super::skipped;
 use crate::error::{SqlError, code};
+use crate::expression::{NamedColumn, declared_check};
 use crate::names::full_match_of;
 use crate::names::{name_of, of_public, quoted};
 use crate::relation::{
@@ -268,12 +269,24 @@ fn schema_of(
             }
             Constraint::Check { name, condition } => {
                 let known: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
-                let column = only_column(condition, &known);
+                let column = only_column(&condition.to_string(), &known);
                 let name = chosen(name.as_ref(), table, column.as_slice(), "check", |name| {
                     taken.iter().any(|there| there == name)
                 });
                 taken.push(name.clone());
-                schema = schema.check(&name, condition);
+                let named = columns
+                    .iter()
+                    .enumerate()
+                    .map(|(number, column)| NamedColumn {
+                        number,
+                        name: &column.name,
+                        spec: column.spec,
+                    });
+                let named: Vec<_> = named.collect();
+                // What is wrong with the rest is told where the table is made.
+                let rows = schema.clone().build().unwrap_or_default();
+                let condition = declared_check(condition, table, &named, &rows)?;
+                schema = schema.check(&name, &condition);
             }
             Constraint::Primary { .. } | Constraint::Foreign { .. } => {}
         }

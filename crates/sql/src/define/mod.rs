@@ -1,6 +1,7 @@
 //! What changes tables: created, altered, emptied, dropped, with their indexes, in the engine's transactions.
 
 mod alter;
+mod checks;
 mod columns;
 mod comment;
 mod create;

@@ -15,6 +15,7 @@ use crate::sequences::Draws;
 use crate::settings::Settings;
 use crate::source::Source;
 use sardonyx::schema::{Value, ValueRef};
+use sardonyx_base::memory::Budget;
 use sardonyx_base::waiting::Interrupt;
 use sardonyx_rows::condition::{compare, is_like};
 use std::cell::RefCell;
@@ -23,7 +24,8 @@ use std::sync::Arc;
 /// What a statement is run with, besides its parameters.
 #[derive(Debug)]
 pub(crate) struct StatementContext {
-    pub database: Arc<Database>,
+    /// None where no database is asked: in conditions of tables.
+    pub database: Option<Arc<Database>>,
     pub catalogue: &'static dyn Catalogue,
     /// When the transaction began, in microseconds since 1970.
     pub transaction_started: i64,
@@ -45,6 +47,21 @@ pub(crate) struct StatementContext {
 }
 
 impl StatementContext {
+    /// The database.
+    ///
+    /// # Errors
+    /// `0A000` where none is asked.
+    pub fn database(&self) -> Result<&Arc<Database>, SqlError> {
+        let database = self.database.as_ref();
+        database.ok_or_else(|| SqlError::unsupported("sequences are not supported here"))
+    }
+
+    /// The memory of all sessions.
+    fn memory(&self) -> Arc<Budget> {
+        let database = self.database.as_ref();
+        database.map_or_else(Arc::default, |database| database.memory().clone())
+    }
+
     /// How many rows are looked at before it is asked again whether the statement is to end.
     const ROWS_BETWEEN: u32 = 256;
 
@@ -106,7 +123,7 @@ impl<'a> Environment<'a> {
     /// Memory for rows of the statement.
     pub fn memory(&self) -> Memory<'a> {
         let spent = self.reading.map(|reading| &reading.kept.spent);
-        Memory::of(spent, self.context.database.memory().clone())
+        Memory::of(spent, self.context.memory())
     }
 
     /// The same for a statement that reads a state of the tables.

@@ -280,7 +280,7 @@ pub(super) fn call(
             context
                 .draws
                 .borrow_mut()
-                .next(context.database.counters(), &name)
+                .next(context.database()?.counters(), &name)
                 .map(|n| Value::Int(n.into()))
         }
         F::Currval => {
@@ -299,7 +299,7 @@ pub(super) fn call(
                 .get(2)
                 .is_none_or(|v| v.as_ref() == ValueRef::Bool(true));
             let mut draws = context.draws.borrow_mut();
-            draws.set(context.database.counters(), &name, value, is_called)?;
+            draws.set(context.database()?.counters(), &name, value, is_called)?;
             Ok(Value::Int(value.into()))
         }
         F::Matches | F::MatchesAnyCase => {

@@ -123,6 +123,29 @@ impl Function {
         )
     }
 
+    /// Whether it gives the same value for the same arguments, always and in every session.
+    pub fn is_immutable(self) -> bool {
+        !self.is_volatile()
+            && !matches!(
+                self,
+                Function::Now
+                    | Function::StatementTimestamp
+                    | Function::CurrentDate
+                    | Function::CurrentUser
+                    | Function::CurrentSetting
+                    | Function::FormatType
+                    | Function::ToRegclass
+                    | Function::ToRegtype
+                    | Function::IndexDefinition
+                    | Function::ViewDefinition
+                    | Function::ConstraintDefinition
+                    | Function::ObjectDescription
+                    | Function::ColumnDescription
+                    | Function::SerialSequence
+                    | Function::TableName
+            )
+    }
+
     /// Whether it may give another value each time.
     pub fn is_volatile(self) -> bool {
         matches!(

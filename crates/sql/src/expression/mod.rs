@@ -13,6 +13,7 @@ mod around;
 mod array_calls;
 mod calls;
 mod catalogue;
+mod check;
 mod coercion;
 mod compile;
 mod drawing;
@@ -41,6 +42,7 @@ mod windows;
 
 pub(crate) use around::{Around, Drafted, InnerQuery, OuterColumn, Queries};
 pub(crate) use catalogue::Catalogue;
+pub(crate) use check::{NamedColumn, declared_check, row_condition, shown_check, stored_check};
 pub(crate) use coercion::{literal_as, ordered};
 pub(crate) use compile::Compiler;
 pub(crate) use drawing::check_rights;

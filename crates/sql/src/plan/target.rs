@@ -19,9 +19,8 @@ use sardonyx::schema::Value;
 use sqlparser::ast::{self, Expr as Tree, TableFactor, TableWithJoins};
 use std::collections::HashSet;
 
-/// What is called with each row that is changed, and its key.
-pub(crate) type EachTarget<'e> =
-    &'e mut dyn FnMut(&dyn InputRow, Vec<Value>) -> Result<(), SqlError>;
+/// What is called with each row that is changed.
+pub(crate) type EachTarget<'e> = &'e mut dyn FnMut(&dyn InputRow) -> Result<(), SqlError>;
 
 /// What `UPDATE` or `DELETE` names, before its condition is known.
 #[derive(Debug)]
@@ -148,7 +147,19 @@ impl Target {
         }
     }
 
-    /// Calls `each` with the rows, and their keys: each row of the table once.
+    /// The key of a row.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn key_of(&self, row: &dyn InputRow) -> Result<Vec<Value>, SqlError> {
+        let mut key = Vec::with_capacity(self.key.len());
+        for column in &self.key {
+            key.push(row.value(*column)?.to_value());
+        }
+        Ok(key)
+    }
+
+    /// Calls `each` with the rows: each row of the table once.
     ///
     /// # Errors
     /// What `each` returns; what cannot be read or computed; `53200` if rows take too much memory.
@@ -167,18 +178,14 @@ impl Target {
             {
                 return Ok(true);
             }
-            let mut key = Vec::with_capacity(self.key.len());
-            for column in &self.key {
-                key.push(row.value(*column)?.to_value());
-            }
             if may_repeat {
-                let bytes = key_of_row(&key);
+                let bytes = key_of_row(&self.key_of(row)?);
                 memory.take_bytes(bytes.len() + size_of::<Vec<u8>>())?;
                 if !found.insert(bytes) {
                     return Ok(true);
                 }
             }
-            each(row, key)?;
+            each(row)?;
             Ok(true)
         };
         self.input.walk(source, with, &Values(&[]), &mut changed)

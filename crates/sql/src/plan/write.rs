@@ -14,6 +14,7 @@ use crate::rows::{InputRow, Values};
 use crate::source::Source;
 use crate::values::cast::Coercion;
 use crate::violations::failing_row;
+use sardonyx::Address;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx::{RowWriter, Transaction};
 use sqlparser::ast::{
@@ -268,13 +269,29 @@ fn is_referenced(source: &Source<'_>, number: u16) -> bool {
     })
 }
 
+/// A row that is changed, as it is found again.
+enum Found {
+    /// Where it stands: rows stay where they are while others are changed.
+    At(Address),
+    /// It may get another key, or be taken out and come back.
+    Key(Vec<Value>),
+}
+
 /// A change of one row that was found.
 struct Change {
-    key: Vec<Value>,
+    found: Found,
     /// By the columns' numbers.
     values: Vec<(usize, Value)>,
     /// All columns as they are then, where somebody asks.
     row: Vec<Value>,
+}
+
+/// A change with the key by which its row is found.
+fn keyed(change: &Change) -> Option<(&Vec<Value>, &Change)> {
+    match &change.found {
+        Found::Key(key) => Some((key, change)),
+        Found::At(_) => None,
+    }
 }
 
 /// All columns of a row, by number.
@@ -301,7 +318,7 @@ impl Changes {
         &self,
         row: &dyn InputRow,
         with: &Environment<'_>,
-        key: Vec<Value>,
+        found: Found,
         kept: usize,
     ) -> Result<Change, SqlError> {
         let mut values = Vec::with_capacity(self.set.len());
@@ -323,7 +340,7 @@ impl Changes {
             check_not_null(&self.name, self.columns.iter(), &all)?;
         }
         Ok(Change {
-            key,
+            found,
             values,
             row: all,
         })
@@ -340,7 +357,7 @@ impl Changes {
         with: &Environment<'_>,
     ) -> Result<Vec<Value>, SqlError> {
         let key = columns_of(row, &self.key)?;
-        let mut changes = vec![self.of_row(row, with, key, self.width)?];
+        let mut changes = vec![self.of_row(row, with, Found::Key(key), self.width)?];
         self.apply(tx, &changes, with)?;
         Ok(changes.pop().map(|change| change.row).unwrap_or_default())
     }
@@ -356,7 +373,7 @@ impl Changes {
         match (self.apply_in_place(tx, changes, with), mark) {
             (Err(error), Some(mark)) if error.code == code::UNIQUE => {
                 tx.return_to(mark)?;
-                self.replace(tx, changes.iter(), with)
+                self.replace(tx, changes.iter().filter_map(keyed), with)
             }
             (done, _) => done,
         }
@@ -372,16 +389,23 @@ impl Changes {
         let mut moved = Vec::new();
         for change in changes {
             with.context.look_at_row()?;
-            let new_key = self.key.iter().map(|column| change.row.get(*column));
-            if self.moves && !new_key.eq(change.key.iter().map(Some)) {
-                moved.push(change);
+            let mut new_key = self.key.iter().map(|column| change.row.get(*column));
+            if let Found::Key(key) = &change.found
+                && self.moves
+                && !new_key.by_ref().eq(key.iter().map(Some))
+            {
+                moved.push((key, change));
                 continue;
             }
             let mut writer = RowWriter::new(self.width);
             for (column, value) in &change.values {
                 writer.set(*column, value.as_ref());
             }
-            let updated = tx.rows_of(self.number)?.update_row(&change.key, &writer);
+            let mut rows = tx.rows_of(self.number)?;
+            let updated = match &change.found {
+                Found::At(address) => rows.update_at(*address, &writer),
+                Found::Key(key) => rows.update_row(key, &writer).map(drop),
+            };
             updated.map_err(|error| self.failed(tx, change, error.into()))?;
         }
         self.replace(tx, moved.into_iter(), with)
@@ -391,14 +415,14 @@ impl Changes {
     fn replace<'c>(
         &self,
         tx: &mut Transaction<'_>,
-        changes: impl Iterator<Item = &'c Change>,
+        changes: impl Iterator<Item = (&'c Vec<Value>, &'c Change)>,
         with: &Environment<'_>,
     ) -> Result<(), SqlError> {
         let mut rows = Vec::new();
-        for change in changes {
+        for (key, change) in changes {
             with.context.look_at_row()?;
             rows.extend(self.changed_row(tx, change)?);
-            tx.rows_of(self.number)?.take(&change.key)?;
+            tx.rows_of(self.number)?.take(key)?;
         }
         for row in rows {
             with.context.look_at_row()?;
@@ -415,7 +439,11 @@ impl Changes {
         change: &Change,
     ) -> Result<Option<Vec<Value>>, SqlError> {
         let rows = tx.rows_of(self.number)?;
-        let Some(there) = rows.get(&change.key)? else {
+        let there = match &change.found {
+            Found::At(address) => rows.at(*address)?,
+            Found::Key(key) => rows.get(key)?,
+        };
+        let Some(there) = there else {
             return Ok(None);
         };
         let mut row = vec![Value::Null; self.width];
@@ -488,10 +516,18 @@ impl UpdatePlan {
             Some(_) => self.target.width,
             None => 0,
         };
-        self.target.walk(&source, reading, &mut |row, key| {
-            let change = self.changes.of_row(row, reading, key, shown)?;
+        let by_key = self.changes.moves || self.changes.may_collide;
+        self.target.walk(&source, reading, &mut |row| {
+            let found = match row.address() {
+                Some(address) if !by_key => Found::At(address),
+                _ => Found::Key(self.target.key_of(row)?),
+            };
+            match &found {
+                Found::At(_) => memory.take_bytes(size_of::<Found>())?,
+                Found::Key(key) => memory.take(key)?,
+            }
+            let change = self.changes.of_row(row, reading, found, shown)?;
             memory.take(&change.row)?;
-            memory.take(&change.key)?;
             changes.push(change);
             Ok(())
         })?;
@@ -526,7 +562,8 @@ impl DeletePlan {
         let source = Source::Live(tx.view());
         let reading = &with.over(source, &kept);
         let mut memory = reading.memory();
-        self.target.walk(&source, reading, &mut |row, key| {
+        self.target.walk(&source, reading, &mut |row| {
+            let key = self.target.key_of(row)?;
             memory.take(&key)?;
             keys.push(key);
             if let Some(output) = &self.returning {

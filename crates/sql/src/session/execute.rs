@@ -71,7 +71,7 @@ fn context_of(
     draws: Draws,
 ) -> StatementContext {
     StatementContext {
-        database: database.clone(),
+        database: Some(database.clone()),
         catalogue: &CATALOGUE,
         transaction_started: given.transaction_started,
         statement_started: given.statement_started,

@@ -49,8 +49,12 @@ impl SnapshotPortions {
         if self.rows > 0 || !self.more || self.failed.is_some() {
             return;
         }
-        if let Some(mut stream) = self.stream.take() {
-            let database = stream.context.database.clone();
+        if let Some(database) = self
+            .stream
+            .as_ref()
+            .and_then(|stream| stream.context.database.clone())
+            && let Some(mut stream) = self.stream.take()
+        {
             self.coming = Some(database.readers().run(move || {
                 let mut values = Vec::new();
                 let result = stream.next(PORTION_ROWS, &mut values);

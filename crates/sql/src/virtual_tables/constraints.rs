@@ -5,7 +5,7 @@ use super::indexes::{SeenIndex, index_oid, seen_indexes};
 use super::information_schema::relations;
 use super::{PUBLIC, VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
-use crate::expression::Environment;
+use crate::expression::{Environment, shown_check};
 use crate::names::is_full_match;
 use crate::names::quoted;
 use crate::relation::table_oid;
@@ -184,6 +184,7 @@ pub(crate) fn constraints_of(
     }
     let checks = relation.schema.checks.iter();
     for (name, condition) in checks.filter(|(name, _)| !is_full_match(name)) {
+        let condition = shown_check(condition, &relation.schema);
         let definition = format!("CHECK (({condition}))");
         add(plain(name, "c", definition));
     }

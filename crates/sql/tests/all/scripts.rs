@@ -170,6 +170,7 @@ macro_rules! scripts {
 
 scripts! {
     rows: "rows.sql",
+    checks: "checks.sql",
     constraints: "constraints.sql",
     deferred: "deferred.sql",
     identities: "identities.sql",

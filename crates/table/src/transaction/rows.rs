@@ -6,7 +6,7 @@ use crate::rows::find_row;
 use crate::table::{TableState, page_bytes};
 use crate::undo::Step;
 use sardonyx_rows::TableError;
-use sardonyx_rows::condition::Condition;
+use sardonyx_rows::condition::{Check, CheckFailure, SqlCheck};
 use sardonyx_rows::layout::{PageKind, PageUse};
 use sardonyx_rows::row::{RowError, RowRef, RowWriter, same, set_column, shown};
 use sardonyx_rows::schema::{Schema, ValueRef};
@@ -327,20 +327,27 @@ impl Transaction<'_> {
             for column in condition.columns() {
                 values[column] = row.get_at(column)?;
             }
-            if !condition.allows(|column| values[column]) {
-                let error = RowError::Check {
+            let error = match condition.allows(&values) {
+                Ok(true) => continue,
+                Ok(false) => RowError::Check {
                     table: self.name(number),
                     name: name.clone(),
-                    condition: text.clone(),
-                };
-                return Err(error.into());
-            }
+                    condition: SqlCheck::shown(text),
+                },
+                Err(CheckFailure { code, reason }) => RowError::Untested {
+                    table: self.name(number),
+                    name: name.clone(),
+                    code,
+                    reason,
+                },
+            };
+            return Err(error.into());
         }
         Ok(())
     }
 
     /// The conditions of a table, read once for each of its schemas.
-    fn conditions(&mut self, number: u16) -> Result<Arc<[Condition]>, TableError> {
+    fn conditions(&mut self, number: u16) -> Result<Arc<[Check]>, TableError> {
         let state = self.parts(number).1;
         if let Some((schema, conditions)) = &state.checks
             && Arc::ptr_eq(schema, &state.schema)
@@ -350,7 +357,7 @@ impl Transaction<'_> {
         let schema = Arc::clone(&state.schema);
         let texts = schema.checks.iter();
         let conditions: Arc<[_]> = texts
-            .map(|(_, text)| Condition::parse(text, &schema))
+            .map(|(_, text)| Check::parse(text, &schema))
             .collect::<Result<_, _>>()?;
         state.checks = Some((schema, Arc::clone(&conditions)));
         Ok(conditions)

@@ -108,3 +108,45 @@ fn a_snapshot_is_scanned_in_portions() {
         assert_eq!(found, whole, "{most} at a time");
     }
 }
+
+#[test]
+fn a_condition_in_sql_lets_no_row_in_where_no_sql_is_spoken() {
+    let (mut world, number) = world(0);
+    world.commit(|tx| {
+        tx.add_check(number, "even", "$sql 1:23:-1:\"n\" => n % 2 = 0")
+            .expect("no row is there that is to be tested");
+        for wrong in [
+            "$sql 1:23:-1:n => n > 1",
+            "$sql 7:23:-1:\"n\" => n > 1",
+            "$sql ",
+        ] {
+            assert!(tx.add_check(number, "wrong", wrong).is_err(), "{wrong}");
+        }
+    });
+    world.check_redone();
+    world.reopen(1);
+    world.commit(|tx| {
+        let mut things = tx.rows_of(number).expect("it is there");
+        let refused = in_detail(things.insert_values(&[2.into(), 2.into()]));
+        let error = refused.expect_err("nothing tests the row");
+        assert!(
+            matches!(&error, TableError::Row(row) if matches!(**row, RowError::Untested { .. })),
+            "{error}"
+        );
+        assert!(error.to_string().contains("sardonyx_sql"), "{error}");
+        assert_eq!(things.count(), 0);
+        // Its columns are known.
+        let dropped = tx.drop_column("things", "n");
+        let error = dropped.expect_err("a condition names it").to_string();
+        assert!(error.contains("condition \"even\" names it"), "{error}");
+        tx.rename_column("things", "n", "m").expect("it is renamed");
+        tx.drop_check(number, "even").expect("it is dropped");
+        let mut things = tx.rows_of(number).expect("it is there");
+        things
+            .insert_values(&[1.into(), 1.into()])
+            .expect("nothing is to be tested");
+        let added = tx.add_check(number, "even", "$sql 1:23:-1:\"m\" => m % 2 = 0");
+        assert!(added.is_err(), "a row cannot be tested");
+    });
+    world.check_redone();
+}

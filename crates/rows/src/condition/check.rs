@@ -1,0 +1,257 @@
+//! Conditions of tables, of which every row that is written meets all: CHECK.
+//!
+//! A condition is a text of the language here, or an expression of SQL. An expression stands in the schema with the columns
+//! that it reads, as they were when it was made:
+//!
+//! ```text
+//! $sql 1:23:-1:"b" => b % 2 = 0
+//! ```
+//!
+//! is a condition on column 1, which has the type 23 of PostgreSQL's catalogue without a modifier, and which the text names
+//! `b`. So its columns are known to programs that know no SQL, and a column's new name changes nothing here.
+//!
+//! This crate compiles no SQL. A program that does says so once, for the process ([`speak_sql`]); in others rows of a table
+//! with such a condition can be read, and none is written ([`CheckFailure`]).
+//!
+//! Invariant: no row is stored that was not tested by all conditions of its table.
+
+use super::{Condition, ConditionError};
+use crate::schema::{Schema, ValueRef};
+use std::fmt::{Debug, Write};
+use std::sync::{Arc, OnceLock};
+
+/// With which a condition in SQL begins. No condition of the language here does.
+const SQL: &str = "$sql ";
+/// What stands before the expression.
+const ARROW: &str = "=> ";
+
+/// A condition in SQL, as it stands in a schema.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SqlCheck {
+    /// The columns that it reads.
+    pub columns: Vec<SqlColumn>,
+    /// The expression.
+    pub text: String,
+}
+
+/// A column of a condition in SQL, as it was when the condition was made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SqlColumn {
+    /// Its number in the schema.
+    pub number: usize,
+    /// The number of its type in PostgreSQL's catalogue.
+    pub kind: u32,
+    /// The type's modifier; -1 for none.
+    pub modifier: i32,
+    /// Its name in the expression.
+    pub name: String,
+}
+
+impl SqlCheck {
+    /// Reads the text of a condition; `None` if it is one of the language here.
+    ///
+    /// # Errors
+    /// [`ConditionError::Syntax`].
+    pub fn parse(text: &str) -> Result<Option<SqlCheck>, ConditionError> {
+        let Some(mut rest) = text.strip_prefix(SQL) else {
+            return Ok(None);
+        };
+        let mut columns = Vec::new();
+        while !rest.starts_with(ARROW) {
+            let found = SqlColumn::parse(rest).ok_or_else(|| ConditionError::Syntax {
+                at: text.len() - rest.len(),
+                expected: "a column of a condition in SQL",
+                found: rest.chars().take(20).collect(),
+            })?;
+            columns.push(found.0);
+            rest = found.1;
+        }
+        let text = rest[ARROW.len()..].to_string();
+        Ok(Some(SqlCheck { columns, text }))
+    }
+
+    /// The text that stands in a schema.
+    pub fn to_text(&self) -> String {
+        let mut text = SQL.to_string();
+        for column in &self.columns {
+            let SqlColumn {
+                number,
+                kind,
+                modifier,
+                name,
+            } = column;
+            let name = name.replace('"', "\"\"");
+            let _ = write!(text, "{number}:{kind}:{modifier}:\"{name}\" ");
+        }
+        text + ARROW + &self.text
+    }
+
+    /// The expression of a condition in SQL, or the condition itself: what people read.
+    pub fn shown(text: &str) -> String {
+        match SqlCheck::parse(text) {
+            Ok(Some(check)) => check.text,
+            _ => text.to_string(),
+        }
+    }
+}
+
+impl SqlColumn {
+    /// Reads a column, and what stands behind it.
+    fn parse(text: &str) -> Option<(SqlColumn, &str)> {
+        let (number, rest) = text.split_once(':')?;
+        let (kind, rest) = rest.split_once(':')?;
+        let (modifier, rest) = rest.split_once(':')?;
+        let mut name = String::new();
+        let mut rest = rest.strip_prefix('"')?;
+        loop {
+            let (part, behind) = rest.split_once('"')?;
+            name += part;
+            rest = behind;
+            match rest.strip_prefix('"') {
+                Some(behind) => rest = behind,
+                None => break,
+            }
+            name.push('"');
+        }
+        let column = SqlColumn {
+            number: number.parse().ok()?,
+            kind: kind.parse().ok()?,
+            modifier: modifier.parse().ok()?,
+            name,
+        };
+        Some((column, rest.strip_prefix(' ')?))
+    }
+}
+
+/// A condition in SQL, compiled.
+pub trait RowCheck: Debug + Send + Sync {
+    /// Whether it is not false of a row, of which these are the values by the columns' numbers.
+    ///
+    /// # Errors
+    /// What cannot be computed.
+    fn allows(&self, values: &[ValueRef<'_>]) -> Result<bool, CheckFailure>;
+}
+
+/// Why a condition cannot be tested.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CheckFailure {
+    /// SQLSTATE.
+    pub code: &'static str,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// Compiles a condition in SQL.
+pub type CompileSql = fn(&SqlCheck) -> Result<Arc<dyn RowCheck>, CheckFailure>;
+
+static COMPILE_SQL: OnceLock<CompileSql> = OnceLock::new();
+
+/// Has conditions in SQL compiled by this from now on, in the whole process. The first that is said holds.
+pub fn speak_sql(compile: CompileSql) {
+    let _ = COMPILE_SQL.set(compile);
+}
+
+/// A condition of a table, ready to be tested.
+#[derive(Clone, Debug)]
+pub enum Check {
+    /// One of the language here.
+    Plain(Condition),
+    /// One in SQL, with the numbers of its columns; or why it is not compiled.
+    Sql(Vec<usize>, Result<Arc<dyn RowCheck>, CheckFailure>),
+}
+
+impl Check {
+    /// Reads a table's condition. One in SQL that cannot be compiled is a condition that cannot be tested.
+    ///
+    /// # Errors
+    /// [`ConditionError`].
+    pub fn parse(text: &str, schema: &Schema) -> Result<Check, ConditionError> {
+        let Some(check) = SqlCheck::parse(text)? else {
+            return Ok(Check::Plain(Condition::parse(text, schema)?));
+        };
+        let is_there = |column: &&SqlColumn| {
+            let column = schema.columns.get(column.number);
+            column.is_some_and(|column| !column.dropped)
+        };
+        if let Some(column) = check.columns.iter().find(|column| !is_there(column)) {
+            let column = column.name.clone();
+            return Err(ConditionError::UnknownColumn { at: 0, column });
+        }
+        let compiled = match COMPILE_SQL.get() {
+            Some(compile) => compile(&check),
+            None => Err(CheckFailure {
+                code: "0A000",
+                reason: "it is in SQL, which this program does not speak: rows are written by programs that open the \
+                         database with sardonyx_sql::Database"
+                    .to_string(),
+            }),
+        };
+        let columns = check.columns.iter().map(|column| column.number);
+        Ok(Check::Sql(columns.collect(), compiled))
+    }
+
+    /// The numbers of the columns that it reads.
+    pub fn columns(&self) -> Vec<usize> {
+        match self {
+            Check::Plain(condition) => condition.columns(),
+            Check::Sql(columns, _) => columns.clone(),
+        }
+    }
+
+    /// Whether it is not false of a row, of which these are the values by the columns' numbers.
+    ///
+    /// # Errors
+    /// What cannot be computed; that the program does not speak SQL.
+    pub fn allows(&self, values: &[ValueRef<'_>]) -> Result<bool, CheckFailure> {
+        match self {
+            Check::Plain(condition) => Ok(condition.allows(|column| values[column])),
+            Check::Sql(_, Ok(check)) => check.allows(values),
+            Check::Sql(_, Err(failure)) => Err(failure.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_text_of_a_condition_in_sql_is_the_one_of_the_documents() {
+        let check = SqlCheck {
+            columns: vec![SqlColumn {
+                number: 1,
+                kind: 23,
+                modifier: -1,
+                name: "b".to_string(),
+            }],
+            text: "b % 2 = 0".to_string(),
+        };
+        assert_eq!(check.to_text(), "$sql 1:23:-1:\"b\" => b % 2 = 0");
+        assert_eq!(SqlCheck::shown(&check.to_text()), "b % 2 = 0");
+        assert_eq!(SqlCheck::parse("b > 0"), Ok(None));
+        assert!(Condition::parse(&check.to_text(), &Schema::default()).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn a_condition_in_sql_reads_as_it_was_written(
+            columns in prop::collection::vec((0_usize..99, any::<u32>(), any::<i32>(), ".*"), 0..4),
+            text in ".*",
+        ) {
+            let columns = columns.into_iter().map(|(number, kind, modifier, name)| SqlColumn {
+                number,
+                kind,
+                modifier,
+                name,
+            });
+            let check = SqlCheck { columns: columns.collect(), text };
+            prop_assert_eq!(SqlCheck::parse(&check.to_text()), Ok(Some(check)));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\$sql .*") {
+            let _ = SqlCheck::parse(&text);
+        }
+    }
+}

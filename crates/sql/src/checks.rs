@@ -1,0 +1,116 @@
+//! Conditions of SQL tested on rows that others have: CHECK for the store below, and the rows that someone looks for.
+//!
+//! The store tests a table's conditions in SQL by what is said here once for the process ([`enforce_checks`]). A condition
+//! asks for nothing but the row's values, so it is tested without a session and without a database.
+
+use crate::catalogue::CATALOGUE;
+use crate::error::SqlError;
+use crate::expression::{Environment, Expr, StatementContext, row_condition, stored_check};
+use crate::rows::InputRow;
+use sardonyx::schema::{Schema, ValueRef};
+use sardonyx_rows::condition::{CheckFailure, RowCheck, SqlCheck, speak_sql};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+/// Has conditions of tables that are written in SQL tested by this crate, in the whole process. Opening a
+/// [`Database`](crate::Database) does so, too.
+pub fn enforce_checks() {
+    speak_sql(|check| match RowCondition::of(check) {
+        Ok(condition) => Ok(Arc::new(condition)),
+        Err(error) => Err(failure(&error)),
+    });
+}
+
+fn failure(error: &SqlError) -> CheckFailure {
+    CheckFailure {
+        code: error.code,
+        reason: error.message.clone(),
+    }
+}
+
+thread_local! {
+    /// With what conditions are tested on this thread. It keeps the regular expressions that were compiled.
+    static CONTEXT: StatementContext = StatementContext {
+        database: None,
+        catalogue: &CATALOGUE,
+        transaction_started: 0,
+        statement_started: 0,
+        user: Arc::default(),
+        settings: RefCell::default(),
+        seed: [0; 2],
+        made: Cell::new(0),
+        draws: RefCell::default(),
+        patterns: Default::default(),
+        interrupt: Arc::default(),
+        looked_at: Cell::new(0),
+    };
+}
+
+/// A condition of a table.
+#[derive(Debug)]
+struct RowCondition {
+    expr: Expr,
+}
+
+/// A row's values by the columns' numbers.
+struct Given<'a>(&'a [ValueRef<'a>]);
+
+impl InputRow for Given<'_> {
+    fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError> {
+        Ok(self.0.get(place).copied().unwrap_or_default())
+    }
+}
+
+impl RowCondition {
+    fn of(check: &SqlCheck) -> Result<RowCondition, SqlError> {
+        let expr = stored_check(check)?;
+        Ok(RowCondition { expr })
+    }
+}
+
+impl RowCheck for RowCondition {
+    fn allows(&self, values: &[ValueRef<'_>]) -> Result<bool, CheckFailure> {
+        let truth = truth(&self.expr, values).map_err(|error| failure(&error))?;
+        Ok(truth != Some(false))
+    }
+}
+
+fn truth(expr: &Expr, values: &[ValueRef<'_>]) -> Result<Option<bool>, SqlError> {
+    CONTEXT.with(|context| expr.truth(&Given(values), &Environment::new(&[], context)))
+}
+
+/// A condition on the rows of a table, by which someone looks for some: an expression of SQL on the columns of a schema.
+#[derive(Debug)]
+pub struct RowFilter {
+    expr: Expr,
+}
+
+impl RowFilter {
+    /// Reads a condition on rows of a schema.
+    ///
+    /// # Errors
+    /// What is wrong with it; `42P17` for functions that give another value each time, `0A000` for queries.
+    pub fn parse(text: &str, schema: &Schema) -> Result<RowFilter, SqlError> {
+        let expr = row_condition(text, schema)?;
+        Ok(RowFilter { expr })
+    }
+
+    /// The numbers of the columns that it reads.
+    pub fn columns(&self) -> Vec<usize> {
+        let mut columns = std::collections::BTreeSet::new();
+        self.expr.walk(&mut |part| {
+            if let Expr::Column(number) = part {
+                columns.insert(*number);
+            }
+        });
+        columns.into_iter().collect()
+    }
+
+    /// Whether it is true of a row, of which these are the values by the columns' numbers.
+    ///
+    /// # Errors
+    /// What cannot be computed.
+    pub fn holds(&self, values: &[ValueRef<'_>]) -> Result<bool, SqlError> {
+        Ok(truth(&self.expr, values)? == Some(true))
+    }
+}

@@ -1,0 +1,63 @@
+//! Conditions of tables that are there: put into the schema, and made again when a column gets another type.
+
+use crate::error::SqlError;
+use crate::expression::{NamedColumn, declared_check, shown_check};
+use crate::names::is_full_match;
+use crate::parse::parse_expression;
+use crate::relation::Relation;
+use crate::source::Source;
+use sardonyx::Transaction;
+use sardonyx_rows::condition::Check;
+use sqlparser::ast::Expr as Tree;
+
+/// A condition on the rows of a table, as it stands in the schema.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn check_of(relation: &Relation, condition: &Tree) -> Result<String, SqlError> {
+    let columns = relation.columns.iter().map(|column| NamedColumn {
+        number: column.number,
+        name: &column.name,
+        spec: column.spec,
+    });
+    let columns: Vec<_> = columns.collect();
+    declared_check(condition, &relation.name, &columns, &relation.schema)
+}
+
+/// Conditions of a table, with their names.
+pub(super) type Checks = Vec<(String, Tree)>;
+
+/// Takes the conditions on a column away, whose type is changed.
+///
+/// # Errors
+/// What the engine says.
+pub(super) fn take(
+    tx: &mut Transaction<'_>,
+    relation: &Relation,
+    column: usize,
+) -> Result<Checks, SqlError> {
+    let mut taken = Vec::new();
+    for (name, text) in &relation.schema.checks {
+        let read = Check::parse(text, &relation.schema);
+        if is_full_match(name) || !read.is_ok_and(|check| check.columns().contains(&column)) {
+            continue;
+        }
+        let tree = parse_expression(&shown_check(text, &relation.schema))?;
+        tx.drop_check(relation.number, name)?;
+        taken.push((name.clone(), tree));
+    }
+    Ok(taken)
+}
+
+/// Puts them there again, for the types that the columns have now.
+///
+/// # Errors
+/// What is wrong with one now; `23514` if a row does not meet it.
+pub(super) fn put(tx: &mut Transaction<'_>, number: u16, checks: Checks) -> Result<(), SqlError> {
+    for (name, condition) in checks {
+        let relation = Relation::numbered(&Source::Live(tx.view()), number)?;
+        let condition = check_of(&relation, &condition)?;
+        tx.add_check(number, &name, &condition)?;
+    }
+    Ok(())
+}

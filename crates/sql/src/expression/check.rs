@@ -1,0 +1,344 @@
+//! Conditions of tables, as SQL declares and shows them: CHECK.
+//!
+//! A condition is compiled here, by SQL's rules, whatever becomes of it. What the store's own language says in the same
+//! words, with the same meaning, stands there as it is written, so that every program tests it ([`is_plain`]). All else
+//! stands there as SQL, with the columns that it reads ([`SqlCheck`]).
+//!
+//! Source: PostgreSQL's documentation, 5.4.1. It lets conditions ask for the time and draw numbers, and says that it must
+//! not be done; here it is refused, as rows are tested wherever they are written.
+
+use super::calls::function_name;
+use super::{Compiler, Expr, Parameters, Scope, ScopeColumn, ScopeTable, parts_of_tree};
+use crate::aggregate::Aggregate;
+use crate::error::{SqlError, code};
+use crate::names::{name_of, quoted};
+use crate::parse::parse_expression;
+use crate::position::{of_location, resolve};
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::Schema;
+use sardonyx_rows::condition::{Condition, SqlCheck, SqlColumn};
+use sqlparser::ast::{
+    self, BinaryOperator, Expr as Tree, Ident, InTarget, UnaryOperator, Value as Literal,
+};
+
+/// A column that a condition may name.
+pub(crate) struct NamedColumn<'c> {
+    /// Its number in the schema.
+    pub number: usize,
+    pub name: &'c str,
+    pub spec: TypeSpec,
+}
+
+/// The text of a condition of a table, as it stands in its schema.
+///
+/// # Errors
+/// What is wrong with it; `0A000`, `42803`, `42P17`, `42P20` for what no condition may have.
+pub(crate) fn declared_check(
+    tree: &Tree,
+    table: &str,
+    columns: &[NamedColumn<'_>],
+    schema: &Schema,
+) -> Result<String, SqlError> {
+    let mut condition = tree;
+    while let Tree::Nested(inner) = condition {
+        condition = inner;
+    }
+    refuse_parts(condition)?;
+    let scope = scope_of(table, columns);
+    let expr = compiled(condition, &scope)?;
+    let text = condition.to_string();
+    if is_plain(condition, &scope) && Condition::parse(&text, schema).is_ok() {
+        return Ok(text);
+    }
+    let mut read = std::collections::BTreeSet::new();
+    expr.walk(&mut |part| {
+        if let Expr::Column(number) = part {
+            read.insert(*number);
+        }
+    });
+    let read = columns
+        .iter()
+        .filter(|column| read.contains(&column.number));
+    let columns = read.map(|column| SqlColumn {
+        number: column.number,
+        kind: column.spec.kind.oid(),
+        modifier: column.spec.modifier,
+        name: column.name.to_string(),
+    });
+    // The table may get another name.
+    let text = with_names(&text, &|names| match names {
+        [_, .., column] => Some(quoted(&name_of(column))),
+        _ => None,
+    });
+    let columns = columns.collect();
+    Ok(SqlCheck { columns, text }.to_text())
+}
+
+/// A condition as people read it, with the names that its columns have now.
+pub(crate) fn shown_check(text: &str, schema: &Schema) -> String {
+    let Ok(Some(check)) = SqlCheck::parse(text) else {
+        return text.to_string();
+    };
+    with_names(&check.text, &|names| {
+        let name = name_of(names.last()?);
+        let column = check.columns.iter().find(|column| column.name == name)?;
+        let now = schema.columns.get(column.number)?;
+        (now.name != name).then(|| quoted(&now.name))
+    })
+}
+
+/// Compiles a condition that stands in a schema, over rows whose values are found by the columns' numbers.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn stored_check(check: &SqlCheck) -> Result<Expr, SqlError> {
+    let mut columns = Vec::with_capacity(check.columns.len());
+    for column in &check.columns {
+        let kind = SqlType::from_oid(column.kind);
+        columns.push(NamedColumn {
+            number: column.number,
+            name: &column.name,
+            spec: TypeSpec {
+                kind: kind.ok_or_else(|| SqlError::unknown_column(&column.name))?,
+                modifier: column.modifier,
+            },
+        });
+    }
+    let tree = parse_expression(&check.text)?;
+    compiled(&tree, &scope_of("", &columns))
+}
+
+/// Compiles a condition on rows of a schema, with the types that the engine's columns have, for who looks for rows.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn row_condition(text: &str, schema: &Schema) -> Result<Expr, SqlError> {
+    let tree = parse_expression(text)?;
+    refuse_parts(&tree)?;
+    let columns = schema.live_columns().map(|(number, column)| NamedColumn {
+        number,
+        name: &column.name,
+        spec: SqlType::of_stored(column.kind),
+    });
+    let columns: Vec<_> = columns.collect();
+    compiled(&tree, &scope_of("", &columns))
+}
+
+fn scope_of(table: &str, columns: &[NamedColumn<'_>]) -> Scope {
+    let own = columns
+        .iter()
+        .map(|column| ScopeColumn::new(column.name, column.spec, column.number));
+    let mut scope = Scope {
+        tables: vec![ScopeTable {
+            alias: table.to_string(),
+            columns: own.collect(),
+            is_aside: false,
+            key: Vec::new(),
+        }],
+    };
+    // The fields of nested structs have names with a point.
+    for column in columns {
+        if let Some((outer, field)) = column.name.rsplit_once('.') {
+            scope.tables.push(ScopeTable {
+                alias: outer.to_string(),
+                columns: vec![ScopeColumn::new(field, column.spec, column.number)],
+                is_aside: true,
+                key: Vec::new(),
+            });
+        }
+    }
+    scope
+}
+
+fn compiled(tree: &Tree, scope: &Scope) -> Result<Expr, SqlError> {
+    let mut parameters = Parameters::default();
+    let expr = Compiler::new(scope, &mut parameters).condition(tree, "CHECK")?;
+    let of_rows = |part: &Expr| matches!(part, Expr::Call(function, _) if function.gives_rows());
+    if expr.any(&of_rows) {
+        return Err(SqlError::unsupported(
+            "set-returning functions are not allowed in check constraints",
+        ));
+    }
+    let is_mutable =
+        |part: &Expr| matches!(part, Expr::Call(function, _) if !function.is_immutable());
+    if expr.any(&is_mutable) {
+        return Err(SqlError::new(
+            "42P17",
+            "functions in check constraint must be marked IMMUTABLE",
+        ));
+    }
+    Ok(expr)
+}
+
+/// Refuses what no condition has: queries, aggregates, window functions, parameters.
+fn refuse_parts(tree: &Tree) -> Result<(), SqlError> {
+    match tree {
+        Tree::Subquery(_)
+        | Tree::Exists { .. }
+        | Tree::In {
+            target: InTarget::Subquery(_),
+            ..
+        } => {
+            return Err(SqlError::unsupported(
+                "cannot use subquery in check constraint",
+            ));
+        }
+        Tree::Function(function) => refuse_function(function)?,
+        Tree::Value(literal) => {
+            if let Literal::Placeholder(name) = &literal.value {
+                let message = format!("there is no parameter {name}");
+                return Err(SqlError::new(code::UNKNOWN_PARAMETER, message));
+            }
+        }
+        _ => {}
+    }
+    parts_of_tree(tree).into_iter().try_for_each(refuse_parts)
+}
+
+fn refuse_function(function: &ast::Function) -> Result<(), SqlError> {
+    if function.over.is_some() {
+        return Err(SqlError::new(
+            code::WINDOWING,
+            "window functions are not allowed in check constraints",
+        ));
+    }
+    match Aggregate::named(&function_name(function)?) {
+        None => Ok(()),
+        Some(_) => Err(SqlError::new(
+            code::GROUPING,
+            "aggregate functions are not allowed in check constraints",
+        )),
+    }
+}
+
+/// What is compared in the store's own language as in SQL.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Number,
+    Text,
+    Bool,
+    Date,
+}
+
+/// True if the store's own language, where it reads a condition, understands it as SQL does: its columns have no other
+/// meaning than their values, and literals are of their columns' types.
+fn is_plain(tree: &Tree, scope: &Scope) -> bool {
+    let family = |tree: &Tree| family_of(tree, scope);
+    let alike = |one: &Tree, other: &Tree| match (family(one), family(other)) {
+        (Some(Family::Date), Some(Family::Text)) => matches!(other, Tree::Value(_)),
+        (one, other) => one.is_some() && one == other,
+    };
+    match tree {
+        Tree::Nested(inner)
+        | Tree::UnaryOp {
+            op: UnaryOperator::Not,
+            expr: inner,
+        } => is_plain(inner, scope),
+        Tree::BinaryOp { left, op, right } => match op {
+            BinaryOperator::And | BinaryOperator::Or => {
+                is_plain(left, scope) && is_plain(right, scope)
+            }
+            BinaryOperator::Eq
+            | BinaryOperator::NotEq
+            | BinaryOperator::Lt
+            | BinaryOperator::LtEq
+            | BinaryOperator::Gt
+            | BinaryOperator::GtEq => alike(left, right),
+            _ => false,
+        },
+        Tree::IsNull(inner) | Tree::IsNotNull(inner) => family(inner).is_some(),
+        Tree::Between {
+            expr, low, high, ..
+        } => alike(expr, low) && alike(expr, high),
+        Tree::In {
+            expr,
+            target: InTarget::List(list),
+            ..
+        } => list.iter().all(|item| alike(expr, item)),
+        Tree::Like {
+            any: false,
+            expr,
+            pattern,
+            escape_char: None,
+            ..
+        } => {
+            let pattern = pattern.to_string();
+            let ends = pattern
+                .strip_suffix('\'')
+                .is_some_and(|text| !text.ends_with('\\'));
+            family(expr) == Some(Family::Text) && pattern.starts_with('\'') && ends
+        }
+        Tree::Identifier(_) => family(tree) == Some(Family::Bool),
+        _ => false,
+    }
+}
+
+fn family_of(tree: &Tree, scope: &Scope) -> Option<Family> {
+    match tree {
+        Tree::Identifier(name) => {
+            // Names are not folded there.
+            let column = scope.find(None, &name_of(name)).ok()?;
+            (column.name == name.value).then_some(())?;
+            Some(match column.spec.kind {
+                SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Numeric => Family::Number,
+                SqlType::Text | SqlType::Varchar => Family::Text,
+                SqlType::Bool => Family::Bool,
+                SqlType::Date => Family::Date,
+                _ => return None,
+            })
+        }
+        Tree::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } if matches!(&**expr, Tree::Value(_)) => {
+            family_of(expr, scope).filter(|family| *family == Family::Number)
+        }
+        Tree::Value(literal) => match &literal.value {
+            Literal::Number(..) => Some(Family::Number),
+            Literal::SingleQuotedString(_) => Some(Family::Text),
+            Literal::Boolean(_) => Some(Family::Bool),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The text of an expression with other names for columns, where there are others.
+fn with_names(text: &str, other: &dyn Fn(&[Ident]) -> Option<String>) -> String {
+    let Ok(tree) = parse_expression(text) else {
+        return text.to_string();
+    };
+    let mut changes = Vec::new();
+    let mut rest = vec![&tree];
+    while let Some(tree) = rest.pop() {
+        rest.extend(parts_of_tree(tree));
+        let names = match tree {
+            Tree::Identifier(name) => std::slice::from_ref(name),
+            Tree::CompoundIdentifier(names) => names,
+            _ => continue,
+        };
+        let (Some(first), Some(last)) = (names.first(), names.last()) else {
+            continue;
+        };
+        let place = |location| Some(resolve(text, of_location(location)?).saturating_sub(1));
+        let span = (place(first.span.start), place(last.span.end));
+        if let ((Some(start), Some(end)), Some(name)) = (span, other(names)) {
+            changes.push((start..end, name));
+        }
+    }
+    changes.sort_by_key(|(range, _)| range.start);
+    let (mut changed, mut at) = (String::new(), 0);
+    let mut characters = text.chars();
+    for (range, name) in changes {
+        let before = range.start.saturating_sub(at);
+        changed.extend(characters.by_ref().take(before));
+        changed += &name;
+        characters
+            .by_ref()
+            .take(range.end - range.start)
+            .for_each(drop);
+        at = range.end;
+    }
+    changed.extend(characters);
+    changed
+}
