@@ -1,10 +1,8 @@
 //! Rows as plans and expressions read them: of a table, or values that were computed.
 
 use crate::error::SqlError;
-use sardonyx::RowRef;
+use sardonyx::ReadRow;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_rows::TableError;
-use sardonyx_storage::store::PageRead;
 
 /// A row whose columns are read by their places.
 pub(crate) trait InputRow {
@@ -12,13 +10,9 @@ pub(crate) trait InputRow {
     fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError>;
 }
 
-impl<P> InputRow for RowRef<'_, P>
-where
-    P: PageRead + ?Sized,
-    TableError: From<P::Error>,
-{
+impl<R: ReadRow> InputRow for R {
     fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError> {
-        Ok(self.get_at(place)?)
+        Ok(self.value_at(place)?)
     }
 }
 
