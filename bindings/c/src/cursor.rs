@@ -6,7 +6,7 @@ use crate::statement::Plan;
 use crate::status::Failure;
 use crate::status::sdx_status::{self, SDX_END};
 use sardonyx::schema::Value;
-use sardonyx::{Error, RowIndex, RowRange, RowRef, Rows, Snapshot};
+use sardonyx::{Error, RowIndex, RowRange, RowRef, Rows, Snapshot, Transaction};
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_rows::TableError;
 use sardonyx_storage::store::PageRead;
@@ -207,7 +207,11 @@ impl Wanted {
     }
 
     /// All that is wanted of a table in a transaction.
-    pub fn collect(&self, plan: &Arc<Plan>, rows: &Rows<'_, '_>) -> Result<Vec<Vec<Value>>, Error> {
+    pub fn collect(
+        &self,
+        plan: &Arc<Plan>,
+        rows: &Rows<&mut Transaction<'_>>,
+    ) -> Result<Vec<Vec<Value>>, Error> {
         let plan = plan.clone();
         match self.index() {
             Some(name) => {

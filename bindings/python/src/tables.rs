@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use sardonyx::open_transaction::Inside;
-use sardonyx::{Error, Migrating, Options, RowsView, Transaction};
+use sardonyx::{Error, Migrating, Options, Rows, Transaction, View};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -120,7 +120,7 @@ impl Tables {
         &self,
         py: Python<'_>,
         table: &str,
-        read: impl FnOnce(RowsView<'_>) -> Result<T, Error> + Send,
+        read: impl FnOnce(Rows<View<'_>>) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         let tables = self.outside()?;
         let result = py.detach(|| tables.read(|view| read(view.rows(table)?)));

@@ -87,13 +87,19 @@ impl PageLayout {
         self.slots(page, 0)
     }
 
+    /// Which of 64 slots of a page have records, from one on whose number is a multiple of 64, given the page's bytes.
+    #[inline]
+    pub fn occupied_word(&self, page: &[u8], first: usize) -> u64 {
+        let used = u64::MAX >> (64 - (self.records - first).min(64));
+        word_at(page, self.bitmap_offset + first / 8) & used
+    }
+
     /// The first slot of a page from `from` on that has a record, given the page's bytes.
     #[inline]
     pub fn occupied_from(&self, page: &[u8], from: usize) -> Option<usize> {
         let mut skipped = from % 64;
         for first in (from - skipped..self.records).step_by(64) {
-            let used = u64::MAX >> (64 - (self.records - first).min(64));
-            let word = word_at(page, self.bitmap_offset + first / 8) & used & (u64::MAX << skipped);
+            let word = self.occupied_word(page, first) & (u64::MAX << skipped);
             if word != 0 {
                 return Some(first + word.trailing_zeros() as usize);
             }

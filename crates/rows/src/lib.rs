@@ -4,6 +4,7 @@
 //! - [`Record`] and [`record!`]: a struct that is a row as it is; [`Field`] and [`field!`]: one of its fields;
 //! - [`Stored`]: a struct with fields of any length as a row;
 //! - [`row`]: a row by its columns' names ([`RowRef`], [`RowWriter`]); [`RowFormat`]: rows as bytes of their own;
+//! - [`ReadRows`], [`WriteRows`]: what a store of rows implements; [`Rows`]: a table's rows in any of them;
 //! - [`key`]: keys as bytes whose order is that of the values;
 //! - [`layout`], [`values`]: rows, and text and bytes of any length, in pages;
 //! - [`condition`]: conditions over the columns of a row;
@@ -36,22 +37,28 @@ pub mod condition;
 mod error;
 pub mod key;
 pub mod layout;
+pub mod read;
 pub mod record;
 pub mod row;
+mod rows;
 pub mod schema;
 pub mod stored;
 pub mod types;
 pub mod value_text;
 pub mod values;
+pub mod write;
 
 pub use columns::{ColumnType, RecordColumn};
 pub use compare::{beyond_records, record_schema, records_of, table_of};
 pub use error::{TableError, check_name};
 pub use key::KeyValues;
+pub use read::{ReadIndex, ReadRow, ReadRows, ScanPlace, ScanRows};
 pub use record::{
     Field, Journal, JournalRow, Record, RecordKey, Table, definition_of_table, field_of,
 };
 pub use row::{KeyRange, OneRow, RowError, RowFormat, RowRef, RowWriter};
+pub use rows::Rows;
 #[doc(hidden)]
 pub use stored::no_value_of_field;
 pub use stored::{Stored, StoredField, columns_of};
+pub use write::WriteRows;

@@ -153,7 +153,8 @@ pub use sardonyx_rows::{
     ColumnType, Field, Journal, JournalRow, Record, RecordColumn, RecordKey, Stored, StoredField,
     Table, field,
 };
-pub use sardonyx_rows::{RowError, RowRef, RowWriter};
+pub use sardonyx_rows::{ReadIndex, ReadRow, ReadRows, ScanRows, WriteRows};
+pub use sardonyx_rows::{RowError, RowRef, RowWriter, Rows};
 /// What rows are, known at run time; and types of fields that are no numbers.
 pub use sardonyx_rows::{schema, types};
 pub use sardonyx_serial::{
@@ -167,12 +168,11 @@ pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
 pub use sardonyx_storage::store::SnapshotEnded;
 pub use sardonyx_table::{
-    Due, HeldReference, Marked, Prefetch, RebuildReport, RecordMut, Row, StoredTable, TableSpace,
-    Transaction, View, Walk,
+    Due, HeldReference, Marked, Prefetch, RebuildReport, RecordMut, Row, SpaceSnapshot,
+    StoredTable, TableSpace, Transaction, View, Walk,
 };
 pub use sardonyx_table::{Index, IndexRange, SnapshotIndex, SnapshotRange};
 pub use sardonyx_table::{RowIndex, RowRange};
-pub use sardonyx_table::{Rows, RowsView, SnapshotRows};
 /// What makes plain data of a struct; [`record!`] writes its derives.
 pub use zerocopy;
 

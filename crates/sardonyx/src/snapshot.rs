@@ -2,10 +2,11 @@
 
 use crate::Error;
 use sardonyx_base::process::Process;
+use sardonyx_rows::Rows;
 use sardonyx_rows::{Record, Table};
 use sardonyx_serial::SerialError;
 use sardonyx_storage::catalogue::Definition;
-use sardonyx_table::{Records, SnapshotIndex, SnapshotRows, SpaceSnapshot};
+use sardonyx_table::{Records, SnapshotIndex, SpaceSnapshot};
 use std::sync::Arc;
 
 /// The state of all tables at one commit, to read from any thread, for as long as it is kept, while
@@ -89,7 +90,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table; [`Error::Forked`].
-    pub fn rows(&self, table: &str) -> Result<SnapshotRows<'_>, Error> {
+    pub fn rows(&self, table: &str) -> Result<Rows<&SpaceSnapshot>, Error> {
         self.check()?.rows(table)
     }
 

@@ -15,7 +15,6 @@ use crate::result::{Complete, Rows, Tag};
 use crate::rights::{Access, Rights};
 use crate::sequences::{Draws, SequenceChanges};
 use crate::settings::Settings;
-use crate::source::Source;
 use crate::violations::explained;
 use sardonyx::Transaction;
 use sardonyx::schema::Value;
@@ -100,7 +99,7 @@ impl Database {
     /// # Errors
     /// The engine's.
     pub fn procedure_names(&self) -> Result<Vec<String>, SqlError> {
-        let read = |view: &sardonyx::View<'_>| objects(&Source::Live(*view), kind::PROCEDURE);
+        let read = |view: &sardonyx::View<'_>| objects(view, kind::PROCEDURE);
         let procedures = self.tables().read(read)??;
         Ok(procedures.into_iter().map(|(name, _)| name).collect())
     }
@@ -133,7 +132,7 @@ impl Database {
                 sequences,
             }));
         }
-        let found = procedures::compiled(self, call.name, version, &Source::Live(tx.view()))?;
+        let found = procedures::compiled(self, call.name, version, &tx.view())?;
         let Some(procedure) = found else {
             return Ok(None);
         };
@@ -148,7 +147,7 @@ impl Database {
         let last = procedure.run(tx, call.name, version, &with);
         // A call so has no statement of its own at whose end it would be checked.
         let last = last.and_then(|last| at_commit(tx).map(|()| last));
-        let last = last.map_err(|error| explained(&Source::Live(tx.view()), error))?;
+        let last = last.map_err(|error| explained(&tx.view(), error))?;
         let mut draws = context.draws.into_inner();
         let mut sequences = std::mem::take(&mut draws.changes);
         sequences.make_usable(self.counters(), tx, &draws.take_drawn())?;

@@ -18,24 +18,24 @@ pub(crate) struct Known;
 impl Catalogue for Known {
     fn index_definition(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         number: u32,
         column: usize,
     ) -> Result<Value, SqlError> {
         virtual_tables::index_definition(source, number, column)
     }
 
-    fn constraint_definition(&self, source: &Source<'_>, number: u32) -> Result<Value, SqlError> {
+    fn constraint_definition(&self, source: &dyn Source, number: u32) -> Result<Value, SqlError> {
         virtual_tables::constraint_definition(source, number)
     }
 
-    fn view_definition(&self, source: &Source<'_>, number: u32) -> Result<Value, SqlError> {
+    fn view_definition(&self, source: &dyn Source, number: u32) -> Result<Value, SqlError> {
         virtual_tables::view_text(source, number)
     }
 
     fn description(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         of: (u32, u32),
         catalogue: Option<&str>,
@@ -45,7 +45,7 @@ impl Catalogue for Known {
 
     fn serial_sequence(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         table: &str,
         column: &str,
     ) -> Result<Value, SqlError> {
@@ -54,7 +54,7 @@ impl Catalogue for Known {
 
     fn view_columns(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         view: &ViewDefinition,
     ) -> Result<Vec<ViewColumn>, SqlError> {
         columns_of(source, view)

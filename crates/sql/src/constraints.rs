@@ -25,7 +25,7 @@ pub(crate) fn set_constraints(
     with: &Environment<'_>,
 ) -> Result<(), SqlError> {
     for name in command.names.iter().flatten() {
-        check_deferrable(&Source::Live(tx.view()), name)?;
+        check_deferrable(&tx.view(), name)?;
     }
     let modes = {
         let mut settings = with.context.settings.borrow_mut();
@@ -36,7 +36,7 @@ pub(crate) fn set_constraints(
 }
 
 /// Checks that there is a constraint of a name that can be deferred.
-fn check_deferrable(source: &Source<'_>, name: &str) -> Result<(), SqlError> {
+fn check_deferrable(source: &dyn Source, name: &str) -> Result<(), SqlError> {
     let mut is_there = false;
     for number in 0..source.definitions().len() as u16 {
         let Ok(relation) = Relation::numbered(source, number) else {
@@ -102,7 +102,7 @@ fn check_with(
     }
     let mut dues: Vec<(HeldReference, Due)> = Vec::with_capacity(held.len());
     for reference in held {
-        let source = Source::Live(tx.view());
+        let source = tx.view();
         let due = match Relation::numbered(&source, reference.table) {
             Ok(relation) => {
                 let notes = relation.reference_notes(&reference.name);
@@ -126,5 +126,5 @@ fn check_with(
         found.map_or(Due::NOW, |(_, due)| *due)
     };
     let checked = tx.check_held(due);
-    checked.map_err(|error| explained(&Source::Live(tx.view()), error.into()))
+    checked.map_err(|error| explained(&tx.view(), error.into()))
 }

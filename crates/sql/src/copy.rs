@@ -65,10 +65,10 @@ fn parts(prepared: &Prepared) -> Result<(Of<'_>, bool, Options), SqlError> {
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn check(prepared: &Prepared, source: &Source<'_>) -> Result<usize, SqlError> {
+pub(crate) fn check(prepared: &Prepared, source: &dyn Source) -> Result<usize, SqlError> {
     let (of, to, _) = parts(prepared)?;
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(*source, &mut parameters, prepared.rights());
+    let mut planning = Planning::new(source, &mut parameters, prepared.rights());
     match (of, to) {
         (Of::Table(name, columns), _) => {
             let relation = match to {
@@ -107,8 +107,8 @@ pub(crate) fn from_client(
         return Err(SqlError::syntax("COPY FROM needs a table"));
     };
     let columns: Vec<String> = columns.iter().map(name_of).collect();
-    let live = Source::Live(tx.view());
-    let incoming = Incoming::of(live, prepared.rights(), &name.to_string(), &columns)?;
+    let live = tx.view();
+    let incoming = Incoming::of(&live, prepared.rights(), &name.to_string(), &columns)?;
     let plan = &incoming.plan;
     let line = Cell::new(0_u64);
     let placed = |column: &StoredColumn, error: SqlError| {
@@ -164,12 +164,12 @@ pub(crate) fn from_client(
 pub(crate) fn to_client(
     prepared: &Prepared,
     _version: u64,
-    source: &Source<'_>,
+    source: &dyn Source,
     with: &Environment<'_>,
 ) -> Result<(u64, CopyData), SqlError> {
     let (of, _, options) = parts(prepared)?;
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(*source, &mut parameters, prepared.rights());
+    let mut planning = Planning::new(source, &mut parameters, prepared.rights());
     let select = match of {
         Of::Query(query) => plan_query(&mut planning, query)?,
         Of::Table(name, columns) => {

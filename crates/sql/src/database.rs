@@ -52,7 +52,7 @@ impl Database {
     /// # Errors
     /// Those of [`Database::new`].
     pub(crate) fn over(tables: Arc<Tables>) -> Result<Arc<Database>, SqlError> {
-        let is_there = tables.read(|view| Source::Live(*view).table_named(OBJECTS).is_some())?;
+        let is_there = tables.read(|view| view.table_named(OBJECTS).is_some())?;
         if !is_there {
             let schema = Schema::new()
                 .column("kind", Type::Text)
@@ -72,7 +72,7 @@ impl Database {
             memory: Arc::default(),
             has_keyspace: AtomicBool::new(false),
         });
-        let load = |view: &sardonyx::View<'_>| database.load_sequences(&Source::Live(*view));
+        let load = |view: &sardonyx::View<'_>| database.load_sequences(view);
         database.tables.read(load)??;
         Ok(database)
     }
@@ -165,7 +165,7 @@ impl Database {
     ///
     /// # Errors
     /// `XX001` if they cannot be read.
-    fn load_sequences(&self, source: &Source<'_>) -> Result<(), SqlError> {
+    fn load_sequences(&self, source: &dyn Source) -> Result<(), SqlError> {
         let mut counters = self.counters.lock();
         for (name, body) in objects(source, kind::SEQUENCE)? {
             let sequence: Sequence = parsed(&body)?;

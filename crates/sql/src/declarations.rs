@@ -41,14 +41,14 @@ pub struct Declaration {
 /// # Errors
 /// The engine's; `XX001` if what stands in the database cannot be read.
 pub fn declarations(view: View<'_>) -> Result<Vec<Declaration>, SqlError> {
-    let source = Source::Live(view);
+    let source = view;
     let relations = relations(&source)?;
     let mut sequences = BTreeMap::new();
     for (name, body) in objects(&source, kind::SEQUENCE)? {
         sequences.insert(name, parsed::<Sequence>(&body)?);
     }
     let mut written = Writing {
-        source: Some(source),
+        source: Some(&source),
         sequences,
         found: Vec::new(),
     };
@@ -96,7 +96,7 @@ pub fn declarations_of_schema(
 
 struct Writing<'a> {
     /// None of a table that is known by its schema only.
-    source: Option<Source<'a>>,
+    source: Option<&'a dyn Source>,
     sequences: BTreeMap<String, Sequence>,
     found: Vec<Declaration>,
 }
@@ -133,7 +133,7 @@ impl Writing<'_> {
         for column in &relation.columns {
             parts.push(self.column(column));
         }
-        for constraint in constraints_of(self.source.as_ref(), relation)? {
+        for constraint in constraints_of(self.source, relation)? {
             if constraint.letter != "f" {
                 let (name, definition) = (quoted(&constraint.name), &constraint.definition);
                 parts.push(format!("CONSTRAINT {name} {definition}"));
@@ -199,7 +199,7 @@ impl Writing<'_> {
     }
 
     fn references(&mut self, relation: &Relation) -> Result<(), SqlError> {
-        for constraint in constraints_of(self.source.as_ref(), relation)? {
+        for constraint in constraints_of(self.source, relation)? {
             if constraint.letter == "f" {
                 let sql = format!(
                     "ALTER TABLE {} ADD CONSTRAINT {} {};",
@@ -214,7 +214,7 @@ impl Writing<'_> {
     }
 
     /// The views, each behind those that it reads.
-    fn views(&mut self, source: &Source<'_>) -> Result<(), SqlError> {
+    fn views(&mut self, source: &dyn Source) -> Result<(), SqlError> {
         let mut left = views(source)?;
         let mut names: BTreeSet<String> = left.iter().map(|(name, _)| name.clone()).collect();
         while !left.is_empty() {
@@ -279,7 +279,7 @@ impl Writing<'_> {
     }
 }
 
-fn view_sql(source: &Source<'_>, name: &str, view: &ViewDefinition) -> Result<String, SqlError> {
+fn view_sql(source: &dyn Source, name: &str, view: &ViewDefinition) -> Result<String, SqlError> {
     let columns: Vec<String> = view.columns.iter().map(|(_, name)| quoted(name)).collect();
     let columns = columns.join(", ");
     let (name, query) = (quoted(name), &view.query);

@@ -41,11 +41,11 @@ fn explained(prepared: &Prepared) -> Result<(&Statement, bool), SqlError> {
 fn planned(
     prepared: &Prepared,
     version: u64,
-    source: &Source<'_>,
+    source: &dyn Source,
 ) -> Result<(Planned, Parameters), SqlError> {
     let (statement, _) = explained(prepared)?;
     let mut parameters = Parameters::given(&prepared.known_parameters());
-    let mut planning = Planning::new(*source, &mut parameters, prepared.rights());
+    let mut planning = Planning::new(source, &mut parameters, prepared.rights());
     let plan = plan_statement(&mut planning, statement)?;
     let queries = planning.queries;
     Ok((Planned::new(plan, version, queries), parameters))
@@ -58,7 +58,7 @@ fn planned(
 pub(crate) fn describe(
     prepared: &Prepared,
     version: u64,
-    source: &Source<'_>,
+    source: &dyn Source,
     column: ResultColumn,
 ) -> Result<(), SqlError> {
     let (_, parameters) = planned(prepared, version, source)?;
@@ -73,7 +73,7 @@ pub(crate) fn describe(
 pub(crate) fn explain(
     prepared: &Prepared,
     version: u64,
-    source: &Source<'_>,
+    source: &dyn Source,
     with: &Environment<'_>,
 ) -> Result<Vec<String>, SqlError> {
     let (planned, _) = planned(prepared, version, source)?;
@@ -97,9 +97,9 @@ pub(crate) fn analyze_write(
     version: u64,
     with: &Environment<'_>,
 ) -> Result<Vec<String>, SqlError> {
-    let (planned, _) = planned(prepared, version, &Source::Live(tx.view()))?;
+    let (planned, _) = planned(prepared, version, &tx.view())?;
     let plan = planned.plan;
-    let mut lines = lines(&plan, &Source::Live(tx.view()));
+    let mut lines = lines(&plan, &tx.view());
     let started = Instant::now();
     let (complete, _) = crate::running::run_plan(tx, &plan, with)?;
     finish(&mut lines, complete.tag.rows.unwrap_or(0), started);

@@ -38,7 +38,7 @@ impl Incoming {
     /// # Errors
     /// `42P01`, `42703` if there are none; `42501` if the rights do not suffice.
     pub fn of(
-        source: Source<'_>,
+        source: &dyn Source,
         rights: &Arc<Rights>,
         table: &str,
         columns: &[String],
@@ -172,7 +172,7 @@ impl Database {
     /// `42P01` if there is none of this name; `42809` if it is a view.
     pub fn incoming_table(&self, name: &str) -> Result<IncomingTable, SqlError> {
         let of = |view: &sardonyx::View<'_>| {
-            let source = Source::Live(*view);
+            let source = *view;
             if crate::views::view_named(&source, name)?.is_some() {
                 return Err(SqlError::new(
                     code::WRONG_OBJECT_TYPE,
@@ -239,7 +239,7 @@ impl Database {
     ) -> Result<InsertedRows, SqlError> {
         let rights = Arc::default();
         let name = quoted(&table.name);
-        let incoming = Incoming::of(Source::Live(tx.view()), &rights, &name, &[])?;
+        let incoming = Incoming::of(&tx.view(), &rights, &name, &[])?;
         let plan = &incoming.plan;
         let mut places = vec![None; plan.width];
         for (place, (column, _)) in plan.columns.iter().enumerate() {

@@ -27,7 +27,7 @@ const TABLES: [(&str, &[&str], &[&str]); 7] = [
 
 /// Whether a table of a name is one of the keyspace's, or would be: a program may have tables of these names of its own,
 /// but none by SQL with ids of this type.
-fn is_of_keyspace(source: &Source<'_>, name: &str) -> bool {
+fn is_of_keyspace(source: &dyn Source, name: &str) -> bool {
     if !TABLES.iter().any(|(table, ..)| *table == name) {
         return false;
     }
@@ -45,7 +45,7 @@ fn is_of_keyspace(source: &Source<'_>, name: &str) -> bool {
 ///
 /// # Errors
 /// `42501` if it is one of the keyspace's.
-pub(crate) fn check(source: &Source<'_>, name: &str) -> Result<(), SqlError> {
+pub(crate) fn check(source: &dyn Source, name: &str) -> Result<(), SqlError> {
     match is_of_keyspace(source, name) {
         false => Ok(()),
         true => Err(read_only(name)),
@@ -57,7 +57,7 @@ pub(crate) fn check(source: &Source<'_>, name: &str) -> Result<(), SqlError> {
 /// # Errors
 /// `42501` if they may not.
 pub(crate) fn check_alter(
-    source: &Source<'_>,
+    source: &dyn Source,
     name: &str,
     operations: &[AlterTableOperation],
 ) -> Result<(), SqlError> {
@@ -81,7 +81,7 @@ pub(crate) fn check_alter(
 /// # Errors
 /// `42501` if the keyspace needs it.
 pub(crate) fn check_index(
-    source: &Source<'_>,
+    source: &dyn Source,
     relation: &Relation,
     index: &str,
 ) -> Result<(), SqlError> {

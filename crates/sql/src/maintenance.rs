@@ -157,13 +157,13 @@ impl Maintenance {
     ///
     /// # Errors
     /// `42P01`, `42703` and `3F000` for what is not; `42809` for an index that is a table.
-    pub fn check(&self, source: &Source<'_>) -> Result<(), SqlError> {
+    pub fn check(&self, source: &dyn Source) -> Result<(), SqlError> {
         self.targets
             .iter()
             .try_for_each(|target| self.check_target(target, source))
     }
 
-    fn check_target(&self, target: &Target, source: &Source<'_>) -> Result<(), SqlError> {
+    fn check_target(&self, target: &Target, source: &dyn Source) -> Result<(), SqlError> {
         match target {
             Target::Table(name, columns) => {
                 if view_named(source, name)?.is_some() {

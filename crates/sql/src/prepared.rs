@@ -430,7 +430,7 @@ impl Prepared {
     pub(crate) fn planned(
         &self,
         version: u64,
-        source: &Source<'_>,
+        source: &dyn Source,
     ) -> Result<Arc<Planned>, SqlError> {
         let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(planned) = &*plan
@@ -469,10 +469,10 @@ impl Prepared {
         error
     }
 
-    fn plan_now(&self, version: u64, source: &Source<'_>) -> Result<Planned, SqlError> {
+    fn plan_now(&self, version: u64, source: &dyn Source) -> Result<Planned, SqlError> {
         let parameters = Parameters::given(&self.known_parameters());
         let mut parameters = parameters.named(self.names.clone());
-        let mut planning = Planning::new(*source, &mut parameters, &self.rights);
+        let mut planning = Planning::new(source, &mut parameters, &self.rights);
         let plan = match &self.statement {
             Some(statement) => plan_statement(&mut planning, statement)?,
             None => return Err(SqlError::syntax("there is no statement")),

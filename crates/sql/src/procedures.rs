@@ -240,7 +240,7 @@ impl Compiled {
     ) -> Result<Option<Called>, SqlError> {
         let mut last = None;
         for statement in &self.statements {
-            let planned = statement.planned(version, &Source::Live(tx.view()));
+            let planned = statement.planned(version, &tx.view());
             let planned = planned.map_err(|error| error.detail(format!("in procedure {name}")))?;
             last = Some(crate::running::run_plan(tx, &planned.plan, with)?);
         }
@@ -256,7 +256,7 @@ pub(crate) fn compiled(
     database: &Database,
     name: &str,
     version: u64,
-    source: &Source<'_>,
+    source: &dyn Source,
 ) -> Result<Option<Arc<Compiled>>, SqlError> {
     if let Some(there) = database.compiled(name, version) {
         return Ok(Some(there));
@@ -349,7 +349,7 @@ pub(crate) fn parameters(
     function: &Function,
     database: &Database,
     version: u64,
-    source: &Source<'_>,
+    source: &dyn Source,
 ) -> Result<Vec<SqlType>, SqlError> {
     let name = of_public(&function.name)?;
     let procedure = match database.registered(&name) {
@@ -390,7 +390,7 @@ pub(crate) fn call(
     let procedure = match registered {
         Some(_) => None,
         None => {
-            let source = Source::Live(tx.view());
+            let source = tx.view();
             Some(compiled(database, &name, version, &source)?.ok_or_else(|| unknown(&name))?)
         }
     };
@@ -407,7 +407,7 @@ pub(crate) fn call(
             let mut parameters = Parameters::given(&prepared.known_parameters());
             fresh = arguments(function, &mut parameters, procedure.as_deref())?;
             for argument in &fresh {
-                check_rights(argument, &Source::Live(tx.view()), prepared.rights())?;
+                check_rights(argument, &tx.view(), prepared.rights())?;
             }
             prepared.arguments().get_or_init(|| fresh.clone())
         }

@@ -144,7 +144,7 @@ impl Relation {
     ///
     /// # Errors
     /// `42P01` if there is none.
-    pub fn named(source: &Source<'_>, name: &str) -> Result<Relation, SqlError> {
+    pub fn named(source: &dyn Source, name: &str) -> Result<Relation, SqlError> {
         let number = source.table_named(name);
         let number = number.filter(|_| !is_own(name));
         match number {
@@ -157,7 +157,7 @@ impl Relation {
     ///
     /// # Errors
     /// `42P01` if there is none.
-    pub fn numbered(source: &Source<'_>, number: u16) -> Result<Relation, SqlError> {
+    pub fn numbered(source: &dyn Source, number: u16) -> Result<Relation, SqlError> {
         let definition = source.definitions().get(usize::from(number));
         let (Some(definition), Some(schema)) = (definition, source.schema(number)) else {
             return Err(SqlError::unknown_table(&format!("number {number}")));
@@ -278,7 +278,7 @@ pub(crate) fn is_own(name: &str) -> bool {
 /// # Errors
 /// What the engine says.
 pub(crate) fn object(
-    source: &Source<'_>,
+    source: &dyn Source,
     kind: &str,
     name: &str,
 ) -> Result<Option<String>, SqlError> {
@@ -300,7 +300,7 @@ pub(crate) fn object(
 ///
 /// # Errors
 /// What the engine says.
-pub(crate) fn objects(source: &Source<'_>, kind: &str) -> Result<Vec<(String, String)>, SqlError> {
+pub(crate) fn objects(source: &dyn Source, kind: &str) -> Result<Vec<(String, String)>, SqlError> {
     let mut found = Vec::new();
     let Some(number) = source.table_named(OBJECTS) else {
         return Ok(found);
@@ -350,7 +350,7 @@ pub(crate) fn delete_object(
     Ok(tx.rows(OBJECTS)?.delete(&key)?)
 }
 
-fn notes_of(source: &Source<'_>, number: u16, table: &str) -> Result<TableNotes, SqlError> {
+fn notes_of(source: &dyn Source, number: u16, table: &str) -> Result<TableNotes, SqlError> {
     let body = object(source, kind::TABLE, &number.to_string())?;
     let notes: Option<TableNotes> = match body {
         Some(body) => Some(parsed(&body)?),

@@ -1,11 +1,8 @@
 //! Rows as plans and expressions read them: of a table, or values that were computed.
 
 use crate::error::SqlError;
-use sardonyx::Address;
-use sardonyx::RowRef;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_rows::TableError;
-use sardonyx_storage::store::PageRead;
+use sardonyx::{Address, ReadRow};
 
 /// A row whose columns are read by their places.
 pub(crate) trait InputRow {
@@ -18,17 +15,13 @@ pub(crate) trait InputRow {
     }
 }
 
-impl<P> InputRow for RowRef<'_, P>
-where
-    P: PageRead + ?Sized,
-    TableError: From<P::Error>,
-{
+impl<R: ReadRow> InputRow for R {
     fn value(&self, place: usize) -> Result<ValueRef<'_>, SqlError> {
-        Ok(self.get_at(place)?)
+        Ok(self.value_at(place)?)
     }
 
     fn address(&self) -> Option<Address> {
-        Some(RowRef::address(self))
+        ReadRow::address(self)
     }
 }
 

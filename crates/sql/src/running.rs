@@ -7,7 +7,6 @@ use crate::expression::Environment;
 use crate::plan::Plan;
 use crate::result::{Complete, Tag};
 use crate::rows::Table;
-use crate::source::Source;
 use sardonyx::Transaction;
 use std::sync::Arc;
 
@@ -30,7 +29,7 @@ pub(crate) fn run_plan(
     };
     Ok(match plan {
         Plan::Select(plan) => {
-            let table = plan.run(&Source::Live(tx.view()), with)?;
+            let table = plan.run(&tx.view(), with)?;
             let complete = Complete::of(Tag::rows("SELECT", table.rows));
             (complete, Some((table, plan.output.columns.clone())))
         }

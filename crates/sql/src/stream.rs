@@ -17,7 +17,7 @@ use crate::plan::{Plan, Planned};
 use crate::source::{KeyRange, Source};
 use sardonyx::Snapshot;
 use sardonyx::schema::{IndexDefinition, Schema, Value};
-use sardonyx_table::ScanPlace;
+use sardonyx_rows::ScanPlace;
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl SnapshotStream {
             lists: Some(&self.lists),
             ..Environment::new(&self.parameters, &self.context)
         };
-        let source = Source::Frozen(self.snapshot.space());
+        let source = &**self.snapshot.space();
         let wanted = most.min(self.left);
         let (mut given, mut bytes) = (0, 0);
         let skip = &mut self.skip;
@@ -167,7 +167,7 @@ fn place_of(
     Ok(match &access.path {
         Path::Scan => Some(Place::Scan(ScanPlace::default())),
         Path::Range(path) => {
-            let schema = Source::Frozen(snapshot.space()).schema(access.table);
+            let schema = Source::schema(&&**snapshot.space(), access.table);
             let columns = schema.and_then(|schema| key_of(&schema, &path.index));
             // One that has several ranges is read as a whole.
             match (columns, path.only_range(with)?) {
@@ -197,7 +197,7 @@ impl RangePlace {
     /// Goes on. Returns whether it came to the end.
     fn walk(
         &mut self,
-        source: &Source<'_>,
+        source: &dyn Source,
         table: u16,
         index: &str,
         each: &mut dyn FnMut(&dyn InputRow) -> Result<bool, SqlError>,

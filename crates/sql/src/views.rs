@@ -37,7 +37,7 @@ pub(crate) struct ViewColumn {
 /// # Errors
 /// What cannot be read.
 pub(crate) fn view_named(
-    source: &Source<'_>,
+    source: &dyn Source,
     name: &str,
 ) -> Result<Option<ViewDefinition>, SqlError> {
     object(source, kind::VIEW, name)?
@@ -49,7 +49,7 @@ pub(crate) fn view_named(
 ///
 /// # Errors
 /// What cannot be read.
-pub(crate) fn views(source: &Source<'_>) -> Result<Vec<(String, ViewDefinition)>, SqlError> {
+pub(crate) fn views(source: &dyn Source) -> Result<Vec<(String, ViewDefinition)>, SqlError> {
     let views = objects(source, kind::VIEW)?.into_iter();
     views
         .map(|(name, body)| Ok((name, parsed(&body)?)))

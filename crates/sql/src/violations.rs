@@ -17,7 +17,7 @@ const VALUE_BYTES_MAX: usize = 64;
 
 /// Adds to an error what the tables' notes say of the constraint that it violates.
 #[cold]
-pub(crate) fn explained(source: &Source<'_>, mut error: SqlError) -> SqlError {
+pub(crate) fn explained(source: &dyn Source, mut error: SqlError) -> SqlError {
     if let Some(violation) = error.take_violation() {
         match violation {
             Violation::Key {
@@ -43,13 +43,13 @@ pub(crate) fn explained(source: &Source<'_>, mut error: SqlError) -> SqlError {
     error
 }
 
-fn relation_of(source: &Source<'_>, table: &str) -> Option<Relation> {
+fn relation_of(source: &dyn Source, table: &str) -> Option<Relation> {
     let number = source.table_named(table)?;
     Relation::numbered(source, number).ok()
 }
 
 fn explain_key(
-    source: &Source<'_>,
+    source: &dyn Source,
     error: &mut SqlError,
     (table, index): (&str, Option<&str>),
     values: &[Value],
@@ -89,7 +89,7 @@ fn explain_key(
 }
 
 fn explain_reference(
-    source: &Source<'_>,
+    source: &dyn Source,
     error: &mut SqlError,
     (table, name): (&str, &str),
     values: &[Value],

@@ -49,7 +49,7 @@ pub(crate) struct VirtualTable {
     pub name: &'static str,
     pub oid: u32,
     pub columns: &'static [(&'static str, SqlType)],
-    rows: fn(&Source<'_>, &Environment<'_>) -> Result<VirtualRows, SqlError>,
+    rows: fn(&dyn Source, &Environment<'_>) -> Result<VirtualRows, SqlError>,
 }
 
 impl VirtualTable {
@@ -74,7 +74,7 @@ impl VirtualTable {
     /// What cannot be read.
     pub fn rows(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
     ) -> Result<VirtualRows, SqlError> {
         (self.rows)(source, with)

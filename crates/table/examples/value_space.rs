@@ -37,7 +37,10 @@ fn live_bytes(space: &TableSpace) -> Result<u64, Error> {
 }
 
 fn report(what: &str, space: &TableSpace) -> Result<(), Error> {
-    let (live, used) = (live_bytes(space)?, space.view().rows("texts")?.bytes());
+    let (live, used) = (
+        live_bytes(space)?,
+        space.view().bytes_of(space.view().rows("texts")?.number()),
+    );
     let percent = 100.0 * live as f64 / used as f64;
     println!("{what:<44} {live:>12} of {used:>12} bytes live: {percent:.1}%");
     Ok(())

@@ -6,7 +6,7 @@
 //! - [`index_store`]: memory for indexes;
 //! - [`TableSpace`]: all of it on one page store;
 //! - [`SpaceSnapshot`]: all tables at one commit, to read while transactions go on;
-//! - [`Rows`]: rows by their columns' names;
+//! - [`Rows`](sardonyx_rows::Rows): rows by their columns' names;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
 //!
 //! What rows are is in [`sardonyx_rows`].
@@ -28,6 +28,7 @@
     )
 )]
 
+mod addresses;
 mod build;
 mod change;
 pub mod hash;
@@ -54,7 +55,7 @@ pub use hash::KeyHash;
 pub use index_view::{Index, IndexRange, SnapshotIndex, SnapshotRange};
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use row::Row;
-pub use rows::{RowIndex, RowRange, Rows, RowsView, ScanPlace, SnapshotRows, SnapshotScan};
+pub use rows::{RowIndex, RowRange, SnapshotScan, ViewScan};
 pub use schemas::read_schemas;
 pub use snapshot::{Records, SpaceSnapshot};
 pub use space::{Prefetch, TableSpace, View};

@@ -1,9 +1,9 @@
 //! Structs of a program's own as rows ([`Stored`]): the handle of their table, and the verbs on them.
 
-use crate::rows::RowsView;
 use crate::space::{TableSpace, View};
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
+use sardonyx_rows::read::{ReadRows, ScanPlace};
 use sardonyx_rows::schema::Value;
 use sardonyx_rows::stored::{Stored, columns_of, differs};
 use sardonyx_rows::{KeyValues, RowWriter, TableError, check_name};
@@ -83,7 +83,7 @@ impl Transaction<'_> {
     /// Inserts a struct as a row.
     ///
     /// # Errors
-    /// Those of [`Rows::insert`](crate::Rows::insert).
+    /// Those of [`Rows::insert`](sardonyx_rows::Rows::insert).
     pub fn insert_stored<T: Stored>(&mut self, to: &StoredTable<T>, row: &T) -> Result<(), Error> {
         let values = values_of(to, row);
         self.rows_of(to.number)?.insert_row(&values)
@@ -93,7 +93,7 @@ impl Transaction<'_> {
     /// their defaults. Returns whether there was one.
     ///
     /// # Errors
-    /// Those of [`Rows::put`](crate::Rows::put).
+    /// Those of [`Rows::put`](sardonyx_rows::Rows::put).
     pub fn put_stored<T: Stored>(&mut self, to: &StoredTable<T>, row: &T) -> Result<bool, Error> {
         let values = values_of(to, row);
         self.rows_of(to.number)?.put_row(&values)
@@ -102,7 +102,7 @@ impl Transaction<'_> {
     /// The row with this key.
     ///
     /// # Errors
-    /// Those of [`Rows::get`](crate::Rows::get), and [`Error::Damaged`] if a value is none of its field's type.
+    /// Those of [`Rows::get`](sardonyx_rows::Rows::get), and [`Error::Damaged`] if a value is none of its field's type.
     pub fn get_stored<T: Stored>(
         &self,
         of: &StoredTable<T>,
@@ -115,7 +115,7 @@ impl Transaction<'_> {
     /// stay as they are. Returns what `change` does, or `None` if there is no such row.
     ///
     /// # Errors
-    /// Those of [`Rows::update`](crate::Rows::update).
+    /// Those of [`Rows::update`](sardonyx_rows::Rows::update).
     pub fn update_stored<T: Stored, R>(
         &mut self,
         of: &StoredTable<T>,
@@ -137,7 +137,7 @@ impl Transaction<'_> {
     /// Deletes the row with this key. Returns false if there is none.
     ///
     /// # Errors
-    /// Those of [`Rows::delete`](crate::Rows::delete).
+    /// Those of [`Rows::delete`](sardonyx_rows::Rows::delete).
     pub fn delete_stored<T: Stored>(
         &mut self,
         of: &StoredTable<T>,
@@ -151,13 +151,13 @@ impl<'a> View<'a> {
     /// The row with this key.
     ///
     /// # Errors
-    /// Those of [`RowsView::get`], and [`Error::Damaged`] if a value is none of its field's type.
+    /// Those of [`ReadRows::get_row`], and [`Error::Damaged`] if a value is none of its field's type.
     pub fn get_stored<T: Stored>(
         &self,
         of: &StoredTable<T>,
         key: impl KeyValues,
     ) -> Result<Option<T>, Error> {
-        let row = self.rows_of(of.number)?.get(&key_values(&key))?;
+        let row = self.get_row(of.number, &key_values(&key))?;
         Ok(row.map(|row| T::read(&of.columns, &row)).transpose()?)
     }
 
@@ -169,9 +169,9 @@ impl<'a> View<'a> {
         &self,
         of: &StoredTable<T>,
     ) -> Result<impl Iterator<Item = Result<T, Error>> + use<'a, T>, Error> {
-        let rows: RowsView<'a> = self.rows_of(of.number)?;
+        let rows = self.scan_rows(of.number, ScanPlace::default())?;
         let columns = of.columns.clone();
-        Ok(rows.scan().map(move |row| Ok(T::read(&columns, &row?)?)))
+        Ok(rows.map(move |row| Ok(T::read(&columns, &row?)?)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! One table in memory: its layout, extents, free places and index.
 
+use crate::addresses::Addresses;
 use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::index_store::IndexStore;
@@ -319,10 +320,54 @@ impl TableState {
 
     /// The first record at a slot or behind it, in the order of the addresses, and the slot behind that.
     pub fn record_from(&self, bytes: &[u8], from: Slot) -> Option<(Address, Slot)> {
-        let mut at = from;
-        while let Some(in_use) = self.extents.get(at.extent) {
+        let (mut behind, mut from) = (from, from.slot);
+        while let Some(page) = self.used_page(&mut behind) {
+            let content = page_bytes(bytes, page);
+            if self.has_rows(content)
+                && let layout = self.layout_of(content)
+                && let Some(slot) = layout.occupied_from(content, from)
+            {
+                // Of this page still.
+                (behind.page, behind.slot) = (behind.page - 1, slot + 1);
+                return Some((layout.record(page, slot), behind));
+            }
+            from = 0;
+        }
+        None
+    }
+
+    /// The slot behind the one of a record's address; behind all if it is none of this table's pages.
+    pub fn slot_behind(&self, bytes: &[u8], at: Address) -> Slot {
+        let page = at.page();
+        let mut extents = self.extents.iter();
+        let has_it = |extent: &Extent| {
+            (extent.first_page.0..extent.first_page.0 + extent.pages).contains(&page.0)
+        };
+        match extents.position(has_it) {
+            Some(extent) => Slot {
+                extent,
+                page: page.0 - self.extents[extent].first_page.0,
+                slot: self.layout_of(page_bytes(bytes, page)).slot(at) + 1,
+            },
+            None => Slot {
+                extent: self.extents.len(),
+                ..Slot::default()
+            },
+        }
+    }
+
+    /// The records that are there, in the order of their addresses.
+    pub fn records<'a>(&'a self, bytes: &'a [u8]) -> Addresses<'a> {
+        Addresses::new(self, bytes)
+    }
+
+    /// The page of a slot, if it was used, or the first one behind it that was. The slot becomes the first one of the page
+    /// behind that.
+    pub fn used_page(&self, at: &mut Slot) -> Option<PageId> {
+        loop {
+            let in_use = self.extents.get(at.extent)?;
             if at.page == in_use.pages {
-                at = Slot {
+                *at = Slot {
                     extent: at.extent + 1,
                     ..Slot::default()
                 };
@@ -334,32 +379,9 @@ impl TableState {
                 return None;
             }
             let page = PageId(in_use.first_page.0 + at.page);
-            let content = page_bytes(bytes, page);
-            if self.has_rows(content)
-                && let layout = self.layout_of(content)
-                && let Some(slot) = layout.occupied_from(content, at.slot)
-            {
-                at.slot = slot + 1;
-                return Some((layout.record(page, slot), at));
-            }
-            at.page += 1;
-            at.slot = 0;
+            (at.page, at.slot) = (at.page + 1, 0);
+            return Some(page);
         }
-        None
-    }
-
-    /// The records that are there, in the order of their addresses.
-    pub fn records<'a>(&'a self, bytes: &'a [u8]) -> impl Iterator<Item = Address> + 'a {
-        self.used_runs()
-            .flatten()
-            .map(PageId)
-            .filter(move |page| self.has_rows(page_bytes(bytes, *page)))
-            .flat_map(move |page| {
-                let content = page_bytes(bytes, page);
-                let layout = self.layout_of(content);
-                let slots = layout.occupied(content);
-                slots.map(move |slot| layout.record(page, slot))
-            })
     }
 
     /// How records lie in a page of rows, given its bytes.

@@ -10,7 +10,7 @@
 
 use super::tables::PRIMARY;
 use crate::failure::Failure;
-use sardonyx::{Address, Error, RowIndex, RowRef, Rows};
+use sardonyx::{Address, Error, RowIndex, RowRef, Rows, Transaction};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -113,7 +113,7 @@ impl Places {
 pub(super) fn found<'r>(
     places: &Places,
     place: Place,
-    rows: &'r Rows<'_, '_>,
+    rows: &'r Rows<&mut Transaction<'_>>,
     is_it: impl FnOnce(&RowRef<'r>) -> Result<bool, Failure>,
     by_index: impl FnOnce(&RowIndex<'r>) -> Result<Option<RowRef<'r>>, Error>,
 ) -> Result<Option<RowRef<'r>>, Failure> {

@@ -190,12 +190,13 @@ fn sizes(tables: &Tables) -> Option<(Vec<Table>, u64, Memory)> {
         let is_own = |name: &str| OWN_NAMES.iter().any(|own| name.starts_with(own));
         let users = definitions.filter(|(_, one)| !is_own(&one.name));
         let found = users.filter_map(|(number, definition)| {
-            let rows = view.rows_of(u16::try_from(number).ok()?).ok()?;
+            let number = u16::try_from(number).ok()?;
+            let rows = view.rows_of(number).ok()?;
             Some(Table {
                 name: definition.name.clone(),
                 rows: rows.count(),
-                bytes: rows.bytes(),
-                changes: rows.changes(),
+                bytes: view.bytes_of(number),
+                changes: view.changes_of(number),
             })
         });
         let mut found: Vec<Table> = found.collect();

@@ -14,7 +14,7 @@ impl Writing<'_> {
     /// of any name.
     pub(super) fn comments(
         &mut self,
-        source: &Source<'_>,
+        source: &dyn Source,
         relations: &[Relation],
     ) -> Result<(), SqlError> {
         for relation in relations {

@@ -43,7 +43,7 @@ pub(super) fn table(tx: &mut Transaction<'_>, alter: &AlterTable) -> Result<Comp
     let other = location.is_some() || on_cluster.is_some() || table_type.is_some();
     refuse(WORD, &[(other, "a clause of another database system")])?;
     let name = of_public(name)?;
-    match Relation::named(&Source::Live(tx.view()), &name) {
+    match Relation::named(&tx.view(), &name) {
         Err(error) if error.code == code::UNKNOWN_TABLE && *if_exists => {
             let message = format!("relation \"{name}\" does not exist, skipping");
             return Ok(skipped(WORD, "00000", message));
@@ -62,7 +62,7 @@ fn one(
     table: &str,
     operation: &AlterTableOperation,
 ) -> Result<(), SqlError> {
-    let relation = Relation::named(&Source::Live(tx.view()), table)?;
+    let relation = Relation::named(&tx.view(), table)?;
     match operation {
         AlterTableOperation::AddColumn {
             column_keyword: _,
@@ -165,8 +165,8 @@ fn add_column(
             ),
         ));
     }
-    let source = Source::Live(tx.view());
-    let is_empty = source.count(relation.number)? == 0;
+    let source = tx.view();
+    let is_empty = Source::count(&source, relation.number)? == 0;
     let computed = column.notes.default.is_some() || column.sequence.is_some();
     if computed && !is_empty {
         return Err(SqlError::unsupported(
@@ -194,7 +194,7 @@ fn add_column(
         .insert(relation.schema.columns.len(), column.notes);
     put_notes(tx, relation.number, &notes)?;
     for constraint in &column.constraints {
-        let relation = Relation::numbered(&Source::Live(tx.view()), relation.number)?;
+        let relation = Relation::numbered(&tx.view(), relation.number)?;
         add_constraint(tx, &relation, constraint)?;
     }
     Ok(())
@@ -307,7 +307,7 @@ fn note_not_null(
         return Ok(());
     }
     let mut has_null = false;
-    Source::Live(tx.view()).scan(relation.number, &mut |row| {
+    Source::scan(&tx.view(), relation.number, &mut |row| {
         has_null = row.value(number)? == ValueRef::Null;
         Ok(!has_null)
     })?;
@@ -455,7 +455,7 @@ fn drop_references(
     is_it: impl Fn(&Vec<usize>) -> bool,
 ) -> Result<(), SqlError> {
     for number in 0..tx.view().definitions().len() as u16 {
-        let Ok(other) = Relation::numbered(&Source::Live(tx.view()), number) else {
+        let Ok(other) = Relation::numbered(&tx.view(), number) else {
             continue;
         };
         let keys = other.schema.foreign_keys.clone();
@@ -463,7 +463,7 @@ fn drop_references(
             .iter()
             .filter(|key| key.table == to && is_it(&key.referenced))
         {
-            let other = Relation::numbered(&Source::Live(tx.view()), number)?;
+            let other = Relation::numbered(&tx.view(), number)?;
             drop_constraint(tx, &other, &key.name, false, false)?;
         }
     }

@@ -5,7 +5,6 @@ use crate::expression::{NamedColumn, declared_check, shown_check};
 use crate::names::is_full_match;
 use crate::parse::parse_expression;
 use crate::relation::Relation;
-use crate::source::Source;
 use sardonyx::Transaction;
 use sardonyx_rows::condition::Check;
 use sqlparser::ast::Expr as Tree;
@@ -55,7 +54,7 @@ pub(super) fn take(
 /// What is wrong with one now; `23514` if a row does not meet it.
 pub(super) fn put(tx: &mut Transaction<'_>, number: u16, checks: Checks) -> Result<(), SqlError> {
     for (name, condition) in checks {
-        let relation = Relation::numbered(&Source::Live(tx.view()), number)?;
+        let relation = Relation::numbered(&tx.view(), number)?;
         let condition = check_of(&relation, &condition)?;
         tx.add_check(number, &name, &condition)?;
     }

@@ -63,8 +63,8 @@ pub(super) fn run(
             change(tx, &relation, |notes| notes.comment = text)?;
         }
         Commented::Column(name, column) => {
-            if let Some(view) = view_named(&Source::Live(tx.view()), name)? {
-                let columns = columns_of(&Source::Live(tx.view()), &view)?;
+            if let Some(view) = view_named(&tx.view(), name)? {
+                let columns = columns_of(&tx.view(), &view)?;
                 if !columns.iter().any(|there| there.name == *column) {
                     return Err(unknown_column(name, column));
                 }
@@ -90,7 +90,7 @@ pub(super) fn run(
             })?;
         }
         Commented::Index(name) => {
-            let source = Source::Live(tx.view());
+            let source = tx.view();
             let Some((number, _)) = super::drop::index_named(&source, name) else {
                 return Err(SqlError::unknown_table(name));
             };
@@ -101,13 +101,13 @@ pub(super) fn run(
             })?;
         }
         Commented::View(name) => {
-            if view_named(&Source::Live(tx.view()), name)?.is_none() {
+            if view_named(&tx.view(), name)?.is_none() {
                 return Err(other_kind(tx, name, "a view"));
             }
             put(tx, &comment_name(kind::VIEW, name, None), text)?;
         }
         Commented::Sequence(name) => {
-            if object(&Source::Live(tx.view()), kind::SEQUENCE, name)?.is_none() {
+            if object(&tx.view(), kind::SEQUENCE, name)?.is_none() {
                 return Err(other_kind(tx, name, "a sequence"));
             }
             put(tx, &comment_name(kind::SEQUENCE, name, None), text)?;
@@ -118,7 +118,7 @@ pub(super) fn run(
 }
 
 fn table_of(tx: &Transaction<'_>, name: &str) -> Result<Relation, SqlError> {
-    let source = Source::Live(tx.view());
+    let source = tx.view();
     match view_named(&source, name)? {
         Some(_) => Err(SqlError::new(
             code::WRONG_OBJECT_TYPE,
@@ -129,7 +129,7 @@ fn table_of(tx: &Transaction<'_>, name: &str) -> Result<Relation, SqlError> {
 }
 
 fn other_kind(tx: &Transaction<'_>, name: &str, what: &str) -> SqlError {
-    match Source::Live(tx.view()).table_named(name) {
+    match tx.view().table_named(name) {
         Some(_) => SqlError::new(code::WRONG_OBJECT_TYPE, format!("\"{name}\" is not {what}")),
         None => SqlError::unknown_table(name),
     }

@@ -44,7 +44,7 @@ fn check_not_own(name: &str) -> Result<(), SqlError> {
 /// # Errors
 /// What cannot be read.
 pub(super) fn is_taken(tx: &Transaction<'_>, name: &str) -> Result<bool, SqlError> {
-    let source = Source::Live(tx.view());
+    let source = tx.view();
     let is_sequence = object(&source, kind::SEQUENCE, name)?.is_some();
     Ok(source.table_named(name).is_some()
         || is_sequence
@@ -344,7 +344,7 @@ pub(super) fn add_foreign(
     else {
         return Ok(());
     };
-    let source = Source::Live(tx.view());
+    let source = tx.view();
     let relation = Relation::named(&source, table)?;
     let parent = Relation::named(&source, &of_public(to)?)?;
     // A row that refers to a key would keep it from being deleted.
@@ -509,7 +509,7 @@ pub(super) fn index(tx: &mut Transaction<'_>, create: &CreateIndex) -> Result<Co
     ];
     refuse(WORD, &asked)?;
     with.iter().try_for_each(check_index_storage)?;
-    let relation = Relation::named(&Source::Live(tx.view()), &of_public(&create.table_name)?)?;
+    let relation = Relation::named(&tx.view(), &of_public(&create.table_name)?)?;
     let columns = key_columns(&create.columns)?;
     let name = match &create.name {
         Some(name) => of_public(name)?,

@@ -18,7 +18,7 @@ use sardonyx_rows::TableError;
 use sqlparser::ast::{CascadeOption, ObjectName, Truncate, TruncateIdentityOption};
 
 /// The table that has an index of a name, and whether it is the primary key's.
-pub(crate) fn index_named(source: &Source<'_>, name: &str) -> Option<(u16, bool)> {
+pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)> {
     let definitions = source.definitions().iter().enumerate();
     let mut tables = definitions.filter(|(_, definition)| !is_own(&definition.name));
     tables.find_map(|(number, definition)| {
@@ -50,7 +50,7 @@ pub(super) fn tables(
     let mut relations = Vec::with_capacity(names.len());
     for name in names {
         let name = of_public(name)?;
-        match Relation::named(&Source::Live(tx.view()), &name) {
+        match Relation::named(&tx.view(), &name) {
             Ok(relation) => relations.push(relation),
             Err(error) if error.code == code::UNKNOWN_TABLE && if_exists => {
                 let message = format!("table \"{name}\" does not exist, skipping");
@@ -71,7 +71,7 @@ pub(super) fn tables(
         for key in &schema.foreign_keys {
             let goes = numbers.contains(&key.table);
             if goes && other != key.table && (cascade || numbers.contains(&other)) {
-                let relation = Relation::numbered(&Source::Live(tx.view()), other)?;
+                let relation = Relation::numbered(&tx.view(), other)?;
                 drop_constraint(tx, &relation, &key.name, false, false)?;
             }
         }
@@ -103,7 +103,7 @@ pub(super) fn indexes(
     let mut complete = Complete::of(Tag::plain(WORD));
     for name in names {
         let name = of_public(name)?;
-        let source = Source::Live(tx.view());
+        let source = tx.view();
         let Some((number, is_primary)) = index_named(&source, &name) else {
             if if_exists {
                 let message = format!("index \"{name}\" does not exist, skipping");
@@ -156,7 +156,7 @@ pub(super) fn sequences(
     let mut complete = Complete::of(Tag::plain(WORD));
     for name in names {
         let name = of_public(name)?;
-        let source = Source::Live(tx.view());
+        let source = tx.view();
         for number in 0..source.definitions().len() as u16 {
             let Ok(relation) = Relation::numbered(&source, number) else {
                 continue;
@@ -212,7 +212,7 @@ pub(super) fn truncate(
     let mut relations: Vec<Relation> = Vec::new();
     for target in table_names {
         let name = of_public(&target.name)?;
-        let relation = Relation::named(&Source::Live(tx.view()), &name)?;
+        let relation = Relation::named(&tx.view(), &name)?;
         if !relations
             .iter()
             .any(|there| there.number == relation.number)
@@ -221,7 +221,7 @@ pub(super) fn truncate(
         }
     }
     if *cascade == Some(CascadeOption::Cascade) {
-        add_referring(&Source::Live(tx.view()), &mut relations, rights)?;
+        add_referring(&tx.view(), &mut relations, rights)?;
     }
     let numbers: Vec<u16> = relations.iter().map(|relation| relation.number).collect();
     // References among those that are emptied are taken off, and put back when all are empty.
@@ -265,7 +265,7 @@ fn not_emptied(error: sardonyx::Error, table: &str) -> SqlError {
 
 /// Adds the tables whose rows refer to those of these, and so on.
 fn add_referring(
-    source: &Source<'_>,
+    source: &dyn Source,
     relations: &mut Vec<Relation>,
     rights: &Rights,
 ) -> Result<(), SqlError> {
@@ -291,7 +291,7 @@ fn add_referring(
 
 /// The next number of a sequence is the first again.
 fn restart(tx: &mut Transaction<'_>, name: &str) -> Result<(), SqlError> {
-    let Some(body) = object(&Source::Live(tx.view()), kind::SEQUENCE, name)? else {
+    let Some(body) = object(&tx.view(), kind::SEQUENCE, name)? else {
         return Ok(());
     };
     let mut sequence: Sequence = parsed(&body)?;

@@ -42,7 +42,7 @@ pub(crate) fn run(
     sequences: &mut SequenceChanges,
 ) -> Result<Complete, SqlError> {
     check(prepared)?;
-    check_keyspace(&Source::Live(tx.view()), database, prepared)?;
+    check_keyspace(&tx.view(), database, prepared)?;
     if let Some(definition) = prepared.definition() {
         return procedure::create(tx, definition, prepared.rights());
     }
@@ -104,7 +104,7 @@ pub(crate) fn run(
     };
     let cascade = matches!(statement, Statement::Drop { cascade: true, .. });
     view::keep_whole(tx, cascade, &mut complete)?;
-    sequences.note_stored(database.counters(), &Source::Live(tx.view()))?;
+    sequences.note_stored(database.counters(), &tx.view())?;
     Ok(complete)
 }
 
@@ -165,7 +165,7 @@ fn may_not_define() -> SqlError {
 /// # Errors
 /// `42501` if one is.
 fn check_keyspace(
-    source: &Source<'_>,
+    source: &dyn Source,
     database: &Database,
     prepared: &Prepared,
 ) -> Result<(), SqlError> {

@@ -23,7 +23,7 @@ pub(super) fn create(
     definition: &ProcedureDefinition,
     rights: &Arc<Rights>,
 ) -> Result<Complete, SqlError> {
-    let source = Source::Live(tx.view());
+    let source = tx.view();
     let is_there = object(&source, kind::PROCEDURE, &definition.name)?.is_some();
     if is_there && !definition.replaces {
         return Err(SqlError::new(
@@ -52,7 +52,7 @@ pub(super) fn drop(
     let mut complete = Complete::of(Tag::plain(WORD));
     for description in descriptions {
         let name = of_public(&description.name)?;
-        let source = Source::Live(tx.view());
+        let source = tx.view();
         if has_parameters(&source, &name, description)?
             && delete_object(tx, kind::PROCEDURE, &name)?
         {
@@ -86,7 +86,7 @@ fn types_of(arguments: &[OperateFunctionArg]) -> Result<Vec<TypeSpec>, SqlError>
 
 /// Whether the procedure of a name has the parameters that a description names, if it names any.
 fn has_parameters(
-    source: &Source<'_>,
+    source: &dyn Source,
     name: &str,
     description: &FunctionDesc,
 ) -> Result<bool, SqlError> {

@@ -32,7 +32,7 @@ pub(super) fn create(
 ) -> Result<Complete, SqlError> {
     check(create)?;
     let name = new_name(&create.name)?;
-    let before = view_named(&Source::Live(tx.view()), &name)?;
+    let before = view_named(&tx.view(), &name)?;
     let is_taken = is_taken(tx, &name)?;
     match &before {
         Some(_) if create.if_not_exists => {
@@ -43,7 +43,7 @@ pub(super) fn create(
         _ if is_taken => return Err(exists(&name)),
         _ => {}
     }
-    let source = Source::Live(tx.view());
+    let source = tx.view();
     let view = ViewDefinition {
         columns: columns(&source, create, rights)?,
         query: create.query.to_string(),
@@ -116,12 +116,12 @@ fn check(create: &CreateView) -> Result<(), SqlError> {
 
 /// The columns of a new view: what its query calls them, and what it does.
 fn columns(
-    source: &Source<'_>,
+    source: &dyn Source,
     create: &CreateView,
     rights: &Arc<Rights>,
 ) -> Result<Vec<(String, String)>, SqlError> {
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(*source, &mut parameters, rights);
+    let mut planning = Planning::new(source, &mut parameters, rights);
     let mut draft = draft_query(&mut planning, &create.query)?;
     draft.decide(&mut planning)?;
     if !parameters.decided().is_empty() {
@@ -175,7 +175,7 @@ pub(super) fn drop(
         if drop_one(tx, &name)? {
             continue;
         }
-        if Source::Live(tx.view()).table_named(&name).is_some() {
+        if tx.view().table_named(&name).is_some() {
             return Err(SqlError::new(
                 code::WRONG_OBJECT_TYPE,
                 format!("\"{name}\" is not a view"),
@@ -194,7 +194,7 @@ pub(super) fn drop(
 
 /// Drops a view with its comments. Returns whether there was one.
 fn drop_one(tx: &mut Transaction<'_>, name: &str) -> Result<bool, SqlError> {
-    if let Some(view) = view_named(&Source::Live(tx.view()), name)? {
+    if let Some(view) = view_named(&tx.view(), name)? {
         let columns = view.columns.into_iter().map(|(_, column)| column);
         forget(tx, kind::VIEW, name, &columns.collect::<Vec<_>>())?;
     }
@@ -210,7 +210,7 @@ pub(super) fn keep_whole(
     cascade: bool,
     complete: &mut Complete,
 ) -> Result<(), SqlError> {
-    while let Some((name, error)) = broken(&Source::Live(tx.view()))? {
+    while let Some((name, error)) = broken(&tx.view())? {
         if !cascade {
             return Err(SqlError::new(
                 code::DEPENDENT_OBJECTS,

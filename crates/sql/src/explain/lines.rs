@@ -26,7 +26,7 @@ fn indented(inner: Vec<String>) -> Vec<String> {
 }
 
 /// The lines of a statement's plan.
-pub(super) fn lines(plan: &Plan, source: &Source<'_>) -> Vec<String> {
+pub(super) fn lines(plan: &Plan, source: &dyn Source) -> Vec<String> {
     match plan {
         Plan::Select(select) => select_lines(select, &[], source),
         Plan::Update(update) => target_lines("Update", &update.target, source),
@@ -47,7 +47,7 @@ pub(super) fn lines(plan: &Plan, source: &Source<'_>) -> Vec<String> {
     }
 }
 
-fn target_lines(what: &str, target: &Target, source: &Source<'_>) -> Vec<String> {
+fn target_lines(what: &str, target: &Target, source: &dyn Source) -> Vec<String> {
     let mut lines = vec![format!("{what} on {}", target.alias)];
     let shown = Shown {
         names: Names::of(&target.scope, &[]),
@@ -59,7 +59,7 @@ fn target_lines(what: &str, target: &Target, source: &Source<'_>) -> Vec<String>
 }
 
 /// The lines of a query that is asked with some values.
-fn select_lines(select: &SelectPlan, outer: &[String], source: &Source<'_>) -> Vec<String> {
+fn select_lines(select: &SelectPlan, outer: &[String], source: &dyn Source) -> Vec<String> {
     let shown = Shown {
         names: Names::of(&select.scope, outer),
         source,
@@ -144,7 +144,7 @@ fn is_semi_join(subquery: &Subquery) -> bool {
 #[derive(Clone, Copy)]
 struct Shown<'s> {
     names: Names<'s>,
-    source: &'s Source<'s>,
+    source: &'s dyn Source,
 }
 
 impl Shown<'_> {

@@ -107,7 +107,7 @@ pub(crate) trait Queries: Debug {
     /// What is wrong with it.
     fn draft(
         &mut self,
-        source: Source<'_>,
+        source: &dyn Source,
         scope: &Scope,
         parameters: &mut Parameters,
         query: &Query,

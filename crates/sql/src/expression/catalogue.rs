@@ -16,7 +16,7 @@ pub(crate) trait Catalogue: Debug + Sync {
     /// What cannot be read.
     fn index_definition(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         number: u32,
         column: usize,
     ) -> Result<Value, SqlError>;
@@ -25,13 +25,13 @@ pub(crate) trait Catalogue: Debug + Sync {
     ///
     /// # Errors
     /// What cannot be read.
-    fn constraint_definition(&self, source: &Source<'_>, number: u32) -> Result<Value, SqlError>;
+    fn constraint_definition(&self, source: &dyn Source, number: u32) -> Result<Value, SqlError>;
 
     /// The query of a view.
     ///
     /// # Errors
     /// What cannot be read.
-    fn view_definition(&self, source: &Source<'_>, number: u32) -> Result<Value, SqlError>;
+    fn view_definition(&self, source: &dyn Source, number: u32) -> Result<Value, SqlError>;
 
     /// The comment of an object, or of a column of it; the table of the catalogue that has the object may be named.
     ///
@@ -39,7 +39,7 @@ pub(crate) trait Catalogue: Debug + Sync {
     /// What cannot be read.
     fn description(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         of: (u32, u32),
         catalogue: Option<&str>,
@@ -51,7 +51,7 @@ pub(crate) trait Catalogue: Debug + Sync {
     /// `42P01`, `42703` if there is no such column.
     fn serial_sequence(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         table: &str,
         column: &str,
     ) -> Result<Value, SqlError>;
@@ -62,7 +62,7 @@ pub(crate) trait Catalogue: Debug + Sync {
     /// What is wrong with its query now.
     fn view_columns(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         view: &ViewDefinition,
     ) -> Result<Vec<ViewColumn>, SqlError>;
 }

@@ -43,7 +43,7 @@ pub(crate) struct Compiler<'a> {
 /// What subqueries are planned with.
 #[derive(Debug)]
 pub(super) struct Nested<'a> {
-    pub source: Source<'a>,
+    pub source: &'a dyn Source,
     pub queries: &'a mut dyn Queries,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    pub fn nested(mut self, source: Source<'a>, queries: &'a mut dyn Queries) -> Self {
+    pub fn nested(mut self, source: &'a dyn Source, queries: &'a mut dyn Queries) -> Self {
         self.nested = Some(Nested { source, queries });
         self
     }

@@ -15,7 +15,7 @@ use sardonyx::schema::Value;
 /// `42501` if they may not, or if it is not known before it is run which they are.
 pub(crate) fn check_rights(
     expression: &Expr,
-    source: &Source<'_>,
+    source: &dyn Source,
     rights: &Rights,
 ) -> Result<(), SqlError> {
     if rights.least() >= Access::Write {
@@ -32,7 +32,7 @@ pub(crate) fn check_rights(
     result
 }
 
-fn check_right(name: Option<&Expr>, source: &Source<'_>, rights: &Rights) -> Result<(), SqlError> {
+fn check_right(name: Option<&Expr>, source: &dyn Source, rights: &Rights) -> Result<(), SqlError> {
     let Some(Expr::Literal(Value::Text(text))) = name else {
         return Err(SqlError::new(
             code::INSUFFICIENT_PRIVILEGE,

@@ -127,7 +127,7 @@ impl<'a> Environment<'a> {
     }
 
     /// The same for a statement that reads a state of the tables.
-    pub fn over(&self, source: Source<'a>, kept: &'a Kept) -> Environment<'a> {
+    pub fn over(&self, source: &'a dyn Source, kept: &'a Kept) -> Environment<'a> {
         Environment {
             reading: Some(Reading { source, kept }),
             lists: Some(&kept.lists),

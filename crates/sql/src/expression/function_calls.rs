@@ -344,12 +344,10 @@ pub(super) fn call(
                     let column = int_at(values, 1).and_then(|at| usize::try_from(at).ok());
                     context
                         .catalogue
-                        .index_definition(&reading.source, oid, column.unwrap_or(0))
+                        .index_definition(reading.source, oid, column.unwrap_or(0))
                 }
-                F::ViewDefinition => context.catalogue.view_definition(&reading.source, oid),
-                _ => context
-                    .catalogue
-                    .constraint_definition(&reading.source, oid),
+                F::ViewDefinition => context.catalogue.view_definition(reading.source, oid),
+                _ => context.catalogue.constraint_definition(reading.source, oid),
             }
         }
         F::ObjectDescription | F::ColumnDescription => {
@@ -362,14 +360,14 @@ pub(super) fn call(
                     let column = int_at(values, 1).and_then(|at| u32::try_from(at).ok());
                     let column = column.unwrap_or(u32::MAX);
                     context.catalogue.description(
-                        &reading.source,
+                        reading.source,
                         with,
                         (oid, column),
                         Some("pg_class"),
                     )
                 }
                 _ => context.catalogue.description(
-                    &reading.source,
+                    reading.source,
                     with,
                     (oid, 0),
                     text_at(values, 1),
@@ -383,7 +381,7 @@ pub(super) fn call(
             let column = text_at(values, 1).unwrap_or_default();
             context
                 .catalogue
-                .serial_sequence(&reading.source, first(), column)
+                .serial_sequence(reading.source, first(), column)
         }
         F::SizePretty => {
             let mut size = int_at(values, 0).unwrap_or(0);

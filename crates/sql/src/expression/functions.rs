@@ -500,7 +500,7 @@ pub(super) fn resolve(
     let is_of_session =
         is_sequence || matches!(function, F::Lastval | F::SetConfig | F::CurrentSetting);
     if is_of_session && let Some(nested) = &mut compiler.nested {
-        crate::expression::check_rights(&call, &nested.source, nested.queries.rights())?;
+        crate::expression::check_rights(&call, nested.source, nested.queries.rights())?;
         nested.queries.around_mut().asks_session = true;
     }
     Ok(Typed::new(call, result))

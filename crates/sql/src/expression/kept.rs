@@ -14,7 +14,7 @@ use std::rc::Rc;
 /// A state of the tables with what was computed of it for a statement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading<'a> {
-    pub source: Source<'a>,
+    pub source: &'a dyn Source,
     pub kept: &'a Kept,
 }
 

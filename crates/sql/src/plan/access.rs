@@ -172,7 +172,7 @@ impl RangePath {
     pub fn count(
         &self,
         table: u16,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
     ) -> Result<Option<u64>, SqlError> {
         let Some(bounds) = self.bounds(with)? else {
@@ -198,7 +198,7 @@ impl Access {
     /// What `each` returns; a row that cannot be read; a key that cannot be computed.
     pub fn walk(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
@@ -225,7 +225,7 @@ impl Access {
     }
 
     /// True if a query gives so many values that a scan is cheaper than lookups.
-    fn has_many_keys(&self, source: &Source<'_>, with: &Environment<'_>) -> Result<bool, SqlError> {
+    fn has_many_keys(&self, source: &dyn Source, with: &Environment<'_>) -> Result<bool, SqlError> {
         for column in self.sought() {
             if let Sought::Query(query) = &column.sought
                 && query.query.count_equal(query, with)? as u64
@@ -240,7 +240,7 @@ impl Access {
     fn walk_keys(
         &self,
         path: &KeyPath,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
@@ -261,7 +261,7 @@ impl Access {
     fn walk_ranges(
         &self,
         path: &RangePath,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
@@ -314,7 +314,7 @@ impl Access {
 impl UnionPath {
     fn walk(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {

@@ -86,7 +86,7 @@ impl Expansion {
     /// What `each` returns; what cannot be read or computed.
     pub fn walk(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {

@@ -46,7 +46,8 @@ impl InsertPlan {
                 let mut made = Vec::with_capacity(rows.len());
                 {
                     let kept = Kept::default();
-                    let reading = &with.over(Source::Live(tx.view()), &kept);
+                    let view = tx.view();
+                    let reading = &with.over(&view, &kept);
                     for given in rows {
                         made.push(self.values_of(given, reading)?);
                     }
@@ -62,7 +63,7 @@ impl InsertPlan {
                 }
             }
             InsertRows::Query(select, places) => {
-                let found = select.run(&Source::Live(tx.view()), with)?;
+                let found = select.run(&tx.view(), with)?;
                 let width = found.width.max(1);
                 for given in found.values.chunks(width) {
                     let row = self.row_of(given, places, with)?;
@@ -304,7 +305,7 @@ fn found(
     if key.contains(&Value::Null) {
         return Ok(None);
     }
-    let source = Source::Live(tx.view());
+    let source = tx.view();
     let mut there = None;
     let mut each = |row: &dyn crate::rows::InputRow| {
         there = Some(whole_row(row, plan.width)?);
@@ -325,7 +326,7 @@ fn next_row(tx: &Transaction<'_>, number: u16, column: usize) -> Result<i128, Sq
         upper: std::ops::Bound::Unbounded,
         backward: true,
     };
-    let source = Source::Live(tx.view());
+    let source = tx.view();
     source.range(number, sardonyx::schema::PRIMARY, &range, &mut |row| {
         if let ValueRef::Int(value) = row.value(column)? {
             last = value;

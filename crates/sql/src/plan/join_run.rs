@@ -150,7 +150,7 @@ impl JoinPlan {
     /// What `each` returns; what cannot be read or computed; `53200` if the tables take too much memory.
     pub fn walk(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
@@ -165,7 +165,7 @@ impl JoinNode {
     /// Writes its rows into a row, one after the other. Returns whether more are wanted.
     fn walk(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         row: &mut Vec<Value>,
         each: EachJoined<'_>,
@@ -181,7 +181,7 @@ impl JoinNode {
 impl Side {
     fn walk(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         row: &mut Vec<Value>,
         each: EachJoined<'_>,
@@ -219,7 +219,7 @@ impl JoinStep {
     fn kept<'m>(
         &self,
         keys: &Keys<'_>,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'m>,
         row: &mut Vec<Value>,
     ) -> Result<(Kept, Memory<'m>), SqlError> {
@@ -254,7 +254,7 @@ impl JoinStep {
 
     fn walk(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         row: &mut Vec<Value>,
         each: EachJoined<'_>,
@@ -307,7 +307,7 @@ impl JoinStep {
     /// The right side is read for each row of the left one.
     fn walk_lateral(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         row: &mut Vec<Value>,
         each: EachJoined<'_>,

@@ -83,7 +83,7 @@ impl Planned {
     }
 
     /// Whether it holds for a state of the tables.
-    pub fn holds(&self, version: u64, source: &Source<'_>) -> bool {
+    pub fn holds(&self, version: u64, source: &dyn Source) -> bool {
         let mut tables = self.tables.iter();
         self.version == version && tables.all(|(number, schema)| source.has_schema(*number, schema))
     }

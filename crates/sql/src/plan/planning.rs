@@ -28,7 +28,7 @@ const QUERIES_MAX: usize = 2_000;
 /// What is being planned, and what it needs to know.
 #[derive(Debug)]
 pub(crate) struct Planning<'a> {
-    pub source: Source<'a>,
+    pub source: &'a dyn Source,
     pub parameters: &'a mut Parameters,
     pub queries: Queries,
 }
@@ -103,7 +103,7 @@ impl crate::expression::Queries for Queries {
 
     fn draft(
         &mut self,
-        source: Source<'_>,
+        source: &dyn Source,
         scope: &Scope,
         parameters: &mut Parameters,
         query: &ast::Query,
@@ -133,7 +133,7 @@ impl crate::expression::Queries for Queries {
 impl<'a> Planning<'a> {
     /// For a session with these rights.
     pub fn new(
-        source: Source<'a>,
+        source: &'a dyn Source,
         parameters: &'a mut Parameters,
         rights: &Arc<Rights>,
     ) -> Planning<'a> {
@@ -189,9 +189,9 @@ impl<'a> Planning<'a> {
         access: Access,
     ) -> Result<Relation, SqlError> {
         let name = crate::names::of_public(name)?;
-        let relation = match Relation::named(&self.source, &name) {
+        let relation = match Relation::named(self.source, &name) {
             Err(error) if error.code == code::UNKNOWN_TABLE && access > Access::Read => {
-                return Err(match view_named(&self.source, &name)? {
+                return Err(match view_named(self.source, &name)? {
                     Some(_) => SqlError::new(
                         code::WRONG_OBJECT_TYPE,
                         format!("cannot change view \"{name}\""),
@@ -204,7 +204,7 @@ impl<'a> Planning<'a> {
         };
         self.queries.rights.check(&relation.name, access)?;
         if access > Access::Read {
-            crate::keyspace::check(&self.source, &relation.name)?;
+            crate::keyspace::check(self.source, &relation.name)?;
         }
         let table = (relation.number, relation.schema.clone());
         self.queries.tables.push(table);
@@ -217,7 +217,7 @@ impl<'a> Planning<'a> {
     /// `42501` if the session may not.
     pub fn view(&mut self, name: &ast::ObjectName) -> Result<Option<ViewDefinition>, SqlError> {
         let name = crate::names::of_public(name)?;
-        let view = view_named(&self.source, &name)?;
+        let view = view_named(self.source, &name)?;
         if view.is_some() {
             self.queries.rights.check(&name, Access::Read)?;
         }

@@ -229,7 +229,7 @@ impl Recursion {
     /// What `each` returns; what cannot be read or computed; `53200` if rows take too much memory.
     pub fn walk(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {

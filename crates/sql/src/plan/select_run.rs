@@ -45,7 +45,7 @@ impl Input {
     /// What `each` returns; what cannot be read or computed; `53200` if rows take too much memory.
     pub fn walk(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         before: &dyn InputRow,
         each: EachRow<'_>,
@@ -141,7 +141,7 @@ impl SelectPlan {
     /// Calls `each` with the rows of the input that meet the condition.
     fn walk(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
@@ -169,9 +169,9 @@ impl SelectPlan {
     ///
     /// # Errors
     /// What cannot be computed or read; `53200` if the rows take too much memory.
-    pub fn run(&self, source: &Source<'_>, with: &Environment<'_>) -> Result<Table, SqlError> {
+    pub fn run(&self, source: &dyn Source, with: &Environment<'_>) -> Result<Table, SqlError> {
         let kept = Kept::default();
-        let with = &with.over(*source, &kept);
+        let with = &with.over(source, &kept);
         let mut table = Table {
             width: self.output.width(),
             ..Table::default()
@@ -197,7 +197,7 @@ impl SelectPlan {
     /// What `sink` returns; those of [`SelectPlan::run`].
     pub fn rows(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         most: u64,
         sink: RowSink<'_>,
@@ -232,7 +232,7 @@ impl SelectPlan {
     /// `count(*)` without looking at rows.
     fn counted(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
     ) -> Result<Option<u64>, SqlError> {
         let Some(grouping) = &self.grouping else {
@@ -261,7 +261,7 @@ impl SelectPlan {
     fn groups(
         &self,
         grouping: &Grouping,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
     ) -> Result<Vec<Vec<Value>>, SqlError> {
         let mut groups: Vec<(Vec<Value>, Vec<Accumulator>)> = Vec::new();

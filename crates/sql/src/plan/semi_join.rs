@@ -219,7 +219,7 @@ impl SemiJoin {
             ..*with
         };
         self.plan
-            .rows(&reading.source, &alone, u64::MAX, &mut |row| {
+            .rows(reading.source, &alone, u64::MAX, &mut |row| {
                 if let Some(bytes) = self.add(row, &mut rows) {
                     memory.take_bytes(bytes)?;
                 }

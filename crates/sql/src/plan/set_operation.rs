@@ -180,7 +180,7 @@ impl SetOperations {
     /// What `each` returns; what cannot be read or computed; `53200` if rows take too much memory.
     pub fn walk(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
@@ -215,7 +215,7 @@ impl SetOperations {
     fn keyed(
         &self,
         plan: &SelectPlan,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         memory: &mut Memory<'_>,
     ) -> Result<Keyed, SqlError> {

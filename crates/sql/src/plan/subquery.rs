@@ -228,7 +228,7 @@ impl Asking<'_> {
     }
 
     fn answer(&self, reading: Reading<'_>, with: &Environment<'_>) -> Result<Answer, SqlError> {
-        let source = &reading.source;
+        let source = reading.source;
         match &self.subquery.question {
             Question::Value => {
                 let mut value = None;
@@ -399,7 +399,7 @@ impl Kept {
     pub fn table(
         &self,
         shared: &SharedQuery,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
     ) -> Result<Rc<Table>, SqlError> {
         if let Some(table) = self.tables.borrow().get(&shared.number) {

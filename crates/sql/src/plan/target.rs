@@ -165,7 +165,7 @@ impl Target {
     /// What `each` returns; what cannot be read or computed; `53200` if rows take too much memory.
     pub fn walk(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         each: EachTarget<'_>,
     ) -> Result<(), SqlError> {

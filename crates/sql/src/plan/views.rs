@@ -55,11 +55,11 @@ fn query_of(text: &str) -> Result<Box<Query>, SqlError> {
 /// # Errors
 /// Those of [`draft_view`].
 pub(crate) fn columns_of(
-    source: &Source<'_>,
+    source: &dyn Source,
     view: &ViewDefinition,
 ) -> Result<Vec<ViewColumn>, SqlError> {
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(*source, &mut parameters, &Arc::new(Rights::default()));
+    let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()));
     Ok(draft_view(&mut planning, view)?.1)
 }
 
@@ -67,9 +67,9 @@ pub(crate) fn columns_of(
 ///
 /// # Errors
 /// Those of [`draft_view`].
-pub(crate) fn query_width(source: &Source<'_>, view: &ViewDefinition) -> Result<usize, SqlError> {
+pub(crate) fn query_width(source: &dyn Source, view: &ViewDefinition) -> Result<usize, SqlError> {
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(*source, &mut parameters, &Arc::new(Rights::default()));
+    let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()));
     Ok(draft_view(&mut planning, view)?.0.items.len())
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn query_width(source: &Source<'_>, view: &ViewDefinition) -> Result<
 ///
 /// # Errors
 /// What cannot be read.
-pub(crate) fn broken(source: &Source<'_>) -> Result<Option<(String, SqlError)>, SqlError> {
+pub(crate) fn broken(source: &dyn Source) -> Result<Option<(String, SqlError)>, SqlError> {
     for (name, view) in views(source)? {
         if let Err(error) = columns_of(source, &view) {
             return Ok(Some((name, error)));

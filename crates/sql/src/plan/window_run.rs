@@ -50,7 +50,7 @@ impl Windowed {
     /// What `each` returns; what cannot be read or computed; `53200` if the rows take too much memory.
     pub fn walk(
         &self,
-        source: &Source<'_>,
+        source: &dyn Source,
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {

@@ -121,7 +121,7 @@ pub(crate) fn plan_delete(
     let draft = TargetDraft::new(planning, "DELETE", table, others)?;
     let returning = compile_returning(planning, &draft.scope, delete.returning.as_deref())?;
     Ok(DeletePlan {
-        is_referenced: is_referenced(&planning.source, draft.relation.number),
+        is_referenced: is_referenced(planning.source, draft.relation.number),
         target: draft.finish(planning, delete.selection.as_ref())?,
         returning,
     })
@@ -205,7 +205,7 @@ pub(crate) fn compile_changes(
         name: relation.name.clone(),
         number: relation.number,
         width: relation.schema.columns.len(),
-        is_referenced: moves && is_referenced(&planning.source, relation.number),
+        is_referenced: moves && is_referenced(planning.source, relation.number),
         columns: relation.columns.iter().map(StoredColumn::of).collect(),
         set,
         key,
@@ -261,7 +261,7 @@ pub(crate) fn compile_assigned(
 }
 
 /// Whether rows of another table, or of this one, refer to this one's.
-fn is_referenced(source: &Source<'_>, number: u16) -> bool {
+fn is_referenced(source: &dyn Source, number: u16) -> bool {
     let tables = 0..source.definitions().len() as u16;
     tables.into_iter().any(|other| {
         let schema = source.schema(other);
@@ -509,8 +509,8 @@ impl UpdatePlan {
     ) -> Result<(u64, Table), SqlError> {
         let mut changes = Vec::new();
         let kept = Kept::default();
-        let source = Source::Live(tx.view());
-        let reading = &with.over(source, &kept);
+        let source = tx.view();
+        let reading = &with.over(&source, &kept);
         let mut memory = reading.memory();
         let shown = match &self.returning {
             Some(_) => self.target.width,
@@ -559,8 +559,8 @@ impl DeletePlan {
         let mut keys = Vec::new();
         let mut table = Table::default();
         let kept = Kept::default();
-        let source = Source::Live(tx.view());
-        let reading = &with.over(source, &kept);
+        let source = tx.view();
+        let reading = &with.over(&source, &kept);
         let mut memory = reading.memory();
         self.target.walk(&source, reading, &mut |row| {
             let key = self.target.key_of(row)?;

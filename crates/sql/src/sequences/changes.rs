@@ -54,7 +54,7 @@ impl SequenceChanges {
     pub fn note_stored(
         &mut self,
         counters: &Counters,
-        source: &Source<'_>,
+        source: &dyn Source,
     ) -> Result<(), SqlError> {
         let stored = objects(source, kind::SEQUENCE)?;
         let is_stored = |name: &String| stored.iter().any(|(there, _)| there == name);
@@ -126,7 +126,7 @@ impl SequenceChanges {
         name: &str,
         usable_to: i128,
     ) -> Result<(), SqlError> {
-        let body = object(&Source::Live(tx.view()), kind::SEQUENCE, name)?;
+        let body = object(&tx.view(), kind::SEQUENCE, name)?;
         // One that a transaction made which was undone, or that is dropped.
         let body = body.ok_or_else(|| SqlError::unknown_table(name))?;
         let mut sequence: Sequence = parsed(&body)?;

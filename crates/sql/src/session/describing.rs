@@ -126,11 +126,11 @@ pub(super) fn plan_reached(
 ) -> Result<(), SqlError> {
     match reached {
         Reached::Turn(turn) => {
-            let source = Source::Live(turn.view());
+            let source = turn.view();
             plan_for(prepared, database, database.version(), &source)
         }
         Reached::Committed(committed) => {
-            let source = Source::Frozen(committed.snapshot.space());
+            let source = &**committed.snapshot.space();
             plan_for(prepared, database, committed.version, &source)
         }
     }
@@ -144,7 +144,7 @@ pub(super) fn plan_for(
     prepared: &Prepared,
     database: &Database,
     version: u64,
-    source: &Source<'_>,
+    source: &dyn Source,
 ) -> Result<(), SqlError> {
     match prepared.statement() {
         Some(Statement::Copy { .. }) => {

@@ -111,7 +111,7 @@ pub(super) fn with_context<R>(
 }
 
 /// The numbers of the tables by name, if the statement asks for them.
-fn table_numbers(statement: &Prepared, source: &Source<'_>) -> HashMap<String, u32> {
+fn table_numbers(statement: &Prepared, source: &dyn Source) -> HashMap<String, u32> {
     let mut numbers = HashMap::new();
     if !statement.names_tables() {
         return numbers;
@@ -161,7 +161,7 @@ pub(super) fn read(
     version: u64,
     snapshot: &Snapshot,
 ) -> Result<Complete, SqlError> {
-    let source = &Source::Frozen(snapshot.space());
+    let source = &&**snapshot.space();
     let Step::Execute {
         statement,
         parameters,
@@ -230,7 +230,7 @@ fn streamed(
     snapshot: &Snapshot,
     tables: &HashMap<String, u32>,
 ) -> Result<Option<Complete>, SqlError> {
-    let source = Source::Frozen(snapshot.space());
+    let source = &**snapshot.space();
     let planned = given.statement.planned(version, &source)?;
     let Some(columns) = planned.plan.columns().cloned() else {
         return Ok(None);
@@ -267,7 +267,7 @@ fn streamed(
 fn reading(
     given: &Given<'_>,
     version: u64,
-    source: &Source<'_>,
+    source: &dyn Source,
     with: &Environment<'_>,
 ) -> Result<Read, SqlError> {
     match given.statement.statement() {
@@ -321,7 +321,7 @@ impl Call<'_, '_> {
         let database = self.database.clone();
         let result = self.run_in(state, &database, given);
         result.map_err(|error| {
-            let error = explained(&Source::Live(self.tx.view()), error);
+            let error = explained(&self.tx.view(), error);
             given.statement.placed(error)
         })
     }
@@ -344,7 +344,7 @@ impl Call<'_, '_> {
                 (complete, None)
             }
             Class::Read => {
-                let source = Source::Live(self.tx.view());
+                let source = self.tx.view();
                 let tables = table_numbers(given.statement, &source);
                 let draws = Draws::refused(READS_ONLY);
                 let (result, _) = with_context(database, state, given, tables, draws, |with| {
@@ -353,7 +353,7 @@ impl Call<'_, '_> {
                 result?
             }
             _ => {
-                let tables = table_numbers(given.statement, &Source::Live(self.tx.view()));
+                let tables = table_numbers(given.statement, &self.tx.view());
                 let tx = &mut *self.tx;
                 let before = std::mem::take(self.sequences);
                 let draws = Draws::again(given.again.clone(), before);
@@ -390,7 +390,7 @@ fn writing(
     }
     match given.statement.statement() {
         Some(Statement::Copy { to: true, .. }) => {
-            let source = Source::Live(tx.view());
+            let source = tx.view();
             let (rows, data) = copy::to_client(given.statement, version, &source, with)?;
             let mut complete = Complete::of(Tag::rows("COPY", rows));
             complete.copy_out = Some(Box::new(data));
@@ -420,7 +420,7 @@ fn writing(
             Ok((Complete::of(Tag::plain("EXPLAIN")), Some((table, columns))))
         }
         _ => {
-            let planned = given.statement.planned(version, &Source::Live(tx.view()))?;
+            let planned = given.statement.planned(version, &tx.view())?;
             check_parameters(given)?;
             run_plan(tx, &planned.plan, with)
         }

@@ -7,7 +7,6 @@ use crate::error::SqlError;
 use crate::maintenance::Maintenance;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Tag};
-use crate::source::Source;
 use crate::underway::Reached;
 
 impl Session {
@@ -42,10 +41,8 @@ impl Session {
             maintenance.check_in_transaction()?;
         }
         match self.database.reach(&self.state.interrupt)? {
-            Reached::Turn(turn) => maintenance.check(&Source::Live(turn.view())),
-            Reached::Committed(committed) => {
-                maintenance.check(&Source::Frozen(committed.snapshot.space()))
-            }
+            Reached::Turn(turn) => maintenance.check(&turn.view()),
+            Reached::Committed(committed) => maintenance.check(&&**committed.snapshot.space()),
         }
     }
 }

@@ -35,7 +35,6 @@ use crate::error::SqlError;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Outcome, Step, Tag, TransactionStatus};
 use crate::rights::Rights;
-use crate::source::Source;
 use crate::types::SqlType;
 use crate::underway::Reached;
 use sardonyx::{Durability, Error, Ticket, Turn};
@@ -250,7 +249,7 @@ impl Session {
         let mut unit = Unit::replaying(database.clone(), std::mem::take(&mut self.state));
         let planned = turn.try_run(Durability::Deferred, |tx| {
             let planned = unit.replay_and(tx, |tx, database| {
-                let source = Source::Live(tx.view());
+                let source = tx.view();
                 describing::plan_for(prepared, database, database.version(), &source)
             });
             Err::<(), Error>(Error::other(Undone(planned)))

@@ -18,7 +18,6 @@ use crate::maintenance::Maintenance;
 use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, Outcome, Step, Tag, TransactionStatus};
 use crate::sequences::SequenceChanges;
-use crate::source::Source;
 use sardonyx::Transaction;
 use sqlparser::ast::Statement;
 use std::collections::VecDeque;
@@ -300,7 +299,7 @@ impl Unit {
                 };
                 let checked = Maintenance::parse(special, statement.text()).and_then(|asked| {
                     asked.check_in_transaction()?;
-                    asked.check(&Source::Live(tx.view()))
+                    asked.check(&tx.view())
                 });
                 match checked {
                     Ok(()) => self.done(Complete::of(Tag::plain(special.word()))),

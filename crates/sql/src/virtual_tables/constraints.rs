@@ -110,7 +110,7 @@ fn numbers_of(relation: &Relation, columns: &[usize]) -> Value {
 /// # Errors
 /// What cannot be read.
 pub(crate) fn constraints_of(
-    source: Option<&Source<'_>>,
+    source: Option<&dyn Source>,
     relation: &Relation,
 ) -> Result<Vec<Constraint>, SqlError> {
     let mut found: Vec<Constraint> = Vec::new();
@@ -191,7 +191,7 @@ pub(crate) fn constraints_of(
     Ok(found)
 }
 
-fn constraints(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn constraints(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     for relation in relations(source)? {
         for constraint in constraints_of(Some(source), &relation)? {
@@ -243,7 +243,7 @@ fn constraints(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, 
 /// # Errors
 /// What cannot be read.
 pub(super) fn constraint_numbers(
-    source: &Source<'_>,
+    source: &dyn Source,
     relation: &Relation,
 ) -> Result<Vec<(String, u32)>, SqlError> {
     let constraints = constraints_of(Some(source), relation)?.into_iter();
@@ -254,7 +254,7 @@ pub(super) fn constraint_numbers(
 ///
 /// # Errors
 /// What cannot be read.
-pub(crate) fn constraint_definition(source: &Source<'_>, number: u32) -> Result<Value, SqlError> {
+pub(crate) fn constraint_definition(source: &dyn Source, number: u32) -> Result<Value, SqlError> {
     for relation in relations(source)? {
         let constraints = constraints_of(Some(source), &relation)?;
         let found = constraints.into_iter().find(|there| there.oid == number);
@@ -294,7 +294,7 @@ pub(crate) fn own_indexes(relation: &Relation) -> Vec<String> {
 /// # Errors
 /// What cannot be read.
 pub(crate) fn index_definition(
-    source: &Source<'_>,
+    source: &dyn Source,
     number: u32,
     column: usize,
 ) -> Result<Value, SqlError> {
@@ -321,7 +321,7 @@ pub(crate) fn index_definition(
 ///
 /// # Errors
 /// What cannot be read.
-pub(crate) fn sequence_names(source: &Source<'_>) -> Result<Vec<(String, u32)>, SqlError> {
+pub(crate) fn sequence_names(source: &dyn Source) -> Result<Vec<(String, u32)>, SqlError> {
     let objects = objects(source, kind::SEQUENCE)?;
     let names = objects.into_iter().enumerate();
     Ok(names
@@ -329,7 +329,7 @@ pub(crate) fn sequence_names(source: &Source<'_>) -> Result<Vec<(String, u32)>, 
         .collect())
 }
 
-fn sequences(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn sequences(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     for (at, (_, body)) in objects(source, kind::SEQUENCE)?.into_iter().enumerate() {
         let sequence: Sequence = parsed(&body)?;
@@ -353,7 +353,7 @@ fn sequences(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, Sq
 /// # Errors
 /// `42P01`, `42703` if there is no such column.
 pub(crate) fn serial_sequence(
-    source: &Source<'_>,
+    source: &dyn Source,
     table: &str,
     column: &str,
 ) -> Result<Value, SqlError> {

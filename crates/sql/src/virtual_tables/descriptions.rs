@@ -53,7 +53,7 @@ struct Description {
     text: String,
 }
 
-fn all(source: &Source<'_>, with: &Environment<'_>) -> Result<Vec<Description>, SqlError> {
+fn all(source: &dyn Source, with: &Environment<'_>) -> Result<Vec<Description>, SqlError> {
     let mut found = Vec::new();
     let mut add = |class, number, column, text: Option<&String>| {
         found.extend(text.map(|text| Description {
@@ -124,7 +124,7 @@ fn all(source: &Source<'_>, with: &Environment<'_>) -> Result<Vec<Description>, 
     Ok(found)
 }
 
-fn descriptions(source: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn descriptions(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let all = all(source, with)?.into_iter();
     let own = all.filter(|one| one.class != PG_DATABASE);
     let rows = own.map(|one| {
@@ -139,7 +139,7 @@ fn descriptions(source: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRo
 }
 
 fn shared_descriptions(
-    source: &Source<'_>,
+    source: &dyn Source,
     with: &Environment<'_>,
 ) -> Result<VirtualRows, SqlError> {
     let all = all(source, with)?.into_iter();
@@ -153,7 +153,7 @@ fn shared_descriptions(
 /// # Errors
 /// What cannot be read.
 pub(crate) fn description(
-    source: &Source<'_>,
+    source: &dyn Source,
     with: &Environment<'_>,
     (number, column): (u32, u32),
     catalogue: Option<&str>,

@@ -9,7 +9,7 @@ use crate::types::SqlType::{
     OneCharArray, Text, TextArray,
 };
 
-fn none(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn none(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     Ok(Vec::new())
 }
 

@@ -61,7 +61,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
 pub(super) const HEAP: u32 = 2;
 pub(super) const BTREE: u32 = 403;
 
-fn access_methods(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn access_methods(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     Ok(vec![
         vec![oid(HEAP), text("heap"), text("t")],
         vec![oid(BTREE), text("btree"), text("i")],
@@ -111,7 +111,7 @@ pub(super) fn seen_indexes(relation: &crate::relation::Relation) -> Vec<SeenInde
     seen
 }
 
-fn indexes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn indexes(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     for relation in relations(source)? {
         for index in seen_indexes(&relation) {
@@ -152,7 +152,7 @@ fn indexes(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlE
     Ok(rows)
 }
 
-fn index_definitions(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn index_definitions(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     for relation in relations(source)? {
         for index in seen_indexes(&relation) {

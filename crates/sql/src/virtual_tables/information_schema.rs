@@ -64,7 +64,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
 ///
 /// # Errors
 /// What cannot be read.
-pub(crate) fn relations(source: &Source<'_>) -> Result<Vec<Relation>, SqlError> {
+pub(crate) fn relations(source: &dyn Source) -> Result<Vec<Relation>, SqlError> {
     let mut relations = Vec::new();
     for (number, definition) in source.definitions().iter().enumerate() {
         if matches!(definition.kind, Kind::Table { .. }) && !is_own(&definition.name) {
@@ -82,7 +82,7 @@ fn yes(is_so: bool) -> Value {
     text(if is_so { "YES" } else { "NO" })
 }
 
-fn tables(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn tables(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let relations = relations(source)?;
     let rows = relations.iter().map(|relation| {
         vec![
@@ -138,7 +138,7 @@ pub(super) fn default_text(column: &crate::relation::RelationColumn) -> Option<S
     }
 }
 
-fn columns(source: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn columns(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     for relation in relations(source)? {
         for (at, column) in relation.columns.iter().enumerate() {
@@ -185,7 +185,7 @@ fn column_row(relation: &str, at: usize, name: &str, spec: TypeSpec) -> Vec<Valu
     ]
 }
 
-fn schemata(_: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn schemata(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let schemas = ["public", "pg_catalog", "information_schema"];
     let rows = schemas
         .into_iter()

@@ -148,7 +148,7 @@ fn class(of: &Class<'_>) -> Vec<Value> {
     ]
 }
 
-fn classes(source: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     let relations = relations(source)?;
     let keys = relations.iter().flat_map(|relation| {
@@ -230,7 +230,7 @@ fn classes(source: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, S
     Ok(rows)
 }
 
-fn attributes(source: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn attributes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     for relation in relations(source)? {
         for (at, column) in relation.columns.iter().enumerate() {
@@ -289,7 +289,7 @@ fn plain_attribute(relation: u32, at: usize, name: &str, spec: TypeSpec) -> Vec<
     ]
 }
 
-fn defaults(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn defaults(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     for relation in relations(source)? {
         for (at, column) in relation.columns.iter().enumerate() {
@@ -307,7 +307,7 @@ fn defaults(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, Sql
     Ok(rows)
 }
 
-fn tables(source: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn tables(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let relations = relations(source)?;
     let rows = relations.iter().map(|relation| {
         vec![

@@ -94,7 +94,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
     },
 ];
 
-fn namespaces(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn namespaces(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let all = [
         (PG_CATALOG, "pg_catalog"),
         (PUBLIC, "public"),
@@ -104,7 +104,7 @@ fn namespaces(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlErr
     Ok(rows.into())
 }
 
-fn types(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn types(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let rows = SqlType::all().map(|kind| {
         let category = match kind {
             SqlType::Bool => "B",
@@ -145,7 +145,7 @@ fn types(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     Ok(rows.collect())
 }
 
-fn databases(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn databases(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     Ok(vec![vec![
         oid(5),
         text("sardonyx"),
@@ -162,7 +162,7 @@ fn databases(_: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlErro
     ]])
 }
 
-fn settings(_: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn settings(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let settings = with.context.settings.borrow().all();
     let rows = settings
         .into_iter()
@@ -170,7 +170,7 @@ fn settings(_: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlEr
     Ok(rows.collect())
 }
 
-fn roles(_: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn roles(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     Ok(vec![vec![
         oid(OWNER),
         text(&with.context.user),

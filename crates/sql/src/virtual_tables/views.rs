@@ -55,7 +55,7 @@ fn view_oid(at: usize) -> u32 {
 /// # Errors
 /// What cannot be read.
 pub(super) fn seen_views(
-    source: &Source<'_>,
+    source: &dyn Source,
     with: &Environment<'_>,
 ) -> Result<Vec<SeenView>, SqlError> {
     let mut seen = Vec::new();
@@ -73,7 +73,7 @@ pub(super) fn seen_views(
 ///
 /// # Errors
 /// What cannot be read.
-pub(crate) fn view_numbers(source: &Source<'_>) -> Result<Vec<(String, u32)>, SqlError> {
+pub(crate) fn view_numbers(source: &dyn Source) -> Result<Vec<(String, u32)>, SqlError> {
     let views = views(source)?.into_iter().enumerate();
     Ok(views.map(|(at, (name, _))| (name, view_oid(at))).collect())
 }
@@ -82,13 +82,13 @@ pub(crate) fn view_numbers(source: &Source<'_>) -> Result<Vec<(String, u32)>, Sq
 ///
 /// # Errors
 /// What cannot be read.
-pub(crate) fn view_text(source: &Source<'_>, oid: u32) -> Result<Value, SqlError> {
+pub(crate) fn view_text(source: &dyn Source, oid: u32) -> Result<Value, SqlError> {
     let mut views = views(source)?.into_iter().enumerate();
     let found = views.find(|(at, _)| view_oid(*at) == oid);
     Ok(found.map_or(Value::Null, |(_, (_, view))| Value::Text(view.query + ";")))
 }
 
-fn pg_views(source: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn pg_views(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let views = views(source)?.into_iter();
     let rows = views.map(|(name, view)| {
         vec![
@@ -101,7 +101,7 @@ fn pg_views(source: &Source<'_>, with: &Environment<'_>) -> Result<VirtualRows, 
     Ok(rows.collect())
 }
 
-fn standard_views(source: &Source<'_>, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn standard_views(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let views = views(source)?.into_iter();
     let rows = views.map(|(name, view)| {
         vec![

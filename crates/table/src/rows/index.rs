@@ -1,20 +1,19 @@
 //! Rows by their columns, found by an ordered index, live or of a snapshot: [`RowIndex`], a table's index by its
 //! name, and [`RowRange`], rows in its order.
 
-use super::{Rows, RowsView, SnapshotRows};
-use crate::index_view::{Reader, named};
+use crate::index_view::Reader;
 use crate::ordered::{Cursor, Place};
 use sardonyx_base::error::Error;
-use sardonyx_rows::RowRef;
 use sardonyx_rows::TableError;
 use sardonyx_rows::key::KeyValues;
 use sardonyx_rows::schema::Schema;
+use sardonyx_rows::{ReadIndex, RowRef};
 use sardonyx_storage::page::Address;
-use sardonyx_storage::store::{PageRead, PageSnapshot};
+use sardonyx_storage::store::PageRead;
 use std::fmt;
 use std::ops::RangeBounds;
 
-/// An ordered index of a table, to find rows by it: [`RowsView::index`], [`SnapshotRows::index`].
+/// An ordered index of a table, to find rows by it: [`Rows::index`](sardonyx_rows::Rows::index).
 ///
 /// Keys are values of its columns, or of the first ones: a value, a tuple, or a slice of
 /// [`Value`](sardonyx_rows::schema::Value)s. A bound of fewer values than the index has columns stands for all keys that
@@ -29,51 +28,9 @@ pub struct RowRange<'a, P: PageRead + ?Sized = [u8]> {
     cursor: Cursor,
 }
 
-impl<'a> RowsView<'a> {
-    /// An ordered index of the table: one of its schema's, or that of its primary key, `primary`, if it is ordered.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if there is no such index.
-    pub fn index(&self, name: &str) -> Result<RowIndex<'a>, Error> {
-        let index = named(&self.state.secondary, &self.state.name, name)?;
-        Ok(RowIndex {
-            reader: Reader {
-                nodes: self.indexes.bytes(),
-                rows: self.bytes,
-                index,
-                schema: &self.state.schema,
-                table: &self.state.name,
-            },
-        })
-    }
-}
-
-impl Rows<'_, '_> {
-    /// An ordered index of the table, as [`RowsView::index`].
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if there is no such index.
-    pub fn index(&self, name: &str) -> Result<RowIndex<'_>, Error> {
-        self.view().index(name)
-    }
-}
-
-impl<'a> SnapshotRows<'a> {
-    /// An ordered index of the table, as [`RowsView::index`].
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if there was no such index.
-    pub fn index(&self, name: &str) -> Result<RowIndex<'a, PageSnapshot>, Error> {
-        let index = named(&self.table.secondary, self.name, name)?;
-        Ok(RowIndex {
-            reader: Reader {
-                nodes: &self.snapshot.indexes,
-                rows: &self.snapshot.rows,
-                index,
-                schema: &self.table.schema,
-                table: self.name,
-            },
-        })
+impl<'a, P: PageRead + ?Sized> RowIndex<'a, P> {
+    pub(super) fn of(reader: Reader<'a, P>) -> Self {
+        RowIndex { reader }
     }
 }
 
@@ -161,6 +118,38 @@ where
             reader: self.reader,
             cursor: self.reader.index.cursor(places),
         }
+    }
+}
+
+impl<'a, P: PageRead + ?Sized> ReadIndex for RowIndex<'a, P>
+where
+    TableError: From<P::Error>,
+{
+    type Row = RowRef<'a, P>;
+    type Range = RowRange<'a, P>;
+
+    fn get_by(&self, key: impl KeyValues) -> Result<Option<RowRef<'a, P>>, Error> {
+        RowIndex::get_by(self, key)
+    }
+
+    fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<RowRange<'a, P>, Error> {
+        RowIndex::range(self, range)
+    }
+
+    fn prefix(&self, key: impl KeyValues) -> Result<RowRange<'a, P>, Error> {
+        RowIndex::prefix(self, key)
+    }
+
+    fn starts_with(&self, key: impl KeyValues) -> Result<RowRange<'a, P>, Error> {
+        RowIndex::starts_with(self, key)
+    }
+
+    fn all(&self) -> Result<RowRange<'a, P>, Error> {
+        RowIndex::all(self)
+    }
+
+    fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
+        RowIndex::count_range(self, range)
     }
 }
 

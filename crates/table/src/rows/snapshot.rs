@@ -1,27 +1,28 @@
-//! The rows of a table in a snapshot, by their columns' names.
+//! The rows of a table in a snapshot.
 
+use super::index::RowIndex;
 use super::key::{PlainKey, check_key};
-use super::verbs::unknown_table;
+use crate::index_view::{Reader, named};
 use crate::snapshot::{FrozenTable, SpaceSnapshot};
 use crate::table::used_runs;
 use sardonyx_base::error::Error;
-use sardonyx_rows::RowRef;
-use sardonyx_rows::TableError;
 use sardonyx_rows::layout::PageLayout;
+use sardonyx_rows::read::{ReadRows, ScanPlace, ScanRows};
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
+use sardonyx_rows::{RowRef, Rows, TableError};
+use sardonyx_storage::catalogue::Definition;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageRead, PageSnapshot, SnapshotEnded};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The rows of a table in a snapshot: [`SpaceSnapshot::rows`].
+/// A table of a snapshot.
 #[derive(Clone, Copy, Debug)]
-pub struct SnapshotRows<'a> {
-    pub(super) snapshot: &'a SpaceSnapshot,
-    pub(super) table: &'a FrozenTable,
-    pub(super) name: &'a str,
-    number: u16,
+struct Table<'a> {
+    snapshot: &'a SpaceSnapshot,
+    state: &'a FrozenTable,
+    name: &'a str,
 }
 
 impl SpaceSnapshot {
@@ -29,75 +30,114 @@ impl SpaceSnapshot {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table.
-    pub fn rows(&self, table: &str) -> Result<SnapshotRows<'_>, Error> {
-        let mut definitions = self.definitions().iter().zip(&self.tables).enumerate();
-        let found = definitions.find(|(_, (definition, _))| definition.name == table);
-        match found {
-            Some((number, (definition, Some(state)))) => Ok(SnapshotRows {
-                snapshot: self,
-                table: state,
-                name: &definition.name,
-                number: number as u16,
-            }),
-            _ => Err(unknown_table(table)),
-        }
+    pub fn rows(&self, table: &str) -> Result<Rows<&SpaceSnapshot>, Error> {
+        Rows::named(self, table)
     }
 
     /// The rows of the table with this number in the catalogue.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table.
-    pub fn rows_of(&self, number: u16) -> Result<SnapshotRows<'_>, Error> {
+    pub fn rows_of(&self, number: u16) -> Result<Rows<&SpaceSnapshot>, Error> {
+        Rows::numbered(self, number)
+    }
+
+    /// How many pages a table uses: parts of them can be scanned by themselves, from
+    /// [`ScanPlace::at_page`] to where [`ScanRows::place`] is on the next part's first page. None if there is no such
+    /// table.
+    pub fn pages_of(&self, number: u16) -> u64 {
+        let state = self
+            .tables
+            .get(usize::from(number))
+            .and_then(Option::as_ref);
+        let runs = state.map(|table| used_runs(&table.extents, table.fresh));
+        runs.into_iter()
+            .flatten()
+            .map(|run| run.end - run.start)
+            .sum()
+    }
+
+    fn frozen(&self, number: u16) -> Result<Table<'_>, TableError> {
         let place = usize::from(number);
         match (self.definitions().get(place), self.tables.get(place)) {
-            (Some(definition), Some(Some(state))) => Ok(SnapshotRows {
+            (Some(definition), Some(Some(state))) => Ok(Table {
                 snapshot: self,
-                table: state,
+                state,
                 name: &definition.name,
-                number,
             }),
-            _ => Err(TableError::UnknownHandle { number }.into()),
+            _ => Err(TableError::UnknownHandle { number }),
         }
     }
 }
 
-impl<'a> SnapshotRows<'a> {
-    /// What the rows are.
-    pub fn schema(&self) -> &'a Arc<Schema> {
-        &self.table.schema
+impl<'a> ReadRows for &'a SpaceSnapshot {
+    type Row<'r>
+        = RowRef<'a, PageSnapshot>
+    where
+        Self: 'r;
+    type Scan<'r>
+        = SnapshotScan<'a>
+    where
+        Self: 'r;
+    type Index<'r>
+        = RowIndex<'a, PageSnapshot>
+    where
+        Self: 'r;
+
+    fn definitions(&self) -> &[Definition] {
+        SpaceSnapshot::definitions(self)
     }
 
-    /// The table's number in the catalogue.
-    pub fn number(&self) -> u16 {
-        self.number
+    fn row_schema(&self, table: u16) -> Option<&Arc<Schema>> {
+        Some(&self.frozen(table).ok()?.state.schema)
     }
 
-    /// How many rows there are.
-    pub fn count(&self) -> u64 {
-        self.table.len
+    fn count_rows(&self, table: u16) -> Result<u64, Error> {
+        Ok(self.frozen(table)?.state.len)
     }
 
+    fn get_row(
+        &self,
+        table: u16,
+        key: &[Value],
+    ) -> Result<Option<RowRef<'a, PageSnapshot>>, Error> {
+        Ok(self.frozen(table)?.get(key)?)
+    }
+
+    fn scan_rows(&self, table: u16, from: ScanPlace) -> Result<SnapshotScan<'a>, Error> {
+        Ok(SnapshotScan::new(self.frozen(table)?, from))
+    }
+
+    fn row_index(&self, table: u16, name: &str) -> Result<RowIndex<'a, PageSnapshot>, Error> {
+        let table = self.frozen(table)?;
+        Ok(RowIndex::of(Reader {
+            nodes: &self.indexes,
+            rows: &self.rows,
+            index: named(&table.state.secondary, table.name, name)?,
+            schema: &table.state.schema,
+            table: table.name,
+        }))
+    }
+}
+
+impl<'a> Table<'a> {
     /// The row with this key: the values of the primary key's columns, in its order.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if these are no values of the key's columns; [`Error::Limit`] if the snapshot was
-    /// ended; [`Error::Damaged`].
-    pub fn get(&self, key: &[Value]) -> Result<Option<RowRef<'a, PageSnapshot>>, Error> {
+    fn get(&self, key: &[Value]) -> Result<Option<RowRef<'a, PageSnapshot>>, TableError> {
+        let schema = &self.state.schema;
         let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
-        let Some(plain) = PlainKey::encode(self.schema(), self.name, &key)? else {
-            check_key(self.schema(), self.name, &key)?;
-            let mut indexes = self.table.secondary.iter();
-            let primary = &self.schema().primary;
-            let index = indexes.find(|index| index.what.definition.name == primary.name);
+        let Some(plain) = PlainKey::encode(schema, self.name, &key)? else {
+            check_key(schema, self.name, &key)?;
+            let mut indexes = self.state.secondary.iter();
+            let index = indexes.find(|index| index.what.definition.name == schema.primary.name);
             let index = index.expect("what is not hashed is ordered");
             let (nodes, rows) = (&*self.snapshot.indexes, &*self.snapshot.rows);
             let key = index.what.shape.of_values(&key);
-            let key = key.map_err(|bad| index.bad_key(bad, self.name, Some(self.schema())))?;
+            let key = key.map_err(|bad| index.bad_key(bad, self.name, Some(schema)))?;
             let found = index.find(nodes, rows, &key.bytes)?;
-            return Ok(found.map(|at| self.row(at)).transpose()?);
+            return found.map(|at| self.row(at)).transpose();
         };
         let plain = plain.bytes();
-        let (table, rows) = (self.table, &self.snapshot.rows);
+        let (table, rows) = (self.state, &self.snapshot.rows);
         let mut buffer = Vec::new();
         let mut found = None;
         let hash = table.hash.of(plain);
@@ -110,71 +150,19 @@ impl<'a> SnapshotRows<'a> {
                 Ok(is_it)
             })
             .map_err(TableError::from)?;
-        Ok(found.map(|at| self.row(at)).transpose()?)
+        found.map(|at| self.row(at)).transpose()
     }
 
     fn row(&self, at: Address) -> Result<RowRef<'a, PageSnapshot>, TableError> {
-        RowRef::new(&*self.snapshot.rows, self.schema(), self.name, at)
-    }
-
-    /// All rows, in no particular order. The first error is the last that is said.
-    pub fn scan(&self) -> SnapshotScan<'a> {
-        self.scan_from(ScanPlace::default())
-    }
-
-    /// How many pages the table uses: parts of them can be scanned by themselves, from
-    /// [`ScanPlace::at_page`] to where [`SnapshotScan::place`] is on the next part's first page.
-    pub fn pages(&self) -> u64 {
-        let runs = used_runs(&self.table.extents, self.table.fresh);
-        runs.map(|run| run.end - run.start).sum()
-    }
-
-    /// The rows from a place on, to which a scan had come: [`SnapshotScan::place`].
-    pub fn scan_from(&self, place: ScanPlace) -> SnapshotScan<'a> {
-        let runs = used_runs(&self.table.extents, self.table.fresh).collect();
-        let mut scan = SnapshotScan {
-            rows: *self,
-            runs,
-            place: ScanPlace {
-                pages: place.pages,
-                rows: 0,
-            },
-            waiting: VecDeque::new(),
-            buffer: Vec::new(),
-            ended: false,
-        };
-        // Those of the page that were given.
-        for _ in 0..place.rows {
-            scan.next_address();
-        }
-        scan
+        RowRef::new(&*self.snapshot.rows, &self.state.schema, self.name, at)
     }
 }
 
-/// How far a scan has come: pages that it is through with, and rows of the one that it is in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ScanPlace {
-    pages: u64,
-    rows: usize,
-}
-
-impl ScanPlace {
-    /// The beginning of a page, by its number among the used ones.
-    pub fn at_page(pages: u64) -> Self {
-        ScanPlace { pages, rows: 0 }
-    }
-
-    /// The page of the row that was given last.
-    pub fn page(self) -> u64 {
-        self.pages
-    }
-}
-
-/// The rows of a table in a snapshot, in no particular order: [`SnapshotRows::scan`]. An error is told once: it is the
+/// The rows of a table in a snapshot, in no particular order. An error is told once: it is the
 /// end.
 #[derive(Debug)]
 pub struct SnapshotScan<'a> {
-    rows: SnapshotRows<'a>,
+    table: Table<'a>,
     runs: VecDeque<Range<u64>>,
     place: ScanPlace,
     waiting: VecDeque<Address>,
@@ -183,6 +171,23 @@ pub struct SnapshotScan<'a> {
 }
 
 impl<'a> SnapshotScan<'a> {
+    fn new(table: Table<'a>, from: ScanPlace) -> Self {
+        let runs = used_runs(&table.state.extents, table.state.fresh).collect();
+        let mut scan = SnapshotScan {
+            table,
+            runs,
+            place: ScanPlace::at_page(from.page()),
+            waiting: VecDeque::new(),
+            buffer: Vec::new(),
+            ended: false,
+        };
+        // Those of the page that were given.
+        for _ in 0..from.rows() {
+            scan.next_address();
+        }
+        scan
+    }
+
     /// How far it has come, to go on from there with another scan of the same snapshot.
     pub fn place(&self) -> ScanPlace {
         self.place
@@ -203,14 +208,11 @@ impl<'a> SnapshotScan<'a> {
 
     fn next_address(&mut self) -> Option<Result<Address, SnapshotEnded>> {
         while self.waiting.is_empty() && !self.ended {
-            if self.place.rows > 0 {
-                self.place = ScanPlace {
-                    pages: self.place.pages + 1,
-                    rows: 0,
-                };
+            if self.place.rows() > 0 {
+                self.place = ScanPlace::at_page(self.place.page() + 1);
             }
-            let page = self.page(self.place.pages)?;
-            let (table, pages) = (self.rows.table, &self.rows.snapshot.rows);
+            let page = self.page(self.place.page())?;
+            let (table, pages) = (self.table.state, &self.table.snapshot.rows);
             match pages.read(page.address(), PAGE_SIZE, &mut self.buffer) {
                 Ok(content) if PageLayout::has_rows(content) => {
                     let layout = table.layout_of(content);
@@ -225,11 +227,11 @@ impl<'a> SnapshotScan<'a> {
                 }
             }
             if self.waiting.is_empty() {
-                self.place.pages += 1;
+                self.place = ScanPlace::at_page(self.place.page() + 1);
             }
         }
         let address = self.waiting.pop_front()?;
-        self.place.rows += 1;
+        self.place = ScanPlace::new(self.place.page(), self.place.rows() + 1);
         Some(Ok(address))
     }
 }
@@ -240,11 +242,19 @@ impl<'a> Iterator for SnapshotScan<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let address = self.next_address()?;
         let address = address.map_err(TableError::from);
-        let row = address.and_then(|address| self.rows.row(address));
+        let row = address.and_then(|address| self.table.row(address));
         if row.is_err() {
             self.ended = true;
             self.waiting.clear();
         }
         Some(row.map_err(Error::from))
+    }
+}
+
+impl<'a> ScanRows for SnapshotScan<'a> {
+    type Row = RowRef<'a, PageSnapshot>;
+
+    fn place(&self) -> Option<ScanPlace> {
+        Some(self.place)
     }
 }

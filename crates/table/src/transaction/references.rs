@@ -317,7 +317,7 @@ impl Transaction<'_> {
 
     /// Deletes a row that comes again, or that another replaces, in a statement: no row goes with it, and references to it
     /// are noted. The caller holds references.
-    pub(crate) fn take_row(&mut self, table: u16, row: Address) -> Result<(), TableError> {
+    pub(crate) fn take_row_at(&mut self, table: u16, row: Address) -> Result<(), TableError> {
         if self.state(table).is_referenced {
             for referred in self.referred(table, row, |_| true)? {
                 self.refuse_or_hold(referred, Why::CHANGED)?;

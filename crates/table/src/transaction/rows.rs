@@ -30,7 +30,7 @@ impl Transaction<'_> {
     }
 
     /// The row whose key columns have these values.
-    pub(crate) fn find_row(
+    pub(crate) fn row_with_key(
         &self,
         number: u16,
         key: &[ValueRef<'_>],
@@ -41,7 +41,7 @@ impl Transaction<'_> {
     }
 
     /// The row at an address, at which there is one.
-    pub(crate) fn row_at(&self, number: u16, at: Address) -> Result<RowRef<'_>, TableError> {
+    pub(crate) fn row_there(&self, number: u16, at: Address) -> Result<RowRef<'_>, TableError> {
         let state = self.row_state(number)?;
         RowRef::new(self.space.store.bytes(), &state.schema, &state.name, at)
     }
@@ -65,16 +65,6 @@ impl Transaction<'_> {
         })
     }
 
-    /// Makes sure that there is a row of a table at an address.
-    pub(crate) fn check_row_at(&self, number: u16, at: Address) -> Result<(), TableError> {
-        match self.has_row_at(number, at)? {
-            true => Ok(()),
-            false => Err(TableError::StaleRow {
-                table: self.name(number),
-            }),
-        }
-    }
-
     /// Inserts a row: of columns that are not set, their defaults.
     pub(crate) fn insert_row_of(
         &mut self,
@@ -89,7 +79,7 @@ impl Transaction<'_> {
         let key: Vec<_> = parts
             .map(|part| row.get(part.column).unwrap_or_default())
             .collect();
-        if self.find_row(number, &key)?.is_some() {
+        if self.row_with_key(number, &key)?.is_some() {
             return Err(duplicate(&name, &key));
         }
         let mut fixed = vec![0; schema.row_bytes];
@@ -117,7 +107,7 @@ impl Transaction<'_> {
         let (schema, name) = self.row_table(number)?;
         row.check(&schema, &name)?;
         self.check_key_stays(number, at, row)?;
-        let there = self.row_at(number, at)?;
+        let there = self.row_there(number, at)?;
         let (shape, mut fixed) = (there.shape(), there.fixed().to_vec());
         if self.state(number).is_referenced {
             let changes = |(column, value): (usize, ValueRef<'_>)| {
@@ -164,7 +154,7 @@ impl Transaction<'_> {
         at: Address,
         row: &RowWriter<'_>,
     ) -> Result<(), TableError> {
-        let there = self.row_at(number, at)?;
+        let there = self.row_there(number, at)?;
         let (shape, mut fixed) = (there.shape(), there.fixed().to_vec());
         fixed.resize(schema.row_bytes, 0);
         let mut all = added_after(schema, shape);
@@ -210,7 +200,7 @@ impl Transaction<'_> {
         at: Address,
         bytes: &[u8],
     ) -> Result<Vec<u8>, TableError> {
-        let mut row = self.row_at(number, at)?.fixed().to_vec();
+        let mut row = self.row_there(number, at)?.fixed().to_vec();
         row[..bytes.len()].copy_from_slice(bytes);
         Ok(row)
     }
@@ -226,7 +216,7 @@ impl Transaction<'_> {
     /// The same of a row to which no row refers that stays.
     pub(crate) fn delete_row_alone(&mut self, number: u16, at: Address) -> Result<(), TableError> {
         let schema = self.row_table(number)?.0;
-        let there = self.row_at(number, at)?;
+        let there = self.row_there(number, at)?;
         let columns = schema.variable_columns();
         let references: Vec<_> = columns
             .filter(|column| column.since_shape <= there.shape())
@@ -297,7 +287,7 @@ impl Transaction<'_> {
         at: Address,
         row: &RowWriter<'_>,
     ) -> Result<(), TableError> {
-        let there = self.row_at(number, at)?;
+        let there = self.row_there(number, at)?;
         for part in &there.schema().primary.key {
             let Some(value) = row.get(part.column) else {
                 continue;
@@ -321,7 +311,7 @@ impl Transaction<'_> {
             return Ok(());
         }
         let conditions = self.conditions(number)?;
-        let row = self.row_at(number, at)?;
+        let row = self.row_there(number, at)?;
         for (condition, (name, text)) in conditions.iter().zip(&row.schema().checks) {
             let mut values = vec![ValueRef::Null; row.schema().columns.len()];
             for column in condition.columns() {

@@ -2,8 +2,9 @@
 //! rows of a snapshot by the table's number, in portions.
 
 use crate::support::{STORE_BYTES, World, in_detail};
-use sardonyx_table::schema::{Schema, Type, Value};
-use sardonyx_table::{RowError, ScanPlace, TableError};
+use sardonyx_base::error::Error;
+use sardonyx_rows::schema::{Schema, Type, Value, ValueRef};
+use sardonyx_rows::{RowError, ScanPlace, TableError};
 
 fn schema() -> sardonyx_table::schema::SchemaBuilder {
     Schema::new()
@@ -147,6 +148,36 @@ fn a_condition_in_sql_lets_no_row_in_where_no_sql_is_spoken() {
             .expect("nothing is to be tested");
         let added = tx.add_check(number, "even", "$sql 1:23:-1:\"m\" => m % 2 = 0");
         assert!(added.is_err(), "a row cannot be tested");
+    });
+    world.check_redone();
+}
+
+#[test]
+fn rows_that_are_not_wanted_go() {
+    const ROWS: i32 = 1000;
+    let (mut world, number) = world(ROWS);
+    world.commit(|tx| {
+        let mut things = tx.rows_of(number).expect("it is there");
+        let deleted = things.retain(|row| Ok(row.value_of("n")? != ValueRef::Int(3)));
+        assert_eq!(deleted.expect("they are deleted"), 1);
+        // Whole pages, and the last row.
+        let deleted = things.retain(|row| match row.value_of("n")? {
+            ValueRef::Int(n) => Ok(n % 7 == 0 && n < 500),
+            _ => Ok(true),
+        });
+        assert_eq!(deleted.expect("they are deleted"), 999 - 72);
+        assert_eq!(things.count(), 72);
+        let ids = things.scan().map(|row| row.and_then(|row| row.to_values()));
+        let ids: Result<Vec<_>, _> = ids.collect();
+        let ids = ids
+            .expect("they are read")
+            .into_iter()
+            .map(|row| row[0].clone());
+        let expected = (0..500).step_by(7).map(|n| Value::Int(n.into()));
+        assert!(ids.eq(expected));
+        let refused = things.retain(|_| Err(Error::other("enough")));
+        assert!(refused.is_err());
+        assert_eq!(things.count(), 72);
     });
     world.check_redone();
 }

@@ -1,0 +1,241 @@
+//! Reading rows, wherever they are kept: in main memory, in a snapshot.
+//!
+//! - [`ReadRows`]: a state of tables, which a store of rows implements;
+//! - [`ReadIndex`]: one of its ordered indexes;
+//! - [`ReadRow`]: a row of it.
+//!
+//! The row types are associated, so that what is written over these traits is compiled for each store by itself.
+
+use crate::error::TableError;
+use crate::key::KeyValues;
+use crate::row::RowRef;
+use crate::schema::{Schema, Value, ValueRef};
+use sardonyx_base::error::Error;
+use sardonyx_storage::catalogue::Definition;
+use sardonyx_storage::page::Address;
+use sardonyx_storage::store::PageRead;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+/// A state of tables, to read. Tables are named by their numbers in the catalogue.
+pub trait ReadRows {
+    /// A row of a table.
+    type Row<'r>: ReadRow
+    where
+        Self: 'r;
+    /// All rows of a table.
+    type Scan<'r>: ScanRows<Row = Self::Row<'r>>
+    where
+        Self: 'r;
+    /// An ordered index of a table.
+    type Index<'r>: ReadIndex<Row = Self::Row<'r>>
+    where
+        Self: 'r;
+
+    /// The tables, journals and areas.
+    fn definitions(&self) -> &[Definition];
+
+    /// What the rows of a table are; `None` if there is no such table.
+    fn row_schema(&self, table: u16) -> Option<&Arc<Schema>>;
+
+    /// How many rows a table has.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table.
+    fn count_rows(&self, table: u16) -> Result<u64, Error>;
+
+    /// The row with this key: the values of the primary key's columns, in its order.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, or these are no values of the key's columns; [`Error::Limit`] if
+    /// the snapshot was ended; [`Error::Damaged`].
+    fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<Self::Row<'_>>, Error>;
+
+    /// All rows, in no particular order, from a place on to which another scan of the same state had come. Places other
+    /// than the first one are a snapshot's.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table.
+    fn scan_rows(&self, table: u16, from: ScanPlace) -> Result<Self::Scan<'_>, Error>;
+
+    /// An ordered index of a table: one of its schema's, or that of its primary key, `primary`, if it is ordered.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, or no such index.
+    fn row_index(&self, table: u16, name: &str) -> Result<Self::Index<'_>, Error>;
+}
+
+impl<S: ReadRows + ?Sized> ReadRows for &mut S {
+    type Row<'r>
+        = S::Row<'r>
+    where
+        Self: 'r;
+    type Scan<'r>
+        = S::Scan<'r>
+    where
+        Self: 'r;
+    type Index<'r>
+        = S::Index<'r>
+    where
+        Self: 'r;
+
+    #[inline]
+    fn definitions(&self) -> &[Definition] {
+        (**self).definitions()
+    }
+
+    #[inline]
+    fn row_schema(&self, table: u16) -> Option<&Arc<Schema>> {
+        (**self).row_schema(table)
+    }
+
+    #[inline]
+    fn count_rows(&self, table: u16) -> Result<u64, Error> {
+        (**self).count_rows(table)
+    }
+
+    #[inline]
+    fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<Self::Row<'_>>, Error> {
+        (**self).get_row(table, key)
+    }
+
+    #[inline]
+    fn scan_rows(&self, table: u16, from: ScanPlace) -> Result<Self::Scan<'_>, Error> {
+        (**self).scan_rows(table, from)
+    }
+
+    #[inline]
+    fn row_index(&self, table: u16, name: &str) -> Result<Self::Index<'_>, Error> {
+        (**self).row_index(table, name)
+    }
+}
+
+/// A row, to read column by column.
+pub trait ReadRow {
+    /// The value of the column with this number; null if there is none, or it was dropped.
+    ///
+    /// # Errors
+    /// [`TableError::DamagedTable`]; of a snapshot, that it was ended.
+    fn value_at(&self, column: usize) -> Result<ValueRef<'_>, TableError>;
+
+    /// The value of the column with this name.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such column; [`Error::Damaged`]; of a snapshot, that it was ended.
+    fn value_of(&self, column: &str) -> Result<ValueRef<'_>, Error>;
+
+    /// Where it stands in its store, as long as the transaction that found it changes nothing there; `None` where
+    /// rows have no place by which they can be changed.
+    fn address(&self) -> Option<Address> {
+        None
+    }
+}
+
+impl<P: PageRead + ?Sized> ReadRow for RowRef<'_, P>
+where
+    TableError: From<P::Error>,
+{
+    #[inline]
+    fn value_at(&self, column: usize) -> Result<ValueRef<'_>, TableError> {
+        self.get_at(column)
+    }
+
+    #[inline]
+    fn value_of(&self, column: &str) -> Result<ValueRef<'_>, Error> {
+        self.get(column)
+    }
+
+    #[inline]
+    fn address(&self) -> Option<Address> {
+        Some(RowRef::address(self))
+    }
+}
+
+/// The rows of a table, in no particular order. An error is told once: it is the end.
+pub trait ScanRows: Iterator<Item = Result<Self::Row, Error>> {
+    /// A row of it.
+    type Row;
+
+    /// How far it has come, to go on from there with another scan; `None` if the state cannot be read in parts.
+    fn place(&self) -> Option<ScanPlace>;
+}
+
+/// How far a scan has come: pages that it is through with, and rows of the one that it is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ScanPlace {
+    pages: u64,
+    rows: usize,
+}
+
+impl ScanPlace {
+    /// A place by its page's number among the used ones, and rows of it that were given.
+    #[inline]
+    pub fn new(pages: u64, rows: usize) -> Self {
+        ScanPlace { pages, rows }
+    }
+
+    /// The beginning of a page, by its number among the used ones.
+    pub fn at_page(pages: u64) -> Self {
+        ScanPlace::new(pages, 0)
+    }
+
+    /// The page of the row that was given last.
+    #[inline]
+    pub fn page(self) -> u64 {
+        self.pages
+    }
+
+    /// Rows of that page that were given.
+    #[inline]
+    pub fn rows(self) -> usize {
+        self.rows
+    }
+}
+
+/// An ordered index of a table, to find rows by it.
+///
+/// Keys are values of its columns, or of the first ones: a value, a tuple, or a slice of [`Value`]s. A bound of fewer
+/// values than the index has columns stands for all keys that begin with them.
+pub trait ReadIndex {
+    /// A row that it finds.
+    type Row;
+    /// Rows in its order, from both ends. An error is told once: it is the end.
+    type Range: DoubleEndedIterator<Item = Result<Self::Row, Error>>;
+
+    /// The first row with this key, or whose key begins with these values.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the values are none of the index's columns, [`Error::Limit`] if the key is too long or
+    /// the snapshot was ended.
+    fn get_by(&self, key: impl KeyValues) -> Result<Option<Self::Row>, Error>;
+
+    /// The rows whose keys are in a range.
+    ///
+    /// # Errors
+    /// Those of [`ReadIndex::get_by`].
+    fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<Self::Range, Error>;
+
+    /// The rows whose keys begin with these values.
+    ///
+    /// # Errors
+    /// Those of [`ReadIndex::get_by`].
+    fn prefix(&self, key: impl KeyValues) -> Result<Self::Range, Error>;
+
+    /// The rows whose keys begin with these values, of which the last, a text or bytes, may go on.
+    ///
+    /// # Errors
+    /// Those of [`ReadIndex::get_by`].
+    fn starts_with(&self, key: impl KeyValues) -> Result<Self::Range, Error>;
+
+    /// All rows, in the order of the index.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if the snapshot was ended.
+    fn all(&self) -> Result<Self::Range, Error>;
+
+    /// How many rows have keys in a range, without looking at them.
+    ///
+    /// # Errors
+    /// Those of [`ReadIndex::get_by`].
+    fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error>;
+}

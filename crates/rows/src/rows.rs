@@ -1,0 +1,299 @@
+//! The rows of a table by the names of its columns, in whatever has them.
+
+use crate::error::TableError;
+use crate::read::{ReadRow, ReadRows, ScanPlace};
+use crate::row::{RowError, RowWriter};
+use crate::schema::{Schema, Value, ValueRef};
+use crate::write::WriteRows;
+use sardonyx_base::error::Error;
+use sardonyx_storage::page::Address;
+use std::sync::Arc;
+
+/// The rows of a table: to read in a state of the tables, to read and change in a transaction.
+///
+/// A key is the values of the primary key's columns, in its order. Integers are good for every column of
+/// numbers that has them; other values are of the column's type.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<S> {
+    store: S,
+    number: u16,
+}
+
+impl<S: ReadRows> Rows<S> {
+    /// The rows of the table with this name.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table.
+    pub fn named(store: S, table: &str) -> Result<Self, Error> {
+        let mut definitions = store.definitions().iter();
+        let number = definitions.position(|definition| definition.name == table);
+        match number.map(|number| number as u16) {
+            Some(number) if store.row_schema(number).is_some() => Ok(Rows { store, number }),
+            _ => Err(unknown_table(table)),
+        }
+    }
+
+    /// The rows of the table with this number in the catalogue.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table.
+    pub fn numbered(store: S, number: u16) -> Result<Self, Error> {
+        match store.row_schema(number) {
+            Some(_) => Ok(Rows { store, number }),
+            None => Err(TableError::UnknownHandle { number }.into()),
+        }
+    }
+
+    /// What the rows are.
+    pub fn schema(&self) -> &Arc<Schema> {
+        let schema = self.store.row_schema(self.number);
+        schema.expect("it was found")
+    }
+
+    /// The table's number in the catalogue.
+    pub fn number(&self) -> u16 {
+        self.number
+    }
+
+    /// What has them.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// The row with this key.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if these are no values of the key's columns; [`Error::Limit`] if the snapshot was ended;
+    /// [`Error::Damaged`].
+    pub fn get(&self, key: &[Value]) -> Result<Option<S::Row<'_>>, Error> {
+        self.store.get_row(self.number, key)
+    }
+
+    /// All rows, in no particular order. An error is told once: it is the end.
+    pub fn scan(&self) -> S::Scan<'_> {
+        self.scan_from(ScanPlace::default())
+    }
+
+    /// The rows of a snapshot from a place on, to which a scan had come:
+    /// [`ScanRows::place`](crate::read::ScanRows::place).
+    pub fn scan_from(&self, place: ScanPlace) -> S::Scan<'_> {
+        let scan = self.store.scan_rows(self.number, place);
+        scan.expect("it was found")
+    }
+
+    /// How many rows there are.
+    pub fn count(&self) -> u64 {
+        let count = self.store.count_rows(self.number);
+        count.expect("it was found")
+    }
+
+    /// An ordered index of the table: one of its schema's, or that of its primary key, `primary`, if it is ordered.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such index.
+    pub fn index(&self, name: &str) -> Result<S::Index<'_>, Error> {
+        self.store.row_index(self.number, name)
+    }
+}
+
+impl<S: WriteRows> Rows<S> {
+    /// The row at an address, if there is one of this table now, whichever: who has
+    /// [found](crate::RowRef::address) one there before looks whether it is the same.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn at(&self, address: Address) -> Result<Option<S::Row<'_>>, Error> {
+        Ok(self.store.row_at(self.number, address)?)
+    }
+
+    /// Inserts a row of columns by name. A column that is not named gets its default.
+    ///
+    /// ```
+    /// # use sardonyx_rows::{Rows, WriteRows};
+    /// # use sardonyx_base::error::Error;
+    /// fn order(tx: &mut impl WriteRows) -> Result<(), Error> {
+    ///     let mut orders = Rows::named(tx, "orders")?;
+    ///     orders.insert(&[("id", 1.into()), ("customer", "Ada".into())])?;
+    ///     orders.update(&[1.into()], &[("customer", "Ada Lovelace".into())])?;
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Duplicate`] if there is a row with its key; [`Error::Refused`] if a value does not fit its column, or
+    /// the row a condition, or a column is missing or unknown ([`RowError`]); [`Error::Limit`] if the transaction or
+    /// a value is too large, [`Error::Full`] if there is no memory for more pages. Nothing has changed then.
+    pub fn insert(&mut self, values: &[(&str, Value)]) -> Result<(), Error> {
+        let (schema, name) = self.store.described(self.number)?;
+        let row = RowWriter::named(&schema, &name, values).map_err(TableError::from)?;
+        self.insert_row(&row)
+    }
+
+    /// Inserts a row of all columns that are not dropped, in order.
+    ///
+    /// # Errors
+    /// Those of [`Rows::insert`].
+    pub fn insert_values(&mut self, values: &[Value]) -> Result<(), Error> {
+        let (schema, name) = self.store.described(self.number)?;
+        let row = RowWriter::in_order(&schema, &name, values).map_err(TableError::from)?;
+        self.insert_row(&row)
+    }
+
+    /// Inserts a row of columns by number.
+    ///
+    /// # Errors
+    /// Those of [`Rows::insert`].
+    pub fn insert_row(&mut self, row: &RowWriter<'_>) -> Result<(), Error> {
+        Ok(self.store.insert_row(self.number, row.clone())?)
+    }
+
+    /// Puts a row of columns by name in the place of the one with its key, if there is one: then of columns
+    /// that are not named the defaults, too. Returns whether there was one.
+    ///
+    /// # Errors
+    /// Those of [`Rows::insert`], but for a duplicate.
+    pub fn put(&mut self, values: &[(&str, Value)]) -> Result<bool, Error> {
+        let (schema, name) = self.store.described(self.number)?;
+        let row = RowWriter::named(&schema, &name, values).map_err(TableError::from)?;
+        self.put_row(&row)
+    }
+
+    /// Puts a row of columns by number.
+    ///
+    /// # Errors
+    /// Those of [`Rows::put`].
+    pub fn put_row(&mut self, row: &RowWriter<'_>) -> Result<bool, Error> {
+        let (schema, name) = self.store.described(self.number)?;
+        let mut row = row.clone();
+        row.complete(&schema, &name).map_err(TableError::from)?;
+        let parts = schema.primary.key.iter();
+        let key: Vec<_> = parts
+            .map(|part| row.get(part.column).unwrap_or_default())
+            .collect();
+        match self.store.find_row(self.number, &key)? {
+            Some(at) => {
+                self.store.update_row(self.number, at, &row)?;
+                Ok(true)
+            }
+            None => {
+                self.store.insert_row(self.number, row)?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Changes columns, by name, of the row with this key. Only what differs is written. Returns false if
+    /// there is no such row.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] also if the key would change, otherwise those of [`Rows::insert`].
+    pub fn update(&mut self, key: &[Value], changes: &[(&str, Value)]) -> Result<bool, Error> {
+        let (schema, name) = self.store.described(self.number)?;
+        let row = RowWriter::named(&schema, &name, changes).map_err(TableError::from)?;
+        self.update_row(key, &row)
+    }
+
+    /// Changes columns, by number, of the row with this key.
+    ///
+    /// # Errors
+    /// Those of [`Rows::update`].
+    pub fn update_row(&mut self, key: &[Value], row: &RowWriter<'_>) -> Result<bool, Error> {
+        let Some(at) = self.find(key)? else {
+            return Ok(false);
+        };
+        self.store.update_row(self.number, at, row)?;
+        Ok(true)
+    }
+
+    /// Changes columns, by number, of the row at an address, where it was [found](crate::RowRef::address): without looking it up
+    /// again.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] also if there is no row of the table at the address any more, otherwise those of
+    /// [`Rows::update`].
+    pub fn update_at(&mut self, at: Address, row: &RowWriter<'_>) -> Result<(), Error> {
+        self.check_at(at)?;
+        Ok(self.store.update_row(self.number, at, row)?)
+    }
+
+    /// Deletes the row at an address, where it was [found](crate::RowRef::address).
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no row of the table at the address any more; [`Error::Limit`] if the transaction is
+    /// too large.
+    pub fn delete_at(&mut self, at: Address) -> Result<(), Error> {
+        self.check_at(at)?;
+        Ok(self.store.delete_row(self.number, at)?)
+    }
+
+    /// Deletes the row with this key. Returns false if there is no such row.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if these are no values of the key's columns, [`Error::Limit`] if the transaction is too
+    /// large.
+    pub fn delete(&mut self, key: &[Value]) -> Result<bool, Error> {
+        let Some(at) = self.find(key)? else {
+            return Ok(false);
+        };
+        self.store.delete_row(self.number, at)?;
+        Ok(true)
+    }
+
+    /// Deletes the row with this key, which comes again, or which another row replaces, before
+    /// held references are checked: no row is deleted with it. Returns false if there is no
+    /// such row.
+    ///
+    /// # Errors
+    /// Those of [`Rows::delete`]; [`Error::Refused`] if references are not held, and rows refer to it.
+    pub fn take(&mut self, key: &[Value]) -> Result<bool, Error> {
+        let Some(at) = self.find(key)? else {
+            return Ok(false);
+        };
+        self.store.take_row(self.number, at)?;
+        Ok(true)
+    }
+
+    /// Deletes the rows that `keep` does not want. Returns how many.
+    ///
+    /// # Errors
+    /// What `keep` returns; [`Error::Limit`] if the transaction is too large: some rows are deleted then, and the
+    /// transaction should be given up.
+    pub fn retain(
+        &mut self,
+        mut keep: impl FnMut(&dyn ReadRow) -> Result<bool, Error>,
+    ) -> Result<u64, Error> {
+        let (mut place, mut deleted) = (None, 0);
+        while let Some(at) = self.store.row_behind(self.number, place)? {
+            place = Some(at);
+            let is_kept = match self.store.row_at(self.number, at)? {
+                Some(row) => keep(&row)?,
+                None => true,
+            };
+            if !is_kept {
+                self.store.delete_row(self.number, at)?;
+                deleted += 1;
+            }
+        }
+        Ok(deleted)
+    }
+
+    fn find(&self, key: &[Value]) -> Result<Option<Address>, TableError> {
+        let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
+        self.store.find_row(self.number, &key)
+    }
+
+    fn check_at(&self, at: Address) -> Result<(), TableError> {
+        match self.store.has_row(self.number, at)? {
+            true => Ok(()),
+            false => Err(TableError::StaleRow {
+                table: self.store.described(self.number)?.1.to_string(),
+            }),
+        }
+    }
+}
+
+/// That there is no such table.
+fn unknown_table(table: &str) -> Error {
+    let table = table.to_string();
+    TableError::from(RowError::UnknownTable { table }).into()
+}

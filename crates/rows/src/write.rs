@@ -1,0 +1,130 @@
+//! Changing rows, wherever they are kept.
+
+use crate::error::TableError;
+use crate::read::ReadRows;
+use crate::row::RowWriter;
+use crate::schema::{Schema, ValueRef};
+use sardonyx_storage::page::Address;
+use std::sync::Arc;
+
+/// A transaction on tables. Tables are named by their numbers in the catalogue, rows by where they stand. An operation
+/// that fails has done nothing.
+pub trait WriteRows: ReadRows {
+    /// What the rows of a table are, and its name.
+    ///
+    /// # Errors
+    /// [`TableError::UnknownHandle`].
+    fn described(&self, table: u16) -> Result<(Arc<Schema>, Arc<str>), TableError>;
+
+    /// Where the row with this key is.
+    ///
+    /// # Errors
+    /// [`TableError::UnknownHandle`]; if these are no values of the key's columns.
+    fn find_row(&self, table: u16, key: &[ValueRef<'_>]) -> Result<Option<Address>, TableError>;
+
+    /// Whether there is a row of the table at a place.
+    ///
+    /// # Errors
+    /// [`TableError::UnknownHandle`].
+    fn has_row(&self, table: u16, at: Address) -> Result<bool, TableError>;
+
+    /// The row at a place, if there is one of the table now, whichever.
+    ///
+    /// # Errors
+    /// [`TableError::UnknownHandle`], [`TableError::DamagedTable`].
+    fn row_at(&self, table: u16, at: Address) -> Result<Option<Self::Row<'_>>, TableError>;
+
+    /// Inserts a row: of columns that are not set, their defaults.
+    ///
+    /// # Errors
+    /// [`TableError::DuplicateKey`] and [`TableError::DuplicateValue`]; if a value does not fit its column, or the row a
+    /// condition; that there is no room.
+    fn insert_row(&mut self, table: u16, row: RowWriter<'_>) -> Result<(), TableError>;
+
+    /// Changes columns of the row at a place, at which there is one.
+    ///
+    /// # Errors
+    /// Those of [`WriteRows::insert_row`]; [`TableError::KeyChanged`].
+    fn update_row(
+        &mut self,
+        table: u16,
+        at: Address,
+        row: &RowWriter<'_>,
+    ) -> Result<(), TableError>;
+
+    /// Deletes the row at a place, at which there is one.
+    ///
+    /// # Errors
+    /// [`TableError::Referenced`]; that the transaction is too large.
+    fn delete_row(&mut self, table: u16, at: Address) -> Result<(), TableError>;
+
+    /// Deletes the row at a place, which comes again, or which another one replaces, before references that are held are
+    /// checked: no row is deleted with it.
+    ///
+    /// # Errors
+    /// Those of [`WriteRows::delete_row`].
+    fn take_row(&mut self, table: u16, at: Address) -> Result<(), TableError>;
+
+    /// The first row of a table behind a place, or of all, in the order of the addresses.
+    ///
+    /// # Errors
+    /// [`TableError::UnknownHandle`].
+    fn row_behind(&self, table: u16, place: Option<Address>)
+    -> Result<Option<Address>, TableError>;
+}
+
+impl<S: WriteRows + ?Sized> WriteRows for &mut S {
+    #[inline]
+    fn described(&self, table: u16) -> Result<(Arc<Schema>, Arc<str>), TableError> {
+        (**self).described(table)
+    }
+
+    #[inline]
+    fn find_row(&self, table: u16, key: &[ValueRef<'_>]) -> Result<Option<Address>, TableError> {
+        (**self).find_row(table, key)
+    }
+
+    #[inline]
+    fn has_row(&self, table: u16, at: Address) -> Result<bool, TableError> {
+        (**self).has_row(table, at)
+    }
+
+    #[inline]
+    fn row_at(&self, table: u16, at: Address) -> Result<Option<Self::Row<'_>>, TableError> {
+        (**self).row_at(table, at)
+    }
+
+    #[inline]
+    fn insert_row(&mut self, table: u16, row: RowWriter<'_>) -> Result<(), TableError> {
+        (**self).insert_row(table, row)
+    }
+
+    #[inline]
+    fn update_row(
+        &mut self,
+        table: u16,
+        at: Address,
+        row: &RowWriter<'_>,
+    ) -> Result<(), TableError> {
+        (**self).update_row(table, at, row)
+    }
+
+    #[inline]
+    fn delete_row(&mut self, table: u16, at: Address) -> Result<(), TableError> {
+        (**self).delete_row(table, at)
+    }
+
+    #[inline]
+    fn take_row(&mut self, table: u16, at: Address) -> Result<(), TableError> {
+        (**self).take_row(table, at)
+    }
+
+    #[inline]
+    fn row_behind(
+        &self,
+        table: u16,
+        place: Option<Address>,
+    ) -> Result<Option<Address>, TableError> {
+        (**self).row_behind(table, place)
+    }
+}
