@@ -5,7 +5,7 @@
 //! nothing. An operation at which the process is killed is done wholly, in part or not at all, and
 //! is not synced; the machine has what was done.
 
-use super::super::{Create, SECTOR_SIZE, check};
+use super::super::{Create, SECTOR_SIZE};
 use super::Faults;
 use super::content::Content;
 use super::names::{FileNumber, Names, directory_of};
