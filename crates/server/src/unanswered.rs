@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(budget.taken(), 0);
         assert!(one.add(1 << 20));
         assert!(budget.taken() >= 2 << 20);
-        assert!(!other.add(2 << 20));
+        assert!(!other.add(3 << 19));
         assert!(other.refusal().to_string().contains("4194304 bytes"));
         // A part of the next one has come already.
         one.answered(100 << 10);
