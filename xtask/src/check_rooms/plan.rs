@@ -123,14 +123,9 @@ pub(super) const FLOORS: &[&[&str]] = &[
         "sardonyx-results",
         "sardonyx-power",
     ],
-    &["sardonyx-table"],
-    &[
-        "sardonyx-interchange",
-        "sardonyx-serial",
-        "sardonyx-multilevel",
-        "sardonyx-sharing",
-        "sardonyx-indexes",
-    ],
+    // Nodes, import and export know rows, not the store in main memory.
+    &["sardonyx-table", "sardonyx-interchange", "sardonyx-sharing"],
+    &["sardonyx-serial", "sardonyx-multilevel", "sardonyx-indexes"],
     &["sardonyx", "sardonyx-etcd", "sardonyx-simulation"],
     &[
         "sardonyx-sql",

@@ -163,6 +163,7 @@ pub struct ViewScan<'a> {
 impl<'a> Iterator for ViewScan<'a> {
     type Item = Result<RowRef<'a>, Error>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let at = self.at.next()?;
         Some(self.view.row(self.state, at).map_err(Error::from))
