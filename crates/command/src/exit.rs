@@ -123,6 +123,7 @@ macro_rules! of_crate {
             .or_else(|| $error.downcast_ref().map(of_catalogue))
             .or_else(|| $error.downcast_ref().map(of_remote_log))
             .or_else(|| $error.downcast_ref().map(of_store))
+            .or_else(|| $error.downcast_ref().map(of_disk))
     };
 }
 
@@ -132,9 +133,6 @@ fn of_engine(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     }
     if let Some(error) = cause.downcast_ref::<Error>() {
         return Some(of_database(error));
-    }
-    if cause.is::<DiskError>() {
-        return Some(Exit::Failed);
     }
     of_crate!(cause)
 }
@@ -151,10 +149,7 @@ pub fn of_open(error: &OpenError) -> Exit {
         OpenError::Recovery(error) => of_recovery(error),
         OpenError::Places(error) => of_places(error),
         OpenError::Locked { .. } => Exit::Locked,
-        // A file in the place of a directory.
-        OpenError::Disk(error) if error.source.kind() == io::ErrorKind::NotADirectory => {
-            Exit::Usage
-        }
+        OpenError::Disk(error) => of_disk(error),
         OpenError::ManifestLost { .. } => Exit::Found,
         OpenError::Option { .. }
         | OpenError::Absent { .. }
@@ -163,6 +158,14 @@ pub fn of_open(error: &OpenError) -> Exit {
         | OpenError::StoreMissing { .. } => Exit::Usage,
         OpenError::Known(KnownError::Damaged(_)) => Exit::Found,
         OpenError::Store(error) => of_remote_log(error),
+        _ => Exit::Failed,
+    }
+}
+
+/// A file in the place of a directory is no failure of the disk.
+fn of_disk(error: &DiskError) -> Exit {
+    match error.source.kind() {
+        io::ErrorKind::NotADirectory => Exit::Usage,
         _ => Exit::Failed,
     }
 }
