@@ -16,12 +16,13 @@ use crate::relation::{ColumnNotes, Relation, TableNotes, put_notes};
 use crate::rights::Rights;
 use crate::sequences::{Draws, SequenceChanges};
 use crate::source::Source;
-use crate::text::decode_text;
-use crate::types::SqlType;
+use crate::text::{decode_text, text_of};
+use crate::types::{SqlType, TypeSpec};
 use sardonyx::Transaction;
 use sardonyx::schema::{Schema, Value};
 use sardonyx_rows::value_text::parse_value;
 use sqlparser::ast::Statement;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The columns of a table that rows are given for.
@@ -113,6 +114,20 @@ pub(crate) fn value_of(column: &StoredColumn, text: &str) -> Result<Value, SqlEr
     }
 }
 
+/// A moment that a file has with a signed year, as exports write years that have not four digits, as SQL says it.
+fn in_an_era(spec: TypeSpec, text: &str) -> Cow<'_, str> {
+    let is_moment = matches!(
+        spec.kind,
+        SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz
+    );
+    let is_of_export = is_moment && (text.starts_with(['+', '-']) || text.starts_with("0000-"));
+    let moment = is_of_export.then(|| parse_value(text, spec.stored()).ok());
+    let said = moment
+        .flatten()
+        .and_then(|value| text_of(spec.kind, value.as_ref()));
+    said.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
 /// A table into which a program's rows go, as its columns were when it was asked for.
 #[derive(Clone, Debug)]
 pub struct IncomingTable {
@@ -158,7 +173,8 @@ impl IncomingTable {
     pub fn value(&self, column: usize, text: &str) -> Result<Value, SqlError> {
         match self.columns.get(column) {
             Some(Some(column)) => {
-                value_of(column, text).map_err(|error| error.of_column(&column.name))
+                let text = in_an_era(column.spec, text);
+                value_of(column, &text).map_err(|error| error.of_column(&column.name))
             }
             _ => Err(SqlError::unknown_column(&column.to_string())),
         }
