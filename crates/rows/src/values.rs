@@ -66,6 +66,10 @@ impl Reference {
 
     /// Bytes of the value.
     #[inline]
+    #[allow(
+        clippy::len_without_is_empty,
+        reason = "it is the value's, not the reference's"
+    )]
     pub fn len(&self) -> usize {
         u32::from_le_bytes(self.0[..4].try_into().expect("4 bytes")) as usize
     }

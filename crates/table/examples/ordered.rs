@@ -4,10 +4,11 @@
 //!
 //! Run it with `cargo run --release -p sardonyx-table --example ordered`.
 
+use sardonyx_rows::schema::{Column, IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
+use sardonyx_rows::{Record, record};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::schema::{Column, IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
-use sardonyx_table::{Record, TableSpace, record};
+use sardonyx_table::TableSpace;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

@@ -3,9 +3,10 @@
 //!
 //! Run it with `cargo run --release -p sardonyx-table --example rebuild`.
 
+use sardonyx_rows::record;
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::{TableSpace, record};
+use sardonyx_table::TableSpace;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]

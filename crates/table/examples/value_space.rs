@@ -4,10 +4,10 @@
 //! `cargo run --release -p sardonyx-table --example value_space`
 
 use sardonyx_base::error::Error;
+use sardonyx_rows::schema::{Schema, Type, Value, ValueRef};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::store::PageStore;
 use sardonyx_table::TableSpace;
-use sardonyx_table::schema::{Schema, Type, Value, ValueRef};
 use std::time::Instant;
 
 const ROWS: u64 = 20_000;

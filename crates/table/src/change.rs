@@ -26,7 +26,7 @@ impl Transaction<'_> {
     ///
     /// ```
     /// # use sardonyx_table::Transaction;
-    /// # use sardonyx_table::schema::{Type, Value};
+    /// # use sardonyx_rows::schema::{Type, Value};
     /// # use sardonyx_base::error::Error;
     /// fn change(tx: &mut Transaction<'_>) -> Result<(), Error> {
     ///     tx.add_column("orders", "note", Type::Text, true, Value::Null)?;

@@ -61,12 +61,3 @@ pub use snapshot::{Records, SpaceSnapshot};
 pub use space::{Prefetch, TableSpace, View};
 pub use stored::StoredTable;
 pub use transaction::{Due, HeldReference, Marked, RecordMut, Transaction, Walk};
-
-// So that what was written before `sardonyx-rows` finds them.
-#[doc(hidden)]
-pub use sardonyx_rows::{
-    ColumnType, Field, Journal, JournalRow, KeyRange, KeyValues, OneRow, Record, RecordColumn,
-    RecordKey, RowError, RowFormat, RowRef, RowWriter, Stored, StoredField, Table, TableError,
-    beyond_records, check_name, columns_of, condition, definition_of_table, field, layout,
-    no_value_of_field, record, record_schema, records_of, schema, table_of, types, value_text,
-};

@@ -117,7 +117,7 @@ pub struct Contents {
     pub with_room: Vec<PageId>,
 }
 
-/// Reads the pages of a table of records only (see [`records_of`](crate::records_of)) and calls `index` with each
+/// Reads the pages of a table of records only (see [`records_of`](sardonyx_rows::records_of)) and calls `index` with each
 /// record's address and key, which answers whether the key is new. `None` for journals and areas.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use crate::table::Slot;
 use sardonyx_base::error::Error;
 
 impl Transaction<'_> {
-    /// Gives a table another condition, in the language of [`condition`](crate::condition).
+    /// Gives a table another condition, in the language of [`condition`](sardonyx_rows::condition).
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table, the text is no condition on its rows, there is one of this name, or a

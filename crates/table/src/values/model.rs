@@ -3,10 +3,11 @@
 //! finds.
 
 use super::check_values;
-use crate::{KeyHash, Table, TableError, TableSpace, Transaction, record};
+use crate::{KeyHash, TableSpace, Transaction};
 use proptest::prelude::*;
 use sardonyx_rows::schema::{Column, IndexDefinition, KeyPart, Schema, Type, Value};
 use sardonyx_rows::values::{Reference, borrow_value, read_value};
+use sardonyx_rows::{Table, TableError, record};
 use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::PAGE_SIZE;

@@ -5,14 +5,15 @@
 use crate::support;
 use crate::support::{Large, STORE_BYTES, Sample, Small, World, in_detail};
 use proptest::prelude::*;
+use sardonyx_rows::TableError;
+use sardonyx_rows::layout::PageLayout;
 use sardonyx_storage::catalogue::{
     CATALOGUE_PAGES, Catalogue, CatalogueError, DEFINITIONS_MAX, EXTENT_PAGES_MAX, EXTENTS_MAX,
     Kind, NAME_BYTES_MAX, UNDO_AREA, Write, unfinished,
 };
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::layout::PageLayout;
-use sardonyx_table::{TableError, TableSpace};
+use sardonyx_table::TableSpace;
 use std::collections::BTreeMap;
 
 /// A catalogue on a store, whose writes are stored at once.

@@ -4,7 +4,7 @@
 
 use crate::support::{STORE_BYTES, World, hash, store_of};
 use proptest::prelude::*;
-use sardonyx_table::schema::{IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
+use sardonyx_rows::schema::{IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
 use sardonyx_table::{TableSpace, Transaction, View};
 use std::collections::BTreeMap;
 

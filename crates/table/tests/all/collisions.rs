@@ -1,8 +1,9 @@
 //! Keys whose hashes are the same: chosen for a hash that is known, since otherwise there is no choosing.
 
 use crate::support::{STORE_BYTES, World, hash, in_detail};
+use sardonyx_rows::{Table, TableError, record};
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::{KeyHash, Table, TableError, TableSpace, record};
+use sardonyx_table::{KeyHash, TableSpace};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]

@@ -1,8 +1,8 @@
 //! Conditions: what they mean, what they refuse and where, and that text and condition say the same.
 
 use proptest::prelude::*;
-use sardonyx_table::condition::{CONDITION_BYTES_MAX, Condition, ConditionError};
-use sardonyx_table::schema::{Column, NullBit, Schema, Type, Value};
+use sardonyx_rows::condition::{CONDITION_BYTES_MAX, Condition, ConditionError};
+use sardonyx_rows::schema::{Column, NullBit, Schema, Type, Value};
 
 const COLUMNS: [(&str, Type); 14] = [
     ("id", Type::I64),

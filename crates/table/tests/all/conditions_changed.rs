@@ -6,7 +6,7 @@ use sardonyx_base::error::Error;
 use sardonyx_rows::schema::{Schema, Type, Value, ValueRef};
 use sardonyx_rows::{RowError, ScanPlace, TableError};
 
-fn schema() -> sardonyx_table::schema::SchemaBuilder {
+fn schema() -> sardonyx_rows::schema::SchemaBuilder {
     Schema::new()
         .column("id", Type::U64)
         .column("n", Type::I32)

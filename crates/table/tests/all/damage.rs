@@ -7,10 +7,11 @@ use crate::support::{
     Account, Event, Large, Order, STORE_BYTES, Sample, Small, World, in_detail, store_of,
 };
 use proptest::prelude::*;
+use sardonyx_rows::TableError;
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Catalogue, CatalogueError, Write};
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::{TableError, TableSpace};
+use sardonyx_table::TableSpace;
 use std::sync::LazyLock;
 
 /// The pages of a small database: all tables, some with free places, some with several extents; and

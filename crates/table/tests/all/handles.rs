@@ -3,7 +3,7 @@
 
 use crate::support::{Account, Event, Order, STORE_BYTES, Sample, Small, World, in_detail};
 use sardonyx_base::error::Error;
-use sardonyx_table::{JournalRow, TableError, field, record};
+use sardonyx_rows::{JournalRow, TableError, field, record};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Types that are declared in the tests below, of a struct's fields and their record.

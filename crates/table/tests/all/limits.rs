@@ -4,12 +4,13 @@
 use crate::support;
 use crate::support::{Event, Large, STORE_BYTES, Sample, Small, Tables, World, in_detail};
 use sardonyx_base::error::Error;
+use sardonyx_rows::{Journal, JournalRow, Record, TableError, record};
 use sardonyx_storage::catalogue::{
     CATALOGUE_PAGES, CatalogueError, DEFINITIONS_MAX, NAME_BYTES_MAX,
 };
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::StoreError;
-use sardonyx_table::{Journal, JournalRow, Record, TableError, TableSpace, record};
+use sardonyx_table::TableSpace;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Types that are declared in the tests below, of a struct's fields and their record.

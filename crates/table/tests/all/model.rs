@@ -7,7 +7,8 @@ use crate::support;
 use crate::support::{Account, Large, Model, Order, Sample, Small, Tables, World, in_detail};
 use proptest::prelude::*;
 use sardonyx_base::error::Error;
-use sardonyx_table::{Table, TableError, Transaction, Walk};
+use sardonyx_rows::{Table, TableError};
+use sardonyx_table::{Transaction, Walk};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 

@@ -5,14 +5,12 @@
 use crate::support::{STORE_BYTES, World, hash, in_detail, store_of};
 use proptest::prelude::*;
 use sardonyx_base::error::Error;
-use sardonyx_storage::store::PageRead;
-use sardonyx_table::schema::{
+use sardonyx_rows::schema::{
     Column, IndexDefinition, IndexKind, KeyPart, NullBit, Schema, Type, Value,
 };
-use sardonyx_table::{
-    Record, RowIndex, RowRef, SpaceSnapshot, Table, TableError, TableSpace, Transaction, View,
-    field, record,
-};
+use sardonyx_rows::{Record, RowRef, Table, TableError, field, record};
+use sardonyx_storage::store::PageRead;
+use sardonyx_table::{RowIndex, SpaceSnapshot, TableSpace, Transaction, View};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

@@ -4,8 +4,9 @@
 use crate::support::{STORE_BYTES, World, hash, store_of};
 use proptest::prelude::*;
 use sardonyx_base::error::Error;
-use sardonyx_table::schema::{IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
-use sardonyx_table::{RowWriter, Table, TableSpace, Transaction, field, record};
+use sardonyx_rows::schema::{IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
+use sardonyx_rows::{RowWriter, Table, field, record};
+use sardonyx_table::{TableSpace, Transaction};
 use std::collections::BTreeMap;
 
 /// The types of added columns.

@@ -3,9 +3,10 @@
 
 use crate::support;
 use crate::support::{Account, Large, Sample, Small, World, hash, store_of};
+use sardonyx_rows::{Table, TableError};
 use sardonyx_storage::catalogue::CATALOGUE_PAGES;
 use sardonyx_storage::page::PAGE_SIZE;
-use sardonyx_table::{Table, TableError, TableSpace};
+use sardonyx_table::TableSpace;
 
 /// Inserts records with these keys, and the table's handle.
 fn filled<R: Sample>(keys: impl Iterator<Item = u32>) -> (World, Table<R>) {

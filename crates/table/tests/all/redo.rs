@@ -169,7 +169,7 @@ struct Undeclared {
     key: u64,
     text: [u8; 248],
 }
-sardonyx_table::record!(Undeclared { table: "undeclared", key: key: u64 });
+sardonyx_rows::record!(Undeclared { table: "undeclared", key: key: u64 });
 
 #[test]
 fn an_update_logs_only_the_words_that_differ() {

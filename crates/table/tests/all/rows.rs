@@ -7,10 +7,11 @@ mod values;
 use crate::support::{World, hash, in_detail, store_of};
 use proptest::prelude::*;
 use sardonyx_base::error::Error;
-use sardonyx_table::schema::{
+use sardonyx_rows::schema::{
     Column, IndexDefinition, KeyPart, NullBit, Schema, Type, VALUE_BYTES_MAX, Value, ValueRef,
 };
-use sardonyx_table::{RowError, TableError, TableSpace, Transaction, View, record};
+use sardonyx_rows::{RowError, TableError, record};
+use sardonyx_table::{TableSpace, Transaction, View};
 use std::collections::BTreeMap;
 use values::value_of;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

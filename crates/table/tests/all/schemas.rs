@@ -5,11 +5,11 @@ use crate::support;
 use crate::support::{STORE_BYTES, Small, World, in_detail, store_of};
 use proptest::prelude::*;
 use sardonyx_base::crc32c;
-use sardonyx_table::schema::{
+use sardonyx_rows::schema::{
     Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, Schema,
     SchemaError, Type, Value,
 };
-use sardonyx_table::{Record, TableError, record};
+use sardonyx_rows::{Record, TableError, record};
 
 fn column(name: &str, kind: Type, offset: usize) -> Column {
     Column {

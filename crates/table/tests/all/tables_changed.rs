@@ -5,8 +5,9 @@ use crate::support;
 use crate::support::{Account, Large, Sample, Small, World, hash, store_of};
 use proptest::prelude::*;
 use sardonyx_base::error::Error;
+use sardonyx_rows::{Record, Table};
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Catalogue, Kind};
-use sardonyx_table::{Record, Table, TableSpace, Transaction};
+use sardonyx_table::{TableSpace, Transaction};
 use std::collections::BTreeMap;
 
 /// What happens to a table.

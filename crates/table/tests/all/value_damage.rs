@@ -2,11 +2,12 @@
 //! wrong, or it is harmless, or one value differs, the damaged one. Never a panic, never another row's text.
 
 use crate::support::{World, hash, in_detail, store_of};
+use sardonyx_rows::TableError;
+use sardonyx_rows::schema::{Column, IndexDefinition, KeyPart, NullBit, Schema, Type, Value};
 use sardonyx_storage::catalogue::CATALOGUE_PAGES;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::schema::{Column, IndexDefinition, KeyPart, NullBit, Schema, Type, Value};
-use sardonyx_table::{TableError, TableSpace, View};
+use sardonyx_table::{TableSpace, View};
 
 fn schema() -> Schema {
     let column = |name: &str, kind, offset, null| Column {

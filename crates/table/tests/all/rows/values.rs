@@ -1,7 +1,7 @@
 //! Values of every type, for models.
 
 use proptest::prelude::*;
-use sardonyx_table::schema::{Type, Value};
+use sardonyx_rows::schema::{Type, Value};
 
 fn text() -> impl Strategy<Value = String> {
     let length = prop_oneof![4 => 0usize..40, 3 => 0usize..3000, 1 => 0usize..40_000];

@@ -3,14 +3,12 @@
 //! every transaction (DB'), and the plain maps that it is compared with.
 
 use sardonyx_base::error::Error;
+use sardonyx_rows::{Field, JournalRow, Record, Table, TableError, field, record};
 use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::{
-    Field, JournalRow, KeyHash, RebuildReport, Record, SpaceSnapshot, Table, TableError,
-    TableSpace, Transaction, View, field, record,
-};
+use sardonyx_table::{KeyHash, RebuildReport, SpaceSnapshot, TableSpace, Transaction, View};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
