@@ -57,7 +57,10 @@ impl SqlCheck {
             return Ok(None);
         };
         let mut columns = Vec::new();
-        while !rest.starts_with(ARROW) {
+        let text = loop {
+            if let Some(expression) = rest.strip_prefix(ARROW) {
+                break expression.to_string();
+            }
             let found = SqlColumn::parse(rest).ok_or_else(|| ConditionError::Syntax {
                 at: text.len() - rest.len(),
                 expected: "a column of a condition in SQL",
@@ -65,8 +68,7 @@ impl SqlCheck {
             })?;
             columns.push(found.0);
             rest = found.1;
-        }
-        let text = rest[ARROW.len()..].to_string();
+        };
         Ok(Some(SqlCheck { columns, text }))
     }
 
