@@ -88,6 +88,9 @@ pub(crate) fn is_missing(error: &SqlError, table: Option<&str>) -> bool {
     }
 }
 
+/// A query that was drafted, what it asks for of the queries around it, and its number.
+pub(crate) type DraftedQuery = (Box<dyn Drafted>, Vec<OuterColumn>, usize);
+
 /// Plans queries that stand in expressions.
 pub(crate) trait Queries: Debug {
     /// The queries around the expression.
@@ -109,7 +112,7 @@ pub(crate) trait Queries: Debug {
         scope: &Scope,
         parameters: &mut Parameters,
         query: &Query,
-    ) -> Result<(Box<dyn Drafted>, Vec<OuterColumn>, usize), SqlError>;
+    ) -> Result<DraftedQuery, SqlError>;
 }
 
 /// A query before the ways to its rows are chosen.

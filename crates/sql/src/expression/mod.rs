@@ -43,7 +43,7 @@ mod trees;
 pub(crate) mod window;
 mod windows;
 
-pub(crate) use around::{Around, Drafted, OuterColumn, Queries};
+pub(crate) use around::{Around, Drafted, DraftedQuery, OuterColumn, Queries};
 pub(crate) use catalogue::Catalogue;
 pub(crate) use check::{NamedColumn, declared_check, row_condition, shown_check, stored_check};
 pub(crate) use coercion::{literal_as, ordered};
