@@ -58,8 +58,8 @@ impl SqlCheck {
         };
         let mut columns = Vec::new();
         let text = loop {
-            if let Some(text) = rest.strip_prefix(ARROW) {
-                break text.to_string();
+            if let Some(expression) = rest.strip_prefix(ARROW) {
+                break expression.to_string();
             }
             let found = SqlColumn::parse(rest).ok_or_else(|| ConditionError::Syntax {
                 at: text.len() - rest.len(),

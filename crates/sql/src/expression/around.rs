@@ -4,17 +4,15 @@
 //! A query's expressions ask for columns of the queries around it ([`Expr::Outer`]). The query keeps a list of those
 //! ([`OuterColumn`]), and whoever runs it gives their values.
 
+use super::subquery::InnerQuery;
 use super::subquery::Question;
-use super::{Environment, Expr, Parameters, Scope, Subquery};
+use super::{Expr, Parameters, Scope};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::rights::Rights;
-use crate::rows::InputRow;
 use crate::source::Source;
 use crate::types::TypeSpec;
-use sardonyx::schema::Value;
 use sqlparser::ast::Query;
-use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -90,6 +88,9 @@ pub(crate) fn is_missing(error: &SqlError, table: Option<&str>) -> bool {
     }
 }
 
+/// A query that was drafted, what it asks for of the queries around it, and its number.
+pub(crate) type DraftedQuery = (Box<dyn Drafted>, Vec<OuterColumn>, usize);
+
 /// Plans queries that stand in expressions.
 pub(crate) trait Queries: Debug {
     /// The queries around the expression.
@@ -111,7 +112,7 @@ pub(crate) trait Queries: Debug {
         scope: &Scope,
         parameters: &mut Parameters,
         query: &Query,
-    ) -> Result<(Box<dyn Drafted>, Vec<OuterColumn>, usize), SqlError>;
+    ) -> Result<DraftedQuery, SqlError>;
 }
 
 /// A query before the ways to its rows are chosen.
@@ -121,37 +122,4 @@ pub(crate) trait Drafted: Debug {
 
     /// Chooses the ways to its rows, for a question. `asks` if it asks for values of the row in which it stands.
     fn planned(self: Box<Self>, question: &Question, asks: bool) -> Arc<dyn InnerQuery>;
-}
-
-/// A query in an expression, planned.
-pub(crate) trait InnerQuery: Any + Debug + Send + Sync {
-    /// The answer to a subquery's question, for a row.
-    ///
-    /// # Errors
-    /// What cannot be computed; `21000` if a value is asked for and there are several rows.
-    fn value(
-        &self,
-        subquery: &Subquery,
-        row: &dyn InputRow,
-        with: &Environment<'_>,
-    ) -> Result<Value, SqlError>;
-
-    /// The values of its rows, each once, where it is asked whether another one equals one of them.
-    ///
-    /// # Errors
-    /// An expression that cannot be computed.
-    fn equal_values(
-        &self,
-        subquery: &Subquery,
-        with: &Environment<'_>,
-    ) -> Result<Vec<Value>, SqlError>;
-
-    /// The number of those values.
-    ///
-    /// # Errors
-    /// An expression that cannot be computed.
-    fn count_equal(&self, subquery: &Subquery, with: &Environment<'_>) -> Result<usize, SqlError>;
-
-    /// True if running it once more may give another answer, or have an effect.
-    fn is_volatile(&self) -> bool;
 }

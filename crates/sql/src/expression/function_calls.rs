@@ -2,12 +2,13 @@
 
 use super::arithmetic::{DAY, float_of};
 use super::arrays;
+use super::datum::{int_at, kind_at, text_at};
+use super::function::Function;
 use super::function_numbers::{numbers, reals};
 use super::function_texts::{
     check_length, init_cap, lower, padded, split_part, substring, texts, upper,
 };
 use super::function_times::{date_part, date_trunc};
-use super::functions::Function;
 use super::{Comparison, Datum, Environment};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
@@ -419,26 +420,6 @@ pub(super) fn call(
         | F::JsonbObject
         | F::JsonArray
         | F::ToJson => Ok(Value::Null),
-    }
-}
-
-/// The type whose number is an argument: it was put there when the call was compiled.
-pub(super) fn kind_at(values: &[Datum<'_>], at: usize) -> SqlType {
-    let oid = int_at(values, at).and_then(|oid| u32::try_from(oid).ok());
-    oid.and_then(SqlType::from_oid).unwrap_or(SqlType::Text)
-}
-
-pub(super) fn text_at<'v>(values: &'v [Datum<'_>], at: usize) -> Option<&'v str> {
-    match values.get(at).map(Datum::as_ref) {
-        Some(ValueRef::Text(text)) => Some(text),
-        _ => None,
-    }
-}
-
-pub(super) fn int_at(values: &[Datum<'_>], at: usize) -> Option<i64> {
-    match values.get(at).map(Datum::as_ref) {
-        Some(ValueRef::Int(value)) => i64::try_from(value).ok(),
-        _ => None,
     }
 }
 

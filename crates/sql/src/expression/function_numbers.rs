@@ -4,9 +4,9 @@ use super::Datum;
 use super::arithmetic::{
     decimal_of, divide_rounded, float_of, float_out_of_range, float_power, rounded,
 };
+use super::datum::int_at;
 use super::exact;
-use super::function_calls::int_at;
-use super::functions::Function;
+use super::function::Function;
 use crate::error::{SqlError, code};
 use sardonyx::schema::{Value, ValueRef};
 

@@ -1,8 +1,8 @@
 //! Functions of texts.
 
 use super::Datum;
-use super::function_calls::{int_at, text_at};
-use super::functions::Function;
+use super::datum::{int_at, text_at};
+use super::function::Function;
 use crate::error::{SqlError, code};
 use crate::text::text_of;
 use crate::types::SqlType;

@@ -1,6 +1,6 @@
 //! Functions that build JSON.
 
-use super::function_calls::kind_at;
+use super::datum::kind_at;
 use super::{Datum, Function};
 use crate::error::SqlError;
 use crate::values::json::{push_name, push_value};

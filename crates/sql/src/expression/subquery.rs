@@ -1,12 +1,46 @@
 //! Subqueries in expressions: what is asked of a query, and what it asks for.
 
-use super::around::InnerQuery;
 use super::{Comparison, Environment, Expr};
 use crate::error::SqlError;
 use crate::rows::InputRow;
 use crate::types::SqlType;
 use sardonyx::schema::Value;
+use std::any::Any;
+use std::fmt::Debug;
 use std::sync::Arc;
+
+/// A query in an expression, planned.
+pub(crate) trait InnerQuery: Any + Debug + Send + Sync {
+    /// The answer to a subquery's question, for a row.
+    ///
+    /// # Errors
+    /// What cannot be computed; `21000` if a value is asked for and there are several rows.
+    fn value(
+        &self,
+        subquery: &Subquery,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<Value, SqlError>;
+
+    /// The values of its rows, each once, where it is asked whether another one equals one of them.
+    ///
+    /// # Errors
+    /// An expression that cannot be computed.
+    fn equal_values(
+        &self,
+        subquery: &Subquery,
+        with: &Environment<'_>,
+    ) -> Result<Vec<Value>, SqlError>;
+
+    /// The number of those values.
+    ///
+    /// # Errors
+    /// An expression that cannot be computed.
+    fn count_equal(&self, subquery: &Subquery, with: &Environment<'_>) -> Result<usize, SqlError>;
+
+    /// True if running it once more may give another answer, or have an effect.
+    fn is_volatile(&self) -> bool;
+}
 
 /// A subquery in an expression.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use super::query::draft_query;
 use super::recursion::LastRound;
 use super::select::SelectPlan;
 use crate::error::{SqlError, code};
-use crate::expression::{Around, Drafted, OuterColumn};
+use crate::expression::{Around, OuterColumn};
 use crate::expression::{Compiler, Parameters, Scope};
 use crate::relation::Relation;
 use crate::rights::{Access, Rights};
@@ -107,7 +107,7 @@ impl crate::expression::Queries for Queries {
         scope: &Scope,
         parameters: &mut Parameters,
         query: &ast::Query,
-    ) -> Result<(Box<dyn Drafted>, Vec<OuterColumn>, usize), SqlError> {
+    ) -> Result<crate::expression::DraftedQuery, SqlError> {
         if let Some(place) = self.refused {
             return Err(SqlError::unsupported(format!(
                 "subqueries are not supported {place}"
