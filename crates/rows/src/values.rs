@@ -7,7 +7,7 @@
 //! ├ length ┼ the first 4 ┼ address of a cell ──┤   more
 //! ```
 //!
-//! A value page has cells of one size class ([`classes`]), and an occupancy bitmap and a trailer as pages of
+//! A value page has cells of one size class, and an occupancy bitmap and a trailer as pages of
 //! rows have. A cell that is large enough for what is left of a value holds that, from its first byte on;
 //! one that is not holds the address of the next cell and fills the rest. So what a cell holds follows from
 //! its page's class and the bytes that are left, and whoever writes is free to choose the classes.

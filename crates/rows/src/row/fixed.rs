@@ -267,7 +267,7 @@ pub fn same(kind: Type, there: ValueRef<'_>, given: ValueRef<'_>) -> bool {
     there == given || encoded(there) == encoded(given)
 }
 
-/// The bytes of a value of a type: the same for values that are the [same](same).
+/// The bytes of a value of a type: the same for values that are the [`same`].
 #[inline]
 pub fn identity(kind: Type, value: ValueRef<'_>) -> Vec<u8> {
     if kind.is_variable() {

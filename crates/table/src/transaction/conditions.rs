@@ -9,7 +9,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table, the text is no condition on its rows, there is one of this name, or a
-    /// row does not meet it ([`RowError::Check`](crate::RowError::Check)); [`Error::Limit`]. Nothing has changed then.
+    /// row does not meet it ([`RowError::Check`](sardonyx_rows::RowError::Check)); [`Error::Limit`]. Nothing has changed then.
     pub fn add_check(&mut self, table: u16, name: &str, condition: &str) -> Result<(), Error> {
         self.whole(|tx| {
             let mut schema = tx.schema_of(table)?;
