@@ -31,6 +31,7 @@
     )
 )]
 
+pub mod allocator;
 pub mod bytes;
 pub mod crc32c;
 pub mod error;

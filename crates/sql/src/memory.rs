@@ -41,8 +41,8 @@ pub fn bytes_of(values: &[Value]) -> usize {
 /// Rows up to so many bytes are not counted among those of all sessions.
 pub(crate) const SMALL_BYTES: usize = 64 << 10;
 
-/// What rows that are sent take: as values, and as they are written.
-const COPIES: usize = 2;
+/// What rows that are sent take: as values, and as they are written, in a buffer that grows by doubling.
+const COPIES: usize = 3;
 
 /// Has a share cover a portion of rows on their way to a client.
 ///

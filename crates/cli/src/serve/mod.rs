@@ -129,6 +129,7 @@ struct Serving {
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        sardonyx_base::allocator::return_large_blocks();
         // Without a configuration there is nothing to be read again, and a hang-up ends it.
         let requests = requests(self.until_input_ends, self.config.is_some());
         let mut options = self.options()?;

@@ -1,0 +1,36 @@
+//! The allocator of the process, where a server must give memory back that it used once.
+//!
+//! The C library takes large blocks from the system one by one, and returns them when they are freed. But after the first
+//! one was freed it keeps blocks of that size, up to 32 MiB, for each of its arenas. So a server whose clients once read
+//! large values stays as large as it ever was, and refuses to store more near its limit.
+
+/// Blocks of at least so many bytes are returned to the system when they are freed.
+pub const LARGE_BYTES: i32 = 1 << 20;
+
+/// Large blocks are returned to the system from now on, in the whole process. It is for programs to ask for, not for
+/// libraries. Returns false if the C library does not know this.
+pub fn return_large_blocks() -> bool {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        // SAFETY: `mallopt` takes two numbers and touches no memory of the program. It may be called at any time.
+        unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BYTES) == 1 }
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    fn the_library_takes_the_size() {
+        assert!(return_large_blocks());
+        let large = vec![1_u8; 2 * LARGE_BYTES as usize];
+        assert_eq!(
+            large.iter().map(|byte| usize::from(*byte)).sum::<usize>(),
+            large.len()
+        );
+    }
+}
