@@ -117,7 +117,8 @@ impl Reading {
     fn announced(&mut self, unit: Unit, text: &str) -> Result<u32, Bad> {
         let (value, rest) = whole(text).ok_or(Bad::Field)?;
         let may_have_point = matches!(unit, Unit::Julian | Unit::Time | Unit::Second);
-        if !rest.is_empty() && !(rest.starts_with('.') && may_have_point) {
+        let is_fraction = rest.starts_with('.') && may_have_point;
+        if !(rest.is_empty() || is_fraction) {
             return Err(Bad::Format);
         }
         self.is_epoch = false;

@@ -163,10 +163,10 @@ pub(super) fn special(text: &str) -> Word {
     let is = |name: &str| name.eq_ignore_ascii_case(text);
     // A name, or its first three letters.
     let begins = |name: &&str| is(name) || name.get(..3).is_some_and(is);
-    if let Some(month) = MONTHS.iter().position(|name| begins(&name)) {
+    if let Some(month) = MONTHS.iter().position(&begins) {
         return Word::Month(month as i32 + 1);
     }
-    if DAYS.iter().any(|name| begins(&name)) {
+    if DAYS.iter().any(begins) {
         return Word::Weekday;
     }
     let found = WORDS.iter().find(|(name, _)| is(name));
