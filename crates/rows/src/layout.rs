@@ -213,6 +213,7 @@ impl PageUse {
     }
 
     /// Whether a word has a sum, and it is right.
+    #[inline]
     pub fn has_sum(word: u64) -> bool {
         word & HAS_SUM != 0 && word >> SUM_SHIFT == sum(word)
     }
@@ -240,6 +241,7 @@ impl PageUse {
 }
 
 /// The exclusive or of a word's lower seven bytes.
+#[inline]
 fn sum(word: u64) -> u64 {
     let bytes = word.to_le_bytes();
     bytes

@@ -87,7 +87,8 @@ impl<'a> Transaction<'a> {
     /// then is, or not at all; of those that it inserts meanwhile some are met.
     ///
     /// ```
-    /// # use sardonyx_table::{Transaction, Table, Walk, Record, record};
+    /// # use sardonyx_rows::{Record, Table, record};
+    /// # use sardonyx_table::{Transaction, Walk};
     /// # use sardonyx_base::error::Error;
     /// # #[derive(Clone, Copy, zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout)]
     /// # #[repr(C)]
