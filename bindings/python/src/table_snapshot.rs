@@ -6,7 +6,7 @@ use crate::row::{dictionary_of, found, key, no_row, values};
 use crate::table_index::{Got, Index, Range, Rows, Source, Want};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyTuple};
-use sardonyx::{Error, Rows, Snapshot, SpaceSnapshot};
+use sardonyx::{Error, Rows as Reading, Snapshot, SpaceSnapshot};
 use std::sync::Mutex;
 
 /// All tables at one commit, from ``tables.snapshot()``. Nobody waits for it; what changes meanwhile is kept
@@ -28,7 +28,7 @@ impl TablesSnapshot {
         &self,
         py: Python<'_>,
         table: &str,
-        read: impl FnOnce(Rows<&SpaceSnapshot>) -> Result<T, Error> + Send,
+        read: impl FnOnce(Reading<&SpaceSnapshot>) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         let snapshot = lock(&self.snapshot).clone();
         let snapshot = snapshot.ok_or(Failure::SnapshotOver)?;

@@ -279,7 +279,7 @@ impl Table {
     fn step<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        step: impl FnOnce(Running<'_, '_>) -> Result<T, Error> + Send + 'static,
+        step: impl FnOnce(Running<&mut Transaction<'_>>) -> Result<T, Error> + Send + 'static,
     ) -> PyResult<T> {
         let name = self.name.clone();
         let transaction = self.transaction.get();
