@@ -357,6 +357,9 @@ pub(super) fn resolve(
 
 #[cold]
 pub(super) fn unknown(name: &str, kinds: &[SqlType]) -> SqlError {
+    if name == "generate_series" {
+        return SqlError::unsupported("generate_series gives rows: it is supported in FROM only");
+    }
     let kinds: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
     SqlError::new(
         code::UNKNOWN_FUNCTION,
