@@ -259,7 +259,7 @@ impl Tables {
         Ok(migrating.known())
     }
 
-    /// How many migrations have run in the database.
+    /// The number of migrations that have run in the database.
     fn schema_version(&self, py: Python<'_>) -> PyResult<u32> {
         let tables = self.outside()?;
         Ok(py

@@ -15,9 +15,9 @@ use std::io::Write;
 ///
 /// Changes nothing; beside a program that has the database open it prints a state that the database was in
 /// meanwhile. A condition is any expression of SQL on the columns, without queries, with literals such as 12.5, 'text',
-/// date '2026-01-31', '\x0aff' for bytes; names with capital letters are written in "quotes". Tables whose columns nobody
-/// has declared yet have the columns before, key and after, as bytes. Tables of nodes are read, too. With --json a row is
-/// an object in a line.
+/// date '2026-01-31', '\x0aff' for bytes; names with capital letters are written in "quotes". A table without declared
+/// columns has the columns before, key and after, as bytes. Tables of nodes are read, too. With --json a row is an object
+/// in a line.
 ///
 /// Examples:
 ///   sardonyx rows bank.sdx accounts --limit 10

@@ -139,7 +139,7 @@ impl Tables {
         Ok(migrating.known())
     }
 
-    /// How many migrations have run in the database.
+    /// The number of migrations that have run in the database.
     ///
     /// # Errors
     /// Those of [`Tables::run`].

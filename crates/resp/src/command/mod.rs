@@ -131,7 +131,7 @@ pub(crate) fn find(name: &[u8]) -> Option<&'static Command> {
     by_name.get(&*lower).copied()
 }
 
-/// Whether an arity allows so many parts.
+/// True if an arity allows this number of parts.
 fn takes(arity: i32, parts: usize) -> bool {
     let parts = i32::try_from(parts).unwrap_or(i32::MAX);
     match arity < 0 {

@@ -10,7 +10,7 @@ use crate::reply::Reply;
 /// A subcommand.
 struct Subcommand {
     name: &'static str,
-    /// How many parts it has, both names included; at least so many, if negative.
+    /// The number of parts, both names included; if negative, the least number of them.
     arity: i32,
     /// Its arguments, as `HELP` shows them.
     arguments: &'static str,

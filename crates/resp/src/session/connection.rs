@@ -315,7 +315,7 @@ impl Session {
         }
     }
 
-    /// Whether this connection, the only one that is listed, is among those that `CLIENT LIST` asks for.
+    /// True if `CLIENT LIST` asks for this connection, the only one that it can list.
     fn is_listed(&self, line: &Line) -> Result<bool, Failure> {
         let mut words = Words::from(line, 2);
         if words.left() == 2 && words.take("type") {

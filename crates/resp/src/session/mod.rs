@@ -107,7 +107,7 @@ pub struct Session {
     /// Between `MULTI` and `EXEC`.
     queue: Option<Queue>,
     watched: Option<Watched>,
-    /// What the commands of the last `EXEC` take, until they are answered.
+    /// The memory of the last `EXEC`'s commands, until the session answers them.
     executed: Option<Share>,
     random: Random,
     errors: u64,
@@ -122,7 +122,7 @@ pub struct Session {
 struct Queue {
     calls: Vec<Call>,
     bytes: usize,
-    /// What they take of the memory of all sessions.
+    /// Their share of the memory of all sessions.
     share: Option<Share>,
     /// One of them was refused, so `EXEC` will be.
     refused: bool,
@@ -422,8 +422,8 @@ impl Session {
         Plan::Planned(Planned::Asked)
     }
 
-    /// The answer to a command that is refused before it runs: the commands since `MULTI` will not run, either. If it is
-    /// `EXEC` itself, that is told at once.
+    /// The answer to a command that is refused before it runs: the commands since `MULTI` will not run, either. A refused
+    /// `EXEC` ends the transaction.
     fn refuse_queue(&mut self, line: &Line, failure: &Failure) -> Reply {
         let text = failure.to_string();
         let is_exec = command::find(line.part(0)).is_some_and(|found| found.name == "exec");
