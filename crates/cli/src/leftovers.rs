@@ -1,12 +1,12 @@
 //! `leftovers`: the shared memory that dead processes left, which nobody uses any more.
 
+use crate::nodes::leftovers as of_nodes;
 use sardonyx_base::leftovers::Leftover;
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
 use sardonyx_mapped::leftovers as of_memory;
 use sardonyx_results::table::Table;
 use sardonyx_results::units;
-use sardonyx_sharing::node::leftovers as of_nodes;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;

@@ -7,6 +7,7 @@
 mod backup;
 mod catalogue_figures;
 mod checkpoint;
+#[cfg(feature = "nodes")]
 mod cluster;
 mod compact;
 mod end_request;
@@ -18,6 +19,8 @@ mod http_client;
 mod import;
 mod inspect;
 mod leftovers;
+#[cfg_attr(not(feature = "nodes"), path = "without_nodes.rs")]
+mod nodes;
 mod password;
 mod recover;
 mod rows;
@@ -34,7 +37,6 @@ mod verify;
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use sardonyx_benchmark::{debit_credit, experiment};
-use sardonyx_cluster::command::node;
 use sardonyx_command::ending;
 use sardonyx_command::exit::{Classifier, Exit};
 use sardonyx_command::output::Output;
@@ -74,8 +76,8 @@ enum Command {
     Schema(schema::Arguments),
     Import(import::Arguments),
     Export(export::Arguments),
-    Cluster(cluster::Arguments),
-    Node(node::Arguments),
+    Cluster(nodes::Cluster),
+    Node(nodes::Node),
     History(history::Arguments),
     Leftovers(leftovers::Arguments),
     DebitCredit(Box<debit_credit::Options>),
@@ -83,11 +85,8 @@ enum Command {
 
 impl Program for Arguments {
     const NAME: &'static str = "sardonyx";
-    const CLASSIFIERS: &'static [Classifier] = &[
-        exit::of,
-        sardonyx_benchmark::exit::of,
-        sardonyx_cluster::exit::of,
-    ];
+    const CLASSIFIERS: &'static [Classifier] =
+        &[exit::of, sardonyx_benchmark::exit::of, nodes::exit::of];
 
     fn is_json(&self) -> bool {
         self.json

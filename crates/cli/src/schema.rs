@@ -1,10 +1,10 @@
 //! `schema`: the SQL that creates what a database has.
 
+use crate::nodes::{FrozenDefinition, FrozenTables};
 use crate::space::{Found, look_at};
 use crate::target::Target;
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
-use sardonyx_sharing::node::{FrozenDefinition, FrozenTables};
 use sardonyx_sql::{Declaration, declarations, declarations_of_schema};
 use sardonyx_storage::catalogue::Kind;
 use sardonyx_table::TableSpace;

@@ -1,11 +1,11 @@
 //! The tables of a database that is only read: recovered in memory, beside a program that has it open, too. They are
 //! tables, or those of nodes; a database that was made in any other way is refused by that way's name.
 
+use crate::nodes::{FrozenTables, other_way};
 use crate::target::Files;
 use sardonyx_rows::schema::{Schema, ValueRef};
 use sardonyx_rows::{RowRef, TableError};
-use sardonyx_sharing::node::FrozenTables;
-use sardonyx_storage::catalogue::{CatalogueError, Way};
+use sardonyx_storage::catalogue::Way;
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::recovery::recover;
 use sardonyx_storage::store::PageRead;
@@ -91,7 +91,7 @@ pub fn look_at<T>(
         match Way::of(store.bytes()) {
             Way::Empty => return Ok(None),
             Way::Tables => {}
-            way => return Err(CatalogueError::OtherWay { way }.into()),
+            way => return Err(other_way(way)),
         }
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
         let (space, _) = TableSpace::open(store, workers)?;

@@ -96,6 +96,17 @@ pub enum UsageError {
     /// The database has no such thing as was asked for.
     #[error("{0}")]
     NotThere(String),
+    /// This build lacks a cargo feature that is needed.
+    #[error(
+        "{what} not supported by this program: it was built without the feature `{feature}`; build it with \
+         `--features {feature}` or `--features full`, or install the packaged program"
+    )]
+    MissingFeature {
+        /// What is asked for, with its verb.
+        what: &'static str,
+        /// The feature's name.
+        feature: &'static str,
+    },
 }
 
 /// The exit code of the errors of a crate: `None` if the error is none of its own.

@@ -35,6 +35,10 @@ pub enum ColumnKind {
     Number,
     Truth,
     /// A document: `json`.
+    #[cfg_attr(
+        not(feature = "shell"),
+        expect(dead_code, reason = "only servers answer so")
+    )]
     Json,
     Other,
 }

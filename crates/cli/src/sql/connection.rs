@@ -2,7 +2,7 @@
 
 use super::answer::Answer;
 use super::local::Local;
-use super::remote::Remote;
+use super::remote::{Remote, RemoteError};
 use super::text::Statement;
 use std::path::Path;
 
@@ -31,8 +31,12 @@ pub enum StatementError {
     #[error("{0}")]
     Refused(String),
     /// The connection is gone.
+    #[cfg_attr(
+        not(feature = "shell"),
+        expect(dead_code, reason = "only servers answer so")
+    )]
     #[error("the connection is gone: {0}")]
-    Gone(#[source] tokio_postgres::Error),
+    Gone(#[source] RemoteError),
 }
 
 /// Whether a text is the URL of a server and not a path.

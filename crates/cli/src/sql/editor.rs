@@ -1,6 +1,7 @@
 //! Lines that a person types, with a history and completion.
 
 use super::connection::Standing;
+use super::typed::{Typed, prompt};
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -94,16 +95,6 @@ const ORDERS: &[&str] = &[
     "\\timing",
 ];
 
-/// What was typed.
-pub enum Typed {
-    /// A line.
-    Line(String),
-    /// Ctrl-C: what was typed so far is to be forgotten.
-    Forget,
-    /// Ctrl-D: the end.
-    End,
-}
-
 /// Completes words of SQL and names.
 #[derive(Helper, Highlighter, Hinter, Validator)]
 struct Names(Vec<String>);
@@ -182,13 +173,7 @@ impl Lines {
     /// # Errors
     /// The terminal is gone.
     pub fn next(&mut self, standing: Standing, is_blank: bool) -> anyhow::Result<Typed> {
-        let mark = match standing {
-            Standing::Idle => "",
-            Standing::Open => "*",
-            Standing::Failed => "!",
-        };
-        let end = if is_blank { "=>" } else { "->" };
-        match self.editor.readline(&format!("sardonyx{mark}{end} ")) {
+        match self.editor.readline(&prompt(standing, is_blank)) {
             Ok(line) => Ok(Typed::Line(line)),
             Err(ReadlineError::Interrupted) => Ok(Typed::Forget),
             Err(ReadlineError::Eof) => Ok(Typed::End),

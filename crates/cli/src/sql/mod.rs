@@ -2,20 +2,25 @@
 //!
 //! - [`connection`]: who runs statements: [`local`], the SQL layer in this process; [`remote`], a server;
 //! - [`text`]: where a statement ends; [`tag`]: what it did; [`command`]: orders that begin with a backslash; [`describe`]: what `\d` asks;
-//! - [`show`]: how rows are printed; [`message`]: how errors are; [`editor`]: lines of a terminal.
+//! - [`show`]: how rows are printed; [`message`]: how errors are; [`editor`]: lines of a terminal, [`typed`].
 
 mod answer;
 mod command;
 mod connection;
 mod describe;
+#[cfg_attr(not(feature = "shell"), path = "without_editor.rs")]
 mod editor;
 mod local;
 mod message;
+#[cfg_attr(not(feature = "shell"), path = "without_remote.rs")]
 mod remote;
 mod show;
+#[cfg(feature = "shell")]
 mod tag;
 mod text;
+#[cfg(feature = "shell")]
 mod tls;
+mod typed;
 
 use crate::store::StoreOption;
 use crate::target::Target;
@@ -23,7 +28,7 @@ use answer::Answer;
 use anyhow::Context;
 use command::{Command, HELP};
 use connection::{Connection, Standing, StatementError, is_url};
-use editor::{Lines, Typed};
+use editor::Lines;
 use local::Local;
 use rustix::termios::isatty;
 use sardonyx::Tables;
@@ -36,6 +41,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use text::{Pending, Statement};
+use typed::Typed;
 
 /// Speak SQL to a database, or to a server of it, from a terminal or a script.
 ///

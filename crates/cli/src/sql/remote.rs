@@ -13,6 +13,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use tokio::runtime::Runtime;
+pub use tokio_postgres::Error as RemoteError;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::error::ErrorPosition;
 use tokio_postgres::types::Type;
@@ -145,7 +146,7 @@ async fn answers(
     words: &[String],
     copied: Option<Vec<u8>>,
     tag: impl Fn(u64) -> String,
-) -> Result<Vec<Answer>, tokio_postgres::Error> {
+) -> Result<Vec<Answer>, RemoteError> {
     if let Some(data) = copied {
         let sink = client.copy_in::<_, Bytes>(text).await?;
         pin_mut!(sink);
@@ -223,7 +224,7 @@ fn standing_after(words: &[String], before: Standing) -> Standing {
 }
 
 /// Where an error leaves an open transaction: one whose commit is refused is over.
-fn standing_after_error(words: &[String], error: &tokio_postgres::Error) -> Standing {
+fn standing_after_error(words: &[String], error: &RemoteError) -> Standing {
     let is_end = matches!(words.first().map_or("", |word| &**word), "COMMIT" | "END");
     let is_understood = error
         .code()
@@ -252,7 +253,7 @@ fn kind_of(kind: &Type) -> ColumnKind {
     }
 }
 
-fn statement_error(statement: &Statement, error: tokio_postgres::Error) -> StatementError {
+fn statement_error(statement: &Statement, error: RemoteError) -> StatementError {
     let Some(told) = error.as_db_error() else {
         return StatementError::Gone(error);
     };

@@ -1,0 +1,28 @@
+//! What a person types at a prompt.
+
+use super::connection::Standing;
+
+/// What was typed.
+pub enum Typed {
+    /// A line.
+    Line(String),
+    /// Ctrl-C: what was typed so far is to be forgotten.
+    #[cfg_attr(
+        not(feature = "shell"),
+        expect(dead_code, reason = "only an editor hears it")
+    )]
+    Forget,
+    /// Ctrl-D: the end.
+    End,
+}
+
+/// The prompt: where the connection stands, and whether a statement has begun.
+pub fn prompt(standing: Standing, is_blank: bool) -> String {
+    let mark = match standing {
+        Standing::Idle => "",
+        Standing::Open => "*",
+        Standing::Failed => "!",
+    };
+    let end = if is_blank { "=>" } else { "->" };
+    format!("sardonyx{mark}{end} ")
+}
