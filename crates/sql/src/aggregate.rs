@@ -39,6 +39,41 @@ pub(crate) enum AggregateKind {
     JsonObject,
 }
 
+/// Aggregates by name, each with a line for people.
+pub(crate) const AGGREGATES: [(&str, AggregateKind, &str); 12] = {
+    use AggregateKind as Kind;
+    [
+        ("array_agg", Kind::Array, "the values as an array"),
+        ("avg", Kind::Average, "arithmetic mean"),
+        ("bool_and", Kind::BoolAnd, "true if all are true"),
+        ("bool_or", Kind::BoolOr, "true if one is true"),
+        (
+            "count",
+            Kind::Count,
+            "number of rows, or of values that are not null",
+        ),
+        ("every", Kind::BoolAnd, "true if all are true"),
+        (
+            "json_agg",
+            Kind::JsonArray,
+            "the values as an array of JSON",
+        ),
+        (
+            "json_object_agg",
+            Kind::JsonObject,
+            "names and values as an object of JSON",
+        ),
+        ("max", Kind::Maximum, "greatest value"),
+        ("min", Kind::Minimum, "least value"),
+        (
+            "string_agg",
+            Kind::Texts,
+            "the texts with a separator between them",
+        ),
+        ("sum", Kind::Sum, "sum"),
+    ]
+};
+
 /// An aggregate of a statement.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Aggregate {
@@ -61,20 +96,8 @@ pub(crate) struct Aggregate {
 impl Aggregate {
     /// The aggregate of this name.
     pub fn named(name: &str) -> Option<AggregateKind> {
-        Some(match name {
-            "count" => AggregateKind::Count,
-            "sum" => AggregateKind::Sum,
-            "avg" => AggregateKind::Average,
-            "min" => AggregateKind::Minimum,
-            "max" => AggregateKind::Maximum,
-            "bool_and" | "every" => AggregateKind::BoolAnd,
-            "bool_or" => AggregateKind::BoolOr,
-            "string_agg" => AggregateKind::Texts,
-            "array_agg" => AggregateKind::Array,
-            "json_agg" => AggregateKind::JsonArray,
-            "json_object_agg" => AggregateKind::JsonObject,
-            _ => return None,
-        })
+        let found = AGGREGATES.iter().find(|(known, ..)| *known == name);
+        found.map(|(_, kind, _)| *kind)
     }
 
     /// An aggregate of an argument, or of rows.

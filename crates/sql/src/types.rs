@@ -312,6 +312,27 @@ impl SqlType {
         )
     }
 
+    /// The category that `pg_type` has it in.
+    pub(crate) fn category(self) -> char {
+        match self {
+            SqlType::Bool => 'B',
+            kind if kind.is_number() => 'N',
+            SqlType::Unknown | SqlType::Void => 'X',
+            kind if kind.is_text() => 'S',
+            SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz => 'D',
+            kind if kind.element().is_some() => 'A',
+            _ => 'U',
+        }
+    }
+
+    /// True for the type of its category that is taken where several will do.
+    pub(crate) fn is_preferred(self) -> bool {
+        matches!(
+            self,
+            SqlType::Bool | SqlType::Float8 | SqlType::Oid | SqlType::Text | SqlType::Timestamptz
+        )
+    }
+
     /// The least and the greatest of a type of whole numbers.
     pub(crate) fn integer_range(self) -> Option<(i128, i128)> {
         Some(match self {

@@ -3,6 +3,7 @@
 mod constraints;
 mod descriptions;
 mod empty;
+mod functions;
 mod indexes;
 mod information_schema;
 mod relations;
@@ -102,6 +103,7 @@ pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
         .chain(indexes::TABLES)
         .chain(constraints::TABLES)
         .chain(descriptions::TABLES)
+        .chain(functions::TABLES)
         .chain(empty::TABLES)
         .chain(information_schema::TABLES)
         .chain(views::TABLES);

@@ -123,11 +123,7 @@ impl<'n> Names<'n> {
             }
             Expr::Cast(part, _, to, _) => format!("({})::{}", self.written(part), to.kind.name()),
             Expr::Call(function, parts) => {
-                format!(
-                    "{}({})",
-                    snake_case(&format!("{function:?}")),
-                    self.listed(parts)
-                )
+                format!("{function:?}({})", self.listed(parts))
             }
             Expr::Subquery(subquery) => self.subquery(subquery),
         }
@@ -339,16 +335,4 @@ fn array_of(items: &[Expr]) -> Option<String> {
     });
     let array = crate::values::arrays::written(texts);
     Some(format!("{}::{}[]", quoted(&array), kind.name()))
-}
-
-/// The name of a function of ours as SQL writes it.
-fn snake_case(name: &str) -> String {
-    let mut written = String::with_capacity(name.len() + 4);
-    for (at, letter) in name.char_indices() {
-        if letter.is_uppercase() && at > 0 {
-            written.push('_');
-        }
-        written.extend(letter.to_lowercase());
-    }
-    written
 }

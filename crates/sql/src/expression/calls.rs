@@ -2,8 +2,8 @@
 
 use super::cast::{Coercion, can_cast};
 use super::compile::Compiler;
-use super::functions::resolve;
-use super::{Case, Comparison, Expr, Typed};
+use super::functions::{GREATEST, LEAST, resolve};
+use super::{Case, Comparison, Expr, Function, Typed};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::expression::window::WindowFunction;
@@ -217,8 +217,8 @@ impl Compiler<'_> {
                     return Err(SqlError::unsupported(text));
                 }
                 let function = match name {
-                    "least" => super::Function::Least,
-                    _ => super::Function::Greatest,
+                    "least" => Function(&LEAST),
+                    _ => Function(&GREATEST),
                 };
                 Ok(Typed {
                     expr: Expr::Call(function, parts),

@@ -2,6 +2,7 @@
 
 use super::cast::{Coercion, can_cast};
 use super::compile::Compiler;
+use super::functions::{KEY, PADDED, TABLE_NAME, TABLE_NUMBER, TRIMMED, all, function_number};
 use super::operators::no_operator;
 use super::{Expr, Function, Typed};
 use crate::error::{SqlError, code};
@@ -43,13 +44,7 @@ impl Compiler<'_> {
             && is_regproc(of)
             && name.parse::<u32>().is_err()
         {
-            let number = function_number(name).ok_or_else(|| {
-                SqlError::new(
-                    code::UNKNOWN_FUNCTION,
-                    format!("function \"{name}\" does not exist"),
-                )
-            })?;
-            let number = Expr::Literal(Value::Int(number.into()));
+            let number = Expr::Literal(Value::Int(numbered(name)?.into()));
             return Ok(Typed::new(number, SqlType::Oid));
         }
         let expr = self.coerce(typed, to, Coercion::Explicit)?;
@@ -68,7 +63,7 @@ impl Compiler<'_> {
                     // A table's name, too.
                     self.parameters.set(number, SqlType::Text);
                     let text = Expr::Parameter(number);
-                    return Ok(Expr::Call(Function::ToRegclass, vec![text]));
+                    return Ok(Expr::Call(Function(&TABLE_NUMBER), vec![text]));
                 }
                 Expr::Parameter(number) => {
                     self.parameters.set(number, to.kind);
@@ -79,7 +74,7 @@ impl Compiler<'_> {
                     // A table's name is looked up when it is run.
                     if to.kind == SqlType::Regclass && text.parse::<u32>().is_err() {
                         let text = Expr::Literal(Value::Text(text));
-                        return Ok(Expr::Call(Function::ToRegclass, vec![text]));
+                        return Ok(Expr::Call(Function(&TABLE_NUMBER), vec![text]));
                     }
                     let value = match to.kind {
                         // Its blanks are kept, if no length says how many there are.
@@ -112,10 +107,10 @@ impl Compiler<'_> {
             .hint("You will need to rewrite or cast the expression."));
         }
         if to.kind == SqlType::Regclass && from.kind.is_text() {
-            return Ok(Expr::Call(Function::ToRegclass, vec![typed.expr]));
+            return Ok(Expr::Call(Function(&TABLE_NUMBER), vec![typed.expr]));
         }
         if from.kind == SqlType::Regclass && to.kind.is_text() {
-            return Ok(Expr::Call(Function::TableName, vec![typed.expr]));
+            return Ok(Expr::Call(Function(&TABLE_NAME), vec![typed.expr]));
         }
         if from.kind == to.kind {
             return match to.modifier < 0 || from.modifier == to.modifier {
@@ -152,7 +147,7 @@ pub(super) fn padded(typed: Typed) -> Expr {
     match (typed.kind(), typed.spec.length()) {
         (SqlType::Char, Some(length)) => {
             let length = Expr::Literal(Value::Int(length as i128));
-            Expr::Call(Function::Pad, vec![typed.expr, length])
+            Expr::Call(Function(&PADDED), vec![typed.expr, length])
         }
         _ => typed.expr,
     }
@@ -162,14 +157,14 @@ pub(super) fn padded(typed: Typed) -> Expr {
 pub(crate) fn ordered(typed: Typed) -> Expr {
     if let Some(element) = typed.kind().element() {
         let kind = Expr::Literal(Value::Int(element.oid().into()));
-        return Expr::Call(Function::ArrayKey, vec![typed.expr, kind]);
+        return Expr::Call(Function(&KEY), vec![typed.expr, kind]);
     }
     match (typed.kind(), typed.spec.length(), typed.expr) {
         (SqlType::Char, None, Expr::Literal(Value::Text(text))) => {
             Expr::Literal(Value::Text(text.trim_end_matches(' ').to_string()))
         }
         (SqlType::Char, None, Expr::Literal(value)) => Expr::Literal(value),
-        (SqlType::Char, None, expr) => Expr::Call(Function::Rtrim, vec![expr]),
+        (SqlType::Char, None, expr) => Expr::Call(Function(&TRIMMED), vec![expr]),
         (_, _, expr) => expr,
     }
 }
@@ -223,10 +218,23 @@ pub(super) fn folded(expr: Expr) -> Expr {
     expr
 }
 
-/// The number that PostgreSQL has for a function, of those that clients name as `regproc`.
-fn function_number(name: &str) -> Option<u32> {
-    match name.strip_prefix("pg_catalog.").unwrap_or(name) {
-        "array_in" => Some(crate::relation::ARRAY_INPUT),
-        _ => None,
+/// The number of a function, by its name alone.
+///
+/// # Errors
+/// `42883` if there is none, `42725` if there are several.
+fn numbered(name: &str) -> Result<u32, SqlError> {
+    let plain = name.strip_prefix("pg_catalog.").unwrap_or(name);
+    if plain == "array_in" {
+        return Ok(crate::relation::ARRAY_INPUT);
     }
+    let mut found = all().enumerate().filter(|(_, one)| one.is(plain));
+    let (code, text) = match (found.next(), found.next()) {
+        (Some((place, _)), None) => return Ok(function_number(place)),
+        (None, _) => {
+            let text = format!("function \"{name}\" does not exist");
+            (code::UNKNOWN_FUNCTION, text)
+        }
+        _ => ("42725", format!("more than one function named \"{name}\"")),
+    };
+    Err(SqlError::new(code, text))
 }

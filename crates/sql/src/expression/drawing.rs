@@ -1,6 +1,6 @@
 //! Who may draw numbers from sequences: expressions that do so name them.
 
-use super::{Expr, Function};
+use super::Expr;
 use crate::error::{SqlError, code};
 use crate::relation::Relation;
 use crate::rights::{Access, Rights};
@@ -23,7 +23,8 @@ pub(crate) fn check_rights(
     }
     let mut result = Ok(());
     expression.walk(&mut |part| {
-        if let Expr::Call(Function::Nextval | Function::Setval, arguments) = part
+        if let Expr::Call(function, arguments) = part
+            && (function.is("nextval") || function.is("setval"))
             && result.is_ok()
         {
             result = check_right(arguments.first(), source, rights);

@@ -4,7 +4,6 @@ use super::arithmetic::{calculate, negate, shift};
 use super::cast::cast;
 use super::datum::Datum;
 use super::environment::Environment;
-use super::function_calls::call;
 use super::{Case, Expr, Like};
 use crate::error::SqlError;
 use crate::rows::{InputRow, Values};
@@ -87,7 +86,7 @@ impl Expr {
                 for argument in arguments {
                     values.push(argument.evaluate(row, with)?);
                 }
-                Datum::Owned(call(*function, &values, with)?)
+                Datum::Owned(function.call(&values, with)?)
             }
         })
     }

@@ -4,7 +4,7 @@
 //! Invariant: a set is kept with its list, so no other list has its address meanwhile.
 
 use super::arrays;
-use super::{Environment, Expr, Function};
+use super::{Environment, Expr};
 use crate::error::SqlError;
 use crate::hashing::{HashTable, hash_of};
 use crate::rows::InputRow;
@@ -160,7 +160,7 @@ impl List {
 fn is_fixed(expr: &Expr) -> bool {
     !expr.any(&|part| match part {
         Expr::Column(_) | Expr::Outer(_) | Expr::Before(_) => true,
-        Expr::Call(function, _) => function.is_volatile() || *function == Function::Unnest,
+        Expr::Call(function, _) => function.is_volatile() || function.gives_rows(),
         _ => false,
     })
 }

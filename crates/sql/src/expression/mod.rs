@@ -4,7 +4,7 @@
 //!   [`predicates`], [`operators`], [`calls`], [`coercion`] and [`subqueries`];
 //! - [`evaluate`]: an [`Expr`] over a row;
 //! - [`cast`]: values from one type to another; [`arithmetic`]: numbers and dates;
-//! - [`functions`]: which there are, and what they do.
+//! - [`functions`]: tables of them, an entry each.
 //!
 //! A comparison with a null is null, as in SQL. Values are the engine's; text and bytes are borrowed from the row as
 //! long as nothing is computed of them.
@@ -20,13 +20,7 @@ mod datum;
 mod drawing;
 mod environment;
 mod evaluate;
-mod function;
-mod function_calls;
-mod function_numbers;
-mod function_texts;
-mod function_times;
 pub(crate) mod functions;
-mod json_calls;
 mod kept;
 mod lists;
 mod literal;
@@ -52,7 +46,7 @@ pub(crate) use datum::Datum;
 pub(crate) use drawing::check_rights;
 pub(crate) use environment::{Environment, StatementContext};
 pub(crate) use evaluate::are_same;
-pub(crate) use function::Function;
+pub(crate) use functions::Function;
 pub(crate) use kept::{Answer, Found, Kept, Progress, Reading, SemiRows};
 pub(crate) use lists::{List, ListOf, Lists};
 pub(crate) use literal::literal_value;
@@ -63,7 +57,7 @@ pub(crate) use subquery::{Compared, InnerQuery, Question, Subquery};
 pub(crate) use trees::parts_of_tree;
 
 pub(crate) use crate::values::Comparison;
-use crate::values::{arithmetic, arrays, cast, exact};
+use crate::values::{arithmetic, arrays, cast};
 
 use crate::types::{SqlType, TypeSpec};
 use arithmetic::{Arithmetic, Interval};

@@ -3,8 +3,9 @@
 use super::arithmetic::{Arithmetic, Interval};
 use super::cast::Coercion;
 use super::compile::Compiler;
+use super::functions::{MATCHES, MATCHES_ANY_CASE};
 use super::predicates::boolean;
-use super::{Comparison, Expr, Typed, literal_value};
+use super::{Comparison, Expr, Function, Typed, literal_value};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
@@ -111,8 +112,8 @@ impl Compiler<'_> {
         negated: bool,
     ) -> Result<Typed, SqlError> {
         let function = match ignores_case {
-            true => super::Function::MatchesAnyCase,
-            false => super::Function::Matches,
+            true => Function(&MATCHES_ANY_CASE),
+            false => Function(&MATCHES),
         };
         let sides = vec![self.matched(text, "~")?, self.text(pattern, "~")?];
         Ok(boolean(Expr::Call(function, sides), negated))

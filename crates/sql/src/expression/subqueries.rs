@@ -6,6 +6,7 @@ use super::arrays::array_kind;
 use super::cast::Coercion;
 use super::coercion;
 use super::compile::Compiler;
+use super::functions::{ELEMENT_AT, MADE, ORDINALS};
 use super::predicates::boolean;
 use super::{Comparison, Expr, Function, List, Typed};
 use crate::error::{SqlError, code};
@@ -133,7 +134,7 @@ impl Compiler<'_> {
         let kind = Expr::Literal(Value::Int(spec.kind.oid().into()));
         parts.insert(0, kind);
         let array = array_kind(spec.kind);
-        Ok(Typed::new(Expr::Call(Function::ArrayMake, parts), array))
+        Ok(Typed::new(Expr::Call(Function(&MADE), parts), array))
     }
 
     /// `ARRAY(SELECT …)`.
@@ -172,7 +173,10 @@ impl Compiler<'_> {
             let spec = TypeSpec::plain(SqlType::Int4);
             parts.push(self.coerce(number, spec, Coercion::Assignment)?);
         }
-        Ok(Typed::new(Expr::Call(Function::ElementAt, parts), element))
+        Ok(Typed::new(
+            Expr::Call(Function(&ELEMENT_AT), parts),
+            element,
+        ))
     }
 
     fn compared(
@@ -274,8 +278,8 @@ impl Compiler<'_> {
 /// the element and `n` its number. The function stands for its element here.
 fn expanded(typed: Typed, field: &str) -> Result<Typed, SqlError> {
     match (typed.expr, field) {
-        (Expr::Call(Function::Unnest, parts), "n") => Ok(Typed::new(
-            Expr::Call(Function::Ordinals, parts),
+        (Expr::Call(function, parts), "n") if function.is("_pg_expandarray") => Ok(Typed::new(
+            Expr::Call(Function(&ORDINALS), parts),
             SqlType::Int4,
         )),
         (expr, "x") if typed.spec.kind == SqlType::Int2 => Ok(Typed::new(expr, SqlType::Int2)),

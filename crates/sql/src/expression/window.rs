@@ -3,9 +3,10 @@
 //! While expressions are compiled it is not known how many columns there will be, so the value of a window function has
 //! a place from [`FIRST`] on until the query around them is planned.
 
+use super::functions::Kind;
 use super::{Expr, SortKey, Typed};
 use crate::aggregate::Aggregate;
-use crate::types::TypeSpec;
+use crate::types::{SqlType, TypeSpec};
 
 /// The place of the first window function's value while expressions are compiled. No row has so many columns.
 pub(crate) const FIRST: usize = 1 << 30;
@@ -27,23 +28,55 @@ pub(crate) enum WindowFunction {
     Aggregate(Box<Aggregate>),
 }
 
+/// An entry of the table of window functions.
+pub(crate) struct WindowEntry {
+    pub name: &'static str,
+    function: WindowFunction,
+    /// The least number of arguments.
+    pub least: usize,
+    pub arguments: &'static [Kind],
+    pub result: Kind,
+    /// For people.
+    pub about: &'static str,
+}
+
+macro_rules! window_functions {
+    ($($name:ident = $function:ident, $least:literal..[$($argument:expr),*] -> $result:expr, $about:literal;)*) => {
+        /// Window functions that are no aggregates.
+        pub(crate) const WINDOW_FUNCTIONS: &[WindowEntry] = &[$(WindowEntry {
+            name: stringify!($name),
+            function: WindowFunction::$function,
+            least: $least,
+            arguments: &[$($argument),*],
+            result: $result,
+            about: $about,
+        }),*];
+    };
+}
+
+window_functions! {
+    cume_dist = CumulativeDistribution, 0..[] -> FLOAT8, "share of the rows up to this one and its equals";
+    dense_rank = DenseRank, 0..[] -> INT8, "number of the row's group of equals";
+    first_value = FirstValue, 1..[Kind::Element] -> Kind::Element, "value of the frame's first row";
+    lag = Lag, 1..[Kind::Element, INT4, Kind::Element] -> Kind::Element, "value of a row before this one, or a default";
+    last_value = LastValue, 1..[Kind::Element] -> Kind::Element, "value of the frame's last row";
+    lead = Lead, 1..[Kind::Element, INT4, Kind::Element] -> Kind::Element, "value of a row behind this one, or a default";
+    nth_value = NthValue, 2..[Kind::Element, INT4] -> Kind::Element, "value of a row of the frame, by its number";
+    ntile = Buckets, 1..[INT4] -> INT4, "number of the part, of so many equal ones, in which the row is";
+    percent_rank = PercentRank, 0..[] -> FLOAT8, "rank as a share, from 0 to 1";
+    rank = Rank, 0..[] -> INT8, "number of the first of the row's equals";
+    row_number = RowNumber, 0..[] -> INT8, "number of the row in its partition";
+}
+
+const FLOAT8: Kind = Kind::Of(SqlType::Float8);
+const INT4: Kind = Kind::Of(SqlType::Int4);
+const INT8: Kind = Kind::Of(SqlType::Int8);
+
 impl WindowFunction {
     /// The window function of this name that is no aggregate.
     pub fn named(name: &str) -> Option<WindowFunction> {
-        Some(match name {
-            "row_number" => WindowFunction::RowNumber,
-            "rank" => WindowFunction::Rank,
-            "dense_rank" => WindowFunction::DenseRank,
-            "percent_rank" => WindowFunction::PercentRank,
-            "cume_dist" => WindowFunction::CumulativeDistribution,
-            "ntile" => WindowFunction::Buckets,
-            "lag" => WindowFunction::Lag,
-            "lead" => WindowFunction::Lead,
-            "first_value" => WindowFunction::FirstValue,
-            "last_value" => WindowFunction::LastValue,
-            "nth_value" => WindowFunction::NthValue,
-            _ => return None,
-        })
+        let found = WINDOW_FUNCTIONS.iter().find(|entry| entry.name == name);
+        found.map(|entry| entry.function.clone())
     }
 }
 

@@ -10,7 +10,8 @@ use super::query::with_tail;
 use super::select::{Draft, SelectPlan, draft_plain};
 use super::tail::Tail;
 use crate::error::SqlError;
-use crate::expression::{Environment, Expr};
+use crate::expression::functions::first_named;
+use crate::expression::{Environment, Expr, Function};
 use crate::rows::EachRow;
 use crate::rows::Values;
 use crate::source::Source;
@@ -36,9 +37,8 @@ pub(crate) fn has_rows(select: &Select) -> bool {
             tree = inner;
         }
         let name = name_of_function(tree);
-        name.is_some_and(|name| {
-            matches!(&*name, "unnest" | "generate_subscripts" | "_pg_expandarray")
-        })
+        let function = name.and_then(|name| first_named(&name));
+        function.is_some_and(Function::gives_rows)
     };
     select.projection.iter().any(|item| match item {
         SelectItem::UnnamedExpr(tree) | SelectItem::ExprWithAlias { expr: tree, .. } => {

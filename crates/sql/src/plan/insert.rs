@@ -6,6 +6,7 @@ use super::query::draft_query;
 use super::select::{SelectPlan, scope_of};
 use super::write::{Changes, compile_assigned, compile_changes, compile_returning, is_default};
 use crate::error::{SqlError, code};
+use crate::expression::functions::NEXT;
 use crate::expression::{Expr, Function, Scope};
 use crate::names::{name_of, parts_of};
 use crate::relation::StoredColumn;
@@ -86,7 +87,7 @@ pub(crate) fn default_of(
 ) -> Result<Expr, SqlError> {
     if let Some(sequence) = &column.sequence {
         let name = Expr::Literal(Value::Text(crate::names::quoted(sequence)));
-        let next = Expr::Call(Function::Nextval, vec![name]);
+        let next = Expr::Call(Function(&NEXT), vec![name]);
         return Ok(match column.spec.kind {
             SqlType::Int8 => next,
             _ => Expr::Cast(Box::new(next), SqlType::Int8, column.spec, false),

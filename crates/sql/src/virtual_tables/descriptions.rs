@@ -1,6 +1,7 @@
 //! Comments as the catalogue has them: `pg_description`, and the functions that read it.
 
 use super::constraints::constraint_numbers;
+use super::functions::about;
 use super::indexes::seen_indexes;
 use super::information_schema::relations;
 use super::{PUBLIC, VirtualRows, VirtualTable, oid, sequence_names, view_numbers};
@@ -158,6 +159,10 @@ pub(crate) fn description(
     (number, column): (u32, u32),
     catalogue: Option<&str>,
 ) -> Result<Value, SqlError> {
+    if catalogue == Some("pg_proc") {
+        let about = about(number).map(|about| Value::Text(about.to_string()));
+        return Ok(about.unwrap_or(Value::Null));
+    }
     let class = match catalogue {
         Some("pg_class") => Some(PG_CLASS),
         Some("pg_constraint") => Some(PG_CONSTRAINT),

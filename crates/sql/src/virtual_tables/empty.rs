@@ -5,7 +5,7 @@ use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::source::Source;
 use crate::types::SqlType::{
-    self, Bool, Float4, Int2, Int2Vector, Int4, Name, NameArray, Oid, OidArray, OidVector, OneChar,
+    self, Bool, Float4, Int2, Int2Vector, Int4, Name, NameArray, Oid, OidArray, OneChar,
     OneCharArray, Text, TextArray,
 };
 
@@ -120,26 +120,6 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("rngtypid", Oid),
             ("rngsubtype", Oid),
             ("rngmultitypid", Oid),
-        ],
-    ),
-    empty(
-        "pg_proc",
-        1255,
-        &[
-            ("oid", Oid),
-            ("proname", Name),
-            ("pronamespace", Oid),
-            ("proowner", Oid),
-            ("prolang", Oid),
-            ("prokind", OneChar),
-            ("proretset", Bool),
-            ("provolatile", OneChar),
-            ("prorettype", Oid),
-            ("proargtypes", OidVector),
-            ("proargnames", TextArray),
-            ("proargmodes", TextArray),
-            ("proallargtypes", OidVector),
-            ("prosrc", Text),
         ],
     ),
     empty(

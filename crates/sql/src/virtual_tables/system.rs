@@ -106,15 +106,6 @@ fn namespaces(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErr
 
 fn types(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let rows = SqlType::all().map(|kind| {
-        let category = match kind {
-            SqlType::Bool => "B",
-            kind if kind.is_number() => "N",
-            SqlType::Unknown | SqlType::Void => "X",
-            kind if kind.is_text() => "S",
-            SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz => "D",
-            kind if kind.element().is_some() => "A",
-            _ => "U",
-        };
         vec![
             oid(kind.oid()),
             text(kind.internal_name()),
@@ -122,7 +113,7 @@ fn types(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
             oid(OWNER),
             Value::Int(kind.size().into()),
             text("b"),
-            text(category),
+            text(kind.category().encode_utf8(&mut [0; 4])),
             oid(0),
             oid(kind.element().map_or(0, SqlType::oid)),
             oid(match kind.array().element() {

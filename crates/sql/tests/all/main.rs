@@ -4,6 +4,7 @@ mod checks;
 mod common;
 mod copies;
 mod flights;
+mod functions;
 mod lists;
 mod long_reads;
 mod long_writes;

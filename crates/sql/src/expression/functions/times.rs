@@ -1,12 +1,80 @@
-//! Functions of days and times.
+//! Functions of days and times. All times are UTC.
 
-use super::arithmetic::DAY;
+use super::definition::*;
 use crate::error::{SqlError, code};
+use crate::expression::Environment;
+use crate::values::arithmetic::{DAY, float_of};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::value_text::{date_of, days_of};
 
+pub(super) static TABLE: &[Definition] = functions! {
+    clock_timestamp() -> TIMESTAMPTZ, statement_timestamp, "when the statement began: it is the same if it is run again", volatile;
+    current_date() -> DATE, current_date, "day on which the transaction began", stable;
+    current_timestamp() -> TIMESTAMPTZ, now, "when the transaction began", stable;
+    date_part(TEXT, DATE) -> FLOAT8, |a, _| date_part(a), "part of a day, as a float";
+    date_part(TEXT, TIME) -> FLOAT8, |a, _| date_part(a), "part of a time, as a float";
+    date_part(TEXT, TIMESTAMP) -> FLOAT8, |a, _| date_part(a), "part of a day and time, as a float";
+    date_part(TEXT, TIMESTAMPTZ) -> FLOAT8, |a, _| date_part(a), "part of a day and time, as a float";
+    date_trunc(TEXT, TIMESTAMP) -> TIMESTAMP, |a, _| date_trunc(a.text(0), a.value(1)), "beginning of the unit of time in which it is";
+    date_trunc(TEXT, TIMESTAMPTZ) -> TIMESTAMPTZ, |a, _| date_trunc(a.text(0), a.value(1)), "beginning of the unit of time in which it is";
+    extract(TEXT, DATE) -> NUMERIC, |a, _| extract(a.text(0), a.value(1)), "part of a day: `EXTRACT(part FROM value)`";
+    extract(TEXT, TIME) -> NUMERIC, |a, _| extract(a.text(0), a.value(1)), "part of a time";
+    extract(TEXT, TIMESTAMP) -> NUMERIC, |a, _| extract(a.text(0), a.value(1)), "part of a day and time";
+    extract(TEXT, TIMESTAMPTZ) -> NUMERIC, |a, _| extract(a.text(0), a.value(1)), "part of a day and time";
+    localtimestamp() -> TIMESTAMP, now, "when the transaction began", stable;
+    make_date(INT4, INT4, INT4) -> DATE, |a, _| make_date(a.int(0), a.int(1), a.int(2)), "of year, month and day";
+    now() -> TIMESTAMPTZ, now, "when the transaction began", stable;
+    statement_timestamp() -> TIMESTAMPTZ, statement_timestamp, "when the statement began", stable;
+    to_timestamp(FLOAT8) -> TIMESTAMPTZ, |a, _| to_timestamp(float_of(a.value(0))), "of seconds since 1970";
+    transaction_timestamp() -> TIMESTAMPTZ, now, "when the transaction began", stable;
+};
+
+fn now(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    Ok(Value::Timestamp(with.context.transaction_started))
+}
+
+fn statement_timestamp(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    Ok(Value::Timestamp(with.context.statement_started))
+}
+
+fn current_date(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let days = with.context.transaction_started.div_euclid(DAY);
+    Ok(Value::Date(i32::try_from(days).unwrap_or(i32::MAX)))
+}
+
+fn make_date(year: i64, month: i64, day: i64) -> Answer {
+    let days = match (u32::try_from(month), u32::try_from(day)) {
+        // The year before 1 is 1 BC.
+        (Ok(month), Ok(day)) => match year {
+            0 => None,
+            year @ 1.. => days_of(year, month, day),
+            year => days_of(year + 1, month, day),
+        },
+        _ => None,
+    };
+    let days = days.and_then(|days| i32::try_from(days).ok());
+    days.map(Value::Date)
+        .ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "date field value out of range"))
+}
+
+fn to_timestamp(seconds: f64) -> Answer {
+    let micros = seconds * 1e6;
+    match micros.abs() < 9e18 {
+        true => Ok(Value::Timestamp(micros.round() as i64)),
+        false => Err(SqlError::new(
+            code::DATETIME_OVERFLOW,
+            "timestamp out of range",
+        )),
+    }
+}
+
+fn date_part(a: Arguments<'_>) -> Answer {
+    let part = extract(a.text(0), a.value(1))?;
+    Ok(Value::Float(float_of(part.as_ref())))
+}
+
 /// Days and microseconds of the day.
-pub(super) fn moment(value: ValueRef<'_>) -> (i64, i64) {
+fn moment(value: ValueRef<'_>) -> (i64, i64) {
     match value {
         ValueRef::Timestamp(micros) => (micros.div_euclid(DAY), micros.rem_euclid(DAY)),
         ValueRef::Date(days) => (days.into(), 0),
@@ -15,7 +83,7 @@ pub(super) fn moment(value: ValueRef<'_>) -> (i64, i64) {
     }
 }
 
-pub(super) fn date_part(part: &str, value: ValueRef<'_>) -> Result<Value, SqlError> {
+fn extract(part: &str, value: ValueRef<'_>) -> Answer {
     let (days, time) = moment(value);
     let (year, month, day) = date_of(days);
     // 1970-01-01 was a Thursday; Sunday is 0.
@@ -107,7 +175,7 @@ fn not_of_time(part: &str) -> SqlError {
 }
 
 /// The year and week, both of ISO 8601: that of the week's Thursday.
-pub(super) fn iso_week(days: i64) -> (i64, i64) {
+fn iso_week(days: i64) -> (i64, i64) {
     let thursday = days - (days + 3).rem_euclid(7) + 3;
     let (year, _, _) = date_of(thursday);
     (
@@ -116,7 +184,7 @@ pub(super) fn iso_week(days: i64) -> (i64, i64) {
     )
 }
 
-pub(super) fn date_trunc(part: &str, value: ValueRef<'_>) -> Result<Value, SqlError> {
+fn date_trunc(part: &str, value: ValueRef<'_>) -> Answer {
     let (days, time) = moment(value);
     let (year, month, _) = date_of(days);
     let start = |year, month| days_of(year, month, 1).unwrap_or(days);

@@ -1,0 +1,190 @@
+//! Functions that tools ask about the objects of a database: definitions, comments, sizes and rights.
+
+use super::definition::*;
+use super::session::user;
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::relation::ASIDE;
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::Value;
+
+pub(super) static TABLE: &[Definition] = functions! {
+    col_description(OID, INT4) -> TEXT, column_description, "comment on a column", stable;
+    format_type(OID, INT4) -> TEXT, |a, _| format_type(a), "type with its length, as SQL", stable, on_null;
+    has_column_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
+    has_database_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
+    has_schema_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
+    has_table_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
+    obj_description(OID) -> TEXT, description, "comment on an object", stable;
+    obj_description(OID, TEXT) -> TEXT, description, "comment on an object of a table of the catalogue", stable;
+    pg_collation_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
+    pg_encoding_to_char(INT4) -> NAME, |_, _| text("UTF8"), "name of an encoding: `UTF8`", stable;
+    pg_function_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
+    pg_get_constraintdef(OID) -> TEXT, constraint, "constraint as SQL", stable;
+    pg_get_constraintdef(OID, BOOL) -> TEXT, constraint, "constraint as SQL", stable;
+    pg_get_expr(TEXT, OID) -> TEXT, |a, _| text(a.text(0)), "expression of the catalogue as SQL, in which it is kept", stable;
+    pg_get_expr(TEXT, OID, BOOL) -> TEXT, |a, _| text(a.text(0)), "expression of the catalogue as SQL, in which it is kept", stable;
+    pg_get_function_arguments(OID) -> TEXT, |_, _| none(), "null", stable;
+    pg_get_function_result(OID) -> TEXT, |_, _| none(), "null", stable;
+    pg_get_functiondef(OID) -> TEXT, |_, _| none(), "null: functions are not defined in SQL", stable;
+    pg_get_indexdef(OID) -> TEXT, index, "index as SQL", stable;
+    pg_get_indexdef(OID, INT4, BOOL) -> TEXT, index, "name of an index's column", stable;
+    pg_get_partkeydef(OID) -> TEXT, |_, _| none(), "null: no table is partitioned", stable;
+    pg_get_ruledef(OID) -> TEXT, |_, _| none(), "null: there are no rules", stable;
+    pg_get_ruledef(OID, BOOL) -> TEXT, |_, _| none(), "null: there are no rules", stable;
+    pg_get_serial_sequence(TEXT, TEXT) -> TEXT, serial_sequence, "sequence of a table's column", stable;
+    pg_get_statisticsobjdef(OID) -> TEXT, |_, _| none(), "null: there are no statistics", stable;
+    pg_get_statisticsobjdef_columns(OID) -> TEXT, |_, _| none(), "null: there are no statistics", stable;
+    pg_get_triggerdef(OID) -> TEXT, |_, _| none(), "null: there are no triggers", stable;
+    pg_get_triggerdef(OID, BOOL) -> TEXT, |_, _| none(), "null: there are no triggers", stable;
+    pg_get_userbyid(OID) -> NAME, user, "name of the user", stable;
+    pg_get_viewdef(OID) -> TEXT, view, "query of a view", stable;
+    pg_get_viewdef(OID, BOOL) -> TEXT, view, "query of a view", stable;
+    pg_get_viewdef(OID, INT4) -> TEXT, view, "query of a view", stable;
+    pg_indexes_size(REGCLASS) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
+    pg_opclass_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
+    pg_operator_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
+    pg_opfamily_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
+    pg_partition_ancestors(REGCLASS) -> REGCLASS, |_, _| none(), "null: no table is partitioned", stable;
+    pg_relation_is_publishable(REGCLASS) -> BOOL, |_, _| Ok(Value::Bool(false)), "false", stable;
+    pg_relation_size(REGCLASS) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
+    pg_relation_size(REGCLASS, TEXT) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
+    pg_size_pretty(INT8) -> TEXT, |a, _| size_pretty(a.int(0)), "number of bytes with a unit";
+    pg_statistics_obj_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
+    pg_table_is_visible(OID) -> BOOL, |a, _| is_visible(a.oid(0)), "true of tables that are found without a schema", stable;
+    pg_table_size(REGCLASS) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
+    pg_total_relation_size(REGCLASS) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
+    pg_type_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
+    pg_typeof(ANY) -> TEXT, |a, _| text(a.kind(0).name()), "name of a value's type", on_null;
+    shobj_description(OID, TEXT) -> TEXT, description, "comment on a database", stable;
+    to_regclass(TEXT) -> REGCLASS, |a, with| Ok(table_number(a, with).map_or(Value::Null, number)), "number of a table; null if there is none", stable;
+    to_regtype(TEXT) -> OID, |a, _| Ok(SqlType::named(a.text(0)).map_or(Value::Null, |kind| number(kind.oid()))), "number of a type; null if there is none", stable;
+};
+
+/// The name of a table's number.
+pub(crate) static TABLE_NAME: Definition = Definition::new(
+    "regclassout",
+    &[REGCLASS],
+    TEXT,
+    |a, with| {
+        let oid = a.oid(0);
+        let name = oid.and_then(|oid| with.context.draws.borrow().table_name(oid));
+        text(name.unwrap_or_else(|| oid.unwrap_or(0).to_string()))
+    },
+    "",
+)
+.stable();
+
+/// The number of a table's name.
+pub(crate) static TABLE_NUMBER: Definition = Definition::new(
+    "regclassin",
+    &[TEXT],
+    REGCLASS,
+    |a, with| {
+        let found = table_number(a, with);
+        found.map_or_else(|| Err(SqlError::unknown_table(a.text(0))), int)
+    },
+    "",
+)
+.stable();
+
+fn yes() -> Answer {
+    Ok(Value::Bool(true))
+}
+
+fn none() -> Answer {
+    Ok(Value::Null)
+}
+
+fn number(oid: u32) -> Value {
+    Value::Int(oid.into())
+}
+
+/// Only `information_schema` stands beside what is found without a schema.
+fn is_visible(oid: Option<u32>) -> Answer {
+    Ok(Value::Bool(!oid.is_some_and(|oid| ASIDE.contains(&oid))))
+}
+
+/// The number of a table by its name, or by the number as a text.
+fn table_number(a: Arguments<'_>, with: &Environment<'_>) -> Option<u32> {
+    let name = a.text(0);
+    let number = name.parse().ok();
+    number.or_else(|| with.context.draws.borrow().table_number(name))
+}
+
+fn format_type(a: Arguments<'_>) -> Answer {
+    let Some(kind) = a.oid(0).and_then(SqlType::from_oid) else {
+        return none();
+    };
+    let modifier = a.given_int(1).map_or(-1, |modifier| modifier as i32);
+    text(TypeSpec { kind, modifier }.to_sql())
+}
+
+fn size_pretty(mut size: i64) -> Answer {
+    let mut units = ["bytes", "kB", "MB", "GB"].into_iter();
+    let mut unit = units.next().unwrap_or_default();
+    for next in units {
+        if size.unsigned_abs() < 10 * 1024 {
+            break;
+        }
+        size /= 1024;
+        unit = next;
+    }
+    text(format!("{size} {unit}"))
+}
+
+fn index(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let (Some(oid), Some(reading)) = (a.oid(0), with.reading) else {
+        return none();
+    };
+    let column = usize::try_from(a.int(1)).unwrap_or(0);
+    let catalogue = with.context.catalogue;
+    catalogue.index_definition(reading.source, oid, column)
+}
+
+fn view(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    match (a.oid(0), with.reading) {
+        (Some(oid), Some(reading)) => {
+            let catalogue = with.context.catalogue;
+            catalogue.view_definition(reading.source, oid)
+        }
+        _ => none(),
+    }
+}
+
+fn constraint(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    match (a.oid(0), with.reading) {
+        (Some(oid), Some(reading)) => {
+            let catalogue = with.context.catalogue;
+            catalogue.constraint_definition(reading.source, oid)
+        }
+        _ => none(),
+    }
+}
+
+fn description(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    described(a, with, 0, a.given_text(1))
+}
+
+fn column_description(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let column = u32::try_from(a.int(1)).unwrap_or(u32::MAX);
+    described(a, with, column, Some("pg_class"))
+}
+
+fn described(a: Arguments<'_>, with: &Environment<'_>, column: u32, table: Option<&str>) -> Answer {
+    match (a.oid(0), with.reading) {
+        (Some(oid), Some(reading)) => {
+            let catalogue = with.context.catalogue;
+            catalogue.description(reading.source, with, (oid, column), table)
+        }
+        _ => none(),
+    }
+}
+
+fn serial_sequence(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let Some(reading) = with.reading else {
+        return none();
+    };
+    let catalogue = with.context.catalogue;
+    catalogue.serial_sequence(reading.source, a.text(0), a.text(1))
+}

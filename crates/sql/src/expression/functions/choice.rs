@@ -1,0 +1,361 @@
+//! Which of the functions of a name is called, by the types of its arguments, and the call.
+//!
+//! Source: PostgreSQL's documentation, 10.3. Where no function takes the arguments, one that takes narrower numbers is
+//! called, too: PostgreSQL refuses `left('abc', 2::bigint)`.
+
+use super::definition::{Function, Kind};
+use super::named;
+use crate::error::{SqlError, code};
+use crate::expression::coercion::padded;
+use crate::expression::compile::Compiler;
+use crate::expression::{Expr, Typed, check_rights};
+use crate::types::{SqlType, TypeSpec};
+use crate::values::arrays::array_kind;
+use crate::values::cast::{Coercion, can_cast};
+use sardonyx::schema::Value;
+
+/// The call of the function of a name for arguments of these types.
+///
+/// # Errors
+/// `42883` if there is none, `42725` if several are as good.
+pub(in crate::expression) fn resolve(
+    compiler: &mut Compiler<'_>,
+    name: &str,
+    arguments: Vec<Typed>,
+) -> Result<Typed, SqlError> {
+    let kinds: Vec<SqlType> = arguments.iter().map(Typed::kind).collect();
+    match chosen(named(name), &kinds)[..] {
+        [function] => called(compiler, function, arguments),
+        [] => cast_call(compiler, name, arguments)?.ok_or_else(|| unknown(name, &kinds)),
+        _ => {
+            let text = format!("function {} is not unique", written(name, &kinds));
+            let error = SqlError::new("42725", text);
+            Err(error.hint("Could not choose a best candidate function. You might need to add explicit type casts."))
+        }
+    }
+}
+
+/// The functions that are the best for arguments of these types: none if no one takes them, several if they are as good.
+fn chosen(functions: &[Function], kinds: &[SqlType]) -> Vec<Function> {
+    let taking = |how: Coercion| -> Vec<Function> {
+        let functions = functions.iter().copied();
+        let takes = functions.filter(|function| takes(*function, kinds, how));
+        takes.collect()
+    };
+    let mut left = taking(Coercion::Implicit);
+    if left.is_empty() {
+        left = taking(Coercion::Assignment);
+    }
+    let is_exact = |kind: Kind, given| kind == Kind::Of(given);
+    keep_most(&mut left, kinds, is_exact);
+    keep_most(&mut left, kinds, |kind, given| {
+        is_exact(kind, given) || is_preferred(kind)
+    });
+    for (at, kind) in kinds.iter().enumerate() {
+        if left.len() > 1 && *kind == SqlType::Unknown {
+            keep_category(&mut left, at);
+        }
+    }
+    if left.len() > 1
+        && let Some(known) = kinds.iter().find(|kind| **kind != SqlType::Unknown)
+    {
+        // A literal is taken to have the type of the others.
+        let alike: Vec<SqlType> = kinds
+            .iter()
+            .map(|kind| match kind {
+                SqlType::Unknown => *known,
+                kind => *kind,
+            })
+            .collect();
+        let mut taking = left.clone();
+        taking.retain(|function| takes(*function, &alike, Coercion::Implicit));
+        if let [_] = taking[..] {
+            left = taking;
+        }
+    }
+    left
+}
+
+/// The type of an argument of a function.
+fn argument(function: Function, at: usize) -> Kind {
+    let arguments = function.0.arguments;
+    let last = arguments.last().copied().unwrap_or(Kind::Any);
+    arguments.get(at).copied().unwrap_or(last)
+}
+
+fn takes(function: Function, kinds: &[SqlType], how: Coercion) -> bool {
+    let count = function.0.arguments.len();
+    let has_count = match function.0.is_variadic {
+        true => kinds.len() >= count,
+        false => kinds.len() == count,
+    };
+    has_count
+        && kinds
+            .iter()
+            .enumerate()
+            .all(|(at, kind)| match argument(function, at) {
+                Kind::Of(to) => can_cast(*kind, to, way(*kind, to, how)),
+                Kind::Array => kind.element().is_some() || *kind == SqlType::Unknown,
+                Kind::Any | Kind::Element => true,
+            })
+}
+
+/// How an argument becomes one of the function's type.
+fn way(from: SqlType, to: SqlType, how: Coercion) -> Coercion {
+    match (from, to) {
+        (SqlType::Int8, SqlType::Oid | SqlType::Regclass) => Coercion::Assignment,
+        (from, SqlType::Regclass) if from.is_text() => Coercion::Explicit,
+        (from, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) if from.is_number() => how,
+        _ => Coercion::Implicit,
+    }
+}
+
+/// Keeps the functions most of whose arguments are so, beside the known types that are given.
+fn keep_most(left: &mut Vec<Function>, kinds: &[SqlType], is_so: impl Fn(Kind, SqlType) -> bool) {
+    if left.len() < 2 {
+        return;
+    }
+    let count = |function: Function| {
+        let known = kinds.iter().enumerate();
+        let known = known.filter(|(_, kind)| **kind != SqlType::Unknown);
+        known
+            .filter(|(at, kind)| is_so(argument(function, *at), **kind))
+            .count()
+    };
+    let most = left.iter().map(|function| count(*function)).max();
+    left.retain(|function| Some(count(*function)) == most);
+}
+
+/// Of a literal keeps the functions that take a text there; without one, those of the only category that there is. Of these
+/// the preferred type is kept.
+fn keep_category(left: &mut Vec<Function>, at: usize) {
+    let categories: Vec<char> = left
+        .iter()
+        .map(|one| category(argument(*one, at)))
+        .collect();
+    let wanted = match (categories.contains(&'S'), categories.first()) {
+        (true, _) => 'S',
+        (false, Some(first)) if categories.iter().all(|one| one == first) => *first,
+        _ => return,
+    };
+    left.retain(|one| category(argument(*one, at)) == wanted);
+    if left.iter().any(|one| is_preferred(argument(*one, at))) {
+        left.retain(|one| is_preferred(argument(*one, at)));
+    }
+}
+
+fn category(kind: Kind) -> char {
+    match kind {
+        Kind::Of(kind) => kind.category(),
+        Kind::Any | Kind::Array | Kind::Element => 'P',
+    }
+}
+
+fn is_preferred(kind: Kind) -> bool {
+    matches!(kind, Kind::Of(kind) if kind.is_preferred())
+}
+
+/// The call of a function for arguments that it takes.
+fn called(
+    compiler: &mut Compiler<'_>,
+    function: Function,
+    mut arguments: Vec<Typed>,
+) -> Result<Typed, SqlError> {
+    let of = function.0;
+    let kinds: Vec<SqlType> = arguments.iter().map(Typed::kind).collect();
+    let wrong = || unknown(of.name, &kinds);
+    match of.arguments {
+        [Kind::Array, Kind::Element] | [Kind::Element, Kind::Array] => {
+            if of.arguments[0] == Kind::Element {
+                arguments.reverse();
+            }
+            return with_element(compiler, function, arguments).ok_or_else(wrong)?;
+        }
+        [Kind::Array, Kind::Array] => {
+            return of_two_arrays(compiler, function, arguments).ok_or_else(wrong)?;
+        }
+        _ => {}
+    }
+    let mut parts = Vec::with_capacity(arguments.len());
+    let mut array = SqlType::Unknown;
+    for (at, typed) in arguments.into_iter().enumerate() {
+        match argument(function, at) {
+            Kind::Of(to) => {
+                let part = as_argument(compiler, function, typed, to);
+                parts.push(part.map_err(|error| match error.code {
+                    code::DATATYPE_MISMATCH => wrong(),
+                    _ => error,
+                })?);
+            }
+            Kind::Any => {
+                let typed = match of.is_variadic {
+                    true => compiler.as_decided(typed)?,
+                    false => typed,
+                };
+                parts.extend([element_number(typed.kind()), padded(typed)]);
+            }
+            Kind::Array | Kind::Element if typed.kind() == SqlType::Unknown => {
+                return Err(SqlError::new(
+                    code::DATATYPE_MISMATCH,
+                    "could not determine polymorphic type because input has type unknown",
+                ));
+            }
+            Kind::Element => parts.extend([element_number(typed.kind()), padded(typed)]),
+            Kind::Array => {
+                array = typed.kind();
+                if of.is_typed {
+                    parts.push(element_number(array));
+                }
+                parts.push(typed.expr);
+            }
+        }
+    }
+    let call = Expr::Call(function, parts);
+    if of.is_of_session
+        && let Some(nested) = &mut compiler.nested
+    {
+        check_rights(&call, nested.source, nested.queries.rights())?;
+        nested.queries.around_mut().asks_session = true;
+    }
+    let result = match of.result {
+        Kind::Of(kind) => kind,
+        Kind::Element => array.element().unwrap_or(SqlType::Text),
+        Kind::Array | Kind::Any => array,
+    };
+    Ok(Typed::new(call, result))
+}
+
+fn as_argument(
+    compiler: &mut Compiler<'_>,
+    function: Function,
+    typed: Typed,
+    to: SqlType,
+) -> Result<Expr, SqlError> {
+    let how = way(typed.kind(), to, Coercion::Assignment);
+    let expr = compiler.coerce(typed, TypeSpec::plain(to), how)?;
+    Ok(match expr {
+        // Sequences are found by their names.
+        Expr::Call(cast, mut name) if function.0.is_of_session && cast.is("regclassin") => {
+            name.remove(0)
+        }
+        expr => expr,
+    })
+}
+
+/// A type's number, as functions are passed it.
+pub(in crate::expression) fn element_number(kind: SqlType) -> Expr {
+    Expr::Literal(Value::Int(kind.oid().into()))
+}
+
+/// A function of an array and a value that is, or becomes, one of its elements; `None` if it cannot.
+fn with_element(
+    compiler: &mut Compiler<'_>,
+    function: Function,
+    arguments: Vec<Typed>,
+) -> Option<Result<Typed, SqlError>> {
+    let [array, value]: [Typed; 2] = arguments.try_into().ok()?;
+    let element = match array.kind() {
+        SqlType::Unknown if value.kind() != SqlType::Unknown => value.kind(),
+        kind => kind.element()?,
+    };
+    let kind = match value.kind() {
+        kind if can_cast(kind, element, Coercion::Implicit) => element,
+        kind if can_cast(element, kind, Coercion::Implicit) && kind.element().is_none() => kind,
+        _ => return None,
+    };
+    let of = array_kind(kind);
+    let mut parts = || {
+        let array = compiler.coerce(array.clone(), TypeSpec::plain(of), Coercion::Explicit)?;
+        let value = compiler.coerce(value.clone(), TypeSpec::plain(kind), Coercion::Implicit)?;
+        Ok(vec![array, value, element_number(kind)])
+    };
+    let result = match function.0.result {
+        Kind::Of(kind) => kind,
+        _ => of,
+    };
+    Some(parts().map(|parts| Typed::new(Expr::Call(function, parts), result)))
+}
+
+/// A function of two arrays; `None` if their elements are of types that do not go together.
+fn of_two_arrays(
+    compiler: &mut Compiler<'_>,
+    function: Function,
+    arguments: Vec<Typed>,
+) -> Option<Result<Typed, SqlError>> {
+    let [left, right]: [Typed; 2] = arguments.try_into().ok()?;
+    let kind = match (left.kind(), right.kind()) {
+        (SqlType::Unknown, known) | (known, SqlType::Unknown) => known,
+        (a, b) => {
+            let (one, other) = (a.element()?, b.element()?);
+            match can_cast(one, other, Coercion::Implicit) {
+                true => b,
+                false if can_cast(other, one, Coercion::Implicit) => a,
+                false => return None,
+            }
+        }
+    };
+    kind.element()?;
+    let spec = TypeSpec::plain(kind);
+    let mut sides = || {
+        let left = compiler.coerce(left.clone(), spec, Coercion::Explicit)?;
+        let right = compiler.coerce(right.clone(), spec, Coercion::Explicit)?;
+        Ok(Expr::Call(function, vec![left, right]))
+    };
+    Some(sides().map(|call| Typed::new(call, kind)))
+}
+
+/// `||` of which a side is an array; `None` if the other one is neither an array nor an element of the same type.
+pub(in crate::expression) fn concatenated(
+    compiler: &mut Compiler<'_>,
+    left: Typed,
+    right: Typed,
+) -> Option<Result<Typed, SqlError>> {
+    let is_array = |kind: SqlType| kind.element().is_some();
+    let (a, b) = (left.kind(), right.kind());
+    let are_arrays = [a, b]
+        .iter()
+        .all(|kind| is_array(*kind) || *kind == SqlType::Unknown);
+    let function = |name| named(name).first().copied();
+    match are_arrays {
+        true => of_two_arrays(compiler, function("array_cat")?, vec![left, right]),
+        false if is_array(a) => {
+            with_element(compiler, function("array_append")?, vec![left, right])
+        }
+        false => with_element(compiler, function("array_prepend")?, vec![right, left]),
+    }
+}
+
+/// A type's name called like a function, which is a cast: `date('2024-01-01')`.
+fn cast_call(
+    compiler: &mut Compiler<'_>,
+    name: &str,
+    arguments: Vec<Typed>,
+) -> Result<Option<Typed>, SqlError> {
+    let (Some(kind), Ok([argument])) = (SqlType::named(name), <[Typed; 1]>::try_from(arguments))
+    else {
+        return Ok(None);
+    };
+    if !kind.is_storable() || !can_cast(argument.kind(), kind, Coercion::Explicit) {
+        return Ok(None);
+    }
+    let spec = TypeSpec::plain(kind);
+    let expr = compiler.coerce(argument, spec, Coercion::Explicit)?;
+    Ok(Some(Typed { expr, spec }))
+}
+
+fn written(name: &str, kinds: &[SqlType]) -> String {
+    let kinds: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
+    format!("{name}({})", kinds.join(", "))
+}
+
+#[cold]
+fn unknown(name: &str, kinds: &[SqlType]) -> SqlError {
+    if name == "generate_series" {
+        return SqlError::unsupported("generate_series gives rows: it is supported in FROM only");
+    }
+    SqlError::new(
+        code::UNKNOWN_FUNCTION,
+        format!("function {} does not exist", written(name, kinds)),
+    )
+    .hint("No function matches the given name and argument types. You might need to add explicit type casts.")
+}

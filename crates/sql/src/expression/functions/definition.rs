@@ -1,0 +1,301 @@
+//! A function as the tables of functions have it: name, types, volatility and code in one entry.
+
+use crate::error::SqlError;
+use crate::expression::{Datum, Environment};
+use crate::types::SqlType;
+use sardonyx::schema::{Value, ValueRef};
+use std::fmt;
+
+/// The type of an argument, or of a result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Of(SqlType),
+    /// Any type. The type's number is passed before the value.
+    Any,
+    /// An array of any elements.
+    Array,
+    /// An element of the array. The number of the elements' type is passed behind all arguments, the array first.
+    Element,
+}
+
+macro_rules! kinds {
+    ($($name:ident = $kind:ident),* $(,)?) => {
+        $(pub(super) const $name: Kind = Kind::Of(SqlType::$kind);)*
+    };
+}
+
+kinds!(
+    BOOL = Bool,
+    BYTEA = Bytea,
+    CHAR = Char,
+    DATE = Date,
+    FLOAT4 = Float4,
+    FLOAT8 = Float8,
+    INT2 = Int2,
+    INT4 = Int4,
+    INT8 = Int8,
+    JSON = Json,
+    NAME = Name,
+    NUMERIC = Numeric,
+    OID = Oid,
+    REGCLASS = Regclass,
+    TEXT = Text,
+    TEXTS = TextArray,
+    TIME = Time,
+    TIMESTAMP = Timestamp,
+    TIMESTAMPTZ = Timestamptz,
+    UUID = Uuid,
+    VOID = Void,
+);
+
+pub(super) const ANY: Kind = Kind::Any;
+pub(super) const ARRAY: Kind = Kind::Array;
+pub(super) const ELEMENT: Kind = Kind::Element;
+
+impl Kind {
+    /// Its number in PostgreSQL's catalogue.
+    pub fn oid(self) -> u32 {
+        match self {
+            Kind::Of(kind) => kind.oid(),
+            Kind::Any => 2276,
+            Kind::Array => 2277,
+            Kind::Element => 2283,
+        }
+    }
+}
+
+/// How long a function's value for the same arguments is the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Volatility {
+    /// Always, in every session.
+    Immutable,
+    /// For the length of a statement.
+    Stable,
+    /// Each call may give another one, or has an effect.
+    Volatile,
+}
+
+/// The values with which a function is called.
+#[derive(Clone, Copy)]
+pub(super) struct Arguments<'v>(&'v [Datum<'v>]);
+
+impl<'v> Arguments<'v> {
+    pub fn len(self) -> usize {
+        self.0.len()
+    }
+
+    /// One of them; null if there are fewer.
+    pub fn value(self, at: usize) -> ValueRef<'v> {
+        self.0.get(at).map_or(ValueRef::Null, Datum::as_ref)
+    }
+
+    pub fn all(self) -> impl Iterator<Item = ValueRef<'v>> {
+        self.0.iter().map(Datum::as_ref)
+    }
+
+    /// A text; empty if it is none.
+    pub fn text(self, at: usize) -> &'v str {
+        self.given_text(at).unwrap_or_default()
+    }
+
+    pub fn given_text(self, at: usize) -> Option<&'v str> {
+        match self.value(at) {
+            ValueRef::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A whole number; 0 if it is none.
+    pub fn int(self, at: usize) -> i64 {
+        self.given_int(at).unwrap_or(0)
+    }
+
+    pub fn given_int(self, at: usize) -> Option<i64> {
+        match self.value(at) {
+            ValueRef::Int(value) => i64::try_from(value).ok(),
+            _ => None,
+        }
+    }
+
+    pub fn is_true(self, at: usize) -> bool {
+        self.value(at) == ValueRef::Bool(true)
+    }
+
+    /// The number of an object of the catalogue.
+    pub fn oid(self, at: usize) -> Option<u32> {
+        u32::try_from(self.given_int(at)?).ok()
+    }
+
+    /// The type whose number was passed.
+    pub fn kind(self, at: usize) -> SqlType {
+        let kind = self.oid(at).and_then(SqlType::from_oid);
+        kind.unwrap_or(SqlType::Text)
+    }
+
+    /// The values behind the first ones that are passed with their types' numbers.
+    pub fn typed(self, from: usize) -> impl ExactSizeIterator<Item = (SqlType, ValueRef<'v>)> {
+        let count = self.len().saturating_sub(from) / 2;
+        (0..count).map(move |number| {
+            let at = from + 2 * number;
+            (self.kind(at), self.value(at + 1))
+        })
+    }
+}
+
+type Code = fn(Arguments<'_>, &Environment<'_>) -> Result<Value, SqlError>;
+
+/// A function for arguments of certain types.
+pub(crate) struct Definition {
+    pub name: &'static str,
+    pub arguments: &'static [Kind],
+    pub result: Kind,
+    /// For people.
+    pub about: &'static str,
+    pub volatility: Volatility,
+    /// True if it is null where an argument is, and is not called.
+    pub is_strict: bool,
+    /// True if the last argument may be given several times.
+    pub is_variadic: bool,
+    /// True if an array is passed with its type's number before it, as a value of any type is.
+    pub is_typed: bool,
+    /// True if it gives a row for each element of the array that it returns.
+    pub gives_rows: bool,
+    /// True if it asks, or sets, what the session knows.
+    pub is_of_session: bool,
+    code: Code,
+}
+
+impl Definition {
+    /// An immutable, strict function.
+    pub(super) const fn new(
+        name: &'static str,
+        arguments: &'static [Kind],
+        result: Kind,
+        code: Code,
+        about: &'static str,
+    ) -> Definition {
+        Definition {
+            name,
+            arguments,
+            result,
+            about,
+            volatility: Volatility::Immutable,
+            is_strict: true,
+            is_variadic: false,
+            is_typed: false,
+            gives_rows: false,
+            is_of_session: false,
+            code,
+        }
+    }
+
+    pub(super) const fn stable(mut self) -> Definition {
+        self.volatility = Volatility::Stable;
+        self
+    }
+
+    pub(super) const fn volatile(mut self) -> Definition {
+        self.volatility = Volatility::Volatile;
+        self
+    }
+
+    pub(super) const fn on_null(mut self) -> Definition {
+        self.is_strict = false;
+        self
+    }
+
+    pub(super) const fn variadic(mut self) -> Definition {
+        self.is_variadic = true;
+        self
+    }
+
+    pub(super) const fn typed(mut self) -> Definition {
+        self.is_typed = true;
+        self
+    }
+
+    pub(super) const fn rows(mut self) -> Definition {
+        self.gives_rows = true;
+        self
+    }
+
+    pub(super) const fn session(mut self) -> Definition {
+        self.is_of_session = true;
+        self
+    }
+}
+
+/// A function of a table, or of an operator.
+#[derive(Clone, Copy)]
+pub(crate) struct Function(pub &'static Definition);
+
+impl Function {
+    /// Calls it.
+    ///
+    /// # Errors
+    /// What it cannot compute.
+    #[inline]
+    pub fn call(self, values: &[Datum<'_>], with: &Environment<'_>) -> Result<Value, SqlError> {
+        if self.0.is_strict && values.iter().any(Datum::is_null) {
+            return Ok(Value::Null);
+        }
+        (self.0.code)(Arguments(values), with)
+    }
+
+    /// True if it gives a row for each element of the array that it returns.
+    pub fn gives_rows(self) -> bool {
+        self.0.gives_rows
+    }
+
+    /// True if it gives the same value for the same arguments, always and in every session.
+    pub fn is_immutable(self) -> bool {
+        self.0.volatility == Volatility::Immutable
+    }
+
+    /// True if it may give another value each time.
+    pub fn is_volatile(self) -> bool {
+        self.0.volatility == Volatility::Volatile
+    }
+
+    /// True if it has this name, whatever its arguments are.
+    pub fn is(self, name: &str) -> bool {
+        self.0.name == name
+    }
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Function) -> bool {
+        self.0.name == other.0.name && self.0.arguments == other.0.arguments
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name)
+    }
+}
+
+/// A table of functions, an entry a line: name, types, code, a line for people, and how it differs from an immutable,
+/// strict function.
+macro_rules! functions {
+    ($($name:ident($($argument:ident),*) -> $result:ident, $code:expr, $about:literal
+        $(, $differs:ident)*;)*) => {
+        &[$(
+            Definition::new(stringify!($name), &[$($argument),*], $result, $code, $about)
+                $(.$differs())*,
+        )*]
+    };
+}
+
+pub(super) use functions;
+
+/// What a function returns.
+pub(super) type Answer = Result<Value, SqlError>;
+
+pub(super) fn text(text: impl Into<String>) -> Answer {
+    Ok(Value::Text(text.into()))
+}
+
+pub(super) fn int(value: impl TryInto<i128>) -> Answer {
+    Ok(Value::Int(value.try_into().unwrap_or(i128::MAX)))
+}

@@ -1,0 +1,63 @@
+//! Functions: a table each for texts, numbers and so on, in which a function is one entry beside its code.
+//!
+//! Names are looked up here, `pg_proc` lists the entries, and `docs/sql.md` shows them; a test compares. Which of the
+//! functions of a name is called is decided by the types of the arguments ([`resolve`]).
+
+mod arrays;
+mod catalogue;
+mod choice;
+mod definition;
+mod json;
+mod numbers;
+mod session;
+mod texts;
+mod times;
+
+pub(super) use arrays::{COMPARED, ELEMENT_AT, KEY, MADE, ORDINALS};
+pub(super) use catalogue::{TABLE_NAME, TABLE_NUMBER};
+pub(super) use choice::{concatenated, element_number, resolve};
+use definition::Definition;
+pub(crate) use definition::{Function, Kind, Volatility};
+pub(super) use numbers::{GREATEST, LEAST};
+pub(crate) use session::NEXT;
+pub(super) use texts::{MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED};
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+static TABLES: [&[Definition]; 7] = [
+    texts::TABLE,
+    numbers::TABLE,
+    times::TABLE,
+    arrays::TABLE,
+    json::TABLE,
+    session::TABLE,
+    catalogue::TABLE,
+];
+
+/// All functions that have a name in SQL.
+pub(crate) fn all() -> impl Iterator<Item = Function> {
+    TABLES.iter().flat_map(|table| table.iter().map(Function))
+}
+
+/// The functions of a name, for different arguments.
+fn named(name: &str) -> &'static [Function] {
+    static NAMED: LazyLock<HashMap<&str, Vec<Function>>> = LazyLock::new(|| {
+        let mut named: HashMap<_, Vec<_>> = HashMap::new();
+        for function in all() {
+            named.entry(function.0.name).or_default().push(function);
+        }
+        named
+    });
+    NAMED.get(name).map_or(&[], Vec::as_slice)
+}
+
+/// The number that the function at a place has in the catalogue. PostgreSQL's own, and tables, have others.
+pub(crate) fn function_number(place: usize) -> u32 {
+    14_000 + place as u32
+}
+
+/// The first function of a name, of those that are in the tables.
+pub(crate) fn first_named(name: &str) -> Option<Function> {
+    named(name).first().copied()
+}

@@ -1,0 +1,237 @@
+//! Functions of numbers, by the rules of their types: floats stay floats, all others are exact.
+
+use super::definition::*;
+use crate::error::{SqlError, code};
+use crate::expression::Environment;
+use crate::types::{SqlType, TypeSpec};
+use crate::values::arithmetic::{
+    Arithmetic, calculate, decimal_of, divide_rounded, float_of, float_out_of_range, float_power,
+    rounded, within,
+};
+use crate::values::cast::cast;
+use crate::values::exact;
+use sardonyx::schema::{Value, ValueRef};
+use sardonyx_rows::condition::compare;
+use std::cmp::Ordering;
+use std::hash::{DefaultHasher, Hasher};
+
+pub(super) static TABLE: &[Definition] = functions! {
+    abs(INT2) -> INT2, |a, _| within(a.int(0).unsigned_abs().into(), SqlType::Int2), "without its sign";
+    abs(INT4) -> INT4, |a, _| within(a.int(0).unsigned_abs().into(), SqlType::Int4), "without its sign";
+    abs(INT8) -> INT8, |a, _| within(a.int(0).unsigned_abs().into(), SqlType::Int8), "without its sign";
+    abs(NUMERIC) -> NUMERIC, |a, _| absolute(a.value(0)), "without its sign";
+    abs(FLOAT4) -> FLOAT4, |a, _| float(a, f64::abs), "without its sign";
+    abs(FLOAT8) -> FLOAT8, |a, _| float(a, f64::abs), "without its sign";
+    ceil(NUMERIC) -> NUMERIC, |a, _| whole(a, ceil), "least whole number that is not below it";
+    ceil(FLOAT8) -> FLOAT8, |a, _| float(a, f64::ceil), "least whole number that is not below it";
+    ceiling(NUMERIC) -> NUMERIC, |a, _| whole(a, ceil), "least whole number that is not below it";
+    ceiling(FLOAT8) -> FLOAT8, |a, _| float(a, f64::ceil), "least whole number that is not below it";
+    div(NUMERIC, NUMERIC) -> NUMERIC, |a, _| exact::whole_quotient(number(a, 0)?, number(a, 1)?), "whole part of the quotient";
+    exp(NUMERIC) -> NUMERIC, |a, _| exact::exponential(number(a, 0)?), "e to its power";
+    exp(FLOAT8) -> FLOAT8, |a, _| exponential(float_of(a.value(0))), "e to its power";
+    floor(NUMERIC) -> NUMERIC, |a, _| whole(a, i128::div_euclid), "greatest whole number that is not above it";
+    floor(FLOAT8) -> FLOAT8, |a, _| float(a, f64::floor), "greatest whole number that is not above it";
+    ln(NUMERIC) -> NUMERIC, |a, _| exact::natural_logarithm(number(a, 0)?), "natural logarithm";
+    ln(FLOAT8) -> FLOAT8, |a, _| logarithm(float_of(a.value(0)), f64::ln), "natural logarithm";
+    log(NUMERIC) -> NUMERIC, |a, _| exact::logarithm((10, 0), number(a, 0)?), "logarithm to base 10";
+    log(FLOAT8) -> FLOAT8, |a, _| logarithm(float_of(a.value(0)), f64::log10), "logarithm to base 10";
+    log(NUMERIC, NUMERIC) -> NUMERIC, |a, _| exact::logarithm(number(a, 0)?, number(a, 1)?), "logarithm of the second to the base of the first";
+    log10(NUMERIC) -> NUMERIC, |a, _| exact::logarithm((10, 0), number(a, 0)?), "logarithm to base 10";
+    log10(FLOAT8) -> FLOAT8, |a, _| logarithm(float_of(a.value(0)), f64::log10), "logarithm to base 10";
+    mod(INT2, INT2) -> INT2, |a, _| rest(a, SqlType::Int2), "rest of the division";
+    mod(INT4, INT4) -> INT4, |a, _| rest(a, SqlType::Int4), "rest of the division";
+    mod(INT8, INT8) -> INT8, |a, _| rest(a, SqlType::Int8), "rest of the division";
+    mod(NUMERIC, NUMERIC) -> NUMERIC, |a, _| rest(a, SqlType::Numeric), "rest of the division";
+    pow(NUMERIC, NUMERIC) -> NUMERIC, |a, _| exact::power(number(a, 0)?, number(a, 1)?), "first to the power of the second";
+    pow(FLOAT8, FLOAT8) -> FLOAT8, |a, _| power(a), "first to the power of the second";
+    power(NUMERIC, NUMERIC) -> NUMERIC, |a, _| exact::power(number(a, 0)?, number(a, 1)?), "first to the power of the second";
+    power(FLOAT8, FLOAT8) -> FLOAT8, |a, _| power(a), "first to the power of the second";
+    random() -> FLOAT8, random, "number from 0 up to, but not, 1", volatile;
+    round(NUMERIC) -> NUMERIC, |a, _| to_digits(a, true), "nearest whole number, halves away from zero";
+    round(FLOAT8) -> FLOAT8, |a, _| float(a, f64::round_ties_even), "nearest whole number, halves to the even one";
+    round(NUMERIC, INT4) -> NUMERIC, |a, _| to_digits(a, true), "rounded to so many digits behind the point";
+    round(FLOAT8, INT4) -> NUMERIC, |a, _| to_digits(a, true), "as of `numeric`; PostgreSQL has none of floats";
+    sign(NUMERIC) -> NUMERIC, |a, _| whole(a, |units, _| units.signum()), "-1, 0 or 1";
+    sign(FLOAT8) -> FLOAT8, |a, _| float(a, sign), "-1, 0 or 1";
+    sqrt(NUMERIC) -> NUMERIC, |a, _| exact::root(number(a, 0)?), "square root";
+    sqrt(FLOAT8) -> FLOAT8, |a, _| root(float_of(a.value(0))), "square root";
+    trunc(NUMERIC) -> NUMERIC, |a, _| to_digits(a, false), "without what is behind the point";
+    trunc(FLOAT8) -> FLOAT8, |a, _| float(a, f64::trunc), "without what is behind the point";
+    trunc(NUMERIC, INT4) -> NUMERIC, |a, _| to_digits(a, false), "cut to so many digits behind the point";
+    trunc(FLOAT8, INT4) -> NUMERIC, |a, _| to_digits(a, false), "as of `numeric`; PostgreSQL has none of floats";
+};
+
+/// `GREATEST`, of values of one type.
+pub(crate) static GREATEST: Definition = Definition::new(
+    "greatest",
+    &[ELEMENT],
+    ELEMENT,
+    |a, _| Ok(extreme(a, Ordering::Greater)),
+    "",
+)
+.variadic()
+.on_null();
+
+/// `LEAST`, of values of one type.
+pub(crate) static LEAST: Definition = Definition::new(
+    "least",
+    &[ELEMENT],
+    ELEMENT,
+    |a, _| Ok(extreme(a, Ordering::Less)),
+    "",
+)
+.variadic()
+.on_null();
+
+fn extreme(a: Arguments<'_>, wanted: Ordering) -> Value {
+    let mut best = ValueRef::Null;
+    for value in a.all() {
+        let is_better = match compare(value, best) {
+            Some(order) => order == wanted,
+            None => best == ValueRef::Null,
+        };
+        if is_better {
+            best = value;
+        }
+    }
+    best.to_value()
+}
+
+fn too_large() -> SqlError {
+    SqlError::new(code::OUT_OF_RANGE, "numeric out of range")
+}
+
+fn number(a: Arguments<'_>, at: usize) -> Result<(i128, u8), SqlError> {
+    decimal_of(a.value(at)).ok_or_else(too_large)
+}
+
+fn float(a: Arguments<'_>, of: fn(f64) -> f64) -> Answer {
+    Ok(Value::Float(of(float_of(a.value(0)))))
+}
+
+/// A whole number of the digits of a number, and the power of ten that they are divided by.
+fn whole(a: Arguments<'_>, of: fn(i128, i128) -> i128) -> Answer {
+    let (units, scale) = number(a, 0)?;
+    let power = 10_i128.checked_pow(scale.into()).ok_or_else(too_large)?;
+    Ok(Value::Decimal(of(units, power), 0))
+}
+
+fn absolute(value: ValueRef<'_>) -> Answer {
+    let (units, scale) = decimal_of(value).ok_or_else(too_large)?;
+    let units = units.checked_abs().ok_or_else(too_large)?;
+    Ok(match value {
+        ValueRef::Int(_) => Value::Int(units),
+        _ => Value::Decimal(units, scale),
+    })
+}
+
+fn ceil(units: i128, power: i128) -> i128 {
+    units.div_euclid(power) + i128::from(units.rem_euclid(power) != 0)
+}
+
+/// PostgreSQL's sign of NaN is 0, too.
+fn sign(value: f64) -> f64 {
+    match value == 0.0 || value.is_nan() {
+        true => 0.0,
+        false => value.signum(),
+    }
+}
+
+/// Rounded, or cut, to so many digits behind the point as the second argument says; before it if that is negative.
+fn to_digits(a: Arguments<'_>, is_rounded: bool) -> Answer {
+    let (units, scale) = match a.value(0) {
+        ValueRef::Float(_) => {
+            let to = TypeSpec::plain(SqlType::Numeric);
+            let exact = cast(a.value(0), SqlType::Float8, to, true)?;
+            decimal_of(exact.as_ref()).ok_or_else(too_large)?
+        }
+        _ => number(a, 0)?,
+    };
+    let power = 10_i128.checked_pow(scale.into()).ok_or_else(too_large)?;
+    let to = a.int(1);
+    if to >= 0 {
+        let to = (to.min(38)) as u8;
+        let units = match is_rounded || to >= scale {
+            true => rounded(units, scale, to),
+            false => 10_i128
+                .checked_pow(u32::from(scale - to))
+                .map(|power| units / power),
+        };
+        return Ok(Value::Decimal(units.ok_or_else(too_large)?, to));
+    }
+    let zero = Ok(Value::Decimal(0, 0));
+    let zeros = u32::try_from(to.unsigned_abs()).unwrap_or(u32::MAX);
+    let Some(unit) = 10_i128.checked_pow(zeros) else {
+        return zero;
+    };
+    let Some(divisor) = unit.checked_mul(power) else {
+        return zero;
+    };
+    let count = match is_rounded {
+        true => divide_rounded(units, divisor),
+        false => units / divisor,
+    };
+    let units = count.checked_mul(unit).ok_or_else(too_large)?;
+    Ok(Value::Decimal(units, 0))
+}
+
+fn rest(a: Arguments<'_>, kind: SqlType) -> Answer {
+    calculate(Arithmetic::Modulo, kind, a.value(0), a.value(1))
+}
+
+fn power(a: Arguments<'_>) -> Answer {
+    float_power(float_of(a.value(0)), float_of(a.value(1))).map(Value::Float)
+}
+
+fn root(x: f64) -> Answer {
+    match x < 0.0 {
+        true => Err(SqlError::new(
+            "2201F",
+            "cannot take square root of a negative number",
+        )),
+        false => finite(x, x.sqrt()),
+    }
+}
+
+fn logarithm(x: f64, of: fn(f64) -> f64) -> Answer {
+    let wrong = |message: &str| Err(SqlError::new("2201E", message));
+    if x == 0.0 {
+        return wrong("cannot take logarithm of zero");
+    }
+    match x < 0.0 {
+        true => wrong("cannot take logarithm of a negative number"),
+        false => finite(x, of(x)),
+    }
+}
+
+fn exponential(x: f64) -> Answer {
+    match x.exp() == 0.0 && x.is_finite() {
+        true => Err(float_out_of_range("underflow")),
+        false => finite(x, x.exp()),
+    }
+}
+
+/// A function's value, unless it is infinite of a number that is not.
+fn finite(of: f64, value: f64) -> Answer {
+    match value.is_infinite() && of.is_finite() {
+        true => Err(float_out_of_range("overflow")),
+        false => Ok(Value::Float(value)),
+    }
+}
+
+fn random(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let bits = random_bits(with) >> 11;
+    Ok(Value::Float(bits as f64 / (1_u64 << 53) as f64))
+}
+
+/// Bits that cannot be foretold, and that are the same when the statement is run again.
+pub(super) fn random_bits(with: &Environment<'_>) -> u64 {
+    let context = with.context;
+    let number = context.made.get();
+    context.made.set(number + 1);
+    let mut hasher = DefaultHasher::new();
+    hasher.write_u64(context.seed[0]);
+    hasher.write_u64(number);
+    hasher.write_u64(context.seed[1]);
+    hasher.finish()
+}

@@ -1,0 +1,101 @@
+//! Functions of the server, the session and its sequences; random identities.
+
+use super::definition::*;
+use super::numbers::random_bits;
+use crate::expression::Environment;
+use crate::sequences::name_in;
+use sardonyx::schema::Value;
+
+/// What `version()` returns.
+const VERSION: &str = concat!("PostgreSQL 15.0 (Sardonyx ", env!("CARGO_PKG_VERSION"), ")");
+
+pub(super) static TABLE: &[Definition] = functions! {
+    current_catalog() -> NAME, |_, _| text("sardonyx"), "name of the database", stable;
+    current_database() -> NAME, |_, _| text("sardonyx"), "name of the database", stable;
+    current_role() -> NAME, user, "name of the user", stable;
+    current_schema() -> NAME, |_, _| text("public"), "name of the schema", stable;
+    current_schemas(BOOL) -> TEXTS, |a, _| schemas(a.is_true(0)), "names of the schemas; with `true`, of the catalogue's, too", stable;
+    current_setting(TEXT) -> TEXT, current_setting, "value of a parameter", stable, session;
+    current_setting(TEXT, BOOL) -> TEXT, current_setting, "value of a parameter; with `true`, null if there is none", stable, session;
+    current_user() -> NAME, user, "name of the user", stable;
+    currval(REGCLASS) -> INT8, currval, "number that the session drew last from a sequence", volatile, session;
+    gen_random_uuid() -> UUID, uuid, "random identity of version 4", volatile;
+    lastval() -> INT8, |_, with| int(with.context.draws.borrow().last()?), "number that the session drew last", volatile, session;
+    nextval(REGCLASS) -> INT8, nextval, "next number of a sequence", volatile, session;
+    pg_advisory_unlock_all() -> VOID, |_, _| Ok(Value::Null), "none: there are no advisory locks", volatile;
+    pg_backend_pid() -> INT4, |_, _| int(std::process::id()), "number of the server's process", stable;
+    pg_current_xact_id() -> INT8, |_, _| int(0), "0: transactions have no numbers", stable;
+    pg_is_in_recovery() -> BOOL, |_, _| Ok(Value::Bool(false)), "false", stable;
+    session_user() -> NAME, user, "name of the user", stable;
+    set_config(TEXT, TEXT, BOOL) -> TEXT, set_config, "sets a parameter; with `true`, for the transaction", volatile, session;
+    setval(REGCLASS, INT8) -> INT8, setval, "sets a sequence's number, which was drawn", volatile, session;
+    setval(REGCLASS, INT8, BOOL) -> INT8, setval, "sets a sequence's number; with `false`, it is drawn next", volatile, session;
+    txid_current() -> INT8, |_, _| int(0), "0: transactions have no numbers", stable;
+    user() -> NAME, user, "name of the user", stable;
+    uuid_generate_v4() -> UUID, uuid, "random identity of version 4", volatile;
+    version() -> TEXT, |_, _| text(VERSION), "the version of PostgreSQL whose meaning is kept, and of Sardonyx", stable;
+};
+
+/// `nextval`, where a column draws from its sequence.
+pub(crate) static NEXT: Definition = Definition::new("nextval", &[REGCLASS], INT8, nextval, "")
+    .volatile()
+    .session();
+
+pub(super) fn user(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    text(&*with.context.user)
+}
+
+fn schemas(has_catalogue: bool) -> Answer {
+    text(match has_catalogue {
+        true => "{pg_catalog,public}",
+        false => "{public}",
+    })
+}
+
+fn uuid(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let bits = u128::from(random_bits(with)) << 64 | u128::from(random_bits(with));
+    // Version 4, variant 1.
+    let bits = bits & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
+    Ok(Value::Uuid(bits.to_be_bytes()))
+}
+
+fn set_config(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let mut settings = with.context.settings.borrow_mut();
+    settings.set(a.text(0), a.text(1), a.is_true(2))?;
+    text(a.text(1))
+}
+
+fn current_setting(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    match with.context.settings.borrow().get(a.text(0)) {
+        Ok(value) => text(value),
+        Err(_) if a.is_true(1) => Ok(Value::Null),
+        Err(error) => Err(error),
+    }
+}
+
+/// The name of a sequence.
+fn sequence(a: Arguments<'_>) -> String {
+    match a.oid(0) {
+        Some(number) => number.to_string(),
+        None => name_in(a.text(0)),
+    }
+}
+
+fn nextval(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let context = with.context;
+    let mut draws = context.draws.borrow_mut();
+    int(draws.next(context.database()?.counters(), &sequence(a))?)
+}
+
+fn currval(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    int(with.context.draws.borrow().current(&sequence(a))?)
+}
+
+fn setval(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let (context, value) = (with.context, a.int(1));
+    let is_called = a.len() < 3 || a.is_true(2);
+    let mut draws = context.draws.borrow_mut();
+    let counters = context.database()?.counters();
+    draws.set(counters, &sequence(a), value, is_called)?;
+    int(value)
+}

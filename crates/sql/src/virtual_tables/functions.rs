@@ -1,0 +1,181 @@
+//! `pg_proc`: the functions of the tables of functions, the aggregates and the window functions.
+
+use super::{OWNER, PG_CATALOG, VirtualRows, VirtualTable, oid, text};
+use crate::aggregate::{AGGREGATES, Aggregate, AggregateKind};
+use crate::error::SqlError;
+use crate::expression::functions::{Function, Kind, Volatility, all, function_number};
+use crate::expression::window::WINDOW_FUNCTIONS;
+use crate::expression::{Environment, Expr, Typed};
+use crate::source::Source;
+use crate::types::SqlType::{self, Bool, Int2, Name, Oid, OidVector, OneChar, Text, TextArray};
+use crate::values::arrays::vector_of;
+use sardonyx::schema::{Value, ValueRef};
+
+/// The number of the table.
+pub(super) const PG_PROC: u32 = 1255;
+/// The language of functions that the server has itself.
+const INTERNAL: u32 = 12;
+
+pub(super) const TABLES: &[VirtualTable] = &[VirtualTable {
+    schema: "pg_catalog",
+    name: "pg_proc",
+    oid: PG_PROC,
+    columns: &[
+        ("oid", Oid),
+        ("proname", Name),
+        ("pronamespace", Oid),
+        ("proowner", Oid),
+        ("prolang", Oid),
+        ("provariadic", Oid),
+        ("prokind", OneChar),
+        ("prosecdef", Bool),
+        ("proisstrict", Bool),
+        ("proretset", Bool),
+        ("provolatile", OneChar),
+        ("pronargs", Int2),
+        ("prorettype", Oid),
+        ("proargtypes", OidVector),
+        ("proargnames", TextArray),
+        ("proargmodes", TextArray),
+        ("proallargtypes", OidVector),
+        ("prosrc", Text),
+    ],
+    rows: functions,
+}];
+
+/// A row of the table.
+struct Row {
+    oid: u32,
+    name: &'static str,
+    kind: &'static str,
+    arguments: Vec<Kind>,
+    result: Kind,
+    function: Option<Function>,
+    about: &'static str,
+}
+
+impl Row {
+    fn values(self) -> Vec<Value> {
+        let is_so = |is_so: fn(Function) -> bool| Value::Bool(self.function.is_some_and(is_so));
+        let is_variadic = self.function.is_some_and(|one| one.0.is_variadic);
+        let volatility = self
+            .function
+            .map_or(Volatility::Immutable, |one| one.0.volatility);
+        let last = self.arguments.last().filter(|_| is_variadic);
+        let numbers = self.arguments.iter();
+        let numbers = numbers.map(|kind| ValueRef::Int(kind.oid().into()));
+        vec![
+            oid(self.oid),
+            text(self.name),
+            oid(PG_CATALOG),
+            oid(OWNER),
+            oid(INTERNAL),
+            oid(last.map_or(0, |kind| kind.oid())),
+            text(self.kind),
+            Value::Bool(false),
+            is_so(|one| one.0.is_strict),
+            is_so(Function::gives_rows),
+            text(match volatility {
+                Volatility::Immutable => "i",
+                Volatility::Stable => "s",
+                Volatility::Volatile => "v",
+            }),
+            Value::Int(self.arguments.len() as i128),
+            oid(self.result.oid()),
+            vector_of(SqlType::Oid, numbers),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            text(self.name),
+        ]
+    }
+}
+
+fn functions(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    Ok(rows().into_iter().map(Row::values).collect())
+}
+
+fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (place, function) in all().enumerate() {
+        rows.push(Row {
+            oid: function_number(place),
+            name: function.0.name,
+            kind: "f",
+            arguments: function.0.arguments.to_vec(),
+            result: function.0.result,
+            function: Some(function),
+            about: function.0.about,
+        });
+    }
+    let others = aggregates().chain(windows());
+    for (name, kind, arguments, result, about) in others {
+        rows.push(Row {
+            oid: function_number(rows.len()),
+            name,
+            kind,
+            arguments,
+            result,
+            function: None,
+            about,
+        });
+    }
+    rows
+}
+
+/// A function's name, its kind in the catalogue, its arguments, its result, and a line for people.
+type Described = (&'static str, &'static str, Vec<Kind>, Kind, &'static str);
+
+/// Aggregates, an entry for each type of argument that they take.
+fn aggregates() -> impl Iterator<Item = Described> {
+    AGGREGATES.into_iter().flat_map(|(name, kind, about)| {
+        let taken: Vec<(Vec<Kind>, Kind)> = match kind {
+            AggregateKind::Count => {
+                let result = Kind::Of(SqlType::Int8);
+                vec![(Vec::new(), result), (vec![Kind::Any], result)]
+            }
+            AggregateKind::Array => vec![(vec![Kind::Element], Kind::Array)],
+            AggregateKind::JsonArray => vec![(vec![Kind::Any], Kind::Of(SqlType::Json))],
+            AggregateKind::JsonObject => {
+                vec![(vec![Kind::Any, Kind::Any], Kind::Of(SqlType::Json))]
+            }
+            AggregateKind::Texts => {
+                let text = Kind::Of(Text);
+                vec![(vec![text, text], text)]
+            }
+            _ => of_types(kind).collect(),
+        };
+        let described = taken.into_iter();
+        described.map(move |(arguments, result)| (name, "a", arguments, result, about))
+    })
+}
+
+/// The types that an aggregate takes, with its results.
+fn of_types(kind: AggregateKind) -> impl Iterator<Item = (Vec<Kind>, Kind)> {
+    let is_own = |kind: &SqlType| {
+        kind.is_storable() && kind.category() != 'X' && !matches!(kind, Name | OneChar)
+    };
+    SqlType::all().filter(is_own).filter_map(move |argument| {
+        let typed = Typed::new(Expr::Literal(Value::Null), argument);
+        let made = Aggregate::new(kind, Some(typed), false, None).ok()?;
+        Some((vec![Kind::Of(argument)], Kind::Of(made.result)))
+    })
+}
+
+/// Window functions, an entry for each number of arguments.
+fn windows() -> impl Iterator<Item = Described> {
+    WINDOW_FUNCTIONS.iter().flat_map(|of| {
+        let counts = of.least..=of.arguments.len();
+        counts.map(|count| {
+            let arguments = of.arguments[..count].to_vec();
+            (of.name, "w", arguments, of.result, of.about)
+        })
+    })
+}
+
+/// The line for people of the function with a number.
+pub(super) fn about(number: u32) -> Option<&'static str> {
+    let place = number.checked_sub(function_number(0))?;
+    let mut rows = rows().into_iter();
+    rows.nth(place as usize).map(|row| row.about)
+}
