@@ -6,13 +6,13 @@
 mod portions;
 
 use crate::memory::outside;
+use crate::plan::tree::{Input, SelectPlan};
 use crate::rows::InputRow;
 pub(crate) use portions::SnapshotPortions;
 
 use crate::error::SqlError;
 use crate::expression::{Environment, Lists, StatementContext};
 use crate::plan::access::Path;
-use crate::plan::select::{Input, SelectPlan};
 use crate::plan::{Plan, Planned};
 use crate::source::{KeyRange, Source};
 use sardonyx::Snapshot;

@@ -6,9 +6,12 @@ pub(super) struct Import {
     /// From 1.
     pub line: usize,
     pub path: Vec<String>,
+    /// True if it is named for others, by `pub use`.
+    pub is_exported: bool,
 }
 
-/// The paths that begin with `crate`, `self` or `super` in a module's text. Tests at its end are left out.
+/// The paths that begin with `crate`, `self` or `super` in a module's text, and those of `use` that begin with a module's
+/// name, as if they were all of the module. Tests at its end are left out.
 pub(super) fn of(module: &[String], text: &str) -> Vec<Import> {
     let code = code_of(text);
     let code = match code.find("#[cfg(test)]\nmod tests {") {
@@ -16,23 +19,42 @@ pub(super) fn of(module: &[String], text: &str) -> Vec<Import> {
         None => &code,
     };
     let mut found = Vec::new();
-    let mut at = 0;
+    let (mut at, mut is_use, mut is_exported) = (0, false, false);
     while let Some(start) = next_word(code, at) {
         let end = start + word_at(code, start).len();
         let word = &code[start..end];
         at = end;
-        let is_behind_a_path = code[..start].ends_with("::") || code[..start].ends_with('$');
-        if is_behind_a_path || !matches!(word, "crate" | "self" | "super") {
+        let is_declared = is_use;
+        is_use = word == "use";
+        if is_use {
+            let before = code[..start].rfind([';', '{', '}']).map_or(0, |at| at + 1);
+            let public = code[before..start]
+                .split_whitespace()
+                .find(|word| word.starts_with("pub"));
+            is_exported = public.is_some();
             continue;
         }
+        let is_behind_a_path = code[..start].ends_with("::") || code[..start].ends_with('$');
+        let begins = matches!(word, "crate" | "self" | "super");
+        if is_behind_a_path || !begins && !is_declared {
+            continue;
+        }
+        let mut path = vec![word.to_string()];
+        if !begins {
+            path.insert(0, "self".to_string());
+        }
         let mut paths = Vec::new();
-        at = tree(code, end, vec![word.to_string()], &mut paths);
+        at = tree(code, end, path, &mut paths);
         for path in paths {
             let Some(path) = absolute(module, &path) else {
                 continue;
             };
             let line = 1 + code[..start].matches('\n').count();
-            found.push(Import { line, path });
+            found.push(Import {
+                line,
+                path,
+                is_exported: is_declared && is_exported,
+            });
         }
     }
     found

@@ -1,13 +1,16 @@
 //! `check-rooms`: imports run downhill.
 //!
 //! A crate that has rooms in [`plan::CRATES`] is read file by file: a file imports from its own room and from those below
-//! it, never from one above. Every file stands in a room. And a crate depends on crates of lower floors of
+//! it, never from one above. Every file stands in a room. Within a room files may import each other in a circle, of at most
+//! [`plan::CIRCLE_FILES_MAX`] files. And a crate depends on crates of lower floors of
 //! [`plan::FLOORS`] only. Tests may import what they like.
 
+mod circles;
 mod imports;
 mod plan;
 
 use anyhow::{Context, bail, ensure};
+use circles::Modules;
 use imports::Import;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -80,7 +83,7 @@ impl Rooms {
                 format!("module {} is in no room; {rule}", module.join("::")),
             );
         };
-        for Import { line, path } in imports::of(module, text) {
+        for Import { line, path, .. } in imports::of(module, text) {
             let Some(other) = self.room_of(&path).filter(|other| *other > own) else {
                 continue;
             };
@@ -102,6 +105,7 @@ impl CheckRooms {
         let mut files = 0;
         for rooms in plan::CRATES {
             let sources = self.root.join(rooms.sources);
+            let mut modules = Modules::new();
             for file in sources_below(&sources)? {
                 let text = std::fs::read_to_string(&file)
                     .with_context(|| format!("reading {}", file.display()))?;
@@ -113,7 +117,10 @@ impl CheckRooms {
                 files += 1;
                 let shown = file.strip_prefix(&self.root).unwrap_or(&file);
                 rooms.check(shown, &module, &text, &mut findings);
+                let imports = imports::of(&module, &text);
+                modules.insert(module.join("::"), (shown.to_path_buf(), imports));
             }
+            circles::check(&modules, plan::CIRCLE_FILES_MAX, &mut findings);
         }
         let manifests = manifests(&self.root)?;
         let crates = manifests.len();
@@ -122,7 +129,10 @@ impl CheckRooms {
             println!("{finding}");
         }
         if !findings.is_empty() {
-            bail!("{} imports or dependencies run uphill", findings.len());
+            bail!(
+                "{} imports or dependencies run uphill or in a circle",
+                findings.len()
+            );
         }
         println!("{files} files in rooms, {crates} crates on floors: all imports run downhill");
         Ok(())

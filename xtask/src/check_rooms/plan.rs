@@ -2,6 +2,9 @@
 
 use super::Rooms;
 
+/// The most files that import each other in a circle: so many are read at once by whoever changes one of them.
+pub(super) const CIRCLE_FILES_MAX: usize = 9;
+
 /// Crates whose rooms are declared.
 pub(super) const CRATES: &[Rooms] = &[
     Rooms {

@@ -6,12 +6,10 @@ use crate::expression::{Question, Subquery};
 use crate::plan::Plan;
 use crate::plan::access::{Access, Path};
 use crate::plan::choice::all_of;
-use crate::plan::join::{JoinKind, JoinNode, JoinStep, Side};
-use crate::plan::select::{Input, SelectPlan};
 use crate::plan::semi_join::SemiJoin;
-use crate::plan::series::Series;
 use crate::plan::subquery::PlannedQuery;
 use crate::plan::target::Target;
+use crate::plan::tree::{Input, JoinKind, JoinNode, JoinStep, SelectPlan, Series, Side};
 use crate::source::Source;
 
 /// Lines as they stand below another one.

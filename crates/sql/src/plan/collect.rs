@@ -1,8 +1,8 @@
 //! The rows of a result on their way to whoever takes them: told apart, sorted, counted off.
 
-use super::select::SelectPlan;
 use super::select_run::RowSink;
 use super::sorting::sort;
+use super::tree::SelectPlan;
 use crate::aggregate::key_of;
 use crate::error::SqlError;
 use crate::expression::in_order;

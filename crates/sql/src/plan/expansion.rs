@@ -3,30 +3,22 @@
 //!
 //! Source: PostgreSQL's documentation, 38.5.9 (SQL functions returning sets), as of version 10.
 
-use super::from::FromTable;
+use super::draft::{Draft, FromTable};
 use super::output::name_of_function;
 use super::planning::Planning;
 use super::query::with_tail;
-use super::select::{Draft, SelectPlan, draft_plain};
+use super::select::draft_plain;
 use super::tail::Tail;
+use super::tree::Expansion;
 use crate::error::SqlError;
 use crate::expression::functions::first_named;
 use crate::expression::{Environment, Expr, Function};
 use crate::rows::EachRow;
 use crate::rows::Values;
 use crate::source::Source;
-use crate::types::SqlType;
 use crate::values::arrays;
 use sardonyx::schema::Value;
 use sqlparser::ast::{Expr as Tree, Select, SelectItem};
-
-/// A query some of whose columns are arrays whose elements become rows.
-#[derive(Debug)]
-pub(crate) struct Expansion {
-    pub plan: SelectPlan,
-    /// Of each column the type of its elements, if it is one of those.
-    elements: Vec<Option<SqlType>>,
-}
 
 /// Whether a function that gives rows stands in the list.
 pub(crate) fn has_rows(select: &Select) -> bool {

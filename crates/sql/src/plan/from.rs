@@ -1,48 +1,21 @@
 //! `FROM`, compiled: tables, queries, series, and how they are joined, with the scope of their columns. The places of
 //! columns are those in the row of all that `FROM` has.
 
-use super::expansion::Expansion;
-use super::join::{FromJoin, FromNode, JoinKind};
+use super::draft::{Draft, FromJoin, FromNode, FromTable, Planned};
 use super::named::named_table;
-use super::planning::{Planning, SharedQuery};
+use super::planning::Planning;
 use super::query::draft_query;
-use super::recursion::Recursion;
-use super::select::Draft;
-use super::series::{Series, function, keywords, no_ancestors, unnest};
-use super::set_operation::SetsDraft;
-use super::window::WindowedDraft;
+use super::scopes::{append, placed, scope_of_columns, together};
+use super::series::{function, keywords, no_ancestors, unnest};
+use super::tree::JoinKind;
 use crate::error::{SqlError, code};
 use crate::expression::{Comparison, Expr, Scope, ScopeColumn, ScopeTable, Typed};
 use crate::names::{name_of, parts_of, qualified};
-use crate::relation::Relation;
 use crate::types::TypeSpec;
-use crate::virtual_tables::VirtualTable;
 use sqlparser::ast::{
     JoinConstraint, JoinOperator, Query, TableAlias, TableFactor, TableWithJoins,
 };
 use std::sync::Arc;
-
-/// The most tables that are joined.
-const TABLES_MAX: usize = 64;
-
-/// What stands in `FROM`, before the ways to its rows are chosen.
-#[derive(Debug)]
-pub(crate) enum FromTable {
-    Relation(Box<Relation>),
-    Virtual(VirtualTable),
-    Derived(Box<Draft>),
-    /// A query, with what it asks for of the rows before it.
-    Lateral(Box<Draft>, Vec<Expr>),
-    Shared(Arc<SharedQuery>),
-    Series(Series),
-    Rows(Vec<Vec<Expr>>),
-    Sets(Box<SetsDraft>),
-    Recursion(Box<Recursion>),
-    /// The rows of the round before, of the recursive query of this number.
-    LastRound(usize),
-    Expanded(Box<Expansion>),
-    Windowed(Box<WindowedDraft>),
-}
 
 /// Compiles `FROM`.
 ///
@@ -86,29 +59,6 @@ pub(crate) fn plan_behind(
     Ok((node, scope))
 }
 
-/// Puts the tables of one scope behind those of another.
-fn append(scope: &mut Scope, more: Scope) -> Result<(), SqlError> {
-    for table in more.tables {
-        let alias = &table.alias;
-        let is_there = scope.tables.iter().any(|there| there.alias == *alias);
-        if is_there && !alias.is_empty() {
-            return Err(SqlError::new(
-                "42712",
-                format!("table name \"{alias}\" specified more than once"),
-            ));
-        }
-        scope.tables.push(table);
-        // Those that USING merges are none.
-        let tables = scope.tables.iter().filter(|table| !table.alias.is_empty());
-        if tables.count() > TABLES_MAX || scope.tables.len() > 2 * TABLES_MAX {
-            return Err(SqlError::unsupported(format!(
-                "at most {TABLES_MAX} tables are joined"
-            )));
-        }
-    }
-    Ok(())
-}
-
 /// A table with what is joined to it. `around` are the scopes that a lateral query sees besides.
 fn with_joins(
     planning: &mut Planning<'_>,
@@ -130,9 +80,6 @@ fn with_joins(
     }
     Ok((node, scope))
 }
-
-/// A part of `FROM`, with the scope of its columns.
-pub(crate) type Planned = (FromNode, Scope);
 
 fn joined(
     planning: &mut Planning<'_>,
@@ -360,34 +307,6 @@ fn factor(
     }
 }
 
-/// Gives columns the names of an alias, and their places in the row.
-pub(crate) fn placed(
-    mut of: ScopeTable,
-    alias: Option<&TableAlias>,
-    start: usize,
-) -> Result<Scope, SqlError> {
-    let renamed = alias.map_or(&[][..], |alias| &alias.columns);
-    if renamed.len() > of.columns.len() {
-        return Err(SqlError::new(
-            code::INVALID_COLUMN_REFERENCE,
-            format!(
-                "table \"{}\" has {} columns available but {} columns specified",
-                of.alias,
-                of.columns.len(),
-                renamed.len()
-            ),
-        ));
-    }
-    of.columns
-        .iter_mut()
-        .for_each(|column| column.place += start);
-    of.key.iter_mut().for_each(|place| *place += start);
-    for (column, renamed) in of.columns.iter_mut().zip(renamed) {
-        column.name = name_of(&renamed.name);
-    }
-    Ok(Scope { tables: vec![of] })
-}
-
 /// The rows of a query in `FROM`, with their columns.
 pub(super) fn derived_from(
     planning: &mut Planning<'_>,
@@ -402,17 +321,6 @@ fn columns_of(draft: &Draft) -> Vec<(String, TypeSpec)> {
     let items = draft.items.iter();
     let columns = items.map(|item| (item.name.clone(), item.typed.spec));
     columns.collect()
-}
-
-pub(crate) fn scope_of_columns(alias: &str, columns: Vec<(String, TypeSpec)>) -> ScopeTable {
-    let columns = columns.into_iter().enumerate();
-    let columns = columns.map(|(place, (name, spec))| ScopeColumn::new(&name, spec, place));
-    ScopeTable {
-        alias: alias.to_string(),
-        columns: columns.collect(),
-        is_aside: false,
-        key: Vec::new(),
-    }
 }
 
 fn derived(
@@ -460,11 +368,4 @@ fn lateral_query(
     let places = start..start + of.columns.len();
     let node = FromNode::Leaf(FromTable::Lateral(Box::new(draft), arguments), places);
     Ok((node, placed(of, alias, start)?))
-}
-
-pub(crate) fn together(around: &[&Scope]) -> Scope {
-    let tables = around.iter().flat_map(|scope| scope.tables.iter().cloned());
-    Scope {
-        tables: tables.collect(),
-    }
 }

@@ -3,7 +3,8 @@
 use super::output::Output;
 use super::planning::Planning;
 use super::query::draft_query;
-use super::select::{SelectPlan, scope_of};
+use super::scopes::scope_of;
+use super::tree::SelectPlan;
 use super::write::{Changes, compile_assigned, compile_changes, compile_returning, is_default};
 use crate::error::{SqlError, code};
 use crate::expression::functions::NEXT;

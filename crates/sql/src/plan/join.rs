@@ -10,78 +10,12 @@
 
 use super::access::Path;
 use super::choice::{all_of, choose, parts_of};
-use super::from::FromTable;
-use super::select::Input;
-use super::series::Series;
+use super::draft::{FromJoin, FromNode, FromTable};
+use super::tree::{Input, JoinKind, JoinNode, JoinPlan, JoinStep, Series, Side};
 use crate::expression::{Comparison, Expr};
 use crate::relation::Relation;
 use sardonyx::schema::Value;
 use std::ops::Range;
-
-/// How two sides are joined.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum JoinKind {
-    Inner,
-    /// Rows of the left side are kept that have no other.
-    Left,
-    Right,
-    Full,
-}
-
-/// What `FROM` says, before the ways to the rows are chosen.
-#[derive(Debug)]
-pub(crate) enum FromNode {
-    /// One thing, with its columns' places in the whole row.
-    Leaf(FromTable, Range<usize>),
-    Join(Box<FromJoin>),
-}
-
-/// A join, before the ways to its rows are chosen.
-#[derive(Debug)]
-pub(crate) struct FromJoin {
-    pub left: FromNode,
-    pub right: FromNode,
-    pub kind: JoinKind,
-    pub on: Option<Expr>,
-}
-
-/// A join, compiled.
-#[derive(Debug)]
-pub(crate) struct JoinPlan {
-    pub root: JoinNode,
-    pub width: usize,
-}
-
-#[derive(Debug)]
-pub(crate) enum JoinNode {
-    Side(Box<Side>),
-    Join(Box<JoinStep>),
-}
-
-/// One thing of `FROM`, with what is tested of its rows alone.
-#[derive(Debug)]
-pub(crate) struct Side {
-    pub input: Input,
-    pub filter: Option<Expr>,
-    pub places: Range<usize>,
-    /// The numbers of its columns that are read.
-    pub columns: Vec<usize>,
-}
-
-#[derive(Debug)]
-pub(crate) struct JoinStep {
-    pub left: JoinNode,
-    pub right: JoinNode,
-    /// The places of the right side that are read.
-    pub kept: Vec<usize>,
-    pub kind: JoinKind,
-    /// Equal values: of the left side, and of the right one.
-    pub keys: Vec<(Expr, Expr)>,
-    /// What else is to hold of both.
-    pub condition: Option<Expr>,
-    /// Whether the right side is read for each row of the left one.
-    pub is_lateral: bool,
-}
 
 impl FromNode {
     /// The places of its columns in the whole row.

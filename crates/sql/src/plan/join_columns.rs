@@ -1,9 +1,8 @@
 //! The columns that a join reads: those that nobody asks for are neither taken from the tables nor kept beside a hash.
 
 use super::access::{Access, Path};
-use super::join::{JoinNode, JoinPlan, JoinStep, Side};
-use super::select::Input;
 use super::sought::Sought;
+use super::tree::{Input, JoinNode, JoinPlan, JoinStep, Side};
 use crate::expression::Expr;
 
 /// Places of the whole row that are read.

@@ -3,7 +3,7 @@
 //! Source: hash join, as in every textbook. Rows of the right side that are kept without others are noted as they are
 //! found, and those that were not are given at the end.
 
-use super::join::{JoinKind, JoinNode, JoinPlan, JoinStep, Side};
+use super::tree::{JoinKind, JoinNode, JoinPlan, JoinStep, Side};
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr};
 use crate::hashing::{HashTable, hash_of, hashed};

@@ -6,6 +6,7 @@
 pub(crate) mod access;
 pub(crate) mod choice;
 pub(crate) mod collect;
+mod draft;
 pub(crate) mod expansion;
 pub(crate) mod from;
 mod grouping;
@@ -20,6 +21,7 @@ pub(crate) mod output;
 pub(crate) mod planning;
 pub(crate) mod query;
 pub(crate) mod recursion;
+mod scopes;
 pub(crate) mod select;
 pub(crate) mod select_run;
 pub(crate) mod semi_join;
@@ -30,6 +32,7 @@ mod sought;
 pub(crate) mod subquery;
 pub(crate) mod tail;
 pub(crate) mod target;
+pub(crate) mod tree;
 mod unread;
 pub(crate) mod views;
 pub(crate) mod window;
@@ -41,8 +44,8 @@ use crate::source::Source;
 use insert::InsertPlan;
 use planning::Queries;
 use sardonyx::schema::Schema;
-use select::SelectPlan;
 use std::sync::Arc;
+use tree::SelectPlan;
 use write::{DeletePlan, UpdatePlan};
 
 /// How a statement on data is run.

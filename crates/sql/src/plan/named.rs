@@ -4,12 +4,12 @@
 //! A query that is planned at each place that names it, and a view, see what is seen where they stand, and not where they
 //! are named.
 
-use super::from::{FromTable, Planned, derived_from, placed, scope_of_columns};
-use super::join::FromNode;
-use super::planning::{NamedKind, NamedQuery, Planning};
+use super::draft::{FromNode, FromTable, NamedKind, NamedQuery, Planned};
+use super::from::derived_from;
+use super::planning::Planning;
 use super::query::draft_query;
 use super::recursion::draft_recursion;
-use super::select::scope_of;
+use super::scopes::{placed, scope_of, scope_of_columns};
 use crate::error::{SqlError, code};
 use crate::expression::{ScopeColumn, ScopeTable};
 use crate::names::{name_of, qualified};

@@ -6,9 +6,7 @@
 //! gives their values. So one query knows nothing of the rows of another, and an equality with an outer column finds a
 //! key or an index as one with a parameter does.
 
-use super::query::draft_query;
-use super::recursion::LastRound;
-use super::select::SelectPlan;
+use super::draft::NamedQuery;
 use crate::error::{SqlError, code};
 use crate::expression::{Around, OuterColumn};
 use crate::expression::{Compiler, Parameters, Scope};
@@ -37,7 +35,7 @@ pub(crate) struct Planning<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Queries {
     /// What the session may do.
-    rights: Arc<Rights>,
+    pub(super) rights: Arc<Rights>,
     /// The tables that the plan uses.
     pub tables: Vec<(u16, Arc<Schema>)>,
     /// The queries that `WITH` named, the innermost last.
@@ -54,80 +52,6 @@ pub(crate) struct Queries {
     pub refused: Option<&'static str>,
     depth: usize,
     count: usize,
-}
-
-/// A query that `WITH` names.
-#[derive(Debug)]
-pub(crate) struct NamedQuery {
-    pub name: String,
-    pub alias: ast::TableAlias,
-    pub kind: NamedKind,
-    /// How many queries were named, and how many were around it, where it stands.
-    pub named: usize,
-    pub outer: usize,
-}
-
-/// How a query that is named is run.
-#[derive(Debug)]
-pub(crate) enum NamedKind {
-    /// Once for the statement, and its rows are kept.
-    Shared(Arc<SharedQuery>),
-    /// Planned at each place that names it.
-    Inlined(Box<ast::Query>),
-    /// The same of one that names itself.
-    Recursive(Box<ast::Cte>),
-    /// The recursive query itself, in its step.
-    LastRound(LastRound),
-}
-
-/// A query whose rows are kept, with its number in the statement.
-#[derive(Debug)]
-pub(crate) struct SharedQuery {
-    pub number: usize,
-    pub name: String,
-    pub plan: SelectPlan,
-}
-
-impl crate::expression::Queries for Queries {
-    fn around(&self) -> &Around {
-        &self.around
-    }
-
-    fn around_mut(&mut self) -> &mut Around {
-        &mut self.around
-    }
-
-    fn rights(&self) -> &Rights {
-        &self.rights
-    }
-
-    fn draft(
-        &mut self,
-        source: &dyn Source,
-        scope: &Scope,
-        parameters: &mut Parameters,
-        query: &ast::Query,
-    ) -> Result<crate::expression::DraftedQuery, SqlError> {
-        if let Some(place) = self.refused {
-            return Err(SqlError::unsupported(format!(
-                "subqueries are not supported {place}"
-            )));
-        }
-        let mut planning = Planning {
-            source,
-            parameters,
-            queries: std::mem::take(self),
-        };
-        let planned = planning.inside(Arc::new(scope.clone()), |planning| {
-            let mut draft = draft_query(planning, query)?;
-            draft.decide(planning)?;
-            Ok(draft)
-        });
-        let number = planning.queries.next_number();
-        *self = planning.queries;
-        let (draft, columns) = planned?;
-        Ok((Box::new(draft), columns, number))
-    }
 }
 
 impl<'a> Planning<'a> {

@@ -1,16 +1,61 @@
 //! Queries, compiled: `SELECT`, `VALUES`, `TABLE`, what combines them, and `WITH` before them.
 
-use super::from::FromTable;
-use super::planning::{NamedKind, NamedQuery, Planning, SharedQuery};
+use super::draft::{Draft, FromTable, NamedKind, NamedQuery};
+use super::planning::{Planning, Queries};
 use super::recursion::draft_recursion;
-use super::select::{Draft, SelectPlan, draft_select};
+use super::select::draft_select;
 use super::set_operation::draft_sets;
 use super::tail::{Tail, limits, output_order};
+use super::tree::{SelectPlan, SharedQuery};
 use crate::error::SqlError;
-use crate::expression::{Expr, Scope, Typed};
+use crate::expression::{self, Around, DraftedQuery, Expr, Parameters, Scope, Typed};
 use crate::names::name_of;
+use crate::rights::Rights;
+use crate::source::Source;
 use sqlparser::ast::{self, Query, SetExpr};
 use std::sync::Arc;
+
+impl expression::Queries for Queries {
+    fn around(&self) -> &Around {
+        &self.around
+    }
+
+    fn around_mut(&mut self) -> &mut Around {
+        &mut self.around
+    }
+
+    fn rights(&self) -> &Rights {
+        &self.rights
+    }
+
+    fn draft(
+        &mut self,
+        source: &dyn Source,
+        scope: &Scope,
+        parameters: &mut Parameters,
+        query: &ast::Query,
+    ) -> Result<DraftedQuery, SqlError> {
+        if let Some(place) = self.refused {
+            return Err(SqlError::unsupported(format!(
+                "subqueries are not supported {place}"
+            )));
+        }
+        let mut planning = Planning {
+            source,
+            parameters,
+            queries: std::mem::take(self),
+        };
+        let planned = planning.inside(Arc::new(scope.clone()), |planning| {
+            let mut draft = draft_query(planning, query)?;
+            draft.decide(planning)?;
+            Ok(draft)
+        });
+        let number = planning.queries.next_number();
+        *self = planning.queries;
+        let (draft, columns) = planned?;
+        Ok((Box::new(draft), columns, number))
+    }
+}
 
 /// Compiles a query.
 ///

@@ -7,11 +7,11 @@
 //!
 //! Source: SQL:2016, part 2, 7.17 (recursive query expressions), linear recursion only; PostgreSQL's documentation, 7.8.2.
 
-use super::from::FromTable;
-use super::planning::{NamedKind, NamedQuery, Planning};
+use super::draft::{Draft, FromTable, LastRound, NamedKind, NamedQuery};
+use super::planning::Planning;
 use super::query::with_named;
-use super::select::{Draft, SelectPlan};
 use super::set_operation::draft_branch;
+use super::tree::Recursion;
 use crate::aggregate::key_of_row;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Scope};
@@ -20,33 +20,9 @@ use crate::rows::EachRow;
 use crate::rows::Table;
 use crate::rows::Values;
 use crate::source::Source;
-use crate::types::TypeSpec;
 use sqlparser::ast::{Cte, Query, SetExpr, SetOperator, SetQuantifier};
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// A query that reads its own rows.
-#[derive(Debug)]
-pub(crate) struct Recursion {
-    /// Its number in the statement, by which the step finds the rows of the round before.
-    number: usize,
-    pub first: SelectPlan,
-    pub step: SelectPlan,
-    /// Whether rows that were there already come again.
-    is_all: bool,
-}
-
-/// The rows of the round before, as the step of a recursive query sees them.
-#[derive(Clone, Debug)]
-pub(crate) struct LastRound {
-    /// The query's number in the statement.
-    pub number: usize,
-    pub columns: Vec<(String, TypeSpec)>,
-    /// How many queries were being named where the step stands.
-    naming: usize,
-    /// How many queries are around the step.
-    outer: usize,
-}
 
 impl LastRound {
     /// Whether the step may name it here, of which nothing is kept from one round to the next.

@@ -1,113 +1,24 @@
 //! `SELECT`, compiled: first to a draft, whose columns may get their types, and whose rows further conditions, from the
 //! query around it; then to a plan, for which the ways to the rows are chosen.
 
-use super::access::Access;
 use super::choice::{WantedOrder, choose};
-use super::expansion::Expansion;
-use super::from::{FromTable, plan_from, scope_of_columns};
+use super::draft::{Draft, FromNode, FromTable};
+use super::from::plan_from;
 use super::grouping::{group_keys, grouped};
-use super::join::{FromNode, JoinPlan, plan_join};
+use super::join::plan_join;
 use super::join_columns::Read;
 use super::output::{Item, Output, compile_items, decide};
-use super::planning::{Planning, SharedQuery};
-use super::recursion::Recursion;
-use super::series::Series;
-use super::set_operation::SetOperations;
+use super::planning::Planning;
+use super::scopes::scope_of_columns;
 use super::tail::{Tail, input_order, limits};
-use super::window::Windowed;
+use super::tree::{Input, SelectPlan};
 use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
 use crate::expression::SortKey;
 use crate::expression::window::Windows;
-use crate::expression::{Expr, Scope, ScopeColumn, ScopeTable, Typed, ordered};
-use crate::relation::Relation;
-use crate::relation::table_oid;
+use crate::expression::{Expr, Scope, Typed, ordered};
 use crate::types::TypeSpec;
-use crate::virtual_tables::VirtualTable;
 use sqlparser::ast::{Distinct, Select};
-use std::sync::Arc;
-
-/// Where the rows come from.
-#[derive(Debug)]
-pub(crate) enum Input {
-    /// One row without columns.
-    Nothing,
-    Table(Access),
-    Virtual(VirtualTable),
-    Join(Box<JoinPlan>),
-    /// Rows that the statement says.
-    Rows(Vec<Vec<Expr>>),
-    /// Those of a query.
-    Derived(Box<SelectPlan>),
-    /// Those of a query for each row before it in `FROM`, with what it asks for of that.
-    Lateral(Box<SelectPlan>, Vec<Expr>),
-    /// Those of a query that is run once for the statement.
-    Shared(Arc<SharedQuery>),
-    Series(Series),
-    Sets(Box<SetOperations>),
-    Recursion(Box<Recursion>),
-    /// The rows of the round before, of the recursive query of this number.
-    LastRound(usize),
-    Expanded(Box<Expansion>),
-    Windowed(Box<Windowed>),
-}
-
-/// A compiled `SELECT`.
-#[derive(Debug)]
-pub(crate) struct SelectPlan {
-    pub input: Input,
-    pub table: String,
-    /// The names of its columns.
-    pub scope: Scope,
-    pub filter: Option<Expr>,
-    pub grouping: Option<Grouping>,
-    pub having: Option<Expr>,
-    pub output: Output,
-    /// Empty if rows come in order.
-    pub sort: Vec<SortKey>,
-    pub is_distinct: bool,
-    /// `DISTINCT ON`: of the rows that are the same in these the first is given.
-    pub distinct_on: Vec<Expr>,
-    pub limit: Option<Expr>,
-    pub offset: Option<Expr>,
-    pub has_subqueries: bool,
-}
-
-/// A query before the ways to its rows are chosen.
-#[derive(Debug)]
-pub(crate) struct Draft {
-    pub from: Option<FromNode>,
-    /// The name of its first table.
-    pub table: String,
-    /// The names of the columns of `from`.
-    pub scope: Scope,
-    pub condition: Option<Expr>,
-    pub grouping: Option<Grouping>,
-    pub having: Option<Expr>,
-    /// A literal or a parameter among them may have no type yet.
-    pub items: Vec<Item>,
-    pub sort: Vec<SortKey>,
-    pub is_distinct: bool,
-    pub distinct_on: Vec<Expr>,
-    pub limit: Option<Expr>,
-    pub offset: Option<Expr>,
-    pub has_subqueries: bool,
-}
-
-/// The scope of a table's columns.
-pub(crate) fn scope_of(relation: &Relation, alias: &str) -> ScopeTable {
-    let columns = relation.columns.iter().enumerate();
-    let columns = columns.map(|(at, column)| ScopeColumn {
-        origin: Some((table_oid(relation.number), at as i16 + 1)),
-        ..ScopeColumn::new(&column.name, column.spec, column.number)
-    });
-    ScopeTable {
-        alias: alias.to_string(),
-        columns: columns.collect(),
-        is_aside: false,
-        key: relation.primary_columns(),
-    }
-}
 
 /// Drafts a `SELECT`.
 ///

@@ -2,7 +2,7 @@
 
 use super::access::Path;
 use super::collect::Collector;
-use super::select::{Input, SelectPlan};
+use super::tree::{Input, SelectPlan};
 use crate::aggregate::{Accumulator, AggregateKind, Grouping, key_of};
 use crate::error::SqlError;
 use crate::expression::Environment;

@@ -7,10 +7,9 @@
 //! Source: hash semi-join and anti-join, as in every textbook; nulls: SQL:2016, part 2, 8.9 (quantified comparisons).
 
 use super::access::{Access, Path};
-use super::from::FromTable;
-use super::join::{FromJoin, FromNode, JoinNode};
+use super::draft::{Draft, FromJoin, FromNode, FromTable};
 use super::output::Item;
-use super::select::{Draft, Input, SelectPlan};
+use super::tree::{Input, JoinNode, SelectPlan};
 use crate::error::{SqlError, code};
 use crate::expression::Question;
 use crate::expression::{Comparison, Environment, Expr, Typed};

@@ -1,8 +1,9 @@
 //! Functions in `FROM` that give rows of one value each, compiled and run: `generate_series`, `unnest`.
 
-use super::from::{FromTable, Planned, placed, scope_of_columns, together};
-use super::join::FromNode;
+use super::draft::{FromNode, FromTable, Planned};
 use super::planning::Planning;
+use super::scopes::{placed, scope_of_columns, together};
+use super::tree::Series;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Expr, Scope, Typed};
 use crate::names::{name_of, qualified};
@@ -13,15 +14,6 @@ use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;
 use sardonyx::schema::{Value, ValueRef};
 use sqlparser::ast::{self, Expr as Tree, FunctionArg, FunctionArgExpr, TableAlias};
-
-/// Rows of one value each that a function gives.
-#[derive(Clone, Debug)]
-pub(crate) enum Series {
-    /// `generate_series`: whole numbers from one to another, by steps.
-    Numbers { from: Expr, to: Expr, step: Expr },
-    /// `unnest`: the elements of an array, and their type.
-    Elements(Expr, SqlType),
-}
 
 impl Series {
     /// The expressions over the rows before it.

@@ -3,11 +3,11 @@
 //!
 //! Source: SQL:2016, part 2, 7.17. Nulls are the same here, as in `DISTINCT`.
 
-use super::from::FromTable;
+use super::draft::{Draft, FromTable, SetsDraft};
 use super::planning::Planning;
 use super::query::draft_body;
-use super::select::{Draft, SelectPlan};
 use super::tail::Tail;
+use super::tree::{Operator, SelectPlan, SetOperation, SetOperations};
 use crate::aggregate::key_of;
 use crate::error::SqlError;
 use crate::expression::{Environment, Scope};
@@ -19,14 +19,6 @@ use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{Value, ValueRef};
 use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier};
 use std::collections::{HashMap, HashSet};
-
-/// Queries whose rows are put together, before the ways to them are chosen.
-#[derive(Debug)]
-pub(crate) struct SetsDraft {
-    pub first: Draft,
-    pub rest: Vec<(SetOperation, Draft)>,
-    blanks: Vec<usize>,
-}
 
 impl SetsDraft {
     /// True if rows are only put one behind the other.
@@ -43,29 +35,6 @@ impl SetsDraft {
             rest: rest.map(|(of, draft)| (of, draft.finish())).collect(),
         }
     }
-}
-
-/// The rows of the first query, and what becomes of them with those of each other.
-#[derive(Debug)]
-pub(crate) struct SetOperations {
-    pub first: SelectPlan,
-    pub rest: Vec<(SetOperation, SelectPlan)>,
-    /// The columns that are told apart without the blanks at their ends.
-    blanks: Vec<usize>,
-}
-
-/// How rows are put together.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct SetOperation {
-    pub operator: Operator,
-    pub is_all: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Operator {
-    Union,
-    Intersect,
-    Except,
 }
 
 /// Drafts a chain of set operations.

@@ -7,10 +7,9 @@
 //!
 //! Source: SQL:2016, part 2, 7.19 (table value constructors and subqueries), 8.9 (quantified comparisons).
 
-use super::planning::SharedQuery;
-use super::select::Draft;
-use super::select::SelectPlan;
+use super::draft::Draft;
 use super::semi_join::SemiJoin;
+use super::tree::{SelectPlan, SharedQuery};
 use crate::error::{SqlError, code};
 use crate::expression::{Answer, Found, Kept, Reading};
 use crate::expression::{Compared, Drafted, InnerQuery, Question, Subquery};

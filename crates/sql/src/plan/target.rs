@@ -4,10 +4,12 @@
 //! row, so its columns have the places that they have in the table alone. A row that goes with several others is changed
 //! once, with the first of them that is found.
 
-use super::from::{FromTable, plan_behind};
-use super::join::{FromNode, plan_join};
+use super::draft::{FromNode, FromTable};
+use super::from::plan_behind;
+use super::join::plan_join;
 use super::planning::Planning;
-use super::select::{Input, scope_of};
+use super::scopes::scope_of;
+use super::tree::Input;
 use crate::aggregate::key_of_row;
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr, Scope};

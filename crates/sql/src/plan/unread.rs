@@ -2,9 +2,7 @@
 //! met, as in PostgreSQL. Volatile functions are called all the same, and what `DISTINCT`, `UNION` and the like compare is
 //! computed.
 
-use super::from::FromTable;
-use super::join::FromNode;
-use super::select::Draft;
+use super::draft::{Draft, FromNode, FromTable};
 use crate::aggregate::{Aggregate, AggregateKind, Grouping};
 use crate::expression::Expr;
 use crate::expression::window::{Window, WindowCall, WindowFunction};

@@ -1,8 +1,8 @@
 //! Views, planned: a view's query is drafted at each place that names it.
 
+use super::draft::Draft;
 use super::planning::Planning;
 use super::query::draft_query;
-use super::select::Draft;
 use crate::error::{SqlError, code};
 use crate::expression::Parameters;
 use crate::rights::Rights;

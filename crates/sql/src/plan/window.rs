@@ -7,41 +7,15 @@
 //!
 //! Source: SQL:2016, part 2, 4.16 (windowed tables), 7.15 (window clause); PostgreSQL's documentation, 4.2.8 and 9.22.
 
-use super::from::{FromTable, scope_of_columns};
-use super::join::FromNode;
+use super::draft::{Draft, FromNode, FromTable, WindowedDraft};
 use super::output::Item;
-use super::select::{Draft, SelectPlan};
+use super::scopes::scope_of_columns;
+use super::tree::{WindowSort, Windowed};
 use crate::expression::SortKey;
-use crate::expression::window::{FIRST, WindowCall, Windows};
+use crate::expression::window::{FIRST, Windows};
 use crate::expression::{Expr, Scope, Typed};
 use crate::types::{SqlType, TypeSpec};
 use std::collections::BTreeSet;
-
-/// Rows in an order, with the window functions that are computed of them in it.
-#[derive(Debug)]
-pub(crate) struct WindowSort {
-    /// First those of the partition.
-    pub keys: Vec<SortKey>,
-    /// How many they are.
-    pub partition: usize,
-    /// By their numbers.
-    pub calls: Vec<usize>,
-}
-
-/// The same before the ways to its rows are chosen.
-#[derive(Debug)]
-pub(crate) struct WindowedDraft {
-    pub below: Draft,
-    pub calls: Vec<WindowCall>,
-}
-
-/// A query whose rows get the values of window functions behind them.
-#[derive(Debug)]
-pub(crate) struct Windowed {
-    pub plan: SelectPlan,
-    pub calls: Vec<WindowCall>,
-    pub sorts: Vec<WindowSort>,
-}
 
 impl WindowedDraft {
     /// Chooses the ways to its rows.

@@ -6,7 +6,7 @@
 //! computed backwards, and one of the rows behind it; so each row is taken twice at most. Sums of floats, and what puts
 //! values together, depend on the order, and are computed anew for each frame.
 
-use super::window::{WindowSort, Windowed};
+use super::tree::{WindowSort, Windowed};
 use crate::aggregate::{Accumulator, Aggregate};
 use crate::error::{SqlError, code};
 use crate::expression::in_order;

@@ -1,7 +1,8 @@
 //! What is known of statements before they are run: which a text has, their parameters and columns, whether one is long, and
 //! which statement `EXECUTE` names.
 
-use super::execute::{Given, seed, with_context};
+use super::execute::with_context;
+use super::given::{Given, now, seed};
 use super::parameters::{shown_columns, text_column};
 use super::state::SessionState;
 use crate::class::{Class, Special};
@@ -232,7 +233,7 @@ pub(super) fn executed(
             kinds.len()
         )));
     }
-    let now = super::state::now();
+    let now = now();
     let given = Given {
         statement,
         parameters: &[],

@@ -1,5 +1,6 @@
 //! One statement on data, run over a state of the tables, or in a transaction.
 
+use super::given::{Given, now, seed};
 use super::history::{Told, is_of_the_engine};
 use super::parameters::text_column;
 use super::state::{OpenTransaction, SessionState, TransactionState};
@@ -16,7 +17,7 @@ use crate::plan::Plan;
 use crate::prepared::Prepared;
 use crate::procedures;
 use crate::relation::table_oid;
-use crate::result::{Complete, CopyData, RowStream, Rows, Step, Tag};
+use crate::result::{Complete, RowStream, Rows, Step, Tag};
 use crate::rows::Table;
 use crate::running::{Read, run_plan};
 use crate::sequences::{Draw, Draws, SequenceChanges};
@@ -29,37 +30,15 @@ use sardonyx::{Snapshot, Transaction};
 use sqlparser::ast::Statement;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
 /// How many rows of a long result are told at first, if nobody says.
 const PORTION_ROWS: u64 = 10_000;
 
-/// What a statement is run with.
-pub(super) struct Given<'g> {
-    pub statement: &'g Prepared,
-    pub parameters: &'g [Value],
-    pub data: Option<&'g CopyData>,
-    pub rows_max: u64,
-    pub transaction_started: i64,
-    pub statement_started: i64,
-    pub seed: [u64; 2],
-    /// What it drew from sequences when it ran before.
-    pub again: Vec<Draw>,
-    /// Whether a digest is wanted of what it tells.
-    pub digests: bool,
-}
-
 /// What a statement did, and what is to be remembered of it.
 pub(super) struct Ran {
     pub complete: Complete,
     pub told: Told,
-}
-
-/// A seed for a statement's random values.
-pub(crate) fn seed() -> [u64; 2] {
-    let random = || RandomState::new().build_hasher().finish();
-    [random(), random()]
 }
 
 /// The context of a statement.
@@ -170,7 +149,7 @@ pub(super) fn read(
     else {
         return Err(SqlError::syntax("COPY FROM is sent with data"));
     };
-    let now = super::state::now();
+    let now = now();
     let (started, digests) = match &state.transaction {
         // What is read only need not be run again.
         TransactionState::Open(open) => (open.started, !open.read_only),

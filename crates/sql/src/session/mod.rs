@@ -16,6 +16,7 @@
 mod control;
 mod describing;
 mod execute;
+mod given;
 mod history;
 mod maintaining;
 mod parameters;
@@ -25,9 +26,9 @@ mod state;
 mod telling;
 mod unit;
 
-pub(crate) use execute::seed;
+pub use given::SessionOptions;
+pub(crate) use given::{now, seed};
 pub use spans::{SPANS_TARGET, TOLD_TEXT_BYTES_MAX, record_error};
-pub(crate) use state::now;
 
 use crate::class::Class;
 use crate::database::Database;
@@ -46,17 +47,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tracing::{Instrument, Span};
 use unit::{Unit, UnitDone, UnitEnd};
-
-/// What a session begins with.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct SessionOptions {
-    /// Who it is.
-    pub user: String,
-    /// Parameters, such as `application_name`, to which `RESET` goes back.
-    pub parameters: Vec<(String, String)>,
-    /// What it may do.
-    pub rights: Rights,
-}
 
 /// One client's session. It is sent between threads; it does one thing at a time.
 #[derive(Debug)]

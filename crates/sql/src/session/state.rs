@@ -1,6 +1,6 @@
 //! Where a session stands: its parameters, its prepared statements, and what it remembers of an open transaction.
 
-use super::SessionOptions;
+use super::given::{SessionOptions, now};
 use super::history::{History, Remembered};
 use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
@@ -11,7 +11,7 @@ use sardonyx::Snapshot;
 use sardonyx_base::waiting::Interrupt;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 /// The most prepared statements with names.
 pub(super) const NAMED_MAX: usize = 10_000;
@@ -341,12 +341,4 @@ impl OpenTransaction {
             )
         })
     }
-}
-
-/// The system's clock, in microseconds since 1970.
-pub(crate) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
-    })
 }

@@ -1,6 +1,6 @@
 //! What a client is told of a statement, and what the session remembers of that: the digest by which a replay is compared.
 
-use super::execute::Given;
+use super::given::Given;
 use super::history::{Remembered, Told};
 use crate::column::ResultColumn;
 use crate::error::SqlError;

@@ -5,10 +5,11 @@ mod replay;
 mod turns;
 
 use super::control;
-use super::execute::{Call, Given, check_may_write, seed};
+use super::execute::{Call, check_may_write};
+use super::given::{Given, now, seed};
 use super::history::{Told, is_of_the_engine};
 use super::spans;
-use super::state::{Reading, SessionState, TransactionState, now};
+use super::state::{Reading, SessionState, TransactionState};
 use super::telling::remembered;
 use crate::class::Class;
 use crate::constraints;

@@ -1,0 +1,95 @@
+//! Scopes: names for the columns of what stands in `FROM`.
+
+use crate::error::{SqlError, code};
+use crate::expression::{Scope, ScopeColumn, ScopeTable};
+use crate::names::name_of;
+use crate::relation::{Relation, table_oid};
+use crate::types::TypeSpec;
+use sqlparser::ast::TableAlias;
+
+/// The most tables that are joined.
+const TABLES_MAX: usize = 64;
+
+/// Puts the tables of one scope behind those of another.
+pub(super) fn append(scope: &mut Scope, more: Scope) -> Result<(), SqlError> {
+    for table in more.tables {
+        let alias = &table.alias;
+        let is_there = scope.tables.iter().any(|there| there.alias == *alias);
+        if is_there && !alias.is_empty() {
+            return Err(SqlError::new(
+                "42712",
+                format!("table name \"{alias}\" specified more than once"),
+            ));
+        }
+        scope.tables.push(table);
+        // Those that USING merges are none.
+        let tables = scope.tables.iter().filter(|table| !table.alias.is_empty());
+        if tables.count() > TABLES_MAX || scope.tables.len() > 2 * TABLES_MAX {
+            return Err(SqlError::unsupported(format!(
+                "at most {TABLES_MAX} tables are joined"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Gives columns the names of an alias, and their places in the row.
+pub(crate) fn placed(
+    mut of: ScopeTable,
+    alias: Option<&TableAlias>,
+    start: usize,
+) -> Result<Scope, SqlError> {
+    let renamed = alias.map_or(&[][..], |alias| &alias.columns);
+    if renamed.len() > of.columns.len() {
+        return Err(SqlError::new(
+            code::INVALID_COLUMN_REFERENCE,
+            format!(
+                "table \"{}\" has {} columns available but {} columns specified",
+                of.alias,
+                of.columns.len(),
+                renamed.len()
+            ),
+        ));
+    }
+    of.columns
+        .iter_mut()
+        .for_each(|column| column.place += start);
+    of.key.iter_mut().for_each(|place| *place += start);
+    for (column, renamed) in of.columns.iter_mut().zip(renamed) {
+        column.name = name_of(&renamed.name);
+    }
+    Ok(Scope { tables: vec![of] })
+}
+
+pub(crate) fn scope_of_columns(alias: &str, columns: Vec<(String, TypeSpec)>) -> ScopeTable {
+    let columns = columns.into_iter().enumerate();
+    let columns = columns.map(|(place, (name, spec))| ScopeColumn::new(&name, spec, place));
+    ScopeTable {
+        alias: alias.to_string(),
+        columns: columns.collect(),
+        is_aside: false,
+        key: Vec::new(),
+    }
+}
+
+pub(crate) fn together(around: &[&Scope]) -> Scope {
+    let tables = around.iter().flat_map(|scope| scope.tables.iter().cloned());
+    Scope {
+        tables: tables.collect(),
+    }
+}
+
+/// The scope of a table's columns.
+pub(crate) fn scope_of(relation: &Relation, alias: &str) -> ScopeTable {
+    let columns = relation.columns.iter().enumerate();
+    let columns = columns.map(|(at, column)| ScopeColumn {
+        origin: Some((table_oid(relation.number), at as i16 + 1)),
+        ..ScopeColumn::new(&column.name, column.spec, column.number)
+    });
+    ScopeTable {
+        alias: alias.to_string(),
+        columns: columns.collect(),
+        is_aside: false,
+        key: relation.primary_columns(),
+    }
+}

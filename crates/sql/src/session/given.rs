@@ -1,0 +1,49 @@
+//! Data of sessions that all their parts know: their options, and what a statement is given when it is run.
+
+use crate::prepared::Prepared;
+use crate::result::CopyData;
+use crate::rights::Rights;
+use crate::sequences::Draw;
+use sardonyx::schema::Value;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What a session begins with.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SessionOptions {
+    /// Who it is.
+    pub user: String,
+    /// Parameters, such as `application_name`, to which `RESET` goes back.
+    pub parameters: Vec<(String, String)>,
+    /// What it may do.
+    pub rights: Rights,
+}
+
+/// What a statement is run with.
+pub(super) struct Given<'g> {
+    pub statement: &'g Prepared,
+    pub parameters: &'g [Value],
+    pub data: Option<&'g CopyData>,
+    pub rows_max: u64,
+    pub transaction_started: i64,
+    pub statement_started: i64,
+    pub seed: [u64; 2],
+    /// What it drew from sequences when it ran before.
+    pub again: Vec<Draw>,
+    /// Whether a digest is wanted of what it tells.
+    pub digests: bool,
+}
+
+/// A seed for a statement's random values.
+pub(crate) fn seed() -> [u64; 2] {
+    let random = || RandomState::new().build_hasher().finish();
+    [random(), random()]
+}
+
+/// The system's clock, in microseconds since 1970.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+    })
+}
