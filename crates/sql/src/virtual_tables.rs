@@ -7,6 +7,7 @@ mod functions;
 mod indexes;
 mod information_schema;
 mod relations;
+mod standard;
 mod system;
 mod views;
 
@@ -50,7 +51,17 @@ pub(crate) struct VirtualTable {
     pub name: &'static str,
     pub oid: u32,
     pub columns: &'static [(&'static str, SqlType)],
-    rows: fn(&dyn Source, &Environment<'_>) -> Result<VirtualRows, SqlError>,
+    pub contents: Contents,
+}
+
+/// What computes the rows of a virtual table.
+pub(crate) type ComputeRows = fn(&dyn Source, &Environment<'_>) -> Result<VirtualRows, SqlError>;
+
+/// The rows of a virtual table: computed, or those of a query over other virtual tables.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Contents {
+    Rows(ComputeRows),
+    Query(&'static str),
 }
 
 impl VirtualTable {
@@ -67,18 +78,6 @@ impl VirtualTable {
             is_aside: false,
             key: Vec::new(),
         }
-    }
-
-    /// Its rows.
-    ///
-    /// # Errors
-    /// What cannot be read.
-    pub fn rows(
-        &self,
-        source: &dyn Source,
-        with: &Environment<'_>,
-    ) -> Result<VirtualRows, SqlError> {
-        (self.rows)(source, with)
     }
 }
 
@@ -106,6 +105,7 @@ pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
         .chain(functions::TABLES)
         .chain(empty::TABLES)
         .chain(information_schema::TABLES)
+        .chain(standard::TABLES)
         .chain(views::TABLES);
     tables.copied().collect::<Vec<_>>()
 }

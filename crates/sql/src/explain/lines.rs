@@ -269,7 +269,7 @@ impl Shown<'_> {
             }
             Input::Nothing => scan("Result".into(), Vec::new()),
             Input::Rows(_) => scan("Values Scan".into(), Vec::new()),
-            Input::Virtual(table) => scan(format!("Function Scan on {}", table.name), Vec::new()),
+            Input::Virtual(name, _) => scan(format!("Function Scan on {name}"), Vec::new()),
             Input::Series(series) => {
                 let what = match series {
                     Series::Numbers { .. } => "generate_series",

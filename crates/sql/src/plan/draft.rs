@@ -8,7 +8,7 @@ use crate::expression::window::WindowCall;
 use crate::expression::{Expr, Scope};
 use crate::relation::Relation;
 use crate::types::TypeSpec;
-use crate::virtual_tables::VirtualTable;
+use crate::virtual_tables::ComputeRows;
 use sqlparser::ast;
 use std::ops::Range;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub(crate) struct FromJoin {
 #[derive(Debug)]
 pub(crate) enum FromTable {
     Relation(Box<Relation>),
-    Virtual(VirtualTable),
+    Virtual(&'static str, ComputeRows),
     Derived(Box<Draft>),
     /// A query, with what it asks for of the rows before it.
     Lateral(Box<Draft>, Vec<Expr>),

@@ -13,9 +13,9 @@ use super::scopes::{placed, scope_of, scope_of_columns};
 use crate::error::{SqlError, code};
 use crate::expression::{ScopeColumn, ScopeTable};
 use crate::names::{name_of, qualified};
-use crate::plan::views::draft_view;
+use crate::plan::views::{draft_by_itself, draft_view, kept_query};
 use crate::views::ViewDefinition;
-use crate::virtual_tables::virtual_table;
+use crate::virtual_tables::{Contents, virtual_table};
 use sqlparser::ast::{self, TableAlias};
 use std::sync::Arc;
 
@@ -40,7 +40,14 @@ pub(crate) fn named_table(
     let (table, of, width) = match virtual_table(schema.as_deref(), &plain) {
         Some(found) if schema.is_some() || planning.source.table_named(&plain).is_none() => {
             let of = found.scope(&alias_name);
-            (FromTable::Virtual(found), of, found.columns.len())
+            let table = match found.contents {
+                Contents::Rows(rows) => FromTable::Virtual(found.name, rows),
+                Contents::Query(text) => {
+                    let draft = draft_by_itself(planning, &*kept_query(text)?)?;
+                    FromTable::Derived(Box::new(draft))
+                }
+            };
+            (table, of, found.columns.len())
         }
         _ => {
             let relation = match planning.relation(name) {

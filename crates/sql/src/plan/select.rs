@@ -305,7 +305,7 @@ impl FromTable {
                 let plan = Box::new(draft.finish());
                 (Input::Lateral(plan, arguments), condition)
             }
-            FromTable::Virtual(table) => (Input::Virtual(table), condition),
+            FromTable::Virtual(name, rows) => (Input::Virtual(name, rows), condition),
             FromTable::Shared(shared) => (Input::Shared(shared), condition),
             FromTable::Series(series) => (Input::Series(series), condition),
             FromTable::Rows(rows) => (Input::Rows(rows), condition),

@@ -54,8 +54,8 @@ impl Input {
             Input::Nothing => each(&Values(&[])).map(drop),
             Input::Table(access) => access.walk(source, with, each),
             Input::Join(join) => join.walk(source, with, each),
-            Input::Virtual(table) => {
-                let rows = table.rows(source, with)?;
+            Input::Virtual(_, compute) => {
+                let rows = compute(source, with)?;
                 each_of(rows.iter().map(Vec::as_slice), each)
             }
             Input::Rows(rows) => {

@@ -383,7 +383,7 @@ impl FromTable {
     fn by_itself(&self) -> Option<FromTable> {
         Some(match self {
             FromTable::Relation(relation) => FromTable::Relation(relation.clone()),
-            FromTable::Virtual(table) => FromTable::Virtual(*table),
+            FromTable::Virtual(name, rows) => FromTable::Virtual(name, *rows),
             FromTable::Shared(shared) => FromTable::Shared(shared.clone()),
             FromTable::Derived(draft) => FromTable::Derived(Box::new(draft.by_itself()?)),
             _ => return None,

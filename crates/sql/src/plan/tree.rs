@@ -8,7 +8,7 @@ use crate::expression::SortKey;
 use crate::expression::window::WindowCall;
 use crate::expression::{Expr, Scope};
 use crate::types::SqlType;
-use crate::virtual_tables::VirtualTable;
+use crate::virtual_tables::ComputeRows;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ pub(crate) enum Input {
     /// One row without columns.
     Nothing,
     Table(Access),
-    Virtual(VirtualTable),
+    /// The table of the catalogue with this name.
+    Virtual(&'static str, ComputeRows),
     Join(Box<JoinPlan>),
     /// Rows that the statement says.
     Rows(Vec<Vec<Expr>>),

@@ -9,7 +9,8 @@ use crate::rights::Rights;
 use crate::source::Source;
 use crate::views::{ViewColumn, ViewDefinition, views};
 use sqlparser::ast::{Query, Statement};
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Drafts a view's query where a statement names it, and finds its columns there.
 ///
@@ -19,12 +20,7 @@ pub(crate) fn draft_view(
     planning: &mut Planning<'_>,
     view: &ViewDefinition,
 ) -> Result<(Draft, Vec<ViewColumn>), SqlError> {
-    let query = query_of(&view.query)?;
-    let draft = planning.by_itself(|planning| {
-        let mut draft = draft_query(planning, &query)?;
-        draft.decide(planning)?;
-        Ok(draft)
-    })?;
+    let draft = draft_by_itself(planning, &*query_of(&view.query)?)?;
     let mut columns = Vec::with_capacity(view.columns.len());
     for (inner, name) in &view.columns {
         let place = draft.items.iter().position(|item| item.name == *inner);
@@ -36,6 +32,36 @@ pub(crate) fn draft_view(
         });
     }
     Ok((draft, columns))
+}
+
+/// Drafts a query that sees nothing of what is around it, and reads with all rights.
+///
+/// # Errors
+/// As [`draft_view`].
+pub(crate) fn draft_by_itself(
+    planning: &mut Planning<'_>,
+    query: &Query,
+) -> Result<Draft, SqlError> {
+    planning.by_itself(|planning| {
+        let mut draft = draft_query(planning, query)?;
+        draft.decide(planning)?;
+        Ok(draft)
+    })
+}
+
+/// The query of a text of the program, which is parsed once.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn kept_query(text: &'static str) -> Result<Arc<Query>, SqlError> {
+    static KEPT: Mutex<BTreeMap<&str, Arc<Query>>> = Mutex::new(BTreeMap::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(query) = kept.get(text) {
+        return Ok(query.clone());
+    }
+    let query: Arc<Query> = Arc::from(query_of(text)?);
+    kept.insert(text, query.clone());
+    Ok(query)
 }
 
 /// The query of a view's text.

@@ -1,6 +1,7 @@
 //! Constraints, indexes and sequences as the catalogue has them: `pg_constraint`, `pg_sequence`, and their definitions as
 //! SQL.
 
+use super::Contents::Rows;
 use super::indexes::{SeenIndex, index_oid, seen_indexes};
 use super::information_schema::relations;
 use super::{PUBLIC, VirtualRows, VirtualTable, oid, text};
@@ -40,7 +41,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("confkey", Int2Array),
             ("conbin", Text),
         ],
-        rows: constraints,
+        contents: Rows(constraints),
     },
     VirtualTable {
         schema: "pg_catalog",
@@ -56,7 +57,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("seqcache", Int8),
             ("seqcycle", Bool),
         ],
-        rows: sequences,
+        contents: Rows(sequences),
     },
 ];
 

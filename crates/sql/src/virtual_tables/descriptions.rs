@@ -1,5 +1,6 @@
 //! Comments as the catalogue has them: `pg_description`, and the functions that read it.
 
+use super::Contents::Rows;
 use super::constraints::constraint_numbers;
 use super::functions::about;
 use super::indexes::seen_indexes;
@@ -34,14 +35,14 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("objsubid", Int4),
             ("description", Text),
         ],
-        rows: descriptions,
+        contents: Rows(descriptions),
     },
     VirtualTable {
         schema: "pg_catalog",
         name: "pg_shdescription",
         oid: 2396,
         columns: &[("objoid", Oid), ("classoid", Oid), ("description", Text)],
-        rows: shared_descriptions,
+        contents: Rows(shared_descriptions),
     },
 ];
 

@@ -1,5 +1,6 @@
 //! Tables of `pg_catalog` for what is not there: they have the columns that clients ask for, and no rows.
 
+use super::Contents::Rows;
 use super::{VirtualRows, VirtualTable};
 use crate::error::SqlError;
 use crate::expression::Environment;
@@ -23,7 +24,7 @@ const fn empty(
         name,
         oid,
         columns,
-        rows: none,
+        contents: Rows(none),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `pg_proc`: the functions of the tables of functions, the aggregates and the window functions.
 
+use super::Contents::Rows;
 use super::{OWNER, PG_CATALOG, VirtualRows, VirtualTable, oid, text};
 use crate::aggregate::{AGGREGATES, Aggregate, AggregateKind};
 use crate::error::SqlError;
@@ -40,7 +41,7 @@ pub(super) const TABLES: &[VirtualTable] = &[VirtualTable {
         ("proallargtypes", OidVector),
         ("prosrc", Text),
     ],
-    rows: functions,
+    contents: Rows(functions),
 }];
 
 /// A row of the table.

@@ -1,5 +1,6 @@
 //! Tables of `pg_catalog` on indexes, and the indexes as all of the catalogue sees them: `pg_index`, `pg_indexes`, `pg_am`.
 
+use super::Contents::Rows;
 use super::information_schema::relations;
 use super::{VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
@@ -34,7 +35,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("indpred", Text),
             ("indexprs", Text),
         ],
-        rows: indexes,
+        contents: Rows(indexes),
     },
     VirtualTable {
         schema: "pg_catalog",
@@ -47,14 +48,14 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("tablespace", Name),
             ("indexdef", Text),
         ],
-        rows: index_definitions,
+        contents: Rows(index_definitions),
     },
     VirtualTable {
         schema: "pg_catalog",
         name: "pg_am",
         oid: 2601,
         columns: &[("oid", Oid), ("amname", Name), ("amtype", OneChar)],
-        rows: access_methods,
+        contents: Rows(access_methods),
     },
 ];
 

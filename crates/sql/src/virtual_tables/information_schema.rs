@@ -1,6 +1,7 @@
-//! `information_schema`: tables and columns, as the standard has them.
+//! `information_schema.columns`: columns as the standard has them.
 
-use super::views::{seen_views, view_numbers};
+use super::Contents::Rows;
+use super::views::seen_views;
 use super::{VirtualRows, VirtualTable};
 use crate::error::SqlError;
 use crate::expression::Environment;
@@ -12,53 +13,27 @@ use sardonyx_storage::catalogue::Kind;
 
 const DATABASE: &str = "sardonyx";
 
-pub(super) const TABLES: &[VirtualTable] = &[
-    VirtualTable {
-        schema: "information_schema",
-        name: "tables",
-        oid: 13_001,
-        columns: &[
-            ("table_catalog", SqlType::Name),
-            ("table_schema", SqlType::Name),
-            ("table_name", SqlType::Name),
-            ("table_type", SqlType::Text),
-            ("is_insertable_into", SqlType::Text),
-        ],
-        rows: tables,
-    },
-    VirtualTable {
-        schema: "information_schema",
-        name: "columns",
-        oid: 13_002,
-        columns: &[
-            ("table_catalog", SqlType::Name),
-            ("table_schema", SqlType::Name),
-            ("table_name", SqlType::Name),
-            ("column_name", SqlType::Name),
-            ("ordinal_position", SqlType::Int4),
-            ("column_default", SqlType::Text),
-            ("is_nullable", SqlType::Text),
-            ("data_type", SqlType::Text),
-            ("character_maximum_length", SqlType::Int4),
-            ("numeric_precision", SqlType::Int4),
-            ("numeric_scale", SqlType::Int4),
-            ("udt_name", SqlType::Name),
-            ("is_identity", SqlType::Text),
-        ],
-        rows: columns,
-    },
-    VirtualTable {
-        schema: "information_schema",
-        name: "schemata",
-        oid: 13_003,
-        columns: &[
-            ("catalog_name", SqlType::Name),
-            ("schema_name", SqlType::Name),
-            ("schema_owner", SqlType::Name),
-        ],
-        rows: schemata,
-    },
-];
+pub(super) const TABLES: &[VirtualTable] = &[VirtualTable {
+    schema: "information_schema",
+    name: "columns",
+    oid: 13_002,
+    columns: &[
+        ("table_catalog", SqlType::Name),
+        ("table_schema", SqlType::Name),
+        ("table_name", SqlType::Name),
+        ("column_name", SqlType::Name),
+        ("ordinal_position", SqlType::Int4),
+        ("column_default", SqlType::Text),
+        ("is_nullable", SqlType::Text),
+        ("data_type", SqlType::Text),
+        ("character_maximum_length", SqlType::Int4),
+        ("numeric_precision", SqlType::Int4),
+        ("numeric_scale", SqlType::Int4),
+        ("udt_name", SqlType::Name),
+        ("is_identity", SqlType::Text),
+    ],
+    contents: Rows(columns),
+}];
 
 /// The tables that users see.
 ///
@@ -80,38 +55,6 @@ fn text(text: &str) -> Value {
 
 fn yes(is_so: bool) -> Value {
     text(if is_so { "YES" } else { "NO" })
-}
-
-fn tables(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let relations = relations(source)?;
-    let rows = relations.iter().map(|relation| {
-        vec![
-            text(DATABASE),
-            text("public"),
-            text(&relation.name),
-            text("BASE TABLE"),
-            yes(true),
-        ]
-    });
-    let views = view_numbers(source)?.into_iter().map(|(name, _)| {
-        vec![
-            text(DATABASE),
-            text("public"),
-            Value::Text(name),
-            text("VIEW"),
-            yes(false),
-        ]
-    });
-    let own = super::all().into_iter().map(|table| {
-        vec![
-            text(DATABASE),
-            text(table.schema),
-            text(table.name),
-            text("VIEW"),
-            yes(false),
-        ]
-    });
-    Ok(rows.chain(views).chain(own).collect())
 }
 
 /// The default of a column, as SQL writes it.
@@ -183,12 +126,4 @@ fn column_row(relation: &str, at: usize, name: &str, spec: TypeSpec) -> Vec<Valu
         text(spec.kind.internal_name()),
         yes(false),
     ]
-}
-
-fn schemata(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let schemas = ["public", "pg_catalog", "information_schema"];
-    let rows = schemas
-        .into_iter()
-        .map(|schema| vec![text(DATABASE), text(schema), text(&with.context.user)]);
-    Ok(rows.collect())
 }

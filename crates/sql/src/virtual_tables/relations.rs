@@ -1,5 +1,6 @@
 //! Tables of `pg_catalog` on tables and their columns: `pg_class`, `pg_attribute`, `pg_attrdef`, `pg_tables`.
 
+use super::Contents::{Query, Rows};
 use super::indexes::{BTREE, HEAP, seen_indexes};
 use super::information_schema::{default_text, relations};
 use super::views::seen_views;
@@ -43,7 +44,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("relacl", TextArray),
             ("relpages", Int4),
         ],
-        rows: classes,
+        contents: Rows(classes),
     },
     VirtualTable {
         schema: "pg_catalog",
@@ -71,7 +72,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("attacl", TextArray),
             ("attoptions", TextArray),
         ],
-        rows: attributes,
+        contents: Rows(attributes),
     },
     VirtualTable {
         schema: "pg_catalog",
@@ -83,7 +84,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("adnum", Int2),
             ("adbin", Text),
         ],
-        rows: defaults,
+        contents: Rows(defaults),
     },
     VirtualTable {
         schema: "pg_catalog",
@@ -96,9 +97,14 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("tablespace", Name),
             ("hasindexes", Bool),
         ],
-        rows: tables,
+        contents: Query(PG_TABLES),
     },
 ];
+
+const PG_TABLES: &str = "
+    select n.nspname, c.relname, pg_get_userbyid(c.relowner), null::name, c.relhasindex
+    from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where c.relkind = 'r'";
 
 struct Class<'a> {
     oid: u32,
@@ -305,18 +311,4 @@ fn defaults(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, Sql
         }
     }
     Ok(rows)
-}
-
-fn tables(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let relations = relations(source)?;
-    let rows = relations.iter().map(|relation| {
-        vec![
-            text("public"),
-            text(&relation.name),
-            text(&with.context.user),
-            Value::Null,
-            Value::Bool(!seen_indexes(relation).is_empty()),
-        ]
-    });
-    Ok(rows.collect())
 }

@@ -1,5 +1,6 @@
 //! Tables of `pg_catalog` on what is no table: `pg_namespace`, `pg_type`, `pg_database`, `pg_settings`, `pg_roles`.
 
+use super::Contents::Rows;
 use super::{INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
@@ -19,7 +20,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("nspowner", Oid),
             ("nspacl", Text),
         ],
-        rows: namespaces,
+        contents: Rows(namespaces),
     },
     VirtualTable {
         schema: "pg_catalog",
@@ -44,7 +45,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("typdefault", Text),
             ("typinput", Oid),
         ],
-        rows: types,
+        contents: Rows(types),
     },
     VirtualTable {
         schema: "pg_catalog",
@@ -64,14 +65,14 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("datacl", TextArray),
             ("dattablespace", Oid),
         ],
-        rows: databases,
+        contents: Rows(databases),
     },
     VirtualTable {
         schema: "pg_catalog",
         name: "pg_settings",
         oid: 12_002,
         columns: &[("name", Text), ("setting", Text)],
-        rows: settings,
+        contents: Rows(settings),
     },
     VirtualTable {
         schema: "pg_catalog",
@@ -90,7 +91,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("rolconnlimit", Int4),
             ("rolvaliduntil", SqlType::Timestamptz),
         ],
-        rows: roles,
+        contents: Rows(roles),
     },
 ];
 

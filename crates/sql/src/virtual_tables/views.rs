@@ -1,6 +1,7 @@
-//! Tables of the catalogue on views: `pg_views` and `information_schema.views`; and views as relations with columns, which
+//! The table of the catalogue on views, `pg_views`; and views as relations with columns, which
 //! stand among the tables in others.
 
+use super::Contents::Rows;
 use super::{VirtualRows, VirtualTable, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
@@ -9,35 +10,18 @@ use crate::types::SqlType::{Name, Text};
 use crate::views::{ViewColumn, views};
 use sardonyx::schema::Value;
 
-pub(super) const TABLES: &[VirtualTable] = &[
-    VirtualTable {
-        schema: "pg_catalog",
-        name: "pg_views",
-        oid: 12_010,
-        columns: &[
-            ("schemaname", Name),
-            ("viewname", Name),
-            ("viewowner", Name),
-            ("definition", Text),
-        ],
-        rows: pg_views,
-    },
-    VirtualTable {
-        schema: "information_schema",
-        name: "views",
-        oid: 13_010,
-        columns: &[
-            ("table_catalog", Name),
-            ("table_schema", Name),
-            ("table_name", Name),
-            ("view_definition", Text),
-            ("check_option", Text),
-            ("is_updatable", Text),
-            ("is_insertable_into", Text),
-        ],
-        rows: standard_views,
-    },
-];
+pub(super) const TABLES: &[VirtualTable] = &[VirtualTable {
+    schema: "pg_catalog",
+    name: "pg_views",
+    oid: 12_010,
+    columns: &[
+        ("schemaname", Name),
+        ("viewname", Name),
+        ("viewowner", Name),
+        ("definition", Text),
+    ],
+    contents: Rows(pg_views),
+}];
 
 /// A view as a relation.
 pub(super) struct SeenView {
@@ -96,22 +80,6 @@ fn pg_views(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, 
             Value::Text(name),
             text(&with.context.user),
             Value::Text(view.query + ";"),
-        ]
-    });
-    Ok(rows.collect())
-}
-
-fn standard_views(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let views = views(source)?.into_iter();
-    let rows = views.map(|(name, view)| {
-        vec![
-            text("sardonyx"),
-            text("public"),
-            Value::Text(name),
-            Value::Text(view.query + ";"),
-            text("NONE"),
-            text("NO"),
-            text("NO"),
         ]
     });
     Ok(rows.collect())

@@ -182,6 +182,7 @@ scripts! {
     expressions: "expressions.sql",
     few_rows: "few_rows.sql",
     floats: "floats.sql",
+    information_schema: "information_schema.sql",
     functions: "functions.sql",
     aggregates: "aggregates.sql",
     arrays: "arrays.sql",

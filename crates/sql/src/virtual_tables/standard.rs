@@ -1,0 +1,182 @@
+//! Tables of `information_schema` that are queries over `pg_catalog`.
+
+use super::{Contents, VirtualTable};
+use crate::types::SqlType::{self, Int4, Name, Text};
+
+const fn standard(
+    name: &'static str,
+    oid: u32,
+    columns: &'static [(&'static str, SqlType)],
+    query: &'static str,
+) -> VirtualTable {
+    VirtualTable {
+        schema: "information_schema",
+        name,
+        oid,
+        columns,
+        contents: Contents::Query(query),
+    }
+}
+
+pub(super) const TABLES: &[VirtualTable] = &[
+    standard(
+        "tables",
+        13_001,
+        &[
+            ("table_catalog", Name),
+            ("table_schema", Name),
+            ("table_name", Name),
+            ("table_type", Text),
+            ("is_insertable_into", Text),
+        ],
+        "select 'sardonyx', n.nspname, c.relname,
+            case c.relkind when 'r' then 'BASE TABLE' else 'VIEW' end,
+            case c.relkind when 'r' then 'YES' else 'NO' end
+        from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+        where c.relkind in ('r', 'v')",
+    ),
+    standard(
+        "schemata",
+        13_003,
+        &[
+            ("catalog_name", Name),
+            ("schema_name", Name),
+            ("schema_owner", Name),
+        ],
+        "select 'sardonyx', nspname, pg_get_userbyid(nspowner) from pg_catalog.pg_namespace",
+    ),
+    standard(
+        "views",
+        13_010,
+        &[
+            ("table_catalog", Name),
+            ("table_schema", Name),
+            ("table_name", Name),
+            ("view_definition", Text),
+            ("check_option", Text),
+            ("is_updatable", Text),
+            ("is_insertable_into", Text),
+        ],
+        "select 'sardonyx', schemaname, viewname, definition, 'NONE', 'NO', 'NO' from pg_catalog.pg_views",
+    ),
+    standard(
+        "table_constraints",
+        13_011,
+        &[
+            ("constraint_catalog", Name),
+            ("constraint_schema", Name),
+            ("constraint_name", Name),
+            ("table_catalog", Name),
+            ("table_schema", Name),
+            ("table_name", Name),
+            ("constraint_type", Text),
+            ("is_deferrable", Text),
+            ("initially_deferred", Text),
+            ("enforced", Text),
+        ],
+        "select 'sardonyx', n.nspname, k.conname, 'sardonyx', n.nspname, c.relname,
+            case k.contype when 'c' then 'CHECK' when 'f' then 'FOREIGN KEY' when 'p' then 'PRIMARY KEY'
+                else 'UNIQUE' end,
+            case when k.condeferrable then 'YES' else 'NO' end,
+            case when k.condeferred then 'YES' else 'NO' end,
+            'YES'
+        from pg_catalog.pg_constraint k join pg_catalog.pg_class c on c.oid = k.conrelid
+            join pg_catalog.pg_namespace n on n.oid = c.relnamespace",
+    ),
+    standard(
+        "key_column_usage",
+        13_012,
+        &[
+            ("constraint_catalog", Name),
+            ("constraint_schema", Name),
+            ("constraint_name", Name),
+            ("table_catalog", Name),
+            ("table_schema", Name),
+            ("table_name", Name),
+            ("column_name", Name),
+            ("ordinal_position", Int4),
+            ("position_in_unique_constraint", Int4),
+        ],
+        // An index whose columns are in the order of the references is what they refer to.
+        "select 'sardonyx', n.nspname, k.conname, 'sardonyx', n.nspname, c.relname, a.attname, k.place,
+            case when k.contype = 'f' then k.place end
+        from (select conname, contype, conrelid, conkey, generate_subscripts(conkey, 1) as place
+                from pg_catalog.pg_constraint where contype in ('p', 'u', 'f')) k
+            join pg_catalog.pg_class c on c.oid = k.conrelid
+            join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+            join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[k.place]",
+    ),
+    standard(
+        "constraint_column_usage",
+        13_013,
+        &[
+            ("table_catalog", Name),
+            ("table_schema", Name),
+            ("table_name", Name),
+            ("column_name", Name),
+            ("constraint_catalog", Name),
+            ("constraint_schema", Name),
+            ("constraint_name", Name),
+        ],
+        "select 'sardonyx', n.nspname, c.relname, a.attname, 'sardonyx', n.nspname, k.conname
+        from (select conname, case contype when 'f' then confrelid else conrelid end as relid,
+                    unnest(case contype when 'f' then confkey else conkey end) as number
+                from pg_catalog.pg_constraint where contype in ('p', 'u', 'f')) k
+            join pg_catalog.pg_class c on c.oid = k.relid
+            join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+            join pg_catalog.pg_attribute a on a.attrelid = k.relid and a.attnum = k.number",
+    ),
+    standard(
+        "referential_constraints",
+        13_014,
+        &[
+            ("constraint_catalog", Name),
+            ("constraint_schema", Name),
+            ("constraint_name", Name),
+            ("unique_constraint_catalog", Name),
+            ("unique_constraint_schema", Name),
+            ("unique_constraint_name", Name),
+            ("match_option", Text),
+            ("update_rule", Text),
+            ("delete_rule", Text),
+        ],
+        "select 'sardonyx', 'public', k.conname, 'sardonyx', 'public', u.conname,
+            case k.confmatchtype when 'f' then 'FULL' else 'NONE' end,
+            case k.confupdtype when 'r' then 'RESTRICT' else 'NO ACTION' end,
+            case k.confdeltype when 'c' then 'CASCADE' when 'n' then 'SET NULL' when 'r' then 'RESTRICT'
+                else 'NO ACTION' end
+        from pg_catalog.pg_constraint k
+            left join pg_catalog.pg_constraint u on u.conindid = k.conindid and u.contype in ('p', 'u')
+        where k.contype = 'f'",
+    ),
+    standard(
+        "check_constraints",
+        13_015,
+        &[
+            ("constraint_catalog", Name),
+            ("constraint_schema", Name),
+            ("constraint_name", Name),
+            ("check_clause", Text),
+        ],
+        "select 'sardonyx', 'public', conname, substring(conbin, 7)
+        from pg_catalog.pg_constraint where contype = 'c'",
+    ),
+    standard(
+        "sequences",
+        13_016,
+        &[
+            ("sequence_catalog", Name),
+            ("sequence_schema", Name),
+            ("sequence_name", Name),
+            ("data_type", Text),
+            ("start_value", Text),
+            ("minimum_value", Text),
+            ("maximum_value", Text),
+            ("increment", Text),
+            ("cycle_option", Text),
+        ],
+        "select 'sardonyx', 'public', c.relname, format_type(s.seqtypid, null), s.seqstart::text, s.seqmin::text,
+            s.seqmax::text, s.seqincrement::text, case when s.seqcycle then 'YES' else 'NO' end
+        from pg_catalog.pg_sequence s join pg_catalog.pg_class c on c.oid = s.seqrelid",
+    ),
+];
