@@ -23,8 +23,7 @@
 //! where one of them is a float and the other a decimal. NaN equals itself and is the largest number. Text is compared by
 //! its bytes. In `like`, `%` stands for any characters, `_` for one, and `\` takes its meaning from the next.
 //!
-//! Invariants: reading a text never panics, whatever it is; what [`Condition::to_text`] writes reads as the
-//! same condition.
+//! Invariants: reading a text never panics, whatever it is; with another name for a column it reads as the same condition.
 
 mod check;
 mod compare;
@@ -33,7 +32,6 @@ mod evaluate;
 mod families;
 mod like;
 mod parser;
-mod print;
 mod tokens;
 
 pub use check::{Check, CheckFailure, CompileSql, RowCheck, SqlCheck, SqlColumn, speak_sql};
@@ -99,17 +97,6 @@ impl Comparison {
             Comparison::LessOrEqual => order.is_le(),
             Comparison::Greater => order.is_gt(),
             Comparison::GreaterOrEqual => order.is_ge(),
-        }
-    }
-
-    fn symbol(self) -> &'static str {
-        match self {
-            Comparison::Equal => "=",
-            Comparison::Unequal => "<>",
-            Comparison::Less => "<",
-            Comparison::LessOrEqual => "<=",
-            Comparison::Greater => ">",
-            Comparison::GreaterOrEqual => ">=",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! From text to a condition, in one pass: by recursive descent, checked against the schema on the way.
 
 use super::families::Family;
-use super::tokens::{Spanned, Token, tokens};
+use super::tokens::{Spanned, Token, is_word, tokens};
 use super::{
     CONDITION_BYTES_MAX, CONDITION_DEPTH_MAX, Comparison, Condition, ConditionError, Node, Operand,
 };
@@ -18,10 +18,8 @@ const RESERVED: [&str; 10] = [
 /// Words that are literals if a text follows, and columns otherwise.
 const PREFIXES: [&str; 5] = ["date", "time", "timestamp", "uuid", "x"];
 
-/// Whether a column of this name is written in quotes.
-pub(super) fn is_reserved(name: &str) -> bool {
-    let mut words = RESERVED.into_iter().chain(PREFIXES);
-    words.any(|word| word.eq_ignore_ascii_case(name))
+fn is_among(words: &[&str], name: &str) -> bool {
+    words.iter().any(|word| word.eq_ignore_ascii_case(name))
 }
 
 /// An operand, and where it stands.
@@ -87,6 +85,40 @@ impl Condition {
             Token::End => Ok(Condition { root }),
             _ => Err(parser.expected("and, or or the end")),
         }
+    }
+
+    /// The text of a condition with another name for a column, which is otherwise as it was written.
+    ///
+    /// # Errors
+    /// [`ConditionError::Syntax`].
+    pub fn with_renamed_column(
+        text: &str,
+        name: &str,
+        new: &str,
+    ) -> Result<String, ConditionError> {
+        let new = match is_word(new) && !is_among(&RESERVED, new) && !is_among(&PREFIXES, new) {
+            true => new.to_string(),
+            false => format!("\"{}\"", new.replace('"', "\"\"")),
+        };
+        let tokens = tokens(text)?;
+        let (mut changed, mut at) = (String::with_capacity(text.len()), 0);
+        for (number, spanned) in tokens.iter().enumerate() {
+            let is_column = match &spanned.token {
+                Token::Quoted(word) => word == name,
+                Token::Word(word) => {
+                    let next = tokens.get(number + 1).map(|next| &next.token);
+                    let is_literal =
+                        is_among(&PREFIXES, word) && matches!(next, Some(Token::Text(_)));
+                    word == name && !is_literal && !is_among(&RESERVED, word)
+                }
+                _ => false,
+            };
+            if is_column {
+                changed.extend([&text[at..spanned.at], &new]);
+                at = spanned.end;
+            }
+        }
+        Ok(changed + &text[at..])
     }
 }
 
@@ -201,7 +233,7 @@ impl Parser<'_> {
         }
         let negated = self.word("not");
         if negated {
-            // As it is written by `to_text`: `not (… and …)`.
+            // As deep as `not (… and …)`, which means the same.
             self.deeper()?;
             self.deeper()?;
             self.depth -= 2;
@@ -348,7 +380,7 @@ impl Parser<'_> {
         if is("true") || is("false") {
             return Ok(Operand::Literal(Value::Bool(is("true"))));
         }
-        if RESERVED.into_iter().any(is) {
+        if is_among(&RESERVED, &word) {
             self.next -= 1;
             return Err(self.expected("a column or a literal"));
         }

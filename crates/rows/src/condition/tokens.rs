@@ -2,10 +2,11 @@
 
 use super::ConditionError;
 
-/// A word or sign, and where it begins.
+/// A word or sign, and where it begins and ends.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Spanned {
     pub at: usize,
+    pub end: usize,
     pub token: Token,
 }
 
@@ -50,7 +51,8 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Spanned>, ConditionError> {
         let at = text.len() - rest.len();
         let (token, after) = next(rest, at)?;
         let ended = token == Token::End;
-        tokens.push(Spanned { at, token });
+        let end = text.len() - after.len();
+        tokens.push(Spanned { at, end, token });
         if ended {
             return Ok(tokens);
         }

@@ -95,12 +95,12 @@ impl Schema {
             if matches!(SqlCheck::parse(text), Ok(Some(_))) {
                 return Ok((name.clone(), text.clone()));
             }
-            let condition = Condition::parse(text, self);
-            let condition = condition.map_err(|source| SchemaError::Condition {
+            let changed = Condition::with_renamed_column(text, name, new);
+            let changed = changed.map_err(|source| SchemaError::Condition {
                 name: name.clone(),
                 source,
             })?;
-            Ok((name.clone(), condition.to_text(&schema)))
+            Ok((name.clone(), changed))
         });
         schema.checks = checks.collect::<Result<_, SchemaError>>()?;
         schema.check()?;
