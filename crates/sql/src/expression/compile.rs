@@ -2,24 +2,17 @@
 //! sides, literals and parameters without a type get that of where they stand.
 
 use super::around::{Queries, is_missing};
-use super::calls::function_name;
 use super::cast::Coercion;
-use super::coercion::{ordered, padded};
 use super::{Expr, Parameters, Scope, Typed, literal_value};
-use crate::aggregate::{Aggregate, AggregateKind, Grouping};
+use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
-use crate::expression::SortKey;
-use crate::expression::sort_key;
 use crate::expression::window::Windows;
 use crate::names::name_of;
 use crate::position::position_of;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
-use sqlparser::ast::{
-    self, CastKind, CeilFloorKind, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArguments,
-    TrimWhereField,
-};
+use sqlparser::ast::{self, CastKind, CeilFloorKind, Expr as Tree, TrimWhereField};
 
 /// How deep expressions may be nested.
 const DEPTH_MAX: usize = 200;
@@ -157,138 +150,6 @@ impl<'a> Compiler<'a> {
             Some(typed) => Ok(typed),
             None => self.compile_tree(tree),
         }
-    }
-
-    /// An aggregate, if the function is one: its place in the row of a group.
-    fn aggregate(
-        &mut self,
-        function: &ast::Function,
-        grouping: &mut Grouping,
-    ) -> Result<Option<Typed>, SqlError> {
-        let kind = Aggregate::named(&function_name(function)?);
-        let Some(kind) = kind.filter(|_| function.over.is_none()) else {
-            return Ok(None);
-        };
-        if let Some(outer) = self.outer_aggregate(kind, function)? {
-            return Ok(Some(outer));
-        }
-        let made = self.without_windows(|compiler| compiler.aggregate_call(kind, function));
-        let aggregate = made.map_err(|error| match error.code {
-            code::WINDOWING => SqlError::new(
-                code::GROUPING,
-                "aggregate function calls cannot contain window function calls",
-            ),
-            _ => error,
-        })?;
-        let reads = |is_it: &dyn Fn(&Expr) -> bool| aggregate.parts().any(|part| part.any(is_it));
-        let reads_outer = reads(&|part| matches!(part, Expr::Outer(_)));
-        if reads_outer && !reads(&|part| matches!(part, Expr::Column(_))) {
-            return Err(SqlError::unsupported(
-                "an aggregate of a subquery that reads a query around this one is not supported",
-            ));
-        }
-        Ok(Some(grouping.add(aggregate)))
-    }
-
-    /// An aggregate with its arguments.
-    pub(super) fn aggregate_call(
-        &mut self,
-        kind: AggregateKind,
-        function: &ast::Function,
-    ) -> Result<Aggregate, SqlError> {
-        if !function.within_group.is_empty() {
-            return Err(SqlError::unsupported("WITHIN GROUP is not supported"));
-        }
-        let FunctionArguments::List(list) = &function.args else {
-            return Err(SqlError::syntax(
-                "an aggregate needs arguments in parentheses",
-            ));
-        };
-        let is_distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
-        let mut separator = None;
-        let argument = match list.args.as_slice() {
-            [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] => None,
-            [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] => {
-                Some(self.decided(argument)?)
-            }
-            [
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)),
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(between)),
-            ] if kind == AggregateKind::Texts => {
-                separator = Some(self.text(between, "string_agg")?);
-                let argument = self.decided(argument)?;
-                Some(match argument.kind() {
-                    SqlType::Char => self.as_type(argument, SqlType::Text)?,
-                    _ => argument,
-                })
-            }
-            [
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(name)),
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)),
-            ] if kind == AggregateKind::JsonObject => {
-                let name = self.decided(name)?;
-                let text = TypeSpec::plain(SqlType::Text);
-                separator = Some(self.coerce(name, text, Coercion::Explicit)?);
-                Some(self.decided(argument)?)
-            }
-            _ => {
-                return Err(SqlError::unsupported(format!(
-                    "aggregates with these arguments are not supported: {function}"
-                )));
-            }
-        };
-        let mut order = Vec::new();
-        for clause in &list.clauses {
-            if let ast::FunctionArgumentClause::OrderBy(keys) = clause {
-                for by in keys {
-                    let expression = ordered(self.decided(&by.expr)?);
-                    order.push(sort_key(expression, by)?);
-                }
-                continue;
-            }
-            return Err(SqlError::unsupported(format!(
-                "clauses inside of aggregates are not supported: {function}"
-            )));
-        }
-        let filter = match &function.filter {
-            Some(filter) => Some(self.condition(filter, "FILTER")?),
-            None => None,
-        };
-        let needs_two = matches!(kind, AggregateKind::Texts | AggregateKind::JsonObject);
-        if needs_two && separator.is_none() {
-            return Err(SqlError::new(
-                code::UNKNOWN_FUNCTION,
-                format!("{} needs two arguments", function.name),
-            ));
-        }
-        let argument = argument.map(|argument| match kind {
-            AggregateKind::Array | AggregateKind::JsonArray | AggregateKind::JsonObject => Typed {
-                spec: TypeSpec::plain(argument.spec.kind),
-                expr: padded(argument),
-            },
-            AggregateKind::Count if is_distinct => Typed {
-                spec: argument.spec,
-                expr: ordered(argument),
-            },
-            _ => argument,
-        });
-        let own = argument
-            .as_ref()
-            .map_or_else(Vec::new, |argument| columns_of(&argument.expr));
-        let is_of_others = |key: &SortKey| {
-            columns_of(&key.expression)
-                .iter()
-                .any(|column| !own.contains(column))
-        };
-        if is_distinct && order.iter().any(is_of_others) {
-            return Err(SqlError::new(
-                code::INVALID_COLUMN_REFERENCE,
-                "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
-            ));
-        }
-        let mut aggregate = Aggregate::new(kind, argument, is_distinct, filter)?;
-        (aggregate.separator, aggregate.order) = (separator, order);
-        Ok(aggregate)
     }
 
     fn compile_tree(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
@@ -496,15 +357,4 @@ impl<'a> Compiler<'a> {
         }
         literal_value(literal)
     }
-}
-
-/// The columns of which an expression is computed.
-fn columns_of(expression: &Expr) -> Vec<usize> {
-    let mut columns = Vec::new();
-    expression.walk(&mut |part| {
-        if let Expr::Column(column) = part {
-            columns.push(*column);
-        }
-    });
-    columns
 }

@@ -9,6 +9,7 @@
 //! A comparison with a null is null, as in SQL. Values are the engine's; text and bytes are borrowed from the row as
 //! long as nothing is computed of them.
 
+mod aggregates;
 mod around;
 mod array_calls;
 mod calls;

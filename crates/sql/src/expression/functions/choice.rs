@@ -37,6 +37,22 @@ pub(in crate::expression) fn resolve(
 
 /// The functions that are the best for arguments of these types: none if no one takes them, several if they are as good.
 fn chosen(functions: &[Function], kinds: &[SqlType]) -> Vec<Function> {
+    // Most names have one function, or one for exactly these types.
+    let is_exactly = |function: &&Function| {
+        let arguments = function.0.arguments;
+        arguments.len() == kinds.len()
+            && arguments
+                .iter()
+                .zip(kinds)
+                .all(|(kind, given)| *kind == Kind::Of(*given))
+    };
+    if let Some(exact) = functions.iter().find(is_exactly) {
+        return vec![*exact];
+    }
+    if let [only] = functions {
+        let takes = takes(*only, kinds, Coercion::Assignment);
+        return takes.then_some(*only).into_iter().collect();
+    }
     let taking = |how: Coercion| -> Vec<Function> {
         let functions = functions.iter().copied();
         let takes = functions.filter(|function| takes(*function, kinds, how));

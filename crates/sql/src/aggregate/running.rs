@@ -1,0 +1,326 @@
+//! Aggregates on their way: what is kept of the rows that were taken.
+
+use super::{Aggregate, AggregateKind};
+use crate::error::{SqlError, code};
+use crate::expression::{Environment, in_order};
+use crate::memory::outside;
+use crate::rows::InputRow;
+use crate::types::SqlType;
+use crate::values::arithmetic::{Arithmetic, calculate, float_of};
+use crate::values::{arrays, json};
+use sardonyx::schema::{Value, ValueRef};
+use sardonyx_rows::condition::compare;
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+/// The most bytes of texts that `string_agg` puts together, and the like.
+const STATE_BYTES_MAX: usize = 16 << 20;
+
+/// An aggregate on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Accumulator {
+    count: i64,
+    value: Value,
+    seen: Option<HashSet<Vec<u8>>>,
+    seen_bytes: usize,
+    collected: Vec<Collected>,
+}
+
+/// A value that is put together with others: its place in the order, and what stands before it.
+#[derive(Clone, Debug)]
+struct Collected {
+    keys: Vec<Value>,
+    value: Value,
+    separator: Value,
+}
+
+impl Accumulator {
+    pub fn new(of: &Aggregate) -> Self {
+        Accumulator {
+            count: 0,
+            value: Value::Null,
+            seen: of.is_distinct.then(HashSet::new),
+            seen_bytes: 0,
+            collected: Vec::new(),
+        }
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// What cannot be computed; `53200` if there are too many different values.
+    pub fn add(
+        &mut self,
+        of: &Aggregate,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
+        if let Some(filter) = &of.filter
+            && !filter.holds(row, with)?
+        {
+            return Ok(());
+        }
+        let Some(argument) = &of.argument else {
+            self.count += 1;
+            return Ok(());
+        };
+        let value = argument.evaluate(row, with)?;
+        let value = value.as_ref();
+        let skips_nulls = !of.collects() || of.kind == AggregateKind::Texts;
+        if value == ValueRef::Null && skips_nulls {
+            return Ok(());
+        }
+        if let Some(seen) = &mut self.seen {
+            let mut key = Vec::new();
+            key_of(value, &mut key);
+            self.seen_bytes += key.len();
+            if self.seen_bytes > STATE_BYTES_MAX {
+                return Err(SqlError::new(
+                    code::OUT_OF_MEMORY,
+                    format!(
+                        "the different values of an aggregate take more than {STATE_BYTES_MAX} bytes"
+                    ),
+                ));
+            }
+            if !seen.insert(key) {
+                return Ok(());
+            }
+        }
+        self.count += 1;
+        match of.collects() {
+            true => self.collect(of, value, row, with),
+            false => self.take(of, value),
+        }
+    }
+
+    fn collect(
+        &mut self,
+        of: &Aggregate,
+        value: ValueRef<'_>,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
+        let mut keys = Vec::with_capacity(of.order.len());
+        for key in &of.order {
+            keys.push(key.expression.evaluate(row, with)?.into_value());
+        }
+        let separator = match &of.separator {
+            Some(separator) => separator.evaluate(row, with)?.into_value(),
+            None => Value::Null,
+        };
+        let value = value.to_value();
+        let bytes = [&value, &separator].map(outside).iter().sum::<usize>();
+        self.seen_bytes += bytes + keys.iter().map(outside).sum::<usize>();
+        self.seen_bytes += size_of::<Collected>() + size_of_val(keys.as_slice());
+        if self.seen_bytes > STATE_BYTES_MAX {
+            return Err(SqlError::new(
+                code::OUT_OF_MEMORY,
+                format!("what an aggregate puts together takes more than {STATE_BYTES_MAX} bytes"),
+            ));
+        }
+        self.collected.push(Collected {
+            keys,
+            value,
+            separator,
+        });
+        Ok(())
+    }
+
+    /// What was collected, put together.
+    fn together(&self, of: &Aggregate) -> Result<Value, SqlError> {
+        let mut parts: Vec<&Collected> = self.collected.iter().collect();
+        parts.sort_by(|a, b| in_order(&of.order, &a.keys, &b.keys));
+        if of.is_distinct && of.order.is_empty() {
+            // As they come when they are told apart by sorting.
+            parts.sort_by(|a, b| {
+                let is_null = |part: &Collected| part.value == Value::Null;
+                let order = compare(a.value.as_ref(), b.value.as_ref());
+                order.unwrap_or_else(|| is_null(a).cmp(&is_null(b)))
+            });
+        }
+        if parts.is_empty() {
+            return Ok(Value::Null);
+        }
+        let mut values = parts.iter().map(|part| part.value.as_ref());
+        match of.kind {
+            AggregateKind::Array if of.of.element().is_some() => {
+                if values.any(|value| value == ValueRef::Null) {
+                    return Err(SqlError::new("22004", "cannot accumulate null arrays"));
+                }
+                if matches!(&parts[0].value, Value::Text(text) if text == "{}") {
+                    return Err(SqlError::new("2202E", "cannot accumulate empty arrays"));
+                }
+                let values = parts.iter().map(|part| part.value.as_ref());
+                let mismatch = "cannot accumulate arrays of different dimensionality";
+                return arrays::nested(values, mismatch);
+            }
+            AggregateKind::Array => return Ok(arrays::array_of(of.of, values)),
+            AggregateKind::JsonArray | AggregateKind::JsonObject => {
+                return json_together(of, &parts);
+            }
+            _ => {}
+        }
+        let mut text = String::new();
+        for (at, part) in parts.iter().enumerate() {
+            if let (Value::Text(separator), true) = (&part.separator, at > 0) {
+                text.push_str(separator);
+            }
+            if let Value::Text(more) = &part.value {
+                text.push_str(more);
+            }
+        }
+        Ok(Value::Text(text))
+    }
+
+    fn take(&mut self, of: &Aggregate, value: ValueRef<'_>) -> Result<(), SqlError> {
+        let order = match (of.of.element(), value, &self.value) {
+            (Some(element), ValueRef::Text(value), Value::Text(best)) => {
+                let key = |text: &str| arrays::order_key(text, element);
+                Some(key(value)?.cmp(&key(best)?))
+            }
+            _ => compare(value, self.value.as_ref()),
+        };
+        let replaces = |wanted| order.is_none_or(|order: Ordering| order == wanted);
+        match of.kind {
+            AggregateKind::Count
+            | AggregateKind::Texts
+            | AggregateKind::Array
+            | AggregateKind::JsonArray
+            | AggregateKind::JsonObject => {}
+            AggregateKind::Minimum if replaces(Ordering::Less) => self.value = value.to_value(),
+            AggregateKind::Maximum if replaces(Ordering::Greater) => self.value = value.to_value(),
+            AggregateKind::Minimum | AggregateKind::Maximum => {}
+            AggregateKind::BoolAnd | AggregateKind::BoolOr => {
+                let wanted = of.kind == AggregateKind::BoolOr;
+                if self.value == Value::Null || value == ValueRef::Bool(wanted) {
+                    self.value = value.to_value();
+                }
+            }
+            AggregateKind::Sum | AggregateKind::Average => {
+                let kind = match of.of {
+                    SqlType::Float4 | SqlType::Float8 => SqlType::Float8,
+                    _ if of.result == SqlType::Int8 => SqlType::Int8,
+                    _ => SqlType::Numeric,
+                };
+                self.value = match self.value == Value::Null {
+                    true => match (kind, value) {
+                        (SqlType::Float8, value) => Value::Float(float_of(value)),
+                        (SqlType::Numeric, ValueRef::Int(value)) => Value::Decimal(value, 0),
+                        (_, value) => value.to_value(),
+                    },
+                    false => calculate(Arithmetic::Add, kind, self.value.as_ref(), value)?,
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what another one took of an aggregate that is mergeable.
+    ///
+    /// # Errors
+    /// A number out of range.
+    pub fn merge(&mut self, of: &Aggregate, other: &Accumulator) -> Result<(), SqlError> {
+        self.count += other.count;
+        match other.value.as_ref() {
+            ValueRef::Null => Ok(()),
+            value => self.take(of, value),
+        }
+    }
+
+    /// The result.
+    ///
+    /// # Errors
+    /// A number out of range.
+    pub fn finish(&self, of: &Aggregate) -> Result<Value, SqlError> {
+        match of.kind {
+            AggregateKind::Count => Ok(Value::Int(self.count.into())),
+            _ if of.collects() => self.together(of),
+            AggregateKind::Average if self.value != Value::Null => {
+                let count = Value::Int(self.count.into());
+                calculate(
+                    Arithmetic::Divide,
+                    of.result,
+                    self.value.as_ref(),
+                    count.as_ref(),
+                )
+            }
+            _ => Ok(self.value.clone()),
+        }
+    }
+}
+
+/// Values as an array of JSON, or with their names as an object.
+fn json_together(of: &Aggregate, parts: &[&Collected]) -> Result<Value, SqlError> {
+    let is_object = of.kind == AggregateKind::JsonObject;
+    let mut text = String::from(if is_object { "{ " } else { "[" });
+    for (at, part) in parts.iter().enumerate() {
+        if at > 0 {
+            text.push_str(", ");
+            if !is_object && of.of.element().is_some() && part.value != Value::Null {
+                text.push_str("\n ");
+            }
+        }
+        if is_object {
+            json::push_field(&part.separator, &mut text)?;
+            text.push_str(" : ");
+        }
+        json::push_value(of.of, part.value.as_ref(), &mut text)?;
+    }
+    text.push_str(if is_object { " }" } else { "]" });
+    Ok(Value::Text(text))
+}
+
+/// The bytes by which a row is told apart from others.
+pub(crate) fn key_of_row(row: &[Value]) -> Vec<u8> {
+    let mut key = Vec::new();
+    row.iter()
+        .for_each(|value| key_of(value.as_ref(), &mut key));
+    key
+}
+
+/// Bytes that are the same for values that are equal, for sets and groups.
+pub(crate) fn key_of(value: ValueRef<'_>, key: &mut Vec<u8>) {
+    let mut tagged = |tag: u8, bytes: &[u8]| {
+        key.push(tag);
+        key.extend((bytes.len() as u32).to_le_bytes());
+        key.extend(bytes);
+    };
+    match value {
+        ValueRef::Null => tagged(0, &[]),
+        ValueRef::Bool(value) => tagged(1, &[value.into()]),
+        ValueRef::Int(value) => tagged(2, &value.to_le_bytes()),
+        ValueRef::Decimal(units, scale) => {
+            match crate::values::arithmetic::without_zeros(units, scale) {
+                // A whole number is the same as one of another type.
+                (units, 0) => tagged(2, &units.to_le_bytes()),
+                (units, scale) => {
+                    let mut bytes = units.to_le_bytes().to_vec();
+                    bytes.push(scale);
+                    tagged(3, &bytes);
+                }
+            }
+        }
+        ValueRef::Float(value) => {
+            // Both zeros are equal, and so are all that are no numbers.
+            let bits = if value == 0.0 {
+                0
+            } else if value.is_nan() {
+                f64::NAN.to_bits()
+            } else {
+                value.to_bits()
+            };
+            tagged(4, &bits.to_le_bytes());
+        }
+        ValueRef::U128(value) => match i128::try_from(value) {
+            Ok(value) => tagged(2, &value.to_le_bytes()),
+            Err(_) => tagged(5, &value.to_le_bytes()),
+        },
+        ValueRef::Text(text) => tagged(6, text.as_bytes()),
+        ValueRef::Bytes(bytes) => tagged(7, bytes),
+        ValueRef::Date(days) => tagged(8, &days.to_le_bytes()),
+        ValueRef::Time(time) => tagged(9, &time.to_le_bytes()),
+        ValueRef::Timestamp(time) => tagged(10, &time.to_le_bytes()),
+        ValueRef::Uuid(uuid) => tagged(11, uuid),
+        other => tagged(12, other.to_string().as_bytes()),
+    }
+}

@@ -1,0 +1,191 @@
+//! Calls of aggregates, compiled: arguments, order and filter.
+
+use super::calls::function_name;
+use super::cast::Coercion;
+use super::coercion::padded;
+use super::compile::Compiler;
+use super::order::sort_key;
+use super::{Expr, SortKey, Typed, ordered};
+use crate::aggregate::{Aggregate, AggregateKind, Grouping};
+use crate::error::{SqlError, code};
+use crate::types::{SqlType, TypeSpec};
+use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments};
+
+/// The argument of an aggregate, and its separator or name.
+type Arguments = (Option<Typed>, Option<Expr>);
+
+impl Compiler<'_> {
+    /// An aggregate, if the function is one: its place in the row of a group.
+    pub(super) fn aggregate(
+        &mut self,
+        function: &ast::Function,
+        grouping: &mut Grouping,
+    ) -> Result<Option<Typed>, SqlError> {
+        let kind = Aggregate::named(&function_name(function)?);
+        let Some(kind) = kind.filter(|_| function.over.is_none()) else {
+            return Ok(None);
+        };
+        if let Some(outer) = self.outer_aggregate(kind, function)? {
+            return Ok(Some(outer));
+        }
+        let made = self.without_windows(|compiler| compiler.aggregate_call(kind, function));
+        let aggregate = made.map_err(|error| match error.code {
+            code::WINDOWING => SqlError::new(
+                code::GROUPING,
+                "aggregate function calls cannot contain window function calls",
+            ),
+            _ => error,
+        })?;
+        let reads = |is_it: &dyn Fn(&Expr) -> bool| aggregate.parts().any(|part| part.any(is_it));
+        let reads_outer = reads(&|part| matches!(part, Expr::Outer(_)));
+        if reads_outer && !reads(&|part| matches!(part, Expr::Column(_))) {
+            return Err(SqlError::unsupported(
+                "an aggregate of a subquery that reads a query around this one is not supported",
+            ));
+        }
+        Ok(Some(grouping.add(aggregate)))
+    }
+
+    /// An aggregate with its arguments.
+    pub(super) fn aggregate_call(
+        &mut self,
+        kind: AggregateKind,
+        function: &ast::Function,
+    ) -> Result<Aggregate, SqlError> {
+        if !function.within_group.is_empty() {
+            return Err(SqlError::unsupported("WITHIN GROUP is not supported"));
+        }
+        let FunctionArguments::List(list) = &function.args else {
+            return Err(SqlError::syntax(
+                "an aggregate needs arguments in parentheses",
+            ));
+        };
+        let is_distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
+        let (argument, separator) = self.aggregate_arguments(kind, function, list)?;
+        let order = self.aggregate_order(function, list)?;
+        let filter = match &function.filter {
+            Some(filter) => Some(self.condition(filter, "FILTER")?),
+            None => None,
+        };
+        let needs_two = matches!(kind, AggregateKind::Texts | AggregateKind::JsonObject);
+        if needs_two && separator.is_none() {
+            return Err(SqlError::new(
+                code::UNKNOWN_FUNCTION,
+                format!("{} needs two arguments", function.name),
+            ));
+        }
+        let argument = argument.map(|argument| match kind {
+            AggregateKind::Array | AggregateKind::JsonArray | AggregateKind::JsonObject => Typed {
+                spec: TypeSpec::plain(argument.spec.kind),
+                expr: padded(argument),
+            },
+            AggregateKind::Count if is_distinct => Typed {
+                spec: argument.spec,
+                expr: ordered(argument),
+            },
+            _ => argument,
+        });
+        if is_distinct {
+            check_order(argument.as_ref(), &order)?;
+        }
+        let mut aggregate = Aggregate::new(kind, argument, is_distinct, filter)?;
+        (aggregate.separator, aggregate.order) = (separator, order);
+        Ok(aggregate)
+    }
+
+    fn aggregate_arguments(
+        &mut self,
+        kind: AggregateKind,
+        function: &ast::Function,
+        list: &FunctionArgumentList,
+    ) -> Result<Arguments, SqlError> {
+        Ok(match (kind, list.args.as_slice()) {
+            (_, [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]) => (None, None),
+            (_, [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))]) => {
+                (Some(self.decided(argument)?), None)
+            }
+            (
+                AggregateKind::Texts,
+                [
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)),
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(between)),
+                ],
+            ) => {
+                let separator = self.text(between, "string_agg")?;
+                let argument = self.decided(argument)?;
+                let argument = match argument.kind() {
+                    SqlType::Char => self.as_type(argument, SqlType::Text)?,
+                    _ => argument,
+                };
+                (Some(argument), Some(separator))
+            }
+            (
+                AggregateKind::JsonObject,
+                [
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(name)),
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)),
+                ],
+            ) => {
+                let name = self.decided(name)?;
+                let text = TypeSpec::plain(SqlType::Text);
+                let name = self.coerce(name, text, Coercion::Explicit)?;
+                (Some(self.decided(argument)?), Some(name))
+            }
+            _ => {
+                return Err(SqlError::unsupported(format!(
+                    "aggregates with these arguments are not supported: {function}"
+                )));
+            }
+        })
+    }
+
+    fn aggregate_order(
+        &mut self,
+        function: &ast::Function,
+        list: &FunctionArgumentList,
+    ) -> Result<Vec<SortKey>, SqlError> {
+        let mut order = Vec::new();
+        for clause in &list.clauses {
+            let ast::FunctionArgumentClause::OrderBy(keys) = clause else {
+                return Err(SqlError::unsupported(format!(
+                    "clauses inside of aggregates are not supported: {function}"
+                )));
+            };
+            for by in keys {
+                let expression = ordered(self.decided(&by.expr)?);
+                order.push(sort_key(expression, by)?);
+            }
+        }
+        Ok(order)
+    }
+}
+
+/// Checks that an aggregate of different values is ordered by these alone.
+///
+/// # Errors
+/// `42P10` if it is not.
+fn check_order(argument: Option<&Typed>, order: &[SortKey]) -> Result<(), SqlError> {
+    let own = argument.map_or_else(Vec::new, |argument| columns_of(&argument.expr));
+    let is_of_others = |key: &SortKey| {
+        let columns = columns_of(&key.expression);
+        columns.iter().any(|column| !own.contains(column))
+    };
+    match order.iter().any(is_of_others) {
+        false => Ok(()),
+        true => Err(SqlError::new(
+            code::INVALID_COLUMN_REFERENCE,
+            "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
+        )),
+    }
+}
+
+/// The columns of which an expression is computed.
+fn columns_of(expression: &Expr) -> Vec<usize> {
+    let mut columns = Vec::new();
+    expression.walk(&mut |part| {
+        if let Expr::Column(column) = part {
+            columns.push(*column);
+        }
+    });
+    columns
+}
