@@ -5,7 +5,7 @@
 
 use crate::failure::Failure;
 use crate::reply::Reply;
-use sardonyx::Transaction;
+use sardonyx::{Committed, Transaction};
 
 /// Functions that clients call by name.
 pub trait Functions: Send + Sync {
@@ -19,6 +19,20 @@ pub trait Functions: Send + Sync {
         call: &FunctionCall<'_>,
         transaction: &mut Transaction<'_>,
     ) -> Result<Option<Called>, Failure>;
+
+    /// Calls a function that [only reads](FunctionCall::only_reads) in what was committed before a long transaction;
+    /// `None` if there is none of this name. Nothing is to be done when it has read.
+    ///
+    /// # Errors
+    /// Those of [`Functions::call`].
+    fn read(
+        &self,
+        call: &FunctionCall<'_>,
+        committed: &Committed,
+    ) -> Result<Option<Reply>, Failure>;
+
+    /// Whether a call of the function of this name may take long. Others read meanwhile what was committed before.
+    fn may_take_long(&self, name: &[u8]) -> bool;
 
     /// What `FUNCTION LIST` says of them, in the order of their names. Asked outside of transactions.
     ///

@@ -5,10 +5,11 @@ use crate::data::tables::{NAMES, PRIMARY};
 use crate::data::{Data, Numbers, Places, Room};
 use crate::failure::Failure;
 use crate::reply::Reply;
-use crate::request::{Answer, Commands, Request};
+use crate::request::{Answer, Commands, Outcomes, Request};
 use sardonyx::schema::ValueRef;
-use sardonyx::{Error, Registered, Tables, Transaction};
+use sardonyx::{BatchTicket, Begun, Error, Reached, Registered, Tables, Ticket, Transaction, Turn};
 use sardonyx_base::random::Random;
+use sardonyx_base::waiting;
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -99,6 +100,14 @@ impl Shared {
     }
 }
 
+/// What becomes of requests.
+enum Asked {
+    /// They ran, or will; the ticket tells when that is durable.
+    Submitted(BatchTicket<Answer, Failure>),
+    /// They read; the ticket tells when what they read is durable.
+    Read(Outcomes, Ticket<()>),
+}
+
 impl Keyspace {
     /// The keyspace of a database, whose tables are created where absent; if it is open already, the same once more.
     ///
@@ -165,12 +174,13 @@ impl Keyspace {
             // It answers nothing.
             let room = Room::new(0);
             let mut data = Data {
-                tx,
+                state: tx,
                 shared: &self.shared,
                 now,
                 random,
                 room: &room,
                 caller: None,
+                beside: None,
                 committed: Vec::new(),
             };
             data.sweep(most).map_err(|failure| match failure {
@@ -191,13 +201,100 @@ impl Keyspace {
         self.shared.function_names()
     }
 
-    pub(crate) fn submit(
+    /// How many keys there are, without waiting for a long transaction.
+    pub(crate) fn count(&self) -> Result<u64, Error> {
+        Ok(match self.tables.reach(None)? {
+            Reached::Turn(turn) => turn.view().rows_of(self.shared.numbers.kv)?.count(),
+            Reached::Committed(committed) => {
+                let space = committed.snapshot.space();
+                space.rows_of(self.shared.numbers.kv)?.count()
+            }
+        })
+    }
+
+    /// Answers requests, when all of it is durable. Those that only read wait for no long transaction.
+    ///
+    /// # Errors
+    /// The engine's: it is not known whether they are durable, or, if the wait for their turn was interrupted, they have
+    /// not run.
+    pub(crate) async fn answer(
         &self,
         requests: Vec<Request>,
         lane: u64,
-    ) -> sardonyx::BatchTicket<Answer, Failure> {
-        self.tables
-            .submit_batch(&self.commands, requests, lane as usize)
+    ) -> Result<Outcomes, Error> {
+        match self.ask(requests, lane)? {
+            Asked::Submitted(ticket) => ticket.await,
+            Asked::Read(outcomes, durable) => durable.await.map(|()| outcomes),
+        }
+    }
+
+    fn ask(&self, requests: Vec<Request>, lane: u64) -> Result<Asked, Error> {
+        let shared = &self.shared;
+        if requests
+            .iter()
+            .all(|request| request.what.only_reads(shared))
+        {
+            return self.read(requests);
+        }
+        if requests
+            .iter()
+            .any(|request| request.what.may_take_long(shared))
+        {
+            return waiting::long(|| {
+                let mut turn = self.tables.turn()?;
+                let begun = Some(turn.set_out());
+                Ok(self.submit_in(turn, requests, begun))
+            });
+        }
+        if self.tables.has_long() {
+            // Unlike that of a queue, the wait for a turn can be interrupted.
+            return Ok(self.submit_in(self.tables.turn()?, requests, None));
+        }
+        let submitted = self
+            .tables
+            .submit_batch(&self.commands, requests, lane as usize);
+        Ok(Asked::Submitted(submitted))
+    }
+
+    fn submit_in(&self, turn: Turn<'_>, requests: Vec<Request>, begun: Option<Begun<'_>>) -> Asked {
+        Asked::Submitted(turn.submit_batch(&self.commands, requests, begun))
+    }
+
+    /// Runs requests that only read: in a turn, or in what was committed before a long transaction that has it. A call
+    /// that may take long holds nobody up.
+    fn read(&self, requests: Vec<Request>) -> Result<Asked, Error> {
+        let shared = &self.shared;
+        let is_long = requests
+            .iter()
+            .any(|request| request.what.may_take_long(shared));
+        loop {
+            let reached = match is_long {
+                true => Reached::Committed(self.tables.committed(None)?),
+                false => self.tables.reach(None)?,
+            };
+            let committed = match reached {
+                Reached::Turn(turn) => return Ok(self.submit_in(turn, requests, None)),
+                Reached::Committed(committed) => committed,
+            };
+            let commands = self.commands.procedure();
+            let read = || commands.answer_beside(&requests, &committed);
+            let outcomes = match requests.iter().all(|request| request.what.is_fast()) {
+                true => read(),
+                false => waiting::aside(read),
+            };
+            if !committed.snapshot.is_ended() {
+                return Ok(Asked::Read(outcomes, self.tables.durable(committed.group)));
+            }
+            // It was ended for want of memory. The answers are given up.
+            requests
+                .iter()
+                .for_each(|request| request.pending.release());
+        }
+    }
+
+    /// What the commands of all sessions share.
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     /// A number for a new session.

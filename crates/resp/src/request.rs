@@ -7,14 +7,16 @@
 //! changed nothing when Redis' rules refuse it, and the whole `EXEC` is undone when the engine does.
 
 use crate::command::line::Line;
-use crate::command::{Command, MORE};
-use crate::data::{Data, KEYS, Seen};
+use crate::command::{CALLS, Command, FAST, MORE};
+use crate::data::{Data, KEYS, Seen, State};
 use crate::failure::Failure;
 use crate::functions::Functions;
 use crate::keyspace::Shared;
 use crate::pending::Pending;
 use crate::reply::Reply;
-use sardonyx::{Prefetch, Procedure, TableSpace, Transaction};
+use sardonyx::{
+    Committed, Prefetch, Procedure, ProcedureError, SpaceSnapshot, TableSpace, Transaction,
+};
 use sardonyx_base::random::Random;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,6 +70,9 @@ pub(crate) enum Answer {
     /// It has not run: the answers before it are to be sent first.
     Postponed(Box<What>),
 }
+
+/// What came of the requests of a batch, in their order.
+pub(crate) type Outcomes = Vec<Result<Answer, ProcedureError<Failure>>>;
 
 #[derive(Clone, Debug)]
 pub(crate) enum What {
@@ -136,6 +141,22 @@ impl Procedure for Commands {
         (): (),
         transaction: &mut Transaction<'_>,
     ) -> Result<Answer, Failure> {
+        self.answer(request, transaction, None)
+    }
+}
+
+impl Commands {
+    /// Runs a request in a state of the tables.
+    ///
+    /// # Errors
+    /// Why it is not done.
+    #[inline]
+    fn answer<S: State>(
+        &self,
+        request: &Request,
+        state: &mut S,
+        beside: Option<&Committed>,
+    ) -> Result<Answer, Failure> {
         if request.pending.is_full() {
             return Ok(Answer::Postponed(Box::new(request.what.clone())));
         }
@@ -144,12 +165,13 @@ impl Procedure for Commands {
         }
         let room = request.pending.room(request.answer_bytes_max);
         let mut data = Data {
-            tx: transaction,
+            state,
             shared: &self.shared,
             now: request.now,
             random: Random::new(request.seed),
             room: &room,
             caller: None,
+            beside,
             committed: Vec::new(),
         };
         let reply = match &request.what {
@@ -162,9 +184,54 @@ impl Procedure for Commands {
         data.committed.into_iter().for_each(|act| act());
         Ok(Answer::Reply(reply))
     }
+
+    /// Runs requests that [only read](What::only_reads) in what was committed before a long transaction.
+    pub fn answer_beside(&self, requests: &[Request], committed: &Committed) -> Outcomes {
+        let mut space: &SpaceSnapshot = committed.snapshot.space();
+        let answers = requests
+            .iter()
+            .map(|request| self.answer(request, &mut space, Some(committed)));
+        answers
+            .map(|answer| answer.map_err(ProcedureError::Aborted))
+            .collect()
+    }
 }
 
 impl What {
+    /// Whether it can be run beside a long transaction, since it changes nothing. The program's own functions want a
+    /// transaction.
+    pub fn only_reads(&self, shared: &Shared) -> bool {
+        let reads = |call: &Call| call.only_reads(shared);
+        match self {
+            What::One(call) => reads(call),
+            What::All(steps, _) => steps.iter().all(|step| match step {
+                Step::Call(call) => reads(call),
+                Step::Answered(_) => true,
+            }),
+            What::Watch(..) => true,
+        }
+    }
+
+    /// Whether it calls a function that may take long.
+    pub fn may_take_long(&self, shared: &Shared) -> bool {
+        let may = |call: &Call| call.command.is(CALLS) && call.may_take_long(shared);
+        match self {
+            What::One(call) => may(call),
+            What::All(steps, _) => steps
+                .iter()
+                .any(|step| matches!(step, Step::Call(call) if may(call))),
+            What::Watch(..) => false,
+        }
+    }
+
+    /// Whether it takes a short time, however much data there is.
+    pub fn is_fast(&self) -> bool {
+        match self {
+            What::One(call) => call.command.is(FAST),
+            What::All(..) | What::Watch(..) => false,
+        }
+    }
+
     /// Whether it may store more than there is.
     fn stores(&self) -> bool {
         let stores = |call: &Call| call.command.is(MORE);
@@ -179,28 +246,41 @@ impl What {
 }
 
 impl Call {
+    /// As [`What::only_reads`].
+    pub fn only_reads(&self, shared: &Shared) -> bool {
+        self.command.beside.is_some() && !(self.command.is(CALLS) && self.is_of_program(shared))
+    }
+
+    /// Whether the program registered the function with the keyspace.
+    fn is_of_program(&self, shared: &Shared) -> bool {
+        shared.function(self.line.part(1)).is_some()
+    }
+
+    fn may_take_long(&self, shared: &Shared) -> bool {
+        let caller = self.caller.as_deref();
+        let functions = caller.and_then(|caller| caller.functions.as_ref());
+        functions.is_some_and(|functions| {
+            functions.may_take_long(self.line.part(1)) && !self.is_of_program(shared)
+        })
+    }
+
     #[inline]
-    fn run<'t>(&'t self, data: &mut Data<'t, '_>) -> Result<Reply, Failure> {
-        match self.command.run {
-            Some(run) => {
-                data.caller = self.caller.as_deref();
-                let reply = run(data, &self.line)?;
-                data.room.check()?;
-                Ok(reply)
-            }
-            None => Err(Failure::Told("ERR the command is not one on data")),
-        }
+    fn run<'t, S: State>(&'t self, data: &mut Data<'t, S>) -> Result<Reply, Failure> {
+        data.caller = self.caller.as_deref();
+        let reply = S::run(data, self.command, &self.line)?;
+        data.room.check()?;
+        Ok(reply)
     }
 }
 
-fn run_all<'t>(
-    data: &mut Data<'t, '_>,
+fn run_all<'t, S: State>(
+    data: &mut Data<'t, S>,
     steps: &'t [Step],
     watched: Option<&Watched>,
 ) -> Result<Reply, Failure> {
     if let Some(watched) = watched {
-        let watched = std::mem::take(&mut *watched.lock().unwrap_or_else(PoisonError::into_inner));
-        for (key, seen) in &watched {
+        let watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, seen) in &*watched {
             if !data.is_as_seen(key, seen)? {
                 return Ok(Reply::NullArray);
             }
@@ -229,7 +309,11 @@ fn run_all<'t>(
     Ok(Reply::Array(replies))
 }
 
-fn watch(data: &mut Data<'_, '_>, line: &Line, watched: &Watched) -> Result<Reply, Failure> {
+fn watch<S: State>(
+    data: &mut Data<'_, S>,
+    line: &Line,
+    watched: &Watched,
+) -> Result<Reply, Failure> {
     let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
     // What was seen first counts.
     let is_new = |key: &&[u8]| !watched.contains_key(*key);

@@ -142,7 +142,7 @@ pub use options::Options;
 pub use snapshot::Snapshot;
 pub use statistics::Statistics;
 #[doc(hidden)]
-pub use tables::Turn;
+pub use tables::{Begun, Committed, Reached, Turn};
 pub use tables::{JournalRows, Tables};
 pub use ticket::{BatchTicket, Ticket};
 

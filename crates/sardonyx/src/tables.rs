@@ -3,10 +3,13 @@
 mod journals;
 mod procedures;
 mod turn;
+mod underway;
 
 pub use journals::JournalRows;
 use procedures::Procedures;
 pub use turn::Turn;
+use underway::Underway;
+pub use underway::{Begun, Committed, Reached};
 
 use crate::backup::{self, Backup};
 use crate::error::Typed;
@@ -39,6 +42,7 @@ pub struct Tables {
     recovery: RecoveryReport,
     rebuild: RebuildReport,
     procedures: Procedures,
+    underway: Underway,
 }
 
 impl Tables {
@@ -69,6 +73,7 @@ impl Tables {
             recovery: opened.report,
             rebuild,
             procedures,
+            underway: Underway::default(),
         })
     }
 

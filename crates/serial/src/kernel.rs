@@ -114,10 +114,22 @@ impl Shared {
     /// Executes a job, and sees to it that somebody writes what it appended. Returns the group to wait for.
     pub fn execute<J: Job + ?Sized>(
         &self,
-        mut held: Held<'_, TableSpace>,
+        held: Held<'_, TableSpace>,
         job: &mut J,
     ) -> Result<u64, SerialError> {
+        self.execute_then(held, job, || {})
+    }
+
+    /// The same; `ended` is called before others have the stage.
+    #[inline]
+    fn execute_then<J: Job + ?Sized>(
+        &self,
+        mut held: Held<'_, TableSpace>,
+        job: &mut J,
+        ended: impl FnOnce(),
+    ) -> Result<u64, SerialError> {
         let group = job.execute(&mut Execution::of(&mut held));
+        ended();
         held.still_ours()?.hand_on();
         Ok(group)
     }
@@ -311,7 +323,7 @@ impl Kernel {
         lane: usize,
     ) -> BatchTicket<P::Output, P::Error> {
         if self.lanes.input.is_empty() {
-            return self.execute_batch(Batch::new(procedure.clone(), arguments, None));
+            return self.execute_batch(procedure, arguments, || self.take(), || {});
         }
         if let Err(error) = self.shared.log().check_caller() {
             return self.refused(error.into());
@@ -341,7 +353,7 @@ impl Kernel {
             self.enqueue(Box::new(job), lane);
             return None;
         }
-        match self.execute_timed(&mut job) {
+        match self.execute_timed(&mut job, || self.take(), || {}) {
             Ok(group) => Some(Owed::new(job, group, &self.shared)),
             Err(error) => {
                 job.deliver(Err(error));
@@ -351,20 +363,34 @@ impl Kernel {
     }
 
     /// The coalesced shapes: input and execution on the caller's thread.
-    fn execute_batch<P: Procedure>(&self, mut batch: Batch<P>) -> BatchTicket<P::Output, P::Error> {
-        match self.execute_timed(&mut batch) {
+    #[inline]
+    pub(crate) fn execute_batch<'k, P: Procedure>(
+        &'k self,
+        procedure: &Registered<P>,
+        arguments: Vec<P::Arguments>,
+        take: impl FnOnce() -> Result<Held<'k, TableSpace>, SerialError>,
+        ended: impl FnOnce(),
+    ) -> BatchTicket<P::Output, P::Error> {
+        let mut batch = Batch::new(procedure.clone(), arguments, None);
+        match self.execute_timed(&mut batch, take, ended) {
             Ok(group) => Ticket::executed(Ok(batch.into_outcomes()), group, self.shared.log()),
             Err(error) => self.refused(error),
         }
     }
 
     /// Input and execution on the caller's thread, each timed.
-    fn execute_timed(&self, job: &mut impl Job) -> Result<u64, SerialError> {
+    #[inline]
+    fn execute_timed<'k>(
+        &'k self,
+        job: &mut impl Job,
+        take: impl FnOnce() -> Result<Held<'k, TableSpace>, SerialError>,
+        ended: impl FnOnce(),
+    ) -> Result<u64, SerialError> {
         let started = Instant::now();
         job.prepare();
         self.shared.input_time.add_since(started);
         let started = Instant::now();
-        let group = self.execute_here(job)?;
+        let group = self.shared.execute_then(take()?, job, ended)?;
         self.shared.execution_time.add_since(started);
         Ok(group)
     }
@@ -377,6 +403,13 @@ impl Kernel {
     pub(crate) fn take(&self) -> Result<Held<'_, TableSpace>, SerialError> {
         let held = self.shared.pen.take()?;
         // With the pen: after the log's end was marked nothing may be appended.
+        self.check_open()?;
+        Ok(held)
+    }
+
+    #[inline]
+    pub(crate) fn try_take(&self) -> Result<Option<Held<'_, TableSpace>>, SerialError> {
+        let held = self.shared.pen.try_take()?;
         self.check_open()?;
         Ok(held)
     }

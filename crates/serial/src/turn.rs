@@ -9,7 +9,8 @@
 use crate::batch::Single;
 use crate::error::SerialError;
 use crate::kernel::{Durability, Kernel, frozen};
-use crate::ticket::Ticket;
+use crate::procedure::{Procedure, Registered};
+use crate::ticket::{BatchTicket, Ticket};
 use sardonyx_storage::pen::Held;
 use sardonyx_table::{SpaceSnapshot, TableSpace, Transaction};
 use std::sync::Arc;
@@ -35,6 +36,16 @@ impl Kernel {
             held: self.take()?,
             kernel: self,
         })
+    }
+
+    /// A turn, if nobody has the stage.
+    ///
+    /// # Errors
+    /// As [`Kernel::turn`], but for an interruption.
+    #[inline]
+    pub fn try_turn(&self) -> Result<Option<Turn<'_>>, SerialError> {
+        let held = self.try_take()?;
+        Ok(held.map(|held| Turn { kernel: self, held }))
     }
 
     /// Tells when a group, and all before it, is durable.
@@ -101,5 +112,19 @@ impl<'k> Turn<'k> {
             Ok(group) => Ticket::executed(job.into_outcome(), group, self.kernel.shared.log()),
             Err(error) => self.kernel.refused(error),
         }
+    }
+
+    /// Runs a batch of a procedure's requests; the ticket tells when all of it is durable: see
+    /// [`Kernel::submit_batch`]. It runs here and now in every shape. `ended` is called when it has run, before others
+    /// have the stage.
+    #[inline]
+    pub fn submit_batch<P: Procedure>(
+        self,
+        procedure: &Registered<P>,
+        arguments: Vec<P::Arguments>,
+        ended: impl FnOnce(),
+    ) -> BatchTicket<P::Output, P::Error> {
+        let Turn { kernel, held } = self;
+        kernel.execute_batch(procedure, arguments, || Ok(held), ended)
     }
 }

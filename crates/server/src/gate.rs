@@ -4,7 +4,7 @@
 //! ([`sardonyx_base::waiting`]). With thousands of clients behind one long statement there would be thousands of threads.
 //!
 //! Invariant: beyond [`ASIDE_MAX`] threads that stand aside, at most as many flights go on. A flight that is to end passes,
-//! since it waits for nothing any more.
+//! since it waits for nothing any more, and so does one that is answered beside the long statement.
 
 use sardonyx_base::waiting::{self, interruptible_future};
 use sardonyx_sql::Interrupt;
@@ -29,11 +29,21 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// Serves a client, behind the gate, until it is interrupted.
-    pub async fn pass<T>(&self, interrupt: &Arc<Interrupt>, serving: impl Future<Output = T>) -> T {
-        let _permit = match waiting::count_aside() < ASIDE_MAX {
-            true => None,
-            false => self.permit(interrupt).await,
+    /// Whether flights wait here.
+    pub fn is_narrow() -> bool {
+        waiting::count_aside() >= ASIDE_MAX
+    }
+
+    /// Serves a client until it is interrupted; behind the gate, if the flight waits.
+    pub async fn pass<T>(
+        &self,
+        interrupt: &Arc<Interrupt>,
+        waits: bool,
+        serving: impl Future<Output = T>,
+    ) -> T {
+        let _permit = match waits {
+            true => self.permit(interrupt).await,
+            false => None,
         };
         interruptible_future(interrupt.clone(), serving).await
     }

@@ -4,7 +4,7 @@
 //! answer ([`reply_of`]); who may say `CALL` may say `FCALL`.
 
 use crate::options::User;
-use sardonyx::Transaction;
+use sardonyx::{Committed, Transaction};
 use sardonyx_resp::{Called, Failure, FunctionCall, Functions, Listed, Reply};
 use sardonyx_sql::{
     Access, Caller, Complete, Database, ProcedureCall, Rights, Rows, SqlError, SqlType, Value,
@@ -37,6 +37,32 @@ impl Procedures {
         }
         Procedures { database, users }
     }
+
+    /// The call of a procedure; `None` if there can be none of this name, or there is no such user.
+    fn call_of<'c>(
+        &'c self,
+        call: &FunctionCall<'c>,
+        arguments: &'c [&'c str],
+    ) -> Option<ProcedureCall<'c>> {
+        Some(ProcedureCall {
+            name: std::str::from_utf8(call.name).ok()?,
+            arguments,
+            caller: self.users.get(call.user)?,
+            only_reads: call.only_reads,
+            now: call.now.saturating_mul(MICROS),
+            seed: call.seed,
+        })
+    }
+}
+
+/// The arguments of a call as texts.
+fn arguments<'c>(call: &FunctionCall<'c>) -> Result<Vec<&'c str>, Failure> {
+    let text = |given: &&'c [u8]| {
+        std::str::from_utf8(given).map_err(|_| {
+            Failure::Told("ERR a key or an argument is no text in UTF-8 (SQLSTATE 22021)")
+        })
+    };
+    call.given.iter().map(text).collect()
 }
 
 impl Functions for Procedures {
@@ -45,24 +71,9 @@ impl Functions for Procedures {
         call: &FunctionCall<'_>,
         transaction: &mut Transaction<'_>,
     ) -> Result<Option<Called>, Failure> {
-        let (Ok(name), Some(caller)) = (std::str::from_utf8(call.name), self.users.get(call.user))
-        else {
+        let arguments = arguments(call)?;
+        let Some(call) = self.call_of(call, &arguments) else {
             return Ok(None);
-        };
-        let mut arguments = Vec::with_capacity(call.given.len());
-        for given in call.given {
-            let text = std::str::from_utf8(given);
-            arguments.push(text.map_err(|_| {
-                Failure::Told("ERR a key or an argument is no text in UTF-8 (SQLSTATE 22021)")
-            })?);
-        }
-        let call = ProcedureCall {
-            name,
-            arguments: &arguments,
-            caller,
-            only_reads: call.only_reads,
-            now: call.now.saturating_mul(MICROS),
-            seed: call.seed,
         };
         let called = self.database.call_procedure(transaction, &call);
         let Some(mut called) = called.map_err(|error| failure_of(&error))? else {
@@ -75,6 +86,24 @@ impl Functions for Procedures {
             false => Some(Box::new(move || called.committed(&database))),
         };
         Ok(Some(Called { reply, committed }))
+    }
+
+    fn read(
+        &self,
+        call: &FunctionCall<'_>,
+        committed: &Committed,
+    ) -> Result<Option<Reply>, Failure> {
+        let arguments = arguments(call)?;
+        let Some(call) = self.call_of(call, &arguments) else {
+            return Ok(None);
+        };
+        let read = self.database.read_procedure(committed, &call);
+        let read = read.map_err(|error| failure_of(&error))?;
+        Ok(read.map(|mut complete| reply_of(&mut complete)))
+    }
+
+    fn may_take_long(&self, name: &[u8]) -> bool {
+        std::str::from_utf8(name).is_ok_and(|name| self.database.may_take_long(name))
     }
 
     fn list(&self) -> Result<Vec<Listed>, Failure> {

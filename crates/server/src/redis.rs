@@ -5,6 +5,7 @@
 //! has come are deleted now and then ([`sweep`]), besides by whoever meets them.
 
 use crate::connection::{Connection, Received};
+use crate::gate::Gate;
 use crate::metrics::Protocol;
 use crate::options::Right;
 use crate::passwords::Passwords;
@@ -111,6 +112,8 @@ pub async fn serve(
             let (started, commands, first) = (Instant::now(), flight.len(), flight.first_name());
             let span = spans::redis_flight(commands, first);
             let watched = entry.flight();
+            let waits = Gate::is_narrow()
+                && !(shared.database.tables().has_long() && session.only_reads(&flight));
             let limit = shared.options.limits.statement;
             interrupt.set_deadline(limit.map(|limit| started + limit));
             let (goes_on, took) = {
@@ -122,7 +125,7 @@ pub async fn serve(
                     session.sent();
                     io::Result::Ok((goes_on, took))
                 });
-                let answered = shared.gate.pass(interrupt, answered);
+                let answered = shared.gate.pass(interrupt, waits, answered);
                 answered.instrument(span.clone()).await?
             };
             interrupt.set_deadline(None);

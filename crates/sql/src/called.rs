@@ -15,9 +15,10 @@ use crate::result::{Complete, Rows, Tag};
 use crate::rights::{Access, Rights};
 use crate::sequences::{Draws, SequenceChanges};
 use crate::settings::Settings;
+use crate::source::Source;
 use crate::violations::explained;
-use sardonyx::Transaction;
 use sardonyx::schema::Value;
+use sardonyx::{Committed, Reached, SpaceSnapshot, Transaction};
 use sardonyx_base::waiting;
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -99,8 +100,12 @@ impl Database {
     /// # Errors
     /// The engine's.
     pub fn procedure_names(&self) -> Result<Vec<String>, SqlError> {
-        let read = |view: &sardonyx::View<'_>| objects(view, kind::PROCEDURE);
-        let procedures = self.tables().read(read)??;
+        let procedures = match self.tables().reach(None)? {
+            Reached::Turn(turn) => objects(&turn.view(), kind::PROCEDURE)?,
+            Reached::Committed(committed) => {
+                objects(&&**committed.snapshot.space(), kind::PROCEDURE)?
+            }
+        };
         Ok(procedures.into_iter().map(|(name, _)| name).collect())
     }
 
@@ -132,14 +137,9 @@ impl Database {
                 sequences,
             }));
         }
-        let found = procedures::compiled(self, call.name, version, &tx.view())?;
-        let Some(procedure) = found else {
+        let Some(procedure) = self.procedure(call, version, &tx.view())? else {
             return Ok(None);
         };
-        call.caller.check()?;
-        if call.only_reads && !procedure.only_reads() {
-            return Err(writes(call.name));
-        }
         let values = values(&procedure, call.arguments)?;
         let draws = Draws::default();
         let context = StatementContext::of_program(self, call.caller, call.now, call.seed, draws);
@@ -162,6 +162,59 @@ impl Database {
             complete,
             sequences,
         }))
+    }
+
+    /// Calls a procedure that only reads, in a state of the tables; `None` if there is none of this name.
+    ///
+    /// # Errors
+    /// Those of [`Database::call_procedure`].
+    pub fn read_procedure(
+        self: &Arc<Self>,
+        committed: &Committed,
+        call: &ProcedureCall<'_>,
+    ) -> Result<Option<Complete>, SqlError> {
+        let source: &SpaceSnapshot = committed.snapshot.space();
+        if self.registered(call.name).is_some() {
+            call.caller.check()?;
+            return Err(writes(call.name));
+        }
+        let Some(procedure) = self.procedure(call, committed.version, &source)? else {
+            return Ok(None);
+        };
+        let values = values(&procedure, call.arguments)?;
+        let draws = Draws::default();
+        let context = StatementContext::of_program(self, call.caller, call.now, call.seed, draws);
+        let with = Environment::new(&values, &context);
+        let last = procedure.read(&source, call.name, committed.version, &with)?;
+        Ok(Some(match last {
+            Some((mut complete, rows)) => {
+                complete.rows = rows.map(|(table, columns)| Rows::all(table, columns));
+                complete
+            }
+            None => Complete::of(Tag::plain("CALL")),
+        }))
+    }
+
+    /// Whether a call of a procedure may look at many rows, or write many.
+    pub fn may_take_long(&self, procedure: &str) -> bool {
+        procedures::may_take_long(procedure, self)
+    }
+
+    /// The procedure of a call that the caller may make.
+    fn procedure(
+        &self,
+        call: &ProcedureCall<'_>,
+        version: u64,
+        source: &dyn Source,
+    ) -> Result<Option<Arc<Compiled>>, SqlError> {
+        let Some(procedure) = procedures::compiled(self, call.name, version, source)? else {
+            return Ok(None);
+        };
+        call.caller.check()?;
+        match call.only_reads && !procedure.only_reads() {
+            true => Err(writes(call.name)),
+            false => Ok(Some(procedure)),
+        }
     }
 }
 

@@ -6,14 +6,13 @@ use crate::error::SqlError;
 use crate::relation::{OBJECTS, kind, objects, parsed};
 use crate::sequences::{Counter, Counters, Sequence, SequenceChanges};
 use crate::source::Source;
-use crate::underway::Underway;
 use sardonyx::schema::{Schema, Type, Value};
 use sardonyx::{Tables, Transaction};
 use sardonyx_base::memory::Budget;
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A procedure of a program's own: it is called with the transaction and the arguments of `CALL`, and returns values for
@@ -27,14 +26,11 @@ type Compiled = Arc<dyn Any + Send + Sync>;
 /// A database to which sessions speak SQL.
 pub struct Database {
     tables: Arc<Tables>,
-    /// Goes up whenever a statement may have changed what plans know.
-    version: AtomicU64,
     counters: Counters,
     procedures: Mutex<HashMap<String, ProcedureBody>>,
     /// Procedures of the database as [`crate::procedures`] compiles them, with the version that they were compiled under.
     compiled: Mutex<HashMap<String, (u64, Compiled)>>,
     readers: Threads,
-    underway: Underway,
     memory: Arc<Budget>,
     /// Redis' clients are served, too.
     has_keyspace: AtomicBool,
@@ -63,12 +59,10 @@ impl Database {
         }
         let database = Arc::new(Database {
             tables,
-            version: AtomicU64::new(1),
             counters: Counters::default(),
             procedures: Mutex::default(),
             compiled: Mutex::default(),
             readers: Threads::new(readers_most()),
-            underway: Underway::default(),
             memory: Arc::default(),
             has_keyspace: AtomicBool::new(false),
         });
@@ -118,11 +112,6 @@ impl Database {
         &self.memory
     }
 
-    /// The long statement that runs.
-    pub(crate) fn underway(&self) -> &Underway {
-        &self.underway
-    }
-
     /// The procedure that a program registered with this name.
     pub(crate) fn registered(&self, name: &str) -> Option<ProcedureBody> {
         locked(&self.procedures).get(name).cloned()
@@ -148,12 +137,12 @@ impl Database {
 
     /// The version of what plans know.
     pub(crate) fn version(&self) -> u64 {
-        self.version.load(Ordering::Acquire)
+        self.tables.catalogue_version()
     }
 
     /// Notes that what plans know has changed, or is about to, or has been undone.
     pub(crate) fn catalogue_changed(&self) {
-        self.version.fetch_add(1, Ordering::AcqRel);
+        self.tables.catalogue_changed();
     }
 
     /// The sequences.

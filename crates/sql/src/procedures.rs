@@ -246,6 +246,26 @@ impl Compiled {
         }
         Ok(last)
     }
+
+    /// The same of one that [only reads](Compiled::only_reads), in a state of the tables.
+    ///
+    /// # Errors
+    /// What a statement returns.
+    pub fn read(
+        &self,
+        source: &dyn Source,
+        name: &str,
+        version: u64,
+        with: &Environment<'_>,
+    ) -> Result<Option<Called>, SqlError> {
+        let mut last = None;
+        for statement in &self.statements {
+            let planned = statement.planned(version, source);
+            let planned = planned.map_err(|error| error.detail(format!("in procedure {name}")))?;
+            last = Some(crate::running::read_plan(source, &planned.plan, with)?);
+        }
+        Ok(last)
+    }
 }
 
 /// The procedure of a name as it is in a state of the tables; `None` if there is none.
@@ -291,13 +311,15 @@ pub(crate) fn is_by_itself(function: &Function, database: &Database) -> bool {
 
 /// Whether a call may look at many rows, or write many. What a program registered is taken at its word: it is short.
 pub(crate) fn is_long(function: &Function, database: &Database) -> bool {
-    let Ok(name) = of_public(&function.name) else {
-        return true;
-    };
-    if database.registered(&name).is_some() {
+    of_public(&function.name).map_or(true, |name| may_take_long(&name, database))
+}
+
+/// The same of a procedure of this name.
+pub(crate) fn may_take_long(name: &str, database: &Database) -> bool {
+    if database.registered(name).is_some() {
         return false;
     }
-    let compiled = database.compiled::<Compiled>(&name, database.version());
+    let compiled = database.compiled::<Compiled>(name, database.version());
     compiled.is_none_or(|compiled| {
         let mut statements = compiled.statements.iter();
         statements.any(|statement| {

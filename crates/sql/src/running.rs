@@ -2,16 +2,37 @@
 
 use crate::column::ResultColumn;
 use crate::constraints::in_statement;
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::plan::Plan;
 use crate::result::{Complete, Tag};
 use crate::rows::Table;
+use crate::source::Source;
 use sardonyx::Transaction;
 use std::sync::Arc;
 
 /// The rows of a statement that reads, and their columns.
 pub(crate) type Read = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
+
+/// Runs the plan of a query in a state of the tables.
+///
+/// # Errors
+/// What cannot be computed; that the plan changes something.
+pub(crate) fn read_plan(
+    source: &dyn Source,
+    plan: &Plan,
+    with: &Environment<'_>,
+) -> Result<Read, SqlError> {
+    let Plan::Select(plan) = plan else {
+        return Err(SqlError::new(
+            code::INTERNAL,
+            "a plan that changes something is read",
+        ));
+    };
+    let table = plan.run(source, with)?;
+    let complete = Complete::of(Tag::rows("SELECT", table.rows));
+    Ok((complete, Some((table, plan.output.columns.clone()))))
+}
 
 /// Runs a plan in a transaction.
 ///
@@ -28,11 +49,7 @@ pub(crate) fn run_plan(
         (complete, columns.map(|columns| (table, columns)))
     };
     Ok(match plan {
-        Plan::Select(plan) => {
-            let table = plan.run(&tx.view(), with)?;
-            let complete = Complete::of(Tag::rows("SELECT", table.rows));
-            (complete, Some((table, plan.output.columns.clone())))
-        }
+        Plan::Select(_) => read_plan(&tx.view(), plan, with)?,
         Plan::Insert(plan) => {
             let done = in_statement(tx, with, |tx| plan.run(tx, with))?;
             changed("INSERT", done)

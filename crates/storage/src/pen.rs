@@ -99,6 +99,19 @@ impl<A> Pen<A> {
         Ok(Held::new(self, self.wait_for_turn()?))
     }
 
+    /// The pen, if nobody has it.
+    ///
+    /// # Errors
+    /// As [`Pen::take`], but for an interruption.
+    #[inline]
+    pub fn try_take(&self) -> Result<Option<Held<'_, A>>, LogError> {
+        self.log.holder.check_thread()?;
+        match self.log.open.try_lock() {
+            Some(open) => Ok(Some(Held::new(self, open))),
+            None => self.log.holder.check().map(|()| None),
+        }
+    }
+
     /// Waits while another thread has the pen.
     #[cold]
     fn wait_for_turn(&self) -> Result<MutexGuard<'_, OpenGroup>, LogError> {

@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use super::{Command, FAST, MORE, ONE_KEY, WRITE, on_data};
-use crate::data::{Data, Expiry, Kind};
+use crate::data::{Expiry, Kind, Live};
 use crate::failure::Failure;
 use crate::number::{
     INTEGER_BYTES_MAX, decimal_text, float, integer, integer_text, parse_decimal, parse_float,
@@ -53,7 +53,7 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
 ];
 
-fn add(data: &mut Data<'_, '_>, key: &[u8], amount: i64) -> Result<Reply, Failure> {
+fn add(data: &mut Live<'_, '_>, key: &[u8], amount: i64) -> Result<Reply, Failure> {
     let found = data.with_string(key, |entry, value| (*entry, parse_integer(value)))?;
     let (before, number) = match found {
         Some((entry, Some(number))) => (Some(entry), number),
@@ -67,19 +67,19 @@ fn add(data: &mut Data<'_, '_>, key: &[u8], amount: i64) -> Result<Reply, Failur
     Ok(Reply::Int(sum))
 }
 
-fn incr(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn incr(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     add(data, line.part(1), 1)
 }
 
-fn decr(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn decr(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     add(data, line.part(1), -1)
 }
 
-fn incrby(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn incrby(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     add(data, line.part(1), integer(line.part(2))?)
 }
 
-fn decrby(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn decrby(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let amount = integer(line.part(2))?.checked_neg();
     add(
         data,
@@ -108,7 +108,7 @@ pub(super) fn float_sum(
     }
 }
 
-fn incrbyfloat(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn incrbyfloat(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let before = data.entry_to_change_of(line.part(1), Kind::String)?;
     let value = data.string(line.part(1))?;
     let sum = float_sum(value.as_deref(), line.part(2), Failure::NotFloat)?;

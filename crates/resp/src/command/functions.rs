@@ -2,11 +2,12 @@
 
 use super::line::Line;
 use super::{CALLS, Command, NO_KEYS, READ, WRITE, on_data};
-use crate::data::{Data, Room};
+use crate::data::{Data, Live, Room};
 use crate::failure::Failure;
 use crate::functions::FunctionCall;
 use crate::number::integer;
 use crate::reply::Reply;
+use sardonyx::SpaceSnapshot;
 use smallvec::SmallVec;
 
 pub(super) const COMMANDS: &[Command] = &[
@@ -18,69 +19,99 @@ pub(super) const COMMANDS: &[Command] = &[
         fcall,
         "Calls a function",
     ),
-    on_data(
-        "fcall_ro",
-        -3,
-        READ | CALLS,
-        NO_KEYS,
-        fcall_ro,
-        "Calls a function that only reads",
-    ),
+    Command {
+        beside: Some(read),
+        ..on_data(
+            "fcall_ro",
+            -3,
+            READ | CALLS,
+            NO_KEYS,
+            fcall_ro,
+            "Calls a function that only reads",
+        )
+    },
 ];
 
 const NOT_FOUND: Failure = Failure::Told("ERR Function not found");
 
-fn fcall(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn fcall(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     call(data, line, false)
 }
 
-fn fcall_ro(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn fcall_ro(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     call(data, line, true)
 }
 
-fn call(data: &mut Data<'_, '_>, line: &Line, only_reading: bool) -> Result<Reply, Failure> {
-    let name = line.part(1);
-    let function = data.shared.function(name);
+fn call(data: &mut Live<'_, '_>, line: &Line, only_reading: bool) -> Result<Reply, Failure> {
+    let function = data.shared.function(line.part(1));
     let others = data.caller.and_then(|caller| caller.functions.as_ref());
     if function.is_none() && others.is_none() {
         return Err(NOT_FOUND);
     }
-    let keys =
-        integer(line.part(2)).map_err(|_| Failure::Told("ERR Bad number of keys provided"))?;
-    let keys =
-        usize::try_from(keys).map_err(|_| Failure::Told("ERR Number of keys can't be negative"))?;
-    if keys > line.len() - 3 {
-        return Err(Failure::Told(
-            "ERR Number of keys can't be greater than number of args",
-        ));
-    }
-    let given: SmallVec<[&[u8]; 8]> = line.parts(3).collect();
+    let (given, keys) = given(line)?;
     if let Some(function) = function {
         if only_reading && !function.only_reads {
             return Err(Failure::Writes);
         }
         let (keys, arguments) = given.split_at(keys);
         // Whatever it says, it may have written before.
-        return (function.body)(data.tx, keys, arguments).map_err(Failure::of_function);
+        return (function.body)(data.state, keys, arguments).map_err(Failure::of_function);
     }
-    let seed = [data.random.next(), data.random.next()];
-    let call = FunctionCall {
-        name,
-        given: &given,
-        keys,
-        user: data.caller.map_or("", |caller| caller.user.as_str()),
-        only_reads: only_reading,
-        now: data.now,
-        seed,
-    };
+    let call = call_of(data, line, &given, keys, only_reading);
     let called = match others {
-        Some(others) => others.call(&call, data.tx)?,
+        Some(others) => others.call(&call, data.state)?,
         None => None,
     };
     let called = called.ok_or(NOT_FOUND)?;
     take_room(data.room, &called.reply);
     data.committed.extend(called.committed);
     Ok(called.reply)
+}
+
+/// `FCALL_RO` of a function that the session was given.
+fn read(data: &mut Data<'_, &SpaceSnapshot>, line: &Line) -> Result<Reply, Failure> {
+    let others = data.caller.and_then(|caller| caller.functions.as_ref());
+    let (Some(others), Some(committed)) = (others, data.beside) else {
+        return Err(NOT_FOUND);
+    };
+    let (given, keys) = given(line)?;
+    let call = call_of(data, line, &given, keys, true);
+    let reply = others.read(&call, committed)?.ok_or(NOT_FOUND)?;
+    take_room(data.room, &reply);
+    Ok(reply)
+}
+
+/// The keys and arguments of a call, and how many are keys.
+fn given(line: &Line) -> Result<(SmallVec<[&[u8]; 8]>, usize), Failure> {
+    let keys =
+        integer(line.part(2)).map_err(|_| Failure::Told("ERR Bad number of keys provided"))?;
+    let keys =
+        usize::try_from(keys).map_err(|_| Failure::Told("ERR Number of keys can't be negative"))?;
+    match keys > line.len() - 3 {
+        true => Err(Failure::Told(
+            "ERR Number of keys can't be greater than number of args",
+        )),
+        false => Ok((line.parts(3).collect(), keys)),
+    }
+}
+
+fn call_of<'c, 't: 'c, S>(
+    data: &mut Data<'t, S>,
+    line: &'c Line,
+    given: &'c [&'c [u8]],
+    keys: usize,
+    only_reads: bool,
+) -> FunctionCall<'c> {
+    let seed = [data.random.next(), data.random.next()];
+    FunctionCall {
+        name: line.part(1),
+        given,
+        keys,
+        user: data.caller.map_or("", |caller| caller.user.as_str()),
+        only_reads,
+        now: data.now,
+        seed,
+    }
 }
 
 /// Takes room for an answer that was gathered elsewhere.

@@ -4,8 +4,8 @@ use super::counters::float_sum;
 use super::line::Line;
 use super::pairs::random_elements;
 use super::words::{Words, check_random_pairs, random_count};
-use super::{Command, FAST, MORE, ONE_KEY, READ, WRITE, on_data};
-use crate::data::{Data, Entry, Kind, Pair, check_key};
+use super::{Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
+use crate::data::{Data, Entry, Kind, Live, Pair, State, check_key};
 use crate::failure::Failure;
 use crate::number::{INTEGER_BYTES_MAX, float, integer, integer_text, parse_integer};
 use crate::reply::Reply;
@@ -35,45 +35,45 @@ pub(super) const COMMANDS: &[Command] = &[
         hsetnx,
         "Sets a field of a hash if it is not there",
     ),
-    on_data(
+    reads!(
         "hget",
         3,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         hget,
-        "Returns the value of a field",
+        "Returns the value of a field"
     ),
-    on_data(
+    reads!(
         "hmget",
         -3,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         hmget,
-        "Returns the values of fields",
+        "Returns the values of fields"
     ),
-    on_data(
+    reads!(
         "hgetall",
         2,
-        READ,
+        0,
         ONE_KEY,
         hgetall,
-        "Returns all fields and values of a hash",
+        "Returns all fields and values of a hash"
     ),
-    on_data(
+    reads!(
         "hkeys",
         2,
-        READ,
+        0,
         ONE_KEY,
         hkeys,
-        "Returns all fields of a hash",
+        "Returns all fields of a hash"
     ),
-    on_data(
+    reads!(
         "hvals",
         2,
-        READ,
+        0,
         ONE_KEY,
         hvals,
-        "Returns all values of a hash",
+        "Returns all values of a hash"
     ),
     on_data(
         "hdel",
@@ -83,29 +83,29 @@ pub(super) const COMMANDS: &[Command] = &[
         hdel,
         "Deletes fields of a hash",
     ),
-    on_data(
+    reads!(
         "hexists",
         3,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         hexists,
-        "Says whether a field is there",
+        "Says whether a field is there"
     ),
-    on_data(
+    reads!(
         "hlen",
         2,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         hlen,
-        "Counts the fields of a hash",
+        "Counts the fields of a hash"
     ),
-    on_data(
+    reads!(
         "hstrlen",
         3,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         hstrlen,
-        "Returns the length of a field's value",
+        "Returns the length of a field's value"
     ),
     on_data(
         "hincrby",
@@ -123,18 +123,18 @@ pub(super) const COMMANDS: &[Command] = &[
         hincrbyfloat,
         "Adds to the float of a field",
     ),
-    on_data(
+    reads!(
         "hrandfield",
         -2,
-        READ,
+        0,
         ONE_KEY,
         hrandfield,
-        "Returns some fields of a hash",
+        "Returns some fields of a hash"
     ),
 ];
 
 /// The hash at a key, to be changed, or the beginning of one.
-fn open(data: &mut Data<'_, '_>, key: &[u8]) -> Result<(Option<Entry>, Entry), Failure> {
+fn open(data: &mut Live<'_, '_>, key: &[u8]) -> Result<(Option<Entry>, Entry), Failure> {
     let before = data.entry_to_change_of(key, Kind::Hash)?;
     let after = match before {
         Some(entry) => entry,
@@ -143,7 +143,7 @@ fn open(data: &mut Data<'_, '_>, key: &[u8]) -> Result<(Option<Entry>, Entry), F
     Ok((before, after))
 }
 
-fn set_fields(data: &mut Data<'_, '_>, line: &Line, name: &str) -> Result<i64, Failure> {
+fn set_fields(data: &mut Live<'_, '_>, line: &Line, name: &str) -> Result<i64, Failure> {
     if !line.len().is_multiple_of(2) {
         return Err(Failure::Arguments(name.to_string()));
     }
@@ -160,15 +160,15 @@ fn set_fields(data: &mut Data<'_, '_>, line: &Line, name: &str) -> Result<i64, F
     Ok(new as i64)
 }
 
-fn hset(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn hset(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     set_fields(data, line, "hset").map(Reply::Int)
 }
 
-fn hmset(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn hmset(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     set_fields(data, line, "hmset").map(|_| Reply::Ok)
 }
 
-fn hsetnx(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn hsetnx(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     check_key(line.part(2))?;
     let (before, mut after) = open(data, line.part(1))?;
     if data.has(Kind::Hash, after.id, line.part(2))? {
@@ -181,18 +181,18 @@ fn hsetnx(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 }
 
 /// A field's value.
-fn value(data: &mut Data<'_, '_>, line: &Line) -> Result<Option<Vec<u8>>, Failure> {
+fn value<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Option<Vec<u8>>, Failure> {
     match data.entry_of(line.part(1), Kind::Hash)? {
         Some(hash) => data.field(hash.id, line.part(2)),
         None => Ok(None),
     }
 }
 
-fn hget(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn hget<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::optional(value(data, line)?))
 }
 
-fn hmget(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn hmget<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let hash = data.entry_of(line.part(1), Kind::Hash)?;
     let mut values = Vec::with_capacity(line.len() - 2);
     for field in line.parts(2) {
@@ -204,14 +204,14 @@ fn hmget(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::Array(values))
 }
 
-fn fields(data: &mut Data<'_, '_>, line: &Line) -> Result<Vec<Pair>, Failure> {
+fn fields<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Vec<Pair>, Failure> {
     match data.entry_of(line.part(1), Kind::Hash)? {
         Some(hash) => data.fields(&hash),
         None => Ok(Vec::new()),
     }
 }
 
-fn hgetall(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn hgetall<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let fields = fields(data, line)?.into_iter();
     Ok(Reply::Map(
         fields
@@ -220,19 +220,19 @@ fn hgetall(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     ))
 }
 
-fn hkeys(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn hkeys<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::bulks(
         fields(data, line)?.into_iter().map(|(field, _)| field),
     ))
 }
 
-fn hvals(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn hvals<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::bulks(
         fields(data, line)?.into_iter().map(|(_, value)| value),
     ))
 }
 
-fn hdel(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn hdel(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     line.parts(2).try_for_each(check_key)?;
     let Some(before) = data.entry_to_change_of(line.part(1), Kind::Hash)? else {
         return Ok(Reply::Int(0));
@@ -245,16 +245,16 @@ fn hdel(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::count(before.length - after.length))
 }
 
-fn hexists(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn hexists<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::flag(value(data, line)?.is_some()))
 }
 
-fn hlen(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn hlen<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let hash = data.entry_of(line.part(1), Kind::Hash)?;
     Ok(Reply::count(hash.map_or(0, |hash| hash.length)))
 }
 
-fn hstrlen(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn hstrlen<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::count(
         value(data, line)?.map_or(0, |value| value.len()),
     ))
@@ -262,7 +262,7 @@ fn hstrlen(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 
 /// Replaces a field's value by one that is made of it.
 fn change_field(
-    data: &mut Data<'_, '_>,
+    data: &mut Live<'_, '_>,
     line: &Line,
     change: impl FnOnce(Option<&[u8]>) -> Result<Vec<u8>, Failure>,
 ) -> Result<Vec<u8>, Failure> {
@@ -276,7 +276,7 @@ fn change_field(
     Ok(new)
 }
 
-fn hincrby(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn hincrby(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let amount = integer(line.part(3))?;
     let mut sum = 0;
     change_field(data, line, |value| {
@@ -289,7 +289,7 @@ fn hincrby(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::Int(sum))
 }
 
-fn hincrbyfloat(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn hincrbyfloat(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     if float(line.part(3))?.is_infinite() {
         return Err(Failure::Told("ERR value is NaN or Infinity"));
     }
@@ -298,7 +298,7 @@ fn hincrbyfloat(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> 
     Ok(Reply::Bulk(sum))
 }
 
-fn hrandfield(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn hrandfield<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let mut words = Words::from(line, 2);
     let count = (words.left() > 0)
         .then(|| random_count(words.wanted()?))
@@ -324,7 +324,7 @@ fn hrandfield(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     if !with_values {
         return Ok(Reply::bulks(random_elements(data, &hash, count)?));
     }
-    let pairs = random_elements::<Pair>(data, &hash, count)?
+    let pairs = random_elements::<Pair, _>(data, &hash, count)?
         .into_iter()
         .map(|(field, value)| (Reply::Bulk(field), Reply::Bulk(value)));
     Ok(Reply::Pairs(pairs.collect()))

@@ -3,9 +3,9 @@
 use super::line::Line;
 use super::words::{Words, is, point_in_time};
 use super::{
-    ALL_KEYS, Command, FAST, NO_KEYS, ONE_KEY, READ, TWO_KEYS, WRITE, on_data, subcommands,
+    ALL_KEYS, Command, FAST, NO_KEYS, ONE_KEY, TWO_KEYS, WRITE, on_data, reads, subcommands,
 };
-use crate::data::{Data, Entry, Kind};
+use crate::data::{Data, Entry, Kind, Live, State};
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
@@ -13,23 +13,23 @@ use crate::reply::Reply;
 pub(super) const COMMANDS: &[Command] = &[
     on_data("del", -2, WRITE, ALL_KEYS, del, "Deletes keys"),
     on_data("unlink", -2, WRITE | FAST, ALL_KEYS, del, "Deletes keys"),
-    on_data(
+    reads!(
         "exists",
         -2,
-        READ | FAST,
+        FAST,
         ALL_KEYS,
         exists,
-        "Counts the keys that are there",
+        "Counts the keys that are there"
     ),
-    on_data(
+    reads!(
         "touch",
         -2,
-        READ | FAST,
+        FAST,
         ALL_KEYS,
         exists,
-        "Counts the keys that are there",
+        "Counts the keys that are there"
     ),
-    on_data("type", 2, READ | FAST, ONE_KEY, kind, "Says what a key has"),
+    reads!("type", 2, FAST, ONE_KEY, kind, "Says what a key has"),
     on_data(
         "expire",
         -3,
@@ -62,37 +62,37 @@ pub(super) const COMMANDS: &[Command] = &[
         pexpireat,
         "Lets a key go at a time in milliseconds",
     ),
-    on_data(
+    reads!(
         "ttl",
         2,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         ttl,
-        "Returns the seconds that a key has left",
+        "Returns the seconds that a key has left"
     ),
-    on_data(
+    reads!(
         "pttl",
         2,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         pttl,
-        "Returns the milliseconds that a key has left",
+        "Returns the milliseconds that a key has left"
     ),
-    on_data(
+    reads!(
         "expiretime",
         2,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         expiretime,
-        "Returns until when a key is there, in seconds",
+        "Returns until when a key is there, in seconds"
     ),
-    on_data(
+    reads!(
         "pexpiretime",
         2,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         pexpiretime,
-        "Returns until when a key is there, in milliseconds",
+        "Returns until when a key is there, in milliseconds"
     ),
     on_data(
         "persist",
@@ -119,29 +119,29 @@ pub(super) const COMMANDS: &[Command] = &[
         "Gives a key another name that is free",
     ),
     on_data("copy", -3, WRITE, TWO_KEYS, copy, "Copies what a key has"),
-    on_data("randomkey", 1, READ, NO_KEYS, randomkey, "Returns some key"),
-    on_data("dbsize", 1, READ | FAST, NO_KEYS, dbsize, "Counts the keys"),
+    reads!("randomkey", 1, 0, NO_KEYS, randomkey, "Returns some key"),
+    reads!("dbsize", 1, FAST, NO_KEYS, dbsize, "Counts the keys"),
     on_data("flushdb", -1, WRITE, NO_KEYS, flush, "Deletes all keys"),
     on_data("flushall", -1, WRITE, NO_KEYS, flush, "Deletes all keys"),
-    on_data(
+    reads!(
         "object",
         -2,
-        READ,
+        0,
         (2, 2, 1),
         object,
-        "Says how a key's value is kept",
+        "Says how a key's value is kept"
     ),
-    on_data(
+    reads!(
         "memory",
         -2,
-        READ,
+        0,
         (2, 2, 1),
         memory,
-        "Says about how many bytes a key takes",
+        "Says about how many bytes a key takes"
     ),
 ];
 
-fn del(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn del(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let mut deleted = 0;
     line.parts(1).try_for_each(crate::data::check_key)?;
     for key in line.parts(1) {
@@ -153,7 +153,7 @@ fn del(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::Int(deleted))
 }
 
-fn exists(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn exists<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let mut there = 0;
     for key in line.parts(1) {
         there += i64::from(data.entry(key)?.is_some());
@@ -161,7 +161,7 @@ fn exists(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::Int(there))
 }
 
-fn kind(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn kind<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let entry = data.entry(line.part(1))?;
     Ok(Reply::Simple(
         entry.map_or("none", |entry| entry.kind.name()),
@@ -169,7 +169,7 @@ fn kind(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 }
 
 fn expire_at(
-    data: &mut Data<'_, '_>,
+    data: &mut Live<'_, '_>,
     line: &Line,
     seconds: bool,
     absolute: bool,
@@ -217,25 +217,25 @@ fn expire_at(
     Ok(Reply::Int(1))
 }
 
-fn expire(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn expire(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     expire_at(data, line, true, false, "expire")
 }
 
-fn pexpire(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn pexpire(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     expire_at(data, line, false, false, "pexpire")
 }
 
-fn expireat(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn expireat(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     expire_at(data, line, true, true, "expireat")
 }
 
-fn pexpireat(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn pexpireat(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     expire_at(data, line, false, true, "pexpireat")
 }
 
 /// A key's time: -2 if it is not there, -1 if it stays.
-fn time(
-    data: &mut Data<'_, '_>,
+fn time<S: State>(
+    data: &mut Data<'_, S>,
     line: &Line,
     say: impl FnOnce(i64, i64) -> i64,
 ) -> Result<Reply, Failure> {
@@ -249,23 +249,23 @@ fn time(
     }))
 }
 
-fn ttl(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn ttl<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     time(data, line, |at, now| (at - now + 500) / 1000)
 }
 
-fn pttl(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn pttl<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     time(data, line, |at, now| at - now)
 }
 
-fn expiretime(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn expiretime<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     time(data, line, |at, _| (at + 500) / 1000)
 }
 
-fn pexpiretime(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn pexpiretime<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     time(data, line, |at, _| at)
 }
 
-fn persist(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn persist(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     match data.entry_to_change(line.part(1))? {
         Some(entry) if entry.expires.is_some() => {
             data.set_expiry(line.part(1), &entry, None)?;
@@ -276,7 +276,7 @@ fn persist(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 }
 
 /// Renames; false if the new name is taken and may not be.
-fn rename_to(data: &mut Data<'_, '_>, line: &Line, only_free: bool) -> Result<bool, Failure> {
+fn rename_to(data: &mut Live<'_, '_>, line: &Line, only_free: bool) -> Result<bool, Failure> {
     let (key, to) = (line.part(1), line.part(2));
     crate::data::check_key(to)?;
     let entry = data
@@ -295,16 +295,16 @@ fn rename_to(data: &mut Data<'_, '_>, line: &Line, only_free: bool) -> Result<bo
     Ok(true)
 }
 
-fn rename(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn rename(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     rename_to(data, line, false)?;
     Ok(Reply::Ok)
 }
 
-fn renamenx(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn renamenx(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::flag(rename_to(data, line, true)?))
 }
 
-fn copy(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn copy(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let mut replace = false;
     let mut words = Words::from(line, 3);
     while let Some(word) = words.next() {
@@ -351,15 +351,15 @@ fn copy(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::Int(1))
 }
 
-fn randomkey(data: &mut Data<'_, '_>, _: &Line) -> Result<Reply, Failure> {
+fn randomkey<S: State>(data: &mut Data<'_, S>, _: &Line) -> Result<Reply, Failure> {
     Ok(Reply::optional(data.random_key()?))
 }
 
-fn dbsize(data: &mut Data<'_, '_>, _: &Line) -> Result<Reply, Failure> {
+fn dbsize<S: State>(data: &mut Data<'_, S>, _: &Line) -> Result<Reply, Failure> {
     Ok(Reply::count(data.count()?))
 }
 
-fn flush(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn flush(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let known = |word: &[u8]| is(word, "sync") || is(word, "async");
     if line.len() > 2 || !line.parts(1).all(known) {
         return Err(Failure::Syntax);
@@ -369,7 +369,7 @@ fn flush(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 }
 
 /// About how a Redis of the usual settings would keep it: programs ask to learn whether a value is large.
-fn object(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn object<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let word = line.part(1);
     if is(word, "help") {
         return Ok(subcommands::help("object"));
@@ -409,7 +409,7 @@ fn object(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 /// Bytes of a row beside what it says: its fixed part, and its entries in indexes.
 const ROW_BYTES: i64 = 112;
 
-fn memory(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn memory<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let word = line.part(1);
     if is(word, "doctor") {
         return Ok(Reply::Text(

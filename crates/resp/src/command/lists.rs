@@ -3,8 +3,8 @@
 use super::line::Line;
 use super::strings::places;
 use super::words::{Words, count as count_of, is};
-use super::{Command, FAST, MORE, ONE_KEY, READ, TWO_KEYS, WRITE, on_data};
-use crate::data::{Data, Entry, Kind};
+use super::{Command, FAST, MORE, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
+use crate::data::{Data, Entry, Kind, Live, State};
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
@@ -58,29 +58,29 @@ pub(super) const COMMANDS: &[Command] = &[
         rpop,
         "Takes the last elements of a list",
     ),
-    on_data(
+    reads!(
         "llen",
         2,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         llen,
-        "Counts the elements of a list",
+        "Counts the elements of a list"
     ),
-    on_data(
+    reads!(
         "lrange",
         4,
-        READ,
+        0,
         ONE_KEY,
         lrange,
-        "Returns elements of a list",
+        "Returns elements of a list"
     ),
-    on_data(
+    reads!(
         "lindex",
         3,
-        READ,
+        0,
         ONE_KEY,
         lindex,
-        "Returns an element of a list",
+        "Returns an element of a list"
     ),
     on_data(
         "lset",
@@ -114,13 +114,13 @@ pub(super) const COMMANDS: &[Command] = &[
         linsert,
         "Puts an element before or behind another",
     ),
-    on_data(
+    reads!(
         "lpos",
         -3,
-        READ,
+        0,
         ONE_KEY,
         lpos,
-        "Says where an element of a list is",
+        "Says where an element of a list is"
     ),
     on_data(
         "lmove",
@@ -142,7 +142,7 @@ pub(super) const COMMANDS: &[Command] = &[
 
 /// Puts elements at an end, of a list that is there if it must be. Returns how many it has then.
 fn push<'v>(
-    data: &mut Data<'_, '_>,
+    data: &mut Live<'_, '_>,
     key: &[u8],
     values: impl Iterator<Item = &'v [u8]>,
     front: bool,
@@ -164,25 +164,25 @@ fn push<'v>(
     Ok(list.length)
 }
 
-fn lpush(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn lpush(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     push(data, line.part(1), line.parts(2), true, false).map(Reply::count)
 }
 
-fn rpush(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn rpush(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     push(data, line.part(1), line.parts(2), false, false).map(Reply::count)
 }
 
-fn lpushx(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn lpushx(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     push(data, line.part(1), line.parts(2), true, true).map(Reply::count)
 }
 
-fn rpushx(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn rpushx(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     push(data, line.part(1), line.parts(2), false, true).map(Reply::count)
 }
 
 /// Takes so many elements from an end.
 fn take(
-    data: &mut Data<'_, '_>,
+    data: &mut Live<'_, '_>,
     key: &[u8],
     before: &Entry,
     count: u64,
@@ -211,7 +211,7 @@ fn take(
     Ok(taken)
 }
 
-fn pop(data: &mut Data<'_, '_>, line: &Line, front: bool, name: &str) -> Result<Reply, Failure> {
+fn pop(data: &mut Live<'_, '_>, line: &Line, front: bool, name: &str) -> Result<Reply, Failure> {
     let count = match line.len() {
         2 => None,
         3 => Some(count_of(line.part(2))?),
@@ -231,20 +231,20 @@ fn pop(data: &mut Data<'_, '_>, line: &Line, front: bool, name: &str) -> Result<
     })
 }
 
-fn lpop(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn lpop(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     pop(data, line, true, "lpop")
 }
 
-fn rpop(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn rpop(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     pop(data, line, false, "rpop")
 }
 
-fn llen(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn llen<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let list = data.entry_of(line.part(1), Kind::List)?;
     Ok(Reply::count(list.map_or(0, |list| list.length)))
 }
 
-fn lrange(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn lrange<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let (start, end) = (integer(line.part(2))?, integer(line.part(3))?);
     let (mut values, room) = (Vec::new(), data.room);
     if let Some(list) = data.entry_of(line.part(1), Kind::List)? {
@@ -275,7 +275,7 @@ fn position(list: &Entry, index: i64) -> Option<i64> {
     (0..length).contains(&index).then(|| list.first + index)
 }
 
-fn lindex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn lindex<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let Some(list) = data.entry_of(line.part(1), Kind::List)? else {
         return Ok(Reply::Null);
     };
@@ -286,7 +286,7 @@ fn lindex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     }
 }
 
-fn lset(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn lset(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let list = data.entry_to_change_of(line.part(1), Kind::List)?;
     let list = list.ok_or(Failure::Told("ERR no such key"))?;
     let index = integer(line.part(2))?;
@@ -297,7 +297,7 @@ fn lset(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 
 /// The positions of elements that are equal to one: so many at most, from the front or the back.
 fn equal(
-    data: &mut Data<'_, '_>,
+    data: &mut Live<'_, '_>,
     list: &Entry,
     wanted: &[u8],
     most: u64,
@@ -319,7 +319,7 @@ fn equal(
     Ok(found)
 }
 
-fn lrem(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn lrem(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let count = integer(line.part(2))?;
     let Some(before) = data.entry_to_change_of(line.part(1), Kind::List)? else {
         return Ok(Reply::Int(0));
@@ -337,7 +337,7 @@ fn lrem(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::count(gone.len()))
 }
 
-fn ltrim(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn ltrim(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let (start, end) = (integer(line.part(2))?, integer(line.part(3))?);
     let Some(before) = data.entry_to_change_of(line.part(1), Kind::List)? else {
         return Ok(Reply::Ok);
@@ -357,7 +357,7 @@ fn ltrim(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::Ok)
 }
 
-fn linsert(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn linsert(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let behind = match line.part(2) {
         word if is(word, "before") => 0,
         word if is(word, "after") => 1,
@@ -377,7 +377,7 @@ fn linsert(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::count(after.length))
 }
 
-fn lpos(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn lpos<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let (mut rank, mut count, mut most) = (1, None, 0);
     let mut words = Words::from(line, 3);
     let not_negative = |word: &[u8], what: &str| {
@@ -435,7 +435,7 @@ fn lpos(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 }
 
 fn move_between(
-    data: &mut Data<'_, '_>,
+    data: &mut Live<'_, '_>,
     line: &Line,
     from_front: bool,
     to_front: bool,
@@ -453,7 +453,7 @@ fn move_between(
     Ok(Reply::Bulk(value))
 }
 
-fn lmove(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn lmove(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let front = |word: &[u8]| match word {
         word if is(word, "left") => Ok(true),
         word if is(word, "right") => Ok(false),
@@ -463,6 +463,6 @@ fn lmove(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     move_between(data, line, from_front, to_front)
 }
 
-fn rpoplpush(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn rpoplpush(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     move_between(data, line, false, true)
 }

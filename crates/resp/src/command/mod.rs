@@ -22,15 +22,18 @@ mod strings;
 pub(crate) mod subcommands;
 pub(crate) mod words;
 
-use crate::data::Data;
+use crate::data::{Data, Live};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use line::Line;
+use sardonyx::SpaceSnapshot;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// Runs a command on data.
-pub(crate) type Run = fn(&mut Data<'_, '_>, &Line) -> Result<Reply, Failure>;
+pub(crate) type Run = fn(&mut Live<'_, '_>, &Line) -> Result<Reply, Failure>;
+/// The same in what was committed before a long transaction.
+pub(crate) type RunBeside = fn(&mut Data<'_, &SpaceSnapshot>, &Line) -> Result<Reply, Failure>;
 
 /// The longest name of a command, in bytes.
 const NAME_BYTES_MAX: usize = 24;
@@ -63,6 +66,8 @@ pub(crate) struct Command {
     pub summary: &'static str,
     /// What runs it on data; `None` if the session does.
     pub run: Option<Run>,
+    /// The same beside a long transaction, of a command that only reads.
+    pub beside: Option<RunBeside>,
 }
 
 /// A command on data.
@@ -81,8 +86,25 @@ pub(crate) const fn on_data(
         keys,
         summary,
         run: Some(run),
+        beside: None,
     }
 }
+
+/// A command that only reads data: its code is compiled for each state in which it runs.
+macro_rules! reads {
+    ($name:literal, $arity:literal, $flags:expr, $keys:expr, $run:path, $summary:literal) => {
+        $crate::command::Command {
+            name: $name,
+            arity: $arity,
+            flags: $crate::command::READ | $flags,
+            keys: $keys,
+            summary: $summary,
+            run: Some(|data, line| $run(data, line)),
+            beside: Some(|data, line| $run(data, line)),
+        }
+    };
+}
+use reads;
 
 /// The first part is the key.
 pub(crate) const ONE_KEY: (i32, i32, i32) = (1, 1, 1);

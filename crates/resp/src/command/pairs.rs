@@ -1,9 +1,9 @@
 //! Elements chosen at random: `HRANDFIELD`, `SRANDMEMBER`, `SPOP`, `ZRANDMEMBER`.
 
 use super::range::Scored;
-use crate::data::{Data, Elements, Entry, Pair};
+use crate::data::{Data, Elements, Entry, Pair, State};
 use crate::failure::Failure;
-use sardonyx::RowRef;
+use sardonyx::ReadRow;
 
 /// The most elements that are chosen with repetition.
 const REPEATED_MAX: u64 = 1 << 20;
@@ -11,7 +11,7 @@ const REPEATED_MAX: u64 = 1 << 20;
 /// What is kept of an element.
 pub(super) trait Kept: Clone + Default {
     /// Reads it from the element's row.
-    fn read(row: &RowRef<'_>) -> Result<Self, Failure>;
+    fn read(row: &dyn ReadRow) -> Result<Self, Failure>;
 
     /// Its bytes.
     fn bytes(&self) -> usize;
@@ -19,7 +19,7 @@ pub(super) trait Kept: Clone + Default {
 
 /// A field and its value.
 impl Kept for Pair {
-    fn read(row: &RowRef<'_>) -> Result<Self, Failure> {
+    fn read(row: &dyn ReadRow) -> Result<Self, Failure> {
         let (field, value) = Elements::field(row)?;
         Ok((field.to_vec(), value.to_vec()))
     }
@@ -31,7 +31,7 @@ impl Kept for Pair {
 
 /// A member, or a field.
 impl Kept for Vec<u8> {
-    fn read(row: &RowRef<'_>) -> Result<Self, Failure> {
+    fn read(row: &dyn ReadRow) -> Result<Self, Failure> {
         Ok(Elements::name(row)?.to_vec())
     }
 
@@ -42,7 +42,7 @@ impl Kept for Vec<u8> {
 
 /// A member and its score.
 impl Kept for Scored {
-    fn read(row: &RowRef<'_>) -> Result<Self, Failure> {
+    fn read(row: &dyn ReadRow) -> Result<Self, Failure> {
         let (member, score) = Elements::scored(row)?;
         Ok((member.to_vec(), score))
     }
@@ -53,8 +53,8 @@ impl Kept for Scored {
 }
 
 /// So many different elements, or all if there are fewer; if the count is negative, as many, some perhaps more than once.
-pub(super) fn random_elements<T: Kept>(
-    data: &mut Data<'_, '_>,
+pub(super) fn random_elements<T: Kept, S: State>(
+    data: &mut Data<'_, S>,
     entry: &Entry,
     count: i64,
 ) -> Result<Vec<T>, Failure> {
@@ -110,7 +110,7 @@ pub(super) fn random_elements<T: Kept>(
 }
 
 /// So many different numbers below a bound, by Floyd's method.
-fn choose(data: &mut Data<'_, '_>, bound: u64, count: u64) -> Vec<u64> {
+fn choose<S: State>(data: &mut Data<'_, S>, bound: u64, count: u64) -> Vec<u64> {
     let mut chosen = std::collections::HashSet::with_capacity(count as usize);
     let mut order = Vec::with_capacity(count as usize);
     for last in bound - count..bound {

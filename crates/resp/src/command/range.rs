@@ -1,7 +1,7 @@
 //! Ranges of sorted sets: by rank, by score, by member; and the members in one.
 
 use super::strings::places;
-use crate::data::{Data, Entry};
+use crate::data::{Data, Entry, State};
 use crate::failure::Failure;
 use crate::number::{integer, parse_float};
 use sardonyx::schema::ValueRef;
@@ -130,8 +130,8 @@ fn member_key(end: End<'_>) -> KeyBound<'_> {
 pub(super) type Scored = (Vec<u8>, f64);
 
 /// The members of a sorted set in a range, in order or against it.
-pub(super) fn select(
-    data: &mut Data<'_, '_>,
+pub(super) fn select<S: State>(
+    data: &mut Data<'_, S>,
     entry: &Entry,
     range: &Range<'_>,
     reverse: bool,
@@ -176,8 +176,8 @@ pub(super) fn select(
 }
 
 /// The members at places in order, or against it: walked to from the nearer end.
-fn by_rank(
-    data: &mut Data<'_, '_>,
+fn by_rank<S: State>(
+    data: &mut Data<'_, S>,
     entry: &Entry,
     places: std::ops::Range<u64>,
     reverse: bool,
@@ -207,8 +207,8 @@ fn by_rank(
 }
 
 /// How many members of a sorted set are in a range by score or member.
-pub(super) fn count(
-    data: &mut Data<'_, '_>,
+pub(super) fn count<S: State>(
+    data: &mut Data<'_, S>,
     entry: &Entry,
     range: &Range<'_>,
 ) -> Result<u64, Failure> {
@@ -224,8 +224,8 @@ pub(super) fn count(
 }
 
 /// How many members come before one.
-pub(super) fn rank(
-    data: &mut Data<'_, '_>,
+pub(super) fn rank<S: State>(
+    data: &mut Data<'_, S>,
     entry: &Entry,
     member: &[u8],
     score: f64,

@@ -6,54 +6,55 @@
 
 use super::line::Line;
 use super::words::{Words, is};
-use super::{Command, NO_KEYS, ONE_KEY, READ, on_data};
-use crate::data::{Data, Elements, Entry, Kind};
+use super::{Command, NO_KEYS, ONE_KEY, reads};
+use crate::data::{Data, Elements, Entry, Kind, State};
 use crate::failure::Failure;
 use crate::number::float_text;
 use crate::pattern::{beginning, matches};
 use crate::reply::Reply;
+use sardonyx::ReadRow;
 use std::sync::PoisonError;
 
 pub(super) const COMMANDS: &[Command] = &[
-    on_data(
+    reads!(
         "scan",
         -2,
-        READ,
+        0,
         NO_KEYS,
         scan,
-        "Returns some keys and where to go on",
+        "Returns some keys and where to go on"
     ),
-    on_data(
+    reads!(
         "keys",
         2,
-        READ,
+        0,
         NO_KEYS,
         keys,
-        "Returns all keys that match a pattern",
+        "Returns all keys that match a pattern"
     ),
-    on_data(
+    reads!(
         "hscan",
         -3,
-        READ,
+        0,
         ONE_KEY,
         hscan,
-        "Returns some fields of a hash and where to go on",
+        "Returns some fields of a hash and where to go on"
     ),
-    on_data(
+    reads!(
         "sscan",
         -3,
-        READ,
+        0,
         ONE_KEY,
         sscan,
-        "Returns some members of a set and where to go on",
+        "Returns some members of a set and where to go on"
     ),
-    on_data(
+    reads!(
         "zscan",
         -3,
-        READ,
+        0,
         ONE_KEY,
         zscan,
-        "Returns some members of a sorted set and where to go on",
+        "Returns some members of a sorted set and where to go on"
     ),
 ];
 
@@ -136,7 +137,7 @@ fn found(cursor: u64, items: Vec<Reply>) -> Reply {
     ])
 }
 
-fn scan(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn scan<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let after = cursor(line.part(1))?;
     let wanted = Wanted::of(line, 2)?;
     let (mut keys, room) = (Vec::new(), data.room);
@@ -151,7 +152,7 @@ fn scan(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(found(next.unwrap_or(0), keys))
 }
 
-fn keys(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn keys<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let pattern = line.part(1);
     let (mut keys, room) = (Vec::new(), data.room);
     data.keys_from(beginning(pattern), |key| {
@@ -163,11 +164,11 @@ fn keys(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 }
 
 /// Scans the elements of a value.
-fn scan_value(
-    data: &mut Data<'_, '_>,
+fn scan_value<S: State>(
+    data: &mut Data<'_, S>,
     line: &Line,
     kind: Kind,
-    push: fn(&mut Vec<Reply>, &sardonyx::RowRef<'_>, bool) -> Result<(), Failure>,
+    push: fn(&mut Vec<Reply>, &dyn ReadRow, bool) -> Result<(), Failure>,
 ) -> Result<Reply, Failure> {
     let number = cursor(line.part(2))?;
     let Some(entry) = data.entry_of(line.part(1), kind)? else {
@@ -213,7 +214,11 @@ fn scan_value(
 }
 
 /// Behind which element a scan goes on.
-fn place(data: &Data<'_, '_>, number: u64, entry: &Entry) -> Result<Option<Vec<u8>>, Failure> {
+fn place<S: State>(
+    data: &Data<'_, S>,
+    number: u64,
+    entry: &Entry,
+) -> Result<Option<Vec<u8>>, Failure> {
     if number == 0 {
         return Ok(None);
     }
@@ -232,7 +237,7 @@ fn place(data: &Data<'_, '_>, number: u64, entry: &Entry) -> Result<Option<Vec<u
     }
 }
 
-fn hscan(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn hscan<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     scan_value(data, line, Kind::Hash, |items, row, only_names| {
         let (field, value) = Elements::field(row)?;
         items.push(Reply::Bulk(field.to_vec()));
@@ -243,14 +248,14 @@ fn hscan(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     })
 }
 
-fn sscan(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn sscan<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     scan_value(data, line, Kind::Set, |items, row, _| {
         items.push(Reply::Bulk(Elements::name(row)?.to_vec()));
         Ok(())
     })
 }
 
-fn zscan(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zscan<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     scan_value(data, line, Kind::SortedSet, |items, row, _| {
         let (member, score) = Elements::scored(row)?;
         items.push(Reply::Bulk(member.to_vec()));

@@ -2,37 +2,38 @@
 
 use super::line::Line;
 use super::words::{Words, is, limit};
-use super::{ALL_KEYS, Command, MORE, NO_KEYS, READ, WRITE, on_data};
-use crate::data::{Data, Elements, Entry, Kind};
+use super::{ALL_KEYS, Command, MORE, NO_KEYS, WRITE, on_data, reads};
+use crate::data::{Data, Elements, Entry, Kind, Live, State};
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
+use sardonyx::Transaction;
 use std::collections::BTreeSet;
 
 pub(super) const COMMANDS: &[Command] = &[
-    on_data(
+    reads!(
         "sinter",
         -2,
-        READ,
+        0,
         ALL_KEYS,
         sinter,
-        "Returns the members that all sets have",
+        "Returns the members that all sets have"
     ),
-    on_data(
+    reads!(
         "sunion",
         -2,
-        READ,
+        0,
         ALL_KEYS,
         sunion,
-        "Returns the members that any set has",
+        "Returns the members that any set has"
     ),
-    on_data(
+    reads!(
         "sdiff",
         -2,
-        READ,
+        0,
         ALL_KEYS,
         sdiff,
-        "Returns the members of a set that no other has",
+        "Returns the members of a set that no other has"
     ),
     on_data(
         "sinterstore",
@@ -58,27 +59,27 @@ pub(super) const COMMANDS: &[Command] = &[
         sdiffstore,
         "Stores the members of a set that no other has",
     ),
-    on_data(
+    reads!(
         "sintercard",
         -3,
-        READ,
+        0,
         NO_KEYS,
         sintercard,
-        "Counts the members that all sets have",
+        "Counts the members that all sets have"
     ),
 ];
 
 /// The sets at keys; `None` for those that are not there.
-fn sets<'k>(
-    data: &mut Data<'_, '_>,
+fn sets<'k, S: State>(
+    data: &mut Data<'_, S>,
     keys: impl Iterator<Item = &'k [u8]>,
 ) -> Result<Vec<Option<Entry>>, Failure> {
     keys.map(|key| data.entry_of(key, Kind::Set)).collect()
 }
 
 /// What all sets have, in order, up to so many.
-fn intersection(
-    data: &mut Data<'_, '_>,
+fn intersection<S: State>(
+    data: &mut Data<'_, S>,
     sets: &[Option<Entry>],
     most: usize,
 ) -> Result<Vec<Vec<u8>>, Failure> {
@@ -109,7 +110,10 @@ fn intersection(
     Ok(common)
 }
 
-fn union(data: &mut Data<'_, '_>, sets: &[Option<Entry>]) -> Result<Vec<Vec<u8>>, Failure> {
+fn union<S: State>(
+    data: &mut Data<'_, S>,
+    sets: &[Option<Entry>],
+) -> Result<Vec<Vec<u8>>, Failure> {
     let (mut all, room) = (BTreeSet::new(), data.room);
     for set in sets.iter().flatten() {
         data.walk(set, None, |row| {
@@ -124,7 +128,10 @@ fn union(data: &mut Data<'_, '_>, sets: &[Option<Entry>]) -> Result<Vec<Vec<u8>>
     Ok(all.into_iter().collect())
 }
 
-fn difference(data: &mut Data<'_, '_>, sets: &[Option<Entry>]) -> Result<Vec<Vec<u8>>, Failure> {
+fn difference<S: State>(
+    data: &mut Data<'_, S>,
+    sets: &[Option<Entry>],
+) -> Result<Vec<Vec<u8>>, Failure> {
     let Some((Some(first), others)) = sets.split_first() else {
         return Ok(Vec::new());
     };
@@ -142,15 +149,23 @@ fn difference(data: &mut Data<'_, '_>, sets: &[Option<Entry>]) -> Result<Vec<Vec
 }
 
 /// An operation on sets.
-type Operation = fn(&mut Data<'_, '_>, &[Option<Entry>]) -> Result<Vec<Vec<u8>>, Failure>;
+type Operation<S> = fn(&mut Data<'_, S>, &[Option<Entry>]) -> Result<Vec<Vec<u8>>, Failure>;
 
-fn answer(data: &mut Data<'_, '_>, line: &Line, operation: Operation) -> Result<Reply, Failure> {
+fn answer<S: State>(
+    data: &mut Data<'_, S>,
+    line: &Line,
+    operation: Operation<S>,
+) -> Result<Reply, Failure> {
     let sets = sets(data, line.parts(1))?;
     let members = operation(data, &sets)?;
     Ok(Reply::Set(members.into_iter().map(Reply::Bulk).collect()))
 }
 
-fn store(data: &mut Data<'_, '_>, line: &Line, operation: Operation) -> Result<Reply, Failure> {
+fn store<'a>(
+    data: &mut Live<'_, 'a>,
+    line: &Line,
+    operation: Operation<Transaction<'a>>,
+) -> Result<Reply, Failure> {
     crate::data::check_key(line.part(1))?;
     let sets = sets(data, line.parts(2))?;
     let members = operation(data, &sets)?;
@@ -166,38 +181,38 @@ fn store(data: &mut Data<'_, '_>, line: &Line, operation: Operation) -> Result<R
     Ok(Reply::count(members.len()))
 }
 
-fn whole_intersection(
-    data: &mut Data<'_, '_>,
+fn whole_intersection<S: State>(
+    data: &mut Data<'_, S>,
     sets: &[Option<Entry>],
 ) -> Result<Vec<Vec<u8>>, Failure> {
     intersection(data, sets, usize::MAX)
 }
 
-fn sinter(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn sinter<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     answer(data, line, whole_intersection)
 }
 
-fn sunion(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn sunion<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     answer(data, line, union)
 }
 
-fn sdiff(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn sdiff<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     answer(data, line, difference)
 }
 
-fn sinterstore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn sinterstore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     store(data, line, whole_intersection)
 }
 
-fn sunionstore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn sunionstore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     store(data, line, union)
 }
 
-fn sdiffstore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn sdiffstore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     store(data, line, difference)
 }
 
-fn sintercard(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn sintercard<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let count = integer(line.part(1)).ok().filter(|count| *count > 0);
     let count = count.ok_or(Failure::Told("ERR numkeys should be greater than 0"))? as usize;
     if count > line.len() - 2 {

@@ -3,8 +3,8 @@
 use super::line::Line;
 use super::pairs::random_elements;
 use super::words::{count as count_of, random_count};
-use super::{Command, FAST, MORE, ONE_KEY, READ, TWO_KEYS, WRITE, on_data};
-use crate::data::{Data, Kind, check_key};
+use super::{Command, FAST, MORE, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
+use crate::data::{Data, Kind, Live, State, check_key};
 use crate::failure::Failure;
 use crate::reply::Reply;
 
@@ -25,37 +25,37 @@ pub(super) const COMMANDS: &[Command] = &[
         srem,
         "Deletes members of a set",
     ),
-    on_data(
+    reads!(
         "smembers",
         2,
-        READ,
+        0,
         ONE_KEY,
         smembers,
-        "Returns all members of a set",
+        "Returns all members of a set"
     ),
-    on_data(
+    reads!(
         "sismember",
         3,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         sismember,
-        "Says whether a member is there",
+        "Says whether a member is there"
     ),
-    on_data(
+    reads!(
         "smismember",
         -3,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         smismember,
-        "Says which members are there",
+        "Says which members are there"
     ),
-    on_data(
+    reads!(
         "scard",
         2,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         scard,
-        "Counts the members of a set",
+        "Counts the members of a set"
     ),
     on_data(
         "spop",
@@ -65,13 +65,13 @@ pub(super) const COMMANDS: &[Command] = &[
         spop,
         "Takes some members of a set",
     ),
-    on_data(
+    reads!(
         "srandmember",
         -2,
-        READ,
+        0,
         ONE_KEY,
         srandmember,
-        "Returns some members of a set",
+        "Returns some members of a set"
     ),
     on_data(
         "smove",
@@ -85,7 +85,7 @@ pub(super) const COMMANDS: &[Command] = &[
 
 /// Adds members to the set at a key. Returns how many are new.
 pub(super) fn add<'v>(
-    data: &mut Data<'_, '_>,
+    data: &mut Live<'_, '_>,
     key: &[u8],
     members: impl Iterator<Item = &'v [u8]>,
 ) -> Result<u64, Failure> {
@@ -104,7 +104,7 @@ pub(super) fn add<'v>(
 
 /// Deletes members of the set, or sorted set, at a key. Returns how many there were.
 pub(super) fn delete<'v>(
-    data: &mut Data<'_, '_>,
+    data: &mut Live<'_, '_>,
     key: &[u8],
     kind: Kind,
     members: impl Iterator<Item = &'v [u8]>,
@@ -120,17 +120,17 @@ pub(super) fn delete<'v>(
     Ok(before.length - set.length)
 }
 
-fn sadd(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn sadd(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     line.parts(2).try_for_each(check_key)?;
     add(data, line.part(1), line.parts(2)).map(Reply::count)
 }
 
-fn srem(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn srem(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     line.parts(2).try_for_each(check_key)?;
     delete(data, line.part(1), Kind::Set, line.parts(2)).map(Reply::count)
 }
 
-fn smembers(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn smembers<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let members = match data.entry_of(line.part(1), Kind::Set)? {
         Some(set) => data.names(&set)?,
         None => Vec::new(),
@@ -138,7 +138,7 @@ fn smembers(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::Set(members.into_iter().map(Reply::Bulk).collect()))
 }
 
-fn sismember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn sismember<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let there = match data.entry_of(line.part(1), Kind::Set)? {
         Some(set) => data.has(Kind::Set, set.id, line.part(2))?,
         None => false,
@@ -146,7 +146,7 @@ fn sismember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::flag(there))
 }
 
-fn smismember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn smismember<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let set = data.entry_of(line.part(1), Kind::Set)?;
     let mut there = Vec::with_capacity(line.len() - 2);
     for member in line.parts(2) {
@@ -158,12 +158,12 @@ fn smismember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::Array(there))
 }
 
-fn scard(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn scard<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let set = data.entry_of(line.part(1), Kind::Set)?;
     Ok(Reply::count(set.map_or(0, |set| set.length)))
 }
 
-fn spop(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn spop(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let count = match line.len() {
         2 => None,
         3 => Some(count_of(line.part(2))? as i64),
@@ -195,7 +195,7 @@ fn spop(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     })
 }
 
-fn srandmember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn srandmember<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let count = match line.len() {
         2 => None,
         3 => Some(random_count(line.part(2))?),
@@ -213,7 +213,7 @@ fn srandmember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     }
 }
 
-fn smove(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn smove(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let (from, to, member) = (line.part(1), line.part(2), line.part(3));
     check_key(to)?;
     check_key(member)?;

@@ -3,132 +3,136 @@
 use super::line::Line;
 use super::range::{By, Limit, Range, Scored, count, rank, select};
 use super::words::Words;
-use super::{Command, FAST, ONE_KEY, READ, on_data};
-use crate::data::{Data, Kind};
+use super::{Command, FAST, ONE_KEY, reads};
+use crate::data::{Data, Kind, State};
 use crate::failure::Failure;
 use crate::reply::Reply;
 
 pub(super) const COMMANDS: &[Command] = &[
-    on_data(
+    reads!(
         "zscore",
         3,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         zscore,
-        "Returns the score of a member",
+        "Returns the score of a member"
     ),
-    on_data(
+    reads!(
         "zmscore",
         -3,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         zmscore,
-        "Returns the scores of members",
+        "Returns the scores of members"
     ),
-    on_data(
+    reads!(
         "zcard",
         2,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         zcard,
-        "Counts the members of a sorted set",
+        "Counts the members of a sorted set"
     ),
-    on_data(
+    reads!(
         "zcount",
         4,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         zcount,
-        "Counts the members in a range of scores",
+        "Counts the members in a range of scores"
     ),
-    on_data(
+    reads!(
         "zlexcount",
         4,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         zlexcount,
-        "Counts the members in a range of names",
+        "Counts the members in a range of names"
     ),
-    on_data(
+    reads!(
         "zrank",
         -3,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         zrank,
-        "Returns how many members have lower scores",
+        "Returns how many members have lower scores"
     ),
-    on_data(
+    reads!(
         "zrevrank",
         -3,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         zrevrank,
-        "Returns how many members have higher scores",
+        "Returns how many members have higher scores"
     ),
-    on_data(
+    reads!(
         "zrange",
         -4,
-        READ,
+        0,
         ONE_KEY,
         zrange,
-        "Returns the members in a range",
+        "Returns the members in a range"
     ),
-    on_data(
+    reads!(
         "zrevrange",
         -4,
-        READ,
+        0,
         ONE_KEY,
         zrevrange,
-        "Returns the members in a range of ranks from the highest",
+        "Returns the members in a range of ranks from the highest"
     ),
-    on_data(
+    reads!(
         "zrangebyscore",
         -4,
-        READ,
+        0,
         ONE_KEY,
         zrangebyscore,
-        "Returns the members in a range of scores",
+        "Returns the members in a range of scores"
     ),
-    on_data(
+    reads!(
         "zrevrangebyscore",
         -4,
-        READ,
+        0,
         ONE_KEY,
         zrevrangebyscore,
-        "Returns the members in a range of scores from the highest",
+        "Returns the members in a range of scores from the highest"
     ),
-    on_data(
+    reads!(
         "zrangebylex",
         -4,
-        READ,
+        0,
         ONE_KEY,
         zrangebylex,
-        "Returns the members in a range of names",
+        "Returns the members in a range of names"
     ),
-    on_data(
+    reads!(
         "zrevrangebylex",
         -4,
-        READ,
+        0,
         ONE_KEY,
         zrevrangebylex,
-        "Returns the members in a range of names from the last",
+        "Returns the members in a range of names from the last"
     ),
 ];
 
 /// A member's score.
-fn score(data: &mut Data<'_, '_>, key: &[u8], member: &[u8]) -> Result<Option<f64>, Failure> {
+fn score<S: State>(
+    data: &mut Data<'_, S>,
+    key: &[u8],
+    member: &[u8],
+) -> Result<Option<f64>, Failure> {
     match data.entry_of(key, Kind::SortedSet)? {
         Some(entry) => data.score(entry.id, member),
         None => Ok(None),
     }
 }
 
-fn zscore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zscore<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let score = score(data, line.part(1), line.part(2))?;
     Ok(score.map_or(Reply::Null, Reply::Double))
 }
 
-fn zmscore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zmscore<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let mut scores = Vec::with_capacity(line.len() - 2);
     for member in line.parts(2) {
         scores.push(score(data, line.part(1), member)?.map_or(Reply::Null, Reply::Double));
@@ -136,12 +140,12 @@ fn zmscore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::Array(scores))
 }
 
-fn zcard(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zcard<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let entry = data.entry_of(line.part(1), Kind::SortedSet)?;
     Ok(Reply::count(entry.map_or(0, |entry| entry.length)))
 }
 
-fn count_by(data: &mut Data<'_, '_>, line: &Line, by: By) -> Result<Reply, Failure> {
+fn count_by<S: State>(data: &mut Data<'_, S>, line: &Line, by: By) -> Result<Reply, Failure> {
     let range = Range::between(by, line.part(2), line.part(3))?;
     match data.entry_of(line.part(1), Kind::SortedSet)? {
         Some(entry) => count(data, &entry, &range).map(Reply::count),
@@ -149,15 +153,15 @@ fn count_by(data: &mut Data<'_, '_>, line: &Line, by: By) -> Result<Reply, Failu
     }
 }
 
-fn zcount(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zcount<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     count_by(data, line, By::Score)
 }
 
-fn zlexcount(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zlexcount<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     count_by(data, line, By::Member)
 }
 
-fn rank_of(data: &mut Data<'_, '_>, line: &Line, reverse: bool) -> Result<Reply, Failure> {
+fn rank_of<S: State>(data: &mut Data<'_, S>, line: &Line, reverse: bool) -> Result<Reply, Failure> {
     let mut words = Words::from(line, 3);
     let with_score = words.take("withscore");
     if words.left() > 0 {
@@ -186,11 +190,11 @@ fn rank_of(data: &mut Data<'_, '_>, line: &Line, reverse: bool) -> Result<Reply,
     })
 }
 
-fn zrank(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zrank<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     rank_of(data, line, false)
 }
 
-fn zrevrank(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zrevrank<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     rank_of(data, line, true)
 }
 
@@ -302,7 +306,11 @@ pub(super) fn answer(members: Vec<Scored>, with_scores: bool) -> Reply {
     }
 }
 
-fn range_of(data: &mut Data<'_, '_>, line: &Line, grammar: Grammar) -> Result<Reply, Failure> {
+fn range_of<S: State>(
+    data: &mut Data<'_, S>,
+    line: &Line,
+    grammar: Grammar,
+) -> Result<Reply, Failure> {
     let Selection {
         range,
         reverse,
@@ -316,26 +324,26 @@ fn range_of(data: &mut Data<'_, '_>, line: &Line, grammar: Grammar) -> Result<Re
     Ok(answer(members, with_scores))
 }
 
-fn zrange(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zrange<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     range_of(data, line, Grammar::ALL)
 }
 
-fn zrevrange(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zrevrange<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     range_of(data, line, Grammar::fixed(By::Rank, true))
 }
 
-fn zrangebyscore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zrangebyscore<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     range_of(data, line, Grammar::fixed(By::Score, false))
 }
 
-fn zrevrangebyscore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zrevrangebyscore<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     range_of(data, line, Grammar::fixed(By::Score, true))
 }
 
-fn zrangebylex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zrangebylex<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     range_of(data, line, Grammar::fixed(By::Member, false))
 }
 
-fn zrevrangebylex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zrevrangebylex<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     range_of(data, line, Grammar::fixed(By::Member, true))
 }

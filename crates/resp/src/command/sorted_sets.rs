@@ -5,8 +5,8 @@ use super::pairs::random_elements;
 use super::range::{By, Limit, Range, Scored, select};
 use super::sets::delete;
 use super::words::{Words, check_random_pairs, count as count_of, random_count};
-use super::{Command, FAST, MORE, ONE_KEY, READ, WRITE, on_data};
-use crate::data::{Data, Entry, Kind, check_key};
+use super::{Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
+use crate::data::{Data, Entry, Kind, Live, State, check_key};
 use crate::failure::Failure;
 use crate::number::float;
 use crate::reply::Reply;
@@ -76,13 +76,13 @@ pub(super) const COMMANDS: &[Command] = &[
         zpopmax,
         "Takes the members with the highest scores",
     ),
-    on_data(
+    reads!(
         "zrandmember",
         -2,
-        READ,
+        0,
         ONE_KEY,
         zrandmember,
-        "Returns some members of a sorted set",
+        "Returns some members of a sorted set"
     ),
 ];
 
@@ -107,7 +107,7 @@ enum Became {
 
 /// Sets or raises a member's score.
 fn put(
-    data: &mut Data<'_, '_>,
+    data: &mut Live<'_, '_>,
     id: u64,
     member: &[u8],
     score: f64,
@@ -138,7 +138,7 @@ fn put(
 }
 
 /// The sorted set at a key, to be changed, or the beginning of one.
-fn open(data: &mut Data<'_, '_>, key: &[u8]) -> Result<(Option<Entry>, Entry), Failure> {
+fn open(data: &mut Live<'_, '_>, key: &[u8]) -> Result<(Option<Entry>, Entry), Failure> {
     let before = data.entry_to_change_of(key, Kind::SortedSet)?;
     let after = match before {
         Some(entry) => entry,
@@ -147,7 +147,7 @@ fn open(data: &mut Data<'_, '_>, key: &[u8]) -> Result<(Option<Entry>, Entry), F
     Ok((before, after))
 }
 
-fn zadd(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zadd(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let (mut when, mut counts_changed) = (Conditions::default(), false);
     let mut words = Words::from(line, 2);
     loop {
@@ -207,7 +207,7 @@ fn zadd(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     })
 }
 
-fn zincrby(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zincrby(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let amount = float(line.part(2))?;
     check_key(line.part(3))?;
     let (before, mut after) = open(data, line.part(1))?;
@@ -224,12 +224,12 @@ fn zincrby(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     })
 }
 
-fn zrem(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zrem(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     line.parts(2).try_for_each(check_key)?;
     delete(data, line.part(1), Kind::SortedSet, line.parts(2)).map(Reply::count)
 }
 
-fn remove_range(data: &mut Data<'_, '_>, line: &Line, by: By) -> Result<Reply, Failure> {
+fn remove_range(data: &mut Live<'_, '_>, line: &Line, by: By) -> Result<Reply, Failure> {
     let range = Range::between(by, line.part(2), line.part(3))?;
     let Some(entry) = data.entry_to_change_of(line.part(1), Kind::SortedSet)? else {
         return Ok(Reply::Int(0));
@@ -238,7 +238,7 @@ fn remove_range(data: &mut Data<'_, '_>, line: &Line, by: By) -> Result<Reply, F
     remove_members(data, line.part(1), &gone).map(Reply::count)
 }
 
-fn remove_members(data: &mut Data<'_, '_>, key: &[u8], gone: &[Scored]) -> Result<u64, Failure> {
+fn remove_members(data: &mut Live<'_, '_>, key: &[u8], gone: &[Scored]) -> Result<u64, Failure> {
     delete(
         data,
         key,
@@ -247,19 +247,19 @@ fn remove_members(data: &mut Data<'_, '_>, key: &[u8], gone: &[Scored]) -> Resul
     )
 }
 
-fn zremrangebyrank(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zremrangebyrank(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     remove_range(data, line, By::Rank)
 }
 
-fn zremrangebyscore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zremrangebyscore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     remove_range(data, line, By::Score)
 }
 
-fn zremrangebylex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zremrangebylex(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     remove_range(data, line, By::Member)
 }
 
-fn pop(data: &mut Data<'_, '_>, line: &Line, highest: bool) -> Result<Reply, Failure> {
+fn pop(data: &mut Live<'_, '_>, line: &Line, highest: bool) -> Result<Reply, Failure> {
     if line.len() > 3 {
         return Err(Failure::Syntax);
     }
@@ -290,15 +290,15 @@ fn pop(data: &mut Data<'_, '_>, line: &Line, highest: bool) -> Result<Reply, Fai
     })
 }
 
-fn zpopmin(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zpopmin(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     pop(data, line, false)
 }
 
-fn zpopmax(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zpopmax(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     pop(data, line, true)
 }
 
-fn zrandmember(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zrandmember<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let mut words = Words::from(line, 2);
     let count = (words.left() > 0)
         .then(|| random_count(words.wanted()?))

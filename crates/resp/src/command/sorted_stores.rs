@@ -4,45 +4,45 @@ use super::line::Line;
 use super::range::{Scored, select};
 use super::sorted_reads::{Grammar, Selection, answer};
 use super::words::{Words, limit};
-use super::{Command, MORE, NO_KEYS, ONE_KEY, READ, TWO_KEYS, WRITE, on_data};
-use crate::data::{Data, Elements, Entry, Kind, check_key};
+use super::{Command, MORE, NO_KEYS, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
+use crate::data::{Data, Elements, Entry, Kind, Live, State, check_key};
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
 use std::collections::BTreeMap;
 
 pub(super) const COMMANDS: &[Command] = &[
-    on_data(
+    reads!(
         "zunion",
         -3,
-        READ,
+        0,
         NO_KEYS,
         zunion,
-        "Returns the members that any sorted set has",
+        "Returns the members that any sorted set has"
     ),
-    on_data(
+    reads!(
         "zinter",
         -3,
-        READ,
+        0,
         NO_KEYS,
         zinter,
-        "Returns the members that all sorted sets have",
+        "Returns the members that all sorted sets have"
     ),
-    on_data(
+    reads!(
         "zdiff",
         -3,
-        READ,
+        0,
         NO_KEYS,
         zdiff,
-        "Returns the members of a sorted set that no other has",
+        "Returns the members of a sorted set that no other has"
     ),
-    on_data(
+    reads!(
         "zintercard",
         -3,
-        READ,
+        0,
         NO_KEYS,
         zintercard,
-        "Counts the members that all sorted sets have",
+        "Counts the members that all sorted sets have"
     ),
     on_data(
         "zunionstore",
@@ -116,8 +116,8 @@ struct Asked<'l> {
 }
 
 /// Reads a command whose number of keys stands at a part.
-fn read<'l>(
-    data: &mut Data<'_, '_>,
+fn read<'l, S: State>(
+    data: &mut Data<'_, S>,
     line: &'l Line,
     at: usize,
     operation: Operation,
@@ -175,7 +175,7 @@ fn read<'l>(
 }
 
 /// A sorted set, or a set, whose members have the score 1.
-fn source(data: &mut Data<'_, '_>, key: &[u8]) -> Result<Option<Entry>, Failure> {
+fn source<S: State>(data: &mut Data<'_, S>, key: &[u8]) -> Result<Option<Entry>, Failure> {
     match data.entry(key)? {
         Some(entry) if !matches!(entry.kind, Kind::Set | Kind::SortedSet) => {
             Err(Failure::WrongType)
@@ -184,8 +184,8 @@ fn source(data: &mut Data<'_, '_>, key: &[u8]) -> Result<Option<Entry>, Failure>
     }
 }
 
-fn members(
-    data: &mut Data<'_, '_>,
+fn members<S: State>(
+    data: &mut Data<'_, S>,
     source: &Option<Entry>,
     weight: f64,
 ) -> Result<Vec<Scored>, Failure> {
@@ -205,8 +205,8 @@ fn members(
 }
 
 /// The members that an operation gives, in order of score, then of name.
-fn run(
-    data: &mut Data<'_, '_>,
+fn run<S: State>(
+    data: &mut Data<'_, S>,
     asked: &Asked<'_>,
     operation: Operation,
 ) -> Result<Vec<Scored>, Failure> {
@@ -247,25 +247,29 @@ fn run(
     Ok(found)
 }
 
-fn show(data: &mut Data<'_, '_>, line: &Line, operation: Operation) -> Result<Reply, Failure> {
+fn show<S: State>(
+    data: &mut Data<'_, S>,
+    line: &Line,
+    operation: Operation,
+) -> Result<Reply, Failure> {
     let asked = read(data, line, 1, operation, false, false)?;
     let found = run(data, &asked, operation)?;
     Ok(answer(found, asked.with_scores))
 }
 
-fn zunion(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zunion<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     show(data, line, Operation::Union)
 }
 
-fn zinter(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zinter<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     show(data, line, Operation::Intersection)
 }
 
-fn zdiff(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zdiff<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     show(data, line, Operation::Difference)
 }
 
-fn zintercard(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zintercard<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let asked = read(data, line, 1, Operation::Intersection, false, true)?;
     let found = run(data, &asked, Operation::Intersection)?;
     Ok(Reply::count(found.len().min(asked.most)))
@@ -273,7 +277,7 @@ fn zintercard(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 
 /// Puts a sorted set in the place of whatever a key has.
 fn store_members(
-    data: &mut Data<'_, '_>,
+    data: &mut Live<'_, '_>,
     key: &[u8],
     members: &[Scored],
 ) -> Result<Reply, Failure> {
@@ -289,26 +293,26 @@ fn store_members(
     Ok(Reply::count(members.len()))
 }
 
-fn store(data: &mut Data<'_, '_>, line: &Line, operation: Operation) -> Result<Reply, Failure> {
+fn store(data: &mut Live<'_, '_>, line: &Line, operation: Operation) -> Result<Reply, Failure> {
     check_key(line.part(1))?;
     let asked = read(data, line, 2, operation, true, false)?;
     let found = run(data, &asked, operation)?;
     store_members(data, line.part(1), &found)
 }
 
-fn zunionstore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zunionstore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     store(data, line, Operation::Union)
 }
 
-fn zinterstore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zinterstore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     store(data, line, Operation::Intersection)
 }
 
-fn zdiffstore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zdiffstore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     store(data, line, Operation::Difference)
 }
 
-fn zrangestore(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn zrangestore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     check_key(line.part(1))?;
     let Selection {
         range,

@@ -2,8 +2,8 @@
 
 use super::line::{Line, PART_BYTES_MAX};
 use super::words::{Words, is, point_in_time};
-use super::{ALL_KEYS, Command, FAST, MORE, ONE_KEY, READ, WRITE, on_data};
-use crate::data::{Data, Expiry, Kind};
+use super::{ALL_KEYS, Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
+use crate::data::{Data, Expiry, Kind, Live, State};
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
@@ -11,14 +11,7 @@ use crate::reply::Reply;
 const PAIRS: (i32, i32, i32) = (1, -1, 2);
 
 pub(super) const COMMANDS: &[Command] = &[
-    on_data(
-        "get",
-        2,
-        READ | FAST,
-        ONE_KEY,
-        get,
-        "Returns the string of a key",
-    ),
+    reads!("get", 2, FAST, ONE_KEY, get, "Returns the string of a key"),
     on_data(
         "set",
         -3,
@@ -75,13 +68,13 @@ pub(super) const COMMANDS: &[Command] = &[
         getex,
         "Returns the string of a key and gives it another time",
     ),
-    on_data(
+    reads!(
         "mget",
         -2,
-        READ | FAST,
+        FAST,
         ALL_KEYS,
         mget,
-        "Returns the strings of keys",
+        "Returns the strings of keys"
     ),
     on_data("mset", -3, WRITE | MORE, PAIRS, mset, "Gives keys strings"),
     on_data(
@@ -100,29 +93,29 @@ pub(super) const COMMANDS: &[Command] = &[
         append,
         "Appends to the string of a key",
     ),
-    on_data(
+    reads!(
         "strlen",
         2,
-        READ | FAST,
+        FAST,
         ONE_KEY,
         strlen,
-        "Returns the length of a string",
+        "Returns the length of a string"
     ),
-    on_data(
+    reads!(
         "getrange",
         4,
-        READ,
+        0,
         ONE_KEY,
         getrange,
-        "Returns a part of a string",
+        "Returns a part of a string"
     ),
-    on_data(
+    reads!(
         "substr",
         4,
-        READ,
+        0,
         ONE_KEY,
         getrange,
-        "Returns a part of a string",
+        "Returns a part of a string"
     ),
     on_data(
         "setrange",
@@ -134,7 +127,7 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
 ];
 
-fn get(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn get<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::optional(data.string(line.part(1))?))
 }
 
@@ -197,7 +190,7 @@ fn later(amount: i64, seconds: bool, absolute: bool, now: i64, name: &str) -> Re
     }
 }
 
-fn set(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn set(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let (key, value) = (line.part(1), line.part(2));
     let (mut only_new, mut only_there, mut returns) = (false, false, false);
     let mut time = None;
@@ -233,7 +226,7 @@ fn set(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(if returns { old } else { Reply::Ok })
 }
 
-fn setnx(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn setnx(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     if data.entry_to_change(line.part(1))?.is_some() {
         return Ok(Reply::Int(0));
     }
@@ -242,7 +235,7 @@ fn setnx(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 }
 
 fn set_for(
-    data: &mut Data<'_, '_>,
+    data: &mut Live<'_, '_>,
     line: &Line,
     seconds: bool,
     name: &str,
@@ -253,22 +246,22 @@ fn set_for(
     Ok(Reply::Ok)
 }
 
-fn setex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn setex(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     set_for(data, line, true, "setex")
 }
 
-fn psetex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn psetex(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     set_for(data, line, false, "psetex")
 }
 
-fn getset(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn getset(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let before = data.entry_to_change_of(line.part(1), Kind::String)?;
     let old = data.string(line.part(1))?;
     data.set_string(line.part(1), before, line.part(2), Expiry::Never)?;
     Ok(Reply::optional(old))
 }
 
-fn getdel(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn getdel(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let Some(entry) = data.entry_to_change_of(line.part(1), Kind::String)? else {
         return Ok(Reply::Null);
     };
@@ -277,7 +270,7 @@ fn getdel(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::optional(old))
 }
 
-fn getex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn getex(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let mut words = Words::from(line, 2);
     let mut time = None;
     while let Some(word) = words.next() {
@@ -303,7 +296,7 @@ fn getex(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::optional(value))
 }
 
-fn mget(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn mget<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let value = |key| match data.string(key) {
         Err(Failure::WrongType) => Ok(Reply::Null),
         value => Ok(Reply::optional(value?)),
@@ -320,7 +313,7 @@ fn check_pairs(line: &Line, name: &str) -> Result<(), Failure> {
     }
 }
 
-fn set_pairs(data: &mut Data<'_, '_>, line: &Line) -> Result<(), Failure> {
+fn set_pairs(data: &mut Live<'_, '_>, line: &Line) -> Result<(), Failure> {
     for number in (1..line.len()).step_by(2) {
         let before = data.entry_to_change(line.part(number))?;
         data.set_string(
@@ -339,14 +332,14 @@ fn check_keys(line: &Line) -> Result<(), Failure> {
         .try_for_each(|number| crate::data::check_key(line.part(number)))
 }
 
-fn mset(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn mset(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     check_pairs(line, "mset")?;
     check_keys(line)?;
     set_pairs(data, line)?;
     Ok(Reply::Ok)
 }
 
-fn msetnx(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn msetnx(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     check_pairs(line, "msetnx")?;
     check_keys(line)?;
     for number in (1..line.len()).step_by(2) {
@@ -362,7 +355,7 @@ fn too_long() -> Failure {
     Failure::Told("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
 }
 
-fn append(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn append(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let before = data.entry_to_change_of(line.part(1), Kind::String)?;
     let mut value = data.string(line.part(1))?.unwrap_or_default();
     if value.len() + line.part(2).len() > PART_BYTES_MAX {
@@ -373,7 +366,7 @@ fn append(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::count(value.len()))
 }
 
-fn strlen(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn strlen<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let length = data.with_string(line.part(1), |_, value| value.len())?;
     Ok(Reply::count(length.unwrap_or(0)))
 }
@@ -399,7 +392,7 @@ pub(super) fn places(start: i64, end: i64, count: u64) -> std::ops::Range<u64> {
     }
 }
 
-fn getrange(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn getrange<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let (start, end) = (integer(line.part(2))?, integer(line.part(3))?);
     let part = data.with_string(line.part(1), |_, value| {
         if start < 0 && end < start {
@@ -417,7 +410,7 @@ fn getrange(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::Bulk(part.unwrap_or_default()))
 }
 
-fn setrange(data: &mut Data<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+fn setrange(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let offset = integer(line.part(2))?;
     let offset =
         usize::try_from(offset).map_err(|_| Failure::Told("ERR offset is out of range"))?;

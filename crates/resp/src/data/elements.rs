@@ -1,11 +1,10 @@
 //! The elements of hashes, sets and sorted sets: rows under a key's id.
 
-use super::places::found;
 use super::tables::{BY_SCORE, PRIMARY};
-use super::{Data, Entry, Kind, bytes, check_key, engine};
+use super::{Data, Entry, Kind, Live, State, bytes, check_key, engine};
 use crate::failure::Failure;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx::{Address, RowRef, RowWriter};
+use sardonyx::{Address, ReadIndex, ReadRow, RowWriter};
 use std::ops::Bound;
 
 /// Numbers of the columns of elements' tables.
@@ -24,150 +23,74 @@ type Key<'v> = Vec<ValueRef<'v>>;
 
 impl Elements {
     /// A hash's field and value.
-    pub fn field<'r>(row: &'r RowRef<'_>) -> Result<(&'r [u8], &'r [u8]), Failure> {
+    pub fn field<'r, R: ReadRow + ?Sized>(row: &'r R) -> Result<(&'r [u8], &'r [u8]), Failure> {
         Ok((
-            bytes(engine(row.get_at(NAME))?),
-            bytes(engine(row.get_at(VALUE))?),
+            bytes(engine(row.value_at(NAME))?),
+            bytes(engine(row.value_at(VALUE))?),
         ))
     }
 
     /// A member's name.
-    pub fn name<'r>(row: &'r RowRef<'_>) -> Result<&'r [u8], Failure> {
-        Ok(bytes(engine(row.get_at(NAME))?))
+    pub fn name<'r, R: ReadRow + ?Sized>(row: &'r R) -> Result<&'r [u8], Failure> {
+        Ok(bytes(engine(row.value_at(NAME))?))
     }
 
     /// A sorted set's member and its score.
-    pub fn scored<'r>(row: &'r RowRef<'_>) -> Result<(&'r [u8], f64), Failure> {
-        Ok((bytes(engine(row.get_at(NAME))?), score(row)?))
+    pub fn scored<'r, R: ReadRow + ?Sized>(row: &'r R) -> Result<(&'r [u8], f64), Failure> {
+        Ok((bytes(engine(row.value_at(NAME))?), score(row)?))
     }
 }
 
-fn score(row: &RowRef<'_>) -> Result<f64, Failure> {
-    match engine(row.get_at(VALUE))? {
+fn score(row: &(impl ReadRow + ?Sized)) -> Result<f64, Failure> {
+    match engine(row.value_at(VALUE))? {
         ValueRef::Float(score) => Ok(score),
         _ => Err(Failure::Told("ERR table kv_zset has a row without a score")),
     }
 }
 
-impl Data<'_, '_> {
+impl<S: State> Data<'_, S> {
     fn elements_table(&self, kind: Kind) -> u16 {
         self.table_of(kind).unwrap_or(self.shared.numbers.hash)
     }
 
-    /// Looks at an element.
-    fn element<T>(
-        &mut self,
-        kind: Kind,
-        id: u64,
-        name: &[u8],
-        read: impl FnOnce(&RowRef<'_>) -> Result<T, Failure>,
-    ) -> Result<Option<T>, Failure> {
+    /// An element's row: where it stood last, or else where the index has it.
+    fn element(&self, kind: Kind, id: u64, name: &[u8]) -> Result<Option<S::Row<'_>>, Failure> {
         check_key(name)?;
-        let places = &self.shared.places;
+        let (places, table) = (&self.shared.places, self.elements_table(kind));
         let place = places.of(id, name);
-        let rows = self.tx.rows_of(self.elements_table(kind))?;
-        let is_it = |row: &RowRef<'_>| {
-            let of_id = engine(row.get_at(ID))? == ValueRef::Int(id.into());
-            Ok(of_id && Elements::name(row)? == name)
-        };
-        let row = found(places, place, &rows, is_it, |index| {
-            index.get_by((id, name))
-        })?;
-        row.map(|row| read(&row)).transpose()
+        if let Some(row) = self.state.hinted(places, place, table)?
+            && engine(row.value_at(ID))? == ValueRef::Int(id.into())
+            && Elements::name(&row)? == name
+        {
+            return Ok(Some(row));
+        }
+        let row = self.state.row_index(table, PRIMARY)?.get_by((id, name))?;
+        if let Some(row) = &row {
+            self.state.note(places, place, table, row.address());
+        }
+        Ok(row)
     }
 
     /// A field's value.
     pub fn field(&mut self, id: u64, field: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
-        let room = self.room;
-        let read = |row: &RowRef<'_>| {
-            let value = bytes(engine(row.get_at(VALUE))?);
-            room.take(value.len());
-            room.check()?;
-            Ok(value.to_vec())
+        let Some(row) = self.element(Kind::Hash, id, field)? else {
+            return Ok(None);
         };
-        self.element(Kind::Hash, id, field, read)
+        let value = bytes(engine(row.value_at(VALUE))?);
+        self.room.take(value.len());
+        self.room.check()?;
+        Ok(Some(value.to_vec()))
     }
 
     /// Whether there is such a field or member.
     pub fn has(&mut self, kind: Kind, id: u64, name: &[u8]) -> Result<bool, Failure> {
-        Ok(self.element(kind, id, name, |_| Ok(()))?.is_some())
+        Ok(self.element(kind, id, name)?.is_some())
     }
 
     /// A member's score.
     pub fn score(&mut self, id: u64, member: &[u8]) -> Result<Option<f64>, Failure> {
-        self.element(Kind::SortedSet, id, member, score)
-    }
-
-    /// A member's score, and where its row stands.
-    pub fn score_at(&mut self, id: u64, member: &[u8]) -> Result<Option<(f64, Address)>, Failure> {
-        let read = |row: &RowRef<'_>| Ok((score(row)?, row.address()));
-        self.element(Kind::SortedSet, id, member, read)
-    }
-
-    fn element_at(&mut self, kind: Kind, id: u64, name: &[u8]) -> Result<Option<Address>, Failure> {
-        self.element(kind, id, name, |row| Ok(row.address()))
-    }
-
-    /// Sets a field. Returns whether it is new.
-    pub fn put_field(&mut self, id: u64, field: &[u8], value: &[u8]) -> Result<bool, Failure> {
-        let there = self.element_at(Kind::Hash, id, field)?;
-        let mut rows = self.tx.rows_of(self.shared.numbers.hash)?;
-        let value = ValueRef::Bytes(value);
-        match there {
-            Some(at) => {
-                let mut row = RowWriter::new(VALUE + 1);
-                row.set(VALUE, value);
-                rows.update_at(at, &row)?;
-            }
-            None => rows.insert_row(&element_row(id, field, Some(value)))?,
-        }
-        Ok(there.is_none())
-    }
-
-    /// Adds a member, which is not there.
-    pub fn insert_member(&mut self, id: u64, member: &[u8]) -> Result<(), Failure> {
-        check_key(member)?;
-        let row = element_row(id, member, None);
-        Ok(self.tx.rows_of(self.shared.numbers.set)?.insert_row(&row)?)
-    }
-
-    /// Adds a member to a set. Returns whether it is new.
-    pub fn add_member(&mut self, id: u64, member: &[u8]) -> Result<bool, Failure> {
-        if self.has(Kind::Set, id, member)? {
-            return Ok(false);
-        }
-        self.insert_member(id, member)?;
-        Ok(true)
-    }
-
-    /// Adds a member with a score, which is not there.
-    pub fn insert_score(&mut self, id: u64, member: &[u8], score: f64) -> Result<(), Failure> {
-        check_key(member)?;
-        let row = element_row(id, member, Some(ValueRef::Float(unsigned_zero(score))));
-        Ok(self
-            .tx
-            .rows_of(self.shared.numbers.zset)?
-            .insert_row(&row)?)
-    }
-
-    /// Gives the member at an address another score.
-    pub fn change_score(&mut self, at: Address, score: f64) -> Result<(), Failure> {
-        let mut row = RowWriter::new(VALUE + 1);
-        row.set(VALUE, ValueRef::Float(unsigned_zero(score)));
-        Ok(self
-            .tx
-            .rows_of(self.shared.numbers.zset)?
-            .update_at(at, &row)?)
-    }
-
-    /// Deletes a field or member. Returns whether it was there.
-    pub fn delete_element(&mut self, kind: Kind, id: u64, name: &[u8]) -> Result<bool, Failure> {
-        let Some(at) = self.element_at(kind, id, name)? else {
-            return Ok(false);
-        };
-        let table = self.elements_table(kind);
-        self.tx.rows_of(table)?.delete_at(at)?;
-        Ok(true)
+        let row = self.element(Kind::SortedSet, id, member)?;
+        row.map(|row| score(&row)).transpose()
     }
 
     /// Calls `each` with the elements of a key in the order of their names, behind one if it is given, until it returns
@@ -176,18 +99,17 @@ impl Data<'_, '_> {
         &mut self,
         entry: &Entry,
         after: Option<&[u8]>,
-        mut each: impl FnMut(&RowRef<'_>) -> Result<bool, Failure>,
+        mut each: impl FnMut(&dyn ReadRow) -> Result<bool, Failure>,
     ) -> Result<(), Failure> {
-        let rows = self.tx.rows_of(self.elements_table(entry.kind))?;
+        let index = self
+            .state
+            .row_index(self.elements_table(entry.kind), PRIMARY)?;
         let id = ValueRef::Int(entry.id.into());
         let from: Bound<Key<'_>> = match after {
             None => Bound::Included(vec![id]),
             Some(name) => Bound::Excluded(vec![id, ValueRef::Bytes(name)]),
         };
-        for row in rows
-            .index(PRIMARY)?
-            .range((from, Bound::Included(vec![id])))?
-        {
+        for row in index.range((from, Bound::Included(vec![id])))? {
             if !each(&row?)? {
                 break;
             }
@@ -219,8 +141,9 @@ impl Data<'_, '_> {
 
     /// The element with this number in the order of names.
     pub fn nth(&mut self, entry: &Entry, number: u64) -> Result<Option<Vec<u8>>, Failure> {
-        let rows = self.tx.rows_of(self.elements_table(entry.kind))?;
-        let index = rows.index(PRIMARY)?;
+        let index = self
+            .state
+            .row_index(self.elements_table(entry.kind), PRIMARY)?;
         let mut range = index.prefix(entry.id)?;
         let row = match number <= entry.length / 2 {
             true => range.nth(number as usize),
@@ -261,8 +184,8 @@ impl Data<'_, '_> {
         reverse: bool,
         each: &mut dyn FnMut(&[u8], f64) -> bool,
     ) -> Result<(), Failure> {
-        let rows = self.tx.rows_of(self.shared.numbers.zset)?;
-        let mut range = rows.index(index)?.range((of_id(id, from), of_id(id, to)))?;
+        let index = self.state.row_index(self.shared.numbers.zset, index)?;
+        let mut range = index.range((of_id(id, from), of_id(id, to)))?;
         loop {
             let row = if reverse {
                 range.next_back()
@@ -284,9 +207,9 @@ impl Data<'_, '_> {
         id: u64,
         (from, to): (Bound<Key<'_>>, Bound<Key<'_>>),
     ) -> Result<u64, Failure> {
-        let rows = self.tx.rows_of(self.shared.numbers.zset)?;
+        let index = self.state.row_index(self.shared.numbers.zset, BY_SCORE)?;
         let range = (of_id(id, from), of_id(id, to));
-        Ok(rows.index(BY_SCORE)?.count_range(range)?)
+        Ok(index.count_range(range)?)
     }
 
     /// The same in the order of members.
@@ -295,19 +218,94 @@ impl Data<'_, '_> {
         id: u64,
         (from, to): (Bound<Key<'_>>, Bound<Key<'_>>),
     ) -> Result<u64, Failure> {
-        let rows = self.tx.rows_of(self.shared.numbers.zset)?;
+        let index = self.state.row_index(self.shared.numbers.zset, PRIMARY)?;
         let range = (of_id(id, from), of_id(id, to));
-        Ok(rows.index(PRIMARY)?.count_range(range)?)
+        Ok(index.count_range(range)?)
     }
 }
 
-impl Data<'_, '_> {
+impl Live<'_, '_> {
+    /// A member's score, and where its row stands.
+    pub fn score_at(&mut self, id: u64, member: &[u8]) -> Result<Option<(f64, Address)>, Failure> {
+        let row = self.element(Kind::SortedSet, id, member)?;
+        row.map(|row| Ok((score(&row)?, row.address()))).transpose()
+    }
+
+    fn element_at(&mut self, kind: Kind, id: u64, name: &[u8]) -> Result<Option<Address>, Failure> {
+        Ok(self.element(kind, id, name)?.map(|row| row.address()))
+    }
+
+    /// Sets a field. Returns whether it is new.
+    pub fn put_field(&mut self, id: u64, field: &[u8], value: &[u8]) -> Result<bool, Failure> {
+        let there = self.element_at(Kind::Hash, id, field)?;
+        let mut rows = self.state.rows_of(self.shared.numbers.hash)?;
+        let value = ValueRef::Bytes(value);
+        match there {
+            Some(at) => {
+                let mut row = RowWriter::new(VALUE + 1);
+                row.set(VALUE, value);
+                rows.update_at(at, &row)?;
+            }
+            None => rows.insert_row(&element_row(id, field, Some(value)))?,
+        }
+        Ok(there.is_none())
+    }
+
+    /// Adds a member, which is not there.
+    pub fn insert_member(&mut self, id: u64, member: &[u8]) -> Result<(), Failure> {
+        check_key(member)?;
+        let row = element_row(id, member, None);
+        Ok(self
+            .state
+            .rows_of(self.shared.numbers.set)?
+            .insert_row(&row)?)
+    }
+
+    /// Adds a member to a set. Returns whether it is new.
+    pub fn add_member(&mut self, id: u64, member: &[u8]) -> Result<bool, Failure> {
+        if self.has(Kind::Set, id, member)? {
+            return Ok(false);
+        }
+        self.insert_member(id, member)?;
+        Ok(true)
+    }
+
+    /// Adds a member with a score, which is not there.
+    pub fn insert_score(&mut self, id: u64, member: &[u8], score: f64) -> Result<(), Failure> {
+        check_key(member)?;
+        let row = element_row(id, member, Some(ValueRef::Float(unsigned_zero(score))));
+        Ok(self
+            .state
+            .rows_of(self.shared.numbers.zset)?
+            .insert_row(&row)?)
+    }
+
+    /// Gives the member at an address another score.
+    pub fn change_score(&mut self, at: Address, score: f64) -> Result<(), Failure> {
+        let mut row = RowWriter::new(VALUE + 1);
+        row.set(VALUE, ValueRef::Float(unsigned_zero(score)));
+        Ok(self
+            .state
+            .rows_of(self.shared.numbers.zset)?
+            .update_at(at, &row)?)
+    }
+
+    /// Deletes a field or member. Returns whether it was there.
+    pub fn delete_element(&mut self, kind: Kind, id: u64, name: &[u8]) -> Result<bool, Failure> {
+        let Some(at) = self.element_at(kind, id, name)? else {
+            return Ok(false);
+        };
+        let table = self.elements_table(kind);
+        self.state.rows_of(table)?.delete_at(at)?;
+        Ok(true)
+    }
+
     /// Gives another id elements like those of a key.
     pub fn copy_elements(&mut self, entry: &Entry, to: u64) -> Result<(), Failure> {
         let Some(table) = self.table_of(entry.kind) else {
             return Ok(());
         };
-        let mut rows = self.tx.rows_of(table)?;
+        let mut rows = self.state.rows_of(table)?;
         let mut copies = Vec::new();
         for row in rows.index(PRIMARY)?.prefix(entry.id)? {
             let mut values = row?.to_values()?;

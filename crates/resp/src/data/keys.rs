@@ -1,11 +1,11 @@
 //! The rows of `kv`: which keys there are, of which kind, until when, and the values of strings.
 
-use super::places::{KEYS, found};
+use super::places::KEYS;
 use super::tables::{BY_ID, PRIMARY, kv};
-use super::{Data, Kind, bytes, check_key, engine, whole};
+use super::{Data, Kind, Live, State, bytes, check_key, engine, whole};
 use crate::failure::Failure;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx::{Address, RowRef, RowWriter};
+use sardonyx::{Address, ReadIndex, ReadRow, RowWriter};
 
 /// What a key's row says, but for a string's value.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -34,27 +34,27 @@ pub(crate) enum Expiry {
 }
 
 impl Entry {
-    fn of(row: &RowRef<'_>) -> Result<Entry, Failure> {
-        let kind = match engine(row.get_at(kv::KIND))? {
+    fn of(row: &impl ReadRow) -> Result<Entry, Failure> {
+        let kind = match engine(row.value_at(kv::KIND))? {
             ValueRef::Text(name) => Kind::named(name),
             _ => None,
         };
         let kind = kind.unwrap_or(Kind::Unknown);
-        let expires = match engine(row.get_at(kv::EXPIRES))? {
+        let expires = match engine(row.value_at(kv::EXPIRES))? {
             ValueRef::Timestamp(micros) => Some(micros.div_euclid(1000)),
             _ => None,
         };
         let mut entry = Entry {
-            at: row.address(),
-            id: whole(engine(row.get_at(kv::ID))?) as u64,
+            at: row.address().unwrap_or(Address(0)),
+            id: whole(engine(row.value_at(kv::ID))?) as u64,
             kind,
             length: 0,
             first: 0,
             expires,
         };
         if kind != Kind::String {
-            entry.length = whole(engine(row.get_at(kv::LENGTH))?) as u64;
-            entry.first = whole(engine(row.get_at(kv::FIRST))?) as i64;
+            entry.length = whole(engine(row.value_at(kv::LENGTH))?) as u64;
+            entry.first = whole(engine(row.value_at(kv::FIRST))?) as i64;
         }
         Ok(entry)
     }
@@ -65,27 +65,32 @@ impl Entry {
     }
 }
 
-impl Data<'_, '_> {
-    /// Reads a key's row, whether its time has come or not.
-    fn row_of<T>(
-        &mut self,
-        key: &[u8],
-        read: impl FnOnce(&RowRef<'_>) -> Result<T, Failure>,
-    ) -> Result<Option<T>, Failure> {
+impl<S: State> Data<'_, S> {
+    /// A key's row, whether its time has come or not: where it stood last, or else where the index has it.
+    fn row_of(&self, key: &[u8]) -> Result<Option<S::Row<'_>>, Failure> {
         check_key(key)?;
-        let places = &self.shared.places;
+        let (places, table) = (&self.shared.places, self.shared.numbers.kv);
         let place = places.of(KEYS, key);
-        let rows = self.tx.rows_of(self.shared.numbers.kv)?;
-        let is_it = |row: &RowRef<'_>| Ok(bytes(engine(row.get_at(kv::KEY))?) == key);
-        let row = found(places, place, &rows, is_it, |index| index.get_by(key))?;
-        row.map(|row| read(&row)).transpose()
+        if let Some(row) = self.state.hinted(places, place, table)?
+            && bytes(engine(row.value_at(kv::KEY))?) == key
+        {
+            return Ok(Some(row));
+        }
+        let row = self.state.row_index(table, PRIMARY)?.get_by(key)?;
+        if let Some(row) = &row {
+            self.state.note(places, place, table, row.address());
+        }
+        Ok(row)
+    }
+
+    fn any_entry(&self, key: &[u8]) -> Result<Option<Entry>, Failure> {
+        self.row_of(key)?.map(|row| Entry::of(&row)).transpose()
     }
 
     /// What a key has, if it is there.
     pub fn entry(&mut self, key: &[u8]) -> Result<Option<Entry>, Failure> {
-        let now = self.now;
-        let entry = self.row_of(key, Entry::of)?;
-        Ok(entry.filter(|entry| !entry.is_expired(now)))
+        let entry = self.any_entry(key)?;
+        Ok(entry.filter(|entry| !entry.is_expired(self.now)))
     }
 
     /// The same, of a kind.
@@ -96,9 +101,110 @@ impl Data<'_, '_> {
         }
     }
 
+    /// Looks at a string, if there is one.
+    pub fn with_string<T>(
+        &mut self,
+        key: &[u8],
+        read: impl FnOnce(&Entry, &[u8]) -> T,
+    ) -> Result<Option<T>, Failure> {
+        let Some(row) = self.row_of(key)? else {
+            return Ok(None);
+        };
+        let entry = Entry::of(&row)?;
+        if entry.is_expired(self.now) {
+            return Ok(None);
+        }
+        if entry.kind != Kind::String {
+            return Err(Failure::WrongType);
+        }
+        Ok(Some(read(&entry, bytes(engine(row.value_at(kv::VALUE))?))))
+    }
+
+    /// A string, if there is one.
+    pub fn string(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+        let room = self.room;
+        let value = self.with_string(key, |_, value| {
+            room.take(value.len()).then(|| value.to_vec())
+        })?;
+        room.check()?;
+        Ok(value.flatten())
+    }
+
+    /// How many keys there are, those included whose time has come and that nobody met since.
+    pub fn count(&mut self) -> Result<u64, Failure> {
+        Ok(self.state.count_rows(self.shared.numbers.kv)?)
+    }
+
+    /// Calls `each` with the keys whose ids are greater, in the order of ids, until it returns false; at most `most`.
+    /// Returns the last id, or `None` if there are no more.
+    pub fn walk_ids(
+        &mut self,
+        after: u64,
+        most: usize,
+        mut each: impl FnMut(&[u8], &Entry) -> bool,
+    ) -> Result<Option<u64>, Failure> {
+        let now = self.now;
+        let index = self.state.row_index(self.shared.numbers.kv, BY_ID)?;
+        let Some(from) = after.checked_add(1) else {
+            return Ok(None);
+        };
+        for (seen, row) in index.range(from..)?.enumerate() {
+            let row = row?;
+            let entry = Entry::of(&row)?;
+            let wanted =
+                entry.is_expired(now) || each(bytes(engine(row.value_at(kv::KEY))?), &entry);
+            if !wanted || seen + 1 == most {
+                return Ok(Some(entry.id));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The keys that begin with these bytes, in their order.
+    pub fn keys_from(
+        &mut self,
+        beginning: &[u8],
+        mut each: impl FnMut(&[u8]),
+    ) -> Result<(), Failure> {
+        let now = self.now;
+        let index = self.state.row_index(self.shared.numbers.kv, PRIMARY)?;
+        let found = match beginning.len() > super::KEY_BYTES_MAX {
+            true => return Ok(()),
+            false => index.starts_with(beginning)?,
+        };
+        for row in found {
+            let row = row?;
+            if !Entry::of(&row)?.is_expired(now) {
+                each(bytes(engine(row.value_at(kv::KEY))?));
+            }
+        }
+        Ok(())
+    }
+
+    /// Some key, all about as likely if ids are about as dense.
+    pub fn random_key(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        let newest = self.shared.newest_id();
+        let oldest = self.walk_ids(0, 1, |_, _| true)?.unwrap_or(newest);
+        let width = newest.saturating_sub(oldest).saturating_add(1);
+        let start = oldest.saturating_sub(1) + self.below(width);
+        for after in [start, 0] {
+            let mut found = None;
+            self.walk_ids(after, usize::MAX, |key, _| {
+                found = Some(key.to_vec());
+                false
+            })?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Live<'_, '_> {
     /// What a key has, for a command that will change it: one whose time has come is deleted.
     pub fn entry_to_change(&mut self, key: &[u8]) -> Result<Option<Entry>, Failure> {
-        match self.row_of(key, Entry::of)? {
+        match self.any_entry(key)? {
             Some(entry) if entry.is_expired(self.now) => {
                 self.remove(key, &entry)?;
                 Ok(None)
@@ -113,36 +219,6 @@ impl Data<'_, '_> {
             Some(entry) if entry.kind != kind => Err(Failure::WrongType),
             entry => Ok(entry),
         }
-    }
-
-    /// Looks at a string, if there is one.
-    pub fn with_string<T>(
-        &mut self,
-        key: &[u8],
-        read: impl FnOnce(&Entry, &[u8]) -> T,
-    ) -> Result<Option<T>, Failure> {
-        let now = self.now;
-        let found = self.row_of(key, |row| {
-            let entry = Entry::of(row)?;
-            if entry.is_expired(now) {
-                return Ok(None);
-            }
-            if entry.kind != Kind::String {
-                return Err(Failure::WrongType);
-            }
-            Ok(Some(read(&entry, bytes(engine(row.get_at(kv::VALUE))?))))
-        })?;
-        Ok(found.flatten())
-    }
-
-    /// A string, if there is one.
-    pub fn string(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
-        let room = self.room;
-        let value = self.with_string(key, |_, value| {
-            room.take(value.len()).then(|| value.to_vec())
-        })?;
-        room.check()?;
-        Ok(value.flatten())
     }
 
     /// Gives a key a string, whatever it had. `before` is what [`Data::entry_to_change`] said.
@@ -213,11 +289,14 @@ impl Data<'_, '_> {
         row.set(kv::LENGTH, ValueRef::Int(entry.length.into()));
         row.set(kv::FIRST, ValueRef::Int(entry.first.into()));
         row.set(kv::EXPIRES, timestamp(entry.expires));
-        Ok(self.tx.rows_of(self.shared.numbers.kv)?.insert_row(&row)?)
+        Ok(self
+            .state
+            .rows_of(self.shared.numbers.kv)?
+            .insert_row(&row)?)
     }
 
     fn update_key(&mut self, entry: &Entry, row: &RowWriter<'_>) -> Result<(), Failure> {
-        let mut rows = self.tx.rows_of(self.shared.numbers.kv)?;
+        let mut rows = self.state.rows_of(self.shared.numbers.kv)?;
         Ok(rows.update_at(entry.at, row)?)
     }
 
@@ -285,14 +364,16 @@ impl Data<'_, '_> {
         row.set(0, timestamp(Some(at)));
         row.set(1, ValueRef::Bytes(key));
         Ok(self
-            .tx
+            .state
             .rows_of(self.shared.numbers.expiry)?
             .insert_row(&row)?)
     }
 
     fn delete_expiry(&mut self, at: i64, key: &[u8]) -> Result<(), Failure> {
         let key = [Value::Timestamp(micros(at)), Value::Bytes(key.to_vec())];
-        self.tx.rows_of(self.shared.numbers.expiry)?.delete(&key)?;
+        self.state
+            .rows_of(self.shared.numbers.expiry)?
+            .delete(&key)?;
         Ok(())
     }
 
@@ -301,90 +382,19 @@ impl Data<'_, '_> {
         if let Some(at) = entry.expires {
             self.delete_expiry(at, key)?;
         }
-        let mut rows = self.tx.rows_of(self.shared.numbers.kv)?;
+        let mut rows = self.state.rows_of(self.shared.numbers.kv)?;
         Ok(rows.delete_at(entry.at)?)
     }
 
     /// Gives what a key has another name, in whose place nothing is any more.
     pub fn rename(&mut self, key: &[u8], entry: &Entry, to: &[u8]) -> Result<(), Failure> {
         check_key(to)?;
-        let value = self.row_of(
-            key,
-            |row| Ok(bytes(engine(row.get_at(kv::VALUE))?).to_vec()),
-        )?;
+        let value = match self.row_of(key)? {
+            Some(row) => bytes(engine(row.value_at(kv::VALUE))?).to_vec(),
+            None => Vec::new(),
+        };
         self.remove_row(key, entry)?;
-        self.insert_key(to, entry, &value.unwrap_or_default())
-    }
-
-    /// How many keys there are, those included whose time has come and that nobody met since.
-    pub fn count(&mut self) -> Result<u64, Failure> {
-        Ok(self.tx.rows_of(self.shared.numbers.kv)?.count())
-    }
-
-    /// Calls `each` with the keys whose ids are greater, in the order of ids, until it returns false; at most `most`.
-    /// Returns the last id, or `None` if there are no more.
-    pub fn walk_ids(
-        &mut self,
-        after: u64,
-        most: usize,
-        mut each: impl FnMut(&[u8], &Entry) -> bool,
-    ) -> Result<Option<u64>, Failure> {
-        let now = self.now;
-        let rows = self.tx.rows_of(self.shared.numbers.kv)?;
-        let index = rows.index(BY_ID)?;
-        let Some(from) = after.checked_add(1) else {
-            return Ok(None);
-        };
-        for (seen, row) in index.range(from..)?.enumerate() {
-            let row = row?;
-            let entry = Entry::of(&row)?;
-            let wanted = entry.is_expired(now) || each(bytes(engine(row.get_at(kv::KEY))?), &entry);
-            if !wanted || seen + 1 == most {
-                return Ok(Some(entry.id));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The keys that begin with these bytes, in their order.
-    pub fn keys_from(
-        &mut self,
-        beginning: &[u8],
-        mut each: impl FnMut(&[u8]),
-    ) -> Result<(), Failure> {
-        let now = self.now;
-        let rows = self.tx.rows_of(self.shared.numbers.kv)?;
-        let index = rows.index(PRIMARY)?;
-        let found = match beginning.len() > super::KEY_BYTES_MAX {
-            true => return Ok(()),
-            false => index.starts_with(beginning)?,
-        };
-        for row in found {
-            let row = row?;
-            if !Entry::of(&row)?.is_expired(now) {
-                each(bytes(engine(row.get_at(kv::KEY))?));
-            }
-        }
-        Ok(())
-    }
-
-    /// Some key, all about as likely if ids are about as dense.
-    pub fn random_key(&mut self) -> Result<Option<Vec<u8>>, Failure> {
-        let newest = self.shared.newest_id();
-        let oldest = self.walk_ids(0, 1, |_, _| true)?.unwrap_or(newest);
-        let width = newest.saturating_sub(oldest).saturating_add(1);
-        let start = oldest.saturating_sub(1) + self.below(width);
-        for after in [start, 0] {
-            let mut found = None;
-            self.walk_ids(after, usize::MAX, |key, _| {
-                found = Some(key.to_vec());
-                false
-            })?;
-            if found.is_some() {
-                return Ok(found);
-            }
-        }
-        Ok(None)
+        self.insert_key(to, entry, &value)
     }
 }
 

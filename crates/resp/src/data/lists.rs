@@ -4,10 +4,10 @@
 //! list moves the elements of its shorter side by one.
 
 use super::tables::PRIMARY;
-use super::{Data, Entry, bytes, engine, whole};
+use super::{Data, Entry, Live, State, bytes, engine, whole};
 use crate::failure::Failure;
-use sardonyx::RowWriter;
 use sardonyx::schema::{Value, ValueRef};
+use sardonyx::{ReadIndex, ReadRow, RowWriter};
 
 /// Numbers of the columns of `kv_list`.
 const POSITION: usize = 1;
@@ -20,30 +20,13 @@ impl Entry {
     }
 }
 
-impl Data<'_, '_> {
+impl<S: State> Data<'_, S> {
     /// The element at a position.
     pub fn at(&mut self, id: u64, position: i64) -> Result<Option<Vec<u8>>, Failure> {
-        let rows = self.tx.rows_of(self.shared.numbers.list)?;
-        let row = rows.index(PRIMARY)?.get_by((id, position))?;
+        let index = self.state.row_index(self.shared.numbers.list, PRIMARY)?;
+        let row = index.get_by((id, position))?;
         let Some(row) = row else { return Ok(None) };
-        Ok(Some(bytes(engine(row.get_at(VALUE))?).to_vec()))
-    }
-
-    /// Puts an element at a position.
-    pub fn put_at(&mut self, id: u64, position: i64, value: &[u8]) -> Result<(), Failure> {
-        let mut row = RowWriter::new(VALUE + 1);
-        row.set(0, ValueRef::Int(id.into()));
-        row.set(POSITION, ValueRef::Int(position.into()));
-        row.set(VALUE, ValueRef::Bytes(value));
-        self.tx.rows_of(self.shared.numbers.list)?.put_row(&row)?;
-        Ok(())
-    }
-
-    /// Deletes the element at a position.
-    pub fn delete_at(&mut self, id: u64, position: i64) -> Result<(), Failure> {
-        let key = [Value::Int(id.into()), Value::Int(position.into())];
-        self.tx.rows_of(self.shared.numbers.list)?.delete(&key)?;
-        Ok(())
+        Ok(Some(bytes(engine(row.value_at(VALUE))?).to_vec()))
     }
 
     /// Calls `each` with the elements at positions from one up to another, this not included, in their order or against
@@ -59,8 +42,8 @@ impl Data<'_, '_> {
         if from >= to {
             return Ok(());
         }
-        let rows = self.tx.rows_of(self.shared.numbers.list)?;
-        let mut range = rows.index(PRIMARY)?.range((id, from)..(id, to))?;
+        let index = self.state.row_index(self.shared.numbers.list, PRIMARY)?;
+        let mut range = index.range((id, from)..(id, to))?;
         loop {
             let row = if reverse {
                 range.next_back()
@@ -69,11 +52,32 @@ impl Data<'_, '_> {
             };
             let Some(row) = row else { return Ok(()) };
             let row = row?;
-            let position = whole(engine(row.get_at(POSITION))?) as i64;
-            if !each(position, bytes(engine(row.get_at(VALUE))?)) {
+            let position = whole(engine(row.value_at(POSITION))?) as i64;
+            if !each(position, bytes(engine(row.value_at(VALUE))?)) {
                 return Ok(());
             }
         }
+    }
+}
+
+impl Live<'_, '_> {
+    /// Puts an element at a position.
+    pub fn put_at(&mut self, id: u64, position: i64, value: &[u8]) -> Result<(), Failure> {
+        let mut row = RowWriter::new(VALUE + 1);
+        row.set(0, ValueRef::Int(id.into()));
+        row.set(POSITION, ValueRef::Int(position.into()));
+        row.set(VALUE, ValueRef::Bytes(value));
+        self.state
+            .rows_of(self.shared.numbers.list)?
+            .put_row(&row)?;
+        Ok(())
+    }
+
+    /// Deletes the element at a position.
+    pub fn delete_at(&mut self, id: u64, position: i64) -> Result<(), Failure> {
+        let key = [Value::Int(id.into()), Value::Int(position.into())];
+        self.state.rows_of(self.shared.numbers.list)?.delete(&key)?;
+        Ok(())
     }
 
     /// Makes room before a position inside a list, by moving its shorter side; returns the free position.

@@ -1,7 +1,8 @@
 //! Keys and their values inside a transaction: what commands are made of.
 //!
-//! [`Data`] is a transaction with the tables of [`tables`], the time and the random numbers of a request. Its methods
-//! know which rows belong to a key; commands know what Redis answers.
+//! [`Data`] is a [state](State) of the tables of [`tables`], with the time and the random numbers of a request. Its
+//! methods know which rows belong to a key; commands know what Redis answers. What only reads is written over any state,
+//! and compiled for each; what changes anything is written over a transaction, [`Live`].
 //!
 //! Invariants: those of [`tables`]; a key whose time has come is not seen, and deleted by whoever changes its place.
 
@@ -11,6 +12,7 @@ mod lists;
 mod places;
 mod removal;
 mod room;
+mod state;
 pub(crate) mod tables;
 mod watching;
 
@@ -18,13 +20,14 @@ pub(crate) use elements::{Elements, Pair};
 pub(crate) use keys::{Entry, Expiry};
 pub(crate) use places::{KEYS, Places};
 pub(crate) use room::Room;
+pub(crate) use state::{Live, State};
 pub(crate) use tables::Numbers;
 pub(crate) use watching::Seen;
 
 use crate::failure::Failure;
 use crate::keyspace::Shared;
 use crate::request::Caller;
-use sardonyx::{Error, Transaction};
+use sardonyx::{Committed, Error};
 use sardonyx_base::random::Random;
 
 /// The longest key of a row of `kv`, and the longest field or member, in bytes; shorter if they have zero bytes, each of
@@ -73,9 +76,9 @@ impl Kind {
     }
 }
 
-/// A transaction on keys.
-pub(crate) struct Data<'t, 'a> {
-    pub tx: &'t mut Transaction<'a>,
+/// Keys in a state of the tables.
+pub(crate) struct Data<'t, S> {
+    pub state: &'t mut S,
     pub shared: &'t Shared,
     /// Milliseconds since 1970.
     pub now: i64,
@@ -84,11 +87,13 @@ pub(crate) struct Data<'t, 'a> {
     pub room: &'t Room,
     /// Who calls functions, and which there are; while a command runs that does.
     pub caller: Option<&'t Caller>,
+    /// What is read beside a long transaction.
+    pub beside: Option<&'t Committed>,
     /// What is to be done once the transaction commits.
     pub committed: Vec<Box<dyn FnOnce()>>,
 }
 
-impl Data<'_, '_> {
+impl<S> Data<'_, S> {
     /// A number below a bound, which is not 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         // Multiplied instead of divided: without the bias of a remainder.

@@ -8,9 +8,7 @@
 //!
 //! Invariants: keys are the elements of id 0, which no key has; nothing that a command answers depends on hints.
 
-use super::tables::PRIMARY;
-use crate::failure::Failure;
-use sardonyx::{Address, Error, RowIndex, RowRef, Rows, Transaction};
+use sardonyx::Address;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -94,7 +92,7 @@ impl Places {
 
     /// Takes more places, without the hints that there are, if there are too few for so many names. That is asked when many
     /// hints have taken others' places.
-    fn suffice_for(&self, names: impl FnOnce() -> u64) {
+    pub fn suffice_for(&self, names: impl FnOnce() -> u64) {
         let (used, there) = (self.used.load(Ordering::Relaxed), self.words().len());
         if self.displaced.load(Ordering::Relaxed) < there / 4 {
             return;
@@ -104,31 +102,6 @@ impl Places {
             self.used.store(used + 1, Ordering::Relaxed);
         }
     }
-}
-
-/// The row that is meant: where it stood last, or else where the index has it, which is noted.
-///
-/// # Errors
-/// What cannot be read.
-pub(super) fn found<'r>(
-    places: &Places,
-    place: Place,
-    rows: &'r Rows<&mut Transaction<'_>>,
-    is_it: impl FnOnce(&RowRef<'r>) -> Result<bool, Failure>,
-    by_index: impl FnOnce(&RowIndex<'r>) -> Result<Option<RowRef<'r>>, Error>,
-) -> Result<Option<RowRef<'r>>, Failure> {
-    if let Some(at) = places.hint(place)
-        && let Some(row) = rows.at(at)?
-        && is_it(&row)?
-    {
-        return Ok(Some(row));
-    }
-    let row = by_index(&rows.index(PRIMARY)?)?;
-    if let Some(row) = &row {
-        places.note(place, row.address());
-        places.suffice_for(|| rows.count());
-    }
-    Ok(row)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Keys that go: what is deleted at once, and what is deleted a bounded number at a time afterwards.
 
 use super::tables::{NAMES, PRIMARY};
-use super::{Data, Entry, Kind, bytes, whole};
+use super::{Data, Entry, Kind, Live, bytes, whole};
 use crate::failure::Failure;
 use sardonyx::RowWriter;
 use sardonyx::schema::{Value, ValueRef};
@@ -9,7 +9,7 @@ use sardonyx::schema::{Value, ValueRef};
 /// The most elements that are deleted together with their key.
 const AT_ONCE_MAX: u64 = 64;
 
-impl Data<'_, '_> {
+impl<S> Data<'_, S> {
     /// The table of a kind's elements.
     pub(super) fn table_of(&self, kind: Kind) -> Option<u16> {
         let numbers = self.shared.numbers;
@@ -21,7 +21,9 @@ impl Data<'_, '_> {
             Kind::List => Some(numbers.list),
         }
     }
+}
 
+impl Live<'_, '_> {
     /// Deletes a key with what it has.
     pub fn remove(&mut self, key: &[u8], entry: &Entry) -> Result<(), Failure> {
         self.remove_row(key, entry)?;
@@ -43,7 +45,7 @@ impl Data<'_, '_> {
         row.set(0, ValueRef::Int(entry.id.into()));
         row.set(1, ValueRef::Text(entry.kind.name()));
         Ok(self
-            .tx
+            .state
             .rows_of(self.shared.numbers.removed)?
             .insert_row(&row)?)
     }
@@ -53,7 +55,7 @@ impl Data<'_, '_> {
         let Some(table) = self.table_of(kind) else {
             return Ok(0);
         };
-        let mut rows = self.tx.rows_of(table)?;
+        let mut rows = self.state.rows_of(table)?;
         let mut keys: Vec<[Value; 2]> = Vec::new();
         for row in rows.index(PRIMARY)?.prefix(id)?.take(most) {
             let row = row?;
@@ -73,7 +75,7 @@ impl Data<'_, '_> {
     pub fn sweep(&mut self, most: usize) -> Result<usize, Failure> {
         let mut done = 0;
         let mut keys = Vec::new();
-        let rows = self.tx.rows_of(self.shared.numbers.expiry)?;
+        let rows = self.state.rows_of(self.shared.numbers.expiry)?;
         let now = ValueRef::Timestamp(self.now.saturating_mul(1000));
         for row in rows.index(PRIMARY)?.range(..=now)?.take(most) {
             let row = row?;
@@ -82,13 +84,13 @@ impl Data<'_, '_> {
         }
         for (at, key) in keys {
             self.entry_to_change(&key)?;
-            let mut rows = self.tx.rows_of(self.shared.numbers.expiry)?;
+            let mut rows = self.state.rows_of(self.shared.numbers.expiry)?;
             // It went with its key, if that had this time.
             rows.delete(&[at, Value::Bytes(key)])?;
             done += 1;
         }
         while done < most {
-            let rows = self.tx.rows_of(self.shared.numbers.removed)?;
+            let rows = self.state.rows_of(self.shared.numbers.removed)?;
             let Some(row) = rows.index(PRIMARY)?.all()?.next() else {
                 break;
             };
@@ -105,7 +107,7 @@ impl Data<'_, '_> {
             };
             done += deleted;
             if deleted == 0 || done < most {
-                let mut rows = self.tx.rows_of(self.shared.numbers.removed)?;
+                let mut rows = self.state.rows_of(self.shared.numbers.removed)?;
                 rows.delete(&[Value::Int(id.into())])?;
             }
         }
@@ -115,8 +117,8 @@ impl Data<'_, '_> {
     /// Deletes everything.
     pub fn clear(&mut self) -> Result<(), Failure> {
         for name in NAMES {
-            if self.tx.rows(name)?.count() > 0 {
-                self.tx.truncate(name)?;
+            if self.state.rows(name)?.count() > 0 {
+                self.state.truncate(name)?;
             }
         }
         Ok(())

@@ -4,7 +4,7 @@
 //! seen like any other. A key that was changed and changed back is the same again: the transaction could as well have
 //! run after both.
 
-use super::{Data, Elements, Kind};
+use super::{Data, Elements, Kind, State};
 use crate::failure::Failure;
 use std::hash::{BuildHasher, Hasher};
 
@@ -15,7 +15,7 @@ pub(crate) struct Seen {
     digest: Option<u64>,
 }
 
-impl Data<'_, '_> {
+impl<S: State> Data<'_, S> {
     /// What a key has, to be compared later.
     pub fn seen(&mut self, key: &[u8]) -> Result<Seen, Failure> {
         let digest = self.digest(key)?;

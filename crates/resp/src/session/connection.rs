@@ -18,6 +18,7 @@ const fn of_session(name: &'static str, arity: i32, flags: u8, summary: &'static
         keys: NO_KEYS,
         summary,
         run: None,
+        beside: None,
     }
 }
 

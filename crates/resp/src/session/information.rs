@@ -86,8 +86,7 @@ impl Session {
     fn info(&self) -> String {
         let tables = self.keyspace.tables();
         let statistics = tables.statistics();
-        let keys = tables.read(|view| view.rows("kv").map(|rows| rows.count()));
-        let keys = keys.and_then(|keys| keys).unwrap_or(0);
+        let keys = self.keyspace.count().unwrap_or(0);
         format!(
             "# Server\r\nredis_version:{REDIS_VERSION}\r\nredis_mode:standalone\r\nos:Linux\r\narch_bits:64\r\n\
              server_name:sardonyx\r\nsardonyx_version:{}\r\nprocess_id:{}\r\n\r\n\

@@ -26,7 +26,7 @@ use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::pending::{Pending, SMALL_BYTES};
 use crate::reply::{Reply, Version};
-use crate::request::{Answer, Call, Caller, Request, Watched, What};
+use crate::request::{Answer, Call, Caller, Outcomes, Request, Watched, What};
 use bytes::BytesMut;
 use sardonyx_base::memory::{Budget, Share};
 use sardonyx_base::random::{Random, system_random};
@@ -164,9 +164,6 @@ impl Queue {
     }
 }
 
-/// What came of the requests of a batch.
-type Outcomes = Vec<Result<Answer, sardonyx::ProcedureError<Failure>>>;
-
 /// What becomes of a command.
 enum Planned {
     Answered(Reply),
@@ -290,6 +287,33 @@ impl Session {
         }
     }
 
+    /// Whether a flight only reads, so that it waits for no long transaction.
+    pub fn only_reads(&self, flight: &Flight) -> bool {
+        let shared = self.keyspace.shared();
+        let rest = flight.rest.iter().all(|rest| match &rest.what {
+            RestOf::Answered(_) => true,
+            RestOf::Postponed(what) => what.only_reads(shared),
+        });
+        let line_reads = |line: &Line| match command::find(line.part(0)) {
+            Some(command) if command.name == "exec" => self.queue.as_ref().is_none_or(|queue| {
+                let mut calls = queue.calls.iter();
+                calls.all(|call| call.only_reads(shared))
+            }),
+            Some(command) => {
+                let call = |line| Call {
+                    command,
+                    line,
+                    caller: None,
+                };
+                command.run.is_none()
+                    || self.queue.is_some()
+                    || call(line.clone()).only_reads(shared)
+            }
+            None => true,
+        };
+        rest && flight.lines.iter().all(line_reads)
+    }
+
     /// Writes the answer to what was no command.
     pub fn refuse(&self, error: &ProtocolError, output: &mut BytesMut) {
         Reply::Error(format!("ERR {error}")).write(self.version, output);
@@ -337,7 +361,7 @@ impl Session {
         }
         let outcomes = match requests.is_empty() {
             true => Ok(Vec::new()),
-            false => self.keyspace.submit(requests, self.id).await,
+            false => self.keyspace.answer(requests, self.id).await,
         };
         self.write_answers(planned, outcomes, output);
         match self.rest.is_empty() {

@@ -1,6 +1,7 @@
 //! Redis' commands without a server's sockets: transcripts, a model with failures, arbitrary bytes, and a server that is killed.
 
 mod arbitrary;
+mod beside;
 mod bounds;
 mod common;
 mod durability;

@@ -1,17 +1,17 @@
 //! Turns of the serial stage, for programs that serve clients: see [`sardonyx_serial::Turn`].
 
-use super::Tables;
+use super::{Begun, Tables};
 use crate::error::Typed;
-use crate::ticket::Ticket;
+use crate::ticket::{BatchTicket, Ticket};
 use crate::{Error, Snapshot};
-use sardonyx_serial::Durability;
+use sardonyx_serial::{Durability, Procedure, Registered};
 use sardonyx_table::{Transaction, View};
 
 /// The serial stage, until this is used up or dropped.
 #[derive(Debug)]
 pub struct Turn<'t> {
-    tables: &'t Tables,
-    turn: sardonyx_serial::Turn<'t>,
+    pub(super) tables: &'t Tables,
+    pub(super) turn: sardonyx_serial::Turn<'t>,
 }
 
 impl Tables {
@@ -28,6 +28,17 @@ impl Tables {
         })
     }
 
+    /// A turn, if nobody has one.
+    ///
+    /// # Errors
+    /// As [`Tables::turn`], but for an interruption.
+    #[doc(hidden)]
+    #[inline]
+    pub fn try_turn(&self) -> Result<Option<Turn<'_>>, Error> {
+        let turn = self.kernel.try_turn()?;
+        Ok(turn.map(|turn| Turn { tables: self, turn }))
+    }
+
     /// Tells when a group of transactions, and all before it, is durable.
     #[doc(hidden)]
     pub fn durable(&self, group: u64) -> Ticket<()> {
@@ -39,16 +50,6 @@ impl Turn<'_> {
     /// The tables as they are now.
     pub fn view(&self) -> View<'_> {
         self.turn.space().view()
-    }
-
-    /// Prepares for a transaction that may take long: a snapshot of all that is committed before it, and the group with
-    /// which that is durable.
-    ///
-    /// # Errors
-    /// If there is no address space for a snapshot; the turn is as it was.
-    pub fn set_out(&mut self) -> Result<(Snapshot, u64), Error> {
-        let (space, group) = self.turn.set_out()?;
-        Ok((self.tables.snapshot_of(space), group))
     }
 
     /// A snapshot of all that is committed, and the group with which that is durable. The turn is over.
@@ -80,5 +81,18 @@ impl Turn<'_> {
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send,
     ) -> Ticket<Result<T, E>> {
         Ticket::of_value(self.turn.submit(body))
+    }
+    /// Runs a batch of a procedure's requests; the ticket tells when all of it is durable: as
+    /// [`Tables::submit_batch`]. It runs here and now in every shape; `begun` is of a turn that has
+    /// [set out](Turn::set_out).
+    #[inline]
+    pub fn submit_batch<P: Procedure>(
+        self,
+        procedure: &Registered<P>,
+        arguments: Vec<P::Arguments>,
+        begun: Option<Begun<'_>>,
+    ) -> BatchTicket<P::Output, P::Error> {
+        let ended = || drop(begun);
+        Ticket::of_value(self.turn.submit_batch(procedure, arguments, ended))
     }
 }

@@ -7,6 +7,7 @@ use super::startup::{self, Client};
 use super::startup_options::session_parameters;
 use crate::cancelling::Entry;
 use crate::connection::{Connection, Outgoing, Received};
+use crate::gate::Gate;
 use crate::metrics::Protocol;
 use crate::server::{Shared, rights_of};
 use crate::slow_statements::TEXT_BYTES_MAX;
@@ -149,6 +150,8 @@ async fn run(
             let continues = shared.options.continue_trace;
             let span = spans::postgres_flight(&user, session.statements(), continues);
             let flight = entry.flight();
+            let waits =
+                Gate::is_narrow() && !(shared.database.tables().has_long() && session.only_reads());
             let mut client = Answered {
                 outgoing: &mut outgoing,
                 shared,
@@ -160,7 +163,7 @@ async fn run(
                 session.run(&mut output, &mut client).await?;
                 client.outgoing.send(&mut output).await
             });
-            let answered = shared.gate.pass(interrupt, answered);
+            let answered = shared.gate.pass(interrupt, waits, answered);
             answered.instrument(span).await?;
             drop(flight);
             receiver.incoming().answered();

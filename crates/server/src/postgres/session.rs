@@ -133,6 +133,16 @@ impl Session {
         self.complete.0
     }
 
+    /// Whether the next run only reads, outside of a transaction.
+    pub fn only_reads(&self) -> bool {
+        self.sql.status() == TransactionStatus::Idle
+            && self.steps[..self.complete.0].iter().all(|step| match step {
+                Step::Execute { statement, .. } => statement.only_reads(),
+                Step::Copy { .. } => false,
+                Step::Fail(_) | Step::Sync => true,
+            })
+    }
+
     /// The statements that the next run runs, by their texts; those of one text have the same.
     pub fn statements(&self) -> impl Iterator<Item = &str> + Clone {
         texts(&self.replies[..self.complete.1])

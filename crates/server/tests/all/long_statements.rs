@@ -73,16 +73,16 @@ fn said(to: SocketAddr, request: &str, bytes: usize) -> String {
 fn a_long_change_leaves_everything_else_alone_and_is_cancelled() {
     let running = start(all());
     let (redis, http) = (running.address_of(1), running.address_of(2));
+    assert_eq!(said(redis, "SET there value\r\n", 5), "+OK\r\n");
     let mut open = running.client();
     let (token, long) = long(&running);
     // More clients than threads wait for their turn.
-    let waiting: Vec<_> = (0..100)
-        .map(|id| {
-            let mut client = running.client();
-            let change = format!("update t set v = v + 1 where id = {}", id % 3);
-            std::thread::spawn(move || client.batch_execute(&change))
-        })
-        .collect();
+    let wait = |id| {
+        let mut client = running.client();
+        let change = format!("update t set v = v + 1 where id = {}", id % 3);
+        std::thread::spawn(move || client.batch_execute(&change))
+    };
+    let mut waiting: Vec<_> = (0..100).map(wait).collect();
     let mut stored = TcpStream::connect(redis).unwrap();
     stored.write_all(b"SET key value\r\n").unwrap();
     for path in ["livez", "readyz", "metrics"] {
@@ -90,6 +90,9 @@ fn a_long_change_leaves_everything_else_alone_and_is_cancelled() {
         assert_eq!(said(http, &request, 15), "HTTP/1.1 200 OK", "{path}");
     }
     assert_eq!(said(redis, "PING\r\n", 7), "+PONG\r\n");
+    let reads = "GET there\r\nHGETALL none\r\nWATCH there\r\nMULTI\r\nSTRLEN there\r\nEXEC\r\n";
+    let answers = "$5\r\nvalue\r\n*0\r\n+OK\r\n+OK\r\n+QUEUED\r\n*1\r\n:5\r\n";
+    assert_eq!(said(redis, reads, answers.len()), answers);
     for client in [&mut open, &mut running.client()] {
         for text in [
             "select count(*) from t where v = 0",
@@ -102,6 +105,11 @@ fn a_long_change_leaves_everything_else_alone_and_is_cancelled() {
         let late = client.batch_execute(text).unwrap_err();
         assert_eq!(late.code().unwrap().code(), "57014");
     }
+    // Others wait at the gate; who reads does not.
+    waiting.extend((100..200).map(wait));
+    assert_eq!(said(redis, reads, answers.len()), answers);
+    let row = open.query_one("select count(*) from t where v = 0", &[]);
+    assert_eq!(row.unwrap().get::<_, i64>(0), 1000);
     token.cancel_query(postgres::NoTls).unwrap();
     assert_eq!(long.join().unwrap().as_deref(), Some("57014"));
     // Those that waited go on.
@@ -114,7 +122,7 @@ fn a_long_change_leaves_everything_else_alone_and_is_cancelled() {
     let row = running
         .client()
         .query_one("select sum(v)::bigint from t", &[]);
-    assert_eq!(row.unwrap().get::<_, i64>(0), 66);
+    assert_eq!(row.unwrap().get::<_, i64>(0), 133);
 }
 
 /// Sends a simple query and does not wait for its answer.
@@ -163,6 +171,47 @@ fn functions_of_redis_clients_have_a_time_limit() {
     let text = "-ERR canceling statement due to statement timeout (SQLSTATE 57014)\r\n";
     let answer = said(running.address_of(1), "FCALL endless 0\r\n", text.len());
     assert_eq!(answer, text);
+}
+
+#[test]
+fn others_read_beside_a_long_function_of_a_redis_client() {
+    let running = start(all());
+    let redis = running.address_of(1);
+    let mut client = running.client();
+    for text in [
+        "create table begun (id int)",
+        "create procedure top() language sql as $$ select max(id), count(*) from t $$",
+        &format!(
+            "create procedure endless() language sql as $$ insert into begun values (1); {ENDLESS} $$"
+        ),
+    ] {
+        client.batch_execute(text).unwrap();
+    }
+    assert_eq!(said(redis, "SET there value\r\n", 5), "+OK\r\n");
+    let mut long = TcpStream::connect(redis).unwrap();
+    // It is a part of a transaction, too.
+    long.write_all(b"MULTI\r\nSET there other\r\nFCALL endless 0\r\nEXEC\r\n")
+        .unwrap();
+    while !running.tables.has_long() {
+        std::thread::yield_now();
+    }
+    let answers = "$5\r\nvalue\r\n*1\r\n*2\r\n:1000\r\n:1000\r\n";
+    let reads = "GET there\r\nFCALL_RO top 0\r\n";
+    assert_eq!(said(redis, reads, answers.len()), answers);
+    let writes = "-ERR Can not execute a script with write flag using *_ro command.\r\n";
+    assert_eq!(said(redis, "FCALL_RO endless 0\r\n", writes.len()), writes);
+    let answer = "-ERR Function not found\r\n";
+    assert_eq!(said(redis, "FCALL_RO absent 0\r\n", answer.len()), answer);
+    let listed = said(redis, "FUNCTION LIST\r\n", 4);
+    assert_eq!(listed, "*2\r\n");
+    let row = client.query_one("select count(*) from begun", &[]).unwrap();
+    assert_eq!(row.get::<_, i64>(0), 0);
+    // Its client is gone, and with it all that it did.
+    drop(long);
+    client
+        .batch_execute("update t set v = 2 where id = 2")
+        .unwrap();
+    assert_eq!(said(redis, "GET there\r\n", 11), "$5\r\nvalue\r\n");
 }
 
 #[test]

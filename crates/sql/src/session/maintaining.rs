@@ -7,7 +7,7 @@ use crate::error::SqlError;
 use crate::maintenance::Maintenance;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Tag};
-use crate::underway::Reached;
+use sardonyx::Reached;
 
 impl Session {
     /// Runs a statement of maintenance.

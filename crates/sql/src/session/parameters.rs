@@ -141,7 +141,7 @@ fn act(
                 inner.describe(parameters, columns);
             } else {
                 // Inside of a serial call the tables are not to be asked: it is compiled when it is run.
-                match database.try_reach(&state.interrupt) {
+                match database.tables().reach(Some(&state.interrupt)) {
                     Ok(reached) => super::describing::plan_reached(&inner, database, reached)?,
                     Err(sardonyx::Error::Nested(_)) => {}
                     Err(error) => return Err(error.into()),

@@ -1,7 +1,7 @@
 //! A unit in its turn of the serial stage, and which units may take long.
 //!
 //! All others wait for the end of a unit. One that is short by its plan runs where it is. One that may take long has the
-//! thread step aside for the tasks of others, and lets them read the state before it ([`crate::underway`]).
+//! thread step aside for the tasks of others, and lets them read the state before it ([`Turn::set_out`]).
 
 use super::{Unit, UnitDone, UnitEnd};
 use crate::class::Class;
@@ -10,7 +10,7 @@ use crate::prepared::Prepared;
 use crate::result::Step;
 use crate::session::describing;
 use crate::session::state::TransactionState;
-use sardonyx::{Durability, Error, Ticket, Turn};
+use sardonyx::{Begun, Durability, Error, Ticket, Turn};
 use sardonyx_base::waiting;
 use sqlparser::ast::Statement;
 use std::convert::Infallible;
@@ -26,9 +26,9 @@ impl Unit {
         if !self.may_take_long() {
             return turn.try_submit(|tx| self.run(tx));
         }
-        let (database, interrupt) = (self.database.clone(), self.state.interrupt.clone());
+        let interrupt = self.state.interrupt.clone();
         waiting::long(|| {
-            let begun = database.set_out(&mut turn);
+            let begun = turn.set_out();
             turn.try_submit(|tx| {
                 let done = waiting::interruptible(&interrupt, None, || self.run(tx));
                 drop(begun);
@@ -43,18 +43,24 @@ impl Unit {
     /// The engine did not run it.
     pub fn run_undone(self: Box<Self>, mut turn: Turn<'_>) -> Result<UnitEnd, Error> {
         if !self.may_take_long() {
-            return self.run_and_undo(turn);
+            return self.run_and_undo(turn, None);
         }
-        let (database, interrupt) = (self.database.clone(), self.state.interrupt.clone());
+        let interrupt = self.state.interrupt.clone();
         waiting::long(|| {
-            let _begun = database.set_out(&mut turn);
-            waiting::interruptible(&interrupt, None, || self.run_and_undo(turn))
+            let begun = turn.set_out();
+            waiting::interruptible(&interrupt, None, || self.run_and_undo(turn, Some(begun)))
         })
     }
 
-    fn run_and_undo(self: Box<Self>, turn: Turn<'_>) -> Result<UnitEnd, Error> {
+    fn run_and_undo(
+        self: Box<Self>,
+        turn: Turn<'_>,
+        begun: Option<Begun<'_>>,
+    ) -> Result<UnitEnd, Error> {
         let undone = turn.try_run(Durability::Deferred, |tx| {
             let (Ok(done) | Err(done)) = self.run(tx);
+            // Before others have the stage, and commit.
+            drop(begun);
             Err::<Infallible, _>(UndoneUnit::Done(done))
         });
         match undone {

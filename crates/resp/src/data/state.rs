@@ -1,0 +1,85 @@
+//! The states of the tables in which commands run: a transaction, and what was committed before a long one.
+//!
+//! Invariant: reading in a snapshot writes nothing, in the tables or beside them, that a transaction reads.
+
+use super::places::{Place, Places};
+use super::{Data, engine};
+use crate::command::Command;
+use crate::command::line::Line;
+use crate::failure::Failure;
+use crate::reply::Reply;
+use sardonyx::{Address, ReadRows, SpaceSnapshot, Transaction};
+use sardonyx_rows::WriteRows;
+
+/// A state of the tables.
+pub(crate) trait State: ReadRows + Sized {
+    /// Runs a command in it.
+    ///
+    /// # Errors
+    /// The command's; that it is none for this state.
+    fn run(data: &mut Data<'_, Self>, command: &Command, line: &Line) -> Result<Reply, Failure>;
+
+    /// The row of a table that a hint says, whichever it is now; `None` without a hint.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    fn hinted(
+        &self,
+        places: &Places,
+        place: Place,
+        table: u16,
+    ) -> Result<Option<Self::Row<'_>>, Failure>;
+
+    /// Notes where a row of a table was found.
+    fn note(&self, places: &Places, place: Place, table: u16, at: Option<Address>);
+}
+
+/// Keys in a transaction.
+pub(crate) type Live<'t, 'a> = Data<'t, Transaction<'a>>;
+
+impl State for Transaction<'_> {
+    #[inline]
+    fn run(data: &mut Data<'_, Self>, command: &Command, line: &Line) -> Result<Reply, Failure> {
+        match command.run {
+            Some(run) => run(data, line),
+            None => Err(Failure::Told("ERR the command is not one on data")),
+        }
+    }
+
+    #[inline]
+    fn hinted(
+        &self,
+        places: &Places,
+        place: Place,
+        table: u16,
+    ) -> Result<Option<Self::Row<'_>>, Failure> {
+        match places.hint(place) {
+            Some(at) => engine(self.row_at(table, at)),
+            None => Ok(None),
+        }
+    }
+
+    #[inline]
+    fn note(&self, places: &Places, place: Place, table: u16, at: Option<Address>) {
+        if let Some(at) = at {
+            places.note(place, at);
+            places.suffice_for(|| self.count_rows(table).unwrap_or(0));
+        }
+    }
+}
+
+/// Hints say where rows stand now.
+impl State for &SpaceSnapshot {
+    fn run(data: &mut Data<'_, Self>, command: &Command, line: &Line) -> Result<Reply, Failure> {
+        match command.beside {
+            Some(run) => run(data, line),
+            None => Err(Failure::Told("ERR the command does not only read")),
+        }
+    }
+
+    fn hinted(&self, _: &Places, _: Place, _: u16) -> Result<Option<Self::Row<'_>>, Failure> {
+        Ok(None)
+    }
+
+    fn note(&self, _: &Places, _: Place, _: u16, _: Option<Address>) {}
+}
