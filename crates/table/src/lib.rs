@@ -60,4 +60,4 @@ pub use schemas::read_schemas;
 pub use snapshot::{Records, SpaceSnapshot};
 pub use space::{Prefetch, TableSpace, View};
 pub use stored::StoredTable;
-pub use transaction::{Due, HeldReference, Marked, RecordMut, Transaction, Walk};
+pub use transaction::{Marked, RecordMut, Transaction, Walk};

@@ -9,11 +9,12 @@
 //! references point into it.
 
 use super::{RowError, RowRef, RowWriter, same, set_column, shown};
-use crate::condition::{Condition, SqlCheck};
+use crate::condition::Check;
+use crate::constraints::{conditions_of, meets};
 use crate::error::{TableError, check_name};
 use crate::key::{BadKey, KeyBytes, KeyShape, KeyValues, SearchKey};
 use crate::record::Record;
-use crate::schema::{PRIMARY, Schema, Value, ValueRef};
+use crate::schema::{PRIMARY, Schema, Value};
 use crate::values::Reference;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::{LiveWords, PageRead};
@@ -81,7 +82,7 @@ pub struct RowFormat {
     key: KeyShape,
     /// Those of the schema's other indexes.
     indexes: Arc<[KeyShape]>,
-    conditions: Arc<[Condition]>,
+    conditions: Arc<[Check]>,
 }
 
 /// A range of keys as bytes.
@@ -106,19 +107,12 @@ impl RowFormat {
                 "references to other tables",
             ),
             (!schema.earlier_shapes.is_empty(), "columns that were added"),
-            (
-                (schema.checks.iter()).any(|(_, text)| !matches!(SqlCheck::parse(text), Ok(None))),
-                "conditions in SQL",
-            ),
         ];
         if let Some((_, what)) = beyond.into_iter().find(|(has, _)| *has) {
             let table = table.to_string();
             return Err(TableError::BeyondRows { table, what });
         }
-        let texts = schema.checks.iter();
-        let conditions = texts
-            .map(|(_, text)| Condition::parse(text, &schema))
-            .collect::<Result<_, _>>()?;
+        let conditions = conditions_of(&schema)?;
         Ok(RowFormat {
             table: table.into(),
             key: KeyShape::new(&schema, &schema.primary),
@@ -285,22 +279,8 @@ impl RowFormat {
         if self.conditions.is_empty() {
             return Ok(());
         }
-        let row = self.row(bytes)?;
-        for (condition, (name, text)) in self.conditions.iter().zip(&self.schema.checks) {
-            let mut values = vec![ValueRef::Null; self.schema.columns.len()];
-            for column in condition.columns() {
-                values[column] = row.get_at(column)?;
-            }
-            if !condition.allows(|column| values[column]) {
-                let error = RowError::Check {
-                    table: self.table.to_string(),
-                    name: name.clone(),
-                    condition: text.clone(),
-                };
-                return Err(error.into());
-            }
-        }
-        Ok(())
+        let name = || self.table.to_string();
+        meets(&name, &self.schema, &self.conditions, &self.row(bytes)?)
     }
 
     /// The key of a row, as bytes.

@@ -3,6 +3,7 @@
 use crate::table::Slot;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
+use sardonyx_rows::constraints::take_row;
 use sardonyx_rows::schema::{Schema, ValueRef};
 use sardonyx_rows::{RowRef, RowWriter, Rows, TableError, WriteRows};
 use sardonyx_storage::page::Address;
@@ -27,6 +28,8 @@ impl<'a> Transaction<'a> {
 }
 
 impl WriteRows for Transaction<'_> {
+    type Place = Address;
+
     fn described(&self, table: u16) -> Result<(Arc<Schema>, Arc<str>), TableError> {
         self.row_table(table)
     }
@@ -64,7 +67,10 @@ impl WriteRows for Transaction<'_> {
     }
 
     fn take_row(&mut self, table: u16, at: Address) -> Result<(), TableError> {
-        self.take_row_at(table, at)
+        match self.row_state(table)?.is_referenced {
+            true => take_row(self, table, at),
+            false => self.delete_row_alone(table, at),
+        }
     }
 
     fn row_behind(

@@ -6,9 +6,9 @@ use crate::rows::find_row;
 use crate::table::{TableState, page_bytes};
 use crate::undo::Step;
 use sardonyx_rows::TableError;
-use sardonyx_rows::condition::{Check, CheckFailure, SqlCheck};
+use sardonyx_rows::constraints::{check_row, check_unreferenced, delete_row};
 use sardonyx_rows::layout::{PageKind, PageUse};
-use sardonyx_rows::row::{RowError, RowRef, RowWriter, same, set_column, shown};
+use sardonyx_rows::row::{RowRef, RowWriter, same, set_column, shown};
 use sardonyx_rows::schema::{Schema, ValueRef};
 use sardonyx_rows::values::Reference;
 use sardonyx_storage::log::record::encoded_bytes;
@@ -116,7 +116,7 @@ impl Transaction<'_> {
                 (!is_same).then_some(column)
             };
             let changed: Vec<usize> = row.set_columns().filter_map(changes).collect();
-            self.check_unreferenced(number, at, |column| changed.contains(&column))?;
+            check_unreferenced(self, number, at, |column| changed.contains(&column))?;
         }
         let since = |number: usize| schema.columns[number].since_shape;
         let moves = row.set_columns().any(|(number, _)| since(number) > shape);
@@ -137,7 +137,7 @@ impl Transaction<'_> {
             self.write_differences(at, &fixed);
             self.index_row(number, at, indexes)?;
             match self.state(number).is_checked {
-                true => self.check_row(number, at),
+                true => check_row(self, number, at),
                 false => Ok(()),
             }
         });
@@ -208,7 +208,7 @@ impl Transaction<'_> {
     /// Deletes the row at an address, with what its values have outside of it.
     pub(crate) fn delete_row_at(&mut self, number: u16, at: Address) -> Result<(), TableError> {
         match self.row_state(number)?.is_referenced {
-            true => self.delete_with_referring(number, at),
+            true => delete_row(self, number, at),
             false => self.delete_row_alone(number, at),
         }
     }
@@ -303,54 +303,6 @@ impl Transaction<'_> {
 
     fn name(&self, number: u16) -> String {
         self.space.name(number)
-    }
-
-    /// Whether a row, as it now stands, meets the conditions of its table.
-    pub(super) fn check_conditions(&mut self, number: u16, at: Address) -> Result<(), TableError> {
-        if self.row_state(number)?.schema.checks.is_empty() {
-            return Ok(());
-        }
-        let conditions = self.conditions(number)?;
-        let row = self.row_there(number, at)?;
-        for (condition, (name, text)) in conditions.iter().zip(&row.schema().checks) {
-            let mut values = vec![ValueRef::Null; row.schema().columns.len()];
-            for column in condition.columns() {
-                values[column] = row.get_at(column)?;
-            }
-            let error = match condition.allows(&values) {
-                Ok(true) => continue,
-                Ok(false) => RowError::Check {
-                    table: self.name(number),
-                    name: name.clone(),
-                    condition: SqlCheck::shown(text),
-                },
-                Err(CheckFailure { code, reason }) => RowError::Untested {
-                    table: self.name(number),
-                    name: name.clone(),
-                    code,
-                    reason,
-                },
-            };
-            return Err(error.into());
-        }
-        Ok(())
-    }
-
-    /// The conditions of a table, read once for each of its schemas.
-    fn conditions(&mut self, number: u16) -> Result<Arc<[Check]>, TableError> {
-        let state = self.parts(number).1;
-        if let Some((schema, conditions)) = &state.checks
-            && Arc::ptr_eq(schema, &state.schema)
-        {
-            return Ok(Arc::clone(conditions));
-        }
-        let schema = Arc::clone(&state.schema);
-        let texts = schema.checks.iter();
-        let conditions: Arc<[_]> = texts
-            .map(|(_, text)| Check::parse(text, &schema))
-            .collect::<Result<_, _>>()?;
-        state.checks = Some((schema, Arc::clone(&conditions)));
-        Ok(conditions)
     }
 }
 
