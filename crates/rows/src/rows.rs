@@ -163,7 +163,11 @@ impl<S: WriteRows> Rows<S> {
     /// Those of [`Rows::put`].
     pub fn put_row(&mut self, row: &RowWriter<'_>) -> Result<bool, Error> {
         let (schema, name) = self.store.described(self.number)?;
+        let computed = self.store.computed_defaults(self.number, row)?;
         let mut row = row.clone();
+        for (column, value) in &computed {
+            row.set(*column, value.as_ref());
+        }
         row.complete(&schema, &name).map_err(TableError::from)?;
         let parts = schema.primary.key.iter();
         let key: Vec<_> = parts

@@ -3,7 +3,7 @@
 use crate::error::TableError;
 use crate::read::ReadRows;
 use crate::row::RowWriter;
-use crate::schema::{Schema, ValueRef};
+use crate::schema::{Schema, Value, ValueRef};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -37,6 +37,16 @@ pub trait WriteRows: ReadRows {
     /// # Errors
     /// [`TableError::UnknownHandle`], [`TableError::DamagedTable`].
     fn row_at(&self, table: u16, at: Self::Place) -> Result<Option<Self::Row<'_>>, TableError>;
+
+    /// The values of columns with computed defaults that a new row does not say, by the columns' numbers.
+    ///
+    /// # Errors
+    /// [`RowError::Uncomputed`](crate::RowError::Uncomputed).
+    fn computed_defaults(
+        &mut self,
+        table: u16,
+        row: &RowWriter<'_>,
+    ) -> Result<Vec<(usize, Value)>, TableError>;
 
     /// Inserts a row: of columns that are not set, their defaults.
     ///
@@ -105,6 +115,15 @@ impl<S: WriteRows + ?Sized> WriteRows for &mut S {
     #[inline]
     fn row_at(&self, table: u16, at: Self::Place) -> Result<Option<Self::Row<'_>>, TableError> {
         (**self).row_at(table, at)
+    }
+
+    #[inline]
+    fn computed_defaults(
+        &mut self,
+        table: u16,
+        row: &RowWriter<'_>,
+    ) -> Result<Vec<(usize, Value)>, TableError> {
+        (**self).computed_defaults(table, row)
     }
 
     #[inline]

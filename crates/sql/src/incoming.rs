@@ -6,20 +6,23 @@
 use crate::called::Caller;
 use crate::constraints::{at_commit, in_statement};
 use crate::database::Database;
+use crate::declared::put_notes;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, StatementContext};
 use crate::names::quoted;
 use crate::plan::insert::{InsertPlan, plan_insert};
 use crate::plan::planning::Planning;
 use crate::relation::StoredColumn;
-use crate::relation::{ColumnNotes, Relation, TableNotes, put_notes};
+use crate::relation::{ColumnNotes, Relation, TableNotes};
 use crate::rights::Rights;
+use crate::running::{now, seed};
 use crate::sequences::{Draws, SequenceChanges};
 use crate::source::Source;
 use crate::text::{decode_text, text_of};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::Transaction;
 use sardonyx::schema::{Schema, Value};
+use sardonyx_rows::constraints::objects as objects_of;
 use sardonyx_rows::value_text::parse_value;
 use sqlparser::ast::Statement;
 use std::borrow::Cow;
@@ -262,14 +265,8 @@ impl Database {
             places[column.number] = Some(place);
         }
         let caller = Caller::new("sardonyx", &rights);
-        let now = crate::session::now();
-        let context = StatementContext::of_program(
-            self,
-            &caller,
-            now,
-            crate::session::seed(),
-            Draws::default(),
-        );
+        let now = now();
+        let context = StatementContext::of_program(self, &caller, now, seed(), Draws::default());
         let with = Environment::new(&[], &context);
         let rows = rows.map(|row| {
             let mut given = Vec::with_capacity(row.len());
@@ -286,7 +283,7 @@ impl Database {
         at_commit(tx)?;
         let mut draws = context.draws.into_inner();
         let mut sequences = std::mem::take(&mut draws.changes);
-        sequences.make_usable(self.counters(), tx, &draws.take_drawn())?;
+        sequences.make_usable(self.counters(), &mut objects_of(tx), &draws.take_drawn())?;
         Ok(InsertedRows { count, sequences })
     }
 }

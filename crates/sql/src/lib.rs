@@ -42,6 +42,8 @@ mod copy;
 mod cursors;
 mod database;
 mod declarations;
+mod declared;
+mod defaults;
 mod define;
 mod error;
 mod explain;

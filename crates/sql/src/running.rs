@@ -8,7 +8,9 @@ use crate::plan::Plan;
 use crate::result::{Complete, Tag};
 use crate::rows::Table;
 use sardonyx::Transaction;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The rows of a statement that reads, and their columns.
 pub(crate) type Read = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
@@ -46,4 +48,18 @@ pub(crate) fn run_plan(
             changed("DELETE", done)
         }
     })
+}
+
+/// The system's clock, in microseconds since 1970.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+    })
+}
+
+/// A seed for a statement's random values.
+pub(crate) fn seed() -> [u64; 2] {
+    let random = || RandomState::new().build_hasher().finish();
+    [random(), random()]
 }

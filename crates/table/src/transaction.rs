@@ -234,6 +234,7 @@ impl<'a> Transaction<'a> {
                     &row_of_shape
                 }
             };
+            self.check_declared(row.table, after)?;
             let before = &self.space.store.bytes()[row.address.0 as usize..][..after.len()];
             let differ = self.indexes_that_differ(row.table, before, after);
             let state = self.state(row.table);
@@ -275,6 +276,9 @@ impl<'a> Transaction<'a> {
             let key = hexadecimal(key);
             let values = Box::default();
             return Err(TableError::DuplicateKey { table, key, values }.into());
+        }
+        if self.has_ordered(number) {
+            self.check_declared(number, bytes)?;
         }
         let address = match self.state(number).has_one_shape() {
             true => self.insert_bytes(number, bytes, hash)?,

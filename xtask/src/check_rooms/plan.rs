@@ -54,6 +54,8 @@ pub(super) const CRATES: &[Rooms] = &[
                 &[
                     "catalogue",
                     "checks",
+                    "declared",
+                    "defaults",
                     "opening",
                     "constraints",
                     "prepared",

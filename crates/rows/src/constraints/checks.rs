@@ -1,9 +1,9 @@
 //! CHECK: conditions of a table, tested on a row wherever it is.
 
+use super::ConstrainedRows;
 use crate::condition::{Check, CheckFailure, SqlCheck};
 use crate::error::TableError;
-use crate::read::ReadRow;
-use crate::row::RowError;
+use crate::row::{RowError, RowWriter};
 use crate::schema::{Schema, ValueRef};
 use std::sync::Arc;
 
@@ -17,20 +17,20 @@ pub fn conditions_of(schema: &Schema) -> Result<Arc<[Check]>, TableError> {
     Ok(conditions.collect::<Result<_, _>>()?)
 }
 
-/// Tests the conditions of a schema on a row of a table.
+/// Tests the conditions of a schema on a row of a table, whose values are given by the columns' numbers.
 ///
 /// # Errors
 /// [`RowError::Check`] with the first one that is false; [`RowError::Untested`].
-pub fn meets(
+pub fn meets<'v>(
     table: &dyn Fn() -> String,
     schema: &Schema,
     conditions: &[Check],
-    row: &impl ReadRow,
+    value: impl Fn(usize) -> Result<ValueRef<'v>, TableError>,
 ) -> Result<(), TableError> {
     for (condition, (name, text)) in conditions.iter().zip(&schema.checks) {
         let mut values = vec![ValueRef::Null; schema.columns.len()];
         for column in condition.columns() {
-            values[column] = row.value_at(column)?;
+            values[column] = value(column)?;
         }
         let error = match condition.allows(&values) {
             Ok(true) => continue,
@@ -49,4 +49,25 @@ pub fn meets(
         return Err(error.into());
     }
     Ok(())
+}
+
+/// Checks a new row, of which all columns are said, before it is looked at what is there: its values, and the conditions of
+/// its table.
+///
+/// # Errors
+/// Those of [`RowWriter::check`] and [`meets`].
+pub fn check_new_row<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+    row: &RowWriter<'_>,
+) -> Result<(), TableError> {
+    let (schema, name) = store.described(table)?;
+    let row = row.as_stored(&schema, &name)?;
+    row.check(&schema, &name)?;
+    if schema.checks.is_empty() {
+        return Ok(());
+    }
+    let conditions = store.conditions(table)?;
+    let value = |column| Ok(row.get(column).unwrap_or_default());
+    meets(&|| name.to_string(), &schema, &conditions, value)
 }

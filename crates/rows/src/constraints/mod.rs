@@ -1,10 +1,12 @@
 //! Constraints of rows, over what every store of rows gives: CHECK, references, what goes with a row that is deleted,
-//! references that are checked later.
+//! references that are checked later, defaults that are computed. Lengths, digits and NOT NULL are looked at where values
+//! come in ([`RowWriter`](crate::RowWriter)).
 //!
 //! - [`ConstrainedRows`]: what a store gives, beside rows to read and to change;
 //! - [`check_row`], made of [`check_conditions`] and [`check_references`]: of a row as it now stands;
 //! - [`check_unreferenced`], [`delete_row`], [`take_row`]: of a row that changes or goes;
 //! - [`HeldReferences`], [`check_held`]: references that are checked at the end of a statement or transaction;
+//! - [`computed_defaults`]: of a row that comes in;
 //! - [`meets`]: whether a row meets conditions, wherever it is.
 //!
 //! A store calls these where it changes a row. Unique keys are its own: an index finds a second row when it takes the entry.
@@ -12,14 +14,17 @@
 //! Invariant: an operation that fails has done nothing.
 
 mod checks;
+mod defaults;
+mod deleting;
 mod held;
 mod references;
 
-pub use checks::{conditions_of, meets};
+pub use checks::{check_new_row, conditions_of, meets};
+pub use defaults::{ComputeDefaults, DefaultFailure, Objects, computed_defaults, objects};
+pub use deleting::delete_row;
 pub use held::{Due, HeldReference, HeldReferences, check_held};
 pub use references::{
-    check_conditions, check_references, check_row, check_schema, check_unreferenced, delete_row,
-    take_row,
+    check_conditions, check_references, check_row, check_schema, check_unreferenced, take_row,
 };
 
 use crate::condition::Check;
@@ -68,6 +73,15 @@ pub trait ConstrainedRows: WriteRows {
         columns: &[usize],
         values: &[ValueRef<'_>],
     ) -> Result<Option<Vec<Self::Place>>, TableError>;
+
+    /// The last row of a table in the order of its primary key, which is ordered.
+    ///
+    /// # Errors
+    /// [`TableError::UnknownIndex`] if it is not.
+    fn last_by_key(&self, table: u16) -> Result<Option<Self::Place>, TableError>;
+
+    /// What computes defaults in SQL; `None` in a program that speaks no SQL.
+    fn computes_defaults(&self) -> Option<Arc<dyn ComputeDefaults>>;
 
     /// Where all rows of a table stand.
     fn places(&self, table: u16) -> impl Iterator<Item = Self::Place>;

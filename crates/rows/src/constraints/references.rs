@@ -10,10 +10,9 @@ use super::{ConstrainedRows, name_of};
 use crate::error::TableError;
 use crate::read::ReadRow;
 use crate::row::{same, shown};
-use crate::schema::{ForeignKey, OnDelete, Schema, SchemaError, Value, ValueRef};
+use crate::schema::{ForeignKey, Schema, SchemaError, Value, ValueRef};
 use sardonyx_base::waiting;
 use sardonyx_storage::log::LogError;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// After so many rows of a table without a fitting index it is asked whether the statement is to end.
@@ -33,16 +32,16 @@ pub(super) fn check_interruption(row: usize) -> Result<(), TableError> {
 }
 
 /// Values of a reference by which rows may refer to a row.
-struct Referred {
-    by: u16,
-    schema: Arc<Schema>,
+pub(super) struct Referred {
+    pub by: u16,
+    pub schema: Arc<Schema>,
     /// Which of the references of the schema.
     at: usize,
-    values: Vec<Value>,
+    pub values: Vec<Value>,
 }
 
 impl Referred {
-    fn reference(&self) -> &ForeignKey {
+    pub fn reference(&self) -> &ForeignKey {
         &self.schema.foreign_keys[self.at]
     }
 
@@ -51,12 +50,12 @@ impl Referred {
     }
 
     /// The rows that refer so.
-    fn rows<S: ConstrainedRows>(&self, store: &S) -> Result<Vec<S::Place>, TableError> {
+    pub fn rows<S: ConstrainedRows>(&self, store: &S) -> Result<Vec<S::Place>, TableError> {
         referring(store, self.by, self.reference(), &self.values())
     }
 
     /// That rows refer so.
-    fn refused<S: ConstrainedRows>(&self, store: &S) -> TableError {
+    pub fn refused<S: ConstrainedRows>(&self, store: &S) -> TableError {
         referenced(store, self.by, self.reference(), &self.values())
     }
 }
@@ -97,7 +96,8 @@ pub fn check_conditions<S: ConstrainedRows>(
     };
     let conditions = store.conditions(table)?;
     let row = store.row_there(table, at)?;
-    meets(&|| name_of(store, table), &schema, &conditions, &row)
+    let value = |column| row.value_at(column);
+    meets(&|| name_of(store, table), &schema, &conditions, value)
 }
 
 /// Checks that what a row refers to is there.
@@ -204,7 +204,7 @@ pub(super) fn referring<S: ConstrainedRows>(
 }
 
 /// The references to a row by columns of it for which `concerns` says so, with its values there.
-fn referred<S: ConstrainedRows>(
+pub(super) fn referred<S: ConstrainedRows>(
     store: &S,
     table: u16,
     at: S::Place,
@@ -252,7 +252,7 @@ pub fn check_unreferenced<S: ConstrainedRows>(
 }
 
 /// Notes a reference to a row that goes or changes, or refuses it if rows refer so.
-fn refuse_or_hold<S: ConstrainedRows>(
+pub(super) fn refuse_or_hold<S: ConstrainedRows>(
     store: &mut S,
     referred: &Referred,
     why: Why,
@@ -285,52 +285,6 @@ pub fn take_row<S: ConstrainedRows>(
 ) -> Result<(), TableError> {
     check_unreferenced(store, table, at.clone(), |_| true)?;
     store.delete_alone(table, at)
-}
-
-/// Deletes a row and those that go with it; nothing if one of them must stay.
-///
-/// # Errors
-/// [`TableError::Referenced`]; that the transaction is too large.
-#[cold]
-pub fn delete_row<S: ConstrainedRows>(
-    store: &mut S,
-    table: u16,
-    at: S::Place,
-) -> Result<(), TableError> {
-    let mut going = vec![(table, at.clone())];
-    let mut known = BTreeSet::from([(table, at)]);
-    let mut staying = Vec::new();
-    let mut next = 0;
-    // Whoever refers to one that goes is found once, however they refer to each other.
-    while let Some((table, at)) = going.get(next).cloned() {
-        next += 1;
-        for referred in referred(store, table, at, |_| true)? {
-            match referred.reference().on_delete {
-                OnDelete::Restrict => staying.push(referred),
-                OnDelete::Cascade => {
-                    for at in referred.rows(store)? {
-                        if known.insert((referred.by, at.clone())) {
-                            going.push((referred.by, at));
-                        }
-                    }
-                }
-            }
-        }
-    }
-    for referred in staying {
-        if store.held().holds() {
-            refuse_or_hold(store, &referred, Why::DELETED)?;
-            continue;
-        }
-        let mut rows = referred.rows(store)?.into_iter();
-        if rows.any(|at| !known.contains(&(referred.by, at))) {
-            return Err(referred.refused(store));
-        }
-    }
-    store.whole(|store| {
-        let mut going = going.into_iter().rev();
-        going.try_for_each(|(table, at)| store.delete_alone(table, at))
-    })
 }
 
 /// Checks that the references of all tables to and from this one, whose schema has just changed, can be followed.

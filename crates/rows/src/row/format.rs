@@ -212,6 +212,7 @@ impl RowFormat {
         }
         // Long values are put together anew, so that none is left that nothing names.
         let mut all = change.clone();
+        all.fit(&self.schema, &self.table)?;
         for (number, column) in self.schema.live_columns() {
             if column.kind.is_variable() && change.get(number).is_none() {
                 all.set(number, there.get_at(number)?);
@@ -225,6 +226,7 @@ impl RowFormat {
     /// # Errors
     /// [`TableError::Row`]: a condition that is not met.
     pub fn record_row(&self, record: &[u8]) -> Result<Vec<u8>, TableError> {
+        super::check_declared(&self.schema, &self.table, record)?;
         self.check_conditions(record)?;
         Ok(record.to_vec())
     }
@@ -280,7 +282,9 @@ impl RowFormat {
             return Ok(());
         }
         let name = || self.table.to_string();
-        meets(&name, &self.schema, &self.conditions, &self.row(bytes)?)
+        let row = self.row(bytes)?;
+        let value = |column| row.get_at(column);
+        meets(&name, &self.schema, &self.conditions, value)
     }
 
     /// The key of a row, as bytes.

@@ -2,7 +2,7 @@
 
 use super::insert::{Conflict, InsertPlan, InsertRows, Target};
 use super::output::Output;
-use super::write::{Changes, check_not_null, insert_whole, whole_row, with_row};
+use super::write::{Changes, check_whole, insert_whole, whole_row, with_row};
 use crate::aggregate::key_of;
 use crate::error::Violation;
 use crate::error::{SqlError, code};
@@ -84,13 +84,6 @@ impl InsertPlan {
             let value = given.as_ref().unwrap_or(default).constant(with)?;
             row[column.number] = column.fit(value)?;
         }
-        self.check_not_null(row)
-    }
-
-    /// A whole row, if it has values where it must have some.
-    fn check_not_null(&self, row: Vec<Value>) -> Result<Vec<Value>, SqlError> {
-        let columns = self.columns.iter().map(|(column, _)| column);
-        check_not_null(&self.table, columns, &row)?;
         Ok(row)
     }
 
@@ -109,7 +102,7 @@ impl InsertPlan {
             };
             row[column.number] = column.fit(value)?;
         }
-        self.check_not_null(row)
+        Ok(row)
     }
 
     /// A row of values of the columns at these places, each of its column's type: for `COPY`.
@@ -135,7 +128,7 @@ impl InsertPlan {
             };
             row[column.number] = column.fit(value)?;
         }
-        self.check_not_null(row)
+        Ok(row)
     }
 
     /// Inserts whole rows. `failed` is told the number of one that cannot be stored, and why: what it returns ends the
@@ -198,6 +191,8 @@ impl Inserting<'_, '_> {
             row[column] = Value::Int(number);
         }
         if let Some(conflict) = &self.plan.conflict {
+            let checked = check_whole(tx, self.plan.number, &row);
+            checked.map_err(|error| self.failed(error, &row))?;
             if let Some((changes, condition)) = &conflict.update
                 && let Some(target) = &conflict.target
                 && let Some(there) = found(tx, self.plan, target, &row)?

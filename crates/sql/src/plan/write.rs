@@ -3,7 +3,7 @@
 use super::output::{Output, compile_items};
 use super::planning::Planning;
 use super::target::{Target, TargetDraft, key_columns};
-use crate::error::{SqlError, code, not_null};
+use crate::error::{SqlError, code};
 use crate::expression::Kept;
 use crate::expression::{Environment, Expr, Scope};
 use crate::names::parts_of;
@@ -14,29 +14,13 @@ use crate::rows::{InputRow, Values};
 use crate::source::Source;
 use crate::values::cast::Coercion;
 use crate::violations::failing_row;
-use sardonyx::Address;
-use sardonyx::schema::{Value, ValueRef};
+use sardonyx::schema::{Schema, Value, ValueRef};
+use sardonyx::{Address, Error};
 use sardonyx::{RowWriter, Transaction};
+use sardonyx_rows::constraints::check_new_row;
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, Expr as Tree, FromTable, SelectItem, UpdateTableFromKind,
 };
-
-/// Checks that a whole row has values where it must have some.
-///
-/// # Errors
-/// `23502` if it has not, with the row.
-pub(crate) fn check_not_null<'c>(
-    table: &str,
-    columns: impl Iterator<Item = &'c StoredColumn> + Clone,
-    row: &[Value],
-) -> Result<(), SqlError> {
-    let is_missing =
-        |column: &&StoredColumn| column.not_null && row.get(column.number) == Some(&Value::Null);
-    match columns.clone().find(is_missing) {
-        None => Ok(()),
-        Some(column) => Err(not_null(table, &column.name).detail(failing_row(columns, row))),
-    }
-}
 
 /// A compiled `UPDATE`.
 #[derive(Debug)]
@@ -49,7 +33,6 @@ pub(crate) struct UpdatePlan {
 /// What is set, and what the table is for that.
 #[derive(Debug)]
 pub(crate) struct Changes {
-    pub name: String,
     pub number: u16,
     /// How many columns the engine's schema has.
     pub width: usize,
@@ -202,7 +185,6 @@ pub(crate) fn compile_changes(
     });
     let moves = set.iter().any(|(column, _)| key.contains(&column.number));
     Ok(Changes {
-        name: relation.name.clone(),
         number: relation.number,
         width: relation.schema.columns.len(),
         is_referenced: moves && is_referenced(planning.source, relation.number),
@@ -327,17 +309,11 @@ impl Changes {
             values.push((column.number, column.fit(value)?));
         }
         let mut all = Vec::new();
-        let set = self.set.iter().zip(&values);
-        let mut set = set.map(|((column, _), (_, value))| column.not_null && *value == Value::Null);
-        let is_missing = set.any(|is_missing| is_missing);
-        if kept > 0 || self.moves || is_missing {
+        if kept > 0 || self.moves {
             all = whole_row(row, kept.max(self.width))?;
             for (number, value) in &values {
                 all[*number] = value.clone();
             }
-        }
-        if is_missing {
-            check_not_null(&self.name, self.columns.iter(), &all)?;
         }
         Ok(Change {
             found,
@@ -481,6 +457,31 @@ pub(crate) fn with_row<'c>(
     }
 }
 
+/// A row of all columns of a table, by number.
+fn whole<'v>(schema: &Schema, values: &'v [Value]) -> RowWriter<'v> {
+    let mut writer = RowWriter::new(values.len());
+    for (number, _) in schema.live_columns() {
+        let value = values.get(number).map_or(ValueRef::Null, Value::as_ref);
+        writer.set(number, value);
+    }
+    writer
+}
+
+/// Checks a new row of all columns by number, before it is looked at whether its key is there.
+///
+/// # Errors
+/// `23502`, `23514`, and what else the engine says of its values.
+pub(crate) fn check_whole(
+    tx: &mut Transaction<'_>,
+    number: u16,
+    values: &[Value],
+) -> Result<(), SqlError> {
+    let rows = tx.rows_of(number)?;
+    let schema = rows.schema().clone();
+    let checked = check_new_row(tx, number, &whole(&schema, values));
+    Ok(checked.map_err(Error::from)?)
+}
+
 /// Inserts a row of all columns by number.
 pub(crate) fn insert_whole(
     tx: &mut Transaction<'_>,
@@ -489,12 +490,7 @@ pub(crate) fn insert_whole(
 ) -> Result<(), SqlError> {
     let mut rows = tx.rows_of(number)?;
     let schema = rows.schema().clone();
-    let mut writer = RowWriter::new(values.len());
-    for (number, _) in schema.live_columns() {
-        let value = values.get(number).map_or(ValueRef::Null, Value::as_ref);
-        writer.set(number, value);
-    }
-    Ok(rows.insert_row(&writer)?)
+    Ok(rows.insert_row(&whole(&schema, values))?)
 }
 
 impl UpdatePlan {

@@ -1,7 +1,7 @@
 //! What is known of statements before they are run: which a text has, their parameters and columns, whether one is long, and
 //! which statement `EXECUTE` names.
 
-use super::execute::{Given, seed, with_context};
+use super::execute::{Given, with_context};
 use super::parameters::{shown_columns, text_column};
 use super::state::SessionState;
 use crate::class::{Class, Special};
@@ -17,6 +17,7 @@ use crate::plan::Plan;
 use crate::prepared::Prepared;
 use crate::procedures::{self, creates_procedure, parse_procedure};
 use crate::rights::{Access, Rights};
+use crate::running::{now, seed};
 use crate::sequences::Draws;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
@@ -232,7 +233,7 @@ pub(super) fn executed(
             kinds.len()
         )));
     }
-    let now = super::state::now();
+    let now = now();
     let given = Given {
         statement,
         parameters: &[],

@@ -18,7 +18,7 @@ use crate::procedures;
 use crate::relation::table_oid;
 use crate::result::{Complete, CopyData, RowStream, Rows, Step, Tag};
 use crate::rows::Table;
-use crate::running::{Read, run_plan};
+use crate::running::{Read, now, run_plan, seed};
 use crate::sequences::{Draw, Draws, SequenceChanges};
 use crate::settings::Settings;
 use crate::source::Source;
@@ -26,10 +26,10 @@ use crate::stream::SnapshotStream;
 use crate::violations::explained;
 use sardonyx::schema::Value;
 use sardonyx::{Snapshot, Transaction};
+use sardonyx_rows::constraints::objects as objects_of;
 use sqlparser::ast::Statement;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
 /// How many rows of a long result are told at first, if nobody says.
@@ -54,12 +54,6 @@ pub(super) struct Given<'g> {
 pub(super) struct Ran {
     pub complete: Complete,
     pub told: Told,
-}
-
-/// A seed for a statement's random values.
-pub(crate) fn seed() -> [u64; 2] {
-    let random = || RandomState::new().build_hasher().finish();
-    [random(), random()]
 }
 
 /// The context of a statement.
@@ -170,7 +164,7 @@ pub(super) fn read(
     else {
         return Err(SqlError::syntax("COPY FROM is sent with data"));
     };
-    let now = super::state::now();
+    let now = now();
     let (started, digests) = match &state.transaction {
         // What is read only need not be run again.
         TransactionState::Open(open) => (open.started, !open.read_only),
@@ -365,7 +359,11 @@ impl Call<'_, '_> {
                 self.drawn = draws.take_drawn();
                 let read = result?;
                 let sequences = &mut *self.sequences;
-                sequences.make_usable(database.counters(), self.tx, &self.drawn)?;
+                sequences.make_usable(
+                    database.counters(),
+                    &mut objects_of(self.tx),
+                    &self.drawn,
+                )?;
                 read
             }
         };

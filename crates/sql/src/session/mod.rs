@@ -25,9 +25,7 @@ mod state;
 mod telling;
 mod unit;
 
-pub(crate) use execute::seed;
 pub use spans::{SPANS_TARGET, TOLD_TEXT_BYTES_MAX, record_error};
-pub(crate) use state::now;
 
 use crate::class::Class;
 use crate::database::Database;

@@ -5,13 +5,14 @@ use super::history::{History, Remembered};
 use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
 use crate::result::{Notice, Outcome, TransactionStatus};
+use crate::running::now;
 use crate::sequences::Drawn;
 use crate::settings::Settings;
 use sardonyx::Snapshot;
 use sardonyx_base::waiting::Interrupt;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 /// The most prepared statements with names.
 pub(super) const NAMED_MAX: usize = 10_000;
@@ -341,12 +342,4 @@ impl OpenTransaction {
             )
         })
     }
-}
-
-/// The system's clock, in microseconds since 1970.
-pub(crate) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
-    })
 }

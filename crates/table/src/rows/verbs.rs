@@ -3,8 +3,8 @@
 use crate::table::Slot;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
-use sardonyx_rows::constraints::take_row;
-use sardonyx_rows::schema::{Schema, ValueRef};
+use sardonyx_rows::constraints::{self, take_row};
+use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{RowRef, RowWriter, Rows, TableError, WriteRows};
 use sardonyx_storage::page::Address;
 use std::sync::Arc;
@@ -47,6 +47,16 @@ impl WriteRows for Transaction<'_> {
             true => Ok(Some(self.row_there(table, at)?)),
             false => Ok(None),
         }
+    }
+
+    fn computed_defaults(
+        &mut self,
+        table: u16,
+        row: &RowWriter<'_>,
+    ) -> Result<Vec<(usize, Value)>, TableError> {
+        let (schema, name) = self.row_table(table)?;
+        let is_unsaid = |column| row.get(column).is_none();
+        constraints::computed_defaults(self, table, &schema, &name, is_unsaid)
     }
 
     fn insert_row(&mut self, table: u16, row: RowWriter<'_>) -> Result<(), TableError> {

@@ -2,15 +2,17 @@
 //! of them.
 
 use super::Transaction;
+use crate::index_view::named;
 use crate::rows::find_row;
 use crate::table::TableState;
 use sardonyx_base::error::Error;
 use sardonyx_rows::condition::Check;
 use sardonyx_rows::constraints::{
-    self, ConstrainedRows, Due, HeldReference, HeldReferences, conditions_of,
+    self, ComputeDefaults, ConstrainedRows, Due, HeldReference, HeldReferences, conditions_of,
 };
 use sardonyx_rows::key::Edge;
-use sardonyx_rows::schema::{ForeignKey, IndexDefinition, ValueRef};
+use sardonyx_rows::row::check_declared;
+use sardonyx_rows::schema::{Declared, ForeignKey, IndexDefinition, PRIMARY, ValueRef};
 use sardonyx_rows::{RowRef, TableError};
 use sardonyx_storage::page::Address;
 use std::collections::BTreeSet;
@@ -25,6 +27,7 @@ pub(crate) fn note_references(tables: &mut [Option<TableState>]) {
         if let Some(state) = state {
             let schema = &state.schema;
             state.is_checked = !schema.foreign_keys.is_empty() || !schema.checks.is_empty();
+            state.is_declared = !schema.declared.is_empty();
             state.is_referenced = referenced.contains(&(number as u16));
         }
     }
@@ -116,6 +119,19 @@ impl ConstrainedRows for Transaction<'_> {
         Ok(Some(std::iter::from_fn(next).collect()))
     }
 
+    fn last_by_key(&self, table: u16) -> Result<Option<Address>, TableError> {
+        let (nodes, rows) = (self.space.indexes.bytes(), self.space.store.bytes());
+        let state = self.state(table);
+        let index = named(&state.secondary, &state.name, PRIMARY)?;
+        let places = index.walk(nodes, rows, None, None)?;
+        let last = index.cursor(places).next_back(nodes, |_| {});
+        Ok(last.unwrap_or_else(|never| match never {}))
+    }
+
+    fn computes_defaults(&self) -> Option<Arc<dyn ComputeDefaults>> {
+        self.space.computes_defaults.lock().clone()
+    }
+
     fn places(&self, table: u16) -> impl Iterator<Item = Address> {
         self.state(table).records(self.space.store.bytes())
     }
@@ -190,6 +206,31 @@ impl Transaction<'_> {
         let mut schema = self.schema_of(table)?;
         schema.checks.retain(|(there, _)| there != name);
         self.store_schema(table, schema)
+    }
+
+    /// Declares what columns of a table have beside their types, in the place of what was declared. The rows that are there
+    /// are not looked at.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, or a column cannot be declared so; [`Error::Limit`]. Nothing has changed
+    /// then.
+    pub fn declare_columns(&mut self, table: u16, declared: Vec<Declared>) -> Result<(), Error> {
+        let mut schema = self.schema_of(table)?;
+        schema.declared = declared;
+        self.store_schema(table, schema)
+    }
+
+    /// Checks that a record of a table, whole or changed, is as its columns are declared.
+    ///
+    /// # Errors
+    /// [`RowError::Declared`](sardonyx_rows::RowError::Declared), [`RowError::Null`](sardonyx_rows::RowError::Null).
+    #[cold]
+    pub(crate) fn check_declared(&self, table: u16, record: &[u8]) -> Result<(), TableError> {
+        let state = self.state(table);
+        match state.is_declared {
+            true => Ok(check_declared(&state.schema, &state.name, record)?),
+            false => Ok(()),
+        }
     }
 
     /// Checks what all rows of a table refer to.

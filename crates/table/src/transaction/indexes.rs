@@ -34,6 +34,11 @@ impl Transaction<'_> {
     ) -> Result<(), TableError> {
         let touched = self.indexes_touched(table, offset, bytes.len());
         let state = self.state(table);
+        if state.is_declared {
+            let mut changed = self.row_there(table, at)?.fixed().to_vec();
+            changed[offset..offset + bytes.len()].copy_from_slice(bytes);
+            self.check_declared(table, &changed)?;
+        }
         let change = |this: &mut Self| {
             if !bytes.is_empty() {
                 this.write(Address(at.0 + offset as u64), bytes);

@@ -6,7 +6,7 @@ use crate::rows::find_row;
 use crate::table::{TableState, page_bytes};
 use crate::undo::Step;
 use sardonyx_rows::TableError;
-use sardonyx_rows::constraints::{check_row, check_unreferenced, delete_row};
+use sardonyx_rows::constraints::{check_row, check_unreferenced, computed_defaults, delete_row};
 use sardonyx_rows::layout::{PageKind, PageUse};
 use sardonyx_rows::row::{RowRef, RowWriter, same, set_column, shown};
 use sardonyx_rows::schema::{Schema, ValueRef};
@@ -72,21 +72,42 @@ impl Transaction<'_> {
         row: RowWriter<'_>,
     ) -> Result<Address, TableError> {
         let (schema, name) = self.row_table(number)?;
-        let mut row = row;
-        row.complete(&schema, &name)?;
-        row.check(&schema, &name)?;
+        if schema.declared.is_empty() {
+            return self.insert_described(number, &schema, &name, row);
+        }
+        self.whole(|tx| {
+            let is_unsaid = |column| row.get(column).is_none();
+            let computed = computed_defaults(tx, number, &schema, &name, is_unsaid)?;
+            let mut row = row;
+            for (column, value) in &computed {
+                row.set(*column, value.as_ref());
+            }
+            tx.insert_described(number, &schema, &name, row)
+        })
+    }
+
+    /// The same of a table of this schema and name, with the defaults that are computed.
+    fn insert_described<'v>(
+        &mut self,
+        number: u16,
+        schema: &'v Schema,
+        name: &str,
+        mut row: RowWriter<'v>,
+    ) -> Result<Address, TableError> {
+        row.complete(schema, name)?;
+        row.check(schema, name)?;
         let parts = schema.primary.key.iter();
         let key: Vec<_> = parts
             .map(|part| row.get(part.column).unwrap_or_default())
             .collect();
         if self.row_with_key(number, &key)?.is_some() {
-            return Err(duplicate(&name, &key));
+            return Err(duplicate(name, &key));
         }
         let mut fixed = vec![0; schema.row_bytes];
         self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
         let savepoint = self.savepoint();
         let inserted = self
-            .fill(number, &schema, &name, &row, &mut fixed)
+            .fill(number, schema, name, &row, &mut fixed)
             .and_then(|()| {
                 let state = self.state(number);
                 let key = &fixed[state.key_offset..][..state.key_bytes];
@@ -105,6 +126,7 @@ impl Transaction<'_> {
         row: &RowWriter<'_>,
     ) -> Result<(), TableError> {
         let (schema, name) = self.row_table(number)?;
+        let row = &*row.as_stored(&schema, &name)?;
         row.check(&schema, &name)?;
         self.check_key_stays(number, at, row)?;
         let there = self.row_there(number, at)?;
@@ -181,7 +203,14 @@ impl Transaction<'_> {
         let (schema, name) = self.row_table(number)?;
         let mut fixed = record.to_vec();
         fixed.resize(schema.row_bytes, 0);
-        let added = added_after(&schema, 0);
+        let is_added = |column: usize| schema.columns[column].since_shape > 0;
+        let computed = computed_defaults(self, number, &schema, &name, is_added)?;
+        let mut added = RowWriter::new(schema.columns.len());
+        for (column, value) in &computed {
+            added.set(*column, value.as_ref());
+        }
+        added.complete_added(&schema, &name)?;
+        added.check(&schema, &name)?;
         let savepoint = self.savepoint();
         let inserted = self
             .fill(number, &schema, &name, &added, &mut fixed)

@@ -6,6 +6,7 @@ mod collisions;
 mod condition;
 mod conditions_changed;
 mod damage;
+mod declared;
 mod handles;
 mod limits;
 mod model;
