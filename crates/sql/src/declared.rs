@@ -1,5 +1,5 @@
-//! What is declared of columns, told to the engine, which holds every program to it: lengths, digits, `NOT NULL` that was set
-//! later, defaults.
+//! Declarations of columns, stored in the engine's schema so that they are enforced for every program: lengths, digits,
+//! `NOT NULL` that was set later, defaults.
 //!
 //! The notes of a table ([`TableNotes`]) say it for SQL. Whatever changes them goes by [`put_notes`], so the engine's schema
 //! says the same. Tables of databases that were made before are told once, when SQL opens them ([`tell_all`]).
@@ -17,7 +17,7 @@ use sardonyx::schema::{Column, Declared, DeclaredDefault, Schema};
 /// Stores the notes of a table, and tells the engine what they say of its columns.
 ///
 /// # Errors
-/// What the engine says; what is wrong with a default.
+/// The engine's; errors of a default's expression.
 pub(crate) fn put_notes(
     tx: &mut Transaction<'_>,
     number: u16,
@@ -37,7 +37,7 @@ pub(crate) fn put_notes(
 /// Tells the engine what the notes of all tables say, where it does not know it yet: of databases that were made before.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine's.
 pub(crate) fn tell_all(database: &Database) -> Result<(), SqlError> {
     let unknown = database.tables().read(|view| {
         let source = *view;
@@ -110,7 +110,7 @@ fn of_column(number: usize, column: &Column, noted: &ColumnNotes) -> Result<Decl
 /// A default's expression, compiled as what is stored into a column of a type.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Errors of the expression.
 pub(crate) fn compiled_default(text: &str, spec: TypeSpec) -> Result<Expr, SqlError> {
     let tree = crate::parse::parse_expression(text)?;
     let scope = Scope::default();

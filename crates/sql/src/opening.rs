@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 impl Database {
     /// Speaks SQL to these tables. A table of SQL's own is created where absent: `sql.objects`. From then on conditions of
-    /// tables that are written in SQL are tested in this process, and defaults in SQL computed, whoever writes the rows.
+    /// tables that are written in SQL are tested in this process, and defaults in SQL are computed, for rows of every program.
     ///
     /// # Errors
     /// What the engine says; `XX001` if that table cannot be read.

@@ -174,7 +174,7 @@ impl Relation {
         let columns = columns.filter(|(_, column)| column.name != ROW_NUMBER);
         let columns = columns.map(|(place, column)| {
             let noted = notes.columns.get(&place);
-            // What a program declared without SQL, which notes nothing.
+            // A program without SQL declares columns and notes nothing.
             let declared = match noted {
                 Some(_) => None,
                 None => schema.declared(place),

@@ -368,7 +368,7 @@ impl TypeSpec {
         TypeSpec { kind, modifier: -1 }
     }
 
-    /// What it says of values.
+    /// The limit that it sets to values.
     pub fn limit(self) -> Limit {
         Limit::of(self.kind.oid(), self.modifier)
     }

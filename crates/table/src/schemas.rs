@@ -111,7 +111,7 @@ pub fn read_schemas(
     Ok(schemas)
 }
 
-/// Whether a table has the schema that a program says. What SQL declared of its columns is not the program's to say.
+/// True if a table has the schema that a program says. Declarations of SQL are not compared: the program does not know them.
 fn is_same(stored: &Schema, said: &Schema) -> bool {
     if stored == said {
         return true;

@@ -50,7 +50,7 @@ pub struct TableSpace {
     pub(crate) workers: usize,
     /// The snapshot that was taken last, if somebody has it.
     pub(crate) newest_snapshot: Weak<SpaceSnapshot>,
-    /// What computes defaults in SQL, once a program said so.
+    /// Computes defaults in SQL, once a program registered it.
     pub(crate) computes_defaults: Mutex<Option<Arc<dyn ComputeDefaults>>>,
 }
 
@@ -439,7 +439,7 @@ impl<'a> View<'a> {
         &self.space.indexes
     }
 
-    /// Has defaults in SQL computed by this from now on, whoever inserts rows.
+    /// Registers the computation of defaults in SQL, for all inserts from now on.
     pub fn compute_defaults_by(&self, computes: Arc<dyn ComputeDefaults>) {
         *self.space.computes_defaults.lock() = Some(computes);
     }

@@ -57,7 +57,7 @@ pub(crate) struct TableState {
     pub is_checked: bool,
     /// Whether tables have references to it.
     pub is_referenced: bool,
-    /// Whether something is declared of its columns beside their types.
+    /// True if columns have declarations beside their types.
     pub is_declared: bool,
     /// As it is stored, or made of the definition if none is.
     pub schema: Arc<Schema>,

@@ -168,7 +168,7 @@ fn program(
         "double precision" => Type::F64,
         _ => return None,
     };
-    // How a reference is told of is for SQL to say.
+    // SQL has other words for a reference that is violated.
     if *column == "n" && expected.is_err() {
         return None;
     }

@@ -55,7 +55,7 @@ pub fn meets<'v>(
 /// its table.
 ///
 /// # Errors
-/// Those of [`RowWriter::check`] and [`meets`].
+/// The errors of [`RowWriter::check`] and [`meets`].
 pub fn check_new_row<S: ConstrainedRows>(
     store: &mut S,
     table: u16,

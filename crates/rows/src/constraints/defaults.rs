@@ -12,7 +12,7 @@ use std::fmt::Debug;
 pub struct DefaultFailure {
     /// SQLSTATE.
     pub code: &'static str,
-    /// What is wrong.
+    /// The reason.
     pub reason: String,
 }
 
@@ -21,7 +21,7 @@ pub trait ComputeDefaults: Debug + Send + Sync {
     /// The values of columns that a new row does not say, in their order.
     ///
     /// # Errors
-    /// What cannot be computed, with the number of the column among these.
+    /// The first failure, with the number of its column among these.
     fn compute(
         &self,
         declared: &[&Declared],
@@ -42,7 +42,7 @@ pub trait Objects {
     /// Sets a column of the row with a key.
     ///
     /// # Errors
-    /// Those of [`WriteRows::update_row`](crate::WriteRows::update_row).
+    /// The errors of [`WriteRows::update_row`](crate::WriteRows::update_row).
     fn set_text(
         &mut self,
         table: &str,

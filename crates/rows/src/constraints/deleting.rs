@@ -28,7 +28,7 @@ pub fn delete_row<S: ConstrainedRows>(
     let mut known = BTreeSet::from([(table, at)]);
     let (mut staying, mut setting) = (Vec::new(), Vec::new());
     let mut next = 0;
-    // Whoever refers to one that goes is found once, however they refer to each other.
+    // Each referring row is found once, also in a circle.
     while let Some((table, at)) = going.get(next).cloned() {
         next += 1;
         for referred in referred(store, table, at, |_| true)? {
@@ -76,7 +76,7 @@ pub fn delete_row<S: ConstrainedRows>(
     })
 }
 
-/// What is set of the rows that refer so and do not go themselves: a row once, however often it refers.
+/// The columns to set of rows that refer so and are not deleted: each row once, however often it refers.
 fn set_of<S: ConstrainedRows>(
     store: &S,
     setting: &[(Referred, Vec<(usize, Value)>)],
@@ -94,7 +94,7 @@ fn set_of<S: ConstrainedRows>(
     Ok(set)
 }
 
-/// Whether the columns of a reference would be set to the values that they have: rows still referred to the one that goes.
+/// True if the columns would keep their values, so that the rows still refer to the deleted row.
 fn is_same(referred: &Referred, values: &[(usize, Value)]) -> bool {
     let mut columns = values.iter().zip(&referred.values);
     columns.all(|((column, value), there)| {

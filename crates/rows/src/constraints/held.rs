@@ -101,7 +101,7 @@ impl HeldReferences {
         self.holds = holds;
     }
 
-    /// Whether references that do not hold are noted.
+    /// True if references that do not hold are noted.
     pub fn holds(&self) -> bool {
         self.holds
     }

@@ -44,7 +44,7 @@ pub trait ConstrainedRows: WriteRows {
     /// The conditions of a table, as [`conditions_of`] reads them. A store reads them once for each schema.
     ///
     /// # Errors
-    /// Those of [`conditions_of`].
+    /// The errors of [`conditions_of`].
     fn conditions(&mut self, table: u16) -> Result<Arc<[Check]>, TableError>;
 
     /// The row whose columns, which are the key of a unique index, have these values. A value that a column cannot have
@@ -59,7 +59,7 @@ pub trait ConstrainedRows: WriteRows {
         values: &[ValueRef<'_>],
     ) -> Result<Option<Self::Place>, TableError>;
 
-    /// Whether an index of a table begins with these columns, in their order.
+    /// True if an index of a table begins with these columns, in their order.
     fn has_index_of(&self, table: u16, columns: &[usize]) -> bool;
 
     /// The rows whose columns have these values, by an index that begins with the columns; `None` if there is no such
@@ -80,7 +80,7 @@ pub trait ConstrainedRows: WriteRows {
     /// [`TableError::UnknownIndex`] if it is not.
     fn last_by_key(&self, table: u16) -> Result<Option<Self::Place>, TableError>;
 
-    /// What computes defaults in SQL; `None` in a program that speaks no SQL.
+    /// Computes defaults in SQL; `None` in a program without SQL.
     fn computes_defaults(&self) -> Option<Arc<dyn ComputeDefaults>>;
 
     /// Where all rows of a table stand.
@@ -95,7 +95,7 @@ pub trait ConstrainedRows: WriteRows {
     /// Runs several steps of one operation: all are done, or none.
     ///
     /// # Errors
-    /// What a step returns.
+    /// The first error of a step.
     fn whole<T>(
         &mut self,
         steps: impl FnOnce(&mut Self) -> Result<T, TableError>,

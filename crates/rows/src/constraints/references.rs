@@ -1,8 +1,8 @@
 //! References between tables, checked inside the transaction: a row refers to a row that is there, or to none; a row to
 //! which others refer does not go, or they go with it, and it keeps the columns that they refer to.
 //!
-//! Who refers to a row is found by an index that begins with the reference's columns. Without one, all rows of the
-//! table that refers are looked at.
+//! An index that begins with the reference's columns finds the rows that refer to a row. Without one, all rows of the
+//! referring table are read.
 
 use super::checks::meets;
 use super::held::Why;
@@ -81,10 +81,10 @@ pub fn check_row<S: ConstrainedRows>(
     check_references(store, table, at)
 }
 
-/// Whether a row, as it now stands, meets the conditions of its table.
+/// Checks that a row, as it now stands, meets the conditions of its table.
 ///
 /// # Errors
-/// Those of [`meets`].
+/// The errors of [`meets`].
 pub fn check_conditions<S: ConstrainedRows>(
     store: &mut S,
     table: u16,
@@ -164,7 +164,7 @@ pub(super) fn referenced<S: ConstrainedRows>(
     }
 }
 
-/// Whether there is a row to which a reference with these values refers.
+/// True if the row exists to which a reference with these values refers.
 pub(super) fn is_there<S: ConstrainedRows>(
     store: &S,
     reference: &ForeignKey,

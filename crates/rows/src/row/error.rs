@@ -125,7 +125,7 @@ pub enum RowError {
         declared: Box<str>,
         /// The value.
         value: String,
-        /// What the type says of values.
+        /// The limit of the type.
         limit: Limit,
     },
     /// A column is not given, and its default cannot be computed.
@@ -137,7 +137,7 @@ pub enum RowError {
         column: String,
         /// SQLSTATE.
         code: &'static str,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// The row would not meet a condition of its table.

@@ -122,7 +122,7 @@ impl<'v> RowWriter<'v> {
     /// The same of the columns alone that were added to a table: those of its first shape are a record's.
     ///
     /// # Errors
-    /// Those of [`RowWriter::complete`].
+    /// The errors of [`RowWriter::complete`].
     pub fn complete_added(&mut self, schema: &'v Schema, table: &str) -> Result<(), RowError> {
         self.values.resize(schema.columns.len(), None);
         self.set_declared_defaults(schema, table, 1)?;
@@ -153,7 +153,7 @@ impl<'v> RowWriter<'v> {
                 Some(DeclaredDefault::Sql(_) | DeclaredDefault::NextNumber) => {
                     return Err(RowError::not_computed_here(schema, table, declared.column));
                 }
-                // What a column that is not declared has.
+                // No default at all.
                 None if column.default == Value::Null && declared.not_null => {
                     return Err(RowError::Missing {
                         table: table.to_string(),
@@ -182,7 +182,7 @@ impl<'v> RowWriter<'v> {
     /// The same, where nothing is copied unless a value is stored as another.
     ///
     /// # Errors
-    /// Those of [`RowWriter::fit`].
+    /// The errors of [`RowWriter::fit`].
     #[inline]
     pub fn as_stored(&self, schema: &Schema, table: &str) -> Result<Cow<'_, Self>, RowError> {
         let mut stored = Cow::Borrowed(self);

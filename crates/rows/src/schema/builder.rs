@@ -178,7 +178,7 @@ impl SchemaBuilder {
         self
     }
 
-    /// What becomes of rows when the row that the last reference is to is deleted.
+    /// Sets the action of the last reference when the referenced row is deleted.
     pub fn on_delete(mut self, action: OnDelete) -> Self {
         match self.references.last_mut() {
             Some(reference) => reference.on_delete = action,

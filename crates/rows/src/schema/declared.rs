@@ -1,5 +1,5 @@
-//! What is declared of a column beside its type: the length of a text, the digits of a number or of a second's fraction, that
-//! it may not be null although it has a place for that, and a default that is computed for each row.
+//! Declarations of columns beside their types: the length of a text, the digits of a number or of a second's fraction, NOT
+//! NULL that was set later, and defaults that are computed for each row.
 //!
 //! A declared type is named as SQL names it, by its number and modifier in PostgreSQL's catalogue. What it says of values is
 //! known here ([`Limit`]), so that every program keeps it. A default in SQL is computed by a program that speaks SQL
@@ -23,7 +23,7 @@ const TIMESTAMP: u32 = 1114;
 const TIMESTAMPTZ: u32 = 1184;
 const NUMERIC: u32 = 1700;
 
-/// What is declared of a column.
+/// The declaration of a column.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Declared {
     /// The column's number.
@@ -34,7 +34,7 @@ pub struct Declared {
     pub modifier: i32,
     /// It may not be null.
     pub not_null: bool,
-    /// What a new row gets that does not say it, in the place of the column's default.
+    /// The default of new rows, in the place of the column's.
     pub default: Option<DeclaredDefault>,
 }
 
@@ -49,7 +49,7 @@ pub enum DeclaredDefault {
     NextNumber,
 }
 
-/// What a declared type says of values.
+/// The limit that a declared type sets to values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
     /// Nothing that the column's type does not say.
@@ -134,7 +134,7 @@ impl Limit {
         }
     }
 
-    /// Whether a column of a type may be declared so.
+    /// True if a column of a type may be declared so.
     fn is_of(self, kind: Type) -> bool {
         match (self, kind) {
             (Limit::None, _) => true,
@@ -203,13 +203,13 @@ impl Declared {
         }
     }
 
-    /// What the type says of values.
+    /// The limit of the type.
     #[inline]
     pub fn limit(&self) -> Limit {
         Limit::of(self.kind, self.modifier)
     }
 
-    /// Whether it says something that the column does not.
+    /// True if it adds something to the column.
     pub fn says_something(&self) -> bool {
         self.not_null || self.default.is_some() || self.limit() != Limit::None
     }
@@ -253,12 +253,12 @@ impl fmt::Display for Limit {
 }
 
 impl Schema {
-    /// What is declared of a column.
+    /// The declaration of a column.
     pub fn declared(&self, column: usize) -> Option<&Declared> {
         self.declared.iter().find(|there| there.column == column)
     }
 
-    /// Whether what is declared is of columns that there are, each once and in order, and of their types.
+    /// Checks that declarations are of existing columns, each once and in order, and fit their types.
     pub(super) fn check_declared(&self) -> Result<(), SchemaError> {
         let mut before = None;
         for declared in &self.declared {

@@ -57,7 +57,7 @@ impl Schema {
         out.0
     }
 
-    /// Whether it says nothing that version 1 does not know.
+    /// True if version 1 can say all of it.
     fn is_plain(&self) -> bool {
         let mut keys = self.foreign_keys.iter();
         let is_known =

@@ -156,7 +156,7 @@ pub enum SchemaError {
         /// The type that it should get.
         to: Type,
     },
-    /// What is declared of a column beside its type cannot be.
+    /// A declaration that its column cannot have.
     #[error("what is declared of column {column:?} cannot be: it {reason}")]
     Declared {
         /// The column.

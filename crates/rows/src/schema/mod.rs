@@ -70,7 +70,7 @@ pub struct Schema {
     /// Conditions that every row meets: a name and a condition as text, in the language of
     /// conditions.
     pub checks: Vec<(String, String)>,
-    /// What is declared of columns beside their types, in the order of their numbers: of most columns nothing.
+    /// Declarations of columns beside their types, in the order of their numbers; most columns have none.
     pub declared: Vec<Declared>,
     /// Bytes of a row's fixed part; a multiple of 8.
     pub row_bytes: usize,

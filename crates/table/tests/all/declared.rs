@@ -1,4 +1,4 @@
-//! What is declared of columns beside their types: every way in stores the same or refuses it, and what is refused has
+//! Declarations of columns beside their types: every way in stores the same value or refuses it, and a refused operation has
 //! changed nothing.
 
 use crate::support::{STORE_BYTES, World, in_detail};
@@ -443,7 +443,7 @@ fn defaults_are_computed_in_the_rows_own_transaction() {
             .scan()
             .map(|row| row.expect("read").get_at(0).expect("an id").to_value());
         let ids: Vec<Value> = ids.collect();
-        // What was undone was drawn in the transaction that was.
+        // The aborted transaction's draw was undone with it.
         assert_eq!(ids, [100.into(), 1.into(), 2.into()]);
     });
     world.redo();
