@@ -20,6 +20,7 @@ use crate::sequences::{Draws, SequenceChanges};
 use crate::source::Source;
 use crate::text::{decode_text, text_of};
 use crate::types::{SqlType, TypeSpec};
+use crate::write_target::WriteTarget;
 use sardonyx::Transaction;
 use sardonyx::schema::{Schema, Value};
 use sardonyx_rows::constraints::objects as objects_of;
@@ -278,7 +279,7 @@ impl Database {
             plan.complete(given, &with)
         });
         // As COPY: references are checked when all rows are there.
-        let insert = |tx: &mut Transaction<'_>| plan.insert_rows(tx, &with, rows, &mut failed);
+        let insert = |tx: &mut dyn WriteTarget| plan.insert_rows(tx, &with, rows, &mut failed);
         let count = in_statement(tx, &with, insert)?;
         at_commit(tx)?;
         let mut draws = context.draws.into_inner();

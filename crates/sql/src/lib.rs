@@ -79,6 +79,7 @@ mod values;
 mod views;
 mod violations;
 mod virtual_tables;
+mod write_target;
 
 pub use binary::{as_text, decode_binary, encode_binary};
 pub use called::{CalledProcedure, Caller, ProcedureCall};

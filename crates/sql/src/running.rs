@@ -7,7 +7,7 @@ use crate::expression::Environment;
 use crate::plan::Plan;
 use crate::result::{Complete, Tag};
 use crate::rows::Table;
-use sardonyx::Transaction;
+use crate::write_target::WriteTarget;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,7 +20,7 @@ pub(crate) type Read = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
 /// # Errors
 /// What cannot be computed or stored.
 pub(crate) fn run_plan(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn WriteTarget,
     plan: &Plan,
     with: &Environment<'_>,
 ) -> Result<Read, SqlError> {
@@ -31,7 +31,7 @@ pub(crate) fn run_plan(
     };
     Ok(match plan {
         Plan::Select(plan) => {
-            let table = plan.run(&tx.view(), with)?;
+            let table = plan.run(&*tx, with)?;
             let complete = Complete::of(Tag::rows("SELECT", table.rows));
             (complete, Some((table, plan.output.columns.clone())))
         }

@@ -36,6 +36,7 @@ pub(super) const CRATES: &[Rooms] = &[
                     "rows",
                     "memory",
                     "source",
+                    "write_target",
                     "relation",
                     "keyspace",
                     "violations",

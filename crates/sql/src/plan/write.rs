@@ -14,13 +14,14 @@ use crate::rows::{InputRow, Values};
 use crate::source::Source;
 use crate::values::cast::Coercion;
 use crate::violations::failing_row;
+use crate::write_target::WriteTarget;
 use sardonyx::schema::{Schema, Value, ValueRef};
-use sardonyx::{Address, Error};
-use sardonyx::{RowWriter, Transaction};
-use sardonyx_rows::constraints::check_new_row;
+use sardonyx::{Address, Error, RowWriter};
+use sardonyx_rows::TableError;
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, Expr as Tree, FromTable, SelectItem, UpdateTableFromKind,
 };
+use std::sync::Arc;
 
 /// A compiled `UPDATE`.
 #[derive(Debug)]
@@ -328,7 +329,7 @@ impl Changes {
     /// What cannot be computed or stored.
     pub fn apply_to(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         row: &dyn InputRow,
         with: &Environment<'_>,
     ) -> Result<Vec<Value>, SqlError> {
@@ -340,7 +341,7 @@ impl Changes {
 
     fn apply(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         changes: &[Change],
         with: &Environment<'_>,
     ) -> Result<(), SqlError> {
@@ -358,7 +359,7 @@ impl Changes {
     /// Changes the rows one by one, but for those that get another primary key.
     fn apply_in_place(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         changes: &[Change],
         with: &Environment<'_>,
     ) -> Result<(), SqlError> {
@@ -377,10 +378,9 @@ impl Changes {
             for (column, value) in &change.values {
                 writer.set(*column, value.as_ref());
             }
-            let mut rows = tx.rows_of(self.number)?;
             let updated = match &change.found {
-                Found::At(address) => rows.update_at(*address, &writer),
-                Found::Key(key) => rows.update_row(key, &writer).map(drop),
+                Found::At(address) => tx.update_at(self.number, *address, &writer),
+                Found::Key(key) => tx.update(self.number, key, &writer).map(drop),
             };
             updated.map_err(|error| self.failed(tx, change, error.into()))?;
         }
@@ -390,7 +390,7 @@ impl Changes {
     /// Takes rows out before one of them comes back as it shall be, so that keys may be exchanged.
     fn replace<'c>(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         changes: impl Iterator<Item = (&'c Vec<Value>, &'c Change)>,
         with: &Environment<'_>,
     ) -> Result<(), SqlError> {
@@ -398,7 +398,7 @@ impl Changes {
         for (key, change) in changes {
             with.context.look_at_row()?;
             rows.extend(self.changed_row(tx, change)?);
-            tx.rows_of(self.number)?.take(key)?;
+            tx.take(self.number, key)?;
         }
         for row in rows {
             with.context.look_at_row()?;
@@ -411,21 +411,21 @@ impl Changes {
     /// A row as it will be, of all columns by number.
     fn changed_row(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         change: &Change,
     ) -> Result<Option<Vec<Value>>, SqlError> {
-        let rows = tx.rows_of(self.number)?;
-        let there = match &change.found {
-            Found::At(address) => rows.at(*address)?,
-            Found::Key(key) => rows.get(key)?,
+        let mut there = None;
+        let mut each = |row: &dyn InputRow| {
+            there = Some(whole_row(row, self.width)?);
+            Ok(false)
         };
-        let Some(there) = there else {
+        match &change.found {
+            Found::At(address) => tx.at(self.number, *address, &mut each)?,
+            Found::Key(key) => tx.point(self.number, key, &mut each)?,
+        }
+        let Some(mut row) = there else {
             return Ok(None);
         };
-        let mut row = vec![Value::Null; self.width];
-        for (number, _) in there.schema().live_columns() {
-            row[number] = there.get_at(number)?.to_value();
-        }
         for (number, value) in &change.values {
             row[*number] = value.clone();
         }
@@ -434,7 +434,7 @@ impl Changes {
 
     /// An error with the row that could not be stored, where PostgreSQL tells it.
     #[cold]
-    fn failed(&self, tx: &mut Transaction<'_>, change: &Change, error: SqlError) -> SqlError {
+    fn failed(&self, tx: &mut dyn WriteTarget, change: &Change, error: SqlError) -> SqlError {
         match self.changed_row(tx, change) {
             Ok(Some(row)) => with_row(error, self.columns.iter(), &row),
             _ => error,
@@ -472,25 +472,27 @@ fn whole<'v>(schema: &Schema, values: &'v [Value]) -> RowWriter<'v> {
 /// # Errors
 /// `23502`, `23514`, and what else the engine says of its values.
 pub(crate) fn check_whole(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn WriteTarget,
     number: u16,
     values: &[Value],
 ) -> Result<(), SqlError> {
-    let rows = tx.rows_of(number)?;
-    let schema = rows.schema().clone();
-    let checked = check_new_row(tx, number, &whole(&schema, values));
-    Ok(checked.map_err(Error::from)?)
+    let schema = schema_of(tx, number)?;
+    Ok(tx.check_new(number, &whole(&schema, values))?)
+}
+
+fn schema_of(tx: &mut dyn WriteTarget, number: u16) -> Result<Arc<Schema>, SqlError> {
+    let schema = tx.schema(number);
+    Ok(schema.ok_or_else(|| Error::from(TableError::UnknownHandle { number }))?)
 }
 
 /// Inserts a row of all columns by number.
 pub(crate) fn insert_whole(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn WriteTarget,
     number: u16,
     values: &[Value],
 ) -> Result<(), SqlError> {
-    let mut rows = tx.rows_of(number)?;
-    let schema = rows.schema().clone();
-    Ok(rows.insert_row(&whole(&schema, values))?)
+    let schema = schema_of(tx, number)?;
+    Ok(tx.insert(number, &whole(&schema, values))?)
 }
 
 impl UpdatePlan {
@@ -500,20 +502,20 @@ impl UpdatePlan {
     /// What cannot be computed, read or stored.
     pub fn run(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         with: &Environment<'_>,
     ) -> Result<(u64, Table), SqlError> {
         let mut changes = Vec::new();
         let kept = Kept::default();
-        let source = tx.view();
-        let reading = &with.over(&source, &kept);
+        let source: &dyn Source = &*tx;
+        let reading = &with.over(source, &kept);
         let mut memory = reading.memory();
         let shown = match &self.returning {
             Some(_) => self.target.width,
             None => 0,
         };
         let by_key = self.changes.moves || self.changes.may_collide;
-        self.target.walk(&source, reading, &mut |row| {
+        self.target.walk(source, reading, &mut |row| {
             let found = match row.address() {
                 Some(address) if !by_key => Found::At(address),
                 _ => Found::Key(self.target.key_of(row)?),
@@ -549,16 +551,16 @@ impl DeletePlan {
     /// What cannot be computed, read or deleted.
     pub fn run(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         with: &Environment<'_>,
     ) -> Result<(u64, Table), SqlError> {
         let mut keys = Vec::new();
         let mut table = Table::default();
         let kept = Kept::default();
-        let source = tx.view();
-        let reading = &with.over(&source, &kept);
+        let source: &dyn Source = &*tx;
+        let reading = &with.over(source, &kept);
         let mut memory = reading.memory();
-        self.target.walk(&source, reading, &mut |row| {
+        self.target.walk(source, reading, &mut |row| {
             let key = self.target.key_of(row)?;
             memory.take(&key)?;
             keys.push(key);
@@ -572,11 +574,10 @@ impl DeletePlan {
         })?;
         drop(memory);
         table.width = self.returning.as_ref().map_or(0, Output::width);
-        let mut rows = tx.rows_of(self.target.number)?;
         for key in &keys {
             with.context.look_at_row()?;
             // One that went with another before is gone.
-            rows.delete(key)?;
+            tx.delete(self.target.number, key)?;
         }
         Ok((keys.len() as u64, table))
     }

@@ -247,8 +247,7 @@ impl Session {
         let mut unit = Unit::replaying(database.clone(), std::mem::take(&mut self.state));
         let planned = turn.try_run(Durability::Deferred, |tx| {
             let planned = unit.replay_and(tx, |tx, database| {
-                let source = tx.view();
-                describing::plan_for(prepared, database, database.version(), &source)
+                describing::plan_for(prepared, database, database.version(), &*tx)
             });
             Err::<(), Error>(Error::other(Undone(planned)))
         });

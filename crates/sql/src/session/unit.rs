@@ -19,7 +19,7 @@ use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, Outcome, Step, Tag, TransactionStatus};
 use crate::running::{now, seed};
 use crate::sequences::SequenceChanges;
-use sardonyx::Transaction;
+use crate::write_target::WriteTarget;
 use sqlparser::ast::Statement;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -164,7 +164,7 @@ impl Unit {
     }
 
     /// Runs it: `Err` if what it did is to be undone.
-    pub fn run(mut self: Box<Self>, tx: &mut Transaction<'_>) -> UnitEnd {
+    pub fn run(mut self: Box<Self>, tx: &mut dyn WriteTarget) -> UnitEnd {
         let (end, skips) = {
             let span = self.span.clone();
             let _inside = span.enter();
@@ -188,7 +188,7 @@ impl Unit {
         if commits { Ok(done) } else { Err(done) }
     }
 
-    fn run_steps(&mut self, tx: &mut Transaction<'_>) -> (End, bool) {
+    fn run_steps(&mut self, tx: &mut dyn WriteTarget) -> (End, bool) {
         if let Err(error) = self.replay(tx) {
             let is_end = self.first_ends();
             // The end of what belongs together is one all the same, and is told why it is none of a commit.
@@ -234,7 +234,7 @@ impl Unit {
         }
     }
 
-    fn step(&mut self, tx: &mut Transaction<'_>, step: Step, implicit: &mut bool) -> Next {
+    fn step(&mut self, tx: &mut dyn WriteTarget, step: Step, implicit: &mut bool) -> Next {
         let step = match super::resolve_execute(&mut self.state, &self.database, step) {
             Ok(step) => step,
             Err(error) => return self.failed(error, *implicit),
@@ -276,7 +276,7 @@ impl Unit {
     /// Runs a statement, with its parameters, the data that it copies in, and how many rows are wanted.
     fn statement(
         &mut self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         statement: &Arc<Prepared>,
         (parameters, data, rows_max): (&[sardonyx::schema::Value], Option<Arc<CopyData>>, u64),
         implicit: &mut bool,
@@ -300,7 +300,7 @@ impl Unit {
                 };
                 let checked = Maintenance::parse(special, statement.text()).and_then(|asked| {
                     asked.check_in_transaction()?;
-                    asked.check(&tx.view())
+                    asked.check(&*tx)
                 });
                 match checked {
                     Ok(()) => self.done(Complete::of(Tag::plain(special.word()))),
@@ -344,7 +344,7 @@ impl Unit {
 
     fn control(
         &mut self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         statement: &Prepared,
         implicit: &mut bool,
     ) -> Next {
@@ -409,7 +409,7 @@ impl Unit {
 
     fn data(
         &mut self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         statement: &Arc<Prepared>,
         parameters: &[sardonyx::schema::Value],
         data: Option<Arc<CopyData>>,

@@ -9,7 +9,7 @@ use crate::session::execute::{Call, Given};
 use crate::session::history::{Event, History, Remembered, Told, is_of_the_engine};
 use crate::session::spans;
 use crate::session::state::TransactionState;
-use sardonyx::Transaction;
+use crate::write_target::WriteTarget;
 use std::sync::Arc;
 use tracing::Span;
 
@@ -20,15 +20,15 @@ impl Unit {
     /// `40001` if it now gives something else.
     pub fn replay_and<R>(
         &mut self,
-        tx: &mut Transaction<'_>,
-        then: impl FnOnce(&mut Transaction<'_>, &Arc<Database>) -> Result<R, SqlError>,
+        tx: &mut dyn WriteTarget,
+        then: impl FnOnce(&mut dyn WriteTarget, &Arc<Database>) -> Result<R, SqlError>,
     ) -> Result<R, SqlError> {
         self.replay(tx)?;
         then(tx, &self.database)
     }
 
     /// Runs again what the open transaction did, and compares.
-    pub(super) fn replay(&mut self, tx: &mut Transaction<'_>) -> Result<(), SqlError> {
+    pub(super) fn replay(&mut self, tx: &mut dyn WriteTarget) -> Result<(), SqlError> {
         let TransactionState::Open(open) = &mut self.state.transaction else {
             return Ok(());
         };
@@ -53,7 +53,7 @@ impl Unit {
 
     fn replay_all(
         &mut self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         history: &History,
         started: i64,
     ) -> Result<(), SqlError> {
@@ -83,7 +83,7 @@ impl Unit {
 
     fn replay_one(
         &mut self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         one: &Remembered,
         started: i64,
     ) -> Result<(), SqlError> {
