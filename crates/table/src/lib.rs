@@ -35,6 +35,7 @@ pub mod hash;
 pub mod index;
 pub mod index_store;
 mod index_view;
+mod open;
 mod ordered;
 mod ordered_build;
 mod packed;
@@ -53,6 +54,7 @@ mod values;
 
 pub use hash::KeyHash;
 pub use index_view::{Index, IndexRange, SnapshotIndex, SnapshotRange};
+pub use open::{OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan};
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use row::Row;
 pub use rows::{RowIndex, RowRange, SnapshotScan, ViewScan};

@@ -13,6 +13,7 @@ use crate::condition::Check;
 use crate::constraints::{conditions_of, meets};
 use crate::error::{TableError, check_name};
 use crate::key::{BadKey, KeyBytes, KeyShape, KeyValues, SearchKey};
+use crate::read::ReadRow;
 use crate::record::Record;
 use crate::schema::{PRIMARY, Schema, Value};
 use crate::values::Reference;
@@ -112,6 +113,25 @@ impl RowFormat {
             let table = table.to_string();
             return Err(TableError::BeyondRows { table, what });
         }
+        Self::of(table, schema)
+    }
+
+    /// Of rows of a table that stand beside it for a while, on their way into it: all are of the newest shape, and its
+    /// references are its own store's.
+    ///
+    /// # Errors
+    /// [`TableError::Condition`] if a text of the schema is no condition on its rows.
+    pub fn beside(table: &str, schema: &Schema) -> Result<Self, TableError> {
+        let mut flat = schema.clone();
+        flat.foreign_keys.clear();
+        flat.earlier_shapes.clear();
+        for column in &mut flat.columns {
+            column.since_shape = 0;
+        }
+        Self::of(table, flat)
+    }
+
+    fn of(table: &str, schema: Schema) -> Result<Self, TableError> {
         let conditions = conditions_of(&schema)?;
         Ok(RowFormat {
             table: table.into(),
@@ -196,6 +216,18 @@ impl RowFormat {
         self.fill(vec![0; self.schema.row_bytes], &row)
     }
 
+    /// A row that stands elsewhere, as bytes of its own. It was checked when it was stored there.
+    ///
+    /// # Errors
+    /// What reading it says.
+    pub fn copy_of(&self, row: &impl ReadRow) -> Result<Vec<u8>, TableError> {
+        let mut all = RowWriter::new(self.schema.columns.len());
+        for (number, _) in self.schema.live_columns() {
+            all.set(number, row.value_at(number)?);
+        }
+        self.store(vec![0; self.schema.row_bytes], &all)
+    }
+
     /// A row with other values in the columns that are set.
     ///
     /// # Errors
@@ -258,8 +290,15 @@ impl RowFormat {
     }
 
     /// Stores what is set, and checks the conditions.
-    fn fill(&self, mut fixed: Vec<u8>, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
+    fn fill(&self, fixed: Vec<u8>, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         row.check(&self.schema, &self.table)?;
+        let filled = self.store(fixed, row)?;
+        self.check_conditions(&filled)?;
+        Ok(filled)
+    }
+
+    /// Stores what is set.
+    fn store(&self, mut fixed: Vec<u8>, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         let end = fixed.len();
         let mut values = Vec::new();
         for (number, value) in row.set_columns() {
@@ -273,7 +312,6 @@ impl RowFormat {
             })?;
         }
         fixed.extend_from_slice(&values);
-        self.check_conditions(&fixed)?;
         Ok(fixed)
     }
 

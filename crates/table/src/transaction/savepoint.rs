@@ -18,6 +18,18 @@ pub(crate) struct Savepoint {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Marked(usize);
 
+impl Marked {
+    /// The one with this number among a transaction's.
+    pub(crate) fn numbered(number: usize) -> Self {
+        Marked(number)
+    }
+
+    /// Its number.
+    pub(crate) fn number(self) -> usize {
+        self.0
+    }
+}
+
 impl Transaction<'_> {
     /// The state of the running transaction, to come [back](Transaction::roll_back_to) to.
     pub(crate) fn savepoint(&self) -> Savepoint {

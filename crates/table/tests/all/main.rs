@@ -10,6 +10,7 @@ mod declared;
 mod handles;
 mod limits;
 mod model;
+mod open;
 mod ordered;
 mod plain_records;
 mod rebuild;
