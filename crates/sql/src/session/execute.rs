@@ -304,6 +304,8 @@ pub(super) struct Call<'c> {
     pub sequences: &'c mut SequenceChanges,
     /// What the last statement drew from them, also if it failed.
     pub drawn: Vec<Draw>,
+    /// The version of the catalogue of the tables; `None` if they are the newest.
+    pub version: Option<u64>,
 }
 
 impl Call<'_> {
@@ -329,7 +331,7 @@ impl Call<'_> {
         if given.statement.stores() {
             database.memory().check()?;
         }
-        let version = database.version();
+        let version = self.version.unwrap_or_else(|| database.version());
         let (mut complete, table) = match given.statement.class() {
             Class::Define => {
                 database.catalogue_changed();

@@ -13,6 +13,7 @@
 //! again first and compares: a difference is `40001`. So what a client was told is what a serial execution at the commit
 //! gives. As long as a transaction has only read, it reads one snapshot, and nothing is run again.
 
+mod aside;
 mod control;
 mod describing;
 mod execute;
@@ -462,6 +463,15 @@ impl Session {
     /// Runs a unit, and what it was given back. None if it is a statement that only reads, and is to read beside a long
     /// statement: the steps are as they were.
     async fn run_unit(&mut self, steps: &mut VecDeque<Step>) -> Option<UnitDone> {
+        match self.goes_aside(steps) {
+            Ok(true) => return Some(self.run_aside(steps).await),
+            Ok(false) => {}
+            Err(error) => {
+                self.state.fail();
+                let count = unit::ends(&std::mem::take(steps));
+                return Some(UnitDone::refused(error, count, self.status()));
+            }
+        }
         let is_idle = matches!(self.state.transaction, TransactionState::Idle);
         let database = self.database.clone();
         let turn = match turn_for(&database, &self.state, is_idle && reads_alone(steps)) {

@@ -37,6 +37,8 @@ pub(super) struct Unit {
     defined: bool,
     /// In which it was made: another thread may run it.
     span: Span,
+    /// The version of the catalogue of rows that a transaction has aside.
+    version: Option<u64>,
 }
 
 /// What became of a unit.
@@ -130,6 +132,7 @@ impl Unit {
             sequences: SequenceChanges::default(),
             defined: false,
             span: spans::current(),
+            version: None,
         })
     }
 
@@ -161,6 +164,68 @@ impl Unit {
     /// Of each step whether it is an end.
     pub fn steps(&self) -> Vec<bool> {
         ends(&self.steps)
+    }
+
+    pub(super) fn span(&self) -> Span {
+        self.span.clone()
+    }
+
+    pub(super) fn state(&self) -> &SessionState {
+        &self.state
+    }
+
+    pub(super) fn state_mut(&mut self) -> &mut SessionState {
+        &mut self.state
+    }
+
+    pub(super) fn sequences_mut(&mut self) -> &mut SequenceChanges {
+        &mut self.sequences
+    }
+
+    /// Plans are those for this version of the catalogue, or the newest.
+    pub(super) fn set_version(&mut self, version: Option<u64>) {
+        self.version = version;
+    }
+
+    pub(super) fn next_step(&mut self) -> Option<Step> {
+        self.steps.pop_front()
+    }
+
+    pub(super) fn give_back(&mut self, step: Step) {
+        self.steps.push_front(step);
+    }
+
+    pub(super) fn into_done(self: Box<Self>, skips: bool) -> Box<UnitDone> {
+        Box::new(UnitDone {
+            state: self.state,
+            outcomes: self.outcomes,
+            skips,
+            rest: self.steps,
+        })
+    }
+
+    /// A transaction that has its rows aside fails.
+    pub(super) fn fail_aside(&mut self, error: SqlError) {
+        self.failed(error, false);
+    }
+
+    /// Runs a step with the rows that the transaction has aside. Returns whether it failed.
+    pub(super) fn step_aside(&mut self, step: Step) -> bool {
+        let is_control = matches!(&step, Step::Execute { statement, .. }
+            if statement.class() == Class::Control);
+        if let (Step::Execute { statement, .. }, true) = (&step, is_control) {
+            let outcome = control::without_data(&mut self.state, statement);
+            let has_failed = matches!(outcome, Some(Outcome::Failed(_)));
+            let state = &self.state;
+            let outcome = outcome.map(|outcome| state.without_unwanted(outcome));
+            self.outcomes.extend(outcome);
+            return has_failed;
+        }
+        match self.with_aside(|unit, rows| unit.step(rows, step, &mut false)) {
+            Some(Next::Go) => false,
+            Some(Next::End(_, skips)) => skips,
+            None => true,
+        }
     }
 
     /// Runs it: `Err` if what it did is to be undone.
@@ -439,6 +504,7 @@ impl Unit {
             database: &self.database,
             sequences: &mut self.sequences,
             drawn: Vec::new(),
+            version: self.version,
         };
         let settings = self.state.settings.clone();
         let ran = match call.run(&mut self.state, &given) {

@@ -27,6 +27,21 @@ impl Unit {
         then(tx, &self.database)
     }
 
+    /// Reads again what the transaction has read of the snapshot that its rows aside are made of, so that it is noted
+    /// there.
+    ///
+    /// # Errors
+    /// Those of [`Unit::replay_and`].
+    pub(super) fn replay_reads(&mut self, rows: &mut dyn WriteTarget) -> Result<(), SqlError> {
+        let TransactionState::Open(open) = &mut self.state.transaction else {
+            return Ok(());
+        };
+        match std::mem::take(&mut open.notes_reads) {
+            true => self.replay(rows),
+            false => Ok(()),
+        }
+    }
+
     /// Runs again what the open transaction did, and compares.
     pub(super) fn replay(&mut self, tx: &mut dyn WriteTarget) -> Result<(), SqlError> {
         let TransactionState::Open(open) = &mut self.state.transaction else {
@@ -104,6 +119,7 @@ impl Unit {
             database: &self.database,
             sequences: &mut self.sequences,
             drawn: Vec::new(),
+            version: self.version,
         };
         let ran = call.run(&mut self.state, &given);
         match ran {
