@@ -168,6 +168,8 @@ pub use sardonyx_storage::page::Address;
 pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
 pub use sardonyx_storage::store::SnapshotEnded;
+#[doc(hidden)]
+pub use sardonyx_table::OpenRows;
 pub use sardonyx_table::{Index, IndexRange, SnapshotIndex, SnapshotRange};
 pub use sardonyx_table::{
     Marked, Prefetch, RebuildReport, RecordMut, Row, SpaceSnapshot, StoredTable, TableSpace,

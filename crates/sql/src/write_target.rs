@@ -4,7 +4,7 @@ use crate::error::SqlError;
 use crate::rows::EachRow;
 use crate::source::Source;
 use sardonyx::schema::Value;
-use sardonyx::{Due, Error, HeldReference, Marked, RowWriter, Transaction};
+use sardonyx::{Due, Error, HeldReference, Marked, OpenRows, RowWriter, Rows, Transaction};
 use sardonyx_rows::constraints::{Objects, check_new_row, objects};
 use sardonyx_storage::page::Address;
 
@@ -174,5 +174,66 @@ impl WriteTarget for Transaction<'_> {
     fn tables(&mut self, act: &mut dyn FnMut(&mut Transaction<'_>)) -> bool {
         act(self);
         true
+    }
+}
+
+impl WriteTarget for OpenRows {
+    fn insert(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error> {
+        Rows::numbered(self, number)?.insert_row(row)
+    }
+
+    fn check_new(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error> {
+        Ok(check_new_row(self, number, row)?)
+    }
+
+    /// Its rows have no addresses.
+    fn update_at(&mut self, _: u16, _: Address, _: &RowWriter<'_>) -> Result<(), Error> {
+        Err(Error::Refused(
+            "a row of an open transaction has no address".into(),
+        ))
+    }
+
+    fn update(&mut self, number: u16, key: &[Value], row: &RowWriter<'_>) -> Result<bool, Error> {
+        Rows::numbered(self, number)?.update_row(key, row)
+    }
+
+    fn delete(&mut self, number: u16, key: &[Value]) -> Result<bool, Error> {
+        Rows::numbered(self, number)?.delete(key)
+    }
+
+    fn take(&mut self, number: u16, key: &[Value]) -> Result<bool, Error> {
+        Rows::numbered(self, number)?.take(key)
+    }
+
+    fn at(&self, _: u16, _: Address, _: EachRow<'_>) -> Result<(), SqlError> {
+        Ok(())
+    }
+
+    fn mark(&mut self) -> Marked {
+        OpenRows::mark(self)
+    }
+
+    fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
+        OpenRows::return_to(self, mark)
+    }
+
+    fn hold_references(&mut self, holds: bool) {
+        OpenRows::hold_references(self, holds);
+    }
+
+    fn held_references(&self) -> Vec<HeldReference> {
+        OpenRows::held_references(self)
+    }
+
+    fn check_held(&mut self, due: DueOf<'_>) -> Result<(), Error> {
+        Ok(OpenRows::check_held(self, due)?)
+    }
+
+    fn objects(&mut self, act: &mut dyn FnMut(&mut dyn Objects)) {
+        act(&mut objects(self));
+    }
+
+    fn tables(&mut self, _: &mut dyn FnMut(&mut Transaction<'_>)) -> bool {
+        false
     }
 }

@@ -75,7 +75,10 @@ fn is_possible(statement: &Prepared, database: &Database) -> bool {
 fn is_commit(step: &Step) -> bool {
     match step {
         Step::Execute { statement, .. } => {
-            matches!(statement.statement(), Some(Statement::Commit { chain: false, .. }))
+            matches!(
+                statement.statement(),
+                Some(Statement::Commit { chain: false, .. })
+            )
         }
         _ => false,
     }
@@ -148,9 +151,7 @@ impl Session {
         let mut done = match unit.has_long_step() {
             true => {
                 let interrupt = self.state.interrupt.clone();
-                waiting::long(|| {
-                    waiting::interruptible(&interrupt, None, || unit.run_aside())
-                })
+                waiting::long(|| waiting::interruptible(&interrupt, None, || unit.run_aside()))
             }
             false => unit.run_aside(),
         };
@@ -227,10 +228,15 @@ impl Session {
             },
             Err(error) => {
                 let error = SqlError::from(error);
-                Err(match database.tables().read(|view| explained(view, error.clone())) {
-                    Ok(explained) => explained,
-                    Err(_) => error,
-                })
+                Err(
+                    match database
+                        .tables()
+                        .read(|view| explained(view, error.clone()))
+                    {
+                        Ok(explained) => explained,
+                        Err(_) => error,
+                    },
+                )
             }
         }
     }
@@ -260,9 +266,7 @@ impl Unit {
             self.fail_aside(error);
             skips = true;
         }
-        while !skips
-            && let Some(step) = self.next_step()
-        {
+        while !skips && let Some(step) = self.next_step() {
             if is_commit(&step) {
                 self.give_back(step);
                 break;

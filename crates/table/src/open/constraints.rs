@@ -110,7 +110,7 @@ impl ConstrainedRows for OpenRows {
     }
 
     fn computes_defaults(&self) -> Option<Arc<dyn ComputeDefaults>> {
-        self.computes_defaults.clone()
+        self.snapshot.computes_defaults.clone()
     }
 
     fn places(&self, table: u16) -> impl Iterator<Item = Key> {

@@ -37,7 +37,7 @@ use reads::Reads;
 pub use row::OpenRow;
 use sardonyx_base::error::Error;
 use sardonyx_rows::condition::Check;
-use sardonyx_rows::constraints::{ComputeDefaults, HeldReferences, conditions_of};
+use sardonyx_rows::constraints::{HeldReferences, conditions_of};
 use sardonyx_rows::key::KeyShape;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{RowFormat, RowRef, TableError};
@@ -45,7 +45,7 @@ use sardonyx_storage::store::PageSnapshot;
 pub use scan::OpenScan;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The default bound on what an open transaction keeps, in bytes.
 const BYTES_MAX: usize = 1 << 30;
@@ -66,7 +66,6 @@ pub struct OpenRows {
     reads: RefCell<Reads>,
     /// Tables to which others refer.
     referenced: OnceCell<BTreeSet<u16>>,
-    computes_defaults: Option<Arc<dyn ComputeDefaults>>,
     /// Bytes of changes, and of what undoing them needs.
     bytes: Cell<usize>,
     bytes_max: usize,
@@ -83,7 +82,7 @@ struct Known {
     format: RowFormat,
     conditions: Arc<[Check]>,
     /// The keys of all rows of the snapshot, once they were asked for in order.
-    keys: OnceCell<Vec<Key>>,
+    keys: OnceLock<Vec<Key>>,
 }
 
 impl Known {
@@ -94,17 +93,14 @@ impl Known {
             format: RowFormat::beside(name, schema)?,
             conditions: conditions_of(schema)?,
             schema: Arc::clone(schema),
-            keys: OnceCell::new(),
+            keys: OnceLock::new(),
         })
     }
 }
 
 impl OpenRows {
     /// Begins with the state of a snapshot.
-    pub fn begin(
-        snapshot: Arc<SpaceSnapshot>,
-        computes_defaults: Option<Arc<dyn ComputeDefaults>>,
-    ) -> Self {
+    pub fn begin(snapshot: Arc<SpaceSnapshot>) -> Self {
         let tables = snapshot.definitions().len();
         OpenRows {
             known: (0..tables).map(|_| OnceCell::new()).collect(),
@@ -115,7 +111,6 @@ impl OpenRows {
             held: HeldReferences::default(),
             reads: RefCell::default(),
             referenced: OnceCell::new(),
-            computes_defaults,
             bytes: Cell::new(0),
             bytes_max: BYTES_MAX,
         }

@@ -64,7 +64,7 @@ impl Stock {
     }
 
     fn begin(&mut self) -> OpenRows {
-        OpenRows::begin(self.world.space.snapshot().expect("a snapshot"), None)
+        OpenRows::begin(self.world.space.snapshot().expect("a snapshot"))
     }
 
     /// Runs steps as a transaction of the stage.

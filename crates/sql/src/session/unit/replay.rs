@@ -32,7 +32,10 @@ impl Unit {
     ///
     /// # Errors
     /// Those of [`Unit::replay_and`].
-    pub(super) fn replay_reads(&mut self, rows: &mut dyn WriteTarget) -> Result<(), SqlError> {
+    pub(in crate::session) fn replay_reads(
+        &mut self,
+        rows: &mut dyn WriteTarget,
+    ) -> Result<(), SqlError> {
         let TransactionState::Open(open) = &mut self.state.transaction else {
             return Ok(());
         };
