@@ -26,7 +26,7 @@ use sardonyx_base::waiting;
 use sqlparser::ast::Statement;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 /// The most bytes that a transaction keeps aside.
 const BYTES_MAX: usize = 256 << 20;
@@ -188,7 +188,11 @@ impl Session {
             sequences,
             ..
         } = aside.take();
-        constraints::at_commit(&mut rows)?;
+        let span = match done.rest.front() {
+            Some(Step::Execute { statement, .. }) => spans::statement(statement),
+            _ => Span::none(),
+        };
+        span.in_scope(|| constraints::at_commit(&mut rows))?;
         let database = self.database.clone();
         let ended = match rows.has_changes() {
             // What it read is one state, which is durable with its group.
@@ -199,13 +203,28 @@ impl Session {
             }
             true => {
                 let turn = database.turn(&self.state.interrupt)?;
-                let committed = database.clone();
-                let ticket = turn.try_submit(move |tx| {
-                    rows.install(tx)?;
-                    committed.sequences_committed(sequences);
-                    Ok::<(), Error>(())
+                let mut refused = None;
+                let ticket = span.in_scope(|| {
+                    turn.try_submit(|tx| match rows.install(tx) {
+                        Ok(()) => {
+                            database.sequences_committed(sequences);
+                            Ok(())
+                        }
+                        Err(error) => {
+                            refused = Some(error);
+                            Err(())
+                        }
+                    })
                 });
-                ticket.instrument(spans::durability()).await?
+                match refused {
+                    // It ran here and now: there is nothing to wait for.
+                    Some(error) => Err(error),
+                    None => {
+                        // Whether it is durable.
+                        let _ = ticket.instrument(spans::durability()).await?;
+                        Ok(())
+                    }
+                }
             }
         };
         match ended {
@@ -214,6 +233,7 @@ impl Session {
                 self.state.end(true);
                 let committed = Complete::of(Tag::plain("COMMIT"));
                 let committed = self.state.without_unwanted(Outcome::Done(committed));
+                spans::ended(&span, &committed);
                 done.outcomes.push(committed);
                 Ok(())
             }
