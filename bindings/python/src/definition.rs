@@ -153,8 +153,10 @@ pub fn on_delete(said: &str) -> PyResult<OnDelete> {
     match said {
         "restrict" => Ok(OnDelete::Restrict),
         "cascade" => Ok(OnDelete::Cascade),
+        "set null" => Ok(OnDelete::SetNull),
+        "set default" => Ok(OnDelete::SetDefault),
         other => Err(PyValueError::new_err(format!(
-            "on_delete is \"restrict\" or \"cascade\", and not {other:?}"
+            "on_delete is \"restrict\", \"cascade\", \"set null\" or \"set default\", and not {other:?}"
         ))),
     }
 }

@@ -205,8 +205,8 @@ impl Tables {
     }
 
     /// Lets columns of a table refer to rows of another, by its key or by columns of a unique index:
-    /// ``add_foreign_key("orders", "of_customer", "customer", "customers")``. ``on_delete`` is ``"restrict"`` or
-    /// ``"cascade"``.
+    /// ``add_foreign_key("orders", "of_customer", "customer", "customers")``. ``on_delete`` is ``"restrict"``,
+    /// ``"cascade"``, ``"set null"`` or ``"set default"``.
     #[pyo3(signature = (table, name, columns, references, to = None, *, on_delete = "restrict"))]
     #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
     fn add_foreign_key(

@@ -243,6 +243,14 @@ pub enum TableError {
     /// A value does not fit its column, or there is no such column.
     #[error(transparent)]
     Row(Box<RowError>),
+    /// Something that an open transaction read was changed by another one before its end. It did nothing.
+    #[error("table {table:?} was changed by another transaction: {what}; run this one again")]
+    Conflict {
+        /// The table.
+        table: String,
+        /// What is not as it was.
+        what: Box<str>,
+    },
     /// No memory for more pages.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -291,6 +299,7 @@ impl CrateError for TableError {
             | TableError::KeyValue { .. }
             | TableError::NoSuchReference { .. }
             | TableError::Referenced { .. } => Error::Refused,
+            TableError::Conflict { .. } => Error::Conflict,
             TableError::KeyTooLong { .. } => Error::Limit,
             TableError::KeyChanged { .. }
             | TableError::StaleRow { .. }

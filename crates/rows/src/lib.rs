@@ -8,6 +8,7 @@
 //! - [`key`]: keys as bytes whose order is that of the values;
 //! - [`layout`], [`values`]: rows, and text and bytes of any length, in pages;
 //! - [`condition`]: conditions over the columns of a row;
+//! - [`constraints`]: what a store keeps of its rows: conditions, references;
 //! - [`value_text`]: values as text; [`types`]: dates and the like as fields.
 //!
 //! This crate has the format of rows and no store of them: `sardonyx-table` keeps them in main memory, `sardonyx-sharing`
@@ -34,6 +35,7 @@
 pub mod columns;
 mod compare;
 pub mod condition;
+pub mod constraints;
 mod error;
 pub mod key;
 pub mod layout;

@@ -6,7 +6,6 @@ use crate::row::{RowError, RowWriter};
 use crate::schema::{Schema, Value, ValueRef};
 use crate::write::WriteRows;
 use sardonyx_base::error::Error;
-use sardonyx_storage::page::Address;
 use std::sync::Arc;
 
 /// The rows of a table: to read in a state of the tables, to read and change in a transaction.
@@ -97,13 +96,13 @@ impl<S: ReadRows> Rows<S> {
 }
 
 impl<S: WriteRows> Rows<S> {
-    /// The row at an address, if there is one of this table now, whichever: who has
+    /// The row at a place, if there is one of this table now, whichever: who has
     /// [found](crate::RowRef::address) one there before looks whether it is the same.
     ///
     /// # Errors
     /// [`Error::Damaged`].
-    pub fn at(&self, address: Address) -> Result<Option<S::Row<'_>>, Error> {
-        Ok(self.store.row_at(self.number, address)?)
+    pub fn at(&self, at: S::Place) -> Result<Option<S::Row<'_>>, Error> {
+        Ok(self.store.row_at(self.number, at)?)
     }
 
     /// Inserts a row of columns by name. A column that is not named gets its default.
@@ -164,7 +163,11 @@ impl<S: WriteRows> Rows<S> {
     /// Those of [`Rows::put`].
     pub fn put_row(&mut self, row: &RowWriter<'_>) -> Result<bool, Error> {
         let (schema, name) = self.store.described(self.number)?;
+        let computed = self.store.computed_defaults(self.number, row)?;
         let mut row = row.clone();
+        for (column, value) in &computed {
+            row.set(*column, value.as_ref());
+        }
         row.complete(&schema, &name).map_err(TableError::from)?;
         let parts = schema.primary.key.iter();
         let key: Vec<_> = parts
@@ -211,8 +214,8 @@ impl<S: WriteRows> Rows<S> {
     /// # Errors
     /// [`Error::Refused`] also if there is no row of the table at the address any more, otherwise those of
     /// [`Rows::update`].
-    pub fn update_at(&mut self, at: Address, row: &RowWriter<'_>) -> Result<(), Error> {
-        self.check_at(at)?;
+    pub fn update_at(&mut self, at: S::Place, row: &RowWriter<'_>) -> Result<(), Error> {
+        self.check_at(at.clone())?;
         Ok(self.store.update_row(self.number, at, row)?)
     }
 
@@ -221,8 +224,8 @@ impl<S: WriteRows> Rows<S> {
     /// # Errors
     /// [`Error::Refused`] if there is no row of the table at the address any more; [`Error::Limit`] if the transaction is
     /// too large.
-    pub fn delete_at(&mut self, at: Address) -> Result<(), Error> {
-        self.check_at(at)?;
+    pub fn delete_at(&mut self, at: S::Place) -> Result<(), Error> {
+        self.check_at(at.clone())?;
         Ok(self.store.delete_row(self.number, at)?)
     }
 
@@ -264,8 +267,8 @@ impl<S: WriteRows> Rows<S> {
     ) -> Result<u64, Error> {
         let (mut place, mut deleted) = (None, 0);
         while let Some(at) = self.store.row_behind(self.number, place)? {
-            place = Some(at);
-            let is_kept = match self.store.row_at(self.number, at)? {
+            place = Some(at.clone());
+            let is_kept = match self.store.row_at(self.number, at.clone())? {
                 Some(row) => keep(&row)?,
                 None => true,
             };
@@ -277,12 +280,12 @@ impl<S: WriteRows> Rows<S> {
         Ok(deleted)
     }
 
-    fn find(&self, key: &[Value]) -> Result<Option<Address>, TableError> {
+    fn find(&self, key: &[Value]) -> Result<Option<S::Place>, TableError> {
         let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
         self.store.find_row(self.number, &key)
     }
 
-    fn check_at(&self, at: Address) -> Result<(), TableError> {
+    fn check_at(&self, at: S::Place) -> Result<(), TableError> {
         match self.store.has_row(self.number, at)? {
             true => Ok(()),
             false => Err(TableError::StaleRow {

@@ -3,13 +3,16 @@
 use crate::error::TableError;
 use crate::read::ReadRows;
 use crate::row::RowWriter;
-use crate::schema::{Schema, ValueRef};
-use sardonyx_storage::page::Address;
+use crate::schema::{Schema, Value, ValueRef};
+use std::fmt::Debug;
 use std::sync::Arc;
 
 /// A transaction on tables. Tables are named by their numbers in the catalogue, rows by where they stand. An operation
 /// that fails has done nothing.
 pub trait WriteRows: ReadRows {
+    /// Where a row stands, as long as the transaction changes nothing there.
+    type Place: Clone + Ord + Debug;
+
     /// What the rows of a table are, and its name.
     ///
     /// # Errors
@@ -20,19 +23,30 @@ pub trait WriteRows: ReadRows {
     ///
     /// # Errors
     /// [`TableError::UnknownHandle`]; if these are no values of the key's columns.
-    fn find_row(&self, table: u16, key: &[ValueRef<'_>]) -> Result<Option<Address>, TableError>;
+    fn find_row(&self, table: u16, key: &[ValueRef<'_>])
+    -> Result<Option<Self::Place>, TableError>;
 
     /// Whether there is a row of the table at a place.
     ///
     /// # Errors
     /// [`TableError::UnknownHandle`].
-    fn has_row(&self, table: u16, at: Address) -> Result<bool, TableError>;
+    fn has_row(&self, table: u16, at: Self::Place) -> Result<bool, TableError>;
 
     /// The row at a place, if there is one of the table now, whichever.
     ///
     /// # Errors
     /// [`TableError::UnknownHandle`], [`TableError::DamagedTable`].
-    fn row_at(&self, table: u16, at: Address) -> Result<Option<Self::Row<'_>>, TableError>;
+    fn row_at(&self, table: u16, at: Self::Place) -> Result<Option<Self::Row<'_>>, TableError>;
+
+    /// The values of columns with computed defaults that a new row does not say, by the columns' numbers.
+    ///
+    /// # Errors
+    /// [`RowError::Uncomputed`](crate::RowError::Uncomputed).
+    fn computed_defaults(
+        &mut self,
+        table: u16,
+        row: &RowWriter<'_>,
+    ) -> Result<Vec<(usize, Value)>, TableError>;
 
     /// Inserts a row: of columns that are not set, their defaults.
     ///
@@ -48,7 +62,7 @@ pub trait WriteRows: ReadRows {
     fn update_row(
         &mut self,
         table: u16,
-        at: Address,
+        at: Self::Place,
         row: &RowWriter<'_>,
     ) -> Result<(), TableError>;
 
@@ -56,42 +70,60 @@ pub trait WriteRows: ReadRows {
     ///
     /// # Errors
     /// [`TableError::Referenced`]; that the transaction is too large.
-    fn delete_row(&mut self, table: u16, at: Address) -> Result<(), TableError>;
+    fn delete_row(&mut self, table: u16, at: Self::Place) -> Result<(), TableError>;
 
     /// Deletes the row at a place, which comes again, or which another one replaces, before references that are held are
     /// checked: no row is deleted with it.
     ///
     /// # Errors
     /// Those of [`WriteRows::delete_row`].
-    fn take_row(&mut self, table: u16, at: Address) -> Result<(), TableError>;
+    fn take_row(&mut self, table: u16, at: Self::Place) -> Result<(), TableError>;
 
-    /// The first row of a table behind a place, or of all, in the order of the addresses.
+    /// The first row of a table behind a place, or of all, in the order of the places.
     ///
     /// # Errors
     /// [`TableError::UnknownHandle`].
-    fn row_behind(&self, table: u16, place: Option<Address>)
-    -> Result<Option<Address>, TableError>;
+    fn row_behind(
+        &self,
+        table: u16,
+        place: Option<Self::Place>,
+    ) -> Result<Option<Self::Place>, TableError>;
 }
 
 impl<S: WriteRows + ?Sized> WriteRows for &mut S {
+    type Place = S::Place;
+
     #[inline]
     fn described(&self, table: u16) -> Result<(Arc<Schema>, Arc<str>), TableError> {
         (**self).described(table)
     }
 
     #[inline]
-    fn find_row(&self, table: u16, key: &[ValueRef<'_>]) -> Result<Option<Address>, TableError> {
+    fn find_row(
+        &self,
+        table: u16,
+        key: &[ValueRef<'_>],
+    ) -> Result<Option<Self::Place>, TableError> {
         (**self).find_row(table, key)
     }
 
     #[inline]
-    fn has_row(&self, table: u16, at: Address) -> Result<bool, TableError> {
+    fn has_row(&self, table: u16, at: Self::Place) -> Result<bool, TableError> {
         (**self).has_row(table, at)
     }
 
     #[inline]
-    fn row_at(&self, table: u16, at: Address) -> Result<Option<Self::Row<'_>>, TableError> {
+    fn row_at(&self, table: u16, at: Self::Place) -> Result<Option<Self::Row<'_>>, TableError> {
         (**self).row_at(table, at)
+    }
+
+    #[inline]
+    fn computed_defaults(
+        &mut self,
+        table: u16,
+        row: &RowWriter<'_>,
+    ) -> Result<Vec<(usize, Value)>, TableError> {
+        (**self).computed_defaults(table, row)
     }
 
     #[inline]
@@ -103,19 +135,19 @@ impl<S: WriteRows + ?Sized> WriteRows for &mut S {
     fn update_row(
         &mut self,
         table: u16,
-        at: Address,
+        at: Self::Place,
         row: &RowWriter<'_>,
     ) -> Result<(), TableError> {
         (**self).update_row(table, at, row)
     }
 
     #[inline]
-    fn delete_row(&mut self, table: u16, at: Address) -> Result<(), TableError> {
+    fn delete_row(&mut self, table: u16, at: Self::Place) -> Result<(), TableError> {
         (**self).delete_row(table, at)
     }
 
     #[inline]
-    fn take_row(&mut self, table: u16, at: Address) -> Result<(), TableError> {
+    fn take_row(&mut self, table: u16, at: Self::Place) -> Result<(), TableError> {
         (**self).take_row(table, at)
     }
 
@@ -123,8 +155,8 @@ impl<S: WriteRows + ?Sized> WriteRows for &mut S {
     fn row_behind(
         &self,
         table: u16,
-        place: Option<Address>,
-    ) -> Result<Option<Address>, TableError> {
+        place: Option<Self::Place>,
+    ) -> Result<Option<Self::Place>, TableError> {
         (**self).row_behind(table, place)
     }
 }

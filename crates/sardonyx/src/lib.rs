@@ -149,6 +149,7 @@ pub use ticket::{BatchTicket, Ticket};
 /// Makes a struct with fields of any length a row of a table, an enum a field of one.
 pub use sardonyx_derive::Record;
 pub use sardonyx_rows::KeyValues;
+pub use sardonyx_rows::constraints::{Due, HeldReference};
 pub use sardonyx_rows::{
     ColumnType, Field, Journal, JournalRow, Record, RecordColumn, RecordKey, Stored, StoredField,
     Table, field,
@@ -167,11 +168,13 @@ pub use sardonyx_storage::page::Address;
 pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
 pub use sardonyx_storage::store::SnapshotEnded;
-pub use sardonyx_table::{
-    Due, HeldReference, Marked, Prefetch, RebuildReport, RecordMut, Row, SpaceSnapshot,
-    StoredTable, TableSpace, Transaction, View, Walk,
-};
+#[doc(hidden)]
+pub use sardonyx_table::OpenRows;
 pub use sardonyx_table::{Index, IndexRange, SnapshotIndex, SnapshotRange};
+pub use sardonyx_table::{
+    Marked, Prefetch, RebuildReport, RecordMut, Row, SpaceSnapshot, StoredTable, TableSpace,
+    Transaction, View, Walk,
+};
 pub use sardonyx_table::{RowIndex, RowRange};
 /// What makes plain data of a struct; [`record!`] writes its derives.
 pub use zerocopy;

@@ -6,7 +6,7 @@ use sardonyx_rows::Rows;
 use sardonyx_rows::{Record, Table};
 use sardonyx_serial::SerialError;
 use sardonyx_storage::catalogue::Definition;
-use sardonyx_table::{Records, SnapshotIndex, SpaceSnapshot};
+use sardonyx_table::{OpenRows, Records, SnapshotIndex, SpaceSnapshot};
 use std::sync::Arc;
 
 /// The state of all tables at one commit, to read from any thread, for as long as it is kept, while
@@ -51,6 +51,16 @@ impl Snapshot {
     fn check(&self) -> Result<&SpaceSnapshot, Error> {
         self.process.check().map_err(SerialError::from)?;
         Ok(&self.space)
+    }
+
+    /// The rows of an open transaction that begins in this state.
+    ///
+    /// # Errors
+    /// [`Error::Forked`].
+    #[doc(hidden)]
+    pub fn open(&self) -> Result<OpenRows, Error> {
+        self.check()?;
+        Ok(OpenRows::begin(Arc::clone(&self.space)))
     }
 
     /// The record with this key.

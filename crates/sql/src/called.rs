@@ -20,6 +20,7 @@ use crate::violations::explained;
 use sardonyx::schema::Value;
 use sardonyx::{Committed, Reached, SpaceSnapshot, Transaction};
 use sardonyx_base::waiting;
+use sardonyx_rows::constraints::objects as objects_of;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::Arc;
@@ -150,7 +151,7 @@ impl Database {
         let last = last.map_err(|error| explained(&tx.view(), error))?;
         let mut draws = context.draws.into_inner();
         let mut sequences = std::mem::take(&mut draws.changes);
-        sequences.make_usable(self.counters(), tx, &draws.take_drawn())?;
+        sequences.make_usable(self.counters(), &mut objects_of(tx), &draws.take_drawn())?;
         let complete = match last {
             Some((mut complete, rows)) => {
                 complete.rows = rows.map(|(table, columns)| Rows::all(table, columns));

@@ -12,20 +12,21 @@ use crate::relation::{ReferenceNotes, Relation};
 use crate::settings::ConstraintModes;
 use crate::source::Source;
 use crate::violations::explained;
+use crate::write_target::WriteTarget;
 use sardonyx::schema::OnDelete;
-use sardonyx::{Due, HeldReference, Transaction};
+use sardonyx::{Due, HeldReference};
 
 /// Runs `SET CONSTRAINTS`: what is immediate from now on is checked.
 ///
 /// # Errors
 /// `42704` if there is no such constraint, `42809` if one is not deferrable, `23503` if one does not hold.
 pub(crate) fn set_constraints(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn WriteTarget,
     command: &SetConstraints,
     with: &Environment<'_>,
 ) -> Result<(), SqlError> {
     for name in command.names.iter().flatten() {
-        check_deferrable(&tx.view(), name)?;
+        check_deferrable(&*tx, name)?;
     }
     let modes = {
         let mut settings = with.context.settings.borrow_mut();
@@ -66,9 +67,9 @@ fn check_deferrable(source: &dyn Source, name: &str) -> Result<(), SqlError> {
 /// # Errors
 /// Its own; `23503` if a reference that is not deferred does not hold.
 pub(crate) fn in_statement<R>(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn WriteTarget,
     with: &Environment<'_>,
-    run: impl FnOnce(&mut Transaction<'_>) -> Result<R, SqlError>,
+    run: impl FnOnce(&mut dyn WriteTarget) -> Result<R, SqlError>,
 ) -> Result<R, SqlError> {
     tx.hold_references(true);
     let result = run(tx);
@@ -80,7 +81,7 @@ pub(crate) fn in_statement<R>(
 }
 
 /// Checks the references that are due at the end of a statement.
-fn check(tx: &mut Transaction<'_>, modes: &ConstraintModes) -> Result<(), SqlError> {
+fn check(tx: &mut dyn WriteTarget, modes: &ConstraintModes) -> Result<(), SqlError> {
     check_with(tx, |name, notes| !modes.is_deferred(name, notes))
 }
 
@@ -88,12 +89,12 @@ fn check(tx: &mut Transaction<'_>, modes: &ConstraintModes) -> Result<(), SqlErr
 ///
 /// # Errors
 /// `23503` if a reference does not hold.
-pub(crate) fn at_commit(tx: &mut Transaction<'_>) -> Result<(), SqlError> {
+pub(crate) fn at_commit(tx: &mut dyn WriteTarget) -> Result<(), SqlError> {
     check_with(tx, |_, _| true)
 }
 
 fn check_with(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn WriteTarget,
     is_due: impl Fn(&str, &ReferenceNotes) -> bool,
 ) -> Result<(), SqlError> {
     let held = tx.held_references();
@@ -102,8 +103,7 @@ fn check_with(
     }
     let mut dues: Vec<(HeldReference, Due)> = Vec::with_capacity(held.len());
     for reference in held {
-        let source = tx.view();
-        let due = match Relation::numbered(&source, reference.table) {
+        let due = match Relation::numbered(&*tx, reference.table) {
             Ok(relation) => {
                 let notes = relation.reference_notes(&reference.name);
                 let mut keys = relation.schema.foreign_keys.iter();
@@ -125,6 +125,6 @@ fn check_with(
         let found = dues.find(|(known, _)| known == reference);
         found.map_or(Due::NOW, |(_, due)| *due)
     };
-    let checked = tx.check_held(due);
-    checked.map_err(|error| explained(&tx.view(), error.into()))
+    let checked = tx.check_held(&due);
+    checked.map_err(|error| explained(&*tx, error.into()))
 }

@@ -18,10 +18,10 @@ use crate::relation::StoredColumn;
 use crate::result::CopyData;
 use crate::source::Source;
 use crate::text::encode_text;
+use crate::write_target::WriteTarget;
 use binary::Tuples;
 use fields::{Field, Records, write_field};
 use options::Options;
-use sardonyx::Transaction;
 use sardonyx::schema::{Value, ValueRef};
 use sqlparser::ast::{CopySource, CopyTarget, Ident, ObjectName, Query, Statement};
 use std::borrow::Cow;
@@ -96,7 +96,7 @@ pub(crate) fn check(prepared: &Prepared, source: &dyn Source) -> Result<usize, S
 /// # Errors
 /// `22P04` if it cannot be read, with the line and the column; what cannot be stored.
 pub(crate) fn from_client(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn WriteTarget,
     prepared: &Prepared,
     _version: u64,
     data: &CopyData,
@@ -107,8 +107,7 @@ pub(crate) fn from_client(
         return Err(SqlError::syntax("COPY FROM needs a table"));
     };
     let columns: Vec<String> = columns.iter().map(name_of).collect();
-    let live = tx.view();
-    let incoming = Incoming::of(&live, prepared.rights(), &name.to_string(), &columns)?;
+    let incoming = Incoming::of(&*tx, prepared.rights(), &name.to_string(), &columns)?;
     let plan = &incoming.plan;
     let line = Cell::new(0_u64);
     let placed = |column: &StoredColumn, error: SqlError| {

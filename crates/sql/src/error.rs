@@ -4,7 +4,7 @@
 //! What the engine refuses becomes the code that PostgreSQL has for it; its text stays the engine's own.
 
 use crate::names::{is_full_match, reference_of_full_match};
-use sardonyx::schema::{SchemaError, Value};
+use sardonyx::schema::{Limit, SchemaError, Value};
 use sardonyx::{Error, RowError};
 use sardonyx_base::memory::Exhausted;
 use sardonyx_base::waiting::Reason;
@@ -474,6 +474,26 @@ fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
                 .of_constraint(key)
                 .detail("MATCH FULL does not allow mixing of null and nonnull key values.")
         }
+        RowError::Declared {
+            table,
+            column,
+            declared,
+            limit,
+            ..
+        } => {
+            let (code, message) = match limit {
+                Limit::Digits(..) => (code::OUT_OF_RANGE, "numeric field overflow".to_string()),
+                Limit::Fraction(_) => (code::DATETIME_OVERFLOW, message.to_string()),
+                _ => (
+                    code::STRING_TOO_LONG,
+                    format!("value too long for type {declared}"),
+                ),
+            };
+            SqlError::new(code, message)
+                .of_table(table)
+                .of_column(column)
+        }
+        RowError::Uncomputed { code, reason, .. } => SqlError::new(code, reason.clone()),
         RowError::Untested { code, reason, .. } => SqlError::new(code, reason.clone()),
         RowError::Check { table, name, .. } => {
             let message =

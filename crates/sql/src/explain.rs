@@ -10,8 +10,8 @@ use crate::plan::planning::Planning;
 use crate::plan::{Plan, Planned};
 use crate::prepared::{Prepared, plan_statement};
 use crate::source::Source;
+use crate::write_target::WriteTarget;
 use lines::lines;
-use sardonyx::Transaction;
 use sqlparser::ast::Statement;
 use std::sync::Arc;
 use std::time::Instant;
@@ -92,14 +92,14 @@ pub(crate) fn explain(
 /// # Errors
 /// What is wrong with it.
 pub(crate) fn analyze_write(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn WriteTarget,
     prepared: &Prepared,
     version: u64,
     with: &Environment<'_>,
 ) -> Result<Vec<String>, SqlError> {
-    let (planned, _) = planned(prepared, version, &tx.view())?;
+    let (planned, _) = planned(prepared, version, &*tx)?;
     let plan = planned.plan;
-    let mut lines = lines(&plan, &tx.view());
+    let mut lines = lines(&plan, &*tx);
     let started = Instant::now();
     let (complete, _) = crate::running::run_plan(tx, &plan, with)?;
     finish(&mut lines, complete.tag.rows.unwrap_or(0), started);

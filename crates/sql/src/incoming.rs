@@ -6,20 +6,24 @@
 use crate::called::Caller;
 use crate::constraints::{at_commit, in_statement};
 use crate::database::Database;
+use crate::declared::put_notes;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, StatementContext};
 use crate::names::quoted;
 use crate::plan::insert::{InsertPlan, plan_insert};
 use crate::plan::planning::Planning;
 use crate::relation::StoredColumn;
-use crate::relation::{ColumnNotes, Relation, TableNotes, put_notes};
+use crate::relation::{ColumnNotes, Relation, TableNotes};
 use crate::rights::Rights;
+use crate::running::{now, seed};
 use crate::sequences::{Draws, SequenceChanges};
 use crate::source::Source;
 use crate::text::{decode_text, text_of};
 use crate::types::{SqlType, TypeSpec};
+use crate::write_target::WriteTarget;
 use sardonyx::Transaction;
 use sardonyx::schema::{Schema, Value};
+use sardonyx_rows::constraints::objects as objects_of;
 use sardonyx_rows::value_text::parse_value;
 use sqlparser::ast::Statement;
 use std::borrow::Cow;
@@ -262,14 +266,8 @@ impl Database {
             places[column.number] = Some(place);
         }
         let caller = Caller::new("sardonyx", &rights);
-        let now = crate::session::now();
-        let context = StatementContext::of_program(
-            self,
-            &caller,
-            now,
-            crate::session::seed(),
-            Draws::default(),
-        );
+        let now = now();
+        let context = StatementContext::of_program(self, &caller, now, seed(), Draws::default());
         let with = Environment::new(&[], &context);
         let rows = rows.map(|row| {
             let mut given = Vec::with_capacity(row.len());
@@ -281,12 +279,12 @@ impl Database {
             plan.complete(given, &with)
         });
         // As COPY: references are checked when all rows are there.
-        let insert = |tx: &mut Transaction<'_>| plan.insert_rows(tx, &with, rows, &mut failed);
+        let insert = |tx: &mut dyn WriteTarget| plan.insert_rows(tx, &with, rows, &mut failed);
         let count = in_statement(tx, &with, insert)?;
         at_commit(tx)?;
         let mut draws = context.draws.into_inner();
         let mut sequences = std::mem::take(&mut draws.changes);
-        sequences.make_usable(self.counters(), tx, &draws.take_drawn())?;
+        sequences.make_usable(self.counters(), &mut objects_of(tx), &draws.take_drawn())?;
         Ok(InsertedRows { count, sequences })
     }
 }

@@ -42,6 +42,8 @@ mod copy;
 mod cursors;
 mod database;
 mod declarations;
+mod declared;
+mod defaults;
 mod define;
 mod error;
 mod explain;
@@ -77,6 +79,7 @@ mod values;
 mod views;
 mod violations;
 mod virtual_tables;
+mod write_target;
 
 pub use binary::{as_text, decode_binary, encode_binary};
 pub use called::{CalledProcedure, Caller, ProcedureCall};

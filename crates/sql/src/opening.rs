@@ -2,18 +2,25 @@
 
 use crate::checks::enforce_checks;
 use crate::database::Database;
+use crate::declared::tell_all;
+use crate::defaults::Computing;
 use crate::error::SqlError;
 use sardonyx::Tables;
 use std::sync::Arc;
 
 impl Database {
     /// Speaks SQL to these tables. A table of SQL's own is created where absent: `sql.objects`. From then on conditions of
-    /// tables that are written in SQL are tested in this process, whoever writes the rows.
+    /// tables that are written in SQL are tested in this process, and defaults in SQL are computed, for rows of every program.
     ///
     /// # Errors
     /// What the engine says; `XX001` if that table cannot be read.
     pub fn new(tables: Arc<Tables>) -> Result<Arc<Database>, SqlError> {
         enforce_checks();
-        Database::over(tables)
+        let database = Database::over(tables)?;
+        tell_all(&database)?;
+        let computing = Arc::new(Computing::of(&database));
+        let tables = database.tables();
+        tables.read(|view| view.compute_defaults_by(computing))?;
+        Ok(database)
     }
 }

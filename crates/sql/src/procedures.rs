@@ -20,7 +20,7 @@ use crate::rows::Table;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;
-use sardonyx::Transaction;
+use crate::write_target::{WriteTarget, in_tables};
 use sardonyx::schema::Value;
 use serde::{Deserialize, Serialize};
 use sqlparser::ast::{
@@ -233,14 +233,14 @@ impl Compiled {
     /// What a statement returns.
     pub fn run(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         name: &str,
         version: u64,
         with: &Environment<'_>,
     ) -> Result<Option<Called>, SqlError> {
         let mut last = None;
         for statement in &self.statements {
-            let planned = statement.planned(version, &tx.view());
+            let planned = statement.planned(version, &*tx);
             let planned = planned.map_err(|error| error.detail(format!("in procedure {name}")))?;
             last = Some(crate::running::run_plan(tx, &planned.plan, with)?);
         }
@@ -400,7 +400,7 @@ pub(crate) type Called = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
 /// # Errors
 /// `42883` if there is none; what it returns.
 pub(crate) fn call(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn WriteTarget,
     prepared: &Prepared,
     function: &Function,
     version: u64,
@@ -411,10 +411,7 @@ pub(crate) fn call(
     let registered = database.registered(&name);
     let procedure = match registered {
         Some(_) => None,
-        None => {
-            let source = tx.view();
-            Some(compiled(database, &name, version, &source)?.ok_or_else(|| unknown(&name))?)
-        }
+        None => Some(compiled(database, &name, version, &*tx)?.ok_or_else(|| unknown(&name))?),
     };
     let wanted = procedure
         .as_ref()
@@ -429,7 +426,7 @@ pub(crate) fn call(
             let mut parameters = Parameters::given(&prepared.known_parameters());
             fresh = arguments(function, &mut parameters, procedure.as_deref())?;
             for argument in &fresh {
-                check_rights(argument, &tx.view(), prepared.rights())?;
+                check_rights(argument, &*tx, prepared.rights())?;
             }
             prepared.arguments().get_or_init(|| fresh.clone())
         }
@@ -440,7 +437,7 @@ pub(crate) fn call(
     }
     let complete = Complete::of(Tag::plain("CALL"));
     if let Some(body) = registered {
-        return Ok((complete, row_of(body(tx, &values)?)));
+        return Ok((complete, row_of(in_tables(tx, |tx| body(tx, &values))?)));
     }
     let inside = Environment::new(&values, with.context);
     let last = match procedure {

@@ -9,13 +9,15 @@ use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::stored;
 use sardonyx::Transaction;
-use sardonyx::schema::{Schema, Type, Value, ValueRef};
+use sardonyx::schema::{DeclaredDefault, Schema, Type, Value, ValueRef};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The table of what the engine's schemas cannot say.
 pub(crate) const OBJECTS: &str = "sql.objects";
+/// The column of it that has the bodies.
+pub(crate) const BODY: usize = 2;
 /// What names of SQL's own tables begin with.
 pub(crate) const OWN: &str = "sql.";
 /// The column that numbers the rows of a table without a primary key. SQL does not show it.
@@ -172,7 +174,18 @@ impl Relation {
         let columns = columns.filter(|(_, column)| column.name != ROW_NUMBER);
         let columns = columns.map(|(place, column)| {
             let noted = notes.columns.get(&place);
-            let spec = noted.and_then(|noted| {
+            // A program without SQL declares columns and notes nothing.
+            let declared = match noted {
+                Some(_) => None,
+                None => schema.declared(place),
+            };
+            let own = declared.map(|declared| ColumnNotes {
+                kind: declared.kind,
+                modifier: declared.modifier,
+                not_null: declared.not_null,
+                ..ColumnNotes::default()
+            });
+            let spec = noted.or(own.as_ref()).and_then(|noted| {
                 let kind = SqlType::from_oid(noted.kind)?;
                 let modifier = noted.modifier;
                 Some(TypeSpec { kind, modifier })
@@ -183,10 +196,17 @@ impl Relation {
                 number: place,
                 spec: spec.unwrap_or_else(|| SqlType::of_stored(column.kind)),
                 stored: column.kind,
-                not_null: !column.is_nullable() || noted.is_some_and(|noted| noted.not_null),
-                default: match default {
-                    Some(text) => DefaultValue::Expression(text),
-                    None => DefaultValue::Value(column.default.clone()),
+                not_null: !column.is_nullable()
+                    || noted.or(own.as_ref()).is_some_and(|noted| noted.not_null),
+                default: match (default, declared.and_then(|own| own.default.as_ref())) {
+                    (Some(text), _) => DefaultValue::Expression(text),
+                    (None, Some(DeclaredDefault::Sql(text))) => {
+                        DefaultValue::Expression(text.clone())
+                    }
+                    (None, Some(DeclaredDefault::Value(value))) => {
+                        DefaultValue::Value(value.clone())
+                    }
+                    (None, _) => DefaultValue::Value(column.default.clone()),
                 },
                 identity: noted.and_then(|noted| noted.identity),
                 sequence: noted.and_then(|noted| noted.sequence.clone()),
@@ -386,7 +406,7 @@ pub(crate) fn printed<T: Serialize>(value: &T) -> Result<String, SqlError> {
 ///
 /// # Errors
 /// What the engine says.
-pub(crate) fn put_notes(
+pub(crate) fn store_notes(
     tx: &mut Transaction<'_>,
     number: u16,
     notes: &TableNotes,
@@ -414,7 +434,6 @@ pub(crate) struct StoredColumn {
     pub spec: TypeSpec,
     /// What the engine has.
     pub stored: Type,
-    pub not_null: bool,
 }
 
 impl StoredColumn {
@@ -424,7 +443,6 @@ impl StoredColumn {
             name: column.name.clone(),
             spec: column.spec,
             stored: column.stored,
-            not_null: column.not_null,
         }
     }
 

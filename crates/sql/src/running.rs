@@ -8,8 +8,10 @@ use crate::plan::Plan;
 use crate::result::{Complete, Tag};
 use crate::rows::Table;
 use crate::source::Source;
-use sardonyx::Transaction;
+use crate::write_target::WriteTarget;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The rows of a statement that reads, and their columns.
 pub(crate) type Read = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
@@ -39,7 +41,7 @@ pub(crate) fn read_plan(
 /// # Errors
 /// What cannot be computed or stored.
 pub(crate) fn run_plan(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn WriteTarget,
     plan: &Plan,
     with: &Environment<'_>,
 ) -> Result<Read, SqlError> {
@@ -49,7 +51,7 @@ pub(crate) fn run_plan(
         (complete, columns.map(|columns| (table, columns)))
     };
     Ok(match plan {
-        Plan::Select(_) => read_plan(&tx.view(), plan, with)?,
+        Plan::Select(_) => read_plan(&*tx, plan, with)?,
         Plan::Insert(plan) => {
             let done = in_statement(tx, with, |tx| plan.run(tx, with))?;
             changed("INSERT", done)
@@ -63,4 +65,18 @@ pub(crate) fn run_plan(
             changed("DELETE", done)
         }
     })
+}
+
+/// The system's clock, in microseconds since 1970.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+    })
+}
+
+/// A seed for a statement's random values.
+pub(crate) fn seed() -> [u64; 2] {
+    let random = || RandomState::new().build_hasher().finish();
+    [random(), random()]
 }

@@ -2,7 +2,7 @@
 
 mod written;
 
-use sardonyx::schema::{Type, Value};
+use sardonyx::schema::{Limit, Type, Value};
 
 /// A type of values, as PostgreSQL has it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -387,6 +387,11 @@ impl TypeSpec {
     /// A type without a length.
     pub fn plain(kind: SqlType) -> TypeSpec {
         TypeSpec { kind, modifier: -1 }
+    }
+
+    /// The limit that it sets to values.
+    pub fn limit(self) -> Limit {
+        Limit::of(self.kind.oid(), self.modifier)
     }
 
     /// The most characters of `varchar(n)` and `char(n)`.

@@ -12,7 +12,7 @@ use sardonyx_base::error::Error;
 use sardonyx_rows::TableError;
 use sardonyx_rows::check_name;
 use sardonyx_rows::row::{RowRef, RowWriter};
-use sardonyx_rows::schema::{Schema, SchemaError, Type, Value};
+use sardonyx_rows::schema::{Declared, Schema, SchemaError, Type, Value};
 
 /// The name of a column while it is being widened.
 const WIDER: &str = "sardonyx.wider";
@@ -110,6 +110,7 @@ impl Transaction<'_> {
                     let column = &schema.columns[from];
                     (column.is_nullable(), column.default.clone())
                 };
+                let declared = schema.declared(from).cloned();
                 let mut schema = schema.without_column(name)?;
                 let last = schema.columns.len() - 1;
                 let wider = &mut schema.columns[last];
@@ -118,6 +119,11 @@ impl Transaction<'_> {
                 if !nullable {
                     wider.null = None;
                 }
+                // The new column is the last.
+                schema.declared.extend(declared.map(|declared| Declared {
+                    column: last,
+                    ..declared
+                }));
                 schema.check()?;
                 Ok(schema)
             })

@@ -16,6 +16,7 @@ use crate::space::TableSpace;
 use crate::table::{Slot, TableState, fingerprint_of, shape_of, used_runs};
 use sardonyx_base::error::Error;
 use sardonyx_rows::TableError;
+use sardonyx_rows::constraints::ComputeDefaults;
 use sardonyx_rows::layout::PageLayout;
 use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::schema::Schema;
@@ -33,6 +34,8 @@ pub struct SpaceSnapshot {
     pub(crate) rows: Arc<PageSnapshot>,
     pub(crate) indexes: Arc<PageSnapshot>,
     catalogue: Catalogue,
+    /// What computes defaults in SQL.
+    pub(crate) computes_defaults: Option<Arc<dyn ComputeDefaults>>,
     /// By number; `None` for journals and areas.
     pub(crate) tables: Vec<Option<FrozenTable>>,
 }
@@ -105,6 +108,7 @@ impl TableSpace {
             rows,
             indexes,
             catalogue: self.catalogue.clone(),
+            computes_defaults: self.computes_defaults.lock().clone(),
             tables: tables
                 .map(|state| state.as_ref().map(FrozenTable::of))
                 .collect(),

@@ -11,7 +11,9 @@ use crate::snapshot::SpaceSnapshot;
 use crate::table::{TableState, fingerprint_of};
 use crate::transaction::{Transaction, note_references};
 use crate::undo::Undo;
+use sardonyx_base::sync::Mutex;
 use sardonyx_rows::TableError;
+use sardonyx_rows::constraints::ComputeDefaults;
 use sardonyx_rows::record::{Journal, JournalRow, Record, Table, definition_of_journal};
 use sardonyx_rows::schema::Schema;
 use sardonyx_rows::table_of;
@@ -48,6 +50,8 @@ pub struct TableSpace {
     pub(crate) workers: usize,
     /// The snapshot that was taken last, if somebody has it.
     pub(crate) newest_snapshot: Weak<SpaceSnapshot>,
+    /// Computes defaults in SQL, once a program registered it.
+    pub(crate) computes_defaults: Mutex<Option<Arc<dyn ComputeDefaults>>>,
 }
 
 /// What to ask the processor for: a lookup touches two places in memory, one after the other.
@@ -114,6 +118,7 @@ impl TableSpace {
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
             workers: workers.clamp(1, WORKERS_MAX),
             newest_snapshot: Weak::new(),
+            computes_defaults: Mutex::default(),
         };
         note_references(&mut space.tables);
         check_all_values(&space, space.workers)?;
@@ -432,6 +437,11 @@ impl<'a> View<'a> {
     /// The memory of all indexes.
     pub(crate) fn indexes(&self) -> &'a IndexStore {
         &self.space.indexes
+    }
+
+    /// Registers the computation of defaults in SQL, for all inserts from now on.
+    pub fn compute_defaults_by(&self, computes: Arc<dyn ComputeDefaults>) {
+        *self.space.computes_defaults.lock() = Some(computes);
     }
 
     /// The catalogue.

@@ -57,6 +57,8 @@ pub(crate) struct TableState {
     pub is_checked: bool,
     /// Whether tables have references to it.
     pub is_referenced: bool,
+    /// True if columns have declarations beside their types.
+    pub is_declared: bool,
     /// As it is stored, or made of the definition if none is.
     pub schema: Arc<Schema>,
     pub schema_is_stored: bool,
@@ -151,6 +153,7 @@ impl TableState {
             secondary: Vec::new(),
             is_checked: false,
             is_referenced: false,
+            is_declared: false,
             schema: Arc::new(Schema::of_definition(definition)),
             schema_is_stored: false,
             name: Arc::from(definition.name.as_str()),
@@ -172,6 +175,7 @@ impl TableState {
         self.is_hashed = other.is_hashed;
         self.is_checked = other.is_checked;
         self.is_referenced = other.is_referenced;
+        self.is_declared = other.is_declared;
         let empty = |index: &Secondary| Secondary {
             what: Arc::clone(&index.what),
             tree: Tree::default(),
@@ -241,7 +245,7 @@ impl TableState {
     /// a change of its bytes.
     #[inline]
     pub fn is_indexed(&self) -> bool {
-        !self.secondary.is_empty() || self.is_checked || self.is_referenced
+        !self.secondary.is_empty() || self.is_checked || self.is_referenced || self.is_declared
     }
 
     /// Where the next record goes.

@@ -11,9 +11,9 @@ use crate::row::Row;
 use crate::space::{Prefetch, TableSpace, View, record_at};
 use crate::table::{Place, TableState, make_index_room, page_bytes, remove_from_index};
 use crate::undo::{Step, undo_step};
-use held::HeldReferences;
 use sardonyx_base::error::Error;
 use sardonyx_rows::TableError;
+use sardonyx_rows::constraints::{HeldReferences, check_row, delete_row};
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
 use sardonyx_rows::record::{Field, Journal, JournalRow, Record, Table};
 use sardonyx_storage::catalogue::{Definition, Kind};
@@ -24,19 +24,16 @@ use sardonyx_storage::page::{Address, PageId};
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-mod conditions;
+mod constraints;
 mod declaring;
-mod held;
 mod indexes;
-mod references;
 mod rows;
 mod savepoint;
 mod tables;
 mod values;
 mod verbs;
 
-pub use held::{Due, HeldReference};
-pub(crate) use references::note_references;
+pub(crate) use constraints::note_references;
 pub use savepoint::Marked;
 pub(crate) use savepoint::Savepoint;
 pub use verbs::{RecordMut, Walk};
@@ -50,10 +47,8 @@ pub struct Transaction<'a> {
     pub(crate) space: &'a mut TableSpace,
     log: &'a mut GroupBuilder,
     finished: bool,
-    /// References that do not hold are noted, to be checked later.
-    holds: bool,
-    /// The notes; allocated with the first.
-    held: Option<Box<HeldReferences>>,
+    /// References that are checked later.
+    held: HeldReferences,
 }
 
 impl<'a> Transaction<'a> {
@@ -63,8 +58,7 @@ impl<'a> Transaction<'a> {
             space,
             log,
             finished: false,
-            holds: false,
-            held: None,
+            held: HeldReferences::default(),
         };
         // Only if the one before was leaked (`mem::forget`): it did not commit.
         if !transaction.space.undo.is_empty() || transaction.log.transaction_bytes() > 0 {
@@ -240,6 +234,7 @@ impl<'a> Transaction<'a> {
                     &row_of_shape
                 }
             };
+            self.check_declared(row.table, after)?;
             let before = &self.space.store.bytes()[row.address.0 as usize..][..after.len()];
             let differ = self.indexes_that_differ(row.table, before, after);
             let state = self.state(row.table);
@@ -281,6 +276,9 @@ impl<'a> Transaction<'a> {
             let key = hexadecimal(key);
             let values = Box::default();
             return Err(TableError::DuplicateKey { table, key, values }.into());
+        }
+        if self.has_ordered(number) {
+            self.check_declared(number, bytes)?;
         }
         let address = match self.state(number).has_one_shape() {
             true => self.insert_bytes(number, bytes, hash)?,
@@ -349,7 +347,7 @@ impl<'a> Transaction<'a> {
             let indexes = self.all_indexes(number);
             self.index_row(number, address, indexes)
                 .and_then(|()| match self.state(number).is_checked {
-                    true => self.check_row(number, address),
+                    true => check_row(self, number, address),
                     false => Ok(()),
                 })
                 .inspect_err(|_| self.roll_back_to(savepoint))?;
@@ -380,7 +378,7 @@ impl<'a> Transaction<'a> {
         }
         if self.has_ordered(number) {
             if self.state(number).is_referenced {
-                return self.delete_with_referring(number, address);
+                return delete_row(self, number, address);
             }
             let indexes = self.all_indexes(number);
             self.unindex_row(number, address, indexes)?;

@@ -39,6 +39,7 @@ pub(super) const CRATES: &[Rooms] = &[
                     "rows",
                     "memory",
                     "source",
+                    "write_target",
                     "relation",
                     "keyspace",
                     "violations",
@@ -57,6 +58,8 @@ pub(super) const CRATES: &[Rooms] = &[
                 &[
                     "catalogue",
                     "checks",
+                    "declared",
+                    "defaults",
                     "opening",
                     "constraints",
                     "prepared",

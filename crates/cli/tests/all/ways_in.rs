@@ -1,9 +1,14 @@
-//! Values, defaults and conditions are the same by whatever way a row comes in: `INSERT`, `COPY` in text and CSV, and
-//! `import` of CSV, TSV, JSON lines, Arrow and Parquet.
+//! Values, defaults and conditions are the same by whatever way a row comes in: `INSERT`, `COPY` in text and CSV, `import` of
+//! CSV, TSV, JSON lines, Arrow and Parquet, and a program that inserts rows without SQL.
 
 use crate::rows::{sardonyx, text};
+use sardonyx::Tables;
+use sardonyx::schema::{Type, Value};
+use sardonyx_rows::value_text::parse_value;
+use sardonyx_sql::{Database, SqlError};
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 const TABLE: &str = "create table other (n int primary key); insert into other values (1);
     create table t (id int, k int, short varchar(3), fixed char(4), money numeric(5,2), small smallint,
@@ -147,6 +152,43 @@ fn typed(at: &Path, n: usize, format: &str, (column, kind, value, _): &Case) -> 
     import_file(at, &file)
 }
 
+/// A row that a program inserts, of a value of another type than text.
+fn program(
+    at: &Path,
+    n: usize,
+    (column, kind, value, expected): &Case,
+) -> Option<Result<(), String>> {
+    let kind = match *kind {
+        "text" => Type::Text,
+        "numeric(20,6)" => Type::Decimal { scale: 6 },
+        "bigint" => Type::I64,
+        "date" => Type::Date,
+        "boolean" => Type::Bool,
+        "uuid" => Type::Uuid,
+        "double precision" => Type::F64,
+        _ => return None,
+    };
+    // SQL has other words for a reference that is violated.
+    if *column == "n" && expected.is_err() {
+        return None;
+    }
+    let value = match (*value, kind) {
+        ("", _) => Value::Null,
+        ("t", Type::Bool) => Value::Bool(true),
+        (value, kind) => parse_value(value, kind).expect("a value"),
+    };
+    let tables = Arc::new(Tables::open(at.join("db.sdx")).expect("it opens"));
+    let database = Database::new(Arc::clone(&tables)).expect("it speaks SQL");
+    let column = (*column).to_string();
+    let inserted = tables.run(move |tx| {
+        let values = [("id", Value::from(n as i64)), (&*column, value.clone())];
+        tx.rows("t")?.insert(&values)
+    });
+    tables.close().expect("it closes");
+    drop(database);
+    Some(inserted.map_err(|error| SqlError::from(error).to_string()))
+}
+
 /// True if a file with types can have the value, and this program reads one.
 fn has_types(case: &Case) -> bool {
     cfg!(feature = "parquet") && !case.1.is_empty()
@@ -212,6 +254,7 @@ const WAYS: &[(&str, Way)] = &[
             &format!("{{\"id\":{n},\"{column}\":{value}}}\n"),
         ))
     }),
+    ("a program", program),
     ("arrow", |at, n, case| {
         has_types(case).then(|| typed(at, n, "arrow", case))
     }),

@@ -1,6 +1,7 @@
 //! What can be wrong with values that are to be stored in a row, or with the name of a column.
 
-use crate::schema::{Type, ValueRef};
+use crate::constraints::DefaultFailure;
+use crate::schema::{Column, Declared, DeclaredDefault, Limit, Schema, Type, ValueRef};
 use sardonyx_base::error::{Error, Kind};
 
 /// Why values are not stored, or not read: it names the table, the column and the value.
@@ -111,6 +112,34 @@ pub enum RowError {
         /// How long they may be.
         limit: usize,
     },
+    /// A value that the column's declared type does not have.
+    #[error(
+        "{value} is no {declared} for column {column:?} of table {table:?}: the type has {limit}"
+    )]
+    Declared {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// The declared type.
+        declared: Box<str>,
+        /// The value.
+        value: String,
+        /// The limit of the type.
+        limit: Limit,
+    },
+    /// A column is not given, and its default cannot be computed.
+    #[error("the default of column {column:?} of table {table:?} cannot be computed: {reason}")]
+    Uncomputed {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// SQLSTATE.
+        code: &'static str,
+        /// The reason.
+        reason: String,
+    },
     /// The row would not meet a condition of its table.
     #[error("the row does not meet condition {name:?} of table {table:?}: {condition}")]
     Check {
@@ -136,6 +165,58 @@ pub enum RowError {
 }
 
 impl RowError {
+    /// That a value is none of a column's declared type.
+    #[cold]
+    pub(crate) fn declared(
+        table: &str,
+        column: &Column,
+        declared: &Declared,
+        value: ValueRef<'_>,
+    ) -> RowError {
+        RowError::Declared {
+            table: table.to_string(),
+            column: column.name.clone(),
+            declared: declared.type_name().into(),
+            value: shown(value),
+            limit: declared.limit(),
+        }
+    }
+
+    /// That the default of a column cannot be computed.
+    #[cold]
+    pub(crate) fn uncomputed(
+        schema: &Schema,
+        table: &str,
+        column: usize,
+        failure: DefaultFailure,
+    ) -> RowError {
+        let column = schema.columns.get(column);
+        RowError::Uncomputed {
+            table: table.to_string(),
+            column: column.map_or_else(String::new, |column| column.name.clone()),
+            code: failure.code,
+            reason: failure.reason,
+        }
+    }
+
+    /// That the default of a column cannot be computed here.
+    #[cold]
+    pub(crate) fn not_computed_here(schema: &Schema, table: &str, column: usize) -> RowError {
+        let declared = schema.declared(column);
+        let reason = match declared.and_then(|declared| declared.default.as_ref()) {
+            Some(DeclaredDefault::Sql(text)) => format!(
+                "it is in SQL ({text}), which this program does not speak: give a value, or open the database with \
+                 sardonyx_sql::Database"
+            ),
+            _ => "only transactions of tables number rows: give a number".to_string(),
+        };
+        let failure = DefaultFailure {
+            code: "0A000",
+            reason,
+        };
+        RowError::uncomputed(schema, table, column, failure)
+    }
+
     pub(crate) fn kind(&self) -> Kind {
         match self {
             RowError::TooLong { .. } => Error::Limit,

@@ -3,7 +3,7 @@
 use super::RowError;
 use super::error::{shown, shown_with_type};
 use crate::error::TableError;
-use crate::schema::{Column, NullBit, Type, VALUE_BYTES_MAX, ValueRef};
+use crate::schema::{Column, NullBit, Schema, Type, VALUE_BYTES_MAX, ValueRef};
 use crate::value_text::rescale;
 use crate::values::{REFERENCE_BYTES, Reference};
 
@@ -95,6 +95,37 @@ pub fn set_column(
         fixed[place].fill(0);
     } else {
         encode(column.kind, value, &mut fixed[place]).map_err(unfit)?;
+    }
+    Ok(())
+}
+
+/// Checks that the values of a record, which begins as a row's fixed part does, are of their columns' declared types.
+///
+/// # Errors
+/// [`RowError::Declared`], [`RowError::Null`].
+pub fn check_declared(schema: &Schema, table: &str, record: &[u8]) -> Result<(), RowError> {
+    for declared in &schema.declared {
+        let Some(column) = schema.columns.get(declared.column) else {
+            continue;
+        };
+        let place = column.offset..column.offset + column.kind.bytes();
+        let (false, Some(bytes)) = (column.kind.is_variable(), record.get(place)) else {
+            continue;
+        };
+        let has_null_bit = |null: NullBit| record.len() > null.byte as usize;
+        if column.null.is_some_and(has_null_bit) && is_null(record, column) {
+            if declared.not_null {
+                return Err(RowError::Null {
+                    table: table.to_string(),
+                    column: column.name.clone(),
+                });
+            }
+            continue;
+        }
+        let value = decode(column.kind, bytes);
+        if declared.limit().fit(value) != Some(value) {
+            return Err(RowError::declared(table, column, declared, value));
+        }
     }
     Ok(())
 }

@@ -9,11 +9,13 @@
 //! references point into it.
 
 use super::{RowError, RowRef, RowWriter, same, set_column, shown};
-use crate::condition::{Condition, SqlCheck};
+use crate::condition::Check;
+use crate::constraints::{conditions_of, meets};
 use crate::error::{TableError, check_name};
 use crate::key::{BadKey, KeyBytes, KeyShape, KeyValues, SearchKey};
+use crate::read::ReadRow;
 use crate::record::Record;
-use crate::schema::{PRIMARY, Schema, Value, ValueRef};
+use crate::schema::{PRIMARY, Schema, Value};
 use crate::values::Reference;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::{LiveWords, PageRead};
@@ -81,7 +83,7 @@ pub struct RowFormat {
     key: KeyShape,
     /// Those of the schema's other indexes.
     indexes: Arc<[KeyShape]>,
-    conditions: Arc<[Condition]>,
+    conditions: Arc<[Check]>,
 }
 
 /// A range of keys as bytes.
@@ -106,19 +108,31 @@ impl RowFormat {
                 "references to other tables",
             ),
             (!schema.earlier_shapes.is_empty(), "columns that were added"),
-            (
-                (schema.checks.iter()).any(|(_, text)| !matches!(SqlCheck::parse(text), Ok(None))),
-                "conditions in SQL",
-            ),
         ];
         if let Some((_, what)) = beyond.into_iter().find(|(has, _)| *has) {
             let table = table.to_string();
             return Err(TableError::BeyondRows { table, what });
         }
-        let texts = schema.checks.iter();
-        let conditions = texts
-            .map(|(_, text)| Condition::parse(text, &schema))
-            .collect::<Result<_, _>>()?;
+        Self::of(table, schema)
+    }
+
+    /// Of rows of a table that stand beside it for a while, on their way into it: all are of the newest shape, and its
+    /// references are its own store's.
+    ///
+    /// # Errors
+    /// [`TableError::Condition`] if a text of the schema is no condition on its rows.
+    pub fn beside(table: &str, schema: &Schema) -> Result<Self, TableError> {
+        let mut flat = schema.clone();
+        flat.foreign_keys.clear();
+        flat.earlier_shapes.clear();
+        for column in &mut flat.columns {
+            column.since_shape = 0;
+        }
+        Self::of(table, flat)
+    }
+
+    fn of(table: &str, schema: Schema) -> Result<Self, TableError> {
+        let conditions = conditions_of(&schema)?;
         Ok(RowFormat {
             table: table.into(),
             key: KeyShape::new(&schema, &schema.primary),
@@ -202,6 +216,18 @@ impl RowFormat {
         self.fill(vec![0; self.schema.row_bytes], &row)
     }
 
+    /// A row that stands elsewhere, as bytes of its own. It was checked when it was stored there.
+    ///
+    /// # Errors
+    /// What reading it says.
+    pub fn copy_of(&self, row: &impl ReadRow) -> Result<Vec<u8>, TableError> {
+        let mut all = RowWriter::new(self.schema.columns.len());
+        for (number, _) in self.schema.live_columns() {
+            all.set(number, row.value_at(number)?);
+        }
+        self.store(vec![0; self.schema.row_bytes], &all)
+    }
+
     /// A row with other values in the columns that are set.
     ///
     /// # Errors
@@ -218,6 +244,7 @@ impl RowFormat {
         }
         // Long values are put together anew, so that none is left that nothing names.
         let mut all = change.clone();
+        all.fit(&self.schema, &self.table)?;
         for (number, column) in self.schema.live_columns() {
             if column.kind.is_variable() && change.get(number).is_none() {
                 all.set(number, there.get_at(number)?);
@@ -231,6 +258,7 @@ impl RowFormat {
     /// # Errors
     /// [`TableError::Row`]: a condition that is not met.
     pub fn record_row(&self, record: &[u8]) -> Result<Vec<u8>, TableError> {
+        super::check_declared(&self.schema, &self.table, record)?;
         self.check_conditions(record)?;
         Ok(record.to_vec())
     }
@@ -262,8 +290,15 @@ impl RowFormat {
     }
 
     /// Stores what is set, and checks the conditions.
-    fn fill(&self, mut fixed: Vec<u8>, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
+    fn fill(&self, fixed: Vec<u8>, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         row.check(&self.schema, &self.table)?;
+        let filled = self.store(fixed, row)?;
+        self.check_conditions(&filled)?;
+        Ok(filled)
+    }
+
+    /// Stores what is set.
+    fn store(&self, mut fixed: Vec<u8>, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         let end = fixed.len();
         let mut values = Vec::new();
         for (number, value) in row.set_columns() {
@@ -277,7 +312,6 @@ impl RowFormat {
             })?;
         }
         fixed.extend_from_slice(&values);
-        self.check_conditions(&fixed)?;
         Ok(fixed)
     }
 
@@ -285,22 +319,10 @@ impl RowFormat {
         if self.conditions.is_empty() {
             return Ok(());
         }
+        let name = || self.table.to_string();
         let row = self.row(bytes)?;
-        for (condition, (name, text)) in self.conditions.iter().zip(&self.schema.checks) {
-            let mut values = vec![ValueRef::Null; self.schema.columns.len()];
-            for column in condition.columns() {
-                values[column] = row.get_at(column)?;
-            }
-            if !condition.allows(|column| values[column]) {
-                let error = RowError::Check {
-                    table: self.table.to_string(),
-                    name: name.clone(),
-                    condition: text.clone(),
-                };
-                return Err(error.into());
-            }
-        }
-        Ok(())
+        let value = |column| row.get_at(column);
+        meets(&name, &self.schema, &self.conditions, value)
     }
 
     /// The key of a row, as bytes.

@@ -3,7 +3,8 @@
 use super::RowError;
 use super::error::shown;
 use super::fixed::{encode, variable_bytes};
-use crate::schema::{COLUMNS_MAX, Column, Schema, Value, ValueRef};
+use crate::schema::{COLUMNS_MAX, Declared, DeclaredDefault, Schema, Value, ValueRef};
+use std::borrow::Cow;
 
 /// Values for some columns of a row. What is not set gets the column's default in a new row, and stays as it
 /// is in one that is changed.
@@ -93,10 +94,15 @@ impl<'v> RowWriter<'v> {
         Ok(row)
     }
 
-    /// Has a value, or a default, for each column that a new row needs one for.
+    /// Has a value, or a default, for each column that a new row needs one for, as its declared type stores it. Defaults
+    /// that are computed are set before ([`computed_defaults`](crate::constraints::computed_defaults)).
     #[inline]
     pub fn complete(&mut self, schema: &'v Schema, table: &str) -> Result<(), RowError> {
         self.values.resize(schema.columns.len(), None);
+        if !schema.declared.is_empty() {
+            self.set_declared_defaults(schema, table, 0)?;
+            self.fit(schema, table)?;
+        }
         for (value, column) in self.values.iter_mut().zip(&schema.columns) {
             if value.is_some() || column.dropped {
                 continue;
@@ -113,7 +119,101 @@ impl<'v> RowWriter<'v> {
         Ok(())
     }
 
-    /// Checks that each value fits its column.
+    /// The same of the columns alone that were added to a table: those of its first shape are a record's.
+    ///
+    /// # Errors
+    /// The errors of [`RowWriter::complete`].
+    pub fn complete_added(&mut self, schema: &'v Schema, table: &str) -> Result<(), RowError> {
+        self.values.resize(schema.columns.len(), None);
+        self.set_declared_defaults(schema, table, 1)?;
+        for (value, column) in self.values.iter_mut().zip(&schema.columns) {
+            if value.is_none() && column.since_shape > 0 && !column.dropped {
+                *value = Some(column.default.as_ref());
+            }
+        }
+        self.fit(schema, table)
+    }
+
+    /// Sets the declared defaults of columns that no shape before this one has.
+    #[inline(never)]
+    fn set_declared_defaults(
+        &mut self,
+        schema: &'v Schema,
+        table: &str,
+        shape: u8,
+    ) -> Result<(), RowError> {
+        for declared in &schema.declared {
+            let column = &schema.columns[declared.column];
+            let value = &mut self.values[declared.column];
+            if value.is_some() || column.since_shape < shape {
+                continue;
+            }
+            match &declared.default {
+                Some(DeclaredDefault::Value(default)) => *value = Some(default.as_ref()),
+                Some(DeclaredDefault::Sql(_) | DeclaredDefault::NextNumber) => {
+                    return Err(RowError::not_computed_here(schema, table, declared.column));
+                }
+                // No default at all.
+                None if column.default == Value::Null && declared.not_null => {
+                    return Err(RowError::Missing {
+                        table: table.to_string(),
+                        column: column.name.clone(),
+                    });
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the values that are set as the columns' declared types store them: rounded, without blanks that are too many.
+    ///
+    /// # Errors
+    /// [`RowError::Declared`].
+    pub fn fit(&mut self, schema: &Schema, table: &str) -> Result<(), RowError> {
+        for declared in &schema.declared {
+            if let Some(fitted) = self.fitted(schema, table, declared)? {
+                self.set(declared.column, fitted);
+            }
+        }
+        Ok(())
+    }
+
+    /// The same, where nothing is copied unless a value is stored as another.
+    ///
+    /// # Errors
+    /// The errors of [`RowWriter::fit`].
+    #[inline]
+    pub fn as_stored(&self, schema: &Schema, table: &str) -> Result<Cow<'_, Self>, RowError> {
+        let mut stored = Cow::Borrowed(self);
+        for declared in &schema.declared {
+            if let Some(fitted) = self.fitted(schema, table, declared)? {
+                stored.to_mut().set(declared.column, fitted);
+            }
+        }
+        Ok(stored)
+    }
+
+    /// The value of a column as its declared type stores it, if that is another.
+    fn fitted(
+        &self,
+        schema: &Schema,
+        table: &str,
+        declared: &Declared,
+    ) -> Result<Option<ValueRef<'v>>, RowError> {
+        let (Some(value), Some(column)) = (
+            self.get(declared.column),
+            schema.columns.get(declared.column),
+        ) else {
+            return Ok(None);
+        };
+        match declared.limit().fit(value) {
+            Some(fitted) => Ok((fitted != value).then_some(fitted)),
+            None => Err(RowError::declared(table, column, declared, value)),
+        }
+    }
+
+    /// Checks that each value fits its column, and that none is null that may not be.
     #[inline]
     pub fn check(&self, schema: &Schema, table: &str) -> Result<(), RowError> {
         let mut place = [0; 16];
@@ -123,7 +223,7 @@ impl<'v> RowWriter<'v> {
                 _ => return Err(unknown(schema, table, &format!("number {number}"))),
             };
             if value == ValueRef::Null {
-                check_null(table, column)?;
+                check_null(schema, table, number)?;
                 continue;
             }
             let fits = match (column.kind.is_variable(), value) {
@@ -142,8 +242,10 @@ impl<'v> RowWriter<'v> {
     }
 }
 
-fn check_null(table: &str, column: &Column) -> Result<(), RowError> {
-    match column.is_nullable() {
+fn check_null(schema: &Schema, table: &str, number: usize) -> Result<(), RowError> {
+    let column = &schema.columns[number];
+    let declared = schema.declared(number);
+    match column.is_nullable() && !declared.is_some_and(|declared| declared.not_null) {
         true => Ok(()),
         false => Err(RowError::Null {
             table: table.to_string(),

@@ -178,6 +178,15 @@ impl SchemaBuilder {
         self
     }
 
+    /// Sets the action of the last reference when the referenced row is deleted.
+    pub fn on_delete(mut self, action: OnDelete) -> Self {
+        match self.references.last_mut() {
+            Some(reference) => reference.on_delete = action,
+            None => self.misplaced = Some("`on_delete` stands behind a reference"),
+        }
+        self
+    }
+
     /// Adds a condition that every row meets, in the [language of conditions](crate::condition).
     pub fn check(mut self, name: &str, condition: &str) -> Self {
         self.checks.push((name.to_string(), condition.to_string()));

@@ -78,6 +78,7 @@ impl Schema {
         }
         let mut schema = self.clone();
         schema.columns[number].dropped = true;
+        schema.declared.retain(|declared| declared.column != number);
         schema.check()?;
         Ok(schema)
     }

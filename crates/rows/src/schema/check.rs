@@ -24,6 +24,7 @@ impl Schema {
         self.check_columns()?;
         self.check_places()?;
         self.check_keys()?;
+        self.check_declared()?;
         self.check_conditions()
     }
 

@@ -39,6 +39,8 @@ pub fn differences(stored: &Schema, said: &Schema, table: impl Fn(u16) -> String
         let cascade = match key.on_delete {
             OnDelete::Cascade => ", deleted with it",
             OnDelete::Restrict => "",
+            OnDelete::SetNull => ", set to null with it",
+            OnDelete::SetDefault => ", set to the default with it",
         };
         let text = format!(
             "({}) of {:?}{cascade}",

@@ -7,18 +7,22 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::{
-    Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, Schema,
-    SchemaError, Type, Value,
+    Column, Declared, DeclaredDefault, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit,
+    OnDelete, Schema, SchemaError, Type, Value,
 };
 use sardonyx_base::crc32c;
 
-/// The version that is written.
-const VERSION: u16 = 1;
+/// The version that is written of a schema that declares nothing of its columns beside their types, and whose references
+/// set no columns.
+const PLAIN_VERSION: u16 = 1;
+/// The version of one that does: what is declared stands at its end.
+const VERSION: u16 = 2;
 /// Version (2), reserved (2), length of what follows (4), its CRC-32C (4).
 const HEAD_BYTES: usize = 12;
 
 const COLUMN_DROPPED: u8 = 1;
 const COLUMN_NULLABLE: u8 = 2;
+const DECLARED_NOT_NULL: u8 = 1;
 const INDEX_ORDERED: u8 = 1;
 const INDEX_UNIQUE: u8 = 2;
 
@@ -36,14 +40,29 @@ impl Schema {
             out.text(name);
             out.text(condition);
         });
+        let version = match self.is_plain() {
+            true => PLAIN_VERSION,
+            false => VERSION,
+        };
+        if version == VERSION {
+            body.list(&self.declared, Writer::declared);
+        }
         let body = body.0;
         let mut out = Writer(Vec::with_capacity(HEAD_BYTES + body.len()));
-        out.u16(VERSION.into());
+        out.u16(version.into());
         out.u16(0);
         out.u32(body.len());
         out.u32(crc32c::crc32c(&body) as usize);
         out.0.extend(body);
         out.0
+    }
+
+    /// True if version 1 can say all of it.
+    fn is_plain(&self) -> bool {
+        let mut keys = self.foreign_keys.iter();
+        let is_known =
+            |key: &ForeignKey| matches!(key.on_delete, OnDelete::Restrict | OnDelete::Cascade);
+        self.declared.is_empty() && keys.all(is_known)
     }
 
     /// The schema that stands in these bytes.
@@ -54,7 +73,7 @@ impl Schema {
     pub fn decode(bytes: &[u8]) -> Result<Schema, SchemaError> {
         let mut head = Reader { bytes, at: 0 };
         let version = head.u16()? as u16;
-        if version != VERSION {
+        if version != PLAIN_VERSION && version != VERSION {
             return Err(match version {
                 0 => head.damaged("no version"),
                 _ => SchemaError::Version {
@@ -86,6 +105,10 @@ impl Schema {
             indexes: from.list(4, Reader::index)?,
             foreign_keys: from.list(8, Reader::foreign_key)?,
             checks: from.list(6, |from| Ok((from.text()?, from.text()?)))?,
+            declared: match version {
+                VERSION => from.list(12, Reader::declared)?,
+                _ => Vec::new(),
+            },
         };
         if from.at != bytes.len() {
             return Err(from.damaged("bytes behind its end"));
@@ -140,6 +163,25 @@ impl Writer {
             self.u8(bit);
         }
         self.value(&column.default);
+    }
+
+    fn declared(&mut self, declared: &Declared) {
+        self.u16(declared.column);
+        self.u32(declared.kind as usize);
+        self.0.extend(declared.modifier.to_le_bytes());
+        self.u8(u8::from(declared.not_null) * DECLARED_NOT_NULL);
+        match &declared.default {
+            None => self.u8(0),
+            Some(DeclaredDefault::Value(value)) => {
+                self.u8(1);
+                self.value(value);
+            }
+            Some(DeclaredDefault::Sql(text)) => {
+                self.u8(2);
+                self.text(text);
+            }
+            Some(DeclaredDefault::NextNumber) => self.u8(3),
+        }
     }
 
     fn kind(&mut self, kind: Type) {
@@ -230,6 +272,8 @@ impl Writer {
         self.u8(match key.on_delete {
             OnDelete::Restrict => 0,
             OnDelete::Cascade => 1,
+            OnDelete::SetNull => 2,
+            OnDelete::SetDefault => 3,
         });
         self.list(&key.columns, |out, column| out.u16(*column));
         self.list(&key.referenced, |out, column| out.u16(*column));
@@ -334,6 +378,22 @@ impl<'a> Reader<'a> {
         })
     }
 
+    fn declared(&mut self) -> Result<Declared, SchemaError> {
+        Ok(Declared {
+            column: self.u16()?,
+            kind: self.u32()? as u32,
+            modifier: i32::from_le_bytes(self.array()?),
+            not_null: self.flags(DECLARED_NOT_NULL)? != 0,
+            default: match self.u8()? {
+                0 => None,
+                1 => Some(DeclaredDefault::Value(self.value()?)),
+                2 => Some(DeclaredDefault::Sql(self.text()?)),
+                3 => Some(DeclaredDefault::NextNumber),
+                _ => return Err(self.damaged("an unknown default")),
+            },
+        })
+    }
+
     fn kind(&mut self) -> Result<Type, SchemaError> {
         Ok(match self.u8()? {
             1 => Type::Bool,
@@ -414,6 +474,8 @@ impl<'a> Reader<'a> {
         let on_delete = match self.u8()? {
             0 => OnDelete::Restrict,
             1 => OnDelete::Cascade,
+            2 => OnDelete::SetNull,
+            3 => OnDelete::SetDefault,
             _ => return Err(self.damaged("an unknown action")),
         };
         Ok(ForeignKey {
@@ -423,5 +485,86 @@ impl<'a> Reader<'a> {
             referenced: self.list(2, Reader::u16)?,
             on_delete,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn schema(declared: Vec<Declared>, on_delete: OnDelete) -> Schema {
+        let mut schema = Schema::new()
+            .column("id", Type::U64)
+            .column("name", Type::Text)
+            .nullable()
+            .column("money", Type::Decimal { scale: 2 })
+            .nullable()
+            .primary_key(["id"])
+            .build()
+            .expect("a schema");
+        schema.foreign_keys.push(ForeignKey {
+            name: "itself".to_string(),
+            columns: vec![0],
+            table: 0,
+            referenced: vec![0],
+            on_delete,
+        });
+        schema.declared = declared;
+        schema
+    }
+
+    fn default() -> impl Strategy<Value = Option<DeclaredDefault>> {
+        prop_oneof![
+            Just(None),
+            Just(Some(DeclaredDefault::Value(Value::Null))),
+            ".{0,9}".prop_map(|text| Some(DeclaredDefault::Sql(text))),
+        ]
+    }
+
+    #[test]
+    fn a_schema_that_version_1_knows_is_written_as_version_1_wrote_it() {
+        for on_delete in [OnDelete::Restrict, OnDelete::Cascade] {
+            let plain = schema(Vec::new(), on_delete).encode();
+            assert_eq!(plain[..2], [1, 0]);
+            // Nothing follows the conditions, of which there are none.
+            assert_eq!(plain[plain.len() - 2..], [0, 0]);
+        }
+        let set_null = schema(Vec::new(), OnDelete::SetNull).encode();
+        assert_eq!(set_null[..2], [2, 0]);
+        let declared = Declared {
+            not_null: true,
+            ..Declared::of(1)
+        };
+        let declared = schema(vec![declared], OnDelete::Restrict).encode();
+        assert_eq!(declared[..2], [2, 0]);
+        let entry = [1, 0, 1, 0, 0, 0, 0, 0, 255, 255, 255, 255, 1, 0];
+        assert_eq!(declared[declared.len() - entry.len()..], entry);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_declared_reads_as_it_was_written(
+            modifier in 4..100_i32, not_null: bool, defaults in (default(), default()), set in 0..4_usize,
+        ) {
+            let of = |column, kind, modifier, default| Declared {
+                column,
+                kind,
+                modifier,
+                not_null,
+                default,
+            };
+            let declared = vec![
+                of(1, 1043, modifier, defaults.0),
+                of(2, 1700, (9 << 16 | 2) + 4, defaults.1),
+            ];
+            let actions = [OnDelete::Restrict, OnDelete::Cascade, OnDelete::SetNull, OnDelete::SetDefault];
+            let schema = schema(declared, actions[set]);
+            let bytes = schema.encode();
+            prop_assert_eq!(Schema::decode(&bytes), Ok(schema));
+            for end in 0..bytes.len() {
+                prop_assert!(Schema::decode(&bytes[..end]).is_err());
+            }
+        }
     }
 }

@@ -156,6 +156,14 @@ pub enum SchemaError {
         /// The type that it should get.
         to: Type,
     },
+    /// A declaration that its column cannot have.
+    #[error("what is declared of column {column:?} cannot be: it {reason}")]
+    Declared {
+        /// The column.
+        column: String,
+        /// What is wrong.
+        reason: &'static str,
+    },
     /// Stored bytes are no schema.
     #[error("the stored schema is damaged at byte {at}: {reason}")]
     Damaged {

@@ -56,4 +56,8 @@ pub enum OnDelete {
     Restrict,
     /// They are deleted, too.
     Cascade,
+    /// Their columns become null.
+    SetNull,
+    /// Their columns get their defaults, to which a row must be there.
+    SetDefault,
 }

@@ -10,6 +10,7 @@ mod builder;
 mod change;
 mod check;
 mod column;
+mod declared;
 mod difference;
 mod encoding;
 mod error;
@@ -19,6 +20,7 @@ mod value;
 
 pub use builder::{IntoSchema, SchemaBuilder, TablesByName};
 pub use column::{Column, NullBit};
+pub use declared::{DECLARED_BYTES_MAX, Declared, DeclaredDefault, Limit};
 pub use difference::differences;
 pub use error::SchemaError;
 pub use index::{ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete};
@@ -68,6 +70,8 @@ pub struct Schema {
     /// Conditions that every row meets: a name and a condition as text, in the language of
     /// conditions.
     pub checks: Vec<(String, String)>,
+    /// Declarations of columns beside their types, in the order of their numbers; most columns have none.
+    pub declared: Vec<Declared>,
     /// Bytes of a row's fixed part; a multiple of 8.
     pub row_bytes: usize,
     /// The same of the shapes before, oldest first. Columns stand at one offset in all shapes; a row has those
@@ -129,6 +133,7 @@ impl Schema {
             (!self.indexes.is_empty(), "indexes"),
             (!self.foreign_keys.is_empty(), "references to other tables"),
             (!self.checks.is_empty(), "conditions"),
+            (!self.declared.is_empty(), "declared types or defaults"),
         ];
         let found = beyond.into_iter().find(|(has, _)| *has);
         found.map(|(_, what)| what)

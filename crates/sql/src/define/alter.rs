@@ -8,10 +8,11 @@ use super::create::{
 use super::naming::{chosen, only_column};
 use super::options::{check_storage, refuse};
 use super::skipped;
+use crate::declared::put_notes;
 use crate::error::{SqlError, code, not_null};
 use crate::names::full_match_of;
 use crate::names::{name_of, of_public};
-use crate::relation::{ColumnNotes, Relation, put_notes};
+use crate::relation::{ColumnNotes, Relation};
 use crate::result::{Complete, Tag};
 use crate::source::Source;
 use crate::types::TypeSpec;

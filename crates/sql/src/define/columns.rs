@@ -484,11 +484,8 @@ pub(super) fn foreign(
             OnDelete::Restrict
         }
         Some(ReferentialAction::Cascade) => OnDelete::Cascade,
-        Some(other @ (ReferentialAction::SetNull | ReferentialAction::SetDefault)) => {
-            return Err(SqlError::unsupported(format!(
-                "ON DELETE {other} is not supported"
-            )));
-        }
+        Some(ReferentialAction::SetNull) => OnDelete::SetNull,
+        Some(ReferentialAction::SetDefault) => OnDelete::SetDefault,
     };
     if !matches!(
         on_update,

@@ -3,11 +3,12 @@
 //! The parser knows neither constraints here nor the arguments of functions, so the statement is read here.
 
 use super::alter::notes_of_column;
+use crate::declared::put_notes;
 use crate::error::{SqlError, code};
 use crate::names::comment_name;
 use crate::parse::comment::{Comment, Commented};
 use crate::plan::views::columns_of;
-use crate::relation::{Relation, TableNotes, delete_object, kind, object, put_notes, put_object};
+use crate::relation::{Relation, TableNotes, delete_object, kind, object, put_object};
 use crate::result::{Complete, Tag};
 use crate::source::Source;
 use crate::views::view_named;

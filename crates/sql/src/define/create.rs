@@ -6,13 +6,13 @@ use super::columns::{
 use super::naming::{chosen, only_column};
 use super::options::{check_index_storage, check_table, refuse};
 use super::skipped;
+use crate::declared::put_notes;
 use crate::error::{SqlError, code};
 use crate::expression::{NamedColumn, declared_check};
 use crate::names::full_match_of;
 use crate::names::{name_of, of_public, quoted};
 use crate::relation::{
-    ROW_NUMBER, ReferenceNotes, Relation, TableNotes, is_own, kind, object, printed, put_notes,
-    put_object,
+    ROW_NUMBER, ReferenceNotes, Relation, TableNotes, is_own, kind, object, printed, put_object,
 };
 use crate::result::{Complete, Tag};
 use crate::source::Source;

@@ -4,11 +4,10 @@ use super::alter::drop_constraint;
 use super::comment::forget;
 use super::options::refuse;
 use super::skipped;
+use crate::declared::put_notes;
 use crate::error::{SqlError, code};
 use crate::names::of_public;
-use crate::relation::{
-    Relation, delete_object, is_own, kind, object, parsed, printed, put_notes, put_object,
-};
+use crate::relation::{Relation, delete_object, is_own, kind, object, parsed, printed, put_object};
 use crate::result::{Complete, Tag};
 use crate::rights::{Access, Rights};
 use crate::sequences::Sequence;

@@ -2,7 +2,7 @@
 
 use super::insert::{Conflict, InsertPlan, InsertRows, Target};
 use super::output::Output;
-use super::write::{Changes, check_not_null, insert_whole, whole_row, with_row};
+use super::write::{Changes, check_whole, insert_whole, whole_row, with_row};
 use crate::aggregate::key_of;
 use crate::error::Violation;
 use crate::error::{SqlError, code};
@@ -11,10 +11,9 @@ use crate::expression::{Environment, Expr};
 use crate::memory::Memory;
 use crate::rows::Table;
 use crate::rows::Values;
-use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::cast;
-use sardonyx::Transaction;
+use crate::write_target::WriteTarget;
 use sardonyx::schema::{PRIMARY, Value, ValueRef};
 use std::collections::HashSet;
 
@@ -25,7 +24,7 @@ impl InsertPlan {
     /// What cannot be computed, read or stored.
     pub fn run(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         with: &Environment<'_>,
     ) -> Result<(u64, Table), SqlError> {
         let mut inserting = Inserting {
@@ -46,8 +45,7 @@ impl InsertPlan {
                 let mut made = Vec::with_capacity(rows.len());
                 {
                     let kept = Kept::default();
-                    let view = tx.view();
-                    let reading = &with.over(&view, &kept);
+                    let reading = &with.over(&*tx, &kept);
                     for given in rows {
                         made.push(self.values_of(given, reading)?);
                     }
@@ -63,7 +61,7 @@ impl InsertPlan {
                 }
             }
             InsertRows::Query(select, places) => {
-                let found = select.run(&tx.view(), with)?;
+                let found = select.run(&*tx, with)?;
                 let width = found.width.max(1);
                 for given in found.values.chunks(width) {
                     let row = self.row_of(given, places, with)?;
@@ -84,13 +82,6 @@ impl InsertPlan {
             let value = given.as_ref().unwrap_or(default).constant(with)?;
             row[column.number] = column.fit(value)?;
         }
-        self.check_not_null(row)
-    }
-
-    /// A whole row, if it has values where it must have some.
-    fn check_not_null(&self, row: Vec<Value>) -> Result<Vec<Value>, SqlError> {
-        let columns = self.columns.iter().map(|(column, _)| column);
-        check_not_null(&self.table, columns, &row)?;
         Ok(row)
     }
 
@@ -109,7 +100,7 @@ impl InsertPlan {
             };
             row[column.number] = column.fit(value)?;
         }
-        self.check_not_null(row)
+        Ok(row)
     }
 
     /// A row of values of the columns at these places, each of its column's type: for `COPY`.
@@ -135,7 +126,7 @@ impl InsertPlan {
             };
             row[column.number] = column.fit(value)?;
         }
-        self.check_not_null(row)
+        Ok(row)
     }
 
     /// Inserts whole rows. `failed` is told the number of one that cannot be stored, and why: what it returns ends the
@@ -145,7 +136,7 @@ impl InsertPlan {
     /// What `failed` returns.
     pub fn insert_rows(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         with: &Environment<'_>,
         rows: impl Iterator<Item = Result<Vec<Value>, SqlError>>,
         failed: &mut dyn FnMut(usize, SqlError) -> Result<(), SqlError>,
@@ -187,7 +178,7 @@ struct Inserting<'p, 'e> {
 }
 
 impl Inserting<'_, '_> {
-    fn insert(&mut self, tx: &mut Transaction<'_>, mut row: Vec<Value>) -> Result<(), SqlError> {
+    fn insert(&mut self, tx: &mut dyn WriteTarget, mut row: Vec<Value>) -> Result<(), SqlError> {
         self.with.context.look_at_row()?;
         if let Some(column) = self.plan.hidden {
             let number = match self.next_row {
@@ -198,6 +189,8 @@ impl Inserting<'_, '_> {
             row[column] = Value::Int(number);
         }
         if let Some(conflict) = &self.plan.conflict {
+            let checked = check_whole(tx, self.plan.number, &row);
+            checked.map_err(|error| self.failed(error, &row))?;
             if let Some((changes, condition)) = &conflict.update
                 && let Some(target) = &conflict.target
                 && let Some(there) = found(tx, self.plan, target, &row)?
@@ -225,7 +218,7 @@ impl Inserting<'_, '_> {
 
     fn update(
         &mut self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         mut there: Vec<Value>,
         row: &[Value],
         changes: &Changes,
@@ -292,7 +285,7 @@ impl Conflict {
 
 /// The row that has the key of a new one.
 fn found(
-    tx: &Transaction<'_>,
+    tx: &dyn WriteTarget,
     plan: &InsertPlan,
     target: &Target,
     row: &[Value],
@@ -305,29 +298,27 @@ fn found(
     if key.contains(&Value::Null) {
         return Ok(None);
     }
-    let source = tx.view();
     let mut there = None;
     let mut each = |row: &dyn crate::rows::InputRow| {
         there = Some(whole_row(row, plan.width)?);
         Ok(false)
     };
     match &target.index {
-        None => source.point(plan.number, &key, &mut each)?,
-        Some(index) => source.first(plan.number, index, &key, &mut each)?,
+        None => tx.point(plan.number, &key, &mut each)?,
+        Some(index) => tx.first(plan.number, index, &key, &mut each)?,
     }
     Ok(there)
 }
 
 /// The number behind that of the last row.
-fn next_row(tx: &Transaction<'_>, number: u16, column: usize) -> Result<i128, SqlError> {
+fn next_row(tx: &dyn WriteTarget, number: u16, column: usize) -> Result<i128, SqlError> {
     let mut last = 0;
     let range = crate::source::KeyRange {
         lower: std::ops::Bound::Unbounded,
         upper: std::ops::Bound::Unbounded,
         backward: true,
     };
-    let source = tx.view();
-    source.range(number, sardonyx::schema::PRIMARY, &range, &mut |row| {
+    tx.range(number, sardonyx::schema::PRIMARY, &range, &mut |row| {
         if let ValueRef::Int(value) = row.value(column)? {
             last = value;
         }

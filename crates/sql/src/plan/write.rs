@@ -3,7 +3,7 @@
 use super::output::{Output, compile_items};
 use super::planning::Planning;
 use super::target::{Target, TargetDraft, key_columns};
-use crate::error::{SqlError, code, not_null};
+use crate::error::{SqlError, code};
 use crate::expression::Kept;
 use crate::expression::{Environment, Expr, Scope};
 use crate::names::parts_of;
@@ -14,29 +14,14 @@ use crate::rows::{InputRow, Values};
 use crate::source::Source;
 use crate::values::cast::Coercion;
 use crate::violations::failing_row;
-use sardonyx::Address;
-use sardonyx::schema::{Value, ValueRef};
-use sardonyx::{RowWriter, Transaction};
+use crate::write_target::WriteTarget;
+use sardonyx::schema::{Schema, Value, ValueRef};
+use sardonyx::{Address, Error, RowWriter};
+use sardonyx_rows::TableError;
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, Expr as Tree, FromTable, SelectItem, UpdateTableFromKind,
 };
-
-/// Checks that a whole row has values where it must have some.
-///
-/// # Errors
-/// `23502` if it has not, with the row.
-pub(crate) fn check_not_null<'c>(
-    table: &str,
-    columns: impl Iterator<Item = &'c StoredColumn> + Clone,
-    row: &[Value],
-) -> Result<(), SqlError> {
-    let is_missing =
-        |column: &&StoredColumn| column.not_null && row.get(column.number) == Some(&Value::Null);
-    match columns.clone().find(is_missing) {
-        None => Ok(()),
-        Some(column) => Err(not_null(table, &column.name).detail(failing_row(columns, row))),
-    }
-}
+use std::sync::Arc;
 
 /// A compiled `UPDATE`.
 #[derive(Debug)]
@@ -49,7 +34,6 @@ pub(crate) struct UpdatePlan {
 /// What is set, and what the table is for that.
 #[derive(Debug)]
 pub(crate) struct Changes {
-    pub name: String,
     pub number: u16,
     /// How many columns the engine's schema has.
     pub width: usize,
@@ -202,7 +186,6 @@ pub(crate) fn compile_changes(
     });
     let moves = set.iter().any(|(column, _)| key.contains(&column.number));
     Ok(Changes {
-        name: relation.name.clone(),
         number: relation.number,
         width: relation.schema.columns.len(),
         is_referenced: moves && is_referenced(planning.source, relation.number),
@@ -327,17 +310,11 @@ impl Changes {
             values.push((column.number, column.fit(value)?));
         }
         let mut all = Vec::new();
-        let set = self.set.iter().zip(&values);
-        let mut set = set.map(|((column, _), (_, value))| column.not_null && *value == Value::Null);
-        let is_missing = set.any(|is_missing| is_missing);
-        if kept > 0 || self.moves || is_missing {
+        if kept > 0 || self.moves {
             all = whole_row(row, kept.max(self.width))?;
             for (number, value) in &values {
                 all[*number] = value.clone();
             }
-        }
-        if is_missing {
-            check_not_null(&self.name, self.columns.iter(), &all)?;
         }
         Ok(Change {
             found,
@@ -352,7 +329,7 @@ impl Changes {
     /// What cannot be computed or stored.
     pub fn apply_to(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         row: &dyn InputRow,
         with: &Environment<'_>,
     ) -> Result<Vec<Value>, SqlError> {
@@ -364,7 +341,7 @@ impl Changes {
 
     fn apply(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         changes: &[Change],
         with: &Environment<'_>,
     ) -> Result<(), SqlError> {
@@ -382,7 +359,7 @@ impl Changes {
     /// Changes the rows one by one, but for those that get another primary key.
     fn apply_in_place(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         changes: &[Change],
         with: &Environment<'_>,
     ) -> Result<(), SqlError> {
@@ -401,10 +378,9 @@ impl Changes {
             for (column, value) in &change.values {
                 writer.set(*column, value.as_ref());
             }
-            let mut rows = tx.rows_of(self.number)?;
             let updated = match &change.found {
-                Found::At(address) => rows.update_at(*address, &writer),
-                Found::Key(key) => rows.update_row(key, &writer).map(drop),
+                Found::At(address) => tx.update_at(self.number, *address, &writer),
+                Found::Key(key) => tx.update(self.number, key, &writer).map(drop),
             };
             updated.map_err(|error| self.failed(tx, change, error.into()))?;
         }
@@ -414,7 +390,7 @@ impl Changes {
     /// Takes rows out before one of them comes back as it shall be, so that keys may be exchanged.
     fn replace<'c>(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         changes: impl Iterator<Item = (&'c Vec<Value>, &'c Change)>,
         with: &Environment<'_>,
     ) -> Result<(), SqlError> {
@@ -422,7 +398,7 @@ impl Changes {
         for (key, change) in changes {
             with.context.look_at_row()?;
             rows.extend(self.changed_row(tx, change)?);
-            tx.rows_of(self.number)?.take(key)?;
+            tx.take(self.number, key)?;
         }
         for row in rows {
             with.context.look_at_row()?;
@@ -435,21 +411,21 @@ impl Changes {
     /// A row as it will be, of all columns by number.
     fn changed_row(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         change: &Change,
     ) -> Result<Option<Vec<Value>>, SqlError> {
-        let rows = tx.rows_of(self.number)?;
-        let there = match &change.found {
-            Found::At(address) => rows.at(*address)?,
-            Found::Key(key) => rows.get(key)?,
+        let mut there = None;
+        let mut each = |row: &dyn InputRow| {
+            there = Some(whole_row(row, self.width)?);
+            Ok(false)
         };
-        let Some(there) = there else {
+        match &change.found {
+            Found::At(address) => tx.at(self.number, *address, &mut each)?,
+            Found::Key(key) => tx.point(self.number, key, &mut each)?,
+        }
+        let Some(mut row) = there else {
             return Ok(None);
         };
-        let mut row = vec![Value::Null; self.width];
-        for (number, _) in there.schema().live_columns() {
-            row[number] = there.get_at(number)?.to_value();
-        }
         for (number, value) in &change.values {
             row[*number] = value.clone();
         }
@@ -458,7 +434,7 @@ impl Changes {
 
     /// An error with the row that could not be stored, where PostgreSQL tells it.
     #[cold]
-    fn failed(&self, tx: &mut Transaction<'_>, change: &Change, error: SqlError) -> SqlError {
+    fn failed(&self, tx: &mut dyn WriteTarget, change: &Change, error: SqlError) -> SqlError {
         match self.changed_row(tx, change) {
             Ok(Some(row)) => with_row(error, self.columns.iter(), &row),
             _ => error,
@@ -481,20 +457,42 @@ pub(crate) fn with_row<'c>(
     }
 }
 
-/// Inserts a row of all columns by number.
-pub(crate) fn insert_whole(
-    tx: &mut Transaction<'_>,
-    number: u16,
-    values: &[Value],
-) -> Result<(), SqlError> {
-    let mut rows = tx.rows_of(number)?;
-    let schema = rows.schema().clone();
+/// A row of all columns of a table, by number.
+fn whole<'v>(schema: &Schema, values: &'v [Value]) -> RowWriter<'v> {
     let mut writer = RowWriter::new(values.len());
     for (number, _) in schema.live_columns() {
         let value = values.get(number).map_or(ValueRef::Null, Value::as_ref);
         writer.set(number, value);
     }
-    Ok(rows.insert_row(&writer)?)
+    writer
+}
+
+/// Checks a new row of all columns by number, before it is looked at whether its key is there.
+///
+/// # Errors
+/// `23502`, `23514`, and what else the engine says of its values.
+pub(crate) fn check_whole(
+    tx: &mut dyn WriteTarget,
+    number: u16,
+    values: &[Value],
+) -> Result<(), SqlError> {
+    let schema = schema_of(tx, number)?;
+    Ok(tx.check_new(number, &whole(&schema, values))?)
+}
+
+fn schema_of(tx: &mut dyn WriteTarget, number: u16) -> Result<Arc<Schema>, SqlError> {
+    let schema = tx.schema(number);
+    Ok(schema.ok_or_else(|| Error::from(TableError::UnknownHandle { number }))?)
+}
+
+/// Inserts a row of all columns by number.
+pub(crate) fn insert_whole(
+    tx: &mut dyn WriteTarget,
+    number: u16,
+    values: &[Value],
+) -> Result<(), SqlError> {
+    let schema = schema_of(tx, number)?;
+    Ok(tx.insert(number, &whole(&schema, values))?)
 }
 
 impl UpdatePlan {
@@ -504,20 +502,20 @@ impl UpdatePlan {
     /// What cannot be computed, read or stored.
     pub fn run(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         with: &Environment<'_>,
     ) -> Result<(u64, Table), SqlError> {
         let mut changes = Vec::new();
         let kept = Kept::default();
-        let source = tx.view();
-        let reading = &with.over(&source, &kept);
+        let source: &dyn Source = &*tx;
+        let reading = &with.over(source, &kept);
         let mut memory = reading.memory();
         let shown = match &self.returning {
             Some(_) => self.target.width,
             None => 0,
         };
         let by_key = self.changes.moves || self.changes.may_collide;
-        self.target.walk(&source, reading, &mut |row| {
+        self.target.walk(source, reading, &mut |row| {
             let found = match row.address() {
                 Some(address) if !by_key => Found::At(address),
                 _ => Found::Key(self.target.key_of(row)?),
@@ -553,16 +551,16 @@ impl DeletePlan {
     /// What cannot be computed, read or deleted.
     pub fn run(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         with: &Environment<'_>,
     ) -> Result<(u64, Table), SqlError> {
         let mut keys = Vec::new();
         let mut table = Table::default();
         let kept = Kept::default();
-        let source = tx.view();
-        let reading = &with.over(&source, &kept);
+        let source: &dyn Source = &*tx;
+        let reading = &with.over(source, &kept);
         let mut memory = reading.memory();
-        self.target.walk(&source, reading, &mut |row| {
+        self.target.walk(source, reading, &mut |row| {
             let key = self.target.key_of(row)?;
             memory.take(&key)?;
             keys.push(key);
@@ -576,11 +574,10 @@ impl DeletePlan {
         })?;
         drop(memory);
         table.width = self.returning.as_ref().map_or(0, Output::width);
-        let mut rows = tx.rows_of(self.target.number)?;
         for key in &keys {
             with.context.look_at_row()?;
             // One that went with another before is gone.
-            rows.delete(key)?;
+            tx.delete(self.target.number, key)?;
         }
         Ok((keys.len() as u64, table))
     }

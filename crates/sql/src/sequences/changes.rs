@@ -7,9 +7,11 @@
 
 use super::{Counter, Counters, Draw, Sequence};
 use crate::error::SqlError;
-use crate::relation::{kind, object, objects, parsed, printed, put_object};
+use crate::relation::{BODY, OBJECTS, kind, objects, parsed, printed};
 use crate::source::Source;
-use sardonyx::Transaction;
+use sardonyx::Error;
+use sardonyx::schema::Value;
+use sardonyx_rows::constraints::Objects;
 use std::collections::{BTreeSet, HashMap};
 
 /// How many numbers are made usable at a time.
@@ -91,7 +93,7 @@ impl SequenceChanges {
     pub fn make_usable(
         &mut self,
         counters: &Counters,
-        tx: &mut Transaction<'_>,
+        objects: &mut dyn Objects,
         drawn: &[Draw],
     ) -> Result<(), SqlError> {
         for draw in drawn {
@@ -102,17 +104,20 @@ impl SequenceChanges {
             let increment = i128::from(counter.sequence.increment);
             match draw {
                 // Others may have drawn since.
-                Draw::Set(..) => self.raise(tx, name, counter.next)?,
+                Draw::Set(..) => self.raise(objects, name, |_| Some(counter.next))?,
                 Draw::Next(_, number) => {
                     let number = i128::from(*number);
                     let usable_to = self.raised.get(name).copied();
                     let usable_to = usable_to.unwrap_or(counter.usable_to);
-                    let is_usable = match increment > 0 {
+                    let is_usable = |usable_to| match increment > 0 {
                         true => number < usable_to,
                         false => number > usable_to,
                     };
-                    if !is_usable {
-                        self.raise(tx, name, number + increment * AHEAD)?;
+                    if !is_usable(usable_to) {
+                        // Rows that a program inserted may have raised it.
+                        let raised = number + increment * AHEAD;
+                        let to = |stored| (!is_usable(stored)).then_some(raised);
+                        self.raise(objects, name, to)?;
                     }
                 }
             }
@@ -122,16 +127,22 @@ impl SequenceChanges {
 
     fn raise(
         &mut self,
-        tx: &mut Transaction<'_>,
+        objects: &mut dyn Objects,
         name: &str,
-        usable_to: i128,
+        to: impl FnOnce(i128) -> Option<i128>,
     ) -> Result<(), SqlError> {
-        let body = object(&tx.view(), kind::SEQUENCE, name)?;
+        let key = [Value::from(kind::SEQUENCE), Value::from(name)];
+        let body = objects.text(OBJECTS, &key, BODY).map_err(Error::from)?;
         // One that a transaction made which was undone, or that is dropped.
         let body = body.ok_or_else(|| SqlError::unknown_table(name))?;
         let mut sequence: Sequence = parsed(&body)?;
+        let Some(usable_to) = to(sequence.usable_to) else {
+            return Ok(());
+        };
         sequence.usable_to = usable_to;
-        put_object(tx, kind::SEQUENCE, name, &printed(&sequence)?)?;
+        let body = printed(&sequence)?;
+        let set = objects.set_text(OBJECTS, &key, BODY, &body);
+        set.map_err(Error::from)?;
         self.raised.insert(name.to_string(), usable_to);
         Ok(())
     }

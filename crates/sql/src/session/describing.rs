@@ -2,7 +2,7 @@
 //! which statement `EXECUTE` names.
 
 use super::execute::with_context;
-use super::given::{Given, now, seed};
+use super::given::Given;
 use super::parameters::{shown_columns, text_column};
 use super::state::SessionState;
 use crate::class::{Class, Special};
@@ -18,6 +18,7 @@ use crate::plan::Plan;
 use crate::prepared::Prepared;
 use crate::procedures::{self, creates_procedure, parse_procedure};
 use crate::rights::{Access, Rights};
+use crate::running::{now, seed};
 use crate::sequences::Draws;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};

@@ -1,6 +1,6 @@
 //! One statement on data, run over a state of the tables, or in a transaction.
 
-use super::given::{Given, now, seed};
+use super::given::Given;
 use super::history::{Told, is_of_the_engine};
 use super::parameters::text_column;
 use super::state::{OpenTransaction, SessionState, TransactionState};
@@ -19,14 +19,15 @@ use crate::procedures;
 use crate::relation::table_oid;
 use crate::result::{Complete, RowStream, Rows, Step, Tag};
 use crate::rows::Table;
-use crate::running::{Read, run_plan};
+use crate::running::{Read, now, run_plan, seed};
 use crate::sequences::{Draw, Draws, SequenceChanges};
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::stream::SnapshotStream;
 use crate::violations::explained;
+use crate::write_target::{WriteTarget, in_tables, with_objects};
+use sardonyx::Snapshot;
 use sardonyx::schema::Value;
-use sardonyx::{Snapshot, Transaction};
 use sqlparser::ast::Statement;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -282,16 +283,18 @@ fn reading(
 }
 
 /// What statements of one serial call share.
-pub(super) struct Call<'c, 'a> {
-    pub tx: &'c mut Transaction<'a>,
+pub(super) struct Call<'c> {
+    pub tx: &'c mut dyn WriteTarget,
     pub database: &'c Arc<Database>,
     /// What the transaction does with sequences.
     pub sequences: &'c mut SequenceChanges,
     /// What the last statement drew from them, also if it failed.
     pub drawn: Vec<Draw>,
+    /// The version of the catalogue of the tables; `None` if they are the newest.
+    pub version: Option<u64>,
 }
 
-impl Call<'_, '_> {
+impl Call<'_> {
     /// Runs a statement.
     ///
     /// # Errors
@@ -300,7 +303,7 @@ impl Call<'_, '_> {
         let database = self.database.clone();
         let result = self.run_in(state, &database, given);
         result.map_err(|error| {
-            let error = explained(&self.tx.view(), error);
+            let error = explained(&*self.tx, error);
             given.statement.placed(error)
         })
     }
@@ -314,25 +317,28 @@ impl Call<'_, '_> {
         if given.statement.stores() {
             database.memory().check()?;
         }
-        let version = database.version();
+        let version = self.version.unwrap_or_else(|| database.version());
         let (mut complete, table) = match given.statement.class() {
             Class::Define => {
                 database.catalogue_changed();
-                let complete = define::run(self.tx, database, given.statement, self.sequences)?;
+                let sequences = &mut *self.sequences;
+                let complete = in_tables(self.tx, |tx| {
+                    define::run(tx, database, given.statement, sequences)
+                })?;
                 database.catalogue_changed();
                 (complete, None)
             }
             Class::Read => {
-                let source = self.tx.view();
-                let tables = table_numbers(given.statement, &source);
+                let source: &dyn Source = &*self.tx;
+                let tables = table_numbers(given.statement, source);
                 let draws = Draws::refused(READS_ONLY);
                 let (result, _) = with_context(database, state, given, tables, draws, |with| {
-                    reading(given, version, &source, with)
+                    reading(given, version, source, with)
                 });
                 result?
             }
             _ => {
-                let tables = table_numbers(given.statement, &self.tx.view());
+                let tables = table_numbers(given.statement, &*self.tx);
                 let tx = &mut *self.tx;
                 let before = std::mem::take(self.sequences);
                 let draws = Draws::again(given.again.clone(), before);
@@ -344,7 +350,12 @@ impl Call<'_, '_> {
                 self.drawn = draws.take_drawn();
                 let read = result?;
                 let sequences = &mut *self.sequences;
-                sequences.make_usable(database.counters(), self.tx, &self.drawn)?;
+                let drawn = &self.drawn;
+                if !drawn.is_empty() {
+                    with_objects(self.tx, |objects| {
+                        sequences.make_usable(database.counters(), objects, drawn)
+                    })?;
+                }
                 read
             }
         };
@@ -358,7 +369,7 @@ impl Call<'_, '_> {
 }
 
 fn writing(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn WriteTarget,
     given: &Given<'_>,
     version: u64,
     with: &Environment<'_>,
@@ -369,8 +380,7 @@ fn writing(
     }
     match given.statement.statement() {
         Some(Statement::Copy { to: true, .. }) => {
-            let source = tx.view();
-            let (rows, data) = copy::to_client(given.statement, version, &source, with)?;
+            let (rows, data) = copy::to_client(given.statement, version, &*tx, with)?;
             let mut complete = Complete::of(Tag::rows("COPY", rows));
             complete.copy_out = Some(Box::new(data));
             Ok((complete, None))
@@ -399,7 +409,7 @@ fn writing(
             Ok((Complete::of(Tag::plain("EXPLAIN")), Some((table, columns))))
         }
         _ => {
-            let planned = given.statement.planned(version, &tx.view())?;
+            let planned = given.statement.planned(version, &*tx)?;
             check_parameters(given)?;
             run_plan(tx, &planned.plan, with)
         }

@@ -5,8 +5,6 @@ use crate::result::CopyData;
 use crate::rights::Rights;
 use crate::sequences::Draw;
 use sardonyx::schema::Value;
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What a session begins with.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -32,18 +30,4 @@ pub(super) struct Given<'g> {
     pub again: Vec<Draw>,
     /// Whether a digest is wanted of what it tells.
     pub digests: bool,
-}
-
-/// A seed for a statement's random values.
-pub(crate) fn seed() -> [u64; 2] {
-    let random = || RandomState::new().build_hasher().finish();
-    [random(), random()]
-}
-
-/// The system's clock, in microseconds since 1970.
-pub(crate) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
-    })
 }

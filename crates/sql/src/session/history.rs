@@ -27,6 +27,8 @@ pub(crate) struct History {
     events: Vec<Event>,
     statements: usize,
     bytes: usize,
+    /// Whether it is not kept any more.
+    forgotten: bool,
 }
 
 /// A part of what a transaction did.
@@ -74,7 +76,19 @@ impl Default for Told {
 
 impl History {
     pub fn is_empty(&self) -> bool {
-        self.events.is_empty()
+        self.events.is_empty() && !self.forgotten
+    }
+
+    /// Whether all that was done can be run again.
+    pub fn is_whole(&self) -> bool {
+        !self.forgotten
+    }
+
+    /// Keeps nothing any more.
+    pub fn forget(&mut self) {
+        self.events = Vec::new();
+        (self.statements, self.bytes) = (0, 0);
+        self.forgotten = true;
     }
 
     /// How far it has come, to say later since when something is undone.
@@ -99,6 +113,9 @@ impl History {
     /// # Errors
     /// `54001` beyond the bounds.
     pub fn remember(&mut self, mut one: Remembered, first: &Settings) -> Result<(), SqlError> {
+        if self.forgotten {
+            return Ok(());
+        }
         // Parameters of the session are kept once for all statements between which they do not change.
         let before = match self.events.last() {
             Some(Event::Statement(last)) => &last.settings,

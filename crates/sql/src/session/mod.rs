@@ -13,6 +13,7 @@
 //! again first and compares: a difference is `40001`. So what a client was told is what a serial execution at the commit
 //! gives. As long as a transaction has only read, it reads one snapshot, and nothing is run again.
 
+mod aside;
 mod control;
 mod describing;
 mod execute;
@@ -27,7 +28,6 @@ mod telling;
 mod unit;
 
 pub use given::SessionOptions;
-pub(crate) use given::{now, seed};
 pub use spans::{SPANS_TARGET, TOLD_TEXT_BYTES_MAX, record_error};
 
 use crate::class::Class;
@@ -238,8 +238,7 @@ impl Session {
         let mut unit = Unit::replaying(database.clone(), std::mem::take(&mut self.state));
         let planned = turn.try_run(Durability::Deferred, |tx| {
             let planned = unit.replay_and(tx, |tx, database| {
-                let source = tx.view();
-                describing::plan_for(prepared, database, database.version(), &source)
+                describing::plan_for(prepared, database, database.version(), &*tx)
             });
             Err::<(), Error>(Error::other(Undone(planned)))
         });
@@ -454,6 +453,15 @@ impl Session {
     /// Runs a unit, and what it was given back. None if it is a statement that only reads, and is to read beside a long
     /// statement: the steps are as they were.
     async fn run_unit(&mut self, steps: &mut VecDeque<Step>) -> Option<UnitDone> {
+        match self.goes_aside(steps) {
+            Ok(true) => return Some(self.run_aside(steps).await),
+            Ok(false) => {}
+            Err(error) => {
+                self.state.fail();
+                let count = unit::ends(&std::mem::take(steps));
+                return Some(UnitDone::refused(error, count, self.status()));
+            }
+        }
         let is_idle = matches!(self.state.transaction, TransactionState::Idle);
         let database = self.database.clone();
         let turn = match turn_for(&database, &self.state, is_idle && reads_alone(steps)) {

@@ -1,13 +1,15 @@
 //! Where a session stands: its parameters, its prepared statements, and what it remembers of an open transaction.
 
-use super::given::{SessionOptions, now};
+use super::aside::Kept;
+use super::given::SessionOptions;
 use super::history::{History, Remembered};
 use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
 use crate::result::{Notice, Outcome, TransactionStatus};
-use crate::sequences::Drawn;
+use crate::running::now;
+use crate::sequences::{Drawn, SequenceChanges};
 use crate::settings::Settings;
-use sardonyx::Snapshot;
+use sardonyx::{Marked, Snapshot};
 use sardonyx_base::waiting::Interrupt;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -63,9 +65,26 @@ pub(crate) struct OpenTransaction {
     pub reading: Reading,
     pub history: History,
     /// Names, with how far the history had come then, and the settings.
-    pub savepoints: Vec<(String, usize, Settings)>,
+    pub savepoints: Vec<Savepoint>,
     /// Whether it changed tables.
     pub defines: bool,
+    /// Its rows, if it runs aside.
+    pub aside: Option<Box<Kept>>,
+    /// Whether it has run aside: what is remembered of it may be forgotten.
+    pub is_aside: bool,
+    /// Whether what it has read of the snapshot is still to be noted there.
+    pub notes_reads: bool,
+}
+
+/// A savepoint of an open transaction.
+#[derive(Debug)]
+pub(crate) struct Savepoint {
+    name: String,
+    /// How far the history had come then.
+    place: usize,
+    settings: Settings,
+    /// The mark in the rows that the transaction has aside, and what it had done with sequences.
+    pub aside: Option<(Marked, SequenceChanges)>,
 }
 
 impl Default for OpenTransaction {
@@ -80,6 +99,9 @@ impl Default for OpenTransaction {
             history: History::default(),
             savepoints: Vec::new(),
             defines: false,
+            aside: None,
+            is_aside: false,
+            notes_reads: false,
         }
     }
 }
@@ -217,6 +239,9 @@ impl SessionState {
             history: History::default(),
             savepoints: Vec::new(),
             defines: false,
+            aside: None,
+            is_aside: false,
+            notes_reads: false,
         });
     }
 
@@ -281,7 +306,15 @@ impl OpenTransaction {
     /// # Errors
     /// `54001` beyond the bounds.
     pub fn remember(&mut self, one: Remembered) -> Result<(), SqlError> {
-        self.history.remember(one, &self.settings_before)
+        let remembered = self.history.remember(one, &self.settings_before);
+        match remembered {
+            // It need not be run again, as long as nothing that it read changes.
+            Err(_) if self.is_aside => {
+                self.history.forget();
+                Ok(())
+            }
+            remembered => remembered,
+        }
     }
 
     /// Whether a statement that fails is to be remembered: the client may go back behind it, and go on.
@@ -300,7 +333,16 @@ impl OpenTransaction {
                 format!("a transaction has at most {SAVEPOINTS_MAX} savepoints"),
             ));
         }
-        self.savepoints.push((name, self.history.place(), settings));
+        let aside = self.aside.as_mut().map(|aside| {
+            let aside = aside.get();
+            (aside.rows.mark(), aside.sequences.clone())
+        });
+        self.savepoints.push(Savepoint {
+            name,
+            place: self.history.place(),
+            settings,
+            aside,
+        });
         Ok(())
     }
 
@@ -321,10 +363,15 @@ impl OpenTransaction {
     pub fn return_to(&mut self, name: &str) -> Result<Settings, SqlError> {
         let at = self.savepoint(name)?;
         self.savepoints.truncate(at + 1);
-        let (_, place, settings) = &mut self.savepoints[at];
-        self.history.undo_since(*place);
-        *place = self.history.place();
-        let settings = settings.clone();
+        let savepoint = &mut self.savepoints[at];
+        self.history.undo_since(savepoint.place);
+        savepoint.place = self.history.place();
+        let settings = savepoint.settings.clone();
+        if let (Some(aside), Some((mark, sequences))) = (&mut self.aside, &savepoint.aside) {
+            let aside = aside.get();
+            aside.rows.return_to(*mark)?;
+            aside.sequences = sequences.clone();
+        }
         self.defines = self.history.defines();
         Ok(settings)
     }
@@ -333,7 +380,7 @@ impl OpenTransaction {
         let found = self
             .savepoints
             .iter()
-            .rposition(|(there, ..)| there == name);
+            .rposition(|savepoint| savepoint.name == name);
         found.ok_or_else(|| {
             SqlError::new(
                 code::NO_SAVEPOINT,

@@ -6,7 +6,7 @@ mod turns;
 
 use super::control;
 use super::execute::{Call, check_may_write};
-use super::given::{Given, now, seed};
+use super::given::Given;
 use super::history::{Told, is_of_the_engine};
 use super::spans;
 use super::state::{Reading, SessionState, TransactionState};
@@ -18,8 +18,9 @@ use crate::error::{SqlError, code};
 use crate::maintenance::Maintenance;
 use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, Outcome, Step, Tag, TransactionStatus};
+use crate::running::{now, seed};
 use crate::sequences::SequenceChanges;
-use sardonyx::Transaction;
+use crate::write_target::WriteTarget;
 use sqlparser::ast::Statement;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -37,6 +38,8 @@ pub(super) struct Unit {
     defined: bool,
     /// In which it was made: another thread may run it.
     span: Span,
+    /// The version of the catalogue of rows that a transaction has aside.
+    version: Option<u64>,
 }
 
 /// What became of a unit.
@@ -130,6 +133,7 @@ impl Unit {
             sequences: SequenceChanges::default(),
             defined: false,
             span: spans::current(),
+            version: None,
         })
     }
 
@@ -163,8 +167,70 @@ impl Unit {
         ends(&self.steps)
     }
 
+    pub(super) fn span(&self) -> Span {
+        self.span.clone()
+    }
+
+    pub(super) fn state(&self) -> &SessionState {
+        &self.state
+    }
+
+    pub(super) fn state_mut(&mut self) -> &mut SessionState {
+        &mut self.state
+    }
+
+    pub(super) fn sequences_mut(&mut self) -> &mut SequenceChanges {
+        &mut self.sequences
+    }
+
+    /// Plans are those for this version of the catalogue, or the newest.
+    pub(super) fn set_version(&mut self, version: Option<u64>) {
+        self.version = version;
+    }
+
+    pub(super) fn next_step(&mut self) -> Option<Step> {
+        self.steps.pop_front()
+    }
+
+    pub(super) fn give_back(&mut self, step: Step) {
+        self.steps.push_front(step);
+    }
+
+    pub(super) fn into_done(self: Box<Self>, skips: bool) -> Box<UnitDone> {
+        Box::new(UnitDone {
+            state: self.state,
+            outcomes: self.outcomes,
+            skips,
+            rest: self.steps,
+        })
+    }
+
+    /// A transaction that has its rows aside fails.
+    pub(super) fn fail_aside(&mut self, error: SqlError) {
+        self.failed(error, false);
+    }
+
+    /// Runs a step with the rows that the transaction has aside. Returns whether it failed.
+    pub(super) fn step_aside(&mut self, step: Step) -> bool {
+        let is_control = matches!(&step, Step::Execute { statement, .. }
+            if statement.class() == Class::Control);
+        if let (Step::Execute { statement, .. }, true) = (&step, is_control) {
+            let outcome = control::without_data(&mut self.state, statement);
+            let has_failed = matches!(outcome, Some(Outcome::Failed(_)));
+            let state = &self.state;
+            let outcome = outcome.map(|outcome| state.without_unwanted(outcome));
+            self.outcomes.extend(outcome);
+            return has_failed;
+        }
+        match self.with_aside(|unit, rows| unit.step(rows, step, &mut false)) {
+            Some(Next::Go) => false,
+            Some(Next::End(_, skips)) => skips,
+            None => true,
+        }
+    }
+
     /// Runs it: `Err` if what it did is to be undone.
-    pub fn run(mut self: Box<Self>, tx: &mut Transaction<'_>) -> UnitEnd {
+    pub fn run(mut self: Box<Self>, tx: &mut dyn WriteTarget) -> UnitEnd {
         let (end, skips) = {
             let span = self.span.clone();
             let _inside = span.enter();
@@ -188,7 +254,7 @@ impl Unit {
         if commits { Ok(done) } else { Err(done) }
     }
 
-    fn run_steps(&mut self, tx: &mut Transaction<'_>) -> (End, bool) {
+    fn run_steps(&mut self, tx: &mut dyn WriteTarget) -> (End, bool) {
         if let Err(error) = self.replay(tx) {
             let is_end = self.first_ends();
             // The end of what belongs together is one all the same, and is told why it is none of a commit.
@@ -234,7 +300,7 @@ impl Unit {
         }
     }
 
-    fn step(&mut self, tx: &mut Transaction<'_>, step: Step, implicit: &mut bool) -> Next {
+    fn step(&mut self, tx: &mut dyn WriteTarget, step: Step, implicit: &mut bool) -> Next {
         let step = match super::resolve_execute(&mut self.state, &self.database, step) {
             Ok(step) => step,
             Err(error) => return self.failed(error, *implicit),
@@ -276,7 +342,7 @@ impl Unit {
     /// Runs a statement, with its parameters, the data that it copies in, and how many rows are wanted.
     fn statement(
         &mut self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         statement: &Arc<Prepared>,
         (parameters, data, rows_max): (&[sardonyx::schema::Value], Option<Arc<CopyData>>, u64),
         implicit: &mut bool,
@@ -300,7 +366,7 @@ impl Unit {
                 };
                 let checked = Maintenance::parse(special, statement.text()).and_then(|asked| {
                     asked.check_in_transaction()?;
-                    asked.check(&tx.view())
+                    asked.check(&*tx)
                 });
                 match checked {
                     Ok(()) => self.done(Complete::of(Tag::plain(special.word()))),
@@ -344,7 +410,7 @@ impl Unit {
 
     fn control(
         &mut self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         statement: &Prepared,
         implicit: &mut bool,
     ) -> Next {
@@ -409,7 +475,7 @@ impl Unit {
 
     fn data(
         &mut self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         statement: &Arc<Prepared>,
         parameters: &[sardonyx::schema::Value],
         data: Option<Arc<CopyData>>,
@@ -439,6 +505,7 @@ impl Unit {
             database: &self.database,
             sequences: &mut self.sequences,
             drawn: Vec::new(),
+            version: self.version,
         };
         let settings = self.state.settings.clone();
         let ran = match call.run(&mut self.state, &given) {

@@ -6,7 +6,7 @@ use super::arithmetic::{
 use crate::error::{SqlError, code};
 use crate::text::{decode_text, invalid, text_of};
 use crate::types::{FREE_SCALE, SqlType, TypeSpec};
-use sardonyx::schema::{Value, ValueRef};
+use sardonyx::schema::{Limit, Value, ValueRef};
 
 /// Where one type's value is wanted of another type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -150,25 +150,11 @@ pub(crate) fn cast(
     }
 }
 
-/// A moment with as many digits of a second's fraction as its type has. Timestamps are counted from 2000, as PostgreSQL
-/// does: halves go away from it.
+/// A moment with as many digits of a second's fraction as its type has.
 fn with_fraction(value: Value, to: TypeSpec) -> Value {
-    const EPOCH: i64 = 10_957 * DAY;
-    let Some(digits) = to.fraction_digits().filter(|&digits| digits < 6) else {
-        return value;
-    };
-    let unit = 10_i64.pow(6 - digits);
-    let round = |micros: i64| match micros < 0 {
-        true => -((unit / 2 - micros) / unit * unit),
-        false => (micros + unit / 2) / unit * unit,
-    };
-    match value {
-        Value::Time(micros) => Value::Time(round(micros)),
-        Value::Timestamp(micros) => {
-            let rounded = micros.checked_sub(EPOCH).map(round);
-            Value::Timestamp(rounded.map_or(micros, |micros| micros.saturating_add(EPOCH)))
-        }
-        other => other,
+    match to.limit().fit(value.as_ref()) {
+        Some(fits) => fits.to_value(),
+        None => value,
     }
 }
 
@@ -206,12 +192,8 @@ fn to_numeric(value: ValueRef<'_>, to: TypeSpec) -> Result<Value, SqlError> {
     let Some((precision, wanted)) = to.precision_and_scale() else {
         return Ok(Value::Decimal(units, scale));
     };
-    let units = rounded(units, scale, wanted).ok_or_else(overflow)?;
-    let limit = 10_u128.checked_pow(precision.into()).unwrap_or(u128::MAX);
-    match units.unsigned_abs() < limit {
-        true => Ok(Value::Decimal(units, wanted)),
-        false => Err(overflow()),
-    }
+    let fits = Limit::Digits(precision, wanted).fit(ValueRef::Decimal(units, scale));
+    fits.map(|fits| fits.to_value()).ok_or_else(overflow)
 }
 
 fn to_text(
@@ -225,16 +207,17 @@ fn to_text(
         ValueRef::Bool(value) => if value { "true" } else { "false" }.to_string(),
         other => text_of(from, other).unwrap_or_default(),
     };
-    if let Some(length) = to.length()
-        && let Some((end, _)) = text.char_indices().nth(length)
-    {
-        let more = text.get(end..).unwrap_or_default();
-        if !explicit && !more.trim_end_matches(' ').is_empty() {
-            return Err(SqlError::new(
-                code::STRING_TOO_LONG,
-                format!("value too long for type {}", to.to_sql()),
-            ));
-        }
+    if let Some(length) = to.length() {
+        let end = match Limit::Characters(length).fit(ValueRef::Text(&text)) {
+            Some(ValueRef::Text(fits)) => fits.len(),
+            _ if explicit => text.char_indices().nth(length).map_or(0, |(end, _)| end),
+            _ => {
+                return Err(SqlError::new(
+                    code::STRING_TOO_LONG,
+                    format!("value too long for type {}", to.to_sql()),
+                ));
+            }
+        };
         text.truncate(end);
     }
     // The blanks of a `char(n)` are added where it is shown.

@@ -154,6 +154,8 @@ pub(crate) fn constraints_of(
         let notes = relation.reference_notes(&key.name);
         let (deletes, on_delete) = match key.on_delete {
             OnDelete::Cascade => ("c", " ON DELETE CASCADE"),
+            OnDelete::SetNull => ("n", " ON DELETE SET NULL"),
+            OnDelete::SetDefault => ("d", " ON DELETE SET DEFAULT"),
             OnDelete::Restrict if notes.delete_restricts => ("r", " ON DELETE RESTRICT"),
             OnDelete::Restrict => ("a", ""),
         };

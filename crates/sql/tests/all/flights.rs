@@ -303,18 +303,33 @@ fn a_registered_procedure_is_called() {
 }
 
 #[test]
-fn too_much_to_run_again_is_refused() {
-    let (_fresh, mut session) = table();
+fn a_transaction_has_any_number_of_statements() {
+    let (fresh, mut session) = table();
     run(&mut session, "begin").expect("it begins");
     let insert = prepared(
         &mut session,
         "insert into t values ($1, 0) on conflict do nothing",
     );
-    let many = (0..10_001_i64).map(|id| step(&insert, &[id.into()]));
-    let outcomes = wait(session.run(many.collect()));
-    let last = told(&outcomes).pop();
-    assert_eq!(last.as_deref(), Some(code::TOO_COMPLEX));
+    let many = || (0..10_001_i64).map(|id| step(&insert, &[id.into()]));
+    let outcomes = wait(session.run(many().collect()));
+    assert!(told(&outcomes).iter().all(|tag| tag == "INSERT 0 1"));
+    run(&mut session, "commit").expect("it commits");
+    let count = |session: &mut Session| query(session, "select count(*) from t").expect("read");
+    assert_eq!(count(&mut session), ["10001"]);
+    // In the stage, where it would have to be run again, it does not go on.
+    run(&mut session, "begin").expect("it begins");
+    wait(session.run(many().collect()));
+    let error = run(&mut session, "create table u (id int)").expect_err("too many");
+    assert_eq!(error.code, code::TOO_COMPLEX);
     run(&mut session, "rollback").expect("it is rolled back");
+    // What is in the way of one that is too long to be run again is told.
+    run(&mut session, "begin; select x from t where id = 3").expect("it begins");
+    wait(session.run(many().collect()));
+    run(&mut session, "update t set x = 1 where id = 4").expect("it changes a row");
+    run(&mut fresh.session(), "update t set x = 5 where id = 3").expect("changed meanwhile");
+    let error = run(&mut session, "commit").expect_err("something changed");
+    assert_eq!(error.code, code::SERIALIZATION_FAILURE);
+    assert_eq!(session.status(), TransactionStatus::Idle);
 }
 
 #[test]

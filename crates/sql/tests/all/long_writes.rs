@@ -102,7 +102,7 @@ fn others_read_beside_a_long_write_and_wait_no_longer_than_they_want() {
         run(&mut session, "set statement_timeout = 3").expect("it is set");
         for write in [
             "update t set v = v + 1 where id = 3",
-            "begin; delete from t where id = 3",
+            "begin; delete from t where id = 3; commit",
         ] {
             let error = run(&mut session, write).expect_err("it waits in vain");
             let text = "canceling statement due to statement timeout";

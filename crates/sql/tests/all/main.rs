@@ -9,6 +9,7 @@ mod lists;
 mod long_reads;
 mod long_writes;
 mod model;
+mod programs;
 mod queries;
 mod rights;
 mod scripts;

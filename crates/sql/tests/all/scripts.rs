@@ -203,6 +203,7 @@ scripts! {
     sequences: "sequences.sql",
     copies: "copies.sql",
     session_parameters: "session_parameters.sql",
+    set_null: "set_null.sql",
     prepared: "prepared.sql",
     replays: "replays.sql",
     pgbench: "pgbench.sql",

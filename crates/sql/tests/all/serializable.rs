@@ -1,5 +1,5 @@
 //! Interactive transactions of several sessions, interleaved at random by a seed. The committed ones are then run one
-//! after the other on a fresh database: those that wrote in the order of their commits, those that only read where
+//! after the other on a fresh database: those that changed something in the order of their commits, the others where
 //! their first statement stood. Each must be told what it was told, and the tables must end the same. That is what
 //! serializable means.
 
@@ -104,8 +104,10 @@ struct Talker {
     wrote: bool,
 }
 
-/// A committed transaction: where it stands among those that wrote, and whether it did.
+/// A committed transaction: where it stands among those that changed something, and whether it did.
 struct Committed {
+    /// How many had changed something at its first statement.
+    first: usize,
     place: usize,
     wrote: bool,
     history: Vec<Told>,
@@ -148,12 +150,9 @@ impl Talker {
             Say::Commit => match run(&mut self.session, "commit") {
                 Ok(done) if done[0].tag.to_string() == "COMMIT" => {
                     assert!(!failed, "what failed does not commit");
-                    let place = match self.wrote {
-                        true => writers,
-                        false => self.first.unwrap_or(writers),
-                    };
                     return Some(Committed {
-                        place,
+                        first: self.first.unwrap_or(writers),
+                        place: writers,
                         wrote: self.wrote,
                         history: std::mem::take(&mut self.history),
                     });
@@ -228,7 +227,13 @@ fn check(sessions: usize, script: &[(usize, Say)]) {
     let mut committed: Vec<Committed> = Vec::new();
     let mut writers = 0;
     for (who, say) in script {
-        if let Some(one) = talkers[who % sessions].say(say, writers) {
+        let before = end_of(&fresh);
+        if let Some(mut one) = talkers[who % sessions].say(say, writers) {
+            // One that changed nothing in the end is as if it had run at its first statement.
+            one.wrote &= before != end_of(&fresh);
+            if !one.wrote {
+                one.place = one.first;
+            }
             writers += usize::from(one.wrote);
             committed.push(one);
         }

@@ -535,3 +535,61 @@ INSERT INTO customer VALUES (2, NULL, 0, 1, 2)
 
 statement error 23503
 DELETE FROM customer
+
+# A row is checked before it is looked at whether its key is there.
+
+statement ok
+CREATE TABLE checked_first (id int PRIMARY KEY, x int NOT NULL CHECK (x > 0), y int)
+
+statement ok
+ALTER TABLE checked_first ALTER y SET DEFAULT 1; UPDATE checked_first SET y = 1; ALTER TABLE checked_first ALTER y SET NOT NULL
+
+statement ok
+INSERT INTO checked_first VALUES (1, 1, 1)
+
+statement error 23502
+INSERT INTO checked_first VALUES (1, null) ON CONFLICT (id) DO UPDATE SET x = 2
+----
+null value in column "x" of relation "checked_first" violates not-null constraint
+DETAIL: Failing row contains (1, null, 1).
+SCHEMA: public
+TABLE: checked_first
+COLUMN: x
+
+statement error 23502
+INSERT INTO checked_first VALUES (1, 2, null) ON CONFLICT DO NOTHING
+----
+null value in column "y" of relation "checked_first" violates not-null constraint
+DETAIL: Failing row contains (1, 2, null).
+SCHEMA: public
+TABLE: checked_first
+COLUMN: y
+
+statement error 23514
+INSERT INTO checked_first VALUES (1, -1) ON CONFLICT DO NOTHING
+
+statement error 23514
+INSERT INTO checked_first VALUES (1, -1) ON CONFLICT (id) DO UPDATE SET x = 3
+
+statement error 23502
+INSERT INTO checked_first VALUES (1, null, null)
+----
+null value in column "x" of relation "checked_first" violates not-null constraint
+DETAIL: Failing row contains (1, null, null).
+SCHEMA: public
+TABLE: checked_first
+COLUMN: x
+
+statement error 23502
+UPDATE checked_first SET y = null, x = null
+----
+null value in column "x" of relation "checked_first" violates not-null constraint
+DETAIL: Failing row contains (1, null, null).
+SCHEMA: public
+TABLE: checked_first
+COLUMN: x
+
+query
+SELECT * FROM checked_first
+----
+1|1|1

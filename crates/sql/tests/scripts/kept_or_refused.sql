@@ -41,7 +41,7 @@ statement error 0A000
 CREATE TABLE u (a int, b int, UNIQUE (a) INCLUDE (b))
 
 statement error 0A000
-CREATE TABLE u (a int REFERENCES t ON DELETE SET NULL)
+CREATE TABLE u (a int REFERENCES t ON UPDATE CASCADE)
 
 statement error 0A000
 CREATE TABLE u (a int GENERATED ALWAYS AS (b * 2) STORED, b int)

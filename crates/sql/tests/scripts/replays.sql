@@ -136,11 +136,11 @@ update v set v = 50 where id = 1
 
 session a
 
-# The first statement that needs a serial call finds it out.
-statement error 40001
+# The commit finds it out.
+statement ok
 update v set v = 70 where id = 1
 
-statement ROLLBACK
+statement error 40001
 commit
 
 query

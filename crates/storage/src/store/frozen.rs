@@ -84,6 +84,11 @@ impl Frozen {
         self.table.entries()[page as usize].store(entry, Ordering::Release);
     }
 
+    /// Whether a page was not copied: it did not change.
+    pub fn is_as_live(&self, page: u64) -> bool {
+        self.table.entries()[page as usize].load(Ordering::Acquire) == 0
+    }
+
     pub fn is_ended(&self) -> bool {
         self.life.ended.load(Ordering::Acquire)
     }

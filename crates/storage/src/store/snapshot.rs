@@ -105,6 +105,11 @@ pub struct PageSnapshot {
 }
 
 impl PageSnapshot {
+    /// Whether a page of the store is as it was: if not, or if the snapshot was ended, it may have changed.
+    pub fn is_as_live(&self, page: PageId) -> bool {
+        !self.is_ended() && self.frozen.is_as_live(page.0)
+    }
+
     /// A handle that is counted in `shared` already.
     pub(super) fn new(
         frozen: Arc<Frozen>,

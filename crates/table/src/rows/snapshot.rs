@@ -3,6 +3,7 @@
 use super::index::RowIndex;
 use super::key::{PlainKey, check_key};
 use crate::index_view::{Reader, named};
+use crate::secondary::Secondary;
 use crate::snapshot::{FrozenTable, SpaceSnapshot};
 use crate::table::used_runs;
 use sardonyx_base::error::Error;
@@ -57,6 +58,39 @@ impl SpaceSnapshot {
             .sum()
     }
 
+    /// What the rows of a table are.
+    pub(crate) fn schema_of(&self, number: u16) -> Option<&Arc<Schema>> {
+        let table = self.tables.get(usize::from(number))?.as_ref()?;
+        Some(&table.schema)
+    }
+
+    /// How many rows a table has.
+    pub(crate) fn rows_in(&self, number: u16) -> Result<u64, TableError> {
+        Ok(self.frozen(number)?.state.len)
+    }
+
+    /// The ordered indexes of a table.
+    pub(crate) fn secondary_of(&self, number: u16) -> Result<&[Secondary], TableError> {
+        Ok(&self.frozen(number)?.state.secondary)
+    }
+
+    /// The row whose key columns have these values.
+    pub(crate) fn row_with_key(
+        &self,
+        number: u16,
+        key: &[ValueRef<'_>],
+    ) -> Result<Option<RowRef<'_, PageSnapshot>>, TableError> {
+        self.frozen(number)?.get(key)
+    }
+
+    /// All rows of a table, from its first page on.
+    pub(crate) fn scan_of(&self, number: u16) -> Result<SnapshotScan<'_>, TableError> {
+        Ok(SnapshotScan::new(
+            self.frozen(number)?,
+            ScanPlace::default(),
+        ))
+    }
+
     fn frozen(&self, number: u16) -> Result<Table<'_>, TableError> {
         let place = usize::from(number);
         match (self.definitions().get(place), self.tables.get(place)) {
@@ -101,7 +135,8 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
         table: u16,
         key: &[Value],
     ) -> Result<Option<RowRef<'a, PageSnapshot>>, Error> {
-        Ok(self.frozen(table)?.get(key)?)
+        let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
+        Ok(self.frozen(table)?.get(&key)?)
     }
 
     fn scan_rows(&self, table: u16, from: ScanPlace) -> Result<SnapshotScan<'a>, Error> {
@@ -122,16 +157,15 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
 
 impl<'a> Table<'a> {
     /// The row with this key: the values of the primary key's columns, in its order.
-    fn get(&self, key: &[Value]) -> Result<Option<RowRef<'a, PageSnapshot>>, TableError> {
+    fn get(&self, key: &[ValueRef<'_>]) -> Result<Option<RowRef<'a, PageSnapshot>>, TableError> {
         let schema = &self.state.schema;
-        let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
-        let Some(plain) = PlainKey::encode(schema, self.name, &key)? else {
-            check_key(schema, self.name, &key)?;
+        let Some(plain) = PlainKey::encode(schema, self.name, key)? else {
+            check_key(schema, self.name, key)?;
             let mut indexes = self.state.secondary.iter();
             let index = indexes.find(|index| index.what.definition.name == schema.primary.name);
             let index = index.expect("what is not hashed is ordered");
             let (nodes, rows) = (&*self.snapshot.indexes, &*self.snapshot.rows);
-            let key = index.what.shape.of_values(&key);
+            let key = index.what.shape.of_values(key);
             let key = key.map_err(|bad| index.bad_key(bad, self.name, Some(schema)))?;
             let found = index.find(nodes, rows, &key.bytes)?;
             return found.map(|at| self.row(at)).transpose();
@@ -236,18 +270,27 @@ impl<'a> SnapshotScan<'a> {
     }
 }
 
-impl<'a> Iterator for SnapshotScan<'a> {
-    type Item = Result<RowRef<'a, PageSnapshot>, Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let address = self.next_address()?;
+impl<'a> SnapshotScan<'a> {
+    /// The next row.
+    pub(crate) fn next_row(&mut self) -> Result<Option<RowRef<'a, PageSnapshot>>, TableError> {
+        let Some(address) = self.next_address() else {
+            return Ok(None);
+        };
         let address = address.map_err(TableError::from);
         let row = address.and_then(|address| self.table.row(address));
         if row.is_err() {
             self.ended = true;
             self.waiting.clear();
         }
-        Some(row.map_err(Error::from))
+        row.map(Some)
+    }
+}
+
+impl<'a> Iterator for SnapshotScan<'a> {
+    type Item = Result<RowRef<'a, PageSnapshot>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_row().map_err(Error::from).transpose()
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::table::Slot;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
-use sardonyx_rows::schema::{Schema, ValueRef};
+use sardonyx_rows::constraints::{self, take_row};
+use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{RowRef, RowWriter, Rows, TableError, WriteRows};
 use sardonyx_storage::page::Address;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ impl<'a> Transaction<'a> {
 }
 
 impl WriteRows for Transaction<'_> {
+    type Place = Address;
+
     fn described(&self, table: u16) -> Result<(Arc<Schema>, Arc<str>), TableError> {
         self.row_table(table)
     }
@@ -44,6 +47,16 @@ impl WriteRows for Transaction<'_> {
             true => Ok(Some(self.row_there(table, at)?)),
             false => Ok(None),
         }
+    }
+
+    fn computed_defaults(
+        &mut self,
+        table: u16,
+        row: &RowWriter<'_>,
+    ) -> Result<Vec<(usize, Value)>, TableError> {
+        let (schema, name) = self.row_table(table)?;
+        let is_unsaid = |column| row.get(column).is_none();
+        constraints::computed_defaults(self, table, &schema, &name, is_unsaid)
     }
 
     fn insert_row(&mut self, table: u16, row: RowWriter<'_>) -> Result<(), TableError> {
@@ -64,7 +77,10 @@ impl WriteRows for Transaction<'_> {
     }
 
     fn take_row(&mut self, table: u16, at: Address) -> Result<(), TableError> {
-        self.take_row_at(table, at)
+        match self.row_state(table)?.is_referenced {
+            true => take_row(self, table, at),
+            false => self.delete_row_alone(table, at),
+        }
     }
 
     fn row_behind(

@@ -9,6 +9,7 @@ use crate::table::TableState;
 use crate::undo::{Step, Undo, chosen};
 use sardonyx_base::error::Error;
 use sardonyx_rows::TableError;
+use sardonyx_rows::constraints::{check_row, check_schema, check_unreferenced};
 use sardonyx_rows::schema::{IndexDefinition, Schema};
 use sardonyx_storage::page::Address;
 
@@ -33,6 +34,11 @@ impl Transaction<'_> {
     ) -> Result<(), TableError> {
         let touched = self.indexes_touched(table, offset, bytes.len());
         let state = self.state(table);
+        if state.is_declared {
+            let mut changed = self.row_there(table, at)?.fixed().to_vec();
+            changed[offset..offset + bytes.len()].copy_from_slice(bytes);
+            self.check_declared(table, &changed)?;
+        }
         let change = |this: &mut Self| {
             if !bytes.is_empty() {
                 this.write(Address(at.0 + offset as u64), bytes);
@@ -152,14 +158,14 @@ impl Transaction<'_> {
         change: impl FnOnce(&mut Self),
     ) -> Result<(), TableError> {
         if self.state(table).is_referenced {
-            self.check_unreferenced(table, address, changes)?;
+            check_unreferenced(self, table, address, changes)?;
         }
         let savepoint = self.savepoint();
         self.unindex_row(table, address, indexes)?;
         change(self);
         self.index_row(table, address, indexes)
             .and_then(|()| match self.state(table).is_checked {
-                true => self.check_row(table, address),
+                true => check_row(self, table, address),
                 false => Ok(()),
             })
             .inspect_err(|_| self.roll_back_to(savepoint))
@@ -270,7 +276,7 @@ impl Transaction<'_> {
             undo.push(Step::IndexCreated { table });
         }
         self.space.note_indexed();
-        self.check_reference_indexes(table)
+        check_schema(self, table)
     }
 
     /// Gives back the memory of indexes that the transaction dropped, at its end.

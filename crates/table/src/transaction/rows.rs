@@ -6,9 +6,9 @@ use crate::rows::find_row;
 use crate::table::{TableState, page_bytes};
 use crate::undo::Step;
 use sardonyx_rows::TableError;
-use sardonyx_rows::condition::{Check, CheckFailure, SqlCheck};
+use sardonyx_rows::constraints::{check_row, check_unreferenced, computed_defaults, delete_row};
 use sardonyx_rows::layout::{PageKind, PageUse};
-use sardonyx_rows::row::{RowError, RowRef, RowWriter, same, set_column, shown};
+use sardonyx_rows::row::{RowRef, RowWriter, same, set_column, shown};
 use sardonyx_rows::schema::{Schema, ValueRef};
 use sardonyx_rows::values::Reference;
 use sardonyx_storage::log::record::encoded_bytes;
@@ -72,21 +72,42 @@ impl Transaction<'_> {
         row: RowWriter<'_>,
     ) -> Result<Address, TableError> {
         let (schema, name) = self.row_table(number)?;
-        let mut row = row;
-        row.complete(&schema, &name)?;
-        row.check(&schema, &name)?;
+        if schema.declared.is_empty() {
+            return self.insert_described(number, &schema, &name, row);
+        }
+        self.whole(|tx| {
+            let is_unsaid = |column| row.get(column).is_none();
+            let computed = computed_defaults(tx, number, &schema, &name, is_unsaid)?;
+            let mut row = row;
+            for (column, value) in &computed {
+                row.set(*column, value.as_ref());
+            }
+            tx.insert_described(number, &schema, &name, row)
+        })
+    }
+
+    /// The same of a table of this schema and name, with the defaults that are computed.
+    fn insert_described<'v>(
+        &mut self,
+        number: u16,
+        schema: &'v Schema,
+        name: &str,
+        mut row: RowWriter<'v>,
+    ) -> Result<Address, TableError> {
+        row.complete(schema, name)?;
+        row.check(schema, name)?;
         let parts = schema.primary.key.iter();
         let key: Vec<_> = parts
             .map(|part| row.get(part.column).unwrap_or_default())
             .collect();
         if self.row_with_key(number, &key)?.is_some() {
-            return Err(duplicate(&name, &key));
+            return Err(duplicate(name, &key));
         }
         let mut fixed = vec![0; schema.row_bytes];
         self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
         let savepoint = self.savepoint();
         let inserted = self
-            .fill(number, &schema, &name, &row, &mut fixed)
+            .fill(number, schema, name, &row, &mut fixed)
             .and_then(|()| {
                 let state = self.state(number);
                 let key = &fixed[state.key_offset..][..state.key_bytes];
@@ -105,6 +126,7 @@ impl Transaction<'_> {
         row: &RowWriter<'_>,
     ) -> Result<(), TableError> {
         let (schema, name) = self.row_table(number)?;
+        let row = &*row.as_stored(&schema, &name)?;
         row.check(&schema, &name)?;
         self.check_key_stays(number, at, row)?;
         let there = self.row_there(number, at)?;
@@ -116,7 +138,7 @@ impl Transaction<'_> {
                 (!is_same).then_some(column)
             };
             let changed: Vec<usize> = row.set_columns().filter_map(changes).collect();
-            self.check_unreferenced(number, at, |column| changed.contains(&column))?;
+            check_unreferenced(self, number, at, |column| changed.contains(&column))?;
         }
         let since = |number: usize| schema.columns[number].since_shape;
         let moves = row.set_columns().any(|(number, _)| since(number) > shape);
@@ -137,7 +159,7 @@ impl Transaction<'_> {
             self.write_differences(at, &fixed);
             self.index_row(number, at, indexes)?;
             match self.state(number).is_checked {
-                true => self.check_row(number, at),
+                true => check_row(self, number, at),
                 false => Ok(()),
             }
         });
@@ -181,7 +203,14 @@ impl Transaction<'_> {
         let (schema, name) = self.row_table(number)?;
         let mut fixed = record.to_vec();
         fixed.resize(schema.row_bytes, 0);
-        let added = added_after(&schema, 0);
+        let is_added = |column: usize| schema.columns[column].since_shape > 0;
+        let computed = computed_defaults(self, number, &schema, &name, is_added)?;
+        let mut added = RowWriter::new(schema.columns.len());
+        for (column, value) in &computed {
+            added.set(*column, value.as_ref());
+        }
+        added.complete_added(&schema, &name)?;
+        added.check(&schema, &name)?;
         let savepoint = self.savepoint();
         let inserted = self
             .fill(number, &schema, &name, &added, &mut fixed)
@@ -208,7 +237,7 @@ impl Transaction<'_> {
     /// Deletes the row at an address, with what its values have outside of it.
     pub(crate) fn delete_row_at(&mut self, number: u16, at: Address) -> Result<(), TableError> {
         match self.row_state(number)?.is_referenced {
-            true => self.delete_with_referring(number, at),
+            true => delete_row(self, number, at),
             false => self.delete_row_alone(number, at),
         }
     }
@@ -303,54 +332,6 @@ impl Transaction<'_> {
 
     fn name(&self, number: u16) -> String {
         self.space.name(number)
-    }
-
-    /// Whether a row, as it now stands, meets the conditions of its table.
-    pub(super) fn check_conditions(&mut self, number: u16, at: Address) -> Result<(), TableError> {
-        if self.row_state(number)?.schema.checks.is_empty() {
-            return Ok(());
-        }
-        let conditions = self.conditions(number)?;
-        let row = self.row_there(number, at)?;
-        for (condition, (name, text)) in conditions.iter().zip(&row.schema().checks) {
-            let mut values = vec![ValueRef::Null; row.schema().columns.len()];
-            for column in condition.columns() {
-                values[column] = row.get_at(column)?;
-            }
-            let error = match condition.allows(&values) {
-                Ok(true) => continue,
-                Ok(false) => RowError::Check {
-                    table: self.name(number),
-                    name: name.clone(),
-                    condition: SqlCheck::shown(text),
-                },
-                Err(CheckFailure { code, reason }) => RowError::Untested {
-                    table: self.name(number),
-                    name: name.clone(),
-                    code,
-                    reason,
-                },
-            };
-            return Err(error.into());
-        }
-        Ok(())
-    }
-
-    /// The conditions of a table, read once for each of its schemas.
-    fn conditions(&mut self, number: u16) -> Result<Arc<[Check]>, TableError> {
-        let state = self.parts(number).1;
-        if let Some((schema, conditions)) = &state.checks
-            && Arc::ptr_eq(schema, &state.schema)
-        {
-            return Ok(Arc::clone(conditions));
-        }
-        let schema = Arc::clone(&state.schema);
-        let texts = schema.checks.iter();
-        let conditions: Arc<[_]> = texts
-            .map(|(_, text)| Check::parse(text, &schema))
-            .collect::<Result<_, _>>()?;
-        state.checks = Some((schema, Arc::clone(&conditions)));
-        Ok(conditions)
     }
 }
 

@@ -18,6 +18,18 @@ pub(crate) struct Savepoint {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Marked(usize);
 
+impl Marked {
+    /// The one with this number among a transaction's.
+    pub(crate) fn numbered(number: usize) -> Self {
+        Marked(number)
+    }
+
+    /// Its number.
+    pub(crate) fn number(self) -> usize {
+        self.0
+    }
+}
+
 impl Transaction<'_> {
     /// The state of the running transaction, to come [back](Transaction::roll_back_to) to.
     pub(crate) fn savepoint(&self) -> Savepoint {
@@ -31,7 +43,7 @@ impl Transaction<'_> {
     pub fn mark(&mut self) -> Marked {
         let savepoint = self.savepoint();
         let marked = self.space.undo.push_savepoint(savepoint);
-        self.mark_held(marked);
+        self.held.mark(marked);
         Marked(marked)
     }
 
@@ -45,15 +57,15 @@ impl Transaction<'_> {
         let savepoint = savepoint.ok_or(TableError::NoMark)?;
         self.roll_back_to(savepoint);
         self.space.undo.forget_savepoints(mark.0 + 1);
-        self.return_held(mark.0);
+        self.held.return_to(mark.0);
         Ok(())
     }
 
     /// Runs several steps of one operation: all are done, or none.
-    pub(crate) fn whole<T>(
+    pub(crate) fn whole<T, E>(
         &mut self,
-        steps: impl FnOnce(&mut Self) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+        steps: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
         let before = self.savepoint();
         let result = steps(self);
         if result.is_err() {

@@ -2,11 +2,11 @@
 //! changed by what is refused.
 
 use crate::support::{STORE_BYTES, World, in_detail};
+use sardonyx_rows::constraints::Due;
 use sardonyx_rows::schema::{
     Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, Schema, Type, Value,
 };
 use sardonyx_rows::{Record, Table, TableError, field, record};
-use sardonyx_table::Due;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 #[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]

@@ -2,7 +2,7 @@
 //! refused; and the bytes that databases have stay what they are.
 
 use super::*;
-use crate::schema::Type;
+use crate::schema::{Declared, DeclaredDefault, Type};
 use proptest::prelude::*;
 
 fn people() -> RowFormat {
@@ -129,4 +129,56 @@ proptest! {
             let _ = people.key_of(&bytes);
         }
     }
+}
+
+/// `varchar(3)`, without a null though it could be, and a default that goes before the column's.
+fn short(default: DeclaredDefault) -> RowFormat {
+    let schema = Schema::new()
+        .column("id", Type::U64)
+        .column("name", Type::Text)
+        .nullable()
+        .primary_key(["id"]);
+    let mut schema = schema.build().expect("a schema");
+    schema.declared = vec![Declared {
+        kind: 1043,
+        modifier: 7,
+        not_null: true,
+        default: Some(default),
+        ..Declared::of(1)
+    }];
+    RowFormat::new("t", schema).expect("rows of their own")
+}
+
+#[test]
+fn rows_of_their_own_are_held_to_what_is_declared() {
+    let format = short(DeclaredDefault::Value("new".into()));
+    let row = |values: &[(&str, Value)]| format.new_row(&format.named(values)?);
+    let name = |bytes: &[u8]| {
+        let row = format.row(bytes).expect("a row");
+        row.get_at(1).expect("a value").to_value()
+    };
+    let new = row(&[("id", 1.into())]).expect("a row");
+    assert_eq!(name(&new), "new".into());
+    let cut = [("name", "ab   ".into())];
+    let changed = format.changed_row(&new, &format.named(&cut).expect("a change"));
+    assert_eq!(name(&changed.expect("a row")), "ab ".into());
+    let (long, null) = ([("name", "abcd".into())], [("name", Value::Null)]);
+    for (refused, said) in [(&long, "at most 3 characters"), (&null, "may not be null")] {
+        let change = format.named(refused).expect("a change");
+        let error = format.changed_row(&new, &change).expect_err(said);
+        assert!(error.to_string().contains(said), "{error}");
+        let mut values = refused.to_vec();
+        values.push(("id", 2.into()));
+        let error = row(&values).expect_err(said);
+        assert!(error.to_string().contains(said), "{error}");
+    }
+}
+
+#[test]
+fn a_default_in_sql_is_not_passed_over() {
+    let format = short(DeclaredDefault::Sql("upper('x')".to_string()));
+    let id = [("id", 1.into())];
+    let error = format.new_row(&format.named(&id).expect("values"));
+    let error = error.expect_err("nothing computes it").to_string();
+    assert!(error.contains("upper('x')"), "{error}");
 }

@@ -10,7 +10,7 @@ use crate::session::given::Given;
 use crate::session::history::{Event, History, Remembered, Told, is_of_the_engine};
 use crate::session::spans;
 use crate::session::state::TransactionState;
-use sardonyx::Transaction;
+use crate::write_target::WriteTarget;
 use std::sync::Arc;
 use tracing::Span;
 
@@ -21,15 +21,33 @@ impl Unit {
     /// `40001` if it now gives something else.
     pub fn replay_and<R>(
         &mut self,
-        tx: &mut Transaction<'_>,
-        then: impl FnOnce(&mut Transaction<'_>, &Arc<Database>) -> Result<R, SqlError>,
+        tx: &mut dyn WriteTarget,
+        then: impl FnOnce(&mut dyn WriteTarget, &Arc<Database>) -> Result<R, SqlError>,
     ) -> Result<R, SqlError> {
         self.replay(tx)?;
         then(tx, &self.database)
     }
 
+    /// Reads again what the transaction has read of the snapshot that its rows aside are made of, so that it is noted
+    /// there.
+    ///
+    /// # Errors
+    /// Those of [`Unit::replay_and`].
+    pub(in crate::session) fn replay_reads(
+        &mut self,
+        rows: &mut dyn WriteTarget,
+    ) -> Result<(), SqlError> {
+        let TransactionState::Open(open) = &mut self.state.transaction else {
+            return Ok(());
+        };
+        match std::mem::take(&mut open.notes_reads) {
+            true => self.replay(rows),
+            false => Ok(()),
+        }
+    }
+
     /// Runs again what the open transaction did, and compares.
-    pub(super) fn replay(&mut self, tx: &mut Transaction<'_>) -> Result<(), SqlError> {
+    pub(super) fn replay(&mut self, tx: &mut dyn WriteTarget) -> Result<(), SqlError> {
         let TransactionState::Open(open) = &mut self.state.transaction else {
             return Ok(());
         };
@@ -54,7 +72,7 @@ impl Unit {
 
     fn replay_all(
         &mut self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         history: &History,
         started: i64,
     ) -> Result<(), SqlError> {
@@ -84,7 +102,7 @@ impl Unit {
 
     fn replay_one(
         &mut self,
-        tx: &mut Transaction<'_>,
+        tx: &mut dyn WriteTarget,
         one: &Remembered,
         started: i64,
     ) -> Result<(), SqlError> {
@@ -105,6 +123,7 @@ impl Unit {
             database: &self.database,
             sequences: &mut self.sequences,
             drawn: Vec::new(),
+            version: self.version,
         };
         let ran = call.run(&mut self.state, &given);
         match ran {

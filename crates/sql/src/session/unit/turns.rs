@@ -82,12 +82,17 @@ impl Unit {
             }
             _ => 0,
         };
+        again + self.steps.len() > SHORT_STATEMENTS_MAX || self.has_long_step()
+    }
+
+    /// Whether its own steps may take long.
+    pub fn has_long_step(&self) -> bool {
         let is_long_step = |step: &Step| match step {
             Step::Execute { statement, .. } => is_long(statement, &self.database),
             Step::Copy { data, .. } => data.0.len() > SHORT_COPY_BYTES_MAX,
             Step::Sync | Step::Fail(_) => false,
         };
-        again + self.steps.len() > SHORT_STATEMENTS_MAX || self.steps.iter().any(is_long_step)
+        self.steps.len() > SHORT_STATEMENTS_MAX || self.steps.iter().any(is_long_step)
     }
 }
 

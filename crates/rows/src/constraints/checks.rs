@@ -1,0 +1,73 @@
+//! CHECK: conditions of a table, tested on a row wherever it is.
+
+use super::ConstrainedRows;
+use crate::condition::{Check, CheckFailure, SqlCheck};
+use crate::error::TableError;
+use crate::row::{RowError, RowWriter};
+use crate::schema::{Schema, ValueRef};
+use std::sync::Arc;
+
+/// The conditions of a schema, ready to be tested.
+///
+/// # Errors
+/// [`TableError::Condition`] if a text is no condition on the table's rows.
+pub fn conditions_of(schema: &Schema) -> Result<Arc<[Check]>, TableError> {
+    let texts = schema.checks.iter();
+    let conditions = texts.map(|(_, text)| Check::parse(text, schema));
+    Ok(conditions.collect::<Result<_, _>>()?)
+}
+
+/// Tests the conditions of a schema on a row of a table, whose values are given by the columns' numbers.
+///
+/// # Errors
+/// [`RowError::Check`] with the first one that is false; [`RowError::Untested`].
+pub fn meets<'v>(
+    table: &dyn Fn() -> String,
+    schema: &Schema,
+    conditions: &[Check],
+    value: impl Fn(usize) -> Result<ValueRef<'v>, TableError>,
+) -> Result<(), TableError> {
+    for (condition, (name, text)) in conditions.iter().zip(&schema.checks) {
+        let mut values = vec![ValueRef::Null; schema.columns.len()];
+        for column in condition.columns() {
+            values[column] = value(column)?;
+        }
+        let error = match condition.allows(&values) {
+            Ok(true) => continue,
+            Ok(false) => RowError::Check {
+                table: table(),
+                name: name.clone(),
+                condition: SqlCheck::shown(text),
+            },
+            Err(CheckFailure { code, reason }) => RowError::Untested {
+                table: table(),
+                name: name.clone(),
+                code,
+                reason,
+            },
+        };
+        return Err(error.into());
+    }
+    Ok(())
+}
+
+/// Checks a new row, of which all columns are said, before it is looked at what is there: its values, and the conditions of
+/// its table.
+///
+/// # Errors
+/// The errors of [`RowWriter::check`] and [`meets`].
+pub fn check_new_row<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+    row: &RowWriter<'_>,
+) -> Result<(), TableError> {
+    let (schema, name) = store.described(table)?;
+    let row = row.as_stored(&schema, &name)?;
+    row.check(&schema, &name)?;
+    if schema.checks.is_empty() {
+        return Ok(());
+    }
+    let conditions = store.conditions(table)?;
+    let value = |column| Ok(row.get(column).unwrap_or_default());
+    meets(&|| name.to_string(), &schema, &conditions, value)
+}

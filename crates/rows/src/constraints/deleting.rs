@@ -1,0 +1,145 @@
+//! A row that is deleted, and what becomes of the rows that refer to it: they stay in its way, go with it, or refer to
+//! nothing, or to their defaults, from then on.
+
+use super::held::Why;
+use super::references::{Referred, referred, refuse_or_hold};
+use super::{ConstrainedRows, name_of};
+use crate::error::TableError;
+use crate::row::{RowError, RowWriter, same};
+use crate::schema::{DeclaredDefault, OnDelete, Schema, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Columns that are set of rows that stay, with their values.
+type Set<P> = BTreeMap<(u16, P), BTreeMap<usize, Value>>;
+
+/// Deletes a row and those that go with it, and sets the columns of those that are to refer to something else; nothing if
+/// one of them must stay as it is.
+///
+/// # Errors
+/// [`TableError::Referenced`]; of rows whose columns are set, those of
+/// [`WriteRows::update_row`](crate::WriteRows::update_row); that the transaction is too large.
+#[cold]
+pub fn delete_row<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+    at: S::Place,
+) -> Result<(), TableError> {
+    let mut going = vec![(table, at.clone())];
+    let mut known = BTreeSet::from([(table, at)]);
+    let (mut staying, mut setting) = (Vec::new(), Vec::new());
+    let mut next = 0;
+    // Each referring row is found once, also in a circle.
+    while let Some((table, at)) = going.get(next).cloned() {
+        next += 1;
+        for referred in referred(store, table, at, |_| true)? {
+            match referred.reference().on_delete {
+                OnDelete::Restrict => staying.push(referred),
+                OnDelete::SetNull | OnDelete::SetDefault => {
+                    let values = values_of(store, &referred)?;
+                    match is_same(&referred, &values) {
+                        true => staying.push(referred),
+                        false => setting.push((referred, values)),
+                    }
+                }
+                OnDelete::Cascade => {
+                    for at in referred.rows(store)? {
+                        if known.insert((referred.by, at.clone())) {
+                            going.push((referred.by, at));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    for referred in staying {
+        if store.held().holds() {
+            refuse_or_hold(store, &referred, Why::DELETED)?;
+            continue;
+        }
+        let mut rows = referred.rows(store)?.into_iter();
+        if rows.any(|at| !known.contains(&(referred.by, at))) {
+            return Err(referred.refused(store));
+        }
+    }
+    let set = set_of(store, &setting, &known)?;
+    store.whole(|store| {
+        let mut going = going.into_iter().rev();
+        going.try_for_each(|(table, at)| store.delete_alone(table, at))?;
+        for ((table, at), values) in set {
+            let mut change = RowWriter::default();
+            for (column, value) in &values {
+                change.set(*column, value.as_ref());
+            }
+            store.update_row(table, at, &change)?;
+        }
+        Ok(())
+    })
+}
+
+/// The columns to set of rows that refer so and are not deleted: each row once, however often it refers.
+fn set_of<S: ConstrainedRows>(
+    store: &S,
+    setting: &[(Referred, Vec<(usize, Value)>)],
+    going: &BTreeSet<(u16, S::Place)>,
+) -> Result<Set<S::Place>, TableError> {
+    let mut set = Set::new();
+    for (referred, values) in setting {
+        let rows = referred.rows(store)?.into_iter();
+        let rows = rows.map(|at| (referred.by, at));
+        for row in rows.filter(|row| !going.contains(row)) {
+            let columns: &mut BTreeMap<usize, Value> = set.entry(row).or_default();
+            columns.extend(values.iter().cloned());
+        }
+    }
+    Ok(set)
+}
+
+/// True if the columns would keep their values, so that the rows still refer to the deleted row.
+fn is_same(referred: &Referred, values: &[(usize, Value)]) -> bool {
+    let mut columns = values.iter().zip(&referred.values);
+    columns.all(|((column, value), there)| {
+        let kind = referred.schema.columns[*column].kind;
+        *value != Value::Null && same(kind, there.as_ref(), value.as_ref())
+    })
+}
+
+/// The values that the columns of a reference get.
+fn values_of<S: ConstrainedRows>(
+    store: &mut S,
+    referred: &Referred,
+) -> Result<Vec<(usize, Value)>, TableError> {
+    let (schema, reference) = (&*referred.schema, referred.reference());
+    let columns = reference.columns.iter();
+    if reference.on_delete == OnDelete::SetNull {
+        return Ok(columns.map(|&column| (column, Value::Null)).collect());
+    }
+    let computed = store.computed_defaults(referred.by, &others(schema, &reference.columns))?;
+    let mut values = Vec::with_capacity(reference.columns.len());
+    for &column in columns {
+        let mut computed = computed.iter();
+        let found = computed.find(|(number, _)| *number == column);
+        let declared = schema.declared(column);
+        let declared = declared.and_then(|declared| declared.default.as_ref());
+        values.push(match (found, declared) {
+            (Some(found), _) => found.clone(),
+            (None, Some(DeclaredDefault::Value(value))) => (column, value.clone()),
+            (None, None) => (column, schema.columns[column].default.clone()),
+            (None, Some(_)) => {
+                let table = name_of(store, referred.by);
+                return Err(RowError::not_computed_here(schema, &table, column).into());
+            }
+        });
+    }
+    Ok(values)
+}
+
+/// A row that says all columns but these.
+fn others<'s>(schema: &'s Schema, columns: &[usize]) -> RowWriter<'s> {
+    let mut row = RowWriter::new(schema.columns.len());
+    for (number, column) in schema.live_columns() {
+        if !columns.contains(&number) {
+            row.set(number, column.default.as_ref());
+        }
+    }
+    row
+}

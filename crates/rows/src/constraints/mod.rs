@@ -1,0 +1,115 @@
+//! Constraints of rows, over what every store of rows gives: CHECK, references, what goes with a row that is deleted,
+//! references that are checked later, defaults that are computed. Lengths, digits and NOT NULL are looked at where values
+//! come in ([`RowWriter`](crate::RowWriter)).
+//!
+//! - [`ConstrainedRows`]: what a store gives, beside rows to read and to change;
+//! - [`check_row`], made of [`check_conditions`] and [`check_references`]: of a row as it now stands;
+//! - [`check_unreferenced`], [`delete_row`], [`take_row`]: of a row that changes or goes;
+//! - [`HeldReferences`], [`check_held`]: references that are checked at the end of a statement or transaction;
+//! - [`computed_defaults`]: of a row that comes in;
+//! - [`meets`]: whether a row meets conditions, wherever it is.
+//!
+//! A store calls these where it changes a row. Unique keys are its own: an index finds a second row when it takes the entry.
+//!
+//! Invariant: an operation that fails has done nothing.
+
+mod checks;
+mod defaults;
+mod deleting;
+mod held;
+mod references;
+
+pub use checks::{check_new_row, conditions_of, meets};
+pub use defaults::{ComputeDefaults, DefaultFailure, Objects, computed_defaults, objects};
+pub use deleting::delete_row;
+pub use held::{Due, HeldReference, HeldReferences, check_held};
+pub use references::{
+    check_conditions, check_references, check_row, check_schema, check_unreferenced, take_row,
+};
+
+use crate::condition::Check;
+use crate::error::TableError;
+use crate::schema::ValueRef;
+use crate::write::WriteRows;
+use std::sync::Arc;
+
+/// A store whose rows have constraints. Numbers of tables are those of tables that there are.
+pub trait ConstrainedRows: WriteRows {
+    /// The row at a place, at which there is one.
+    ///
+    /// # Errors
+    /// [`TableError::DamagedTable`].
+    fn row_there(&self, table: u16, at: Self::Place) -> Result<Self::Row<'_>, TableError>;
+
+    /// The conditions of a table, as [`conditions_of`] reads them. A store reads them once for each schema.
+    ///
+    /// # Errors
+    /// The errors of [`conditions_of`].
+    fn conditions(&mut self, table: u16) -> Result<Arc<[Check]>, TableError>;
+
+    /// The row whose columns, which are the key of a unique index, have these values. A value that a column cannot have
+    /// is none of a row.
+    ///
+    /// # Errors
+    /// [`TableError::DamagedTable`].
+    fn row_with(
+        &self,
+        table: u16,
+        columns: &[usize],
+        values: &[ValueRef<'_>],
+    ) -> Result<Option<Self::Place>, TableError>;
+
+    /// True if an index of a table begins with these columns, in their order.
+    fn has_index_of(&self, table: u16, columns: &[usize]) -> bool;
+
+    /// The rows whose columns have these values, by an index that begins with the columns; `None` if there is no such
+    /// index.
+    ///
+    /// # Errors
+    /// [`TableError::DamagedTable`].
+    fn rows_with(
+        &self,
+        table: u16,
+        columns: &[usize],
+        values: &[ValueRef<'_>],
+    ) -> Result<Option<Vec<Self::Place>>, TableError>;
+
+    /// The last row of a table in the order of its primary key, which is ordered.
+    ///
+    /// # Errors
+    /// [`TableError::UnknownIndex`] if it is not.
+    fn last_by_key(&self, table: u16) -> Result<Option<Self::Place>, TableError>;
+
+    /// Computes defaults in SQL; `None` in a program without SQL.
+    fn computes_defaults(&self) -> Option<Arc<dyn ComputeDefaults>>;
+
+    /// Where all rows of a table stand.
+    fn places(&self, table: u16) -> impl Iterator<Item = Self::Place>;
+
+    /// Deletes the row at a place, whatever refers to it.
+    ///
+    /// # Errors
+    /// That the transaction is too large.
+    fn delete_alone(&mut self, table: u16, at: Self::Place) -> Result<(), TableError>;
+
+    /// Runs several steps of one operation: all are done, or none.
+    ///
+    /// # Errors
+    /// The first error of a step.
+    fn whole<T>(
+        &mut self,
+        steps: impl FnOnce(&mut Self) -> Result<T, TableError>,
+    ) -> Result<T, TableError>;
+
+    /// References that are checked later.
+    fn held(&self) -> &HeldReferences;
+
+    /// The same, to note some.
+    fn held_mut(&mut self) -> &mut HeldReferences;
+}
+
+/// The name of a table.
+fn name_of<S: ConstrainedRows>(store: &S, table: u16) -> String {
+    let definition = store.definitions().get(usize::from(table));
+    definition.map_or_else(|| format!("number {table}"), |there| there.name.clone())
+}

@@ -1,0 +1,323 @@
+//! References between tables, checked inside the transaction: a row refers to a row that is there, or to none; a row to
+//! which others refer does not go, or they go with it, and it keeps the columns that they refer to.
+//!
+//! An index that begins with the reference's columns finds the rows that refer to a row. Without one, all rows of the
+//! referring table are read.
+
+use super::checks::meets;
+use super::held::Why;
+use super::{ConstrainedRows, name_of};
+use crate::error::TableError;
+use crate::read::ReadRow;
+use crate::row::{same, shown};
+use crate::schema::{ForeignKey, Schema, SchemaError, Value, ValueRef};
+use sardonyx_base::waiting;
+use sardonyx_storage::log::LogError;
+use std::sync::Arc;
+
+/// After so many rows of a table without a fitting index it is asked whether the statement is to end.
+const ROWS_BETWEEN_LOOKS: usize = 4096;
+
+/// Looks now and then whether the statement is to end, while rows are looked at one by one.
+///
+/// # Errors
+/// Why it is to end.
+pub(super) fn check_interruption(row: usize) -> Result<(), TableError> {
+    if row.is_multiple_of(ROWS_BETWEEN_LOOKS)
+        && let Some(reason) = waiting::interruption()
+    {
+        return Err(LogError::Interrupted(reason).into());
+    }
+    Ok(())
+}
+
+/// Values of a reference by which rows may refer to a row.
+pub(super) struct Referred {
+    pub by: u16,
+    pub schema: Arc<Schema>,
+    /// Which of the references of the schema.
+    at: usize,
+    pub values: Vec<Value>,
+}
+
+impl Referred {
+    pub fn reference(&self) -> &ForeignKey {
+        &self.schema.foreign_keys[self.at]
+    }
+
+    fn values(&self) -> Vec<ValueRef<'_>> {
+        self.values.iter().map(Value::as_ref).collect()
+    }
+
+    /// The rows that refer so.
+    pub fn rows<S: ConstrainedRows>(&self, store: &S) -> Result<Vec<S::Place>, TableError> {
+        referring(store, self.by, self.reference(), &self.values())
+    }
+
+    /// That rows refer so.
+    pub fn refused<S: ConstrainedRows>(&self, store: &S) -> TableError {
+        referenced(store, self.by, self.reference(), &self.values())
+    }
+}
+
+/// The values of columns of a row.
+pub(super) fn values_of<'r>(
+    row: &'r impl ReadRow,
+    columns: &[usize],
+) -> Result<Vec<ValueRef<'r>>, TableError> {
+    columns.iter().map(|&column| row.value_at(column)).collect()
+}
+
+/// Checks a row as it now stands: the table's conditions, and what it refers to.
+///
+/// # Errors
+/// [`RowError::Check`](crate::RowError::Check), [`TableError::NoSuchReference`]; the caller rolls back.
+pub fn check_row<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+    at: S::Place,
+) -> Result<(), TableError> {
+    check_conditions(store, table, at.clone())?;
+    check_references(store, table, at)
+}
+
+/// Checks that a row, as it now stands, meets the conditions of its table.
+///
+/// # Errors
+/// The errors of [`meets`].
+pub fn check_conditions<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+    at: S::Place,
+) -> Result<(), TableError> {
+    let schema = match store.row_schema(table) {
+        Some(schema) if !schema.checks.is_empty() => Arc::clone(schema),
+        _ => return Ok(()),
+    };
+    let conditions = store.conditions(table)?;
+    let row = store.row_there(table, at)?;
+    let value = |column| row.value_at(column);
+    meets(&|| name_of(store, table), &schema, &conditions, value)
+}
+
+/// Checks that what a row refers to is there.
+///
+/// # Errors
+/// [`TableError::NoSuchReference`].
+pub fn check_references<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+    at: S::Place,
+) -> Result<(), TableError> {
+    let mut missing = Vec::new();
+    let schema = match store.row_schema(table) {
+        Some(schema) if !schema.foreign_keys.is_empty() => Arc::clone(schema),
+        _ => return Ok(()),
+    };
+    let there = store.row_there(table, at)?;
+    for reference in &schema.foreign_keys {
+        let values = values_of(&there, &reference.columns)?;
+        if values.contains(&ValueRef::Null) || is_there(store, reference, &values)? {
+            continue;
+        }
+        if !store.held().holds() {
+            return Err(no_such_reference(store, table, reference, &values));
+        }
+        let values: Vec<Value> = values.iter().map(|value| value.to_value()).collect();
+        missing.push((reference, values));
+    }
+    drop(there);
+    for (reference, values) in missing {
+        let held = store.held_mut();
+        held.note(table, &schema, reference, values, Why::REFERS);
+    }
+    Ok(())
+}
+
+pub(super) fn no_such_reference<S: ConstrainedRows>(
+    store: &S,
+    table: u16,
+    reference: &ForeignKey,
+    values: &[ValueRef<'_>],
+) -> TableError {
+    TableError::NoSuchReference {
+        table: name_of(store, table),
+        foreign_key: reference.name.clone().into(),
+        referenced: name_of(store, reference.table),
+        key: text_of(values).into(),
+        values: values.iter().map(|value| value.to_value()).collect(),
+    }
+}
+
+pub(super) fn referenced<S: ConstrainedRows>(
+    store: &S,
+    by: u16,
+    reference: &ForeignKey,
+    values: &[ValueRef<'_>],
+) -> TableError {
+    TableError::Referenced {
+        table: name_of(store, by),
+        foreign_key: reference.name.clone().into(),
+        referenced: name_of(store, reference.table),
+        key: text_of(values).into(),
+        values: values.iter().map(|value| value.to_value()).collect(),
+    }
+}
+
+/// True if the row exists to which a reference with these values refers.
+pub(super) fn is_there<S: ConstrainedRows>(
+    store: &S,
+    reference: &ForeignKey,
+    values: &[ValueRef<'_>],
+) -> Result<bool, TableError> {
+    let found = store.row_with(reference.table, &reference.referenced, values)?;
+    Ok(found.is_some())
+}
+
+/// The rows of a table that refer by a reference to a row with these values.
+pub(super) fn referring<S: ConstrainedRows>(
+    store: &S,
+    table: u16,
+    reference: &ForeignKey,
+    values: &[ValueRef<'_>],
+) -> Result<Vec<S::Place>, TableError> {
+    if let Some(found) = store.rows_with(table, &reference.columns, values)? {
+        return Ok(found);
+    }
+    let mut found = Vec::new();
+    let Some(schema) = store.row_schema(table) else {
+        return Ok(found);
+    };
+    for (number, at) in store.places(table).enumerate() {
+        check_interruption(number)?;
+        let there = store.row_there(table, at.clone())?;
+        let mut refers = true;
+        for (&column, &value) in reference.columns.iter().zip(values) {
+            let kind = schema.columns[column].kind;
+            refers &= same(kind, there.value_at(column)?, value);
+        }
+        if refers {
+            found.push(at);
+        }
+    }
+    Ok(found)
+}
+
+/// The references to a row by columns of it for which `concerns` says so, with its values there.
+pub(super) fn referred<S: ConstrainedRows>(
+    store: &S,
+    table: u16,
+    at: S::Place,
+    concerns: impl Fn(usize) -> bool,
+) -> Result<Vec<Referred>, TableError> {
+    let there = store.row_there(table, at)?;
+    let mut found = Vec::new();
+    for by in 0..store.definitions().len() as u16 {
+        let Some(schema) = store.row_schema(by) else {
+            continue;
+        };
+        for (at, reference) in schema.foreign_keys.iter().enumerate() {
+            let mut columns = reference.referenced.iter();
+            if reference.table != table || !columns.any(|&column| concerns(column)) {
+                continue;
+            }
+            let values = values_of(&there, &reference.referenced)?;
+            if !values.contains(&ValueRef::Null) {
+                found.push(Referred {
+                    by,
+                    schema: Arc::clone(schema),
+                    at,
+                    values: values.iter().map(|value| value.to_value()).collect(),
+                });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Checks that no row refers to the columns of a row that are about to change, or notes the references.
+///
+/// # Errors
+/// [`TableError::Referenced`].
+pub fn check_unreferenced<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+    at: S::Place,
+    changes: impl Fn(usize) -> bool,
+) -> Result<(), TableError> {
+    for referred in referred(store, table, at, changes)? {
+        refuse_or_hold(store, &referred, Why::CHANGED)?;
+    }
+    Ok(())
+}
+
+/// Notes a reference to a row that goes or changes, or refuses it if rows refer so.
+pub(super) fn refuse_or_hold<S: ConstrainedRows>(
+    store: &mut S,
+    referred: &Referred,
+    why: Why,
+) -> Result<(), TableError> {
+    let holds = store.held().holds();
+    let reference = referred.reference();
+    // Without an index the rows are looked at once, when the notes are.
+    let blindly = holds && !store.has_index_of(referred.by, &reference.columns);
+    if !blindly && referred.rows(store)?.is_empty() {
+        return Ok(());
+    }
+    if !holds {
+        return Err(referred.refused(store));
+    }
+    let (by, values) = (referred.by, referred.values.clone());
+    let held = store.held_mut();
+    held.note(by, &referred.schema, reference, values, why);
+    Ok(())
+}
+
+/// Deletes a row that comes again, or that another replaces, in a statement: no row goes with it, and references to it
+/// are noted. The caller holds references.
+///
+/// # Errors
+/// [`TableError::Referenced`] if it does not; that the transaction is too large.
+pub fn take_row<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+    at: S::Place,
+) -> Result<(), TableError> {
+    check_unreferenced(store, table, at.clone(), |_| true)?;
+    store.delete_alone(table, at)
+}
+
+/// Checks that the references of all tables to and from this one, whose schema has just changed, can be followed.
+///
+/// # Errors
+/// [`TableError::Schema`] that names what is missing.
+pub fn check_schema<S: ConstrainedRows>(store: &S, table: u16) -> Result<(), TableError> {
+    for number in 0..store.definitions().len() as u16 {
+        let Some(schema) = store.row_schema(number) else {
+            continue;
+        };
+        for reference in &schema.foreign_keys {
+            if number != table && reference.table != table {
+                continue;
+            }
+            let checked = match store.row_schema(reference.table) {
+                Some(parent) => schema.check_reference(reference, parent),
+                None => Err(SchemaError::UnknownTable {
+                    reference: reference.name.clone(),
+                    table: name_of(store, reference.table),
+                }),
+            };
+            checked.map_err(|source| TableError::Schema {
+                table: name_of(store, number),
+                source: Box::new(source),
+            })?;
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn text_of(values: &[ValueRef<'_>]) -> String {
+    let values: Vec<_> = values.iter().map(|value| shown(*value)).collect();
+    format!("({})", values.join(", "))
+}

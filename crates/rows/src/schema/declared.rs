@@ -1,0 +1,389 @@
+//! Declarations of columns beside their types: the length of a text, the digits of a number or of a second's fraction, NOT
+//! NULL that was set later, and defaults that are computed for each row.
+//!
+//! A declared type is named as SQL names it, by its number and modifier in PostgreSQL's catalogue. What it says of values is
+//! known here ([`Limit`]), so that every program keeps it. A default in SQL is computed by a program that speaks SQL
+//! ([`constraints`](crate::constraints)).
+
+use super::{Schema, SchemaError, Type, Value, ValueRef};
+use std::borrow::Cow;
+use std::fmt;
+
+/// The longest default in SQL, in bytes.
+pub const DECLARED_BYTES_MAX: usize = 64 << 10;
+
+/// Microseconds from 1970 to 2000, from which fractions of a second are rounded.
+const EPOCH: i64 = 10_957 * 86_400_000_000;
+
+/// Numbers of types in PostgreSQL's catalogue.
+const CHAR: u32 = 1042;
+const VARCHAR: u32 = 1043;
+const TIME: u32 = 1083;
+const TIMESTAMP: u32 = 1114;
+const TIMESTAMPTZ: u32 = 1184;
+const NUMERIC: u32 = 1700;
+
+/// The declaration of a column.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Declared {
+    /// The column's number.
+    pub column: usize,
+    /// The number of its type in PostgreSQL's catalogue; 0 if none was declared.
+    pub kind: u32,
+    /// The type's modifier; -1 for none.
+    pub modifier: i32,
+    /// It may not be null.
+    pub not_null: bool,
+    /// The default of new rows, in the place of the column's.
+    pub default: Option<DeclaredDefault>,
+}
+
+/// A default that is declared.
+#[derive(Clone, PartialEq, Debug)]
+pub enum DeclaredDefault {
+    /// A value; rows that were there when it was declared may have the column's.
+    Value(Value),
+    /// An expression of SQL, computed for each row.
+    Sql(String),
+    /// One more than the largest number in the column, which is an ordered primary key.
+    NextNumber,
+}
+
+/// The limit that a declared type sets to values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limit {
+    /// Nothing that the column's type does not say.
+    None,
+    /// The most characters of a text: `varchar(n)`. Blanks beyond them are cut off.
+    Characters(usize),
+    /// A text without blanks at its end, of so many characters at most: `char(n)`.
+    Padded(Option<usize>),
+    /// The digits of a number, and those behind the point, to which it is rounded: `numeric(p, s)`.
+    Digits(u8, u8),
+    /// The digits of a second's fraction, to which a time is rounded: `time(n)`, `timestamp(n)`.
+    Fraction(u32),
+}
+
+impl Limit {
+    /// Of a type in PostgreSQL's catalogue.
+    pub fn of(kind: u32, modifier: i32) -> Limit {
+        let length = usize::try_from(modifier).ok();
+        let length = length.and_then(|length| length.checked_sub(4));
+        match kind {
+            VARCHAR => length.map_or(Limit::None, Limit::Characters),
+            CHAR => Limit::Padded(length),
+            NUMERIC if modifier >= 4 => {
+                let packed = modifier - 4;
+                let (precision, scale) = ((packed >> 16) as u8, packed as u8);
+                match precision {
+                    // Numbers have no more.
+                    38.. => Limit::None,
+                    _ => Limit::Digits(precision, scale),
+                }
+            }
+            TIME | TIMESTAMP | TIMESTAMPTZ => match u32::try_from(modifier) {
+                Ok(digits @ 0..6) => Limit::Fraction(digits),
+                _ => Limit::None,
+            },
+            _ => Limit::None,
+        }
+    }
+
+    /// A value as it is stored: without blanks that are too many, rounded. `None` if the type has no such value.
+    #[inline]
+    pub fn fit(self, value: ValueRef<'_>) -> Option<ValueRef<'_>> {
+        match (self, value) {
+            (Limit::None, value) => Some(value),
+            (Limit::Characters(most), ValueRef::Text(text)) => {
+                Some(ValueRef::Text(cut(text, most)?))
+            }
+            (Limit::Padded(most), ValueRef::Text(text)) => {
+                let text = text.trim_end_matches(' ');
+                Some(ValueRef::Text(match most {
+                    Some(most) => cut(text, most)?,
+                    None => text,
+                }))
+            }
+            // A text that is given as its bytes.
+            (Limit::Characters(_) | Limit::Padded(_), ValueRef::Bytes(bytes)) => {
+                match std::str::from_utf8(bytes) {
+                    Ok(text) => self.fit(ValueRef::Text(text)),
+                    Err(_) => Some(value),
+                }
+            }
+            (Limit::Digits(precision, scale), ValueRef::Decimal(units, from)) => {
+                number(units, from, precision, scale)
+            }
+            (Limit::Digits(precision, scale), ValueRef::Int(units)) => {
+                number(units, 0, precision, scale)
+            }
+            (Limit::Digits(precision, scale), ValueRef::U128(units)) => {
+                number(i128::try_from(units).ok()?, 0, precision, scale)
+            }
+            (Limit::Fraction(digits), ValueRef::Time(time)) => {
+                Some(ValueRef::Time(rounded(time, digits)))
+            }
+            (Limit::Fraction(digits), ValueRef::Timestamp(time)) => {
+                Some(ValueRef::Timestamp(match time.checked_sub(EPOCH) {
+                    Some(since) => rounded(since, digits).saturating_add(EPOCH),
+                    None => time,
+                }))
+            }
+            // Of another type: that is for the column's own to say.
+            (_, value) => Some(value),
+        }
+    }
+
+    /// True if a column of a type may be declared so.
+    fn is_of(self, kind: Type) -> bool {
+        match (self, kind) {
+            (Limit::None, _) => true,
+            (Limit::Characters(_) | Limit::Padded(_), Type::Text) => true,
+            (Limit::Digits(precision, scale), Type::Decimal { scale: stored }) => {
+                scale == stored && precision > 0
+            }
+            (Limit::Fraction(_), Type::Time | Type::Timestamp) => true,
+            _ => false,
+        }
+    }
+}
+
+/// A text of so many characters at most, if nothing but blanks is cut off.
+fn cut(text: &str, most: usize) -> Option<&str> {
+    // A character has a byte at least.
+    if text.len() <= most {
+        return Some(text);
+    }
+    let Some((end, _)) = text.char_indices().nth(most) else {
+        return Some(text);
+    };
+    let (kept, more) = text.split_at(end);
+    more.bytes().all(|byte| byte == b' ').then_some(kept)
+}
+
+/// A number of so many digits, rounded to those behind the point; halves go away from zero.
+fn number<'v>(units: i128, from: u8, precision: u8, scale: u8) -> Option<ValueRef<'v>> {
+    let power = |digits: u8| 10_i128.checked_pow(digits.into());
+    let units = match (power(scale.saturating_sub(from)), from.checked_sub(scale)) {
+        (_, Some(more)) if more > 0 => match power(more) {
+            Some(divisor) => {
+                let (whole, rest) = (units / divisor, (units % divisor).unsigned_abs());
+                let up = rest >= divisor.unsigned_abs() - rest;
+                whole + i128::from(rest != 0 && up) * units.signum()
+            }
+            None => 0,
+        },
+        (factor, _) => units.checked_mul(factor?)?,
+    };
+    let is_within = units.unsigned_abs() < 10_u128.checked_pow(precision.into())?;
+    is_within.then_some(ValueRef::Decimal(units, scale))
+}
+
+/// Microseconds with so many digits of a second's fraction; halves go away from zero.
+fn rounded(micros: i64, digits: u32) -> i64 {
+    let unit = 10_i64.pow(6_u32.saturating_sub(digits));
+    let rest = micros % unit;
+    let up = 2 * rest.abs() >= unit;
+    let whole = micros - rest;
+    match up {
+        true => whole.saturating_add(unit * micros.signum()),
+        false => whole,
+    }
+}
+
+impl Declared {
+    /// Of a column, without anything that it says.
+    pub fn of(column: usize) -> Declared {
+        Declared {
+            column,
+            kind: 0,
+            modifier: -1,
+            not_null: false,
+            default: None,
+        }
+    }
+
+    /// The limit of the type.
+    #[inline]
+    pub fn limit(&self) -> Limit {
+        Limit::of(self.kind, self.modifier)
+    }
+
+    /// True if it adds something to the column.
+    pub fn says_something(&self) -> bool {
+        self.not_null || self.default.is_some() || self.limit() != Limit::None
+    }
+
+    /// The declared type as SQL writes it.
+    pub fn type_name(&self) -> Cow<'static, str> {
+        let name = match self.kind {
+            TIME => "time",
+            TIMESTAMP => "timestamp",
+            TIMESTAMPTZ => "timestamptz",
+            _ => "",
+        };
+        match self.limit() {
+            Limit::Characters(most) => format!("character varying({most})").into(),
+            Limit::Padded(Some(most)) => format!("character({most})").into(),
+            Limit::Padded(None) => "character".into(),
+            Limit::Digits(precision, scale) => format!("numeric({precision},{scale})").into(),
+            Limit::Fraction(digits) => format!("{name}({digits})").into(),
+            Limit::None => name.into(),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::None | Limit::Padded(None) => f.write_str("no limit"),
+            Limit::Characters(most) | Limit::Padded(Some(most)) => {
+                write!(f, "at most {most} characters")
+            }
+            Limit::Digits(precision, scale) => {
+                let whole = precision.saturating_sub(*scale);
+                write!(
+                    f,
+                    "at most {whole} digits before the point, and {scale} behind it"
+                )
+            }
+            Limit::Fraction(digits) => write!(f, "{digits} digits of a second's fraction"),
+        }
+    }
+}
+
+impl Schema {
+    /// The declaration of a column.
+    pub fn declared(&self, column: usize) -> Option<&Declared> {
+        self.declared.iter().find(|there| there.column == column)
+    }
+
+    /// Checks that declarations are of existing columns, each once and in order, and fit their types.
+    pub(super) fn check_declared(&self) -> Result<(), SchemaError> {
+        let mut before = None;
+        for declared in &self.declared {
+            let column = match self.columns.get(declared.column) {
+                Some(column) if !column.dropped => column,
+                _ => {
+                    let name = format!("number {}", declared.column);
+                    return Err(self.unknown_column(&name, "a declaration"));
+                }
+            };
+            let wrong = |reason: &'static str| SchemaError::Declared {
+                column: column.name.clone(),
+                reason,
+            };
+            if before.is_some_and(|before| before >= declared.column) {
+                return Err(wrong("stands twice, or out of order"));
+            }
+            before = Some(declared.column);
+            let limit = declared.limit();
+            if !limit.is_of(column.kind) {
+                return Err(wrong("is of a type that the column does not have"));
+            }
+            match &declared.default {
+                None => {}
+                Some(DeclaredDefault::Value(value)) => {
+                    let fits = limit.fit(value.as_ref()) == Some(value.as_ref());
+                    if !column.accepts(value) || !fits {
+                        return Err(wrong("has a default that is none of its type"));
+                    }
+                }
+                Some(DeclaredDefault::Sql(text)) => {
+                    let (count, limit) = (text.len(), DECLARED_BYTES_MAX);
+                    if count > limit {
+                        let what = "the length of a default in bytes";
+                        return Err(SchemaError::TooMany { what, count, limit });
+                    }
+                }
+                Some(DeclaredDefault::NextNumber) => {
+                    let key = &self.primary;
+                    let is_key = key.kind == super::IndexKind::Ordered
+                        && matches!(key.key.as_slice(), [part] if part.column == declared.column && !part.descending);
+                    if !is_key {
+                        return Err(wrong("is numbered, and no ordered primary key"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text(limit: Limit, value: &str) -> Option<String> {
+        match limit.fit(ValueRef::Text(value)) {
+            Some(ValueRef::Text(text)) => Some(text.to_string()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn texts_have_so_many_characters_but_for_blanks() {
+        let three = Limit::of(VARCHAR, 7);
+        assert_eq!(text(three, "äöü").as_deref(), Some("äöü"));
+        assert_eq!(text(three, "ab   ").as_deref(), Some("ab "));
+        assert_eq!(text(three, "abcd"), None);
+        assert_eq!(text(three, "ab  c"), None);
+        let padded = Limit::of(CHAR, 6);
+        assert_eq!(text(padded, "a   ").as_deref(), Some("a"));
+        assert_eq!(text(padded, "abc"), None);
+        assert_eq!(text(Limit::of(CHAR, -1), "abc  ").as_deref(), Some("abc"));
+        assert_eq!(Limit::of(VARCHAR, -1), Limit::None);
+        let bytes = three.fit(ValueRef::Bytes(b"abcd"));
+        assert_eq!(bytes, None, "a text as its bytes");
+    }
+
+    #[test]
+    fn numbers_are_rounded_and_bounded() {
+        let money = Limit::of(NUMERIC, (5 << 16 | 2) + 4);
+        let fit = |units, scale| money.fit(ValueRef::Decimal(units, scale));
+        assert_eq!(fit(1005, 3), Some(ValueRef::Decimal(101, 2)));
+        assert_eq!(fit(-1005, 3), Some(ValueRef::Decimal(-101, 2)));
+        assert_eq!(fit(1004, 3), Some(ValueRef::Decimal(100, 2)));
+        assert_eq!(fit(99_999, 2), Some(ValueRef::Decimal(99_999, 2)));
+        assert_eq!(fit(999_995, 3), None);
+        assert_eq!(
+            money.fit(ValueRef::Int(999)),
+            Some(ValueRef::Decimal(99_900, 2))
+        );
+        assert_eq!(money.fit(ValueRef::Int(1000)), None);
+        assert_eq!(fit(i128::MAX, 38), Some(ValueRef::Decimal(170, 2)));
+        assert_eq!(Limit::of(NUMERIC, (38 << 16 | 2) + 4), Limit::None);
+    }
+
+    #[test]
+    fn fractions_are_rounded_from_2000() {
+        let seconds = Limit::of(TIMESTAMP, 0);
+        let at = |micros| seconds.fit(ValueRef::Timestamp(EPOCH + micros));
+        assert_eq!(at(500_000), Some(ValueRef::Timestamp(EPOCH + 1_000_000)));
+        assert_eq!(at(-500_000), Some(ValueRef::Timestamp(EPOCH - 1_000_000)));
+        assert_eq!(at(499_999), Some(ValueRef::Timestamp(EPOCH)));
+        let tenths = Limit::of(TIME, 1).fit(ValueRef::Time(1_250_000));
+        assert_eq!(tenths, Some(ValueRef::Time(1_300_000)));
+        assert_eq!(Limit::of(TIME, 6), Limit::None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_fits_stays_as_it_is(
+            kind in prop::sample::select(vec![CHAR, VARCHAR, TIME, TIMESTAMP, NUMERIC]),
+            modifier in -1..(12 << 16),
+            text in ".{0,8}", units in any::<i128>(), scale in 0_u8..40, micros in any::<i64>(),
+        ) {
+            let limit = Limit::of(kind, modifier);
+            for value in [
+                ValueRef::Text(&text), ValueRef::Decimal(units, scale), ValueRef::Time(micros),
+                ValueRef::Timestamp(micros), ValueRef::Null,
+            ] {
+                if let Some(fits) = limit.fit(value) {
+                    prop_assert_eq!(limit.fit(fits), Some(fits), "{:?} of {:?}", limit, value);
+                }
+            }
+        }
+    }
+}

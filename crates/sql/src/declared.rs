@@ -1,0 +1,121 @@
+//! Declarations of columns, stored in the engine's schema so that they are enforced for every program: lengths, digits,
+//! `NOT NULL` that was set later, defaults.
+//!
+//! The notes of a table ([`TableNotes`]) say it for SQL. Whatever changes them goes by [`put_notes`], so the engine's schema
+//! says the same. Tables of databases that were made before are told once, when SQL opens them ([`tell_all`]).
+
+use crate::database::Database;
+use crate::error::SqlError;
+use crate::expression::{Compiler, Expr, Parameters, Scope};
+use crate::names::quoted;
+use crate::relation::{ColumnNotes, Relation, TableNotes, store_notes};
+use crate::types::{SqlType, TypeSpec};
+use crate::values::cast::{Coercion, stored};
+use sardonyx::Transaction;
+use sardonyx::schema::{Column, Declared, DeclaredDefault, Schema};
+
+/// Stores the notes of a table, and tells the engine what they say of its columns.
+///
+/// # Errors
+/// The engine's; errors of a default's expression.
+pub(crate) fn put_notes(
+    tx: &mut Transaction<'_>,
+    number: u16,
+    notes: &TableNotes,
+) -> Result<(), SqlError> {
+    store_notes(tx, number, notes)?;
+    let Some(schema) = tx.view().schema(number).cloned() else {
+        return Ok(());
+    };
+    let declared = declared_of(&schema, notes)?;
+    match declared == schema.declared {
+        true => Ok(()),
+        false => Ok(tx.declare_columns(number, declared)?),
+    }
+}
+
+/// Tells the engine what the notes of all tables say, where it does not know it yet: of databases that were made before.
+///
+/// # Errors
+/// The engine's.
+pub(crate) fn tell_all(database: &Database) -> Result<(), SqlError> {
+    let unknown = database.tables().read(|view| {
+        let source = *view;
+        let numbers = 0..view.definitions().len() as u16;
+        let unknown = numbers.filter_map(|number| {
+            let relation = Relation::numbered(&source, number).ok()?;
+            let declared = declared_of(&relation.schema, &relation.notes).ok()?;
+            (declared != relation.schema.declared).then_some((number, declared))
+        });
+        unknown.collect::<Vec<_>>()
+    })?;
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    database.tables().try_run(|tx| {
+        let mut unknown = unknown.clone().into_iter();
+        unknown.try_for_each(|(number, declared)| {
+            Ok::<_, SqlError>(tx.declare_columns(number, declared)?)
+        })
+    })
+}
+
+fn declared_of(schema: &Schema, notes: &TableNotes) -> Result<Vec<Declared>, SqlError> {
+    let mut found = Vec::new();
+    for (number, column) in schema.live_columns() {
+        let mut declared = match notes.columns.get(&number) {
+            Some(noted) => of_column(number, column, noted)?,
+            // Of columns that nothing is noted of, programs may have declared something.
+            None => {
+                let there = schema.declared(number);
+                there.cloned().unwrap_or_else(|| Declared::of(number))
+            }
+        };
+        if notes.hidden_key && schema.primary.key.iter().any(|part| part.column == number) {
+            declared.default = Some(DeclaredDefault::NextNumber);
+        }
+        if declared.says_something() {
+            found.push(declared);
+        }
+    }
+    Ok(found)
+}
+
+fn of_column(number: usize, column: &Column, noted: &ColumnNotes) -> Result<Declared, SqlError> {
+    let spec = SqlType::from_oid(noted.kind).map(|kind| TypeSpec {
+        kind,
+        modifier: noted.modifier,
+    });
+    let spec = spec.unwrap_or_else(|| SqlType::of_stored(column.kind));
+    let default = match (&noted.sequence, &noted.default) {
+        (Some(sequence), _) => {
+            let name = quoted(sequence).replace('\'', "''");
+            Some(DeclaredDefault::Sql(format!("nextval('{name}')")))
+        }
+        (None, Some(text)) => Some(match compiled_default(text, spec)? {
+            Expr::Literal(value) => DeclaredDefault::Value(stored(value, spec)?),
+            _ => DeclaredDefault::Sql(text.clone()),
+        }),
+        (None, None) => None,
+    };
+    Ok(Declared {
+        kind: spec.kind.oid(),
+        modifier: spec.modifier,
+        not_null: noted.not_null && column.is_nullable(),
+        default,
+        ..Declared::of(number)
+    })
+}
+
+/// A default's expression, compiled as what is stored into a column of a type.
+///
+/// # Errors
+/// Errors of the expression.
+pub(crate) fn compiled_default(text: &str, spec: TypeSpec) -> Result<Expr, SqlError> {
+    let tree = crate::parse::parse_expression(text)?;
+    let scope = Scope::default();
+    let mut parameters = Parameters::default();
+    let mut compiler = Compiler::new(&scope, &mut parameters);
+    let typed = compiler.compile(&tree)?;
+    compiler.coerce(typed, spec, Coercion::Assignment)
+}

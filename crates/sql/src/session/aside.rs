@@ -1,0 +1,323 @@
+//! The open transaction of a session, run aside: on a snapshot with its own changes beside it ([`OpenRows`]), without the
+//! serial stage. Its commit is one short call there, which compares what was read and makes the changes.
+//!
+//! A transaction begins so with the first flight that does not end it. Its statements are remembered all the same
+//! ([`History`](super::history::History)): if something that it read was changed meanwhile, they are run again in the stage
+//! and what they give is compared with what the client was told, as for transactions that are not run aside. Those define
+//! something, or call a procedure of the program.
+//!
+//! Invariant: while a transaction has its rows aside, all of its statements ran there.
+
+use super::state::{OpenTransaction, Reading, TransactionState};
+use super::unit::{Unit, UnitDone};
+use super::{Session, spans};
+use crate::class::Class;
+use crate::constraints;
+use crate::database::Database;
+use crate::error::{SqlError, code};
+use crate::names::of_public;
+use crate::prepared::Prepared;
+use crate::result::{Complete, Outcome, Step, Tag};
+use crate::sequences::SequenceChanges;
+use crate::violations::explained;
+use crate::write_target::WriteTarget;
+use sardonyx::{Error, OpenRows};
+use sardonyx_base::waiting;
+use sqlparser::ast::Statement;
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use tracing::{Instrument, Span};
+
+/// The most bytes that a transaction keeps aside.
+const BYTES_MAX: usize = 256 << 20;
+
+/// What an open transaction has aside.
+#[derive(Debug)]
+pub(crate) struct Aside {
+    pub rows: OpenRows,
+    /// The version of the catalogue in its snapshot, and the group with which that is durable.
+    pub version: u64,
+    group: u64,
+    pub sequences: SequenceChanges,
+}
+
+/// The same where a session keeps it, which threads share by reference.
+#[derive(Debug)]
+pub(crate) struct Kept(Mutex<Aside>);
+
+impl Kept {
+    pub fn new(aside: Aside) -> Box<Kept> {
+        Box::new(Kept(Mutex::new(aside)))
+    }
+
+    pub fn get(&mut self) -> &mut Aside {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn take(self: Box<Kept>) -> Aside {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a statement can run aside: one on data.
+fn is_possible(statement: &Prepared, database: &Database) -> bool {
+    match (statement.class(), statement.statement()) {
+        (Class::Define, _) => false,
+        (_, Some(Statement::Call(function))) => {
+            let name = of_public(&function.name);
+            name.is_ok_and(|name| database.registered(&name).is_none())
+        }
+        _ => true,
+    }
+}
+
+/// Whether a step is the commit of a transaction.
+fn is_commit(step: &Step) -> bool {
+    match step {
+        Step::Execute { statement, .. } => {
+            matches!(
+                statement.statement(),
+                Some(Statement::Commit { chain: false, .. })
+            )
+        }
+        _ => false,
+    }
+}
+
+impl Session {
+    /// Whether the next steps run aside. If so, the transaction has its rows there.
+    ///
+    /// # Errors
+    /// That the wait for a snapshot was interrupted; the engine's.
+    pub(super) fn goes_aside(&mut self, steps: &VecDeque<Step>) -> Result<bool, SqlError> {
+        let database = &self.database;
+        let TransactionState::Open(open) = &mut self.state.transaction else {
+            return Ok(false);
+        };
+        if open.is_implicit {
+            return Ok(false);
+        }
+        let mut statements = steps.iter().filter_map(|step| match step {
+            Step::Execute { statement, .. } | Step::Copy { statement, .. } => Some(statement),
+            Step::Sync | Step::Fail(_) => None,
+        });
+        let is_possible = statements.all(|statement| is_possible(statement, database));
+        if let Some(aside) = &mut open.aside {
+            if is_possible && !aside.get().rows.snapshot().is_ended() {
+                return Ok(true);
+            }
+            // What it did is run again in the stage.
+            open.aside = None;
+            return match open.history.is_whole() {
+                true => Ok(false),
+                false => Err(too_long()),
+            };
+        }
+        let Reading::Snapshot(there) = &open.reading else {
+            return Ok(false);
+        };
+        if !is_possible || open.read_only || steps.iter().any(is_commit) {
+            return Ok(false);
+        }
+        let (snapshot, version, group) = match there {
+            // It waited until that was durable.
+            Some((snapshot, version)) => (snapshot.clone(), *version, 0),
+            None => {
+                let committed = database.committed(&self.state.interrupt)?;
+                (committed.snapshot, committed.version, committed.group)
+            }
+        };
+        let mut rows = snapshot.open()?;
+        rows.set_bytes_max(BYTES_MAX);
+        for savepoint in &mut open.savepoints {
+            savepoint.aside = Some((rows.mark(), SequenceChanges::default()));
+        }
+        open.notes_reads = !open.history.is_empty();
+        open.reading = Reading::Live;
+        open.aside = Some(Kept::new(Aside {
+            rows,
+            version,
+            group,
+            sequences: SequenceChanges::default(),
+        }));
+        Ok(true)
+    }
+
+    /// Runs steps aside, up to the commit of the transaction, which is done. Returns what is left of them.
+    pub(super) async fn run_aside(&mut self, steps: &mut VecDeque<Step>) -> UnitDone {
+        let kept = self.state.kept();
+        let state = std::mem::replace(&mut self.state, kept);
+        let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
+        let mut done = match unit.has_long_step() {
+            true => {
+                let interrupt = self.state.interrupt.clone();
+                waiting::long(|| waiting::interruptible(&interrupt, None, || unit.run_aside()))
+            }
+            false => unit.run_aside(),
+        };
+        std::mem::swap(&mut self.state, &mut done.state);
+        if done.skips || !done.rest.front().is_some_and(is_commit) {
+            return *done;
+        }
+        if let Err(error) = self.commit_aside(&mut done).await {
+            if done.rest.front().is_some_and(is_commit) {
+                done.rest.pop_front();
+            }
+            self.state.end(false);
+            done.outcomes.push(Outcome::Failed(error));
+            done.skips = true;
+        }
+        *done
+    }
+
+    /// Commits the transaction, which is the next step.
+    ///
+    /// # Errors
+    /// Why it did not happen, or is not known to have.
+    async fn commit_aside(&mut self, done: &mut UnitDone) -> Result<(), SqlError> {
+        let TransactionState::Open(OpenTransaction { aside, .. }) = &mut self.state.transaction
+        else {
+            return Ok(());
+        };
+        let Some(aside) = aside.take() else {
+            return Ok(());
+        };
+        let Aside {
+            mut rows,
+            group,
+            sequences,
+            ..
+        } = aside.take();
+        let span = match done.rest.front() {
+            Some(Step::Execute { statement, .. }) => spans::statement(statement),
+            _ => Span::none(),
+        };
+        span.in_scope(|| constraints::at_commit(&mut rows))?;
+        let database = self.database.clone();
+        let ended = match rows.has_changes() {
+            // What it read is one state, which is durable with its group.
+            false => {
+                let durable = database.tables().durable(group);
+                durable.instrument(spans::durability()).await?;
+                Ok(())
+            }
+            true => {
+                let turn = database.turn(&self.state.interrupt)?;
+                let mut refused = None;
+                let ticket = span.in_scope(|| {
+                    turn.try_submit(|tx| match rows.install(tx) {
+                        Ok(()) => {
+                            database.sequences_committed(sequences);
+                            Ok(())
+                        }
+                        Err(error) => {
+                            refused = Some(error);
+                            Err(())
+                        }
+                    })
+                });
+                match refused {
+                    // It ran here and now: there is nothing to wait for.
+                    Some(error) => Err(error),
+                    None => {
+                        // Whether it is durable.
+                        let _ = ticket.instrument(spans::durability()).await?;
+                        Ok(())
+                    }
+                }
+            }
+        };
+        match ended {
+            Ok(()) => {
+                done.rest.pop_front();
+                self.state.end(true);
+                let committed = Complete::of(Tag::plain("COMMIT"));
+                let committed = self.state.without_unwanted(Outcome::Done(committed));
+                spans::ended(&span, &committed);
+                done.outcomes.push(committed);
+                Ok(())
+            }
+            // Without its rows aside it is run again, with the rest, and compared.
+            Err(Error::Conflict(_)) => match &self.state.transaction {
+                TransactionState::Open(open) if open.history.is_whole() => Ok(()),
+                _ => Err(SqlError::new(
+                    code::SERIALIZATION_FAILURE,
+                    "could not serialize access due to concurrent update",
+                )
+                .hint("The transaction might succeed if retried.")),
+            },
+            Err(error) => {
+                let error = SqlError::from(error);
+                Err(
+                    match database
+                        .tables()
+                        .read(|view| explained(view, error.clone()))
+                    {
+                        Ok(explained) => explained,
+                        Err(_) => error,
+                    },
+                )
+            }
+        }
+    }
+}
+
+/// That a transaction is too long to go on in the stage.
+#[cold]
+fn too_long() -> SqlError {
+    SqlError::new(
+        code::TOO_COMPLEX,
+        format!(
+            "a transaction that defines something, or calls a procedure of the program, has at most {} statements before",
+            super::history::REPLAYED_STATEMENTS_MAX
+        ),
+    )
+    .hint("Define in a transaction of its own, or at the beginning.")
+}
+
+impl Unit {
+    /// Runs steps with the rows that the transaction has aside, up to its commit, which is left.
+    pub fn run_aside(mut self: Box<Self>) -> Box<UnitDone> {
+        let span = self.span();
+        let _inside = span.enter();
+        let mut skips = false;
+        let begun = self.with_aside(|unit, rows| unit.replay_reads(rows));
+        if let Some(Err(error)) = begun {
+            self.fail_aside(error);
+            skips = true;
+        }
+        while !skips && let Some(step) = self.next_step() {
+            if is_commit(&step) {
+                self.give_back(step);
+                break;
+            }
+            skips = self.step_aside(step);
+            if !matches!(self.state().transaction, TransactionState::Open(_)) {
+                break;
+            }
+        }
+        self.into_done(skips)
+    }
+
+    /// Calls `act` with the rows that the transaction has aside, if it has some.
+    pub(super) fn with_aside<R>(
+        &mut self,
+        act: impl FnOnce(&mut Unit, &mut dyn WriteTarget) -> R,
+    ) -> Option<R> {
+        let TransactionState::Open(open) = &mut self.state_mut().transaction else {
+            return None;
+        };
+        let mut aside = open.aside.take()?;
+        open.is_aside = true;
+        let there = aside.get();
+        std::mem::swap(self.sequences_mut(), &mut there.sequences);
+        self.set_version(Some(there.version));
+        let result = act(self, &mut there.rows);
+        self.set_version(None);
+        std::mem::swap(self.sequences_mut(), &mut there.sequences);
+        if let TransactionState::Open(open) = &mut self.state_mut().transaction {
+            open.aside = Some(aside);
+        }
+        Some(result)
+    }
+}

@@ -1,0 +1,239 @@
+//! The transaction that a statement changes rows in: of any store of rows. Statements on data know no other.
+
+use crate::error::SqlError;
+use crate::rows::EachRow;
+use crate::source::Source;
+use sardonyx::schema::Value;
+use sardonyx::{Due, Error, HeldReference, Marked, OpenRows, RowWriter, Rows, Transaction};
+use sardonyx_rows::constraints::{Objects, check_new_row, objects};
+use sardonyx_storage::page::Address;
+
+/// Decides which held references are checked.
+pub(crate) type DueOf<'d> = &'d dyn Fn(&HeldReference) -> Due;
+
+/// A transaction on tables, to read and to change.
+pub(crate) trait WriteTarget: Source {
+    /// Inserts a row: of columns that are not set, their defaults.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn insert(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error>;
+
+    /// Checks a new row, before it is looked at whether its key is there.
+    ///
+    /// # Errors
+    /// What the engine says of its values.
+    fn check_new(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error>;
+
+    /// Changes columns of the row at an address.
+    ///
+    /// # Errors
+    /// What the engine says; that there is no row any more.
+    fn update_at(&mut self, number: u16, at: Address, row: &RowWriter<'_>) -> Result<(), Error>;
+
+    /// Changes columns of the row with a key. Returns false if there is no such row.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn update(&mut self, number: u16, key: &[Value], row: &RowWriter<'_>) -> Result<bool, Error>;
+
+    /// Deletes the row with a key. Returns false if there is no such row.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn delete(&mut self, number: u16, key: &[Value]) -> Result<bool, Error>;
+
+    /// Deletes the row with a key, which comes again, or which another one replaces.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn take(&mut self, number: u16, key: &[Value]) -> Result<bool, Error>;
+
+    /// The row at an address, if there is one.
+    ///
+    /// # Errors
+    /// What `each` returns; a row that cannot be read.
+    fn at(&self, number: u16, at: Address, each: EachRow<'_>) -> Result<(), SqlError>;
+
+    /// Marks how far the transaction has come.
+    fn mark(&mut self) -> Marked;
+
+    /// Undoes what the transaction did since it marked a place.
+    ///
+    /// # Errors
+    /// There is no such mark.
+    fn return_to(&mut self, mark: Marked) -> Result<(), Error>;
+
+    /// References that do not hold are noted from now on, or refused at once again.
+    fn hold_references(&mut self, holds: bool);
+
+    /// The references with notes.
+    fn held_references(&self) -> Vec<HeldReference>;
+
+    /// Checks held references as far as they are due.
+    ///
+    /// # Errors
+    /// The first values that violate one.
+    fn check_held(&mut self, due: DueOf<'_>) -> Result<(), Error>;
+
+    /// Calls `act` with the texts that stand beside the rows.
+    fn objects(&mut self, act: &mut dyn FnMut(&mut dyn Objects));
+
+    /// Calls `act` with the transaction of tables in main memory that this is; false if it is none.
+    fn tables(&mut self, act: &mut dyn FnMut(&mut Transaction<'_>)) -> bool;
+}
+
+/// Does what only a transaction on tables in main memory can: to define something, to run a program's procedure.
+///
+/// # Errors
+/// `0A000` if it is none; what `act` returns.
+pub(crate) fn in_tables<R>(
+    tx: &mut dyn WriteTarget,
+    act: impl FnOnce(&mut Transaction<'_>) -> Result<R, SqlError>,
+) -> Result<R, SqlError> {
+    let (mut act, mut done) = (Some(act), None);
+    tx.tables(&mut |tx| done = act.take().map(|act| act(tx)));
+    done.unwrap_or_else(|| {
+        Err(SqlError::unsupported(
+            "this is not supported here: only tables in main memory are defined by SQL, and have procedures of programs",
+        ))
+    })
+}
+
+/// Does something with the texts that stand beside the rows.
+///
+/// # Errors
+/// What `act` returns.
+pub(crate) fn with_objects(
+    tx: &mut dyn WriteTarget,
+    act: impl FnOnce(&mut dyn Objects) -> Result<(), SqlError>,
+) -> Result<(), SqlError> {
+    let (mut act, mut done) = (Some(act), None);
+    tx.objects(&mut |objects| done = act.take().map(|act| act(objects)));
+    done.unwrap_or(Ok(()))
+}
+
+impl WriteTarget for Transaction<'_> {
+    fn insert(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error> {
+        self.rows_of(number)?.insert_row(row)
+    }
+
+    fn check_new(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error> {
+        Ok(check_new_row(self, number, row)?)
+    }
+
+    fn update_at(&mut self, number: u16, at: Address, row: &RowWriter<'_>) -> Result<(), Error> {
+        self.rows_of(number)?.update_at(at, row)
+    }
+
+    fn update(&mut self, number: u16, key: &[Value], row: &RowWriter<'_>) -> Result<bool, Error> {
+        self.rows_of(number)?.update_row(key, row)
+    }
+
+    fn delete(&mut self, number: u16, key: &[Value]) -> Result<bool, Error> {
+        self.rows_of(number)?.delete(key)
+    }
+
+    fn take(&mut self, number: u16, key: &[Value]) -> Result<bool, Error> {
+        self.rows_of(number)?.take(key)
+    }
+
+    fn at(&self, number: u16, at: Address, each: EachRow<'_>) -> Result<(), SqlError> {
+        if let Some(row) =
+            sardonyx_rows::WriteRows::row_at(self, number, at).map_err(Error::from)?
+        {
+            each(&row)?;
+        }
+        Ok(())
+    }
+
+    fn mark(&mut self) -> Marked {
+        Transaction::mark(self)
+    }
+
+    fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
+        Transaction::return_to(self, mark)
+    }
+
+    fn hold_references(&mut self, holds: bool) {
+        Transaction::hold_references(self, holds);
+    }
+
+    fn held_references(&self) -> Vec<HeldReference> {
+        Transaction::held_references(self)
+    }
+
+    fn check_held(&mut self, due: DueOf<'_>) -> Result<(), Error> {
+        Transaction::check_held(self, due)
+    }
+
+    fn objects(&mut self, act: &mut dyn FnMut(&mut dyn Objects)) {
+        act(&mut objects(self));
+    }
+
+    fn tables(&mut self, act: &mut dyn FnMut(&mut Transaction<'_>)) -> bool {
+        act(self);
+        true
+    }
+}
+
+impl WriteTarget for OpenRows {
+    fn insert(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error> {
+        Rows::numbered(self, number)?.insert_row(row)
+    }
+
+    fn check_new(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error> {
+        Ok(check_new_row(self, number, row)?)
+    }
+
+    /// Its rows have no addresses.
+    fn update_at(&mut self, _: u16, _: Address, _: &RowWriter<'_>) -> Result<(), Error> {
+        Err(Error::Refused(
+            "a row of an open transaction has no address".into(),
+        ))
+    }
+
+    fn update(&mut self, number: u16, key: &[Value], row: &RowWriter<'_>) -> Result<bool, Error> {
+        Rows::numbered(self, number)?.update_row(key, row)
+    }
+
+    fn delete(&mut self, number: u16, key: &[Value]) -> Result<bool, Error> {
+        Rows::numbered(self, number)?.delete(key)
+    }
+
+    fn take(&mut self, number: u16, key: &[Value]) -> Result<bool, Error> {
+        Rows::numbered(self, number)?.take(key)
+    }
+
+    fn at(&self, _: u16, _: Address, _: EachRow<'_>) -> Result<(), SqlError> {
+        Ok(())
+    }
+
+    fn mark(&mut self) -> Marked {
+        OpenRows::mark(self)
+    }
+
+    fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
+        OpenRows::return_to(self, mark)
+    }
+
+    fn hold_references(&mut self, holds: bool) {
+        OpenRows::hold_references(self, holds);
+    }
+
+    fn held_references(&self) -> Vec<HeldReference> {
+        OpenRows::held_references(self)
+    }
+
+    fn check_held(&mut self, due: DueOf<'_>) -> Result<(), Error> {
+        Ok(OpenRows::check_held(self, due)?)
+    }
+
+    fn objects(&mut self, act: &mut dyn FnMut(&mut dyn Objects)) {
+        act(&mut objects(self));
+    }
+
+    fn tables(&mut self, _: &mut dyn FnMut(&mut Transaction<'_>)) -> bool {
+        false
+    }
+}

@@ -1,0 +1,272 @@
+//! Comparing what an open transaction read with what is there at its end.
+//!
+//! Pages that did not change since the snapshot are not looked at; of the others row by row, by values. So two transactions
+//! that met in one page are not in each other's way, and a value that came back is as if it had stayed.
+
+use super::reads::{Extent, RangeRead};
+use super::{Known, OpenRows};
+use crate::index_view::named;
+use crate::snapshot::FrozenTable;
+use crate::table::{TableState, page_bytes};
+use crate::transaction::Transaction;
+use sardonyx_rows::layout::PageLayout;
+use sardonyx_rows::row::{same, shown};
+use sardonyx_rows::schema::{Schema, Value, ValueRef};
+use sardonyx_rows::{RowRef, TableError};
+use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
+use sardonyx_storage::store::{PageRead, PageSnapshot};
+use std::sync::Arc;
+
+/// A table then and now.
+struct Both<'a> {
+    known: &'a Known,
+    before: &'a FrozenTable,
+    pages_before: &'a PageSnapshot,
+    now: &'a TableState,
+    pages_now: &'a [u8],
+}
+
+impl OpenRows {
+    /// Checks that all that was read is there still.
+    ///
+    /// # Errors
+    /// [`TableError::Conflict`] with the first difference; [`TableError::SnapshotEnded`].
+    pub(super) fn check_unchanged(&self, tx: &Transaction<'_>) -> Result<(), TableError> {
+        let reads = self.reads.borrow();
+        for table in reads.tables() {
+            self.check_schema(table, tx)?;
+        }
+        for (table, values) in reads.keys() {
+            self.both(table, tx)?.check_key(values, tx, self)?;
+        }
+        for range in reads.ranges() {
+            self.both(range.table, tx)?.check_range(range, tx, self)?;
+        }
+        for (table, extent) in reads.scans() {
+            self.both(table, tx)?.check_scan(extent)?;
+        }
+        for table in reads.counts() {
+            let both = self.both(table, tx)?;
+            if both.before.len != both.now.len() {
+                return Err(both.conflict(|| "it has another number of rows".into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn both<'a>(&'a self, table: u16, tx: &'a Transaction<'_>) -> Result<Both<'a>, TableError> {
+        let unknown = || TableError::UnknownHandle { number: table };
+        let place = usize::from(table);
+        let before = self.snapshot.tables.get(place).and_then(Option::as_ref);
+        let now = tx.space.tables.get(place).and_then(Option::as_ref);
+        Ok(Both {
+            known: self.known(table)?,
+            before: before.ok_or_else(unknown)?,
+            pages_before: &self.snapshot.rows,
+            now: now.ok_or_else(unknown)?,
+            pages_now: tx.space.store.bytes(),
+        })
+    }
+
+    /// Checks that a table is what it was, and that the same tables refer to it.
+    fn check_schema(&self, table: u16, tx: &Transaction<'_>) -> Result<(), TableError> {
+        let schema_now = |number: u16| tx.space.schema(number);
+        let is_same = |number: u16| match (self.snapshot.schema_of(number), schema_now(number)) {
+            (Some(before), Some(now)) => Arc::ptr_eq(before, now) || before == now,
+            (before, now) => before.is_none() && now.is_none(),
+        };
+        let refers = |schema: Option<&Arc<Schema>>| {
+            let mut references = schema.into_iter().flat_map(|schema| &schema.foreign_keys);
+            references.any(|reference| reference.table == table)
+        };
+        let numbers = 0..tx.space.definitions().len() as u16;
+        let mut referring = numbers.filter(|number| {
+            refers(schema_now(*number)) || refers(self.snapshot.schema_of(*number))
+        });
+        if is_same(table) && referring.all(is_same) {
+            return Ok(());
+        }
+        Err(TableError::Conflict {
+            table: tx.space.name(table),
+            what: "its columns, indexes or constraints changed".into(),
+        })
+    }
+}
+
+impl Both<'_> {
+    #[cold]
+    fn conflict(&self, what: impl FnOnce() -> String) -> TableError {
+        TableError::Conflict {
+            table: self.known.name.to_string(),
+            what: what().into(),
+        }
+    }
+
+    #[cold]
+    fn row_conflict(&self, values: &[Value]) -> TableError {
+        self.conflict(|| {
+            let values: Vec<_> = values.iter().map(|value| shown(value.as_ref())).collect();
+            format!("the row with key {}", values.join(", "))
+        })
+    }
+
+    fn row_before(&self, at: Address) -> Result<RowRef<'_, PageSnapshot>, TableError> {
+        RowRef::new(self.pages_before, &self.before.schema, &self.known.name, at)
+    }
+
+    fn row_now(&self, at: Address) -> Result<RowRef<'_>, TableError> {
+        RowRef::new(self.pages_now, &self.now.schema, &self.now.name, at)
+    }
+
+    /// Whether the row at an address then is the one at an address now.
+    fn is_same(&self, before: Address, now: Address) -> Result<bool, TableError> {
+        let schema = &self.before.schema;
+        let has_values_outside = schema.variable_columns().next().is_some();
+        if before == now && !has_values_outside && self.pages_before.is_as_live(before.page()) {
+            return Ok(true);
+        }
+        let (before, now) = (self.row_before(before)?, self.row_now(now)?);
+        for (number, column) in schema.live_columns() {
+            if !same(column.kind, before.get_at(number)?, now.get_at(number)?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn check_key(
+        &self,
+        values: &[Value],
+        tx: &Transaction<'_>,
+        rows: &OpenRows,
+    ) -> Result<(), TableError> {
+        let key: Vec<ValueRef<'_>> = values.iter().map(Value::as_ref).collect();
+        let (name, schema) = (&self.now.name, &tx.space.indexes);
+        let now = crate::rows::find_row(schema, self.pages_now, self.now, name, &key)?;
+        let before = rows.snapshot.row_with_key(self.number(rows), &key)?;
+        let is_same = match (before, now) {
+            (None, None) => true,
+            (Some(before), Some(now)) => self.is_same(before.address(), now)?,
+            _ => false,
+        };
+        match is_same {
+            true => Ok(()),
+            false => Err(self.row_conflict(values)),
+        }
+    }
+
+    /// The table's number.
+    fn number(&self, rows: &OpenRows) -> u16 {
+        let mut tables = rows.snapshot.tables.iter();
+        let is_it = |table: &Option<FrozenTable>| {
+            table
+                .as_ref()
+                .is_some_and(|table| std::ptr::eq(table, self.before))
+        };
+        tables.position(is_it).unwrap_or_default() as u16
+    }
+
+    fn check_range(
+        &self,
+        read: &RangeRead,
+        tx: &Transaction<'_>,
+        rows: &OpenRows,
+    ) -> Result<(), TableError> {
+        let differs = || format!("rows in a range of the index {:?}", read.index);
+        let (from, to) = read.span.edges();
+        let index_before = named(&self.before.secondary, &self.known.name, &read.index)?;
+        let index_now = named(&self.now.secondary, &self.known.name, &read.index)?;
+        let (nodes_before, nodes_now) = (&*rows.snapshot.indexes, tx.space.indexes.bytes());
+        let places_before = index_before.walk(nodes_before, self.pages_before, from, to)?;
+        let places_now = index_now.walk(nodes_now, self.pages_now, from, to)?;
+        let Some(extent) = read.extent else {
+            let (first, last) = places_before;
+            let before = index_before.tree.count(nodes_before, first, last);
+            let (first, last) = places_now;
+            let Ok(now) = index_now.tree.count(nodes_now, first, last);
+            return match before.map_err(TableError::from)? == now {
+                true => Ok(()),
+                false => Err(self.conflict(differs)),
+            };
+        };
+        for (from_back, count) in [(false, extent.front), (true, extent.back)] {
+            let is_all = extent.all && !from_back;
+            let mut before = index_before.cursor(places_before);
+            let mut now = index_now.cursor(places_now);
+            let mut looked_at = 0;
+            while is_all || (looked_at < count && !extent.all) {
+                looked_at += 1;
+                let (then, there) = match from_back {
+                    true => (
+                        before.next_back(nodes_before, |_| {}),
+                        now.next_back(nodes_now, |_| {}),
+                    ),
+                    false => (
+                        before.next(nodes_before, |_| {}),
+                        now.next(nodes_now, |_| {}),
+                    ),
+                };
+                let Ok(there) = there;
+                match (then.map_err(TableError::from)?, there) {
+                    (None, None) => break,
+                    (Some(then), Some(there)) if self.is_same(then, there)? => {}
+                    _ => return Err(self.conflict(differs)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the rows of the first pages, or of all.
+    fn check_scan(&self, extent: Extent) -> Result<(), TableError> {
+        let differs = || "its rows were all looked at".to_string();
+        let runs_before = crate::table::used_runs(&self.before.extents, self.before.fresh);
+        let mut runs_now = self.now.used_runs().flatten();
+        let (mut seen, mut buffer) = (0, Vec::new());
+        for page in runs_before.flatten() {
+            if seen >= extent.front && !extent.all {
+                return Ok(());
+            }
+            if runs_now.next() != Some(page) {
+                return Err(self.conflict(differs));
+            }
+            let page = PageId(page);
+            let before = self
+                .pages_before
+                .read(page.address(), PAGE_SIZE, &mut buffer)?;
+            let slots_before = self.slots(before, true);
+            seen += slots_before.len() as u64;
+            let has_values_outside = self.before.schema.variable_columns().next().is_some();
+            if self.pages_before.is_as_live(page) && !has_values_outside {
+                continue;
+            }
+            let layout = self.before.layout_of(before);
+            if self.slots(page_bytes(self.pages_now, page), false) != slots_before {
+                return Err(self.conflict(differs));
+            }
+            for slot in slots_before {
+                let at = layout.record(page, slot);
+                if !self.is_same(at, at)? {
+                    return Err(self.conflict(differs));
+                }
+            }
+        }
+        let mut more = runs_now.map(|page| page_bytes(self.pages_now, PageId(page)));
+        match extent.all && more.any(|content| !self.slots(content, false).is_empty()) {
+            true => Err(self.conflict(differs)),
+            false => Ok(()),
+        }
+    }
+
+    /// The slots with rows in a page; none if it is none of rows.
+    fn slots(&self, content: &[u8], before: bool) -> Vec<usize> {
+        if !PageLayout::has_rows(content) {
+            return Vec::new();
+        }
+        let layout = match before {
+            true => self.before.layout_of(content),
+            false => self.now.layout_of(content),
+        };
+        layout.occupied(content).collect()
+    }
+}

@@ -1,0 +1,149 @@
+//! What constraints ask of an open transaction.
+
+use super::changed::{Key, Own};
+use super::{OpenRow, OpenRows, OpenScan};
+use sardonyx_rows::condition::Check;
+use sardonyx_rows::constraints::{
+    self, ComputeDefaults, ConstrainedRows, Due, HeldReference, HeldReferences,
+};
+use sardonyx_rows::schema::{IndexDefinition, PRIMARY, ValueRef};
+use sardonyx_rows::{TableError, WriteRows};
+use std::sync::Arc;
+
+fn columns_of(index: &IndexDefinition) -> impl Iterator<Item = usize> + '_ {
+    index.key.iter().map(|part| part.column)
+}
+
+/// True if the first columns of an index are these, in their order.
+fn begins_with(index: &IndexDefinition, columns: &[usize]) -> bool {
+    let key = columns_of(index).take(columns.len());
+    key.eq(columns.iter().copied())
+}
+
+impl OpenRows {
+    /// The references with notes.
+    pub fn held_references(&self) -> Vec<HeldReference> {
+        self.held.references()
+    }
+
+    /// Checks held references as the rows now stand, as far as they are due.
+    ///
+    /// # Errors
+    /// [`TableError::NoSuchReference`], [`TableError::Referenced`].
+    pub fn check_held(&mut self, due: impl Fn(&HeldReference) -> Due) -> Result<(), TableError> {
+        constraints::check_held(self, due)
+    }
+}
+
+impl ConstrainedRows for OpenRows {
+    fn row_there(&self, table: u16, at: Key) -> Result<OpenRow<'_>, TableError> {
+        let row = self.row_with_key(table, &at)?;
+        match row {
+            Some(row) => Ok(row),
+            None => Err(TableError::StaleRow {
+                table: self.known(table)?.name.to_string(),
+            }),
+        }
+    }
+
+    fn conditions(&mut self, table: u16) -> Result<Arc<[Check]>, TableError> {
+        Ok(Arc::clone(&self.known(table)?.conditions))
+    }
+
+    fn row_with(
+        &self,
+        table: u16,
+        columns: &[usize],
+        values: &[ValueRef<'_>],
+    ) -> Result<Option<Key>, TableError> {
+        let known = self.known(table)?;
+        if columns_of(&known.schema.primary).eq(columns.iter().copied()) {
+            // A value that the columns cannot have is none of a row.
+            return match known.format.key(values) {
+                Ok(_) => WriteRows::find_row(self, table, values),
+                Err(_) => Ok(None),
+            };
+        }
+        let mut indexes = known.schema.indexes.iter();
+        let index = indexes.find(|index| columns_of(index).eq(columns.iter().copied()));
+        let Some(index) = index else {
+            return Ok(None);
+        };
+        let index = self.index_named(table, &index.name)?;
+        let Ok(mut range) = index.beginning(values) else {
+            return Ok(None);
+        };
+        Ok(range.step(false)?.map(|(key, _)| key.into()))
+    }
+
+    fn has_index_of(&self, table: u16, columns: &[usize]) -> bool {
+        let schema = self.snapshot.schema_of(table);
+        let mut indexes = schema.iter().flat_map(|schema| &schema.indexes);
+        indexes.any(|index| begins_with(index, columns))
+    }
+
+    fn rows_with(
+        &self,
+        table: u16,
+        columns: &[usize],
+        values: &[ValueRef<'_>],
+    ) -> Result<Option<Vec<Key>>, TableError> {
+        let known = self.known(table)?;
+        let mut indexes = known.schema.indexes.iter();
+        let Some(index) = indexes.find(|index| begins_with(index, columns)) else {
+            return Ok(None);
+        };
+        let index = self.index_named(table, &index.name)?;
+        let Ok(mut range) = index.beginning(values) else {
+            return Ok(Some(Vec::new()));
+        };
+        let mut found = Vec::new();
+        while let Some((key, _)) = range.step(false)? {
+            found.push(key.into());
+        }
+        Ok(Some(found))
+    }
+
+    fn last_by_key(&self, table: u16) -> Result<Option<Key>, TableError> {
+        let mut range = self.index_named(table, PRIMARY)?.everything()?;
+        Ok(range.step(true)?.map(|(key, _)| key.into()))
+    }
+
+    fn computes_defaults(&self) -> Option<Arc<dyn ComputeDefaults>> {
+        self.snapshot.computes_defaults.clone()
+    }
+
+    fn places(&self, table: u16) -> impl Iterator<Item = Key> {
+        let mut scan = OpenScan::of(self, table).ok();
+        // A snapshot that was ended says so when the row is read.
+        std::iter::from_fn(move || {
+            let (key, _) = scan.as_mut()?.step(true).ok().flatten()?;
+            Some(key.into())
+        })
+    }
+
+    fn delete_alone(&mut self, table: u16, at: Key) -> Result<(), TableError> {
+        let known = Arc::clone(self.known(table)?);
+        self.put(table, &known, at, Own::Gone)
+    }
+
+    fn whole<T>(
+        &mut self,
+        steps: impl FnOnce(&mut Self) -> Result<T, TableError>,
+    ) -> Result<T, TableError> {
+        let before = self.undo.len();
+        let result = steps(self);
+        if result.is_err() {
+            self.undo_to(before);
+        }
+        result
+    }
+
+    fn held(&self) -> &HeldReferences {
+        &self.held
+    }
+
+    fn held_mut(&mut self) -> &mut HeldReferences {
+        &mut self.held
+    }
+}

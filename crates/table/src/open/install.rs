@@ -1,0 +1,157 @@
+//! The end of an open transaction: what it read is compared, and what it changed is done, as a transaction of the serial
+//! stage.
+
+use super::changed::Own;
+use super::{Known, OpenRows};
+use crate::transaction::Transaction;
+use sardonyx_base::error::Error;
+use sardonyx_rows::constraints::Due;
+use sardonyx_rows::row::same;
+use sardonyx_rows::schema::Value;
+use sardonyx_rows::{ReadRow, RowWriter, TableError};
+
+/// Values of columns by their numbers.
+type Values = Vec<(usize, Value)>;
+
+/// What is done to a row.
+#[derive(Debug)]
+struct Change {
+    table: u16,
+    /// The row with this key is taken away.
+    taken: Option<Vec<Value>>,
+    /// These columns of the row with this key change.
+    updated: Option<(Vec<Value>, Values)>,
+    /// This row comes.
+    inserted: Option<Values>,
+}
+
+impl OpenRows {
+    /// Ends it in a transaction that has done nothing yet: all of its changes are made, or none. One that changed nothing
+    /// is as it is: it read the state of one moment.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if something that it read is not so any more: nothing has changed, and it can be run again.
+    /// [`Error::Limit`] if its snapshot was ended, or the changes are too large; those of the changes.
+    pub fn install(self, tx: &mut Transaction<'_>) -> Result<(), Error> {
+        if !self.has_changes() {
+            return Ok(());
+        }
+        self.check_unchanged(tx)?;
+        let changes = self.changes()?;
+        // Before pages change, so that none is copied for it.
+        drop(self);
+        tx.hold_references(true);
+        let done = apply(&changes, tx);
+        tx.hold_references(false);
+        done?;
+        tx.check_held(|_| Due::NOW)
+    }
+
+    /// What it did to each row in the end.
+    fn changes(&self) -> Result<Vec<Change>, TableError> {
+        let mut changes = Vec::new();
+        for (number, changed) in self.changed.iter().enumerate() {
+            let table = number as u16;
+            let Some(changed) = changed
+                .as_ref()
+                .filter(|changed| !changed.rows().is_empty())
+            else {
+                continue;
+            };
+            let known = self.known(table)?;
+            for (key, own) in changed.rows() {
+                let key = known.primary.values_of(key);
+                changes.extend(self.change(table, known, key, own)?);
+            }
+        }
+        Ok(changes)
+    }
+
+    fn change(
+        &self,
+        table: u16,
+        known: &Known,
+        key: Vec<Value>,
+        own: &Own,
+    ) -> Result<Option<Change>, TableError> {
+        let values: Vec<_> = key.iter().map(Value::as_ref).collect();
+        let before = self.snapshot.row_with_key(table, &values)?;
+        let mut change = Change {
+            table,
+            taken: None,
+            updated: None,
+            inserted: None,
+        };
+        let (before, bytes) = match (before, own) {
+            (None, Own::Gone) => return Ok(None),
+            (Some(_), Own::Gone) => {
+                change.taken = Some(key);
+                return Ok(Some(change));
+            }
+            (before, Own::Row(bytes)) => (before, bytes),
+        };
+        let after = known.format.row(bytes)?;
+        let all = || {
+            let columns = known.schema.live_columns();
+            let values = columns.map(|(number, _)| Ok((number, after.get_at(number)?.to_value())));
+            values.collect::<Result<Values, TableError>>()
+        };
+        let Some(before) = before else {
+            change.inserted = Some(all()?);
+            return Ok(Some(change));
+        };
+        let mut changed = Values::new();
+        for (number, column) in known.schema.live_columns() {
+            let value = after.value_at(number)?;
+            if !same(column.kind, before.get_at(number)?, value) {
+                changed.push((number, value.to_value()));
+            }
+        }
+        if changed.is_empty() {
+            return Ok(None);
+        }
+        let mut unique = known.schema.indexes.iter().filter(|index| index.unique);
+        let is_unique = unique.any(|index| {
+            let mut parts = index.key.iter();
+            parts.any(|part| changed.iter().any(|(number, _)| *number == part.column))
+        });
+        match is_unique {
+            // Rows may exchange what is unique.
+            true => {
+                change.taken = Some(key);
+                change.inserted = Some(all()?);
+            }
+            false => change.updated = Some((key, changed)),
+        }
+        Ok(Some(change))
+    }
+}
+
+/// Makes changes: first rows go, then others come.
+fn apply(changes: &[Change], tx: &mut Transaction<'_>) -> Result<(), Error> {
+    for change in changes {
+        if let Some(key) = &change.taken {
+            tx.rows_of(change.table)?.take(key)?;
+        }
+    }
+    for change in changes {
+        if let Some((key, values)) = &change.updated {
+            tx.rows_of(change.table)?.update_row(key, &writer(values))?;
+        }
+    }
+    for change in changes {
+        if let Some(values) = &change.inserted {
+            tx.rows_of(change.table)?.insert_row(&writer(values))?;
+        }
+    }
+    Ok(())
+}
+
+fn writer(values: &Values) -> RowWriter<'_> {
+    let columns = values.iter().map(|(number, _)| number + 1).max();
+    let mut writer = RowWriter::new(columns.unwrap_or_default());
+    for (number, value) in values {
+        writer.set(*number, value.as_ref());
+    }
+    writer
+}

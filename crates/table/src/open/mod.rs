@@ -1,0 +1,277 @@
+//! Rows in a transaction that is open for as long as its owner likes: the state at its beginning, and beside it what it
+//! has changed.
+//!
+//! It has a snapshot ([`SpaceSnapshot`]) and, for each table, the rows that it inserted, changed or deleted ([`changed`]);
+//! reading is the one over the other. It is a store of rows as any other ([`ReadRows`](sardonyx_rows::ReadRows),
+//! [`WriteRows`](sardonyx_rows::WriteRows)), so constraints are those of all stores. It holds no turn, no lock and no
+//! thread. What it took from the snapshot is noted ([`reads`]): keys, ranges, scans and numbers.
+//!
+//! At its end [`OpenRows::install`] runs as a transaction of the serial stage. It compares what was read with what is
+//! there now, row by row: what is the same is as if all of it had run at that moment. Then it makes the changes by the
+//! verbs of [`Transaction`](crate::Transaction).
+//!
+//! Invariants: what is not noted was not read from the snapshot; an operation that fails has done nothing; memory is
+//! bounded ([`OpenRows::set_bytes_max`]).
+//!
+//! Source: Mühe, Kemper, Neumann: Executing Long-Running Transactions in Synchronization-Free Main Memory Database Systems
+//! (CIDR 2013), "tentative execution"; validated by values instead of versions, since a comparison costs nothing while no
+//! transaction is open.
+
+mod changed;
+mod compare;
+mod constraints;
+mod index;
+mod install;
+mod range;
+mod reads;
+mod row;
+mod scan;
+mod verbs;
+
+use crate::snapshot::SpaceSnapshot;
+use crate::transaction::Marked;
+use changed::{Changed, Key, Own};
+pub use index::OpenIndex;
+pub use range::OpenRange;
+use reads::Reads;
+pub use row::OpenRow;
+use sardonyx_base::error::Error;
+use sardonyx_rows::condition::Check;
+use sardonyx_rows::constraints::{HeldReferences, conditions_of};
+use sardonyx_rows::key::KeyShape;
+use sardonyx_rows::schema::{Schema, Value, ValueRef};
+use sardonyx_rows::{RowFormat, RowRef, TableError};
+use sardonyx_storage::store::PageSnapshot;
+pub use scan::OpenScan;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+
+/// The default bound on what an open transaction keeps, in bytes.
+const BYTES_MAX: usize = 1 << 30;
+
+/// The rows of all tables as an open transaction sees them.
+#[derive(Debug)]
+pub struct OpenRows {
+    snapshot: Arc<SpaceSnapshot>,
+    /// By number, made when a table is first used.
+    known: Vec<OnceCell<Arc<Known>>>,
+    /// By number.
+    changed: Vec<Option<Changed>>,
+    /// What was in the place of each change, in their order.
+    undo: Vec<(u16, Key, Option<Own>)>,
+    /// How many changes there were at each mark.
+    marks: Vec<usize>,
+    held: HeldReferences,
+    reads: RefCell<Reads>,
+    /// Tables to which others refer.
+    referenced: OnceCell<BTreeSet<u16>>,
+    /// Bytes of changes, and of what undoing them needs.
+    bytes: Cell<usize>,
+    bytes_max: usize,
+}
+
+/// What is needed of a table to read and to change its rows.
+#[derive(Debug)]
+struct Known {
+    name: Arc<str>,
+    schema: Arc<Schema>,
+    /// The key of rows in the snapshot.
+    primary: KeyShape,
+    /// Of rows that the transaction has.
+    format: RowFormat,
+    conditions: Arc<[Check]>,
+    /// The keys of all rows of the snapshot, once they were asked for in order.
+    keys: OnceLock<Vec<Key>>,
+}
+
+impl Known {
+    fn of(name: &str, schema: &Arc<Schema>) -> Result<Self, TableError> {
+        Ok(Known {
+            name: name.into(),
+            primary: KeyShape::new(schema, &schema.primary),
+            format: RowFormat::beside(name, schema)?,
+            conditions: conditions_of(schema)?,
+            schema: Arc::clone(schema),
+            keys: OnceLock::new(),
+        })
+    }
+}
+
+impl OpenRows {
+    /// Begins with the state of a snapshot.
+    pub fn begin(snapshot: Arc<SpaceSnapshot>) -> Self {
+        let tables = snapshot.definitions().len();
+        OpenRows {
+            known: (0..tables).map(|_| OnceCell::new()).collect(),
+            changed: (0..tables).map(|_| None).collect(),
+            snapshot,
+            undo: Vec::new(),
+            marks: Vec::new(),
+            held: HeldReferences::default(),
+            reads: RefCell::default(),
+            referenced: OnceCell::new(),
+            bytes: Cell::new(0),
+            bytes_max: BYTES_MAX,
+        }
+    }
+
+    /// Sets the bound on what it keeps, in bytes (default 1 GiB): its changes, and notes of what it read.
+    pub fn set_bytes_max(&mut self, bytes: usize) {
+        self.bytes_max = bytes;
+    }
+
+    /// The state in which it began.
+    pub fn snapshot(&self) -> &Arc<SpaceSnapshot> {
+        &self.snapshot
+    }
+
+    /// Whether it has changed anything.
+    pub fn has_changes(&self) -> bool {
+        let mut changed = self.changed.iter().flatten();
+        changed.any(|changed| !changed.rows().is_empty())
+    }
+
+    /// Marks how far it has come, to [return](OpenRows::return_to) there.
+    pub fn mark(&mut self) -> Marked {
+        self.marks.push(self.undo.len());
+        let mark = self.marks.len() - 1;
+        self.held.mark(mark);
+        Marked::numbered(mark)
+    }
+
+    /// Undoes what was done since it marked a place. The mark stays; those that were made behind it do not.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if it has no such mark, or not any more: then nothing is undone.
+    pub fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
+        let steps = self.marks.get(mark.number()).copied();
+        let steps = steps.ok_or(TableError::NoMark)?;
+        self.undo_to(steps);
+        self.marks.truncate(mark.number() + 1);
+        self.held.return_to(mark.number());
+        Ok(())
+    }
+
+    /// References that do not hold are noted from now on, or refused at once again.
+    pub fn hold_references(&mut self, holds: bool) {
+        self.held.hold(holds);
+    }
+
+    fn undo_to(&mut self, steps: usize) {
+        while self.undo.len() > steps {
+            let Some((table, key, before)) = self.undo.pop() else {
+                return;
+            };
+            let known = self.known.get(usize::from(table)).and_then(OnceCell::get);
+            let changed = self.changed.get_mut(usize::from(table));
+            if let (Some(known), Some(Some(changed))) = (known, changed) {
+                changed.put_back(&known.format, key, before);
+            }
+        }
+    }
+
+    fn known(&self, table: u16) -> Result<&Arc<Known>, TableError> {
+        let unknown = TableError::UnknownHandle { number: table };
+        let Some(cell) = self.known.get(usize::from(table)) else {
+            return Err(unknown);
+        };
+        if let Some(known) = cell.get() {
+            return Ok(known);
+        }
+        let definition = self.snapshot.definitions().get(usize::from(table));
+        let (Some(definition), Some(schema)) = (definition, self.snapshot.schema_of(table)) else {
+            return Err(unknown);
+        };
+        let known = Arc::new(Known::of(&definition.name, schema)?);
+        Ok(cell.get_or_init(|| known))
+    }
+
+    fn changed(&self, table: u16) -> Option<&Changed> {
+        let changed = self.changed.get(usize::from(table))?.as_ref()?;
+        (!changed.rows().is_empty()).then_some(changed)
+    }
+
+    /// What the transaction has of a row; `None` if it is as in the snapshot.
+    fn own(&self, table: u16, key: &[u8]) -> Option<&Own> {
+        self.changed(table)?.rows().get(key)
+    }
+
+    /// Puts a row of the transaction's own into the place of the one with its key, or takes that away.
+    fn put(&mut self, table: u16, known: &Known, key: Key, own: Own) -> Result<(), TableError> {
+        let bytes = own.bytes() + key.len() + OVERHEAD_BYTES;
+        self.take_bytes(bytes)?;
+        let changed = &mut self.changed[usize::from(table)];
+        let changed = changed.get_or_insert_with(|| Changed::of(known.schema.indexes.len()));
+        let before = changed.put(&known.format, Arc::clone(&key), own)?;
+        self.undo.push((table, key, before));
+        Ok(())
+    }
+
+    /// Takes bytes of the bound.
+    fn take_bytes(&self, more: usize) -> Result<(), TableError> {
+        let bytes = self.bytes.get() + more;
+        if bytes > self.bytes_max {
+            let limit = self.bytes_max;
+            return Err(TableError::TransactionTooLarge { bytes, limit });
+        }
+        self.bytes.set(bytes);
+        Ok(())
+    }
+
+    /// The row of the snapshot with this key, which is noted as read.
+    fn read_frozen(
+        &self,
+        table: u16,
+        key: &[u8],
+        values: &[ValueRef<'_>],
+    ) -> Result<Option<RowRef<'_, PageSnapshot>>, TableError> {
+        let is_new = self.reads.borrow_mut().note_key(table, key, values);
+        if is_new {
+            self.take_bytes(2 * key.len() + OVERHEAD_BYTES)?;
+        }
+        self.snapshot.row_with_key(table, values)
+    }
+
+    /// The row with this key as it is now.
+    fn row_with_key(&self, table: u16, key: &[u8]) -> Result<Option<OpenRow<'_>>, TableError> {
+        let known = self.known(table)?;
+        match self.own(table, key) {
+            Some(Own::Row(bytes)) => Ok(Some(OpenRow::own(known.format.row(bytes)?))),
+            Some(Own::Gone) => Ok(None),
+            None => {
+                let values = known.primary.values_of(key);
+                let values: Vec<_> = values.iter().map(Value::as_ref).collect();
+                let found = self.read_frozen(table, key, &values)?;
+                Ok(found.map(OpenRow::frozen))
+            }
+        }
+    }
+
+    /// The bytes of a row that is there, as they are now.
+    fn bytes_of(&self, table: u16, known: &Known, key: &[u8]) -> Result<Arc<[u8]>, TableError> {
+        if let Some(Own::Row(bytes)) = self.own(table, key) {
+            return Ok(Arc::clone(bytes));
+        }
+        match self.row_with_key(table, key)? {
+            Some(row) => Ok(known.format.copy_of(&row)?.into()),
+            None => Err(TableError::StaleRow {
+                table: known.name.to_string(),
+            }),
+        }
+    }
+
+    /// Whether rows of any table refer to this one's.
+    fn is_referenced(&self, table: u16) -> bool {
+        let all = self.referenced.get_or_init(|| {
+            let numbers = 0..self.snapshot.definitions().len() as u16;
+            let schemas = numbers.filter_map(|number| self.snapshot.schema_of(number));
+            let references = schemas.flat_map(|schema| &schema.foreign_keys);
+            references.map(|reference| reference.table).collect()
+        });
+        all.contains(&table)
+    }
+}
+
+/// Bytes that a change or a note takes beside its row and key.
+const OVERHEAD_BYTES: usize = 96;

@@ -1,0 +1,226 @@
+//! Rows of an open transaction in the order of an index: those of the snapshot that it has not changed, and between them
+//! its own.
+
+use super::changed::{Key, Own};
+use super::reads::{Extent, Span};
+use super::{Known, OpenRow, OpenRows};
+use crate::ordered::Cursor;
+use crate::secondary::Secondary;
+use sardonyx_base::error::Error;
+use sardonyx_rows::key::KeyBytes;
+use sardonyx_rows::{RowRef, TableError};
+use sardonyx_storage::page::Address;
+use sardonyx_storage::store::{PageRead, PageSnapshot};
+use std::collections::VecDeque;
+use std::fmt;
+
+/// Rows of an open transaction in the order of an index, from both ends. An error is told once: it is the end.
+pub struct OpenRange<'r> {
+    rows: &'r OpenRows,
+    known: &'r Known,
+    table: u16,
+    index: &'r Secondary,
+    cursor: Cursor,
+    /// The next rows of the snapshot from either end, with what they are known by in the index.
+    front: Option<Ahead<'r>>,
+    back: Option<Ahead<'r>>,
+    /// Its own ones in the range, in order.
+    own: VecDeque<(&'r [u8], &'r Key)>,
+    /// Whether rows of the snapshot may be changed ones.
+    has_changes: bool,
+    /// The number of the note.
+    note: usize,
+    extent: Extent,
+}
+
+struct Ahead<'r> {
+    entry: Vec<u8>,
+    key: Vec<u8>,
+    row: RowRef<'r, PageSnapshot>,
+}
+
+/// A row with its primary key.
+pub(super) type Keyed<'r> = (Vec<u8>, OpenRow<'r>);
+
+impl<'r> OpenRange<'r> {
+    pub(super) fn of(
+        rows: &'r OpenRows,
+        table: u16,
+        index: &'r Secondary,
+        span: &Span,
+    ) -> Result<Self, TableError> {
+        let known: &Known = rows.known(table)?;
+        let (from, to) = span.edges();
+        let (nodes, pages) = (&*rows.snapshot.indexes, &*rows.snapshot.rows);
+        let places = index.walk(nodes, pages, from, to)?;
+        let name = &index.what.definition.name;
+        let note = rows.reads.borrow_mut().note_range(table, name, span);
+        rows.take_bytes(super::OVERHEAD_BYTES)?;
+        let mut own = VecDeque::new();
+        if let Some(changed) = rows.changed(table) {
+            match known.format.index(name)? {
+                Some(number) => {
+                    let entries = changed.entries(number).iter();
+                    own.extend(
+                        entries
+                            .filter(|(entry, _)| span.has(entry))
+                            .map(|(entry, key)| (&**entry, key)),
+                    );
+                }
+                None => {
+                    let there = changed.rows().iter();
+                    own.extend(there.filter_map(|(key, row)| match row {
+                        Own::Row(_) if span.has(key) => Some((&**key, key)),
+                        _ => None,
+                    }));
+                }
+            }
+        }
+        Ok(OpenRange {
+            rows,
+            known,
+            table,
+            index,
+            cursor: index.cursor(places),
+            front: None,
+            back: None,
+            own,
+            has_changes: rows.changed(table).is_some(),
+            note,
+            extent: Extent::default(),
+        })
+    }
+
+    /// The next row of the snapshot that was not changed, from an end.
+    fn frozen(&mut self, from_back: bool) -> Result<Option<Ahead<'r>>, TableError> {
+        let (nodes, pages) = (&*self.rows.snapshot.indexes, &*self.rows.snapshot.rows);
+        loop {
+            let found = match from_back {
+                true => self.cursor.next_back(nodes, |at| pages.prefetch(at)),
+                false => self.cursor.next(nodes, |at| pages.prefetch(at)),
+            };
+            let Some(at) = found.map_err(TableError::from)? else {
+                self.extent.all = true;
+                return Ok(None);
+            };
+            match from_back {
+                true => self.extent.back += 1,
+                false => self.extent.front += 1,
+            }
+            let ahead = self.ahead(at)?;
+            if self.rows.own(self.table, &ahead.key).is_none() {
+                return Ok(Some(ahead));
+            }
+        }
+    }
+
+    fn ahead(&self, at: Address) -> Result<Ahead<'r>, TableError> {
+        let (rows, known): (&'r OpenRows, &'r Known) = (self.rows, self.known);
+        let pages: &'r PageSnapshot = &rows.snapshot.rows;
+        let row = RowRef::new(pages, &known.schema, &known.name, at)?;
+        let mut key = KeyBytes::default();
+        known.primary.of_row(pages, at, &mut key)?;
+        let key = key.to_vec();
+        let mut entry = Vec::new();
+        if self.has_changes {
+            let mut bytes = KeyBytes::default();
+            let has_null = self.index.what.shape.of_row(pages, at, &mut bytes)?;
+            entry = bytes.to_vec();
+            if !self.index.what.definition.unique || has_null {
+                entry.extend_from_slice(&key);
+            }
+        }
+        Ok(Ahead { entry, key, row })
+    }
+
+    fn own_row(&self, key: &'r Key) -> Result<Keyed<'r>, TableError> {
+        let known: &'r Known = self.known;
+        let rows: &'r OpenRows = self.rows;
+        match rows.own(self.table, key) {
+            Some(Own::Row(bytes)) => Ok((key.to_vec(), OpenRow::own(known.format.row(bytes)?))),
+            _ => Err(TableError::StaleRow {
+                table: known.name.to_string(),
+            }),
+        }
+    }
+
+    /// The next row with its primary key, from an end.
+    pub(super) fn step(&mut self, from_back: bool) -> Result<Option<Keyed<'r>>, TableError> {
+        let mut next = match from_back {
+            true => self.back.take(),
+            false => self.front.take(),
+        };
+        if next.is_none() {
+            next = self.frozen(from_back)?;
+        }
+        if next.is_none() {
+            // The last one may have been looked at from the other end.
+            next = match from_back {
+                true => self.front.take(),
+                false => self.back.take(),
+            };
+        }
+        let own = match from_back {
+            true => self.own.back(),
+            false => self.own.front(),
+        };
+        let is_own = match (&next, own) {
+            (_, None) => false,
+            (None, Some(_)) => true,
+            (Some(frozen), Some((entry, _))) => match from_back {
+                true => **entry > *frozen.entry,
+                false => **entry < *frozen.entry,
+            },
+        };
+        if !is_own {
+            return Ok(next.map(|frozen| (frozen.key, OpenRow::frozen(frozen.row))));
+        }
+        let own = match from_back {
+            true => {
+                self.back = next;
+                self.own.pop_back()
+            }
+            false => {
+                self.front = next;
+                self.own.pop_front()
+            }
+        };
+        own.map(|(_, key)| self.own_row(key)).transpose()
+    }
+
+    fn give(&mut self, from_back: bool) -> Option<Result<OpenRow<'r>, Error>> {
+        let found = self.step(from_back).transpose()?;
+        if found.is_err() {
+            self.cursor.finish();
+            self.own.clear();
+        }
+        Some(found.map(|(_, row)| row).map_err(Error::from))
+    }
+}
+
+impl<'r> Iterator for OpenRange<'r> {
+    type Item = Result<OpenRow<'r>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.give(false)
+    }
+}
+
+impl DoubleEndedIterator for OpenRange<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.give(true)
+    }
+}
+
+impl Drop for OpenRange<'_> {
+    fn drop(&mut self) {
+        let mut reads = self.rows.reads.borrow_mut();
+        reads.note_extent(self.note, self.extent);
+    }
+}
+
+impl fmt::Debug for OpenRange<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OpenRange of {:?}", self.index.what.definition)
+    }
+}

@@ -1,0 +1,169 @@
+//! Notes of what an open transaction took from its snapshot: it is compared with what is there at the transaction's end.
+
+use sardonyx_rows::key::Edge;
+use sardonyx_rows::schema::{Value, ValueRef};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What was read.
+#[derive(Debug, Default)]
+pub(super) struct Reads {
+    /// Keys that were looked up, with their values, whether there was a row or none.
+    keys: BTreeMap<u16, BTreeMap<Box<[u8]>, Box<[Value]>>>,
+    /// Parts of indexes.
+    ranges: Vec<RangeRead>,
+    /// Tables of which all rows were looked at, or the first ones.
+    scans: BTreeMap<u16, Extent>,
+    /// Tables of which the number of rows was asked for.
+    counts: BTreeSet<u16>,
+    /// Tables that were used in any way.
+    tables: BTreeSet<u16>,
+}
+
+/// Two places in an index; without one its end.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Span {
+    /// Bytes of a key, and whether the place is behind all keys that begin with them.
+    pub from: Option<(Vec<u8>, bool)>,
+    pub to: Option<(Vec<u8>, bool)>,
+}
+
+impl Span {
+    /// All keys that begin with these bytes.
+    pub fn of_beginning(bytes: &[u8]) -> Span {
+        Span {
+            from: Some((bytes.to_vec(), false)),
+            to: Some((bytes.to_vec(), true)),
+        }
+    }
+
+    /// The places.
+    pub fn edges(&self) -> (Option<Edge<'_>>, Option<Edge<'_>>) {
+        (edge(&self.from), edge(&self.to))
+    }
+
+    /// Whether a key lies between them.
+    pub fn has(&self, key: &[u8]) -> bool {
+        let is_behind = |place: &(Vec<u8>, bool)| match place {
+            (bytes, true) => key[..key.len().min(bytes.len())] > **bytes,
+            (bytes, false) => *key >= **bytes,
+        };
+        self.from.as_ref().is_none_or(is_behind) && !self.to.as_ref().is_some_and(is_behind)
+    }
+}
+
+fn edge(place: &Option<(Vec<u8>, bool)>) -> Option<Edge<'_>> {
+    let (bytes, behind) = place.as_ref()?;
+    Some(Edge {
+        bytes,
+        behind: *behind,
+    })
+}
+
+/// How much was read of rows in an order: so many of the first and of the last ones, or all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Extent {
+    pub front: u64,
+    pub back: u64,
+    /// Also that there are no more.
+    pub all: bool,
+}
+
+impl Extent {
+    fn add(&mut self, other: Extent) {
+        self.front = self.front.max(other.front);
+        self.back = self.back.max(other.back);
+        self.all |= other.all;
+    }
+}
+
+/// A part of an index that was read.
+#[derive(Debug)]
+pub(super) struct RangeRead {
+    pub table: u16,
+    pub index: Box<str>,
+    pub span: Span,
+    /// `None` if only the number of rows was asked for.
+    pub extent: Option<Extent>,
+}
+
+impl Reads {
+    /// A key was looked up. Returns whether it is the first time.
+    pub fn note_key(&mut self, table: u16, key: &[u8], values: &[ValueRef<'_>]) -> bool {
+        self.tables.insert(table);
+        let keys = self.keys.entry(table).or_default();
+        if keys.contains_key(key) {
+            return false;
+        }
+        let values = values.iter().map(|value| value.to_value());
+        keys.insert(key.into(), values.collect());
+        true
+    }
+
+    /// A part of an index is about to be read. Returns its number, to note how much of it is.
+    pub fn note_range(&mut self, table: u16, index: &str, span: &Span) -> usize {
+        self.tables.insert(table);
+        self.ranges.push(RangeRead {
+            table,
+            index: index.into(),
+            span: span.clone(),
+            extent: Some(Extent::default()),
+        });
+        self.ranges.len() - 1
+    }
+
+    /// The number of rows in a part of an index was asked for.
+    pub fn note_count_of_range(&mut self, table: u16, index: &str, span: &Span) {
+        self.tables.insert(table);
+        self.ranges.push(RangeRead {
+            table,
+            index: index.into(),
+            span: span.clone(),
+            extent: None,
+        });
+    }
+
+    /// So much of a range was read.
+    pub fn note_extent(&mut self, range: usize, extent: Extent) {
+        if let Some(RangeRead {
+            extent: Some(there),
+            ..
+        }) = self.ranges.get_mut(range)
+        {
+            there.add(extent);
+        }
+    }
+
+    /// So much of a scan was read.
+    pub fn note_scan(&mut self, table: u16, extent: Extent) {
+        self.tables.insert(table);
+        self.scans.entry(table).or_default().add(extent);
+    }
+
+    /// The number of a table's rows was asked for.
+    pub fn note_count(&mut self, table: u16) {
+        self.tables.insert(table);
+        self.counts.insert(table);
+    }
+
+    pub fn tables(&self) -> impl Iterator<Item = u16> + '_ {
+        self.tables.iter().copied()
+    }
+
+    /// The values of the keys that were looked up.
+    pub fn keys(&self) -> impl Iterator<Item = (u16, &[Value])> {
+        let keys = self.keys.iter();
+        keys.flat_map(|(table, keys)| keys.values().map(|values| (*table, &**values)))
+    }
+
+    pub fn ranges(&self) -> &[RangeRead] {
+        &self.ranges
+    }
+
+    pub fn scans(&self) -> impl Iterator<Item = (u16, Extent)> + '_ {
+        self.scans.iter().map(|(table, extent)| (*table, *extent))
+    }
+
+    pub fn counts(&self) -> impl Iterator<Item = u16> + '_ {
+        self.counts.iter().copied()
+    }
+}

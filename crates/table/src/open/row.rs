@@ -1,0 +1,50 @@
+//! A row as an open transaction sees it: of its snapshot, or its own.
+
+use sardonyx_base::error::Error;
+use sardonyx_rows::schema::ValueRef;
+use sardonyx_rows::{OneRow, ReadRow, RowRef, TableError};
+use sardonyx_storage::store::PageSnapshot;
+use std::fmt;
+
+/// A row of an open transaction.
+pub struct OpenRow<'r>(Of<'r>);
+
+enum Of<'r> {
+    Snapshot(RowRef<'r, PageSnapshot>),
+    Own(RowRef<'r, OneRow>),
+}
+
+impl<'r> OpenRow<'r> {
+    pub(super) fn frozen(row: RowRef<'r, PageSnapshot>) -> Self {
+        OpenRow(Of::Snapshot(row))
+    }
+
+    pub(super) fn own(row: RowRef<'r, OneRow>) -> Self {
+        OpenRow(Of::Own(row))
+    }
+}
+
+impl ReadRow for OpenRow<'_> {
+    fn value_at(&self, column: usize) -> Result<ValueRef<'_>, TableError> {
+        match &self.0 {
+            Of::Snapshot(row) => row.get_at(column),
+            Of::Own(row) => row.get_at(column),
+        }
+    }
+
+    fn value_of(&self, column: &str) -> Result<ValueRef<'_>, Error> {
+        match &self.0 {
+            Of::Snapshot(row) => row.get(column),
+            Of::Own(row) => row.get(column),
+        }
+    }
+}
+
+impl fmt::Debug for OpenRow<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Of::Snapshot(row) => row.fmt(f),
+            Of::Own(row) => row.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! All rows of a table in an open transaction: those of the snapshot that it has not changed, then its own.
+
+use super::changed::{Key, Own};
+use super::reads::Extent;
+use super::{Known, OpenRow, OpenRows};
+use crate::rows::SnapshotScan;
+use sardonyx_base::error::Error;
+use sardonyx_rows::key::KeyBytes;
+use sardonyx_rows::read::{ScanPlace, ScanRows};
+use sardonyx_rows::{RowRef, TableError};
+use sardonyx_storage::store::PageSnapshot;
+use std::collections::btree_map;
+use std::fmt;
+
+/// All rows of a table, in no particular order. An error is told once: it is the end.
+pub struct OpenScan<'r> {
+    rows: &'r OpenRows,
+    known: &'r Known,
+    table: u16,
+    frozen: Option<SnapshotScan<'r>>,
+    own: Option<btree_map::Iter<'r, Key, Own>>,
+    extent: Extent,
+}
+
+impl<'r> OpenScan<'r> {
+    pub(super) fn of(rows: &'r OpenRows, table: u16) -> Result<Self, TableError> {
+        let mut scan = OpenScan::of_snapshot(rows, table)?;
+        scan.own = rows.changed(table).map(|changed| changed.rows().iter());
+        Ok(scan)
+    }
+
+    /// Of the snapshot's rows alone.
+    pub(super) fn of_snapshot(rows: &'r OpenRows, table: u16) -> Result<Self, TableError> {
+        rows.take_bytes(super::OVERHEAD_BYTES)?;
+        Ok(OpenScan {
+            rows,
+            known: rows.known(table)?,
+            table,
+            frozen: Some(rows.snapshot.scan_of(table)?),
+            own: None,
+            extent: Extent::default(),
+        })
+    }
+
+    /// The next row of the snapshot.
+    pub(super) fn next_frozen(&mut self) -> Result<Option<RowRef<'r, PageSnapshot>>, TableError> {
+        let Some(scan) = &mut self.frozen else {
+            return Ok(None);
+        };
+        let row = scan.next_row()?;
+        match &row {
+            Some(_) => self.extent.front += 1,
+            None => {
+                self.extent.all = true;
+                self.frozen = None;
+            }
+        }
+        Ok(row)
+    }
+
+    /// The next row, with its primary key if that is wanted.
+    pub(super) fn step(
+        &mut self,
+        with_key: bool,
+    ) -> Result<Option<(Vec<u8>, OpenRow<'r>)>, TableError> {
+        while let Some(row) = self.next_frozen()? {
+            let mut key = KeyBytes::default();
+            if self.own.is_none() && !with_key {
+                return Ok(Some((Vec::new(), OpenRow::frozen(row))));
+            }
+            let pages = &*self.rows.snapshot.rows;
+            self.known.primary.of_row(pages, row.address(), &mut key)?;
+            if self.rows.own(self.table, &key).is_none() {
+                return Ok(Some((key.to_vec(), OpenRow::frozen(row))));
+            }
+        }
+        for (key, own) in self.own.iter_mut().flatten() {
+            if let Own::Row(bytes) = own {
+                let row = self.known.format.row(bytes)?;
+                return Ok(Some((key.to_vec(), OpenRow::own(row))));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl<'r> Iterator for OpenScan<'r> {
+    type Item = Result<OpenRow<'r>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let found = self.step(false).transpose()?;
+        if found.is_err() {
+            (self.frozen, self.own) = (None, None);
+        }
+        Some(found.map(|(_, row)| row).map_err(Error::from))
+    }
+}
+
+impl<'r> ScanRows for OpenScan<'r> {
+    type Row = OpenRow<'r>;
+
+    /// It is read to its end.
+    fn place(&self) -> Option<ScanPlace> {
+        None
+    }
+}
+
+impl Drop for OpenScan<'_> {
+    fn drop(&mut self) {
+        self.rows
+            .reads
+            .borrow_mut()
+            .note_scan(self.table, self.extent);
+    }
+}
+
+impl fmt::Debug for OpenScan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OpenScan of {:?}", self.known.name)
+    }
+}

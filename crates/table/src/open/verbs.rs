@@ -1,0 +1,296 @@
+//! Reading and changing rows of an open transaction, as those of any store.
+
+use super::changed::{Key, Own};
+use super::{Known, OpenIndex, OpenRow, OpenRows, OpenScan};
+use crate::index_view::named;
+use sardonyx_base::error::Error;
+use sardonyx_rows::constraints;
+use sardonyx_rows::key::KeyBytes;
+use sardonyx_rows::read::{ReadRows, ScanPlace};
+use sardonyx_rows::row::same;
+use sardonyx_rows::schema::{Schema, Value, ValueRef};
+use sardonyx_rows::{RowWriter, TableError, WriteRows};
+use sardonyx_storage::catalogue::Definition;
+use std::ops::Bound;
+use std::sync::Arc;
+
+impl ReadRows for OpenRows {
+    type Row<'r>
+        = OpenRow<'r>
+    where
+        Self: 'r;
+    type Scan<'r>
+        = OpenScan<'r>
+    where
+        Self: 'r;
+    type Index<'r>
+        = OpenIndex<'r>
+    where
+        Self: 'r;
+
+    fn definitions(&self) -> &[Definition] {
+        self.snapshot.definitions()
+    }
+
+    fn row_schema(&self, table: u16) -> Option<&Arc<Schema>> {
+        self.snapshot.schema_of(table)
+    }
+
+    fn count_rows(&self, table: u16) -> Result<u64, Error> {
+        let before = self.snapshot.rows_in(table)?;
+        self.reads.borrow_mut().note_count(table);
+        let Some(changed) = self.changed(table) else {
+            return Ok(before);
+        };
+        let known = self.known(table)?;
+        let (mut more, mut less) = (0, 0);
+        for (key, own) in changed.rows() {
+            let was_there = self.was_there(table, known, key)?;
+            match own {
+                Own::Row(_) => more += u64::from(!was_there),
+                Own::Gone => less += u64::from(was_there),
+            }
+        }
+        Ok(before + more - less)
+    }
+
+    fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<OpenRow<'_>>, Error> {
+        let known = self.known(table)?;
+        let values: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
+        let bytes = known.format.key(&values[..])?;
+        Ok(match self.own(table, &bytes) {
+            Some(Own::Row(bytes)) => Some(OpenRow::own(known.format.row(bytes)?)),
+            Some(Own::Gone) => None,
+            None => {
+                let found = self.read_frozen(table, &bytes, &values)?;
+                found.map(OpenRow::frozen)
+            }
+        })
+    }
+
+    fn scan_rows(&self, table: u16, _: ScanPlace) -> Result<OpenScan<'_>, Error> {
+        Ok(OpenScan::of(self, table)?)
+    }
+
+    fn row_index(&self, table: u16, name: &str) -> Result<OpenIndex<'_>, Error> {
+        Ok(self.index_named(table, name)?)
+    }
+}
+
+impl OpenRows {
+    pub(super) fn index_named(&self, table: u16, name: &str) -> Result<OpenIndex<'_>, TableError> {
+        let known = self.known(table)?;
+        let secondary = self.snapshot.secondary_of(table)?;
+        Ok(OpenIndex::of(
+            self,
+            table,
+            named(secondary, &known.name, name)?,
+        ))
+    }
+
+    /// Whether the snapshot has a row with this key.
+    pub(super) fn was_there(
+        &self,
+        table: u16,
+        known: &Known,
+        key: &[u8],
+    ) -> Result<bool, TableError> {
+        let values = known.primary.values_of(key);
+        let values: Vec<_> = values.iter().map(Value::as_ref).collect();
+        Ok(self.read_frozen(table, key, &values)?.is_some())
+    }
+
+    /// Checks that no other row has this one's keys in unique indexes: in those whose keys differ from what it was.
+    fn check_unique(
+        &self,
+        table: u16,
+        known: &Known,
+        key: &[u8],
+        bytes: &[u8],
+        before: Option<&[u8]>,
+    ) -> Result<(), TableError> {
+        let mut indexes = known.schema.indexes.iter();
+        if !indexes.any(|index| index.unique) {
+            return Ok(());
+        }
+        let new = known.format.index_keys(bytes)?;
+        let old = match before {
+            Some(before) => known.format.index_keys(before)?,
+            None => Vec::new(),
+        };
+        let row = known.format.row(bytes)?;
+        for (number, index) in known.schema.indexes.iter().enumerate() {
+            if !index.unique || old.get(number) == Some(&new[number]) {
+                continue;
+            }
+            let mut values = Vec::with_capacity(index.key.len());
+            for part in &index.key {
+                values.push(row.get_at(part.column)?);
+            }
+            if values.contains(&ValueRef::Null) {
+                continue;
+            }
+            let index = self.index_named(table, &index.name)?;
+            let mut range = index.beginning(&values[..])?;
+            while let Some((other, _)) = range.step(false)? {
+                if *other != *key {
+                    return Err(known.format.duplicate_value(number, bytes));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Inserts a row with the defaults that are computed.
+    fn insert_complete(
+        &mut self,
+        table: u16,
+        known: &Known,
+        row: &RowWriter<'_>,
+    ) -> Result<(), TableError> {
+        let bytes = known.format.new_row(row)?;
+        let key: Key = known.format.key_of(&bytes)?.into();
+        if self.row_with_key(table, &key)?.is_some() {
+            return Err(known.format.duplicate(&bytes));
+        }
+        self.check_unique(table, known, &key, &bytes, None)?;
+        self.put(table, known, Arc::clone(&key), Own::Row(bytes.into()))?;
+        constraints::check_references(self, table, key)
+    }
+
+    fn update_there(
+        &mut self,
+        table: u16,
+        known: &Known,
+        key: &Key,
+        change: &RowWriter<'_>,
+    ) -> Result<(), TableError> {
+        let before = self.bytes_of(table, known, key)?;
+        let after = known.format.changed_row(&before, change)?;
+        if *before == *after {
+            return Ok(());
+        }
+        if self.is_referenced(table) {
+            let (old, new) = (known.format.row(&before)?, known.format.row(&after)?);
+            let mut changed = Vec::new();
+            for (number, column) in known.schema.live_columns() {
+                if !same(column.kind, old.get_at(number)?, new.get_at(number)?) {
+                    changed.push(number);
+                }
+            }
+            let changes = |column| changed.contains(&column);
+            constraints::check_unreferenced(self, table, Arc::clone(key), changes)?;
+        }
+        self.check_unique(table, known, key, &after, Some(&before))?;
+        self.put(table, known, Arc::clone(key), Own::Row(after.into()))?;
+        constraints::check_references(self, table, Arc::clone(key))
+    }
+
+    /// The keys of all rows of the snapshot, in order, which are noted as read.
+    pub(super) fn frozen_keys(&self, table: u16) -> Result<&[Key], TableError> {
+        let known = self.known(table)?;
+        if let Some(keys) = known.keys.get() {
+            return Ok(keys);
+        }
+        let mut keys = Vec::new();
+        let mut scan = OpenScan::of_snapshot(self, table)?;
+        while let Some(row) = scan.next_frozen()? {
+            let mut key = KeyBytes::default();
+            let pages = &*self.snapshot.rows;
+            known.primary.of_row(pages, row.address(), &mut key)?;
+            self.take_bytes(key.len() + size_of::<Key>())?;
+            keys.push(Key::from(&key[..]));
+        }
+        drop(scan);
+        keys.sort_unstable();
+        Ok(known.keys.get_or_init(|| keys))
+    }
+}
+
+impl WriteRows for OpenRows {
+    type Place = Key;
+
+    fn described(&self, table: u16) -> Result<(Arc<Schema>, Arc<str>), TableError> {
+        let known = self.known(table)?;
+        Ok((Arc::clone(&known.schema), Arc::clone(&known.name)))
+    }
+
+    fn find_row(&self, table: u16, key: &[ValueRef<'_>]) -> Result<Option<Key>, TableError> {
+        let bytes = self.known(table)?.format.key(key)?;
+        let is_there = match self.own(table, &bytes) {
+            Some(own) => matches!(own, Own::Row(_)),
+            None => self.read_frozen(table, &bytes, key)?.is_some(),
+        };
+        Ok(is_there.then(|| bytes.into()))
+    }
+
+    fn has_row(&self, table: u16, at: Key) -> Result<bool, TableError> {
+        Ok(self.row_with_key(table, &at)?.is_some())
+    }
+
+    fn row_at(&self, table: u16, at: Key) -> Result<Option<OpenRow<'_>>, TableError> {
+        self.row_with_key(table, &at)
+    }
+
+    fn computed_defaults(
+        &mut self,
+        table: u16,
+        row: &RowWriter<'_>,
+    ) -> Result<Vec<(usize, Value)>, TableError> {
+        let known = Arc::clone(self.known(table)?);
+        let is_unsaid = |column| row.get(column).is_none();
+        constraints::computed_defaults(self, table, &known.schema, &known.name, is_unsaid)
+    }
+
+    fn insert_row(&mut self, table: u16, row: RowWriter<'_>) -> Result<(), TableError> {
+        let known = Arc::clone(self.known(table)?);
+        constraints::ConstrainedRows::whole(self, |this| {
+            if known.schema.declared.is_empty() {
+                return this.insert_complete(table, &known, &row);
+            }
+            let computed = WriteRows::computed_defaults(this, table, &row)?;
+            let mut row = row;
+            for (column, value) in &computed {
+                row.set(*column, value.as_ref());
+            }
+            this.insert_complete(table, &known, &row)
+        })
+    }
+
+    fn update_row(&mut self, table: u16, at: Key, row: &RowWriter<'_>) -> Result<(), TableError> {
+        let known = Arc::clone(self.known(table)?);
+        constraints::ConstrainedRows::whole(self, |this| this.update_there(table, &known, &at, row))
+    }
+
+    fn delete_row(&mut self, table: u16, at: Key) -> Result<(), TableError> {
+        constraints::delete_row(self, table, at)
+    }
+
+    fn take_row(&mut self, table: u16, at: Key) -> Result<(), TableError> {
+        constraints::take_row(self, table, at)
+    }
+
+    fn row_behind(&self, table: u16, place: Option<Key>) -> Result<Option<Key>, TableError> {
+        let frozen = self.frozen_keys(table)?;
+        let from = match &place {
+            None => 0,
+            Some(place) => frozen.partition_point(|key| key <= place),
+        };
+        let mut frozen = frozen[from..].iter();
+        let frozen = frozen.find(|key| self.own(table, key).is_none());
+        let behind = match place {
+            None => Bound::Unbounded,
+            Some(place) => Bound::Excluded(place),
+        };
+        let own = self.changed(table).and_then(|changed| {
+            let mut behind = changed.rows().range((behind, Bound::Unbounded));
+            let found = behind.find(|(_, own)| matches!(own, Own::Row(_)));
+            found.map(|(key, _)| key)
+        });
+        Ok(match (frozen, own) {
+            (Some(frozen), Some(own)) => Some(frozen.min(own)),
+            (frozen, own) => frozen.or(own),
+        }
+        .cloned())
+    }
+}
