@@ -114,11 +114,11 @@ impl Condition {
                 _ => false,
             };
             if is_column {
-                changed.extend([&text[at..spanned.at], &new]);
+                changed.extend([text.get(at..spanned.at).unwrap_or_default(), &new]);
                 at = spanned.end;
             }
         }
-        Ok(changed + &text[at..])
+        Ok(changed + text.get(at..).unwrap_or_default())
     }
 }
 
