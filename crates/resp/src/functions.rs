@@ -31,6 +31,12 @@ pub trait Functions: Send + Sync {
         committed: &Committed,
     ) -> Result<Option<Reply>, Failure>;
 
+    /// Whether there is a function of this name: of a call whose number of keys is wrong, that is told first.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    fn has(&self, name: &[u8], within: &Within<'_, '_>) -> Result<bool, Failure>;
+
     /// Whether a call of the function of this name may take long. Others read meanwhile what was committed before.
     fn may_take_long(&self, name: &[u8]) -> bool;
 
@@ -39,6 +45,15 @@ pub trait Functions: Send + Sync {
     /// # Errors
     /// Why they cannot be listed.
     fn list(&self) -> Result<Vec<Listed>, Failure>;
+}
+
+/// Where a function is called.
+#[derive(Debug)]
+pub enum Within<'w, 'a> {
+    /// In a transaction.
+    Transaction(&'w Transaction<'a>),
+    /// In what was committed before a long one.
+    Committed(&'w Committed),
 }
 
 /// A call of a function.

@@ -51,7 +51,7 @@ mod session;
 pub use command::line::{Line, PART_BYTES_MAX, PARTS_MAX, ProtocolError};
 pub use data::{KEY_BYTES_MAX, tables::NAMES as KEY_TABLES};
 pub use failure::Failure;
-pub use functions::{Called, FunctionCall, Functions, Listed};
+pub use functions::{Called, FunctionCall, Functions, Listed, Within};
 pub use keyspace::{Body, Keyspace};
 pub use reply::{Reply, Version};
 pub use session::{

@@ -50,6 +50,11 @@ impl Pending {
         self.bounded_room(most)
     }
 
+    /// The same beside a long transaction: what is gathered there is counted while it is gathered.
+    pub fn counted_room(&self, most: usize) -> Room {
+        Room::counted(most, Share::of(self.budget.clone()))
+    }
+
     #[cold]
     fn bounded_room(&self, most: usize) -> Room {
         let there = (self.share().room() / COPIES).max(SMALL_BYTES);
@@ -117,6 +122,14 @@ mod tests {
         assert!(!pending.room(8 << 20).take(1 << 20));
         assert!(pending.room(8 << 20).take(1000 << 10));
         pending.release();
+        // Beside a long transaction it is taken while it is gathered.
+        let (one, other) = (pending.counted_room(8 << 20), pending.counted_room(8 << 20));
+        assert!(one.take(1 << 20) && budget.taken() >= 2 << 20);
+        assert!(other.take(60 << 10) && !other.take(1 << 20) && !other.take(1));
+        let refused = other.check().expect_err("no memory").to_string();
+        assert!(refused.starts_with("OOM answers and rows"), "{refused}");
+        drop((one, other));
+        assert_eq!(budget.taken(), 0);
         // Small answers need no memory of their own.
         budget.set_short(true);
         let room = pending.room(8 << 20);

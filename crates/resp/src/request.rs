@@ -163,7 +163,10 @@ impl Commands {
         if request.what.stores() {
             request.pending.check()?;
         }
-        let room = request.pending.room(request.answer_bytes_max);
+        let room = match beside {
+            Some(_) => request.pending.counted_room(request.answer_bytes_max),
+            None => request.pending.room(request.answer_bytes_max),
+        };
         let mut data = Data {
             state,
             shared: &self.shared,
@@ -179,9 +182,11 @@ impl Commands {
             What::All(steps, watched) => run_all(&mut data, steps, watched.as_ref()),
             What::Watch(line, watched) => watch(&mut data, line, watched),
         }?;
+        let committed = data.committed;
+        drop(room);
         // If there is no memory for the answer, what it is the answer to has not happened.
         request.pending.take(reply.bytes())?;
-        data.committed.into_iter().for_each(|act| act());
+        committed.into_iter().for_each(|act| act());
         Ok(Answer::Reply(reply))
     }
 

@@ -4,8 +4,8 @@
 //! answer ([`reply_of`]); who may say `CALL` may say `FCALL`.
 
 use crate::options::User;
-use sardonyx::{Committed, Transaction};
-use sardonyx_resp::{Called, Failure, FunctionCall, Functions, Listed, Reply};
+use sardonyx::{Committed, SpaceSnapshot, Transaction};
+use sardonyx_resp::{Called, Failure, FunctionCall, Functions, Listed, Reply, Within};
 use sardonyx_sql::{
     Access, Caller, Complete, Database, ProcedureCall, Rights, Rows, SqlError, SqlType, Value,
     code, encode_text,
@@ -100,6 +100,22 @@ impl Functions for Procedures {
         let read = self.database.read_procedure(committed, &call);
         let read = read.map_err(|error| failure_of(&error))?;
         Ok(read.map(|mut complete| reply_of(&mut complete)))
+    }
+
+    fn has(&self, name: &[u8], within: &Within<'_, '_>) -> Result<bool, Failure> {
+        let Ok(name) = std::str::from_utf8(name) else {
+            return Ok(false);
+        };
+        let is_there = match within {
+            Within::Transaction(transaction) => {
+                self.database.has_procedure(&transaction.view(), name)
+            }
+            Within::Committed(committed) => {
+                let space: &SpaceSnapshot = committed.snapshot.space();
+                self.database.has_procedure(&space, name)
+            }
+        };
+        is_there.map_err(|error| failure_of(&error))
     }
 
     fn may_take_long(&self, name: &[u8]) -> bool {

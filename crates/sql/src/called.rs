@@ -10,7 +10,7 @@ use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, StatementContext, literal_as};
 use crate::procedures::{self, Compiled};
-use crate::relation::{kind, objects};
+use crate::relation::{kind, object, objects};
 use crate::result::{Complete, Rows, Tag};
 use crate::rights::{Access, Rights};
 use crate::sequences::{Draws, SequenceChanges};
@@ -18,7 +18,7 @@ use crate::settings::Settings;
 use crate::source::Source;
 use crate::violations::explained;
 use sardonyx::schema::Value;
-use sardonyx::{Committed, Reached, SpaceSnapshot, Transaction};
+use sardonyx::{Committed, Reached, ReadRows, SpaceSnapshot, Transaction};
 use sardonyx_base::waiting;
 use sardonyx_rows::constraints::objects as objects_of;
 use std::cell::{Cell, RefCell};
@@ -194,6 +194,16 @@ impl Database {
             }
             None => Complete::of(Tag::plain("CALL")),
         }))
+    }
+
+    /// Whether there is a procedure of this name in a state of the tables.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn has_procedure(&self, source: &impl ReadRows, name: &str) -> Result<bool, SqlError> {
+        let is_there =
+            self.registered(name).is_some() || object(source, kind::PROCEDURE, name)?.is_some();
+        Ok(is_there)
     }
 
     /// Whether a call of a procedure may look at many rows, or write many.

@@ -10,6 +10,7 @@ use crate::copy::options::CopyFormat;
 use crate::error::SqlError;
 use crate::expression::{Environment, Parameters};
 use crate::incoming::{Incoming, value_of};
+use crate::memory::WRITTEN;
 use crate::names::name_of;
 use crate::plan::planning::Planning;
 use crate::plan::query::plan_query;
@@ -186,6 +187,9 @@ pub(crate) fn to_client(
     };
     let table = select.run(source, with)?;
     let columns = &select.output.columns;
+    let mut memory = with.memory();
+    memory.take(&table.values)?;
+    memory.reserve(memory.bytes().saturating_mul(WRITTEN))?;
     let rows = table.values.chunks(table.width.max(1));
     let data = match options.format {
         CopyFormat::Binary => binary_of(columns, rows)?,

@@ -41,8 +41,10 @@ pub fn bytes_of(values: &[Value]) -> usize {
 /// Rows up to so many bytes are not counted among those of all sessions.
 pub(crate) const SMALL_BYTES: usize = 64 << 10;
 
-/// What rows that are sent take: as values, and as they are written, in a buffer that grows by doubling.
-const COPIES: usize = 3;
+/// What is written takes, of its bytes: in a buffer that grows by doubling.
+pub(crate) const WRITTEN: usize = 2;
+/// What rows that are sent take: as values, and as they are written.
+const COPIES: usize = 1 + WRITTEN;
 
 /// Has a share cover a portion of rows on their way to a client.
 ///
@@ -113,6 +115,18 @@ impl<'m> Memory<'m> {
                 check_bytes(spent.bytes.get())
             }
             None => check_bytes(self.bytes),
+        }
+    }
+
+    /// Sees to it that there is memory for so many bytes besides those that are counted: for what is about to be made of
+    /// them.
+    ///
+    /// # Errors
+    /// `53200` if there is none.
+    pub fn reserve(&mut self, bytes: usize) -> Result<(), SqlError> {
+        match &mut self.share {
+            Some(share) => Ok(share.cover(self.bytes.saturating_add(bytes))?),
+            None => Ok(()),
         }
     }
 

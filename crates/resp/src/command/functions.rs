@@ -4,11 +4,12 @@ use super::line::Line;
 use super::{CALLS, Command, NO_KEYS, READ, WRITE, on_data};
 use crate::data::{Data, Live, Room};
 use crate::failure::Failure;
-use crate::functions::FunctionCall;
+use crate::functions::{FunctionCall, Functions, Within};
 use crate::number::integer;
 use crate::reply::Reply;
 use sardonyx::SpaceSnapshot;
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 pub(super) const COMMANDS: &[Command] = &[
     on_data(
@@ -32,6 +33,9 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
+/// Keys, then arguments.
+type Given<'l> = SmallVec<[&'l [u8]; 8]>;
+
 const NOT_FOUND: Failure = Failure::Told("ERR Function not found");
 
 fn fcall(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
@@ -48,7 +52,11 @@ fn call(data: &mut Live<'_, '_>, line: &Line, only_reading: bool) -> Result<Repl
     if function.is_none() && others.is_none() {
         return Err(NOT_FOUND);
     }
-    let (given, keys) = given(line)?;
+    let given = given(line);
+    if let (None, Err(_), Some(others)) = (&function, &given, others) {
+        check_there(others, line, &Within::Transaction(data.state))?;
+    }
+    let (given, keys) = given?;
     if let Some(function) = function {
         if only_reading && !function.only_reads {
             return Err(Failure::Writes);
@@ -74,15 +82,31 @@ fn read(data: &mut Data<'_, &SpaceSnapshot>, line: &Line) -> Result<Reply, Failu
     let (Some(others), Some(committed)) = (others, data.beside) else {
         return Err(NOT_FOUND);
     };
-    let (given, keys) = given(line)?;
+    let given = given(line);
+    if given.is_err() {
+        check_there(others, line, &Within::Committed(committed))?;
+    }
+    let (given, keys) = given?;
     let call = call_of(data, line, &given, keys, true);
     let reply = others.read(&call, committed)?.ok_or(NOT_FOUND)?;
     take_room(data.room, &reply);
     Ok(reply)
 }
 
+/// Redis looks for the function before it reads the number of keys.
+fn check_there(
+    others: &Arc<dyn Functions>,
+    line: &Line,
+    within: &Within<'_, '_>,
+) -> Result<(), Failure> {
+    match others.has(line.part(1), within)? {
+        true => Ok(()),
+        false => Err(NOT_FOUND),
+    }
+}
+
 /// The keys and arguments of a call, and how many are keys.
-fn given(line: &Line) -> Result<(SmallVec<[&[u8]; 8]>, usize), Failure> {
+fn given(line: &Line) -> Result<(Given<'_>, usize), Failure> {
     let keys =
         integer(line.part(2)).map_err(|_| Failure::Told("ERR Bad number of keys provided"))?;
     let keys =

@@ -368,6 +368,9 @@ fn flush(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::Ok)
 }
 
+/// Numbers that a Redis has once for all keys, and counts no references of.
+const SHARED: std::ops::Range<i64> = 0..10_000;
+
 /// About how a Redis of the usual settings would keep it: programs ask to learn whether a value is large.
 fn object<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let word = line.part(1);
@@ -383,8 +386,19 @@ fn object<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failur
              between policies at runtime LRU and LFU data will take some time to adjust.",
         ));
     }
-    if !is(word, "encoding") {
-        return Ok(Reply::Int(i64::from(is(word, "refcount"))));
+    if is(word, "refcount") {
+        let is_shared = |_: &Entry, value: &[u8]| {
+            crate::number::parse_integer(value).is_some_and(|number| SHARED.contains(&number))
+        };
+        let is_shared =
+            entry.kind == Kind::String && data.with_string(line.part(2), is_shared)? == Some(true);
+        return Ok(Reply::Int(match is_shared {
+            true => i32::MAX.into(),
+            false => 1,
+        }));
+    }
+    if is(word, "idletime") {
+        return Ok(Reply::Int(0));
     }
     let small = entry.length <= 128;
     Ok(Reply::Text(match entry.kind {

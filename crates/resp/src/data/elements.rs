@@ -23,7 +23,7 @@ type Key<'v> = Vec<ValueRef<'v>>;
 
 impl Elements {
     /// A hash's field and value.
-    pub fn field<'r, R: ReadRow + ?Sized>(row: &'r R) -> Result<(&'r [u8], &'r [u8]), Failure> {
+    pub fn field(row: &(impl ReadRow + ?Sized)) -> Result<(&[u8], &[u8]), Failure> {
         Ok((
             bytes(engine(row.value_at(NAME))?),
             bytes(engine(row.value_at(VALUE))?),
@@ -31,12 +31,12 @@ impl Elements {
     }
 
     /// A member's name.
-    pub fn name<'r, R: ReadRow + ?Sized>(row: &'r R) -> Result<&'r [u8], Failure> {
+    pub fn name(row: &(impl ReadRow + ?Sized)) -> Result<&[u8], Failure> {
         Ok(bytes(engine(row.value_at(NAME))?))
     }
 
     /// A sorted set's member and its score.
-    pub fn scored<'r, R: ReadRow + ?Sized>(row: &'r R) -> Result<(&'r [u8], f64), Failure> {
+    pub fn scored(row: &(impl ReadRow + ?Sized)) -> Result<(&[u8], f64), Failure> {
         Ok((bytes(engine(row.value_at(NAME))?), score(row)?))
     }
 }

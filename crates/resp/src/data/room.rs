@@ -3,11 +3,15 @@
 //!
 //! What gathers values takes room for each and stops when there is none; whether there was enough is checked once, when
 //! the command has run. It may have written by then, so that it is undone.
+//!
+//! One command at a time runs in the serial stage, so that it is enough to know what memory there is when it begins.
+//! Commands that run beside a long transaction are several: their room has a share of the memory, which grows.
 
 use crate::failure::Failure;
+use crate::pending::SMALL_BYTES;
 use crate::reply::Reply;
-use sardonyx_base::memory::Exhausted;
-use std::cell::Cell;
+use sardonyx_base::memory::{Exhausted, Share};
+use std::cell::{Cell, RefCell};
 
 /// Room for an answer; for all those of an `EXEC` together.
 #[derive(Debug)]
@@ -16,8 +20,13 @@ pub(crate) struct Room {
     /// None: there was not enough.
     left: Cell<Option<usize>>,
     /// Why there is no more, if that is not the bound of an answer.
-    memory: Option<Exhausted>,
+    memory: Cell<Option<Exhausted>>,
+    /// The memory that is taken, where others take some at the same time.
+    share: Option<RefCell<Share>>,
 }
+
+/// What is gathered takes its bytes twice: as values, and as the answer that is made of them.
+const COPIES: usize = 2;
 
 impl Room {
     /// For so many bytes.
@@ -25,14 +34,23 @@ impl Room {
         Room {
             most,
             left: Cell::new(Some(most)),
-            memory: None,
+            memory: Cell::new(None),
+            share: None,
         }
     }
 
     /// For so many bytes, since there is no memory for more.
     pub fn bounded(most: usize, memory: Exhausted) -> Room {
         Room {
-            memory: Some(memory),
+            memory: Cell::new(Some(memory)),
+            ..Room::new(most)
+        }
+    }
+
+    /// For so many bytes, each of which is taken of the memory before it is gathered.
+    pub fn counted(most: usize, memory: Share) -> Room {
+        Room {
+            share: Some(RefCell::new(memory)),
             ..Room::new(most)
         }
     }
@@ -43,7 +61,23 @@ impl Room {
         let bytes = bytes + size_of::<Reply>();
         let left = self.left.get().and_then(|left| left.checked_sub(bytes));
         self.left.set(left);
-        left.is_some()
+        match (left, &self.share) {
+            (Some(left), Some(share)) => self.cover(self.most - left, share),
+            (left, _) => left.is_some(),
+        }
+    }
+
+    #[cold]
+    fn cover(&self, gathered: usize, share: &RefCell<Share>) -> bool {
+        let covered = match gathered <= SMALL_BYTES {
+            true => Ok(()),
+            false => share.borrow_mut().cover(gathered.saturating_mul(COPIES)),
+        };
+        if let Err(memory) = covered {
+            self.memory.set(Some(memory));
+            self.left.set(None);
+        }
+        covered.is_ok()
     }
 
     /// Whether there was enough for all.
@@ -52,7 +86,7 @@ impl Room {
     /// [`Failure::AnswerBytes`] or [`Failure::Memory`] if there was not.
     #[inline]
     pub fn check(&self) -> Result<(), Failure> {
-        match (self.left.get(), self.memory) {
+        match (self.left.get(), self.memory.get()) {
             (Some(_), _) => Ok(()),
             (None, Some(memory)) => Err(Failure::Memory(memory)),
             (None, None) => Err(Failure::AnswerBytes(self.most)),

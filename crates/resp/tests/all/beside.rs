@@ -8,7 +8,7 @@ use sardonyx::{Committed, Durability, Error, Options, Shape, Tables, Transaction
 use sardonyx_base::waiting::{Interrupt, interruptible};
 use sardonyx_resp::{
     Called, Failure, FunctionCall, Functions, KEY_TABLES, Keyspace, Listed, Reply, Session,
-    SessionOptions,
+    SessionOptions, Within,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -38,6 +38,8 @@ const READS: &[&str] = &[
     "RANDOMKEY",
     "DBSIZE",
     "OBJECT ENCODING string",
+    "OBJECT REFCOUNT number",
+    "OBJECT IDLETIME string",
     "OBJECT ENCODING zset",
     "MEMORY USAGE hash",
     "SCAN 0 COUNT 100",
@@ -88,7 +90,11 @@ const READS: &[&str] = &[
     "ZINTERCARD 2 zset zset",
     "ZRANDMEMBER zset 2",
     "FCALL_RO keys 1 string",
+    "FCALL_RO keys x",
+    "FCALL_RO keys 2 string",
     "FCALL_RO absent 0",
+    "FCALL_RO absent x",
+    "FCALL_RO absent 2 string",
 ];
 
 /// What is there to be read.
@@ -123,6 +129,13 @@ impl Functions for Counting {
         assert!(call.only_reads && at.snapshot.rows("kv")?.count() > 0);
         let is_it = call.name == b"keys";
         Ok(is_it.then_some(Reply::Int(call.keys as i64)))
+    }
+
+    fn has(&self, name: &[u8], within: &Within<'_, '_>) -> Result<bool, Failure> {
+        if let Within::Committed(at) = within {
+            assert!(at.snapshot.rows("kv")?.count() > 0);
+        }
+        Ok(name == b"keys")
     }
 
     fn may_take_long(&self, _: &[u8]) -> bool {

@@ -200,6 +200,14 @@ fn an_error_is_told_with_its_code_and_undoes_all() {
             .ends_with("(SQLSTATE 22021)")
     );
     assert_eq!(
+        redis.ask(&["FCALL", "nosuch", "x"]),
+        "-ERR Function not found"
+    );
+    assert_eq!(
+        redis.ask(&["FCALL", "debit_credit", "x"]),
+        "-ERR Bad number of keys provided"
+    );
+    assert_eq!(
         redis.ask(&["FCALL", "nosuch", "0"]),
         "-ERR Function not found"
     );

@@ -45,6 +45,12 @@ impl Accumulator {
         }
     }
 
+    /// About how many bytes it keeps of the rows.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.seen_bytes
+    }
+
     /// Adds a row.
     ///
     /// # Errors

@@ -3,10 +3,11 @@
 use super::access::Path;
 use super::collect::Collector;
 use super::tree::{Input, SelectPlan};
-use crate::aggregate::{Accumulator, AggregateKind, Grouping, key_of};
+use crate::aggregate::{Accumulator, Aggregate, AggregateKind, Grouping, key_of};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::expression::Kept;
+use crate::memory::{Memory, WRITTEN};
 use crate::rows::EachRow;
 use crate::rows::{InputRow, Values};
 use crate::rows::{Table, each_of};
@@ -276,7 +277,7 @@ impl SelectPlan {
         self.walk(source, with, &mut |row| {
             if grouping.keys.is_empty() {
                 for (of, accumulator) in grouping.aggregates.iter().zip(&mut groups[0].1) {
-                    accumulator.add(of, row, with)?;
+                    add(accumulator, of, row, with, &mut memory)?;
                 }
                 return Ok(true);
             }
@@ -298,17 +299,36 @@ impl SelectPlan {
                 }
             };
             for (of, accumulator) in grouping.aggregates.iter().zip(&mut groups[place].1) {
-                accumulator.add(of, row, with)?;
+                add(accumulator, of, row, with, &mut memory)?;
             }
             Ok(true)
         })?;
         let mut rows = Vec::with_capacity(groups.len());
         for (mut values, accumulators) in groups {
             for (of, accumulator) in grouping.aggregates.iter().zip(&accumulators) {
+                // What it has put together is written.
+                memory.reserve(accumulator.bytes().saturating_mul(WRITTEN))?;
                 values.push(accumulator.finish(of)?);
             }
             rows.push(values);
         }
         Ok(rows)
+    }
+}
+
+/// Gives a row to an aggregate, and counts what it keeps of it.
+#[inline]
+fn add(
+    accumulator: &mut Accumulator,
+    of: &Aggregate,
+    row: &dyn InputRow,
+    with: &Environment<'_>,
+    memory: &mut Memory<'_>,
+) -> Result<(), SqlError> {
+    let before = accumulator.bytes();
+    accumulator.add(of, row, with)?;
+    match accumulator.bytes() - before {
+        0 => Ok(()),
+        bytes => memory.take_bytes(bytes),
     }
 }

@@ -5,7 +5,7 @@ use super::history::{Remembered, Told};
 use crate::column::ResultColumn;
 use crate::error::SqlError;
 use crate::explain;
-use crate::memory::{SMALL_BYTES, cover_portion, outside};
+use crate::memory::{SMALL_BYTES, WRITTEN, bytes_of as bytes_of_values, cover_portion};
 use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, RowStream, Rows};
 use crate::rows::Table;
@@ -63,11 +63,23 @@ pub(super) fn portion_memory(values: &[Value], memory: &Arc<Budget>) -> Result<S
     Ok(share)
 }
 
-/// What an answer takes until it is sent, about.
+/// What an answer takes until it is sent, about: its rows are written a few at a time, and at least one.
 fn bytes_of(complete: &Complete, table: Option<&(Table, Arc<[ResultColumn]>)>) -> usize {
-    let copied = complete.copy_out.as_ref().map_or(0, |data| data.0.len());
-    let values = table.map_or(&[][..], |(table, _)| &table.values);
-    copied + size_of_val(values) + values.iter().map(outside).sum::<usize>()
+    let copied = complete
+        .copy_out
+        .as_ref()
+        .map_or(0, |data| data.0.capacity());
+    let Some((table, _)) = table else {
+        return copied;
+    };
+    let rows = table.values.chunks(table.width.max(1)).map(bytes_of_values);
+    let (all, most) = rows.fold((0, 0), |(all, most): (usize, usize), row| {
+        (all + row, most.max(row))
+    });
+    match most > SMALL_BYTES {
+        true => copied + all + most * WRITTEN,
+        false => copied + all,
+    }
 }
 
 fn hashers() -> &'static [RandomState; 2] {

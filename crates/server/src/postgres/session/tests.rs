@@ -299,3 +299,32 @@ fn large_rows_that_are_read_in_portions_count_among_the_memory_of_all() {
     assert_eq!(world.say([sync(), query("COMMIT")].concat()), "Z:T C Z:I");
     assert_eq!(memory.taken(), 0);
 }
+
+#[test]
+fn what_is_made_of_rows_counts_before_it_is_made() {
+    let mut world = World::new();
+    let made = world.say(query("CREATE TABLE large (id int PRIMARY KEY, b text)"));
+    assert_eq!(made, "C Z:I");
+    for id in 0..6 {
+        let insert = format!("INSERT INTO large VALUES ({id}, repeat('x', 200000))");
+        assert_eq!(world.say(query(&insert)), "C Z:I");
+    }
+    let memory = world.database.memory().clone();
+    for (text, answer) in [
+        ("SELECT string_agg(b, '') FROM large", "T D C Z:I"),
+        ("SELECT json_agg(b) FROM large", "T D C Z:I"),
+        (
+            "SELECT array_agg(b) FROM large GROUP BY id < 9",
+            "T D C Z:I",
+        ),
+        ("COPY large TO STDOUT", "H d d d d d d c C Z:I"),
+        ("SELECT repeat('x', 1200000)", "T D C Z:I"),
+    ] {
+        // It takes 1.2 MB as values, and twice as much when it is written.
+        memory.set_bytes_max(3 << 20);
+        assert_eq!(world.say(query(text)), "E:53200 Z:I", "{text}");
+        memory.set_bytes_max(9 << 20);
+        assert_eq!(world.say(query(text)), answer, "{text}");
+        assert_eq!(memory.taken(), 0, "{text}");
+    }
+}
