@@ -4,7 +4,7 @@ use super::given::Given;
 use super::history::{Told, is_of_the_engine};
 use super::parameters::text_column;
 use super::state::{OpenTransaction, SessionState, TransactionState};
-use super::telling::{attach, portion_memory, remembered, told_of};
+use super::telling::{attach, count, portion_memory, remembered, told_of};
 use crate::catalogue::CATALOGUE;
 use crate::class::Class;
 use crate::constraints::{in_statement, set_constraints};
@@ -179,7 +179,9 @@ pub(super) fn read(
     let settings = digests.then(|| state.settings.clone());
     let draws = Draws::refused(READS_ONLY);
     let (result, _) = with_context(database, state, &given, tables, draws, |with| {
-        reading(&given, version, source, with)
+        let (mut complete, table) = reading(&given, version, source, with)?;
+        count(&mut complete, table.as_ref(), database.memory())?;
+        Ok((complete, table))
     });
     if let (Some(settings), TransactionState::Open(open)) = (settings, &mut state.transaction) {
         let told = match &result {
@@ -197,7 +199,7 @@ pub(super) fn read(
         }
     }
     let (mut complete, table) = result.map_err(|error| statement.placed(error))?;
-    attach(&mut complete, table, *rows_max, database.memory())?;
+    attach(&mut complete, table, *rows_max);
     Ok(complete)
 }
 
@@ -359,11 +361,12 @@ impl Call<'_> {
                 read
             }
         };
+        count(&mut complete, table.as_ref(), database.memory())?;
         let told = match given.digests {
             true => told_of(given.statement, &complete, table.as_ref()),
             false => Told::default(),
         };
-        attach(&mut complete, table, given.rows_max, database.memory())?;
+        attach(&mut complete, table, given.rows_max);
         Ok(Ran { complete, told })
     }
 }

@@ -17,24 +17,32 @@ use sqlparser::ast::Statement;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, OnceLock};
 
-/// Gives a statement's rows to its client: all, or the first ones and what follows.
+/// Counts what a statement's answer takes until it is sent.
 ///
 /// # Errors
-/// `53200` if there is no memory for them.
-pub(super) fn attach(
+/// `53200` if there is no memory for it.
+pub(super) fn count(
     complete: &mut Complete,
-    table: Option<(Table, Arc<[ResultColumn]>)>,
-    rows_max: u64,
+    table: Option<&(Table, Arc<[ResultColumn]>)>,
     memory: &Arc<Budget>,
 ) -> Result<(), SqlError> {
-    let bytes = bytes_of(complete, table.as_ref());
+    let bytes = bytes_of(complete, table);
     if bytes > SMALL_BYTES {
         let mut share = Share::of(memory.clone());
         share.cover(bytes)?;
         complete.memory = Some(share);
     }
+    Ok(())
+}
+
+/// Gives a statement's rows to its client: all, or the first ones and what follows.
+pub(super) fn attach(
+    complete: &mut Complete,
+    table: Option<(Table, Arc<[ResultColumn]>)>,
+    rows_max: u64,
+) {
     let Some((mut table, columns)) = table else {
-        return Ok(());
+        return;
     };
     let count = match rows_max {
         0 => table.rows,
@@ -50,7 +58,6 @@ pub(super) fn attach(
     table.rows = count;
     let rows = Rows::all(table, columns);
     complete.rows = Some(Rows { more, ..rows });
-    Ok(())
 }
 
 /// The memory of the first rows of a stream, which grows with those that follow.
