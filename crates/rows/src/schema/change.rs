@@ -91,17 +91,17 @@ impl Schema {
         let number = self.column_to_change(name)?;
         let mut schema = self.clone();
         schema.columns[number].name = new.to_string();
-        let checks = self.checks.iter().map(|(name, text)| {
+        let checks = self.checks.iter().map(|(check, text)| {
             // One in SQL has its columns by their numbers.
             if matches!(SqlCheck::parse(text), Ok(Some(_))) {
-                return Ok((name.clone(), text.clone()));
+                return Ok((check.clone(), text.clone()));
             }
             let changed = Condition::with_renamed_column(text, name, new);
             let changed = changed.map_err(|source| SchemaError::Condition {
-                name: name.clone(),
+                name: check.clone(),
                 source,
             })?;
-            Ok((name.clone(), changed))
+            Ok((check.clone(), changed))
         });
         schema.checks = checks.collect::<Result<_, SchemaError>>()?;
         schema.check()?;

@@ -342,8 +342,9 @@ fn open_transactions_and_closures_are_as_if_run_one_after_another() {
     }
     assert!(ended > 2000, "{ended} ended");
     // A row further than was wanted may have been looked at.
+    // A change reads its row, also where nothing is told of what was in it.
     assert!(
-        needless * 50 < ended,
+        needless * 20 < ended,
         "{needless} of {ended} conflicted without a cause"
     );
 }
