@@ -12,7 +12,7 @@ use sardonyx_base::memory::Budget;
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A procedure of a program's own: it is called with the transaction and the arguments of `CALL`, and returns values for
@@ -34,7 +34,13 @@ pub struct Database {
     memory: Arc<Budget>,
     /// Redis' clients are served, too.
     has_keyspace: AtomicBool,
+    /// With so many statements before it a flight of an open transaction runs aside.
+    aside_from: AtomicUsize,
 }
+
+/// With so many statements before it a flight runs aside, if the program says nothing else: to run a few of them again
+/// costs less than a snapshot.
+const ASIDE_FROM: usize = 8;
 
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -65,10 +71,21 @@ impl Database {
             readers: Threads::new(readers_most()),
             memory: Arc::default(),
             has_keyspace: AtomicBool::new(false),
+            aside_from: AtomicUsize::new(ASIDE_FROM),
         });
         let load = |view: &sardonyx::View<'_>| database.load_sequences(view);
         database.tables.read(load)??;
         Ok(database)
+    }
+
+    /// Has flights of open transactions run aside from so many statements before them on.
+    #[doc(hidden)]
+    pub fn set_aside_from(&self, statements: usize) {
+        self.aside_from.store(statements, Ordering::Relaxed);
+    }
+
+    pub(crate) fn aside_from(&self) -> usize {
+        self.aside_from.load(Ordering::Relaxed)
     }
 
     /// The tables.

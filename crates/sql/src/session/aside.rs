@@ -1,7 +1,8 @@
 //! The open transaction of a session, run aside: on a snapshot with its own changes beside it ([`OpenRows`]), without the
 //! serial stage. Its commit is one short call there, which compares what was read and makes the changes.
 //!
-//! A transaction begins so with the first flight that does not end it. Its statements are remembered all the same
+//! A transaction goes on so when it has some statements ([`Database::set_aside_from`]), or one that may take long: to run a few of them
+//! again costs less than a snapshot. What it did before is run once more there. Its statements are remembered all the same
 //! ([`History`](super::history::History)): if something that it read was changed meanwhile, they are run again in the stage
 //! and what they give is compared with what the client was told, as for transactions that are not run aside. Those define
 //! something, or call a procedure of the program.
@@ -9,7 +10,7 @@
 //! Invariant: while a transaction has its rows aside, all of its statements ran there.
 
 use super::state::{OpenTransaction, Reading, TransactionState};
-use super::unit::{Unit, UnitDone};
+use super::unit::{self, Unit, UnitDone};
 use super::{Session, spans};
 use crate::class::Class;
 use crate::constraints;
@@ -113,26 +114,25 @@ impl Session {
                 false => Err(too_long()),
             };
         }
-        let Reading::Snapshot(there) = &open.reading else {
-            return Ok(false);
-        };
-        if !is_possible || open.read_only || steps.iter().any(is_commit) {
+        let is_long = open.history.len() >= database.aside_from()
+            || steps.len() > unit::SHORT_STATEMENTS_MAX
+            || steps.iter().any(|step| unit::is_long_step(step, database));
+        let ends = steps.iter().any(is_commit);
+        if !is_possible || !is_long || ends || open.read_only || open.defines {
             return Ok(false);
         }
-        let (snapshot, version, group) = match there {
+        let (snapshot, version, group) = match &open.reading {
             // It waited until that was durable.
-            Some((snapshot, version)) => (snapshot.clone(), *version, 0),
-            None => {
+            Reading::Snapshot(Some((snapshot, version))) => (snapshot.clone(), *version, 0),
+            // What it did before is run again there, and compared.
+            Reading::Snapshot(None) | Reading::Live => {
                 let committed = database.committed(&self.state.interrupt)?;
                 (committed.snapshot, committed.version, committed.group)
             }
         };
         let mut rows = snapshot.open()?;
         rows.set_bytes_max(BYTES_MAX);
-        for savepoint in &mut open.savepoints {
-            savepoint.aside = Some((rows.mark(), SequenceChanges::default()));
-        }
-        open.notes_reads = !open.history.is_empty();
+        open.is_new_aside = true;
         open.reading = Reading::Live;
         open.aside = Some(Kept::new(Aside {
             rows,
@@ -281,7 +281,7 @@ impl Unit {
         let span = self.span();
         let _inside = span.enter();
         let mut skips = false;
-        let begun = self.with_aside(|unit, rows| unit.replay_reads(rows));
+        let begun = self.with_aside(Unit::begin_aside);
         if let Some(Err(error)) = begun {
             self.fail_aside(error);
             skips = true;

@@ -79,6 +79,11 @@ impl History {
         self.events.is_empty() && !self.forgotten
     }
 
+    /// How many statements would be run again.
+    pub fn len(&self) -> usize {
+        self.statements
+    }
+
     /// Whether all that was done can be run again.
     pub fn is_whole(&self) -> bool {
         !self.forgotten

@@ -11,12 +11,19 @@ use sardonyx::Snapshot;
 use std::collections::VecDeque;
 use tracing::Instrument;
 
+/// With so many reads before it, a transaction that may write goes aside.
+const REMEMBERED_READS_MAX: usize = 1000;
+
 impl Session {
     /// Whether the next statement, which reads, does so in a snapshot: in a transaction that has only read and whose
     /// next statements do not write, or by itself if it looks at many rows.
     pub(super) fn reads_snapshot(&self, steps: &VecDeque<Step>) -> bool {
         match &self.state.transaction {
             TransactionState::Open(open) => match &open.reading {
+                // One that has read much is compared by what it read, not by what it was told.
+                Reading::Snapshot(_) if open.history.len() >= REMEMBERED_READS_MAX => {
+                    open.read_only
+                }
                 Reading::Snapshot(_) => open.read_only || !unit::writes_ahead(steps),
                 Reading::Live => false,
             },

@@ -72,8 +72,8 @@ pub(crate) struct OpenTransaction {
     pub aside: Option<Box<Kept>>,
     /// Whether it has run aside: what is remembered of it may be forgotten.
     pub is_aside: bool,
-    /// Whether what it has read of the snapshot is still to be noted there.
-    pub notes_reads: bool,
+    /// Whether what it did before is still to be run there.
+    pub is_new_aside: bool,
 }
 
 /// A savepoint of an open transaction.
@@ -81,7 +81,7 @@ pub(crate) struct OpenTransaction {
 pub(crate) struct Savepoint {
     name: String,
     /// How far the history had come then.
-    place: usize,
+    pub place: usize,
     settings: Settings,
     /// The mark in the rows that the transaction has aside, and what it had done with sequences.
     pub aside: Option<(Marked, SequenceChanges)>,
@@ -101,7 +101,7 @@ impl Default for OpenTransaction {
             defines: false,
             aside: None,
             is_aside: false,
-            notes_reads: false,
+            is_new_aside: false,
         }
     }
 }
@@ -241,7 +241,7 @@ impl SessionState {
             defines: false,
             aside: None,
             is_aside: false,
-            notes_reads: false,
+            is_new_aside: false,
         });
     }
 

@@ -4,6 +4,8 @@
 mod replay;
 mod turns;
 
+pub(super) use turns::{SHORT_STATEMENTS_MAX, is_long_step};
+
 use super::control;
 use super::execute::{Call, check_may_write};
 use super::given::Given;

@@ -213,8 +213,9 @@ fn end_of(fresh: &Fresh) -> Vec<String> {
     query(&mut fresh.session(), "select * from t order by id").expect("it is read")
 }
 
-fn check(sessions: usize, script: &[(usize, Say)]) {
+fn check(sessions: usize, script: &[(usize, Say)], aside_from: usize) {
     let fresh = tables();
+    fresh.database.set_aside_from(aside_from);
     let mut talkers: Vec<Talker> = (0..sessions)
         .map(|_| Talker {
             session: fresh.session(),
@@ -259,13 +260,15 @@ fn check(sessions: usize, script: &[(usize, Say)]) {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: 60, ..Config::default() })]
+    #![proptest_config(Config { cases: 90, ..Config::default() })]
 
     #[test]
     fn what_committed_is_serial(
         sessions in 2..4_usize,
         script in prop::collection::vec((0..3_usize, says()), 10..60),
+        // Transactions that run aside from their beginning, from some statement on, and never.
+        aside_from in prop_oneof![Just(0_usize), Just(2), Just(100)],
     ) {
-        check(sessions, &script);
+        check(sessions, &script, aside_from);
     }
 }

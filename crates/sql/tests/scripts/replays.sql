@@ -136,11 +136,11 @@ update v set v = 50 where id = 1
 
 session a
 
-# The commit finds it out.
-statement ok
+# The first statement that needs a serial call finds it out.
+statement error 40001
 update v set v = 70 where id = 1
 
-statement error 40001
+statement ROLLBACK
 commit
 
 query

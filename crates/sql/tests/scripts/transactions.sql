@@ -53,16 +53,13 @@ update t set x = 12 where id = 1
 
 session a
 
-statement ok
+statement error 40001
 update t set x = 0 where id = 2
 
-query
-select x from t order by id
-----
-11
-0
+statement error 25P02
+select 1
 
-statement error 40001
+statement ROLLBACK
 commit
 
 query

@@ -28,19 +28,18 @@ impl Unit {
         then(tx, &self.database)
     }
 
-    /// Reads again what the transaction has read of the snapshot that its rows aside are made of, so that it is noted
-    /// there.
+    /// Runs what the transaction did before it had its rows aside, there, and compares.
     ///
     /// # Errors
     /// Those of [`Unit::replay_and`].
-    pub(in crate::session) fn replay_reads(
+    pub(in crate::session) fn begin_aside(
         &mut self,
         rows: &mut dyn WriteTarget,
     ) -> Result<(), SqlError> {
         let TransactionState::Open(open) = &mut self.state.transaction else {
             return Ok(());
         };
-        match std::mem::take(&mut open.notes_reads) {
+        match std::mem::take(&mut open.is_new_aside) {
             true => self.replay(rows),
             false => Ok(()),
         }
@@ -77,7 +76,8 @@ impl Unit {
         started: i64,
     ) -> Result<(), SqlError> {
         let mut marks = Vec::new();
-        for event in history.events() {
+        for (place, event) in history.events().iter().enumerate() {
+            self.mark_savepoints(tx, place);
             match event {
                 Event::Statement(one) => {
                     self.state.settings = one.settings.clone();
@@ -97,7 +97,21 @@ impl Unit {
                 }
             }
         }
+        self.mark_savepoints(tx, history.place());
         Ok(())
+    }
+
+    /// Marks where savepoints were set, if the transaction goes aside: it may go back to them there.
+    fn mark_savepoints(&mut self, tx: &mut dyn WriteTarget, place: usize) {
+        if let TransactionState::Open(open) = &mut self.state.transaction
+            && open.is_aside
+        {
+            for savepoint in &mut open.savepoints {
+                if savepoint.place == place {
+                    savepoint.aside = Some((tx.mark(), self.sequences.clone()));
+                }
+            }
+        }
     }
 
     fn replay_one(

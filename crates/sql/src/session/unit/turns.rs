@@ -16,7 +16,7 @@ use sqlparser::ast::Statement;
 use std::convert::Infallible;
 
 /// So many statements, with those that are run again, are not short together.
-const SHORT_STATEMENTS_MAX: usize = 500;
+pub(in crate::session) const SHORT_STATEMENTS_MAX: usize = 500;
 /// So much data is not copied in a short time.
 const SHORT_COPY_BYTES_MAX: usize = 64 << 10;
 
@@ -87,12 +87,18 @@ impl Unit {
 
     /// Whether its own steps may take long.
     pub fn has_long_step(&self) -> bool {
-        let is_long_step = |step: &Step| match step {
-            Step::Execute { statement, .. } => is_long(statement, &self.database),
-            Step::Copy { data, .. } => data.0.len() > SHORT_COPY_BYTES_MAX,
-            Step::Sync | Step::Fail(_) => false,
-        };
-        self.steps.len() > SHORT_STATEMENTS_MAX || self.steps.iter().any(is_long_step)
+        let mut steps = self.steps.iter();
+        self.steps.len() > SHORT_STATEMENTS_MAX
+            || steps.any(|step| is_long_step(step, &self.database))
+    }
+}
+
+/// Whether a step may take long.
+pub(in crate::session) fn is_long_step(step: &Step, database: &Database) -> bool {
+    match step {
+        Step::Execute { statement, .. } => is_long(statement, database),
+        Step::Copy { data, .. } => data.0.len() > SHORT_COPY_BYTES_MAX,
+        Step::Sync | Step::Fail(_) => false,
     }
 }
 
