@@ -432,6 +432,10 @@ fn defaults_are_computed_in_the_rows_own_transaction() {
     world.commit(|tx| insert(tx, &[("id", 100.into()), ("other", 1.into())]).expect("whole"));
     world.space.view().compute_defaults_by(Arc::new(Draws));
     world.commit(|tx| uncomputed(insert(tx, &[]), "22012", "other"));
+    world.commit(|tx| {
+        let put = tx.rows("t").expect("a table").put(&[]);
+        uncomputed(in_detail(put).map(drop), "22012", "other");
+    });
     let mut tx = world.space.begin(&mut world.log);
     insert(&mut tx, &[("other", 1.into())]).expect("inserted");
     tx.abort();
