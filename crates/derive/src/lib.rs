@@ -1,7 +1,7 @@
 //! The derives: for structs that are rows of a table, and for types that may live in a mapped segment.
 //!
 //! `#[derive(Record)]` writes how a struct's fields become columns and come back; the trait is
-//! `sardonyx_rows::Stored`. What it cannot store it refuses with a message that names Sardonyx and the remedy.
+//! `sardonyx_rows::Record`. What it cannot store it refuses with a message that names Sardonyx and the remedy.
 //!
 //! Memory of a segment comes from disk and from other processes, some of them written in C or
 //! Python, so a type may live there only if every bit pattern is one of its values and every byte
@@ -42,7 +42,7 @@ pub fn derive_resident_in_memory(input: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Implements `sardonyx::Stored` for a struct with named fields: it is a row of the table that
+/// Implements `sardonyx::Record` for a struct with named fields: it is a row of the table that
 /// `#[record(table = "…", key = field)]` names, its fields are columns. The key may be several fields:
 /// `key = (first, second)`. For an enum without fields it implements `sardonyx::StoredField`: it is stored as its
 /// number, a `u8` unless `repr` says another integer.

@@ -2,7 +2,7 @@
 //! `proc_macro2` tokens, so that the refusals are tested like any other function.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::spanned::Spanned;
 use syn::{Data, DataEnum, DeriveInput, Error, Fields, LitStr, Path, Token, Type, parse_quote};
 
@@ -13,7 +13,7 @@ struct Options {
     path: Path,
 }
 
-/// The implementation for a struct (`Stored`) or an enum (`StoredField`).
+/// The implementation for a struct (`Record`) or an enum (`StoredField`).
 ///
 /// # Errors
 /// Says why the type cannot be stored, and what to do.
@@ -85,21 +85,44 @@ fn expand_struct(
     let types: Vec<&Type> = named.named.iter().map(|field| &field.ty).collect();
     let names: Vec<String> = idents.iter().map(|ident| column_name(ident)).collect();
     let keys: Vec<String> = key.iter().map(column_name).collect();
-    let places = 0..idents.len();
+    let count = idents.len();
+    let places = 0..count;
     let write = places.clone();
+    let in_key = keys.iter().filter_map(|part| {
+        let number = names.iter().position(|name| name == part)?;
+        Some(types[number])
+    });
+    let in_key: Vec<&Type> = in_key.collect();
+    let key_parts = 0..keys.len();
+    let parts: Vec<Ident> = key_parts.map(|part| format_ident!("part_{part}")).collect();
+    let (key_type, key_pattern) = match &in_key[..] {
+        [only] => (
+            quote!(<#only as #path::StoredField>::Key<'k>),
+            quote!(#(#parts)*),
+        ),
+        _ => (
+            quote!((#(<#in_key as #path::StoredField>::Key<'k>,)*)),
+            quote!((#(#parts,)*)),
+        ),
+    };
     Ok(quote! {
         #[automatically_derived]
-        impl #path::Stored for #name {
+        impl #path::Record for #name {
+            type Key<'k> = #key_type;
+            type Ref<'a> = Self;
+            type Columns = [u16; #count];
             const TABLE: &'static str = #table;
+            const PLAIN: ::core::option::Option<#path::declared::PlainLayout> =
+                ::core::option::Option::None;
             const FIELDS: &'static [(&'static str, #path::schema::Type, bool)] = &[#((
                 #names,
                 <#types as #path::StoredField>::KIND,
                 <#types as #path::StoredField>::NULLABLE,
             ),)*];
 
-            fn schema() -> #path::schema::SchemaBuilder {
+            fn declared() -> #path::schema::SchemaBuilder {
                 let mut schema = #path::schema::Schema::new();
-                for (name, kind, nullable) in <Self as #path::Stored>::FIELDS {
+                for (name, kind, nullable) in <Self as #path::Record>::FIELDS {
                     schema = schema.column(name, *kind);
                     if *nullable {
                         schema = schema.nullable();
@@ -108,12 +131,50 @@ fn expand_struct(
                 schema.primary_key([#(#keys),*])
             }
 
-            fn write<'v>(&'v self, columns: &[usize], row: &mut #path::RowWriter<'v>) {
-                #(row.set(columns[#write], #path::StoredField::to_value(&self.#idents));)*
+            fn columns_in(
+                schema: &#path::schema::Schema,
+                table: &str,
+            ) -> ::core::result::Result<[u16; #count], #path::declared::TableError> {
+                #path::declared::find_columns(
+                    <Self as #path::Record>::TABLE,
+                    <Self as #path::Record>::FIELDS,
+                    schema,
+                    table,
+                )
             }
 
-            fn read<P: #path::declared::PageRead + ?Sized>(
-                columns: &[usize],
+            fn plain_bytes(&self) -> &[u8] {
+                &[]
+            }
+
+            fn plain_key<'k>(_: &'k Self::Key<'_>) -> &'k [u8] {
+                &[]
+            }
+
+            fn key_values(
+                key: &Self::Key<'_>,
+                each: &mut dyn ::core::ops::FnMut(#path::schema::ValueRef<'_>),
+            ) {
+                let #key_pattern = key;
+                #(#path::KeyValues::each(#parts, each);)*
+            }
+
+            fn write_row<'v>(&'v self, columns: &[u16; #count], row: &mut #path::RowWriter<'v>) {
+                #(row.set(
+                    ::core::convert::From::from(columns[#write]),
+                    #path::StoredField::to_value(&self.#idents),
+                );)*
+            }
+
+            fn borrow_row<'a>(
+                found: #path::declared::Found<'a>,
+                columns: &[u16; #count],
+            ) -> ::core::result::Result<Self, #path::declared::TableError> {
+                <Self as #path::Record>::copy_row(found, columns)
+            }
+
+            fn read_row<P: #path::declared::PageRead + ?Sized>(
+                columns: &[u16; #count],
                 row: &#path::RowRef<'_, P>,
             ) -> ::core::result::Result<Self, #path::declared::TableError>
             where
@@ -121,7 +182,8 @@ fn expand_struct(
             {
                 ::core::result::Result::Ok(#name {
                     #(#idents: {
-                        let value = row.get_at(columns[#places])?;
+                        let column = ::core::convert::From::from(columns[#places]);
+                        let value = row.get_at(column)?;
                         match <#types as #path::StoredField>::from_value(value) {
                             ::core::option::Option::Some(value) => value,
                             ::core::option::Option::None => {
@@ -186,8 +248,15 @@ fn expand_enum(input: &DeriveInput, data: &DataEnum, path: &Path) -> Result<Toke
             );)*
         };
         #[automatically_derived]
+        impl #path::KeyValues for #name {
+            fn each(&self, each: &mut dyn ::core::ops::FnMut(#path::schema::ValueRef<'_>)) {
+                each(#path::StoredField::to_value(self));
+            }
+        }
+        #[automatically_derived]
         impl #path::StoredField for #name {
             const KIND: #path::schema::Type = #path::schema::Type::#kind;
+            type Key<'k> = &'k Self;
 
             fn to_value(&self) -> #path::schema::ValueRef<'_> {
                 #path::schema::ValueRef::Int(match self {

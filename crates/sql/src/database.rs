@@ -48,7 +48,7 @@ impl Database {
     /// # Errors
     /// Those of [`Database::new`].
     pub(crate) fn over(tables: Arc<Tables>) -> Result<Arc<Database>, SqlError> {
-        let is_there = tables.read(|view| view.table_named(OBJECTS).is_some())?;
+        let is_there = tables.read(|view| Ok(view.table_named(OBJECTS).is_some()))?;
         if !is_there {
             let schema = Schema::new()
                 .column("kind", Type::Text)
@@ -66,7 +66,7 @@ impl Database {
             memory: Arc::default(),
             has_keyspace: AtomicBool::new(false),
         });
-        let load = |view: &sardonyx::View<'_>| database.load_sequences(view);
+        let load = |view: &sardonyx::View<'_>| Ok(database.load_sequences(view));
         database.tables.read(load)??;
         Ok(database)
     }
