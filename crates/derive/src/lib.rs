@@ -9,6 +9,7 @@
 //! refuses with a message that names the remedy. The trait itself, with examples, is
 //! `sardonyx_mapped::resident::Resident`.
 
+mod declared;
 mod record;
 mod resident;
 
@@ -48,7 +49,13 @@ pub fn derive_resident_in_memory(input: TokenStream) -> TokenStream {
 /// number, a `u8` unless `repr` says another integer.
 ///
 /// `#[record(crate = my::path)]` names the module that stands in for `sardonyx`.
-#[proc_macro_derive(Record, attributes(record))]
+///
+/// The rest of the schema is said here, too, once: `ordered` makes the primary key's index an ordered one; `index("by_date",
+/// date desc, code)` is an ordered index, `unique("by_mail", mail)` one that has each key once, `check("paid", "paid <= sum")` a
+/// condition. On a field, `#[field(default = 0)]` is what rows get that programs without the field insert,
+/// `#[field(check = "sum >= 0")]` a condition, and `#[field(references("customers", id))]` a reference, with `cascade` as third
+/// argument if rows go with the one that they refer to. A table that is there and lacks some of it is refused.
+#[proc_macro_derive(Record, attributes(record, field))]
 pub fn derive_record(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
     record::expand(&input)

@@ -1,6 +1,7 @@
 //! What `#[derive(Record)]` writes, and what it refuses; and the check of the fields of `record!`. Works on
 //! `proc_macro2` tokens, so that the refusals are tested like any other function.
 
+use crate::declared::{OfField, Said};
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::spanned::Spanned;
@@ -11,6 +12,7 @@ struct Options {
     table: Option<LitStr>,
     key: Vec<Ident>,
     path: Path,
+    schema: Said,
 }
 
 /// The implementation for a struct (`Record`) or an enum (`StoredField`).
@@ -44,7 +46,12 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream, Error> {
 fn expand_struct(
     name: &Ident,
     fields: &Fields,
-    Options { table, key, path }: &Options,
+    Options {
+        table,
+        key,
+        path,
+        schema,
+    }: &Options,
 ) -> Result<TokenStream, Error> {
     let Fields::Named(named) = fields else {
         let text = format!(
@@ -82,6 +89,18 @@ fn expand_struct(
         });
         refuse_field(field, key_field)?;
     }
+    schema.check(name, &idents)?;
+    let mut of_fields = Vec::new();
+    for field in &named.named {
+        of_fields.push(OfField::read(field)?);
+    }
+    let said = schema.tokens();
+    let of_columns = of_fields.iter().map(OfField::of_column);
+    let constraints = of_fields
+        .iter()
+        .zip(&idents)
+        .map(|(field, ident)| field.constraints(&table.value(), &column_name(ident)));
+    let (of_columns, constraints): (Vec<_>, Vec<_>) = (of_columns.collect(), constraints.collect());
     let types: Vec<&Type> = named.named.iter().map(|field| &field.ty).collect();
     let names: Vec<String> = idents.iter().map(|ident| column_name(ident)).collect();
     let keys: Vec<String> = key.iter().map(column_name).collect();
@@ -122,13 +141,17 @@ fn expand_struct(
 
             fn declared() -> #path::schema::SchemaBuilder {
                 let mut schema = #path::schema::Schema::new();
-                for (name, kind, nullable) in <Self as #path::Record>::FIELDS {
-                    schema = schema.column(name, *kind);
-                    if *nullable {
+                #(
+                    schema = schema.column(#names, <#types as #path::StoredField>::KIND);
+                    if <#types as #path::StoredField>::NULLABLE {
                         schema = schema.nullable();
                     }
-                }
-                schema.primary_key([#(#keys),*])
+                    #of_columns
+                )*
+                schema = schema.primary_key([#(#keys),*]);
+                #said
+                #(#constraints)*
+                schema
             }
 
             fn columns_in(
@@ -200,7 +223,7 @@ fn expand_struct(
 }
 
 /// A field's name without `r#`.
-fn column_name(ident: &Ident) -> String {
+pub(crate) fn column_name(ident: &Ident) -> String {
     let name = ident.to_string();
     name.strip_prefix("r#").map(str::to_string).unwrap_or(name)
 }
@@ -282,6 +305,7 @@ fn options(input: &DeriveInput) -> Result<Options, Error> {
         table: None,
         key: Vec::new(),
         path: parse_quote!(::sardonyx),
+        schema: Said::default(),
     };
     for attribute in &input.attrs {
         if !attribute.path().is_ident("record") {
@@ -302,8 +326,10 @@ fn options(input: &DeriveInput) -> Result<Options, Error> {
                 } else {
                     options.key = vec![Ident::parse_any(value)?];
                 }
-            } else {
-                let text = "Sardonyx knows `table = \"…\"`, `key = field` or `key = (first, second)`, and `crate = path`";
+            } else if !options.schema.take(&meta)? {
+                let text = "Sardonyx knows `table = \"…\"`, `key = field` or `key = (first, second)`, `ordered`, \
+                            `index(\"…\", field, field desc)`, `unique(\"…\", field)`, `check(\"…\", \"condition\")`, and \
+                            `crate = path`";
                 return Err(meta.error(text));
             }
             Ok(())
@@ -469,6 +495,30 @@ mod tests {
                 "#[record(table = \"t\", key = id)] struct A { id: Option<u64> }",
                 "cannot be an `Option`",
             ),
+            (
+                "#[record(table = \"t\", key = id, index(\"i\", no))] struct A { id: u64 }",
+                "no field `no`",
+            ),
+            (
+                "#[record(table = \"t\", key = id, index(\"i\"))] struct A { id: u64 }",
+                "its fields",
+            ),
+            (
+                "#[record(table = \"t\", key = id, index(\"i\", id asc))] struct A { id: u64 }",
+                "`field desc`",
+            ),
+            (
+                "#[record(table = \"t\", key = id)] struct A { #[field(defaults = 3)] id: u64 }",
+                "`default = value`",
+            ),
+            (
+                "#[record(table = \"t\", key = id)] struct A { #[field(references(\"b\"))] id: u64 }",
+                "`references(\"table\", column)`",
+            ),
+            (
+                "#[record(table = \"t\", key = id)] struct A { #[field(references(\"b\", id, on))] id: u64 }",
+                "`cascade`",
+            ),
             ("enum A { X, Y(u8) }", "columns of their own"),
             ("enum A {}", "no variants"),
             ("union A { x: u8 }", "`Option`"),
@@ -484,6 +534,20 @@ mod tests {
         let input = "#[record(table = \"t\", key = (a, r#type))] struct A { a: u64, r#type: String, x: Option<bool> }";
         let tokens = expand(&syn::parse_str(input).unwrap()).unwrap().to_string();
         assert!(tokens.contains("\"type\""), "{tokens}");
+        let input = "#[record(table = \"t\", key = a, ordered, index(\"i\", b desc, a), unique(\"u\", b), \
+             check(\"c\", \"a < 9\"))] struct A { a: u64, #[field(default = -1, check = \"b < 3\", \
+             references(\"o\", id, cascade))] b: i64 }";
+        let tokens = expand(&syn::parse_str(input).unwrap()).unwrap().to_string();
+        for said in [
+            "\"b desc\" , \"a\"",
+            "t_b_check",
+            "t_b_fkey",
+            "cascade ()",
+            "- 1",
+            "\"a < 9\"",
+        ] {
+            assert!(tokens.contains(said), "{said}: {tokens}");
+        }
         let tokens = expand(&syn::parse_str("#[repr(i16)] enum E { X = -3, Y }").unwrap());
         assert!(tokens.unwrap().to_string().contains("Type :: I16"));
     }

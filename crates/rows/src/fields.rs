@@ -8,7 +8,7 @@ use crate::error::TableError;
 use crate::key::KeyValues;
 use crate::record::{FieldColumn, Record};
 use crate::row::RowWriter;
-use crate::schema::{Column, Schema, Type, ValueRef};
+use crate::schema::{Column, IndexDefinition, IndexKind, KeyPart, Schema, Type, Value, ValueRef};
 use crate::types::{Date, Decimal, Time, Timestamp, Uuid};
 
 /// A type that fields of structs with `#[derive(Record)]` may have.
@@ -126,6 +126,59 @@ pub fn check_fields<R: Record>(schema: &Schema) -> Result<(), TableError> {
                     "column {name:?} is {there} without a default, and there is no such field; add the field"
                 ),
             ));
+        }
+    }
+    check_declared::<R>(schema)
+}
+
+/// That a table has what a record's type declares beside its columns: indexes, conditions, references, defaults.
+fn check_declared<R: Record>(schema: &Schema) -> Result<(), TableError> {
+    let declared = R::declared();
+    let lacks = |what: &str, name: &str| {
+        let text = format!(
+            "the type declares {what} {name:?}, and the table has none like it; create it, such as in a migration, or \
+             remove it from the type"
+        );
+        differs(R::TABLE, text)
+    };
+    let wanted = declared.rows().map_err(|source| TableError::Schema {
+        table: R::TABLE.to_string(),
+        source: Box::new(source),
+    })?;
+    let named = |of: &Schema, index: &IndexDefinition| {
+        let part = |part: &KeyPart| (of.columns[part.column].name.clone(), part.descending);
+        let key: Vec<_> = index.key.iter().map(part).collect();
+        (index.kind, index.unique, key)
+    };
+    for index in &wanted.indexes {
+        let there = schema.indexes.iter().find(|there| there.name == index.name);
+        if there.is_none_or(|there| named(schema, there) != named(&wanted, index)) {
+            return Err(lacks("index", &index.name));
+        }
+    }
+    if wanted.primary.kind == IndexKind::Ordered && schema.primary.kind != IndexKind::Ordered {
+        return Err(lacks("an ordered primary key", &wanted.primary.name));
+    }
+    for (name, _) in &wanted.checks {
+        if !schema.checks.iter().any(|(there, _)| there == name) {
+            return Err(lacks("condition", name));
+        }
+    }
+    for name in declared.reference_names() {
+        if !schema.foreign_keys.iter().any(|there| there.name == name) {
+            return Err(lacks("reference", name));
+        }
+    }
+    for column in wanted
+        .columns
+        .iter()
+        .filter(|column| column.default != Value::Null)
+    {
+        let there = schema
+            .column(&column.name)
+            .map(|number| &schema.columns[number].default);
+        if there != Some(&column.default) {
+            return Err(lacks("the default of column", &column.name));
         }
     }
     Ok(())

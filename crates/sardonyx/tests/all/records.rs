@@ -188,7 +188,7 @@ fn a_number_that_is_no_variant_is_an_error() {
 }
 
 #[derive(Record, Debug, PartialEq, Clone)]
-#[record(table = "invoices", key = code)]
+#[record(table = "invoices", key = code, ordered, index("by_date", date, code))]
 struct Invoice {
     code: String,
     date: Date,
@@ -206,11 +206,6 @@ fn invoice(number: i32) -> Invoice {
 /// A shop with 30 invoices, and an index by their dates.
 fn with_invoices(directory: &std::path::Path) -> (Tables, sardonyx::Table<Invoice>) {
     let shop = Tables::open(directory).unwrap();
-    let schema = Invoice::declared()
-        .ordered()
-        .index("by_date", ["date", "code"])
-        .ordered();
-    shop.create_table(Invoice::TABLE, schema).unwrap();
     let invoices = shop.table::<Invoice>().unwrap();
     shop.run(|tx| (0..30).try_for_each(|number| tx.insert(invoices, &invoice(number))))
         .unwrap();
@@ -346,4 +341,133 @@ fn a_handle_of_a_table_whose_columns_changed_says_which() {
     said(shop.run(|tx| tx.insert(invoices, &invoice(1))));
     said(shop.run(|tx| tx.count(invoices)));
     said(shop.run(|tx| tx.delete(invoices, "001")));
+}
+
+mod declared {
+    use super::{said, with_invoices};
+    use sardonyx::{Error, Record, Tables};
+
+    #[derive(Record, Debug, PartialEq, Clone)]
+    #[record(table = "payments", key = id)]
+    #[record(unique("by_number", number desc), check("paid", "paid <= sum"))]
+    struct Payment {
+        id: u64,
+        number: i64,
+        #[field(check = "sum >= 0")]
+        sum: i64,
+        #[field(default = 7)]
+        paid: i64,
+        #[field(references("invoices", code, cascade))]
+        invoice: Option<String>,
+    }
+
+    fn payment(id: u64) -> Payment {
+        Payment {
+            id,
+            number: id as i64,
+            sum: 10,
+            paid: 3,
+            invoice: Some("001".to_string()),
+        }
+    }
+
+    #[test]
+    fn what_a_type_declares_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let (shop, invoices) = with_invoices(directory.path());
+        let payments = shop.table::<Payment>().unwrap();
+        assert_eq!(shop.table::<Payment>().unwrap().number(), payments.number());
+        let insert = |payment: Payment| shop.run(|tx| tx.insert(payments, &payment));
+        insert(payment(1)).unwrap();
+        let twice = insert(Payment {
+            id: 2,
+            ..payment(1)
+        });
+        assert!(matches!(twice, Err(Error::Duplicate(_))), "{twice:?}");
+        let text = said(insert(Payment {
+            sum: -1,
+            paid: -2,
+            ..payment(3)
+        }));
+        assert!(text.contains("payments_sum_check"), "{text}");
+        let text = said(insert(Payment {
+            paid: 11,
+            ..payment(3)
+        }));
+        assert!(text.contains("\"paid\""), "{text}");
+        let nobody = Some("nobody".to_string());
+        let text = said(insert(Payment {
+            invoice: nobody,
+            ..payment(3)
+        }));
+        assert!(text.contains("payments_invoice_fkey"), "{text}");
+        shop.run(|tx| {
+            let row = [("id", 4.into()), ("number", 4.into()), ("sum", 9.into())];
+            tx.rows("payments")?.insert(&row)?;
+            assert_eq!(tx.get(payments, 4)?.map(|payment| payment.paid), Some(7));
+            let newest = tx.index(payments, "by_number")?.first()?;
+            assert_eq!(newest.map(|payment| payment.id), Some(4));
+            tx.delete(invoices, "001")?;
+            assert_eq!(tx.count(payments)?, 1);
+            Ok(())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn a_table_that_lacks_what_a_type_declares_is_refused() {
+        #[derive(Record)]
+        #[record(table = "plain", key = id)]
+        struct Bare {
+            id: u64,
+            amount: i64,
+        }
+        #[derive(Record)]
+        #[record(table = "plain", key = id, index("by_amount", amount))]
+        struct Indexed {
+            id: u64,
+            amount: i64,
+        }
+        #[derive(Record)]
+        #[record(table = "plain", key = id)]
+        struct Checked {
+            id: u64,
+            #[field(check = "amount > 0")]
+            amount: i64,
+        }
+        #[derive(Record)]
+        #[record(table = "plain", key = id)]
+        struct Filled {
+            id: u64,
+            #[field(default = 3)]
+            amount: i64,
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let shop = Tables::open(directory.path()).unwrap();
+        let bare = shop.table::<Bare>().unwrap();
+        shop.run(|tx| tx.insert(bare, &Bare { id: 1, amount: 2 }))
+            .unwrap();
+        for (text, lacks) in [
+            (said(shop.table::<Indexed>()), "index \"by_amount\""),
+            (
+                said(shop.table::<Checked>()),
+                "condition \"plain_amount_check\"",
+            ),
+            (said(shop.table::<Filled>()), "default of column \"amount\""),
+        ] {
+            assert!(text.contains(lacks), "{text}");
+        }
+        let row = shop.read(|view| Ok(view.get(bare, 1)?.map(|row| (row.id, row.amount))));
+        assert_eq!(row.unwrap(), Some((1, 2)));
+        let _ = |indexed: Indexed, checked: Checked, filled: Filled| {
+            (
+                indexed.id,
+                indexed.amount,
+                checked.id,
+                checked.amount,
+                filled.id,
+                filled.amount,
+            )
+        };
+    }
 }
