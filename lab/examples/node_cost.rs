@@ -210,7 +210,7 @@ fn serial(directory: &Path, transactions: u64) -> Result<(), Box<dyn Error>> {
         database.run(|tx| {
             for page in 0..4 {
                 let number = 16 * page + n % 16;
-                tx.update(cells, &number, |cell| cell.value += 1)?;
+                tx.update(cells, number, |cell| cell.value += 1)?;
             }
             Ok::<(), sardonyx::Error>(())
         })

@@ -120,7 +120,7 @@ fn tables(bank: &Tables) -> Result<(Table<Counter>, Table<Number>), Error> {
     let (counter, numbers) = (bank.table::<Counter>()?, bank.table::<Number>()?);
     bank.run(|tx| {
         let first = Counter { id: 1, numbers: 0 };
-        if tx.get(counter, &1).is_none() {
+        if tx.get(counter, 1)?.is_none() {
             tx.insert(counter, &first)?;
         }
         Ok(())
@@ -137,7 +137,7 @@ fn count(
 ) -> Result<u64, Error> {
     bank.run(|tx| {
         let mut number = 0;
-        tx.update(counter, &1, |counter| {
+        tx.update(counter, 1, |counter| {
             counter.numbers += 1;
             number = counter.numbers;
         })?;
@@ -169,8 +169,8 @@ pub fn numbers_in(directory: &Path, store: &str) -> anyhow::Result<Vec<Option<u6
     let bank = options(store)?.open_tables(directory)?;
     let (counter, numbers) = tables(&bank)?;
     let found = bank.read(|view| {
-        let count = view.get(counter, &1).map_or(0, |counter| counter.numbers);
-        let host = |number| view.get(numbers, &number).map(|row| row.host);
+        let count = view.get(counter, 1)?.map_or(0, |counter| counter.numbers);
+        let host = |number| Ok(view.get(numbers, number)?.map(|row| row.host));
         (1..=count).map(host).collect()
     })?;
     bank.close().context("closing")?;

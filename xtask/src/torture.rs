@@ -123,11 +123,11 @@ pub fn check(directory: &Path, setting: &Setting, acknowledged: &[u64]) -> anyho
     let database = &opened.database;
     let schema = Schema::of(database)?;
     let counts = database.read(|view| {
-        (
-            view.count(schema.accounts),
-            view.count(schema.tellers),
-            view.count(schema.branches),
-        )
+        Ok((
+            view.count(schema.accounts)?,
+            view.count(schema.tellers)?,
+            view.count(schema.branches)?,
+        ))
     })?;
     let told: u64 = acknowledged.iter().sum();
     if counts != (scale().accounts(), scale().tellers(), scale().branches()) {
@@ -165,15 +165,18 @@ pub fn check(directory: &Path, setting: &Setting, acknowledged: &[u64]) -> anyho
 fn sums(database: &Tables, schema: &Schema) -> [i64; 3] {
     database
         .read(|view| {
-            [
-                view.scan(schema.accounts)
-                    .map(|record| record.balance)
-                    .sum(),
-                view.scan(schema.tellers).map(|record| record.balance).sum(),
-                view.scan(schema.branches)
-                    .map(|record| record.balance)
-                    .sum(),
-            ]
+            let sum = |balances: &mut dyn Iterator<Item = Result<i64, sardonyx::Error>>| -> Result<i64, sardonyx::Error> {
+                balances.sum()
+            };
+            Ok([
+                sum(&mut view
+                    .scan(schema.accounts)?
+                    .map(|record| Ok(record?.balance)))?,
+                sum(&mut view.scan(schema.tellers)?.map(|record| Ok(record?.balance)))?,
+                sum(&mut view
+                    .scan(schema.branches)?
+                    .map(|record| Ok(record?.balance)))?,
+            ])
         })
         .expect("open")
 }

@@ -228,9 +228,9 @@ impl Victim {
                 database.run_with(durability, |tx| {
                     let request = &numbered.request;
                     let rows = (
-                        tx.find(schema.accounts, &request.account),
-                        tx.find(schema.tellers, &u64::from(request.teller)),
-                        tx.find(schema.branches, &u64::from(request.branch)),
+                        tx.find(schema.accounts, request.account),
+                        tx.find(schema.tellers, u64::from(request.teller)),
+                        tx.find(schema.branches, u64::from(request.branch)),
                     );
                     transaction
                         .execute(&numbered, rows, tx)

@@ -6,7 +6,7 @@ use crate::statement::Plan;
 use crate::status::Failure;
 use crate::status::sdx_status::{self, SDX_END};
 use sardonyx::schema::Value;
-use sardonyx::{Error, RowIndex, RowRange, RowRef, Rows, Snapshot, Transaction};
+use sardonyx::{AnyRow, Error, Index, IndexRange, RowRef, Rows, Snapshot, Transaction};
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_rows::TableError;
 use sardonyx_storage::store::PageRead;
@@ -165,8 +165,8 @@ impl Wanted {
     /// The rows of an index.
     pub fn walk<'a, P: PageRead + ?Sized>(
         &self,
-        index: &RowIndex<'a, P>,
-    ) -> Result<RowRange<'a, P>, Error>
+        index: &Index<'a, AnyRow, P>,
+    ) -> Result<IndexRange<'a, AnyRow, P>, Error>
     where
         TableError: From<P::Error>,
     {

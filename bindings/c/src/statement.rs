@@ -472,8 +472,8 @@ pub unsafe extern "C" fn sdx_prepare(
         let (found, table) = unsafe { (outside(tables)?, text("the table's name", table)?) };
         let schema = found.tables.read(|view| {
             let rows = view.rows(table)?;
-            Ok::<_, Error>(rows.schema().clone())
-        })??;
+            Ok(rows.schema().clone())
+        })?;
         if count > schema.columns.len() {
             let message = format!("{count} bindings are more than table {table:?} has columns");
             return Err(Failure::argument(message));

@@ -180,7 +180,7 @@ pub unsafe extern "C" fn sdx_table_name(
             let names = view.definitions().iter().map(|definition| &definition.name);
             let names = names.filter(|name| !name.starts_with("sardonyx."));
             let mut names = names.filter(|name| view.rows(name).is_ok());
-            names.nth(number as usize).cloned()
+            Ok(names.nth(number as usize).cloned())
         })?;
         let named = named.ok_or_else(|| {
             Failure::new(SDX_NOT_FOUND, format!("there is no table number {number}"))
@@ -216,8 +216,8 @@ pub unsafe extern "C" fn sdx_table_column(
         let (found, table) = unsafe { (outside(tables)?, text("the table's name", table)?) };
         let schema = found.tables.read(|view| {
             let rows = view.rows(table)?;
-            Ok::<_, sardonyx::Error>(rows.schema().clone())
-        })??;
+            Ok(rows.schema().clone())
+        })?;
         let (index, described) = schema.live_columns().nth(number as usize).ok_or_else(|| {
             let message = format!("table {table:?} has no column number {number}");
             Failure::new(SDX_NOT_FOUND, message)
@@ -243,8 +243,8 @@ pub unsafe extern "C" fn sdx_table_rows(
         let (found, table) = unsafe { (outside(tables)?, text("the table's name", table)?) };
         let counted = found.tables.read(|view| {
             let rows = view.rows(table)?;
-            Ok::<_, sardonyx::Error>(rows.count())
-        })??;
+            Ok(rows.count())
+        })?;
         // SAFETY: the header's promise.
         unsafe { store("the number of rows", rows, counted) }
     })

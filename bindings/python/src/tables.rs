@@ -124,7 +124,7 @@ impl Tables {
     ) -> PyResult<T> {
         let tables = self.outside()?;
         let result = py.detach(|| tables.read(|view| read(view.rows(table)?)));
-        Ok(result.and_then(|result| result).map_err(Failure::from)?)
+        Ok(result.map_err(Failure::from)?)
     }
 }
 
@@ -300,7 +300,7 @@ impl Tables {
                     let rows = view.rows(name).ok()?;
                     Some((name.clone(), rows.schema().clone()))
                 });
-                tables.collect::<Vec<_>>()
+                Ok(tables.collect::<Vec<_>>())
             })
         });
         let all = PyDict::new(py);

@@ -126,8 +126,8 @@ impl Arguments {
         };
         let accounts = space.table::<Account>()?.ok_or_else(no_bank)?;
         let journal = space.journal::<HistoryRow>()?.ok_or_else(no_bank)?;
-        let account = space.view().get(accounts, &self.account).ok_or_else(|| {
-            let count = units::count(space.view().count(accounts));
+        let account = space.view().get(accounts, self.account)?.ok_or_else(|| {
+            let count = units::count(space.view().count(accounts).unwrap_or(0));
             let account = self.account;
             UsageError::NotThere(format!("{path} has no account {account}: it has {count}"))
         })?;

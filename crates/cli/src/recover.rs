@@ -63,7 +63,7 @@ impl Arguments {
             let database = self.target.database(&self.moved, &self.store)?;
             let recovery = RecoveryFigures::from(database.recovery());
             let catalogue =
-                database.read(|view| CatalogueFigures::of(view.pages(), view.catalogue()))?;
+                database.read(|view| Ok(CatalogueFigures::of(view.pages(), view.catalogue())))?;
             database.close()?;
             (recovery, Some(catalogue))
         };

@@ -1,7 +1,7 @@
 //! The derives: for structs that are rows of a table, and for types that may live in a mapped segment.
 //!
 //! `#[derive(Record)]` writes how a struct's fields become columns and come back; the trait is
-//! `sardonyx_rows::Stored`. What it cannot store it refuses with a message that names Sardonyx and the remedy.
+//! `sardonyx_rows::Record`. What it cannot store it refuses with a message that names Sardonyx and the remedy.
 //!
 //! Memory of a segment comes from disk and from other processes, some of them written in C or
 //! Python, so a type may live there only if every bit pattern is one of its values and every byte
@@ -9,6 +9,7 @@
 //! refuses with a message that names the remedy. The trait itself, with examples, is
 //! `sardonyx_mapped::resident::Resident`.
 
+mod declared;
 mod record;
 mod resident;
 
@@ -42,13 +43,19 @@ pub fn derive_resident_in_memory(input: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Implements `sardonyx::Stored` for a struct with named fields: it is a row of the table that
+/// Implements `sardonyx::Record` for a struct with named fields: it is a row of the table that
 /// `#[record(table = "…", key = field)]` names, its fields are columns. The key may be several fields:
 /// `key = (first, second)`. For an enum without fields it implements `sardonyx::StoredField`: it is stored as its
 /// number, a `u8` unless `repr` says another integer.
 ///
 /// `#[record(crate = my::path)]` names the module that stands in for `sardonyx`.
-#[proc_macro_derive(Record, attributes(record))]
+///
+/// The rest of the schema is said here, too, once: `ordered` makes the primary key's index an ordered one; `index("by_date",
+/// date desc, code)` is an ordered index, `unique("by_mail", mail)` one that has each key once, `check("paid", "paid <= sum")` a
+/// condition. On a field, `#[field(default = 0)]` is what rows get that programs without the field insert,
+/// `#[field(check = "sum >= 0")]` a condition, and `#[field(references("customers", id))]` a reference, with `cascade` as third
+/// argument if rows go with the one that they refer to. A table that is there and lacks some of it is refused.
+#[proc_macro_derive(Record, attributes(record, field))]
 pub fn derive_record(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
     record::expand(&input)

@@ -1,8 +1,9 @@
 //! What `#[derive(Record)]` writes, and what it refuses; and the check of the fields of `record!`. Works on
 //! `proc_macro2` tokens, so that the refusals are tested like any other function.
 
+use crate::declared::{OfField, Said};
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::spanned::Spanned;
 use syn::{Data, DataEnum, DeriveInput, Error, Fields, LitStr, Path, Token, Type, parse_quote};
 
@@ -11,9 +12,10 @@ struct Options {
     table: Option<LitStr>,
     key: Vec<Ident>,
     path: Path,
+    schema: Said,
 }
 
-/// The implementation for a struct (`Stored`) or an enum (`StoredField`).
+/// The implementation for a struct (`Record`) or an enum (`StoredField`).
 ///
 /// # Errors
 /// Says why the type cannot be stored, and what to do.
@@ -44,7 +46,12 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream, Error> {
 fn expand_struct(
     name: &Ident,
     fields: &Fields,
-    Options { table, key, path }: &Options,
+    Options {
+        table,
+        key,
+        path,
+        schema,
+    }: &Options,
 ) -> Result<TokenStream, Error> {
     let Fields::Named(named) = fields else {
         let text = format!(
@@ -82,38 +89,115 @@ fn expand_struct(
         });
         refuse_field(field, key_field)?;
     }
+    schema.check(name, &idents)?;
+    let mut of_fields = Vec::new();
+    for field in &named.named {
+        of_fields.push(OfField::read(field)?);
+    }
+    let said = schema.tokens();
+    let of_columns = of_fields.iter().map(OfField::of_column);
+    let constraints = of_fields
+        .iter()
+        .zip(&idents)
+        .map(|(field, ident)| field.constraints(&table.value(), &column_name(ident)));
+    let (of_columns, constraints): (Vec<_>, Vec<_>) = (of_columns.collect(), constraints.collect());
     let types: Vec<&Type> = named.named.iter().map(|field| &field.ty).collect();
     let names: Vec<String> = idents.iter().map(|ident| column_name(ident)).collect();
     let keys: Vec<String> = key.iter().map(column_name).collect();
-    let places = 0..idents.len();
+    let count = idents.len();
+    let places = 0..count;
     let write = places.clone();
+    let in_key = keys.iter().filter_map(|part| {
+        let number = names.iter().position(|name| name == part)?;
+        Some(types[number])
+    });
+    let in_key: Vec<&Type> = in_key.collect();
+    let key_parts = 0..keys.len();
+    let parts: Vec<Ident> = key_parts.map(|part| format_ident!("part_{part}")).collect();
+    let (key_type, key_pattern) = match &in_key[..] {
+        [only] => (
+            quote!(<#only as #path::StoredField>::Key<'k>),
+            quote!(#(#parts)*),
+        ),
+        _ => (
+            quote!((#(<#in_key as #path::StoredField>::Key<'k>,)*)),
+            quote!((#(#parts,)*)),
+        ),
+    };
     Ok(quote! {
         #[automatically_derived]
-        impl #path::Stored for #name {
+        impl #path::Record for #name {
+            type Key<'k> = #key_type;
+            type Ref<'a> = Self;
+            type Columns = [u16; #count];
             const TABLE: &'static str = #table;
+            const PLAIN: ::core::option::Option<#path::declared::PlainLayout> =
+                ::core::option::Option::None;
             const FIELDS: &'static [(&'static str, #path::schema::Type, bool)] = &[#((
                 #names,
                 <#types as #path::StoredField>::KIND,
                 <#types as #path::StoredField>::NULLABLE,
             ),)*];
 
-            fn schema() -> #path::schema::SchemaBuilder {
+            fn declared() -> #path::schema::SchemaBuilder {
                 let mut schema = #path::schema::Schema::new();
-                for (name, kind, nullable) in <Self as #path::Stored>::FIELDS {
-                    schema = schema.column(name, *kind);
-                    if *nullable {
+                #(
+                    schema = schema.column(#names, <#types as #path::StoredField>::KIND);
+                    if <#types as #path::StoredField>::NULLABLE {
                         schema = schema.nullable();
                     }
-                }
-                schema.primary_key([#(#keys),*])
+                    #of_columns
+                )*
+                schema = schema.primary_key([#(#keys),*]);
+                #said
+                #(#constraints)*
+                schema
             }
 
-            fn write<'v>(&'v self, columns: &[usize], row: &mut #path::RowWriter<'v>) {
-                #(row.set(columns[#write], #path::StoredField::to_value(&self.#idents));)*
+            fn columns_in(
+                schema: &#path::schema::Schema,
+                table: &str,
+            ) -> ::core::result::Result<[u16; #count], #path::declared::TableError> {
+                #path::declared::find_columns(
+                    <Self as #path::Record>::TABLE,
+                    <Self as #path::Record>::FIELDS,
+                    schema,
+                    table,
+                )
             }
 
-            fn read<P: #path::declared::PageRead + ?Sized>(
-                columns: &[usize],
+            fn plain_bytes(&self) -> &[u8] {
+                &[]
+            }
+
+            fn plain_key<'k>(_: &'k Self::Key<'_>) -> &'k [u8] {
+                &[]
+            }
+
+            fn key_values(
+                key: &Self::Key<'_>,
+                each: &mut dyn ::core::ops::FnMut(#path::schema::ValueRef<'_>),
+            ) {
+                let #key_pattern = key;
+                #(#path::KeyValues::each(#parts, each);)*
+            }
+
+            fn write_row<'v>(&'v self, columns: &[u16; #count], row: &mut #path::RowWriter<'v>) {
+                #(row.set(
+                    ::core::convert::From::from(columns[#write]),
+                    #path::StoredField::to_value(&self.#idents),
+                );)*
+            }
+
+            fn borrow_row<'a>(
+                found: #path::declared::Found<'a>,
+                columns: &[u16; #count],
+            ) -> ::core::result::Result<Self, #path::declared::TableError> {
+                <Self as #path::Record>::copy_row(found, columns)
+            }
+
+            fn read_row<P: #path::declared::PageRead + ?Sized>(
+                columns: &[u16; #count],
                 row: &#path::RowRef<'_, P>,
             ) -> ::core::result::Result<Self, #path::declared::TableError>
             where
@@ -121,7 +205,8 @@ fn expand_struct(
             {
                 ::core::result::Result::Ok(#name {
                     #(#idents: {
-                        let value = row.get_at(columns[#places])?;
+                        let column = ::core::convert::From::from(columns[#places]);
+                        let value = row.get_at(column)?;
                         match <#types as #path::StoredField>::from_value(value) {
                             ::core::option::Option::Some(value) => value,
                             ::core::option::Option::None => {
@@ -138,7 +223,7 @@ fn expand_struct(
 }
 
 /// A field's name without `r#`.
-fn column_name(ident: &Ident) -> String {
+pub(crate) fn column_name(ident: &Ident) -> String {
     let name = ident.to_string();
     name.strip_prefix("r#").map(str::to_string).unwrap_or(name)
 }
@@ -186,8 +271,15 @@ fn expand_enum(input: &DeriveInput, data: &DataEnum, path: &Path) -> Result<Toke
             );)*
         };
         #[automatically_derived]
+        impl #path::KeyValues for #name {
+            fn each(&self, each: &mut dyn ::core::ops::FnMut(#path::schema::ValueRef<'_>)) {
+                each(#path::StoredField::to_value(self));
+            }
+        }
+        #[automatically_derived]
         impl #path::StoredField for #name {
             const KIND: #path::schema::Type = #path::schema::Type::#kind;
+            type Key<'k> = &'k Self;
 
             fn to_value(&self) -> #path::schema::ValueRef<'_> {
                 #path::schema::ValueRef::Int(match self {
@@ -213,6 +305,7 @@ fn options(input: &DeriveInput) -> Result<Options, Error> {
         table: None,
         key: Vec::new(),
         path: parse_quote!(::sardonyx),
+        schema: Said::default(),
     };
     for attribute in &input.attrs {
         if !attribute.path().is_ident("record") {
@@ -233,8 +326,10 @@ fn options(input: &DeriveInput) -> Result<Options, Error> {
                 } else {
                     options.key = vec![Ident::parse_any(value)?];
                 }
-            } else {
-                let text = "Sardonyx knows `table = \"…\"`, `key = field` or `key = (first, second)`, and `crate = path`";
+            } else if !options.schema.take(&meta)? {
+                let text = "Sardonyx knows `table = \"…\"`, `key = field` or `key = (first, second)`, `ordered`, \
+                            `index(\"…\", field, field desc)`, `unique(\"…\", field)`, `check(\"…\", \"condition\")`, and \
+                            `crate = path`";
                 return Err(meta.error(text));
             }
             Ok(())
@@ -400,6 +495,30 @@ mod tests {
                 "#[record(table = \"t\", key = id)] struct A { id: Option<u64> }",
                 "cannot be an `Option`",
             ),
+            (
+                "#[record(table = \"t\", key = id, index(\"i\", no))] struct A { id: u64 }",
+                "no field `no`",
+            ),
+            (
+                "#[record(table = \"t\", key = id, index(\"i\"))] struct A { id: u64 }",
+                "its fields",
+            ),
+            (
+                "#[record(table = \"t\", key = id, index(\"i\", id asc))] struct A { id: u64 }",
+                "`field desc`",
+            ),
+            (
+                "#[record(table = \"t\", key = id)] struct A { #[field(defaults = 3)] id: u64 }",
+                "`default = value`",
+            ),
+            (
+                "#[record(table = \"t\", key = id)] struct A { #[field(references(\"b\"))] id: u64 }",
+                "`references(\"table\", column)`",
+            ),
+            (
+                "#[record(table = \"t\", key = id)] struct A { #[field(references(\"b\", id, on))] id: u64 }",
+                "`cascade`",
+            ),
             ("enum A { X, Y(u8) }", "columns of their own"),
             ("enum A {}", "no variants"),
             ("union A { x: u8 }", "`Option`"),
@@ -415,6 +534,20 @@ mod tests {
         let input = "#[record(table = \"t\", key = (a, r#type))] struct A { a: u64, r#type: String, x: Option<bool> }";
         let tokens = expand(&syn::parse_str(input).unwrap()).unwrap().to_string();
         assert!(tokens.contains("\"type\""), "{tokens}");
+        let input = "#[record(table = \"t\", key = a, ordered, index(\"i\", b desc, a), unique(\"u\", b), \
+             check(\"c\", \"a < 9\"))] struct A { a: u64, #[field(default = -1, check = \"b < 3\", \
+             references(\"o\", id, cascade))] b: i64 }";
+        let tokens = expand(&syn::parse_str(input).unwrap()).unwrap().to_string();
+        for said in [
+            "\"b desc\" , \"a\"",
+            "t_b_check",
+            "t_b_fkey",
+            "cascade ()",
+            "- 1",
+            "\"a < 9\"",
+        ] {
+            assert!(tokens.contains(said), "{said}: {tokens}");
+        }
         let tokens = expand(&syn::parse_str("#[repr(i16)] enum E { X = -3, Y }").unwrap());
         assert!(tokens.unwrap().to_string().contains("Type :: I16"));
     }

@@ -16,7 +16,7 @@ use crate::unit_log::reserve::Growth;
 use sardonyx_base::sync::atomic::Ordering;
 use sardonyx_base::sync::{Mutex, thread};
 use sardonyx_lock::Waiting;
-use sardonyx_rows::{Record, definition_of_table, records_of};
+use sardonyx_rows::{Plain, definition_of_table, records_of};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::engine_view::EngineView;
@@ -176,7 +176,7 @@ impl Database {
     /// If something else has its name, or it has other columns (the error shows both sides); if it has more than records
     /// ([`TableError::BeyondRecords`](sardonyx_rows::TableError::BeyondRecords)): indexes, references, conditions, text, or
     /// columns that were added; or there is no more room.
-    pub fn table<R: Record>(&self) -> Result<Table<R>, DatabaseError> {
+    pub fn table<R: Plain>(&self) -> Result<Table<R>, DatabaseError> {
         self.shared.check_process()?;
         let mut unit_log = self.shared.unit_log()?;
         let number = match records_of::<R>(&unit_log.catalogue, &unit_log.schemas)? {

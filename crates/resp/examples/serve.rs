@@ -77,7 +77,7 @@ impl Bank {
             history: tables.journal()?,
         };
         tables.run(|tx| {
-            if tx.count(bank.branches) > 0 {
+            if tx.count(bank.branches)? > 0 {
                 return Ok(());
             }
             for number in 0..ACCOUNTS {
@@ -119,13 +119,13 @@ impl Bank {
         let [account, teller, branch] = numbers.map(|text| number(text).map(|n| n as u64));
         let (account, teller, branch) = (account?, teller?, branch?);
         let unknown = || Failure::Function("no such account, teller or branch".into());
-        let row = tx.find(self.accounts, &account).ok_or_else(unknown)?;
+        let row = tx.find(self.accounts, account).ok_or_else(unknown)?;
         let balance = tx.record(row)?.balance + delta;
         tx.set(row, field!(Account.balance: i64), balance)?;
-        let row = tx.find(self.tellers, &teller).ok_or_else(unknown)?;
+        let row = tx.find(self.tellers, teller).ok_or_else(unknown)?;
         let sum = tx.record(row)?.balance + delta;
         tx.set(row, field!(Teller.balance: i64), sum)?;
-        let row = tx.find(self.branches, &branch).ok_or_else(unknown)?;
+        let row = tx.find(self.branches, branch).ok_or_else(unknown)?;
         let sum = tx.record(row)?.balance + delta;
         tx.set(row, field!(Branch.balance: i64), sum)?;
         tx.append(

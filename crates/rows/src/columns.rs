@@ -154,10 +154,11 @@ impl<T> OfAnyType for &FieldOf<T> {
     }
 }
 
-/// The schema of a record's table; `None` if its type does not say its fields.
+/// The schema of a table of plain records; `None` if their type does not say its fields.
 pub fn schema_of<R: Record>() -> Option<Schema> {
-    let key = R::KEY_OFFSET..R::KEY_OFFSET + size_of::<R::Key>();
-    let columns: Vec<_> = R::columns()?
+    let plain = R::PLAIN?;
+    let key = plain.key();
+    let columns: Vec<_> = (plain.columns)()?
         .into_iter()
         .map(|RecordColumn { name, kind, offset }| Column {
             name,
@@ -187,7 +188,7 @@ pub fn schema_of<R: Record>() -> Option<Schema> {
     Some(Schema {
         columns,
         primary,
-        row_bytes: size_of::<R>(),
+        row_bytes: plain.bytes,
         ..Schema::default()
     })
 }

@@ -2,7 +2,9 @@
 
 use crate::columns::{RecordColumn, schema_of};
 use crate::error::{TableError, check_name};
-use crate::record::{Record, definition_of_table};
+use crate::fields::{check_fields, differs};
+use crate::plain::PlainLayout;
+use crate::record::{Record, definition_of_plain};
 use crate::schema::{Column, IndexKind, Schema, Type};
 use sardonyx_storage::catalogue::{Catalogue, Definition, Kind};
 use std::collections::BTreeMap;
@@ -21,16 +23,27 @@ pub fn table_of<'s, R: Record>(
     catalogue: &Catalogue,
     stored: impl FnOnce(u16) -> Option<&'s Schema>,
 ) -> Result<Option<u16>, TableError> {
-    check_name(R::NAME)?;
+    check_name(R::TABLE)?;
     let mut definitions = catalogue.definitions.iter();
-    let named = definitions.position(|definition| definition.name == R::NAME);
-    if let Some(number) = named
-        && let Some(schema) = stored(number as u16)
-    {
-        compare::<R>(schema, &catalogue.definitions[number])?;
-        return Ok(Some(number as u16));
+    let named = definitions.position(|definition| definition.name == R::TABLE);
+    let schema = named.and_then(|number| Some((number, stored(number as u16)?)));
+    match (schema, R::PLAIN) {
+        (Some((number, schema)), Some(plain)) => {
+            compare(&plain, schema, &catalogue.definitions[number])?;
+            Ok(Some(number as u16))
+        }
+        (Some((number, schema)), None) => {
+            check_fields::<R>(schema)?;
+            Ok(Some(number as u16))
+        }
+        (None, Some(plain)) => Ok(catalogue.number_of(&definition_of_plain(R::TABLE, &plain))?),
+        (None, None) if named.is_some() => {
+            let text =
+                "there is something else of this name, or a table whose columns are not known";
+            Err(differs(R::TABLE, text.to_string()))
+        }
+        (None, None) => Ok(None),
     }
-    Ok(catalogue.number_of(&definition_of_table::<R>())?)
 }
 
 /// The number of a record type's table, if it is declared, for a way of running transactions that keeps up nothing but
@@ -49,7 +62,7 @@ pub fn records_of<R: Record>(
     match beyond_records(number, schemas) {
         None => Ok(Some(number)),
         Some(what) => Err(TableError::BeyondRecords {
-            table: R::NAME.to_string(),
+            table: R::TABLE.to_string(),
             what,
         }),
     }
@@ -70,12 +83,17 @@ pub fn beyond_records(number: u16, schemas: &BTreeMap<u16, Schema>) -> Option<&'
 /// # Errors
 /// [`TableError::SchemaDiffers`].
 pub(crate) fn check_record<R: Record>(table: &str, schema: &Schema) -> Result<(), TableError> {
-    compare::<R>(schema, &schema.definition(table))
+    match R::PLAIN {
+        Some(plain) => compare(&plain, schema, &schema.definition(table)),
+        None => check_fields::<R>(schema),
+    }
 }
 
-/// The schema of a record type's table: the type's fields, or what is known of one that does not say them.
-pub fn record_schema<R: Record>() -> Schema {
-    schema_of::<R>().unwrap_or_else(|| Schema::of_definition(&definition_of_table::<R>()))
+/// The schema of a table of plain records: the type's fields, or what is known of one that does not say them; `None` if
+/// they are not plain.
+pub fn record_schema<R: Record>() -> Option<Schema> {
+    let definition = definition_of_plain(R::TABLE, &R::PLAIN?);
+    Some(schema_of::<R>().unwrap_or_else(|| Schema::of_definition(&definition)))
 }
 
 /// Whether records of this type are the rows of a table with this schema and definition, or, where columns were added,
@@ -86,7 +104,11 @@ pub fn record_schema<R: Record>() -> Schema {
 ///
 /// # Errors
 /// [`TableError::SchemaDiffers`].
-fn compare<R: Record>(schema: &Schema, definition: &Definition) -> Result<(), TableError> {
+fn compare(
+    plain: &PlainLayout,
+    schema: &Schema,
+    definition: &Definition,
+) -> Result<(), TableError> {
     let differs = |text| {
         Err(TableError::SchemaDiffers {
             table: definition.name.clone(),
@@ -94,10 +116,10 @@ fn compare<R: Record>(schema: &Schema, definition: &Definition) -> Result<(), Ta
         })
     };
     let row_bytes = first_row_bytes(schema);
-    if let Some(fields) = R::columns() {
+    if let Some(fields) = (plain.columns)() {
         let lines = lines(schema, &fields);
-        if row_bytes != size_of::<R>() || lines.iter().any(|line| !agrees(schema, *line)) {
-            return differs(both_sides(schema, size_of::<R>(), &lines));
+        if row_bytes != plain.bytes || lines.iter().any(|line| !agrees(schema, *line)) {
+            return differs(both_sides(schema, plain.bytes, &lines));
         }
     } else if !schema.begins_with_records() {
         return differs(
@@ -107,8 +129,8 @@ fn compare<R: Record>(schema: &Schema, definition: &Definition) -> Result<(), Ta
         );
     }
     let key = Kind::Table {
-        key_offset: R::KEY_OFFSET,
-        key_bytes: size_of::<R::Key>(),
+        key_offset: plain.key_offset,
+        key_bytes: plain.key_bytes,
     };
     if schema.primary.kind != IndexKind::Hash {
         return differs(
@@ -117,10 +139,10 @@ fn compare<R: Record>(schema: &Schema, definition: &Definition) -> Result<(), Ta
                 .to_string(),
         );
     }
-    if definition.kind != key || row_bytes != size_of::<R>() {
+    if definition.kind != key || row_bytes != plain.bytes {
         let declared = Definition {
             name: definition.name.clone(),
-            record_bytes: size_of::<R>(),
+            record_bytes: plain.bytes,
             kind: key,
         };
         let there = Definition {

@@ -164,6 +164,16 @@ pub enum TableError {
         /// The index.
         index: String,
     },
+    /// A range of an index's keys ends before it begins.
+    #[error(
+        "the range of index {index:?} of table {table:?} ends before it begins; `.rev()` gives the rows of a range in reverse"
+    )]
+    ReversedRange {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+    },
     /// A key is longer than keys may be, once it is encoded.
     #[error(
         "a key of the index {index:?} of table {table:?} has {bytes} bytes, the limit is {}: shorten its text or \
@@ -295,6 +305,7 @@ impl CrateError for TableError {
         match self {
             TableError::DuplicateKey { .. } | TableError::DuplicateValue { .. } => Error::Duplicate,
             TableError::UnknownIndex { .. }
+            | TableError::ReversedRange { .. }
             | TableError::KeyColumns { .. }
             | TableError::KeyValue { .. }
             | TableError::NoSuchReference { .. }

@@ -1,8 +1,8 @@
 //! Rows, for all stores that keep them: their schema, their bytes, their keys, the conditions that they meet.
 //!
 //! - [`schema`]: columns, indexes and references of a table, known at run time;
-//! - [`Record`] and [`record!`]: a struct that is a row as it is; [`Field`] and [`field!`]: one of its fields;
-//! - [`Stored`]: a struct with fields of any length as a row;
+//! - [`Record`]: a struct that is a row, with fields of any length by `#[derive(Record)]`, or, by [`record!`], of plain
+//!   data ([`Plain`]), which is a row as it is; [`Field`] and [`field!`]: one of its fields;
 //! - [`row`]: a row by its columns' names ([`RowRef`], [`RowWriter`]); [`RowFormat`]: rows as bytes of their own;
 //! - [`ReadRows`], [`WriteRows`]: what a store of rows implements; [`Rows`]: a table's rows in any of them;
 //! - [`key`]: keys as bytes whose order is that of the values;
@@ -37,14 +37,15 @@ mod compare;
 pub mod condition;
 pub mod constraints;
 mod error;
+pub mod fields;
 pub mod key;
 pub mod layout;
+mod plain;
 pub mod read;
 pub mod record;
 pub mod row;
 mod rows;
 pub mod schema;
-pub mod stored;
 pub mod types;
 pub mod value_text;
 pub mod values;
@@ -53,14 +54,16 @@ pub mod write;
 pub use columns::{ColumnType, RecordColumn};
 pub use compare::{beyond_records, record_schema, records_of, table_of};
 pub use error::{TableError, check_name};
+pub use fields::{StoredField, check_fields};
+#[doc(hidden)]
+pub use fields::{find_columns, no_value_of_field};
 pub use key::KeyValues;
+pub use plain::{Field, Plain, PlainLayout, RecordKey, field_of, plain_at};
 pub use read::{ReadIndex, ReadRow, ReadRows, ScanPlace, ScanRows};
 pub use record::{
-    Field, Journal, JournalRow, Record, RecordKey, Table, definition_of_table, field_of,
+    AnyRow, FieldColumn, Found, Journal, JournalRow, Record, RowForm, Table, definition_of_plain,
+    definition_of_table,
 };
 pub use row::{KeyRange, OneRow, RowError, RowFormat, RowRef, RowWriter};
 pub use rows::Rows;
-#[doc(hidden)]
-pub use stored::no_value_of_field;
-pub use stored::{Stored, StoredField, columns_of};
 pub use write::WriteRows;

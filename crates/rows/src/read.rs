@@ -209,7 +209,7 @@ pub trait ReadIndex {
     /// the snapshot was ended.
     fn get_by(&self, key: impl KeyValues) -> Result<Option<Self::Row>, Error>;
 
-    /// The rows whose keys are in a range.
+    /// The rows whose keys are in a range; of one that ends before it begins, none.
     ///
     /// # Errors
     /// Those of [`ReadIndex::get_by`].

@@ -1,30 +1,278 @@
-//! What a record is: plain old data of a fixed size with a primary key in it; handles of tables and
-//! journals; tokens of rows and fields.
+//! Records: structs of a program's own that are rows of a table; handles of tables and journals.
+//!
+//! There are two kinds, with the same verbs. [`record!`](crate::record!) makes one of a struct of plain data
+//! ([`Plain`](crate::Plain)), which is stored as it is, and `#[derive(Record)]` one of a struct with fields of any length.
+//! The latter's fields are found by the columns' names, so its table may have the columns in another order, dropped ones
+//! among them, and columns more that are nullable or have a default.
+//!
+//! Invariant: which columns the fields are is asked of the schema that a row is read or written by, at each verb, so a
+//! handle never reads a column for another one, whatever became of its table.
 
-use crate::columns::RecordColumn;
+use crate::error::TableError;
+use crate::plain::{Plain, PlainLayout};
+use crate::row::{RowRef, RowWriter};
+use crate::schema::{Schema, SchemaBuilder, Type, ValueRef};
 use sardonyx_storage::catalogue::{Definition, Kind};
+use sardonyx_storage::page::Address;
+use sardonyx_storage::store::{PageRead, PageSnapshot};
+use std::borrow::Borrow;
 use std::fmt;
 use std::marker::PhantomData;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// A primary key: plain old data that is compared byte by byte.
-pub trait RecordKey: FromBytes + IntoBytes + Immutable + Copy + Eq + 'static {}
-
-impl<T: FromBytes + IntoBytes + Immutable + Copy + Eq + 'static> RecordKey for T {}
-
-/// A fixed-size record with a primary key, stored as it is. Implement it with [`record!`](crate::record!).
-pub trait Record: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + 'static {
-    /// The type of the primary key.
-    type Key: RecordKey;
+/// A struct that is a row of a table: `#[derive(Record)]`, or [`record!`](crate::record!) for one of plain data, which is
+/// stored as it is.
+///
+/// What is not documented here is for stores of rows.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no record of Sardonyx",
+    note = "declare it with `#[derive(Record)]` and `#[record(table = \"…\", key = …)]`, or, of plain data, with `record!`"
+)]
+pub trait Record: Sized + 'static {
+    /// The primary key, as verbs take it: a number as it is, a text as `&str`, several columns as a tuple.
+    type Key<'k>: Copy;
+    /// A row of a live state: a reference to a record of plain data, otherwise a struct of its own.
+    type Ref<'a>: Borrow<Self>;
+    /// Which columns of a table the fields are; nothing for plain data.
+    #[doc(hidden)]
+    type Columns: Copy;
     /// The table's name, unique in a database.
-    const NAME: &'static str;
-    /// Where the key stands in the record, in bytes.
-    const KEY_OFFSET: usize;
+    const TABLE: &'static str;
+    /// How it lies in its row, if it is plain data: known at compile time, so that verbs have one way each.
+    #[doc(hidden)]
+    const PLAIN: Option<PlainLayout>;
+    /// The fields' columns in order, unless it is plain data.
+    #[doc(hidden)]
+    const FIELDS: &'static [FieldColumn];
 
-    /// Its fields as columns, in their order; `None` if the type does not say which fields it has. They are
-    /// compared with the database's when the table is opened.
-    fn columns() -> Option<Vec<RecordColumn>> {
-        None
+    /// The schema of a new table, unless it is plain data.
+    #[doc(hidden)]
+    fn declared() -> SchemaBuilder;
+
+    /// The columns of a table of this schema that are the fields.
+    ///
+    /// # Errors
+    /// [`TableError::SchemaDiffers`]; [`TableError::UnknownTable`] if the table has another name.
+    #[doc(hidden)]
+    fn columns_in(schema: &Schema, table: &str) -> Result<Self::Columns, TableError>;
+
+    /// Of plain data: all of it.
+    #[doc(hidden)]
+    fn plain_bytes(&self) -> &[u8];
+
+    /// Of plain data: the key as it stands in the record.
+    #[doc(hidden)]
+    fn plain_key<'k>(key: &'k Self::Key<'_>) -> &'k [u8];
+
+    /// Calls `each` with the values of the key's columns, unless it is plain data.
+    #[doc(hidden)]
+    fn key_values(key: &Self::Key<'_>, each: &mut dyn FnMut(ValueRef<'_>));
+
+    /// Sets the values of the fields' columns, unless it is plain data.
+    #[doc(hidden)]
+    fn write_row<'v>(&'v self, columns: &Self::Columns, row: &mut RowWriter<'v>);
+
+    /// The record of a live row.
+    ///
+    /// # Errors
+    /// [`TableError::Field`] if a value is none of its field's type, and what reading a row says.
+    #[doc(hidden)]
+    fn borrow_row<'a>(
+        found: Found<'a>,
+        columns: &Self::Columns,
+    ) -> Result<Self::Ref<'a>, TableError>;
+
+    /// A copy of a row's record.
+    ///
+    /// # Errors
+    /// Those of [`Record::borrow_row`].
+    #[doc(hidden)]
+    #[inline]
+    fn copy_row<P: PageRead + ?Sized>(
+        found: Found<'_, P>,
+        columns: &Self::Columns,
+    ) -> Result<Self, TableError>
+    where
+        TableError: From<P::Error>,
+    {
+        Self::read_row(columns, &found.row()?)
+    }
+
+    /// The record of a row by its columns.
+    ///
+    /// # Errors
+    /// Those of [`Record::borrow_row`].
+    #[doc(hidden)]
+    fn read_row<P: PageRead + ?Sized>(
+        columns: &Self::Columns,
+        row: &RowRef<'_, P>,
+    ) -> Result<Self, TableError>
+    where
+        TableError: From<P::Error>;
+}
+
+/// A field's column: its name, its type, and whether there may be no value.
+pub type FieldColumn = (&'static str, Type, bool);
+
+/// A row that was found: where it stands, and what it is.
+#[derive(Debug)]
+pub struct Found<'a, P: ?Sized = [u8]> {
+    /// The pages.
+    pub pages: &'a P,
+    /// What its columns are.
+    pub schema: &'a Schema,
+    /// The table's name.
+    pub table: &'a str,
+    /// Where it stands.
+    pub at: Address,
+}
+
+impl<'a, P: PageRead + ?Sized> Found<'a, P>
+where
+    TableError: From<P::Error>,
+{
+    /// The row, to read column by column.
+    ///
+    /// # Errors
+    /// Those of [`RowRef::new`].
+    #[inline]
+    pub fn row(&self) -> Result<RowRef<'a, P>, TableError> {
+        RowRef::new(self.pages, self.schema, self.table, self.at)
+    }
+}
+
+impl<P: ?Sized> Clone for Found<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P: ?Sized> Copy for Found<'_, P> {}
+
+/// A row of any table, read by its columns' names: what handles and indexes of tables are of whose rows are no [`Record`].
+#[derive(Clone, Copy, Debug)]
+pub enum AnyRow {}
+
+/// What is made of a row that is found in pages: of live ones a [record](Record::Ref) that stands there, of a snapshot's a
+/// copy, of [`AnyRow`] the row by its columns.
+pub trait RowForm<'a, P: PageRead + ?Sized> {
+    /// What is made of it.
+    type Item;
+    /// Which columns of a table it is.
+    #[doc(hidden)]
+    type Columns: Copy;
+
+    /// The columns of a table of this schema that are its fields.
+    ///
+    /// # Errors
+    /// Those of [`Record::columns_in`].
+    #[doc(hidden)]
+    fn columns_of(schema: &Schema, table: &str) -> Result<Self::Columns, TableError>;
+
+    /// Makes it.
+    ///
+    /// # Errors
+    /// [`TableError::Field`] if a value is none of its field's type, and what reading a row says.
+    #[doc(hidden)]
+    fn give(found: Found<'a, P>, columns: &Self::Columns) -> Result<Self::Item, TableError>;
+
+    /// The same, of a row whose page was read: plain data is taken from there.
+    ///
+    /// # Errors
+    /// Those of [`RowForm::give`].
+    #[doc(hidden)]
+    #[inline(always)]
+    fn give_of_page(
+        found: Found<'a, P>,
+        _page: &[u8],
+        columns: &Self::Columns,
+    ) -> Result<Self::Item, TableError> {
+        Self::give(found, columns)
+    }
+
+    /// Bytes of a row that will be read, as far as they are known when this is compiled.
+    #[doc(hidden)]
+    const BYTES: usize;
+}
+
+impl<'a, R: Record> RowForm<'a, [u8]> for R {
+    type Item = R::Ref<'a>;
+    type Columns = R::Columns;
+    const BYTES: usize = bytes_read::<R>();
+
+    #[inline(always)]
+    fn columns_of(schema: &Schema, table: &str) -> Result<R::Columns, TableError> {
+        R::columns_in(schema, table)
+    }
+
+    #[inline(always)]
+    fn give(found: Found<'a>, columns: &R::Columns) -> Result<R::Ref<'a>, TableError> {
+        R::borrow_row(found, columns)
+    }
+}
+
+impl<'a, R: Record> RowForm<'a, PageSnapshot> for R {
+    type Item = R;
+    type Columns = R::Columns;
+    const BYTES: usize = bytes_read::<R>();
+
+    #[inline(always)]
+    fn columns_of(schema: &Schema, table: &str) -> Result<R::Columns, TableError> {
+        R::columns_in(schema, table)
+    }
+
+    #[inline(always)]
+    fn give(found: Found<'a, PageSnapshot>, columns: &R::Columns) -> Result<R, TableError> {
+        R::copy_row(found, columns)
+    }
+
+    #[inline(always)]
+    fn give_of_page(
+        found: Found<'a, PageSnapshot>,
+        page: &[u8],
+        columns: &R::Columns,
+    ) -> Result<R, TableError> {
+        if R::PLAIN.is_none() {
+            return R::copy_row(found, columns);
+        }
+        let Found { schema, table, .. } = found;
+        let at = Address(found.at.offset_in_page() as u64);
+        let pages = page;
+        R::copy_row(
+            Found {
+                pages,
+                schema,
+                table,
+                at,
+            },
+            columns,
+        )
+    }
+}
+
+impl<'a, P: PageRead + ?Sized + 'a> RowForm<'a, P> for AnyRow
+where
+    TableError: From<P::Error>,
+{
+    type Item = RowRef<'a, P>;
+    type Columns = ();
+    const BYTES: usize = 1;
+
+    #[inline(always)]
+    fn columns_of(_: &Schema, _: &str) -> Result<(), TableError> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn give(found: Found<'a, P>, (): &()) -> Result<RowRef<'a, P>, TableError> {
+        found.row()
+    }
+}
+
+const fn bytes_read<R: Record>() -> usize {
+    match R::PLAIN {
+        Some(plain) => plain.bytes,
+        None => 1,
     }
 }
 
@@ -34,177 +282,72 @@ pub trait JournalRow: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + '
     const NAME: &'static str;
 }
 
-/// Makes a type a [`Record`]: `record!(Account { table: "accounts", key: id: u64 });`
-///
-/// The compiler checks that the field is there and has that type. Where all fields are named too, the database
-/// knows them as columns, and compares them when the table is opened:
-///
-/// ```
-/// # use sardonyx_rows::record;
-/// # #[derive(Clone, Copy, zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout)]
-/// # #[repr(C)]
-/// # struct Account { id: u64, balance: i64 }
-/// record!(Account {
-///     table: "accounts",
-///     key: id: u64,
-///     fields: { id: u64, balance: i64 },
-/// });
-/// ```
-#[macro_export]
-macro_rules! record {
-    ($record:ident {
-        table: $table:expr, key: $key:ident: $type:ty, fields: { $($field:ident: $kind:ty),* $(,)? } $(,)?
-    }) => {
-        const _: () = ::core::assert!(
-            0 $(+ ::core::mem::size_of::<$kind>())* == ::core::mem::size_of::<$record>(),
-            "`record!` of Sardonyx needs all fields of the struct, with their types"
-        );
-        impl $crate::Record for $record {
-            type Key = $type;
-            const NAME: &'static str = $table;
-            const KEY_OFFSET: usize = {
-                // Compiles only if the field has the key's type.
-                let _: fn(&$record) -> &$type = |record| &record.$key;
-                ::core::mem::offset_of!($record, $key)
-            };
-
-            fn columns() -> ::core::option::Option<::std::vec::Vec<$crate::RecordColumn>> {
-                ::core::option::Option::Some($crate::columns_of!($record { $($field: $kind),* }))
-            }
-        }
-    };
-    ($record:ident { table: $table:expr, key: $key:ident: $type:ty }) => {
-        impl $crate::Record for $record {
-            type Key = $type;
-            const NAME: &'static str = $table;
-            const KEY_OFFSET: usize = {
-                // Compiles only if the field has the key's type.
-                let _: fn(&$record) -> &$type = |record| &record.$key;
-                ::core::mem::offset_of!($record, $key)
-            };
-        }
-    };
+/// A handle of a table; valid for the database that gave it.
+pub struct Table<R> {
+    number: u16,
+    origin: u32,
+    of: PhantomData<fn() -> R>,
 }
 
-/// The columns of a struct's fields.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! columns_of {
-    ($record:ident { $($field:ident: $kind:ty),* }) => {{
-        let mut columns = ::std::vec::Vec::new();
-        $crate::columns_of!(in $record { $($field: $kind),* } "", 0, &mut columns);
-        columns
-    }};
-    (in $record:ident { $($field:ident: $kind:ty),* } $outer:expr, $at:expr, $columns:expr) => {{
-        #[allow(unused_imports, reason = "of the two the compiler takes the one that fits")]
-        use $crate::columns::{OfAnyType as _, OfColumnType as _};
-        $({
-            // Compiles only if the field has this type.
-            let _: fn(&$record) -> &$kind = |record| &record.$field;
-            (&$crate::columns::FieldOf::<$kind>::NEW).push(
-                &$crate::columns::nested_name($outer, ::core::stringify!($field)),
-                ::core::stringify!($kind),
-                $at + ::core::mem::offset_of!($record, $field),
-                $columns,
-            );
-        })*
-    }};
+/// A handle of a journal; valid for the database that gave it.
+pub struct Journal<R> {
+    number: u16,
+    of: PhantomData<fn() -> R>,
 }
 
-/// Says which columns a nested struct of plain data is, by its fields.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! nested_columns {
-    ($record:ident { $($field:ident: $kind:ty),* }) => {
-        impl $crate::ColumnType for $record {
-            fn columns(
-                name: &str,
-                offset: usize,
-                into: &mut ::std::vec::Vec<$crate::RecordColumn>,
-            ) {
-                $crate::columns_of!(in $record { $($field: $kind),* } name, offset, into);
-            }
-        }
-    };
-}
-
-/// Names a field, to change it alone: `field!(Account.balance: i64)`.
-///
-/// The compiler checks that the field is there and has that type.
-#[macro_export]
-macro_rules! field {
-    ($record:ident . $field:ident : $type:ty) => {
-        $crate::field_of::<$record, $type>(
-            |record| &record.$field,
-            ::core::mem::offset_of!($record, $field),
-        )
-    };
-}
-
-/// A field of a record.
-pub struct Field<R, T> {
-    offset: usize,
-    of: PhantomData<fn(R) -> T>,
-}
-
-impl<R, T> Field<R, T> {
-    /// Where it stands in the record, in bytes.
+impl<R> Table<R> {
+    /// The one with this number in the catalogue, for stores of rows, which know what is there.
+    #[doc(hidden)]
     #[inline]
-    pub fn offset(self) -> usize {
-        self.offset
+    pub fn new(number: u16) -> Self {
+        Table::of(number, 0)
     }
-}
 
-impl<R, T> Clone for Field<R, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<R, T> Copy for Field<R, T> {}
-
-impl<R, T> fmt::Debug for Field<R, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Field at {}", self.offset)
-    }
-}
-
-/// What [`field!`](crate::field!) calls; the first argument makes the compiler check the type.
-///
-/// # Panics
-/// If the field does not lie within the record, which the macro cannot produce.
-#[doc(hidden)]
-pub const fn field_of<R, T>(_proof: fn(&R) -> &T, offset: usize) -> Field<R, T> {
-    assert!(offset + size_of::<T>() <= size_of::<R>());
-    Field {
-        offset,
-        of: PhantomData,
-    }
-}
-
-macro_rules! handle {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        pub struct $name<R> {
-            number: u16,
-            of: PhantomData<fn() -> R>,
+    /// The same of a store that tells its databases apart by a number.
+    #[doc(hidden)]
+    #[inline]
+    pub fn of(number: u16, origin: u32) -> Self {
+        Table {
+            number,
+            origin,
+            of: PhantomData,
         }
+    }
 
-        impl<R> $name<R> {
-            /// The one with this number in the catalogue, for stores of rows, which know what is there.
-            #[doc(hidden)]
-            #[inline]
-            pub fn new(number: u16) -> Self {
-                $name { number, of: PhantomData }
-            }
+    /// Its number in the catalogue.
+    #[inline]
+    pub fn number(self) -> u16 {
+        self.number
+    }
 
-            /// Its number in the catalogue.
-            #[inline]
-            pub fn number(self) -> u16 {
-                self.number
-            }
+    /// Which database it is of, if its store says so.
+    #[doc(hidden)]
+    #[inline]
+    pub fn origin(self) -> u32 {
+        self.origin
+    }
+}
+
+impl<R> Journal<R> {
+    /// The one with this number in the catalogue, for stores of rows, which know what is there.
+    #[doc(hidden)]
+    #[inline]
+    pub fn new(number: u16) -> Self {
+        Journal {
+            number,
+            of: PhantomData,
         }
+    }
 
+    /// Its number in the catalogue.
+    #[inline]
+    pub fn number(self) -> u16 {
+        self.number
+    }
+}
+
+macro_rules! handles {
+    ($($name:ident),*) => {$(
         impl<R> Clone for $name<R> {
             fn clone(&self) -> Self {
                 *self
@@ -218,27 +361,25 @@ macro_rules! handle {
                 write!(f, concat!(stringify!($name), " {}"), self.number)
             }
         }
-    };
+    )*};
 }
 
-handle!(
-    /// A handle of a table; valid for the database that gave it.
-    Table
-);
-handle!(
-    /// A handle of a journal; valid for the database that gave it.
-    Journal
-);
+handles!(Table, Journal);
 
-/// The definition that a record type declares.
-pub fn definition_of_table<R: Record>() -> Definition {
+/// The definition that a plain record's type declares.
+pub fn definition_of_table<R: Plain>() -> Definition {
+    definition_of_plain(R::NAME, &PlainLayout::of::<R>())
+}
+
+/// The definition of a table of plain records that lie so.
+pub fn definition_of_plain(name: &str, plain: &PlainLayout) -> Definition {
     let kind = Kind::Table {
-        key_offset: R::KEY_OFFSET,
-        key_bytes: size_of::<R::Key>(),
+        key_offset: plain.key_offset,
+        key_bytes: plain.key_bytes,
     };
     Definition {
-        name: R::NAME.to_string(),
-        record_bytes: size_of::<R>(),
+        name: name.to_string(),
+        record_bytes: plain.bytes,
         kind,
     }
 }

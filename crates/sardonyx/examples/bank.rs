@@ -49,11 +49,12 @@ impl Transfer {
     fn book(&self, entry: &Entry, transaction: &mut Transaction<'_>) -> Result<(), Declined> {
         let (from, to) = (entry.from, entry.to);
         let has = transaction
-            .get(self.accounts, &from)
+            .get(self.accounts, from)?
             .ok_or(Declined::NoAccount(from))?
             .cents;
-        transaction.update(self.accounts, &from, |account| account.cents -= entry.cents)?;
-        if !transaction.update(self.accounts, &to, |account| account.cents += entry.cents)? {
+        transaction.update(self.accounts, from, |account| account.cents -= entry.cents)?;
+        let paid = transaction.update(self.accounts, to, |account| account.cents += entry.cents)?;
+        if paid.is_none() {
             return Err(Declined::NoAccount(to)); // what `from` lost is given back
         }
         if has < entry.cents {
@@ -161,7 +162,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn open_accounts(bank: &Tables, transfer: &Transfer) -> Result<(), Error> {
     bank.run(|transaction| {
         for number in 1..=3 {
-            if transaction.get(transfer.accounts, &number).is_none() {
+            if transaction.get(transfer.accounts, number)?.is_none() {
                 let cents = 1_000_000;
                 transaction.insert(transfer.accounts, &Account { number, cents })?;
             }
@@ -171,8 +172,11 @@ fn open_accounts(bank: &Tables, transfer: &Transfer) -> Result<(), Error> {
 }
 
 fn print_accounts(bank: &Tables, transfer: &Transfer) -> Result<(), Error> {
-    let mut accounts: Vec<Account> =
-        bank.read(|view| view.scan(transfer.accounts).copied().collect())?;
+    let mut accounts: Vec<Account> = bank.read(|view| {
+        view.scan(transfer.accounts)?
+            .map(|account| account.copied())
+            .collect()
+    })?;
     accounts.sort_by_key(|account| account.number);
     for Account { number, cents } in accounts {
         println!("account {number}: {cents} cents");

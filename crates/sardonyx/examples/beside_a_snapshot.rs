@@ -83,7 +83,7 @@ fn transfer(
             let (from, to) = (next(), next());
             db.run_with(Durability::Deferred, |tx| {
                 for (id, amount) in [(from, -1), (to, 1)] {
-                    if let Some(row) = tx.find(accounts, &id) {
+                    if let Some(row) = tx.find(accounts, id) {
                         let balance = tx.record(row)?.balance;
                         tx.set(row, field!(Account.balance: i64), balance + amount)?;
                     }

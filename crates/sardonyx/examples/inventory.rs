@@ -49,20 +49,20 @@ fn main() -> Result<(), Error> {
     // A weaker promise for what can be counted again: returns when it has run. It becomes durable
     // soon after, in order; `flush` waits for that.
     warehouse.run_with(Durability::Deferred, |transaction| {
-        transaction.update(articles, &SCRAP, |article| article.in_stock -= 1)?;
+        transaction.update(articles, SCRAP, |article| article.in_stock -= 1)?;
         Ok(())
     })?;
     warehouse.flush()?;
 
     // A ticket is a future: await it in any runtime.
-    let ticket = warehouse.submit(move |transaction| transaction.delete(articles, &SCRAP));
+    let ticket = warehouse.submit(move |transaction| transaction.delete(articles, SCRAP));
     let deleted = block_on(ticket)?;
     println!("scrap was there and is deleted: {deleted}");
 
     // A panic undoes the transaction, reaches whoever waits, and stops nobody else.
     std::panic::set_hook(Box::new(|_| {}));
     let ticket: Ticket<()> = warehouse.submit(move |transaction| {
-        transaction.update(articles, &NUTS, |article| article.in_stock = 0)?;
+        transaction.update(articles, NUTS, |article| article.in_stock = 0)?;
         panic!("someone dropped the box");
     });
     match ticket.wait() {
@@ -71,13 +71,15 @@ fn main() -> Result<(), Error> {
     }
 
     warehouse.read(|view| {
-        for article in view.scan(articles) {
+        for article in view.scan(articles)? {
+            let article = article?;
             let code = String::from_utf8_lossy(&article.code);
             let Article {
                 in_stock, reserved, ..
             } = article;
             println!("{code}: {in_stock} in stock, {reserved} reserved");
         }
+        Ok(())
     })?;
     warehouse.close()?;
     Ok(())
@@ -92,7 +94,7 @@ fn reserve_from_many_threads(warehouse: &Tables, articles: Table<Article>) -> Re
                 warehouse.run(|transaction| {
                     for code in [BOLTS, NUTS] {
                         let row = transaction
-                            .find(articles, &code)
+                            .find(articles, code)
                             .ok_or_else(|| Error::other("an article is missing"))?;
                         let Article {
                             in_stock, reserved, ..

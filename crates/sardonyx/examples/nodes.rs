@@ -8,8 +8,8 @@
 //! Run it twice on the same directory: the second run goes on where the first ended. Kill one of the processes: the
 //! others go on, and nothing that it was told of is lost.
 
-use sardonyx::nodes::{Node, NodeJournal, NodeOptions, NodeTable, Nodes, TableNode};
-use sardonyx::{Error, record};
+use sardonyx::nodes::{Node, NodeJournal, NodeOptions, Nodes, TableNode};
+use sardonyx::{Error, Table, record};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -37,7 +37,7 @@ const TRANSFERS: u64 = 1_000;
 
 struct Bank {
     node: Node,
-    accounts: NodeTable<Account>,
+    accounts: Table<Account>,
     entries: NodeJournal<Entry>,
 }
 
@@ -61,9 +61,9 @@ impl Bank {
         for first in (0..ACCOUNTS).step_by(1000) {
             self.node.run(|tx| {
                 for number in first..first + 1000 {
-                    if tx.get(&self.accounts, &number)?.is_none() {
+                    if tx.get(self.accounts, number)?.is_none() {
                         let cents = 10_000;
-                        tx.insert(&self.accounts, &Account { number, cents })?;
+                        tx.insert(self.accounts, &Account { number, cents })?;
                     }
                 }
                 Ok::<(), Error>(())
@@ -78,14 +78,14 @@ impl Bank {
         self.node.run(|tx| {
             // What will be changed is read by `update`, which locks its page for writing at once.
             let mut has = 0;
-            tx.update(&self.accounts, &from, |account| {
+            tx.update(self.accounts, from, |account| {
                 account.cents -= cents;
                 has = account.cents;
             })?;
             if has < 0 {
                 return Err(Error::other(format!("account {from} has too little")));
             }
-            tx.update(&self.accounts, &to, |account| account.cents += cents)?;
+            tx.update(self.accounts, to, |account| account.cents += cents)?;
             let entry = Entry {
                 node,
                 from,
@@ -121,7 +121,7 @@ impl Bank {
     fn report(&self) -> Result<(), Error> {
         let (count, sum) = self.node.run(|tx| {
             let (mut count, mut sum) = (0, 0);
-            for account in tx.scan(&self.accounts)? {
+            for account in tx.scan(self.accounts)? {
                 count += 1;
                 sum += account?.cents;
             }

@@ -7,8 +7,8 @@
 
 use sardonyx::operations::Stop;
 use sardonyx::operations::counter::{Add, Counter, Get, Set};
-use sardonyx::operations::records::Table;
-use sardonyx::{Error, Operations, Tables, record};
+use sardonyx::operations::records::TableOperations;
+use sardonyx::{Error, Operations, Table, Tables, record};
 
 record! {
     /// A customer, and how many articles he has bought.
@@ -50,7 +50,7 @@ fn main() -> Result<(), Error> {
 
     // Changing one's mind: the sale is undone by its inverses, whatever others did meanwhile.
     let sale = shop.begin();
-    sale.call(&customers.update(&0, |customer| customer.bought += 1))?;
+    sale.call(&customers.update(0, |customer| customer.bought += 1))?;
     sale.call(&Add::to(stock, 1))?;
     sale.abort()?;
 
@@ -60,7 +60,10 @@ fn main() -> Result<(), Error> {
     // The same tables, as the serial way has them.
     let office = Tables::open(&path)?;
     let customers = office.table::<Customer>()?;
-    let bought: i64 = office.read(|view| view.scan(customers).map(|c| c.bought).sum())?;
+    let bought: i64 = office.read(|view| {
+        let customers = view.scan(customers)?;
+        customers.map(|customer| Ok(customer?.bought)).sum()
+    })?;
     println!("{bought} sold, {left} left");
     assert_eq!(bought + left, IN_STOCK);
     office.close()?;
@@ -78,7 +81,7 @@ fn sell(
     for _ in 0..SALES {
         // Both or neither.
         let sold = shop.run(|tx| {
-            tx.call(&customers.update(&customer, |customer| customer.bought += 1))?;
+            tx.call(&customers.update(customer, |customer| customer.bought += 1))?;
             tx.call(&Add::to(stock, -1))
         });
         match sold {

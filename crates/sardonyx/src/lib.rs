@@ -23,10 +23,11 @@
 //!         Ok(())
 //!     })?;
 //!     bank.run(|tx| {
-//!         tx.update(accounts, &1, |account| account.balance -= 30)?;
-//!         tx.update(accounts, &2, |account| account.balance += 30)
+//!         tx.update(accounts, 1, |account| account.balance -= 30)?;
+//!         tx.update(accounts, 2, |account| account.balance += 30)
 //!     })?; // on stable storage when this returns
-//!     assert_eq!(bank.read(|view| view.get(accounts, &2).map(|a| a.balance))?, Some(30));
+//!     let of_two = bank.read(|view| Ok(view.get(accounts, 2)?.map(|account| account.balance)))?;
+//!     assert_eq!(of_two, Some(30));
 //!     bank.close()
 //! }
 //! ```
@@ -68,15 +69,15 @@
 //! # let directory = tempfile::tempdir()?;
 //! # let shop = Tables::open(directory.path().join("shop.sdx"))?;
 //! # let articles = shop.table::<Article>()?;
-//! # shop.run(|tx| tx.insert(articles, &Article { code: 7, stock: 0 }).map(|_| ()))?;
+//! # shop.run(|tx| tx.insert(articles, &Article { code: 7, stock: 0 }))?;
 //! let sold = shop.run(|tx| {
-//!     let stock = tx.get(articles, &7).map_or(0, |article| article.stock);
+//!     let stock = tx.get(articles, 7)?.map_or(0, |article| article.stock);
 //!     let left = stock.checked_sub(1).ok_or_else(|| Error::other(OutOfStock(7)))?;
-//!     tx.update(articles, &7, |article| article.stock = left)
+//!     tx.update(articles, 7, |article| article.stock = left)
 //! });
 //! match sold {
 //!     Err(error) if error.downcast_ref::<OutOfStock>().is_some() => println!("sorry: {error}"),
-//!     other => assert!(other?),
+//!     other => assert!(other?.is_some()),
 //! }
 //! # Ok(())
 //! # }
@@ -151,8 +152,8 @@ pub use sardonyx_derive::Record;
 pub use sardonyx_rows::KeyValues;
 pub use sardonyx_rows::constraints::{Due, HeldReference};
 pub use sardonyx_rows::{
-    ColumnType, Field, Journal, JournalRow, Record, RecordColumn, RecordKey, Stored, StoredField,
-    Table, field,
+    AnyRow, ColumnType, Field, Journal, JournalRow, Plain, Record, RecordColumn, RecordKey,
+    RowForm, StoredField, Table, field,
 };
 pub use sardonyx_rows::{ReadIndex, ReadRow, ReadRows, ScanRows, WriteRows};
 pub use sardonyx_rows::{RowError, RowRef, RowWriter, Rows};
@@ -167,15 +168,13 @@ pub use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 pub use sardonyx_storage::page::Address;
 pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
-pub use sardonyx_storage::store::SnapshotEnded;
+pub use sardonyx_storage::store::{PageSnapshot, SnapshotEnded};
 #[doc(hidden)]
 pub use sardonyx_table::OpenRows;
-pub use sardonyx_table::{Index, IndexRange, SnapshotIndex, SnapshotRange};
 pub use sardonyx_table::{
-    Marked, Prefetch, RebuildReport, RecordMut, Row, SpaceSnapshot, StoredTable, TableSpace,
+    Index, IndexRange, Marked, Prefetch, RebuildReport, RecordMut, Row, SpaceSnapshot, TableSpace,
     Transaction, View, Walk,
 };
-pub use sardonyx_table::{RowIndex, RowRange};
 /// What makes plain data of a struct; [`record!`] writes its derives.
 pub use zerocopy;
 
@@ -200,7 +199,9 @@ pub mod standby {
 pub mod declared {
     pub use sardonyx_derive::plain_struct;
     pub use sardonyx_rows::nested_columns;
-    pub use sardonyx_rows::{TableError, no_value_of_field, record};
+    pub use sardonyx_rows::{
+        Found, PlainLayout, TableError, find_columns, no_value_of_field, record,
+    };
     pub use sardonyx_storage::store::PageRead;
 }
 

@@ -1,6 +1,5 @@
 //! Nodes: several processes on one database at once, each with a buffer of its own, pages locked over all of them. The
-//! verbs on tables are those that [`Tables`](crate::Tables) has, with handles that are passed by reference and rows that
-//! are copied out. What nodes do with tables is in the trait [`TableNode`], whatever couples them.
+//! verbs on tables are those that [`Tables`](crate::Tables) has, with rows that are copied out. What nodes do with tables is in the trait [`TableNode`], whatever couples them.
 //!
 //! *Closely coupled*: up to 64 processes of one host, which share memory.
 //!
@@ -23,16 +22,16 @@
 //!     let node = nodes.join()?;
 //!     let accounts = node.table::<Account>()?;
 //!     node.run(|tx| {
-//!         tx.insert(&accounts, &Account { id: 1, balance: 100 })?;
-//!         tx.insert(&accounts, &Account { id: 2, balance: 0 })?;
+//!         tx.insert(accounts, &Account { id: 1, balance: 100 })?;
+//!         tx.insert(accounts, &Account { id: 2, balance: 0 })?;
 //!         Ok::<(), Error>(())
 //!     })?;
 //!     node.run(|tx| {
-//!         tx.update(&accounts, &1, |account| account.balance -= 30)?;
-//!         tx.update(&accounts, &2, |account| account.balance += 30)
+//!         tx.update(accounts, 1, |account| account.balance -= 30)?;
+//!         tx.update(accounts, 2, |account| account.balance += 30)
 //!     })?; // on stable storage when this returns, and seen by every node
 //!     let balances = node.run(|tx| {
-//!         let range = tx.range(&accounts, 1_u64..=2)?;
+//!         let range = tx.range(accounts, 1_u64..=2)?;
 //!         range.map(|row| Ok(row?.balance)).collect::<Result<Vec<i64>, Error>>()
 //!     })?;
 //!     assert_eq!(balances, [70, 30]);
@@ -60,8 +59,8 @@
 //! fn transfer(node: &impl TableNode, from: u64, to: u64, amount: i64) -> Result<(), Error> {
 //!     let accounts = node.table::<Account>()?; // read once, and known
 //!     node.run(|tx| {
-//!         tx.update(&accounts, &from, |account| account.balance -= amount)?;
-//!         tx.update(&accounts, &to, |account| account.balance += amount)?;
+//!         tx.update(accounts, from, |account| account.balance -= amount)?;
+//!         tx.update(accounts, to, |account| account.balance += amount)?;
 //!         Ok(())
 //!     })
 //! }
@@ -93,8 +92,7 @@ pub use sardonyx_sharing::node::loose::{
 };
 pub use sardonyx_sharing::node::{
     KEY_BYTES_MAX, Node, NodeError, NodeIndex, NodeJournal, NodeJournalRows, NodeOptions,
-    NodeRange, NodeRows, NodeStatistics, NodeStoredTable, NodeTable, Nodes, OwnedRow, PagesInUse,
-    TableNode, Transaction,
+    NodeRange, NodeRows, NodeStatistics, Nodes, OwnedRow, PagesInUse, TableNode, Transaction,
 };
 /// When modified pages are stored.
 pub use sardonyx_sharing::protocol::UpdateStrategy;

@@ -5,7 +5,7 @@ mod snapshot;
 pub use snapshot::{Records, Snapshot};
 
 use crate::error::Typed;
-use crate::{Error, Options, Record, Statistics};
+use crate::{Error, Options, Plain, Statistics, Table};
 use sardonyx_multilevel::Database;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::StorageOptions;
@@ -24,7 +24,7 @@ pub use sardonyx_multilevel::{
 /// Operations on the records of tables: the same tables that [`Tables`](crate::Tables) has.
 pub mod records {
     pub use sardonyx_multilevel::records::{
-        Delete, Get, Insert, RecordError, Restore, Table, Update,
+        Delete, Get, Insert, RecordError, Restore, TableOperations, Update,
     };
 }
 pub use sardonyx_multilevel::{Values, recorded};
@@ -131,7 +131,7 @@ impl Operations {
     ///
     /// # Errors
     /// If something else has its name, or there is no more room; [`Error::Closed`].
-    pub fn table<R: Record>(&self) -> Result<records::Table<R>, Error> {
+    pub fn table<R: Plain>(&self) -> Result<Table<R>, Error> {
         Ok(self.database.table::<R>()?)
     }
 

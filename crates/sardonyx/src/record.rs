@@ -20,7 +20,7 @@
 ///     }
 /// }
 /// # let _ = (Account { id: 1, balance: 2 }, Entry { from: 1, to: 2 });
-/// # assert_eq!(<Account as sardonyx::Record>::NAME, "accounts");
+/// # assert_eq!(<Account as sardonyx::Record>::TABLE, "accounts");
 /// ```
 ///
 /// The fields may be integers, floats, arrays of them, and structs that are plain data themselves, from the

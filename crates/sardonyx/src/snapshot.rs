@@ -6,7 +6,8 @@ use sardonyx_rows::Rows;
 use sardonyx_rows::{Record, Table};
 use sardonyx_serial::SerialError;
 use sardonyx_storage::catalogue::Definition;
-use sardonyx_table::{OpenRows, Records, SnapshotIndex, SpaceSnapshot};
+use sardonyx_storage::store::PageSnapshot;
+use sardonyx_table::{Index, OpenRows, SnapshotScan, SpaceSnapshot};
 use std::sync::Arc;
 
 /// The state of all tables at one commit, to read from any thread, for as long as it is kept, while
@@ -29,11 +30,11 @@ use std::sync::Arc;
 /// # let path = directory.path();
 /// let db = Tables::open(path)?;
 /// let accounts = db.table::<Account>()?;
-/// db.run(|tx| tx.insert(accounts, &Account { id: 1, balance: 10 }).map(drop))?;
+/// db.run(|tx| tx.insert(accounts, &Account { id: 1, balance: 10 }))?;
 /// let then = db.snapshot()?;
-/// db.run(|tx| tx.update(accounts, &1, |account| account.balance = 20).map(drop))?;
-/// assert_eq!(then.get(accounts, &1)?.unwrap().balance, 10);
-/// assert_eq!(db.snapshot()?.get(accounts, &1)?.unwrap().balance, 20);
+/// db.run(|tx| tx.update(accounts, 1, |account| account.balance = 20))?;
+/// assert_eq!(then.get(accounts, 1)?.unwrap().balance, 10);
+/// assert_eq!(db.snapshot()?.get(accounts, 1)?.unwrap().balance, 20);
 /// # Ok(())
 /// # }
 /// ```
@@ -66,8 +67,9 @@ impl Snapshot {
     /// The record with this key.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the snapshot was ended; [`Error::Forked`].
-    pub fn get<R: Record>(&self, table: Table<R>, key: &R::Key) -> Result<Option<R>, Error> {
+    /// [`Error::Limit`] if the snapshot was ended; [`Error::Refused`] if the handle is another database's, or its table had
+    /// other columns; [`Error::Forked`].
+    pub fn get<R: Record>(&self, table: Table<R>, key: R::Key<'_>) -> Result<Option<R>, Error> {
         self.check()?.get(table, key)
     }
 
@@ -76,8 +78,8 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Forked`]; each record may be [`Error::Limit`] instead, if the snapshot was ended, and is then
     /// the last.
-    pub fn scan<R: Record>(&self, table: Table<R>) -> Result<Records<'_, R>, Error> {
-        Ok(self.check()?.scan(table))
+    pub fn scan<R: Record>(&self, table: Table<R>) -> Result<SnapshotScan<'_, R>, Error> {
+        self.check()?.scan(table)
     }
 
     /// The number of records in a table.
@@ -85,7 +87,7 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Forked`].
     pub fn count<R: Record>(&self, table: Table<R>) -> Result<u64, Error> {
-        Ok(self.check()?.count(table))
+        self.check()?.count(table)
     }
 
     /// The handle of a record type's table, if it was declared.
@@ -112,7 +114,7 @@ impl Snapshot {
         &self,
         table: Table<R>,
         name: &str,
-    ) -> Result<SnapshotIndex<'_, R>, Error> {
+    ) -> Result<Index<'_, R, PageSnapshot>, Error> {
         self.check()?.index(table, name)
     }
 

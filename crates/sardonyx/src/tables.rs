@@ -16,7 +16,7 @@ use crate::error::Typed;
 use crate::ticket::{BatchTicket, Ticket};
 use crate::{Error, Options, Snapshot, Statistics};
 use sardonyx_rows::schema::IntoSchema;
-use sardonyx_rows::{Journal, JournalRow, Record, Stored, Table};
+use sardonyx_rows::{Journal, JournalRow, Record, Table};
 use sardonyx_serial::{Durability, Exchange, Kernel, Owed, Procedure, ProcedureError, Registered};
 use sardonyx_storage::checkpoint::Waiting;
 use sardonyx_storage::disk::Disk;
@@ -24,9 +24,7 @@ use sardonyx_storage::engine::Engine;
 use sardonyx_storage::engine_view::EngineView;
 use sardonyx_storage::journal::{JournalReader, Retention};
 use sardonyx_storage::recovery::RecoveryReport;
-use sardonyx_table::{
-    KeyHash, RebuildReport, SpaceSnapshot, StoredTable, TableSpace, Transaction, View,
-};
+use sardonyx_table::{KeyHash, RebuildReport, SpaceSnapshot, TableSpace, Transaction, View};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -77,30 +75,7 @@ impl Tables {
         })
     }
 
-    /// The table of this record type, declared where absent. The type's fields are compared with the columns that
-    /// the database has, by name, type and place; where it has none yet, as in a database of version 0.1, they are
-    /// stored.
-    ///
-    /// # Errors
-    /// If the database has a table of this name with other columns or another layout (the error shows both, beside
-    /// each other), or no room for one more;
-    /// [`Error::Nested`] inside a transaction of this database, which has its own access.
-    pub fn table<R: Record>(&self) -> Result<Table<R>, Error> {
-        let found = self.kernel.try_read(|space| {
-            let table = space.table::<R>()?;
-            // One whose columns are not in the database yet is declared again, which stores them.
-            let known = |table: &Table<R>| {
-                space.has_stored_schema(table.number()) || R::columns().is_none()
-            };
-            Ok::<_, Error>(table.filter(known))
-        })??;
-        match found {
-            Some(table) => Ok(table),
-            None => self.run(|transaction| transaction.declare_table::<R>()),
-        }
-    }
-
-    /// The table of a struct that has `#[derive(Record)]`, created where absent.
+    /// The table of this record type, created where absent.
     ///
     /// ```
     /// use sardonyx::{Record, Tables};
@@ -122,24 +97,35 @@ impl Tables {
     ///
     /// # let directory = tempfile::tempdir()?;
     /// let shop = Tables::open(directory.path().join("shop.sdx"))?;
-    /// let customers = shop.stored::<Customer>()?;
+    /// let customers = shop.table::<Customer>()?;
     /// let name = "Ada".to_string();
     /// shop.run(|tx| {
-    ///     tx.insert_stored(&customers, &Customer { id: 1, name, discount: None, state: State::Open })?;
-    ///     tx.update_stored(&customers, 1, |customer| customer.state = State::Closed)
+    ///     tx.insert(customers, &Customer { id: 1, name, discount: None, state: State::Open })?;
+    ///     tx.update(customers, 1, |customer| customer.state = State::Closed)
     /// })?;
-    /// let ada = shop.read(|view| view.get_stored(&customers, 1))??;
+    /// let ada = shop.read(|view| view.get(customers, 1))?;
     /// assert_eq!(ada.map(|customer| customer.state), Some(State::Closed));
     /// # Ok::<(), sardonyx::Error>(())
     /// ```
     ///
+    /// The type's fields are compared with the columns that the database has: of `#[derive(Record)]` by name and type, of
+    /// [`record!`](crate::record!) by place, too. Where it has none yet, as in a database of version 0.1, they are stored.
+    ///
     /// # Errors
-    /// [`Error::Refused`] if its columns are not the struct's fields (the error names the first that differs);
-    /// [`Error::Nested`] inside a transaction of this database, which has its own access.
-    pub fn stored<T: Stored>(&self) -> Result<StoredTable<T>, Error> {
-        match self.kernel.try_read(|space| space.stored::<T>())?? {
+    /// [`Error::Refused`] if the database has a table of this name with other columns or another layout (the error says
+    /// which differ); [`Error::Limit`] if there is no room for one more; [`Error::Nested`] inside a transaction of this
+    /// database, which has its own access.
+    pub fn table<R: Record>(&self) -> Result<Table<R>, Error> {
+        let found = self.kernel.try_read(|space| {
+            let table = space.table::<R>()?;
+            // One whose columns are not in the database yet is declared again, which stores them.
+            let says_fields = R::PLAIN.is_some_and(|plain| (plain.columns)().is_some());
+            let known = |table: &Table<R>| space.has_stored_schema(table.number()) || !says_fields;
+            Ok::<_, Error>(table.filter(known))
+        })??;
+        match found {
             Some(table) => Ok(table),
-            None => self.run(|transaction| transaction.stored::<T>()),
+            None => self.run(|transaction| transaction.declare_table::<R>()),
         }
     }
 
@@ -333,14 +319,14 @@ impl Tables {
     /// to be sure of that, read in [`Tables::run`].
     ///
     /// # Errors
-    /// [`Error::Nested`] inside a transaction of this database, which has its own access to the tables;
+    /// What the closure returned; [`Error::Nested`] inside a transaction of this database, which has its own access to the tables;
     /// [`Error::Closed`]; [`Error::Forked`].
     ///
     /// # Panics
     /// With the closure's panic.
-    pub fn read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> Result<T, Error> {
+    pub fn read<T>(&self, body: impl FnOnce(&View<'_>) -> Result<T, Error>) -> Result<T, Error> {
         let body = |space: &TableSpace| body(&space.view());
-        Ok(self.kernel.try_read(body)?)
+        self.kernel.try_read(body)?
     }
 
     /// A snapshot of all tables, with everything that is committed now: to read from any thread while

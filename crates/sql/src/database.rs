@@ -54,7 +54,7 @@ impl Database {
     /// # Errors
     /// Those of [`Database::new`].
     pub(crate) fn over(tables: Arc<Tables>) -> Result<Arc<Database>, SqlError> {
-        let is_there = tables.read(|view| view.table_named(OBJECTS).is_some())?;
+        let is_there = tables.read(|view| Ok(view.table_named(OBJECTS).is_some()))?;
         if !is_there {
             let schema = Schema::new()
                 .column("kind", Type::Text)
@@ -73,7 +73,7 @@ impl Database {
             has_keyspace: AtomicBool::new(false),
             aside_from: AtomicUsize::new(ASIDE_FROM),
         });
-        let load = |view: &sardonyx::View<'_>| database.load_sequences(view);
+        let load = |view: &sardonyx::View<'_>| Ok(database.load_sequences(view));
         database.tables.read(load)??;
         Ok(database)
     }

@@ -47,7 +47,7 @@ pub(crate) fn tell_all(database: &Database) -> Result<(), SqlError> {
             let declared = declared_of(&relation.schema, &relation.notes).ok()?;
             (declared != relation.schema.declared).then_some((number, declared))
         });
-        unknown.collect::<Vec<_>>()
+        Ok(unknown.collect::<Vec<_>>())
     })?;
     if unknown.is_empty() {
         return Ok(());

@@ -210,7 +210,7 @@ impl Database {
                 columns,
             })
         };
-        self.tables().read(of)?
+        self.tables().read(|view| Ok(of(view)))?
     }
 
     /// Creates a table of a schema of the engine's. Of the columns that are told, of which numbers, moments are without a

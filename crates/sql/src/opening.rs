@@ -20,7 +20,10 @@ impl Database {
         tell_all(&database)?;
         let computing = Arc::new(Computing::of(&database));
         let tables = database.tables();
-        tables.read(|view| view.compute_defaults_by(computing))?;
+        tables.read(|view| {
+            view.compute_defaults_by(computing);
+            Ok(())
+        })?;
         Ok(database)
     }
 }

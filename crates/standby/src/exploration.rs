@@ -74,7 +74,7 @@ pub(crate) fn primary(seed: u64, transactions: u64) -> Primary {
             let (id, value) = (random.below(ITEMS), random.next());
             let filler = [value as u8; 1008];
             let changed = database.run(|tx| {
-                if !tx.update(items, &id, |item| item.value = value)? {
+                if tx.update(items, id, |item| item.value = value)?.is_none() {
                     tx.insert(items, &Item { id, value, filler })?;
                 }
                 Ok::<_, Error>(())
@@ -245,8 +245,11 @@ pub(crate) fn values(database: &Tables) -> Vec<u64> {
     };
     database
         .read(|view| {
-            view.scan(items)
-                .for_each(|item| values[item.id as usize] = item.value)
+            for item in view.scan(items)? {
+                let item = item?;
+                values[item.id as usize] = item.value;
+            }
+            Ok(())
         })
         .expect("open");
     values

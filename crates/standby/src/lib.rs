@@ -49,7 +49,8 @@
 //! # let options = small(Options::new());
 //! let bank = options.open_tables(&there)?;
 //! # let accounts = bank.table::<Account>()?;
-//! assert_eq!(bank.read(|view| view.get(accounts, &1).map(|account| account.balance))?, Some(100));
+//! let balance = bank.read(|view| Ok(view.get(accounts, 1)?.map(|account| account.balance)))?;
+//! assert_eq!(balance, Some(100));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

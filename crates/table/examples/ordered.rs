@@ -5,7 +5,7 @@
 //! Run it with `cargo run --release -p sardonyx-table --example ordered`.
 
 use sardonyx_rows::schema::{Column, IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
-use sardonyx_rows::{Record, record};
+use sardonyx_rows::{Record as _, record};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::store::PageStore;
 use sardonyx_table::TableSpace;
@@ -123,7 +123,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let started = Instant::now();
         let mut tx = space.begin(&mut log);
         if number == 0 {
-            tx.create_table(Customer::NAME, schema())?;
+            tx.create_table(Customer::TABLE, schema())?;
         }
         let customers = tx.declare_table::<Customer>()?;
         for _ in 0..1000.min(records - number) {
@@ -178,14 +178,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let hashed = median(|run| {
         for number in 0..READS {
             black_box(
-                view.get(customers, &key(run, number))
+                view.get(customers, key(run, number))
+                    .expect("no error")
                     .map(|row| row.filler[10]),
             );
         }
     });
     let frozen = median(|run| {
         for number in 0..READS {
-            let found = snapshot.get(customers, &key(run, number));
+            let found = snapshot.get(customers, key(run, number));
             black_box(found.expect("not ended").map(|row| row.filler[10]));
         }
     });
@@ -225,11 +226,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let frozen = snapshot.index(customers, name)?;
         let (live, frozen) = match name {
             "by_id" => (
-                measured!(live, u64, row => row.filler[10]),
+                measured!(live, u64, row => row.expect("no error").filler[10]),
                 measured!(frozen, u64, row => row.expect("not ended").filler[10]),
             ),
             _ => (
-                measured!(live, i64, row => row.filler[10]),
+                measured!(live, i64, row => row.expect("no error").filler[10]),
                 measured!(frozen, i64, row => row.expect("not ended").filler[10]),
             ),
         };

@@ -1,45 +1,50 @@
-//! Reading by ordered indexes: [`Index`], a table's index by its name, and [`IndexRange`], rows in its order.
+//! Reading by ordered indexes, live or of a snapshot: [`Index`], a table's index by its name, and [`IndexRange`], rows in its
+//! order. Both give what their [`RowForm`] makes of a row: records, or rows by their columns' names ([`AnyRow`]).
 
 mod many;
 mod reader;
-mod snapshot;
-
-pub use snapshot::{SnapshotIndex, SnapshotRange};
 
 use crate::ordered::{Cursor, Place};
 use crate::row::Row;
 use crate::secondary::Secondary;
-use crate::space::{TableSpace, View, record_at};
+use crate::space::{TableSpace, View};
 use crate::transaction::Transaction;
 pub(crate) use reader::Reader;
 use sardonyx_base::error::Error;
-use sardonyx_rows::TableError;
 use sardonyx_rows::key::KeyValues;
-use sardonyx_rows::record::{Record, Table};
+use sardonyx_rows::record::{Found, Record, RowForm, Table};
+use sardonyx_rows::schema::Schema;
+use sardonyx_rows::{AnyRow, Plain, ReadIndex, TableError};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::fmt;
-use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use zerocopy::FromBytes;
 
 /// An ordered index of a table, to find rows by it.
 ///
 /// Keys are values of its columns, or of the first ones: a value, a tuple, or a slice of [`Value`](sardonyx_rows::schema::Value)s.
-/// A bound of fewer values than the index has columns stands for all keys that begin with them.
-pub struct Index<'a, R> {
-    space: &'a TableSpace,
-    table: u16,
-    index: &'a Secondary,
-    of: PhantomData<fn() -> R>,
+/// A bound of fewer values than the index has columns stands for all keys that begin with them. A range that ends before it
+/// begins is refused.
+pub struct Index<'a, T: RowForm<'a, P> = AnyRow, P: PageRead + ?Sized = [u8]> {
+    reader: Reader<'a, P>,
+    columns: T::Columns,
+    origin: Origin,
 }
 
-/// Rows of a table in the order of an index, from both ends.
-pub struct IndexRange<'a, R> {
-    space: &'a TableSpace,
-    table: u16,
+/// Rows of a table in the order of an index, from both ends. An error is told once: it is the end.
+pub struct IndexRange<'a, T: RowForm<'a, P> = AnyRow, P: PageRead + ?Sized = [u8]> {
+    reader: Reader<'a, P>,
     cursor: Cursor,
-    of: PhantomData<fn() -> R>,
+    columns: T::Columns,
+    origin: Origin,
+}
+
+/// Of which table an index is, and when it was asked for: for the tokens of its rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Origin {
+    pub table: u16,
+    pub epoch: u64,
 }
 
 impl<'a> View<'a> {
@@ -48,7 +53,7 @@ impl<'a> View<'a> {
     /// # Errors
     /// [`Error::Refused`] if there is no such index, or the handle is another database's.
     pub fn index<R: Record>(&self, table: Table<R>, name: &str) -> Result<Index<'a, R>, Error> {
-        Ok(Index::of(self.space(), table, name)?)
+        Ok(Index::live(self.space(), table, name)?)
     }
 }
 
@@ -58,171 +63,259 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Refused`] if there is no such index, or the handle is another database's.
     pub fn index<R: Record>(&self, table: Table<R>, name: &str) -> Result<Index<'_, R>, Error> {
-        Ok(Index::of(&*self.space, table, name)?)
+        Ok(Index::live(&*self.space, table, name)?)
     }
 }
 
 impl<'a, R: Record> Index<'a, R> {
-    fn of(space: &'a TableSpace, table: Table<R>, name: &str) -> Result<Self, TableError> {
+    fn live(space: &'a TableSpace, table: Table<R>, name: &str) -> Result<Self, TableError> {
         let number = table.number();
         let state = space
             .state(table)
             .ok_or(TableError::UnknownHandle { number })?;
-        Ok(Index {
-            space,
-            table: number,
+        let reader = Reader {
+            nodes: space.indexes.bytes(),
+            rows: space.store.bytes(),
             index: named(&state.secondary, &state.name, name)?,
-            of: PhantomData,
+            schema: &state.schema,
+            table: &state.name,
+        };
+        let epoch = space.epoch;
+        Index::of(
+            reader,
+            Origin {
+                table: number,
+                epoch,
+            },
+        )
+    }
+}
+
+impl<'a, T: RowForm<'a, P>, P: PageRead + ?Sized> Index<'a, T, P> {
+    #[inline]
+    pub(crate) fn of(reader: Reader<'a, P>, origin: Origin) -> Result<Self, TableError> {
+        Ok(Index {
+            columns: T::columns_of(reader.schema, reader.table)?,
+            reader,
+            origin,
         })
     }
 
+    /// What the rows are.
+    pub fn schema(&self) -> &'a Schema {
+        self.reader.schema
+    }
+}
+
+impl<'a, T: RowForm<'a, P>, P: PageRead + ?Sized> Index<'a, T, P>
+where
+    TableError: From<P::Error>,
+{
+    /// The first row with this key, or whose key begins with these values.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the values are none of the index's columns, [`Error::Limit`] if the key is too long or
+    /// the snapshot was ended.
     #[inline]
-    fn reader(&self) -> Reader<'a, [u8]> {
-        let state = self.space.tables[usize::from(self.table)].as_ref();
-        let state = state.expect("it is a table");
-        Reader {
-            nodes: self.space.indexes.bytes(),
-            rows: self.space.store.bytes(),
-            index: self.index,
-            schema: &state.schema,
-            table: &state.name,
+    pub fn get_by(&self, key: impl KeyValues) -> Result<Option<T::Item>, Error> {
+        match self.reader.find(&key)? {
+            Some(at) => Ok(Some(give::<T, P>(&self.reader, at, &self.columns)?)),
+            None => Ok(None),
         }
     }
 
-    /// The first record with this key, or whose key begins with these values.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if the values are none of the index's columns, [`Error::Limit`] if the key is too long.
-    #[inline]
-    pub fn get_by(&self, key: impl KeyValues) -> Result<Option<&'a R>, Error> {
-        let found = self.reader().find(&key)?;
-        Ok(found.map(|at| record_at(self.space.store.bytes(), at)))
-    }
-
-    /// The first record of each of many keys, in the keys' order. Takes a fraction of the time of one
-    /// [`get_by`](Index::get_by) after another where the index's columns are integers, or the like, of 8 bytes together:
-    /// then the processor waits for several at once.
+    /// The first row of each of many keys, in the keys' order. Takes a fraction of the time of one
+    /// [`get_by`](Index::get_by) after another where the index's columns are integers, or the like, of 8 bytes
+    /// together: then the processor waits for several at once.
     ///
     /// Each is an error for itself, as [`Index::get_by`] says.
     pub fn get_many<I>(
         &self,
         keys: I,
-    ) -> impl Iterator<Item = Result<Option<&'a R>, Error>> + use<'a, I, R>
+    ) -> impl Iterator<Item = Result<Option<T::Item>, Error>> + use<'a, I, T, P>
     where
         I: IntoIterator<Item: KeyValues>,
     {
-        let rows = self.space.store.bytes();
-        let found = self.reader().find_many(keys, |at| ask::<R>(rows, at));
-        found.map(|found| Ok(found?.map(|at| record_at(rows, at))))
+        let (reader, columns) = (self.reader, self.columns);
+        let found = reader.find_many(keys, move |at| ask(reader.rows, at, T::BYTES));
+        found.map(move |found| match found? {
+            Some(at) => Ok(Some(give::<T, P>(&reader, at, &columns)?)),
+            None => Ok(None),
+        })
     }
 
-    /// The row of that record, to change it without looking it up again.
+    /// The rows whose keys are in a range.
     ///
     /// # Errors
-    /// Those of [`Index::get_by`].
-    pub fn find(&self, key: impl KeyValues) -> Result<Option<Row<R>>, Error> {
-        let found = self.reader().find(&key)?;
-        Ok(found.map(|at| row_at(self.space, self.table, at)))
-    }
-
-    /// The records whose keys are in a range.
-    ///
-    /// # Errors
-    /// Those of [`Index::get_by`].
+    /// Those of [`Index::get_by`]; [`Error::Refused`] if the range ends before it begins.
     #[inline]
     pub fn range<K: KeyValues>(
         &self,
         range: impl RangeBounds<K>,
-    ) -> Result<IndexRange<'a, R>, Error> {
-        Ok(self.walk(self.reader().range(range)?))
+    ) -> Result<IndexRange<'a, T, P>, Error> {
+        Ok(self.walk(self.reader.range(range, true)?))
     }
 
-    /// The records whose keys begin with these values.
+    /// The rows whose keys begin with these values.
     ///
     /// # Errors
     /// Those of [`Index::get_by`].
-    pub fn prefix(&self, key: impl KeyValues) -> Result<IndexRange<'a, R>, Error> {
-        Ok(self.walk(self.reader().prefix(&key)?))
+    pub fn prefix(&self, key: impl KeyValues) -> Result<IndexRange<'a, T, P>, Error> {
+        Ok(self.walk(self.reader.prefix(&key)?))
     }
 
-    /// The records whose keys begin with these values, of which the last, a text or bytes, may go on.
+    /// The rows whose keys begin with these values, of which the last, a text or bytes, may go on.
     ///
     /// # Errors
     /// Those of [`Index::get_by`].
-    pub fn starts_with(&self, key: impl KeyValues) -> Result<IndexRange<'a, R>, Error> {
-        Ok(self.walk(self.reader().starts_with(&key)?))
+    pub fn starts_with(&self, key: impl KeyValues) -> Result<IndexRange<'a, T, P>, Error> {
+        Ok(self.walk(self.reader.starts_with(&key)?))
     }
 
-    /// All records, in the order of the index.
-    pub fn all(&self) -> IndexRange<'a, R> {
-        let Ok(start) = self.index.tree.start(self.space.indexes.bytes());
-        self.walk((start, Place::END))
+    /// All rows, in the order of the index.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if the snapshot was ended.
+    pub fn all(&self) -> Result<IndexRange<'a, T, P>, Error> {
+        Ok(self.walk(self.reader.all()?))
     }
 
-    /// The first record of all.
-    pub fn first(&self) -> Option<&'a R> {
-        self.all().next()
+    /// The first row of all.
+    ///
+    /// # Errors
+    /// Those of [`Index::all`].
+    pub fn first(&self) -> Result<Option<T::Item>, Error> {
+        self.all()?.next().transpose()
     }
 
-    /// The last record of all.
-    pub fn last(&self) -> Option<&'a R> {
-        self.all().next_back()
+    /// The last row of all.
+    ///
+    /// # Errors
+    /// Those of [`Index::all`].
+    pub fn last(&self) -> Result<Option<T::Item>, Error> {
+        self.all()?.next_back().transpose()
     }
 
-    /// How many records have keys in a range, without looking at them. Costs time with the range's length, a few
+    /// How many rows have keys in a range, without looking at them. Costs time with the range's length, a few
     /// nanoseconds for a leaf of about twenty.
     ///
     /// # Errors
-    /// Those of [`Index::get_by`].
+    /// Those of [`Index::range`].
     pub fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
-        let reader = self.reader();
-        reader.count(reader.range(range)?)
+        self.reader.count(self.reader.range(range, true)?)
     }
 
     #[inline]
-    fn walk(&self, places: (Place, Place)) -> IndexRange<'a, R> {
+    fn walk(&self, places: (Place, Place)) -> IndexRange<'a, T, P> {
         IndexRange {
-            space: self.space,
-            table: self.table,
-            cursor: self.index.cursor(places),
-            of: PhantomData,
+            cursor: self.reader.index.cursor(places),
+            reader: self.reader,
+            columns: self.columns,
+            origin: self.origin,
         }
     }
 }
 
-impl<'a, R: Record> IndexRange<'a, R> {
+impl<R: Plain> Index<'_, R> {
+    /// The row of the first record with this key, to change it without looking it up again.
+    ///
+    /// # Errors
+    /// Those of [`Index::get_by`].
+    pub fn find(&self, key: impl KeyValues) -> Result<Option<Row<R>>, Error> {
+        let found = self.reader.find(&key)?;
+        Ok(found.map(|at| row_at(self.reader.rows, self.origin, at)))
+    }
+}
+
+impl<'a, T: RowForm<'a, P>, P: PageRead + ?Sized> ReadIndex for Index<'a, T, P>
+where
+    TableError: From<P::Error>,
+{
+    type Row = T::Item;
+    type Range = IndexRange<'a, T, P>;
+
+    fn get_by(&self, key: impl KeyValues) -> Result<Option<T::Item>, Error> {
+        Index::get_by(self, key)
+    }
+
+    fn range<K: KeyValues>(
+        &self,
+        range: impl RangeBounds<K>,
+    ) -> Result<IndexRange<'a, T, P>, Error> {
+        Ok(self.walk(self.reader.range(range, false)?))
+    }
+
+    fn prefix(&self, key: impl KeyValues) -> Result<IndexRange<'a, T, P>, Error> {
+        Index::prefix(self, key)
+    }
+
+    fn starts_with(&self, key: impl KeyValues) -> Result<IndexRange<'a, T, P>, Error> {
+        Index::starts_with(self, key)
+    }
+
+    fn all(&self) -> Result<IndexRange<'a, T, P>, Error> {
+        Index::all(self)
+    }
+
+    fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
+        self.reader.count(self.reader.range(range, false)?)
+    }
+}
+
+impl<'a, R: Plain> IndexRange<'a, R> {
     /// The rows instead of the records, to change them; take them out of the transaction first.
     pub fn rows(mut self) -> impl Iterator<Item = Row<R>> + use<'a, R> {
         std::iter::from_fn(move || {
-            let at = self.next_address()?;
-            Some(row_at(self.space, self.table, at))
+            let rows = self.reader.rows;
+            let Ok(next) = self
+                .cursor
+                .next(self.reader.nodes, |at| ask(rows, at, size_of::<R>()));
+            Some(row_at(rows, self.origin, next?))
         })
     }
+}
 
+impl<'a, T: RowForm<'a, P>, P: PageRead + ?Sized> IndexRange<'a, T, P>
+where
+    TableError: From<P::Error>,
+{
+    /// What is made of the row that the cursor found.
     #[inline]
-    fn next_address(&mut self) -> Option<Address> {
-        let rows = self.space.store.bytes();
-        let Ok(next) = (self.cursor).next(self.space.indexes.bytes(), |at| ask::<R>(rows, at));
-        next
+    fn give(&mut self, found: Result<Option<Address>, P::Error>) -> Option<Result<T::Item, Error>> {
+        let row = match found {
+            Ok(None) => return None,
+            Ok(Some(at)) => give::<T, P>(&self.reader, at, &self.columns),
+            Err(error) => Err(error.into()),
+        };
+        Some(row.map_err(|error| {
+            self.cursor.finish();
+            error.into()
+        }))
     }
 }
 
-impl<'a, R: Record> Iterator for IndexRange<'a, R> {
-    type Item = &'a R;
+impl<'a, T: RowForm<'a, P>, P: PageRead + ?Sized> Iterator for IndexRange<'a, T, P>
+where
+    TableError: From<P::Error>,
+{
+    type Item = Result<T::Item, Error>;
 
     #[inline]
-    fn next(&mut self) -> Option<&'a R> {
-        let at = self.next_address()?;
-        Some(record_at(self.space.store.bytes(), at))
+    fn next(&mut self) -> Option<Self::Item> {
+        let Reader { rows, nodes, .. } = self.reader;
+        let found = self.cursor.next(nodes, |at| ask(rows, at, T::BYTES));
+        self.give(found)
     }
 }
 
-impl<R: Record> DoubleEndedIterator for IndexRange<'_, R> {
+impl<'a, T: RowForm<'a, P>, P: PageRead + ?Sized> DoubleEndedIterator for IndexRange<'a, T, P>
+where
+    TableError: From<P::Error>,
+{
     fn next_back(&mut self) -> Option<Self::Item> {
-        let rows = self.space.store.bytes();
-        let nodes = self.space.indexes.bytes();
-        let Ok(next) = self.cursor.next_back(nodes, |at| ask::<R>(rows, at));
-        Some(record_at(rows, next?))
+        let Reader { rows, nodes, .. } = self.reader;
+        let found = self.cursor.next_back(nodes, |at| ask(rows, at, T::BYTES));
+        self.give(found)
     }
 }
 
@@ -243,13 +336,28 @@ pub(crate) fn named<'a>(
     })
 }
 
+#[inline(always)]
+fn give<'a, T: RowForm<'a, P>, P: PageRead + ?Sized>(
+    reader: &Reader<'a, P>,
+    at: Address,
+    columns: &T::Columns,
+) -> Result<T::Item, TableError> {
+    let found = Found {
+        pages: reader.rows,
+        schema: reader.schema,
+        table: reader.table,
+        at,
+    };
+    T::give(found, columns)
+}
+
 /// Bytes of a record for which the processor is asked: it fetches what follows by itself.
 const ASKED_BYTES_MAX: usize = 256;
 
-/// Asks the processor for a record's cache lines.
-#[inline]
-fn ask<R>(rows: &(impl PageRead + ?Sized), at: Address) {
-    let bytes = size_of::<R>().min(ASKED_BYTES_MAX) as u64;
+/// Asks the processor for the cache lines of so many bytes of a row.
+#[inline(always)]
+fn ask(rows: &(impl PageRead + ?Sized), at: Address, bytes: usize) {
+    let bytes = bytes.clamp(1, ASKED_BYTES_MAX) as u64;
     let step = (0..bytes).step_by(CACHE_LINE);
     // The record's last byte may be in one line more.
     for offset in step.chain([bytes - 1]) {
@@ -257,20 +365,20 @@ fn ask<R>(rows: &(impl PageRead + ?Sized), at: Address) {
     }
 }
 
-fn row_at<R: Record>(space: &TableSpace, table: u16, at: Address) -> Row<R> {
-    let key = &space.store.bytes()[at.0 as usize + R::KEY_OFFSET..][..size_of::<R::Key>()];
+fn row_at<R: Plain>(bytes: &[u8], origin: Origin, at: Address) -> Row<R> {
+    let key = &bytes[at.0 as usize + R::KEY_OFFSET..][..size_of::<R::Key>()];
     let key = R::Key::read_from_bytes(key).expect("the bytes of a key");
-    Row::new(at, table, space.epoch, key)
+    Row::new(at, origin.table, origin.epoch, key)
 }
 
-impl<R> fmt::Debug for Index<'_, R> {
+impl<'a, T: RowForm<'a, P>, P: PageRead + ?Sized> fmt::Debug for Index<'a, T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Index {:?}", self.index.what.definition)
+        write!(f, "Index {:?}", self.reader.index.what.definition)
     }
 }
 
-impl<R> fmt::Debug for IndexRange<'_, R> {
+impl<'a, T: RowForm<'a, P>, P: PageRead + ?Sized> fmt::Debug for IndexRange<'a, T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "IndexRange of table {}", self.table)
+        write!(f, "IndexRange of table {:?}", self.reader.table)
     }
 }

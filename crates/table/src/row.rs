@@ -1,13 +1,13 @@
 //! The token of a record that was found.
 
-use sardonyx_rows::record::Record;
+use sardonyx_rows::Plain;
 use sardonyx_storage::page::Address;
 use std::fmt;
 
 /// A record that was found: a token to read and change it without looking it up again. It outlives
 /// transactions; if the record was deleted since, that is noticed, never followed, unless a record
 /// of the same key was then put into the very place: the token stands for that one.
-pub struct Row<R: Record> {
+pub struct Row<R: Plain> {
     pub(crate) address: Address,
     pub(crate) table: u16,
     /// The space's epoch when the row was found; it changes with every removal, and differs
@@ -17,7 +17,7 @@ pub struct Row<R: Record> {
     pub(crate) key: R::Key,
 }
 
-impl<R: Record> Row<R> {
+impl<R: Plain> Row<R> {
     #[inline]
     pub(crate) fn new(address: Address, table: u16, epoch: u64, key: R::Key) -> Self {
         Row {
@@ -29,15 +29,15 @@ impl<R: Record> Row<R> {
     }
 }
 
-impl<R: Record> Clone for Row<R> {
+impl<R: Plain> Clone for Row<R> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<R: Record> Copy for Row<R> {}
+impl<R: Plain> Copy for Row<R> {}
 
-impl<R: Record> fmt::Debug for Row<R> {
+impl<R: Plain> fmt::Debug for Row<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Row at {}", self.address)
     }

@@ -2,18 +2,18 @@
 //! by a wire or from another language, and for what `#[derive(Record)]` makes of a struct.
 //!
 //! The store's side of [`ReadRows`](sardonyx_rows::ReadRows) and [`WriteRows`](sardonyx_rows::WriteRows): of a state between
-//! transactions, of a transaction, of a snapshot. [`RowIndex`] finds rows in the order of an index, in any of them.
+//! transactions, of a transaction, of a snapshot. An [`Index`](crate::Index) finds
+//! rows in its order, in any of them.
 //!
 //! Invariants: a value that stands in a row is one of its column's type; a row that was changed
 //! meets the conditions of its schema; an operation that fails has done nothing.
 
-mod index;
 mod key;
+mod records;
 mod snapshot;
 mod verbs;
 mod view;
 
-pub use index::{RowIndex, RowRange};
 pub use snapshot::SnapshotScan;
 pub use view::ViewScan;
 

@@ -14,6 +14,7 @@ use crate::space::TableSpace;
 use crate::table::TableState;
 use crate::transaction::{Transaction, note_references};
 use sardonyx_base::error::Error;
+use sardonyx_rows::plain_at;
 use sardonyx_rows::record::definition_of_table;
 use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::schema::{IntoSchema, Schema, SchemaError, differences};
@@ -74,7 +75,7 @@ pub fn read_schemas(
     // In the order of their keys, with where they stand.
     let pieces: BTreeMap<u64, (Address, &Piece)> = state
         .records(pages)
-        .map(|at| (at, crate::space::record_at::<Piece>(pages, at)))
+        .map(|at| (at, plain_at::<Piece>(pages, at)))
         .map(|(at, piece)| (piece.key, (at, piece)))
         .collect();
     let mut encoded: BTreeMap<u16, (Address, Vec<u8>)> = BTreeMap::new();
@@ -138,7 +139,7 @@ fn fits(schema: &Schema, definition: &Definition) -> bool {
 
 fn damaged(at: Address, reason: &'static str) -> TableError {
     TableError::DamagedTable {
-        table: Piece::NAME.to_string(),
+        table: Piece::TABLE.to_string(),
         page: at.page().0,
         offset: at.offset_in_page(),
         reason,
@@ -278,7 +279,7 @@ impl Transaction<'_> {
         of: u16,
         mut from: usize,
     ) -> Result<(), Error> {
-        while self.delete(table, &key(of, from))? {
+        while self.delete(table, key(of, from))? {
             from += 1;
         }
         Ok(())

@@ -269,6 +269,11 @@ impl Secondary {
 }
 
 /// Whether one edge comes before another with other bytes.
+/// Whether a range ends before it begins. One that ends where it begins is empty.
+pub(crate) fn is_reversed(from: Edge<'_>, to: Edge<'_>) -> bool {
+    from.bytes != to.bytes && !edge_before(from, to)
+}
+
 fn edge_before(one: Edge<'_>, other: Edge<'_>) -> bool {
     if one.bytes.starts_with(other.bytes) {
         return other.behind;

@@ -13,8 +13,7 @@ use crate::hash::KeyHash;
 use crate::index::Shards;
 use crate::secondary::Secondary;
 use crate::space::TableSpace;
-use crate::table::{Slot, TableState, fingerprint_of, shape_of, used_runs};
-use sardonyx_base::error::Error;
+use crate::table::{Slot, TableState, shape_of};
 use sardonyx_rows::TableError;
 use sardonyx_rows::constraints::ComputeDefaults;
 use sardonyx_rows::layout::PageLayout;
@@ -22,11 +21,8 @@ use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::schema::Schema;
 use sardonyx_rows::table_of;
 use sardonyx_storage::catalogue::{Catalogue, Definition, Extent};
-use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
-use sardonyx_storage::store::{PageRead, PageSnapshot, SnapshotEnded};
-use std::marker::PhantomData;
+use sardonyx_storage::store::PageSnapshot;
 use std::sync::Arc;
-use zerocopy::IntoBytes;
 
 /// The state of all tables at one commit.
 #[derive(Debug)]
@@ -143,11 +139,6 @@ impl SpaceSnapshot {
         &self.catalogue.definitions
     }
 
-    /// The columns of a table.
-    pub fn schema<R: Record>(&self, table: Table<R>) -> Option<&Arc<Schema>> {
-        self.state(table).map(|state| &state.schema)
-    }
-
     /// The pages of rows, as they were.
     pub fn pages(&self) -> &PageSnapshot {
         &self.rows
@@ -157,148 +148,4 @@ impl SpaceSnapshot {
     pub fn is_ended(&self) -> bool {
         self.rows.is_ended()
     }
-
-    /// The record with this key.
-    ///
-    /// # Errors
-    /// [`Error::Limit`] if the snapshot was ended ([`SnapshotEnded`]).
-    pub fn get<R: Record>(&self, table: Table<R>, key: &R::Key) -> Result<Option<R>, Error> {
-        self.find(table, key.as_bytes()).map_err(ended)
-    }
-
-    /// All records, in no particular order.
-    pub fn scan<R: Record>(&self, table: Table<R>) -> Records<'_, R> {
-        Records {
-            pages: Vec::new(),
-            table: self.state(table),
-            rows: &self.rows,
-            run: 0,
-            next: 0,
-            page: Page::default(),
-            of: PhantomData,
-        }
-        .with_runs()
-    }
-
-    /// The number of records.
-    pub fn count<R: Record>(&self, table: Table<R>) -> u64 {
-        self.state(table).map_or(0, |state| state.len)
-    }
-
-    pub(crate) fn state<R: Record>(&self, table: Table<R>) -> Option<&FrozenTable> {
-        let state = self.tables.get(usize::from(table.number()))?.as_ref()?;
-        (state.fingerprint == fingerprint_of::<R>()).then_some(state)
-    }
-
-    fn find<R: Record>(&self, table: Table<R>, key: &[u8]) -> Result<Option<R>, SnapshotEnded> {
-        let Some(state) = self.state(table) else {
-            return Ok(None);
-        };
-        let mut found = None;
-        state
-            .shards
-            .find(&*self.indexes, state.hash.of(key), |at| {
-                let read = record::<R>(&self.rows, at)?;
-                let is_it = read.as_bytes()[state.key_offset..][..key.len()] == *key;
-                if is_it {
-                    found = Some(read);
-                }
-                Ok(is_it)
-            })?;
-        Ok(found)
-    }
-}
-
-/// The record at an address.
-#[inline(always)]
-pub(crate) fn record<R: Record>(rows: &PageSnapshot, at: Address) -> Result<R, SnapshotEnded> {
-    let mut record = R::new_zeroed();
-    rows.read_into(at, record.as_mut_bytes())?;
-    Ok(record)
-}
-
-/// The records of a table in a snapshot: a page is read at a time.
-#[derive(Debug)]
-pub struct Records<'a, R> {
-    /// Runs of used pages.
-    pages: Vec<std::ops::Range<u64>>,
-    table: Option<&'a FrozenTable>,
-    rows: &'a PageSnapshot,
-    run: usize,
-    /// The page after the one that was read last.
-    next: u64,
-    page: Page,
-    of: PhantomData<R>,
-}
-
-/// A page that was read.
-#[derive(Debug, Default)]
-struct Page {
-    bytes: Vec<u8>,
-    /// The slot to go on with; none if all were given.
-    slot: Option<usize>,
-}
-
-impl<R> Records<'_, R> {
-    fn with_runs(mut self) -> Self {
-        if let Some(table) = self.table {
-            self.pages = used_runs(&table.extents, table.fresh).collect();
-            self.next = self.pages.first().map_or(0, |run| run.start);
-        }
-        self
-    }
-
-    /// Reads the next page with rows. Returns whether there is one.
-    fn read_page(&mut self) -> Result<bool, SnapshotEnded> {
-        while let Some(run) = self.pages.get(self.run) {
-            if self.next >= run.end {
-                self.run += 1;
-                self.next = self.pages.get(self.run).map_or(0, |run| run.start);
-                continue;
-            }
-            let at: Address = PageId(self.next).address();
-            self.next += 1;
-            // All of it: the buffer then begins with it.
-            let content = self.rows.read(at, PAGE_SIZE, &mut self.page.bytes)?;
-            if PageLayout::has_rows(content) {
-                self.page.slot = Some(0);
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-}
-
-impl<R: Record> Iterator for Records<'_, R> {
-    type Item = Result<R, Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let table = self.table?;
-        loop {
-            if let Some(from) = self.page.slot {
-                let bytes = &self.page.bytes;
-                let layout = table.layout_of(bytes);
-                if let Some(slot) = layout.occupied_from(bytes, from) {
-                    self.page.slot = Some(slot + 1);
-                    let record = &bytes[slot * layout.stride..][..size_of::<R>()];
-                    let record = R::read_from_bytes(record);
-                    return Some(Ok(record.expect("so many bytes are a record")));
-                }
-                self.page.slot = None;
-            }
-            match self.read_page() {
-                Ok(true) => {}
-                Ok(false) => return None,
-                Err(error) => {
-                    // It is told once.
-                    self.pages.clear();
-                    return Some(Err(ended(error)));
-                }
-            }
-        }
-    }
-}
-
-fn ended(error: SnapshotEnded) -> Error {
-    TableError::from(error).into()
 }

@@ -12,6 +12,7 @@ use crate::table::{TableState, fingerprint_of};
 use crate::transaction::{Transaction, note_references};
 use crate::undo::Undo;
 use sardonyx_base::sync::Mutex;
+use sardonyx_rows::Plain;
 use sardonyx_rows::TableError;
 use sardonyx_rows::constraints::ComputeDefaults;
 use sardonyx_rows::record::{Journal, JournalRow, Record, Table, definition_of_journal};
@@ -222,7 +223,11 @@ impl TableSpace {
     #[inline]
     pub(crate) fn state<R: Record>(&self, table: Table<R>) -> Option<&TableState> {
         let state = self.tables.get(usize::from(table.number()))?.as_ref()?;
-        (state.fingerprint == fingerprint_of::<R>()).then_some(state)
+        let fits = match R::PLAIN {
+            Some(_) => state.fingerprint == fingerprint_of::<R>(),
+            None => *state.name == *R::TABLE,
+        };
+        fits.then_some(state)
     }
 
     pub(crate) fn name(&self, number: u16) -> String {
@@ -233,7 +238,7 @@ impl TableSpace {
     /// First stage: asks the processor for what [`TableSpace::locate`] and the transaction will
     /// read. Called for a whole batch for each [`Prefetch`] in turn.
     #[inline]
-    pub fn prefetch<R: Record>(&self, what: Prefetch, table: Table<R>, key: &R::Key) {
+    pub fn prefetch<R: Plain>(&self, what: Prefetch, table: Table<R>, key: R::Key) {
         let Some(state) = self.state(table) else {
             return;
         };
@@ -251,10 +256,10 @@ impl TableSpace {
     /// As [`Prefetch::Record`] for these bytes of the record, each a range within it, instead of its beginning: of a record
     /// of several cache lines, what will be read.
     #[inline]
-    pub fn prefetch_bytes<R: Record>(
+    pub fn prefetch_bytes<R: Plain>(
         &self,
         table: Table<R>,
-        key: &R::Key,
+        key: R::Key,
         bytes: impl IntoIterator<Item = Range<usize>>,
     ) {
         let Some(state) = self.state(table) else {
@@ -279,7 +284,7 @@ impl TableSpace {
 
     /// Asks the processor for the record of a row that was located before, such as on another thread.
     #[inline]
-    pub fn prefetch_row<R: Record>(&self, row: Row<R>) {
+    pub fn prefetch_row<R: Plain>(&self, row: Row<R>) {
         prefetch(self.store.bytes(), row.address.0 as usize);
     }
 
@@ -293,17 +298,17 @@ impl TableSpace {
 
     /// First stage: finds a record.
     #[inline]
-    pub fn locate<R: Record>(&self, table: Table<R>, key: &R::Key) -> Option<Row<R>> {
+    pub fn locate<R: Plain>(&self, table: Table<R>, key: R::Key) -> Option<Row<R>> {
         let state = self.state(table)?;
         let hash = state.hash.of(key.as_bytes());
         let address = state.find(&self.indexes, self.store.bytes(), hash, key.as_bytes())?;
-        Some(Row::new(address, table.number(), self.epoch, *key))
+        Some(Row::new(address, table.number(), self.epoch, key))
     }
 
     /// Looks up the rows with these keys together, so that their cache misses overlap, and calls `each` with them in
     /// their order, up to the first error.
     #[inline]
-    pub(crate) fn locate_each<R: Record, E>(
+    pub(crate) fn locate_each<R: Plain, E>(
         &self,
         table: Table<R>,
         keys: impl IntoIterator<Item = R::Key>,
@@ -357,7 +362,7 @@ impl TableSpace {
 
     /// The address of a row, if its record is still there.
     #[inline]
-    pub(crate) fn resolve<R: Record>(&self, row: Row<R>) -> Result<Address, TableError> {
+    pub(crate) fn resolve<R: Plain>(&self, row: Row<R>) -> Result<Address, TableError> {
         // The result of the rare case holds no address: a result in memory would cost every field's change.
         if row.epoch != self.epoch {
             self.check_still_there(row)?;
@@ -367,7 +372,7 @@ impl TableSpace {
 
     /// Something was removed since the row was found; perhaps not this one.
     #[cold]
-    fn check_still_there<R: Record>(&self, row: Row<R>) -> Result<(), TableError> {
+    fn check_still_there<R: Plain>(&self, row: Row<R>) -> Result<(), TableError> {
         let same_space = row.epoch >> 40 == self.epoch >> 40;
         let state = self
             .state(Table::<R>::new(row.table))
@@ -400,28 +405,6 @@ impl<'a> View<'a> {
     #[inline]
     pub(crate) fn space(&self) -> &'a TableSpace {
         self.space
-    }
-
-    /// The record with this key.
-    #[inline]
-    pub fn get<R: Record>(&self, table: Table<R>, key: &R::Key) -> Option<&'a R> {
-        let row = self.space.locate(table, key)?;
-        Some(record_at(self.space.store.bytes(), row.address))
-    }
-
-    /// All records, in no particular order.
-    pub fn scan<R: Record>(&self, table: Table<R>) -> impl Iterator<Item = &'a R> + use<'a, R> {
-        let bytes = self.space.store.bytes();
-        let state = self.space.state(table);
-        state
-            .into_iter()
-            .flat_map(|s| s.records(bytes))
-            .map(|at| record_at(bytes, at))
-    }
-
-    /// The number of records.
-    pub fn count<R: Record>(&self, table: Table<R>) -> u64 {
-        self.space.state(table).map_or(0, TableState::len)
     }
 
     /// What the rows of the table with this number are; see [`TableSpace::schema`].
@@ -468,11 +451,4 @@ impl<'a> View<'a> {
     pub fn index_bytes(&self) -> usize {
         self.space.index_bytes()
     }
-}
-
-/// The record at an address that the index gave.
-#[inline]
-pub(crate) fn record_at<R: Record>(bytes: &[u8], at: Address) -> &R {
-    let bytes = &bytes[at.0 as usize..][..size_of::<R>()];
-    R::ref_from_bytes(bytes).expect("pages are aligned, strides are multiples of the alignment")
 }

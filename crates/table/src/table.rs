@@ -7,11 +7,11 @@ use crate::index_store::IndexStore;
 use crate::ordered::Tree;
 use crate::secondary::Secondary;
 use crate::values::ValueSpace;
-use sardonyx_rows::TableError;
 use sardonyx_rows::condition::Check;
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
 use sardonyx_rows::record::Record;
-use sardonyx_rows::schema::{Schema, ValueRef};
+use sardonyx_rows::schema::Schema;
+use sardonyx_rows::{KeyValues, TableError};
 use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
@@ -298,7 +298,7 @@ impl TableState {
         &self,
         indexes: &IndexStore,
         rows: &[u8],
-        key: &[ValueRef<'_>],
+        key: &(impl KeyValues + ?Sized),
     ) -> Result<Option<Address>, TableError> {
         let mut secondary = self.secondary.iter();
         let primary =
@@ -564,10 +564,15 @@ fn fingerprint_of_definition(definition: &Definition) -> u64 {
     )
 }
 
-/// The fingerprint of a record type's table.
+/// The fingerprint of a plain record type's table.
 #[inline]
 pub(crate) fn fingerprint_of<R: Record>() -> u64 {
-    const { fingerprint(R::NAME, size_of::<R>(), R::KEY_OFFSET, size_of::<R::Key>()) }
+    const {
+        match R::PLAIN {
+            Some(plain) => fingerprint(R::TABLE, plain.bytes, plain.key_offset, plain.key_bytes),
+            None => 0,
+        }
+    }
 }
 
 /// Tells tables of different names or layouts apart, in one comparison; for record types at compile

@@ -8,14 +8,15 @@
 
 use crate::index_store::IndexStore;
 use crate::row::Row;
-use crate::space::{Prefetch, TableSpace, View, record_at};
+use crate::space::{Prefetch, TableSpace, View};
 use crate::table::{Place, TableState, make_index_room, page_bytes, remove_from_index};
 use crate::undo::{Step, undo_step};
 use sardonyx_base::error::Error;
-use sardonyx_rows::TableError;
 use sardonyx_rows::constraints::{HeldReferences, check_row, delete_row};
+use sardonyx_rows::fields::values_of;
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
-use sardonyx_rows::record::{Field, Journal, JournalRow, Record, Table};
+use sardonyx_rows::record::{Journal, JournalRow, Record, Table};
+use sardonyx_rows::{Field, Plain, PlainLayout, TableError, plain_at};
 use sardonyx_storage::catalogue::{Definition, Kind};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::room::NoRoom;
@@ -67,20 +68,13 @@ impl<'a> Transaction<'a> {
         transaction
     }
 
-    /// The record with this key.
-    #[inline]
-    pub fn get<R: Record>(&self, table: Table<R>, key: &R::Key) -> Option<&R> {
-        self.find(table, key)
-            .map(|row| record_at(self.space.store.bytes(), row.address))
-    }
-
     /// Calls `each` with the records of these keys, in their order, up to the first error: many of them are looked up
     /// together, so that their cache misses overlap.
     ///
     /// # Errors
     /// What `each` returns.
     #[inline]
-    pub fn get_each<R: Record, E>(
+    pub fn get_each<R: Plain, E>(
         &self,
         table: Table<R>,
         keys: impl IntoIterator<Item = R::Key>,
@@ -88,7 +82,7 @@ impl<'a> Transaction<'a> {
     ) -> Result<(), E> {
         let bytes = self.space.store.bytes();
         self.find_each(table, keys, |key, row| {
-            each(key, row.map(|row| record_at(bytes, row.address)))
+            each(key, row.map(|row| plain_at(bytes, row.address)))
         })
     }
 
@@ -97,7 +91,7 @@ impl<'a> Transaction<'a> {
     /// # Errors
     /// What `each` returns.
     #[inline]
-    pub fn find_each<R: Record, E>(
+    pub fn find_each<R: Plain, E>(
         &self,
         table: Table<R>,
         keys: impl IntoIterator<Item = R::Key>,
@@ -108,7 +102,7 @@ impl<'a> Transaction<'a> {
 
     /// The row with this key, to read and change it without looking it up again.
     #[inline]
-    pub fn find<R: Record>(&self, table: Table<R>, key: &R::Key) -> Option<Row<R>> {
+    pub fn find<R: Plain>(&self, table: Table<R>, key: R::Key) -> Option<Row<R>> {
         self.space.locate(table, key)
     }
 
@@ -116,7 +110,7 @@ impl<'a> Transaction<'a> {
     /// [`TableSpace::prefetch`] does: for a transaction that learns of many keys at once, so that their
     /// cache misses overlap.
     #[inline]
-    pub fn prefetch<R: Record>(&self, what: Prefetch, table: Table<R>, key: &R::Key) {
+    pub fn prefetch<R: Plain>(&self, what: Prefetch, table: Table<R>, key: R::Key) {
         self.space.prefetch(what, table, key);
     }
 
@@ -125,19 +119,9 @@ impl<'a> Transaction<'a> {
     /// # Errors
     /// [`Error::Refused`] if it was deleted since the row was found.
     #[inline]
-    pub fn record<R: Record>(&self, row: Row<R>) -> Result<&R, Error> {
+    pub fn record<R: Plain>(&self, row: Row<R>) -> Result<&R, Error> {
         let at = self.space.resolve(row)?;
-        Ok(record_at(self.space.store.bytes(), at))
-    }
-
-    /// All records of a table, in no particular order.
-    pub fn scan<R: Record>(&self, table: Table<R>) -> impl Iterator<Item = &R> {
-        self.view().scan(table)
-    }
-
-    /// The number of records in a table.
-    pub fn count<R: Record>(&self, table: Table<R>) -> u64 {
-        self.view().count(table)
+        Ok(plain_at(self.space.store.bytes(), at))
     }
 
     /// What the transaction sees, with its own changes, to read.
@@ -152,7 +136,7 @@ impl<'a> Transaction<'a> {
     /// [`Error::Refused`] if the record was deleted, or the field is (part of) the key;
     /// [`Error::Limit`] if the transaction is too large.
     #[inline]
-    pub fn set<R: Record, T: FromBytes + IntoBytes + Immutable>(
+    pub fn set<R: Plain, T: FromBytes + IntoBytes + Immutable>(
         &mut self,
         row: Row<R>,
         field: Field<R, T>,
@@ -173,71 +157,114 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// Changes a record in place. Only the words that differ afterwards are logged. Returns false
-    /// if there is no such record.
+    /// Changes a record in a copy of its own; only what differs afterwards is stored and logged, and columns that are no
+    /// fields stay as they are. Returns what `change` returns, or `None` if there is no such record.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the key was changed, or the handle is another database's; [`Error::Limit`]
-    /// if the transaction is too large. The record is then as before. So it is if `change` panics.
-    pub fn update<R: Record>(
+    /// [`Error::Refused`] if the key was changed, a condition is not met, the handle is another database's, or its table
+    /// has other columns by now; [`Error::Duplicate`] of a unique index; [`Error::Limit`] if the transaction is too large.
+    /// The record is then as before. So it is if `change` panics.
+    pub fn update<R: Record, T>(
         &mut self,
         table: Table<R>,
-        key: &R::Key,
-        change: impl FnOnce(&mut R),
-    ) -> Result<bool, Error> {
-        let change = |record: &mut R| {
-            change(record);
-            Ok::<_, Error>(())
-        };
-        Ok(self.try_update(table, key, change)?.is_some())
+        key: R::Key<'_>,
+        change: impl FnOnce(&mut R) -> T,
+    ) -> Result<Option<T>, Error> {
+        let change = |record: &mut R| Ok::<_, Error>(change(record));
+        self.try_update(table, key, change)
     }
 
-    /// As [`Transaction::update`], with a change that may fail, and a value to return: `None` if there is
-    /// no such record.
+    /// As [`Transaction::update`], with a change that may fail.
     ///
     /// # Errors
     /// What `change` returns, and those of [`Transaction::update`]. The record is then as before.
     pub fn try_update<R: Record, T, E: From<Error>>(
         &mut self,
         table: Table<R>,
-        key: &R::Key,
+        key: R::Key<'_>,
         change: impl FnOnce(&mut R) -> Result<T, E>,
     ) -> Result<Option<T>, E> {
-        let Some(row) = self.find(table, key) else {
-            self.check_handle(table).map_err(Error::from)?;
+        let engine = |error: TableError| E::from(error.into());
+        let Some((at, mut changed)) = self.copy_of(table, key).map_err(engine)? else {
             return Ok(None);
         };
-        // All of it may differ, in as many runs as there are pairs of words.
-        self.check_room(2 * size_of::<R>() + OVERHEAD_BYTES)
-            .map_err(Error::from)?;
         // Changed in a copy: the closure may panic half-way, and the caller may catch that and go
         // on; no change may then stand in the pages that is not in the log.
-        let mut changed = *record_at::<R>(self.space.store.bytes(), row.address);
         let value = change(&mut changed)?;
-        self.store_changed(row, &changed)?;
+        self.store_changed(table, at, &changed).map_err(engine)?;
         Ok(Some(value))
     }
 
-    /// Stores a changed copy of a row's record. There is room for it.
-    fn store_changed<R: Record>(&mut self, row: Row<R>, changed: &R) -> Result<(), Error> {
-        let after = changed.as_bytes();
-        if after[R::KEY_OFFSET..][..size_of::<R::Key>()] != *row.key.as_bytes() {
-            return Err(key_changed(R::NAME));
+    /// The record with this key, and where it stands. There is room for its change.
+    #[inline]
+    fn copy_of<R: Record>(
+        &mut self,
+        table: Table<R>,
+        key: R::Key<'_>,
+    ) -> Result<Option<(Address, R)>, TableError> {
+        let state = self.space.state_of(table)?;
+        let Some(at) = self.space.place_of::<R>(state, &key)? else {
+            return Ok(None);
+        };
+        self.check_room_to_change::<R>()?;
+        Ok(Some((at, self.copy_at(table, at)?)))
+    }
+
+    #[inline]
+    fn copy_at<R: Record>(&self, table: Table<R>, at: Address) -> Result<R, TableError> {
+        let state = self.space.state_of(table)?;
+        let columns = R::columns_in(&state.schema, &state.name)?;
+        R::copy_row(self.view().found(state, at), &columns)
+    }
+
+    /// Room for a changed record.
+    #[inline]
+    fn check_room_to_change<R: Record>(&mut self) -> Result<(), TableError> {
+        match R::PLAIN {
+            // All of it may differ, in as many runs as there are pairs of words.
+            Some(plain) => self.check_room(2 * plain.bytes + OVERHEAD_BYTES),
+            None => Ok(()),
         }
-        self.count_change(row.table);
-        if self.has_ordered(row.table) {
+    }
+
+    /// Stores a changed copy of the record at an address. There is room for it.
+    fn store_changed<R: Record>(
+        &mut self,
+        table: Table<R>,
+        at: Address,
+        changed: &R,
+    ) -> Result<(), TableError> {
+        let number = table.number();
+        let Some(plain) = R::PLAIN else {
+            let state = self.space.state_of(table)?;
+            let columns = R::columns_in(&state.schema, &state.name)?;
+            return self.update_row_at(number, at, &values_of(&columns, changed));
+        };
+        let after = changed.plain_bytes();
+        let before = &self.space.store.bytes()[at.0 as usize..][..plain.bytes];
+        if after[plain.key()] != before[plain.key()] {
+            let table = R::TABLE.to_string();
+            return Err(TableError::KeyChanged { table });
+        }
+        self.store_plain(number, at, after)
+    }
+
+    /// Stores the changed bytes of a plain record, whose key has not changed.
+    fn store_plain(&mut self, number: u16, at: Address, after: &[u8]) -> Result<(), TableError> {
+        self.count_change(number);
+        if self.has_ordered(number) {
             let row_of_shape;
-            let after = match self.state(row.table).has_one_shape() {
+            let after = match self.state(number).has_one_shape() {
                 true => after,
                 false => {
-                    row_of_shape = self.row_beginning_with(row.table, row.address, after)?;
+                    row_of_shape = self.row_beginning_with(number, at, after)?;
                     &row_of_shape
                 }
             };
-            self.check_declared(row.table, after)?;
-            let before = &self.space.store.bytes()[row.address.0 as usize..][..after.len()];
-            let differ = self.indexes_that_differ(row.table, before, after);
-            let state = self.state(row.table);
+            self.check_declared(number, after)?;
+            let before = &self.space.store.bytes()[at.0 as usize..][..after.len()];
+            let differ = self.indexes_that_differ(number, before, after);
+            let state = self.state(number);
             if differ != 0 || state.is_checked || state.is_referenced {
                 let schema = state.schema.clone();
                 let before = before.to_vec();
@@ -246,46 +273,72 @@ impl<'a> Transaction<'a> {
                     let place = column.offset..column.offset + column.kind.bytes();
                     before[place.clone()] != after[place]
                 };
-                let change = |this: &mut Self| this.write_differences(row.address, after);
-                return Ok(self.change_indexed(row.table, row.address, differ, changes, change)?);
+                let change = |this: &mut Self| this.write_differences(at, after);
+                return self.change_indexed(number, at, differ, changes, change);
             }
         }
-        self.write_differences(row.address, after);
+        self.write_differences(at, after);
         Ok(())
     }
 
     /// Inserts a record.
     ///
     /// # Errors
-    /// [`Error::Duplicate`] if there is one with this key; [`Error::Limit`] if the transaction is too
-    /// large, or the catalogue has no room for more pages; [`Error::Full`] if there is no memory for them;
-    /// [`Error::Refused`] if the handle is another database's.
-    pub fn insert<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<Row<R>, Error> {
+    /// [`Error::Duplicate`] if there is one with this key, or with one of a unique index; [`Error::Refused`] if a condition
+    /// is not met, the handle is another database's, or its table has other columns by now; [`Error::Limit`] if the
+    /// transaction is too large, or the catalogue has no room for more pages; [`Error::Full`] if there is no memory for
+    /// them.
+    pub fn insert<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<(), Error> {
         let number = table.number();
-        self.check_handle(table)?;
-        self.check_room(encoded_bytes(size_of::<R>()) + OVERHEAD_BYTES)?;
-        let bytes = record.as_bytes();
-        let key = &bytes[R::KEY_OFFSET..][..size_of::<R::Key>()];
+        let state = self.space.state_of(table)?;
+        if R::PLAIN.is_none() {
+            let columns = R::columns_in(&state.schema, &state.name)?;
+            self.insert_row_of(number, values_of(&columns, record))?;
+        } else {
+            self.insert_plain(number, record)?;
+        }
+        Ok(())
+    }
+
+    /// Inserts a plain record; the row is to change it without looking it up.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::insert`].
+    pub fn insert_and_find<R: Plain>(
+        &mut self,
+        table: Table<R>,
+        record: &R,
+    ) -> Result<Row<R>, Error> {
+        self.space.state_of(table)?;
+        let number = table.number();
+        let address = self.insert_plain(number, record)?;
+        let key = R::Key::read_from_bytes(&record.as_bytes()[PlainLayout::of::<R>().key()]);
+        let key = key.expect("the bytes of a key");
+        Ok(Row::new(address, number, self.space.epoch, key))
+    }
+
+    fn insert_plain<R: Record>(&mut self, number: u16, record: &R) -> Result<Address, TableError> {
+        let bytes = record.plain_bytes();
+        self.check_room(encoded_bytes(bytes.len()) + OVERHEAD_BYTES)?;
+        let key = &bytes[R::PLAIN.map(|plain| plain.key()).unwrap_or_default()];
         let state = self.state(number);
         let hash = state.hash.of(key);
         if state
             .find(&self.space.indexes, self.space.store.bytes(), hash, key)
             .is_some()
         {
-            let table = R::NAME.to_string();
+            let table = R::TABLE.to_string();
             let key = hexadecimal(key);
             let values = Box::default();
-            return Err(TableError::DuplicateKey { table, key, values }.into());
+            return Err(TableError::DuplicateKey { table, key, values });
         }
         if self.has_ordered(number) {
             self.check_declared(number, bytes)?;
         }
-        let address = match self.state(number).has_one_shape() {
-            true => self.insert_bytes(number, bytes, hash)?,
-            false => self.insert_with_added(number, bytes, hash)?,
-        };
-        let key = R::Key::read_from_bytes(key).expect("the bytes of a key");
-        Ok(Row::new(address, number, self.space.epoch, key))
+        match self.state(number).has_one_shape() {
+            true => self.insert_bytes(number, bytes, hash),
+            false => self.insert_with_added(number, bytes, hash),
+        }
     }
 
     /// Puts a record, whose key is new, into a table. There is room for it. Inlined, so that of a record type
@@ -358,18 +411,26 @@ impl<'a> Transaction<'a> {
     /// Deletes a record. Returns false if there is no such record.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the transaction is too large, [`Error::Refused`] if the handle is another
+    /// [`Error::Limit`] if the transaction is too large; [`Error::Refused`] if rows refer to it, or the handle is another
     /// database's.
-    pub fn delete<R: Record>(&mut self, table: Table<R>, key: &R::Key) -> Result<bool, Error> {
-        let Some(row) = self.find(table, key) else {
-            self.check_handle(table)?;
+    pub fn delete<R: Record>(&mut self, table: Table<R>, key: R::Key<'_>) -> Result<bool, Error> {
+        let state = self.space.state_of(table)?;
+        let Some(at) = self.space.place_of::<R>(state, &key)? else {
             return Ok(false);
         };
-        self.delete_at(row.table, row.address)?;
+        self.delete_record(table, at)?;
         Ok(true)
     }
 
     /// Deletes the record at an address, at which there is one.
+    fn delete_record<R: Record>(&mut self, table: Table<R>, at: Address) -> Result<(), TableError> {
+        match R::PLAIN {
+            Some(_) => self.delete_at(table.number(), at),
+            None => self.delete_row_at(table.number(), at),
+        }
+    }
+
+    /// The same of a plain record.
     fn delete_at(&mut self, number: u16, address: Address) -> Result<(), TableError> {
         self.check_room(OVERHEAD_BYTES)?;
         if !self.state(number).has_one_shape() {
@@ -503,15 +564,6 @@ impl<'a> Transaction<'a> {
                 NoRoom::TooLarge { bytes } => TableError::TransactionTooLarge { bytes, limit },
                 NoRoom::Log(error) => TableError::Log(error),
             })
-    }
-
-    fn check_handle<R: Record>(&self, table: Table<R>) -> Result<(), TableError> {
-        match self.space.state(table) {
-            Some(_) => Ok(()),
-            None => Err(TableError::UnknownHandle {
-                number: table.number(),
-            }),
-        }
     }
 
     pub(crate) fn state(&self, table: u16) -> &TableState {

@@ -123,12 +123,15 @@ fn tables(files: Files) {
         return;
     };
     if let Ok(items) = database.table::<seeds::Item>() {
-        let counted = database.read(|view| (view.scan(items).count() as u64, view.count(items)));
+        let counted = database.read(|view| {
+            let found = view.scan(items)?.map(|item| item.map(|_| 1));
+            Ok((found.sum::<Result<u64, Error>>()?, view.count(items)?))
+        });
         let (found, told) = counted.expect("it is open");
         assert_eq!(found, told);
         _ = database.run(|tx| {
-            tx.update(items, &3, |_| ())?;
-            tx.delete(items, &4)?;
+            tx.update(items, 3, |_| ())?;
+            tx.delete(items, 4)?;
             Ok::<_, Error>(())
         });
     }

@@ -39,9 +39,7 @@ fn filled(rows: &[Row], indexed: bool) -> Result<(TableSpace, f64), Box<dyn std:
         let mut tx = space.begin(&mut log);
         let mut result = Ok(());
         inserting += seconds(|| {
-            result = rows
-                .iter()
-                .try_for_each(|row| tx.insert(table, row).map(drop));
+            result = rows.iter().try_for_each(|row| tx.insert(table, row));
         });
         result?;
         tx.commit();
@@ -54,7 +52,7 @@ pub fn measure(rows: &[Row]) -> Result<Vec<Figures>, Box<dyn std::error::Error>>
     let count = rows.len() as u64;
     let (mut space, without) = filled(rows, false)?;
     let bytes_without = space.index_bytes();
-    let table = space.table::<Row>()?.ok_or(Row::NAME)?;
+    let table = space.table::<Row>()?.ok_or(Row::TABLE)?;
     let mut log = GroupBuilder::with_capacity(1 << 20);
     let mut tx = space.begin(&mut log);
     let mut created = Ok(());
@@ -66,7 +64,7 @@ pub fn measure(rows: &[Row]) -> Result<Vec<Figures>, Box<dyn std::error::Error>>
     let (mut space, with) = filled(rows, true)?;
     let bytes = (space.index_bytes() - bytes_without) as f64 / count as f64;
     let snapshot = space.snapshot()?;
-    let table = space.table::<Row>()?.ok_or(Row::NAME)?;
+    let table = space.table::<Row>()?.ok_or(Row::TABLE)?;
     let live = space.view().index(table, NAME)?;
     let frozen = snapshot.index(table, NAME)?;
     let of_live = reads(
@@ -78,7 +76,12 @@ pub fn measure(rows: &[Row]) -> Result<Vec<Figures>, Box<dyn std::error::Error>>
                 .map_or(0, |row| row.filler[11])
         },
         |key| {
-            let rows = live.range(key..).into_iter().flatten().take(LENGTH);
+            let rows = live
+                .range(key..)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .take(LENGTH);
             rows.fold(0, |sum, row| sum.wrapping_add(row.filler[11]))
         },
     );

@@ -275,7 +275,8 @@ impl Base {
 fn transact(opened: &Opened, rows: &mut Model, random: &mut Random) -> Result<(), Error> {
     let (id, value) = (random.below(120), random.next_u64());
     opened.database.run(|transaction| {
-        if !transaction.update(opened.items, &id, |item| item.value = value)? {
+        let updated = transaction.update(opened.items, id, |item| item.value = value)?;
+        if updated.is_none() {
             transaction.insert(opened.items, &Item::new(id, value))?;
         }
         transaction.append(opened.notes, &Note { id, value })?;

@@ -245,13 +245,13 @@ impl Exploration {
                         model.items.insert(id, value);
                     }
                     0..=6 => {
-                        let there = transaction.update(opened.items, &id, |i| i.value = value)?;
-                        if there {
+                        let there = transaction.update(opened.items, id, |i| i.value = value)?;
+                        if there.is_some() {
                             model.items.insert(id, value);
                         }
                     }
                     7 => {
-                        transaction.delete(opened.items, &id)?;
+                        transaction.delete(opened.items, id)?;
                         model.items.remove(&id);
                     }
                     _ => {
@@ -374,14 +374,16 @@ impl Exploration {
 pub(crate) fn read(opened: &Opened) -> Result<Model, Error> {
     let mut model = Model::default();
     opened.database.read(|view| {
-        for item in view.scan(opened.items) {
+        for item in view.scan(opened.items)? {
+            let item = item?;
             model.items.insert(item.id, item.value);
             assert_eq!(
-                view.get(opened.items, &item.id),
+                view.get(opened.items, item.id)?,
                 Some(item),
                 "the index finds it"
             );
         }
+        Ok(())
     })?;
     opened.database.journal_rows(opened.notes, |note| {
         model.notes.push((note.id, note.value));

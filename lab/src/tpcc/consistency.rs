@@ -71,9 +71,9 @@ pub fn check(database: &Tables, schema: &Schema, scale: &Scale) -> Result<Consis
         true
     })?;
     database.read(|view| {
-        orders(view, schema, scale, &mut sums, &mut found);
-        customers(view, schema, &sums, &mut found);
-        warehouses(view, schema, scale, &sums, &mut found);
+        orders(view, schema, scale, &mut sums, &mut found)?;
+        customers(view, schema, &sums, &mut found)?;
+        warehouses(view, schema, scale, &sums, &mut found)
     })?;
     let districts = u64::from(scale.warehouses * DISTRICTS);
     let initial = districts * u64::from(scale.customers);
@@ -102,13 +102,15 @@ fn orders(
     scale: &Scale,
     sums: &mut Sums,
     found: &mut Consistency,
-) {
+) -> Result<(), Error> {
     let mut districts: HashMap<u64, District> = HashMap::new();
-    for line in view.scan(schema.order_lines) {
+    for line in view.scan(schema.order_lines)? {
+        let line = line?;
         let of = districts.entry(scale::district_of_order(line.id >> 4));
         of.or_default().lines += 1;
     }
-    for new in view.scan(schema.new_orders) {
+    for new in view.scan(schema.new_orders)? {
+        let new = new?;
         let of = districts
             .entry(scale::district_of_order(new.id))
             .or_default();
@@ -117,11 +119,13 @@ fn orders(
         of.oldest_new = Some(of.oldest_new.map_or(number, |old| old.min(number)));
         of.newest_new = Some(of.newest_new.map_or(number, |old| old.max(number)));
     }
-    for customer in view.scan(schema.customers) {
+    for customer in view.scan(schema.customers)? {
+        let customer = customer?;
         let of = districts.entry(customer.district).or_default();
         of.deliveries += u64::from(customer.account.deliveries);
     }
-    for order in view.scan(schema.orders) {
+    for order in view.scan(schema.orders)? {
+        let order = order?;
         found.orders += 1;
         let of = districts
             .entry(scale::district_of_order(order.id))
@@ -130,12 +134,12 @@ fn orders(
         of.newest = of.newest.max(scale::number_of_order(order.id));
         of.lines_said += u64::from(order.lines);
         let name = || format!("order {:#x}", order.id);
-        let is_new = view.get(schema.new_orders, &order.id).is_some();
+        let is_new = view.get(schema.new_orders, order.id)?.is_some();
         found.check(5, is_new == (order.carrier == 0), name);
         // Its lines have the numbers from 1 on; a district's count shows that there are no others.
         let mut there = 0;
         for number in 1..=order.lines.into() {
-            let Some(line) = view.get(schema.order_lines, &scale::line(order.id, number)) else {
+            let Some(line) = view.get(schema.order_lines, scale::line(order.id, number))? else {
                 continue;
             };
             there += 1;
@@ -150,7 +154,7 @@ fn orders(
         let of = districts.get(&key).copied().unwrap_or_default();
         let name = || format!("district {key:#x}");
         found.deliveries += of.deliveries;
-        let row = view.get(schema.districts, &key);
+        let row = view.get(schema.districts, key)?;
         let next = row.map_or(0, |district| district.next_order);
         let newest_new = of.newest_new.unwrap_or(of.newest);
         found.check(2, next == of.newest + 1 && newest_new == of.newest, name);
@@ -161,12 +165,19 @@ fn orders(
         let delivered = u64::from(scale.delivered()) + of.deliveries;
         found.check(11, of.orders == of.new_orders + delivered, name);
     }
+    Ok(())
 }
 
 /// Conditions 10 and 12.
-fn customers(view: &View<'_>, schema: &Schema, sums: &Sums, found: &mut Consistency) {
+fn customers(
+    view: &View<'_>,
+    schema: &Schema,
+    sums: &Sums,
+    found: &mut Consistency,
+) -> Result<(), Error> {
     let of = |sums: &HashMap<u64, i64>, key| sums.get(&key).copied().unwrap_or(0);
-    for customer in view.scan(schema.customers) {
+    for customer in view.scan(schema.customers)? {
+        let customer = customer?;
         let delivered = of(&sums.delivered_to, customer.id);
         let paid = of(&sums.paid_by, customer.id);
         let name = || format!("customer {:#x}", customer.id);
@@ -174,6 +185,7 @@ fn customers(view: &View<'_>, schema: &Schema, sums: &Sums, found: &mut Consiste
         let owed = customer.account.balance + customer.account.year_to_date;
         found.check(12, owed == delivered, name);
     }
+    Ok(())
 }
 
 /// Conditions 1, 8 and 9.
@@ -183,23 +195,24 @@ fn warehouses(
     scale: &Scale,
     sums: &Sums,
     found: &mut Consistency,
-) {
+) -> Result<(), Error> {
     for warehouse in scale.all_warehouses() {
         let (mut of_districts, mut paid) = (0, 0);
         for number in 1..=DISTRICTS {
             let key = scale::district(warehouse, number);
             let sum = view
-                .get(schema.districts, &key)
+                .get(schema.districts, key)?
                 .map_or(0, |district| district.year_to_date);
             let paid_here = sums.paid_at.get(&key).copied().unwrap_or(0);
             found.check(9, sum == paid_here, || format!("district {key:#x}"));
             of_districts += sum;
             paid += paid_here;
         }
-        let row = view.get(schema.warehouses, &warehouse.into());
+        let row = view.get(schema.warehouses, warehouse.into())?;
         let sum = row.map_or(0, |warehouse| warehouse.year_to_date);
         let name = || format!("warehouse {warehouse}");
         found.check(1, sum == of_districts, name);
         found.check(8, sum == paid, name);
     }
+    Ok(())
 }

@@ -135,7 +135,7 @@ pub fn measure(options: &Options, path: &Path) -> anyhow::Result<Figures> {
     let outcome = progress::watched(until, &shown, || run(&database, &procedure, &work, &shown))?;
     let after = database.statistics();
     let (page_bytes, index_bytes) =
-        database.read(|view| (view.bytes(), view.index_bytes() as u64))?;
+        database.read(|view| Ok((view.bytes(), view.index_bytes() as u64)))?;
 
     let consistency = checked(&database, &scale)?;
     database.close()?;

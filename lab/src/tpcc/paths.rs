@@ -32,14 +32,14 @@ fn create_one<R: Record>(
     columns: &[&str],
 ) -> Result<(), Error> {
     let key = database.read(|view| {
-        let schema = view.schema(table.number())?;
+        let schema = view.schema(table.number());
         let part = |column: &&str| {
             Some(KeyPart {
-                column: schema.column(column)?,
+                column: schema?.column(column)?,
                 descending: false,
             })
         };
-        columns.iter().map(part).collect::<Option<Vec<_>>>()
+        Ok(columns.iter().map(part).collect::<Option<Vec<_>>>())
     })?;
     let definition = IndexDefinition {
         name: name.into(),
@@ -74,7 +74,7 @@ pub(super) fn newest_order<'t>(
     customer: u64,
 ) -> Result<Option<&'t Order>, Refusal> {
     let index = transaction.index(orders, BY_CUSTOMER)?;
-    Ok(index.prefix(customer)?.next_back())
+    Ok(index.prefix(customer)?.next_back().transpose()?)
 }
 
 /// The oldest new order of a district.
@@ -85,5 +85,6 @@ pub(super) fn oldest_new_order(
 ) -> Result<Option<u64>, Refusal> {
     let index = transaction.index(new_orders, IN_ORDER)?;
     let all = scale::order(district, 0)..scale::order(district + 1, 0);
-    Ok(index.range(all)?.next().map(|order| order.id))
+    let first = index.range(all)?.next().transpose()?;
+    Ok(first.map(|order| order.id))
 }

@@ -75,7 +75,7 @@ fn an_order_with_an_unused_item_leaves_nothing() {
     let scale = Scale::small(1);
     let (database, schema) = opened(&directory.path().join("shop.sdx"));
     load(&database, &schema, &scale, SEED, |_| {}).unwrap();
-    let before = database.read(|view| view.pages().to_vec()).unwrap();
+    let before = database.read(|view| Ok(view.pages().to_vec())).unwrap();
     let procedure = registered(&database, schema);
     let mut generator = Generator::new(scale, &constants(SEED), 3, (0, 1));
     let request = std::iter::repeat_with(|| generator.request(5))
@@ -89,7 +89,7 @@ fn an_order_with_an_unused_item_leaves_nothing() {
     let refused = database.submit_batch(&procedure, vec![request], 0);
     let refused = refused.wait().unwrap().pop().unwrap().unwrap_err();
     assert_eq!(refused.to_string(), "there is no item 201");
-    let after = database.read(|view| view.pages().to_vec()).unwrap();
+    let after = database.read(|view| Ok(view.pages().to_vec())).unwrap();
     assert!(before == after[..before.len()] && after[before.len()..].iter().all(|&b| b == 0));
 }
 
@@ -107,8 +107,8 @@ fn each_violation_is_found() {
     };
     let district = scale::district(1, 4);
     let update = |change: fn(&mut super::records::District)| {
-        let updated = database.run(|tx| tx.update(schema.districts, &district, change));
-        assert!(updated.unwrap());
+        let updated = database.run(|tx| tx.update(schema.districts, district, change));
+        assert_eq!(updated.unwrap(), Some(()));
     };
     update(|row| row.year_to_date += 1);
     assert_eq!(violated(), [1, 9]);
@@ -117,24 +117,24 @@ fn each_violation_is_found() {
     assert_eq!(violated(), [2]);
     update(|row| row.next_order -= 1);
     let newest = scale::order(district, scale.customers);
-    let delete = database.run(|tx| tx.remove(schema.new_orders, &newest));
+    let delete = database.run(|tx| tx.remove(schema.new_orders, newest));
     let new = delete.unwrap().unwrap();
     assert_eq!(violated(), [2, 5, 11]);
     database
-        .run(|tx| tx.insert(schema.new_orders, &new).map(drop))
+        .run(|tx| tx.insert(schema.new_orders, &new))
         .unwrap();
     let middle = scale::order(district, scale.delivered() + 2);
-    let delete = database.run(|tx| tx.remove(schema.new_orders, &middle));
+    let delete = database.run(|tx| tx.remove(schema.new_orders, middle));
     let new = delete.unwrap().unwrap();
     assert_eq!(violated(), [3, 5, 11]);
     database
-        .run(|tx| tx.insert(schema.new_orders, &new).map(drop))
+        .run(|tx| tx.insert(schema.new_orders, &new))
         .unwrap();
     let line = scale::line(newest, 2);
-    let deliver = database.run(|tx| tx.update(schema.order_lines, &line, |row| row.delivered = 9));
-    assert!(deliver.unwrap());
+    let deliver = database.run(|tx| tx.update(schema.order_lines, line, |row| row.delivered = 9));
+    assert_eq!(deliver.unwrap(), Some(()));
     assert_eq!(violated(), [7, 10, 12]);
-    let delete = database.run(|tx| tx.delete(schema.order_lines, &line));
+    let delete = database.run(|tx| tx.delete(schema.order_lines, line));
     assert!(delete.unwrap());
     assert_eq!(violated(), [4, 6]);
 }

@@ -9,7 +9,7 @@ use crate::product::Product;
 use crate::{Failure, engine_options};
 use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart};
 use sardonyx::{
-    Durability, Error, Field, Prefetch, Procedure, Record, Registered, Table, TableSpace, Tables,
+    Durability, Error, Field, Plain, Prefetch, Procedure, Registered, Table, TableSpace, Tables,
     Transaction, View, field, record,
 };
 use std::path::Path;
@@ -21,7 +21,7 @@ const LOADED_TOGETHER: usize = 10_000;
 type Value = [u8; FIELD_BYTES];
 
 /// A record with fields.
-pub trait Fields: Record<Key = u64> {
+pub trait Fields: Plain<Key = u64> {
     /// Its fields.
     const FIELDS: &'static [Field<Self, Value>];
 
@@ -99,18 +99,22 @@ impl<R: Fields> Operate<R> {
         reads: bool,
         transaction: &mut Transaction<'_>,
     ) -> Result<Seen, Error> {
-        let row = transaction.find(self.table, &key);
+        let row = transaction.find(self.table, key);
         let row = row.ok_or_else(|| Error::other(Missing { key }))?;
         let mut seen = Seen::default();
         if reads {
             seen.row(key, transaction.record(row)?.bytes());
         }
-        transaction.set(row, R::FIELDS[usize::from(change.field)], change.value)?;
+        transaction.set(
+            row,
+            <R as Fields>::FIELDS[usize::from(change.field)],
+            change.value,
+        )?;
         Ok(seen)
     }
 
     fn insert(&self, key: u64, transaction: &mut Transaction<'_>) -> Result<(), Error> {
-        transaction.insert(self.table, &R::filled(key)).map(drop)
+        transaction.insert(self.table, &R::filled(key))
     }
 
     fn run(&self, operation: &Operation, transaction: &mut Transaction<'_>) -> Result<Seen, Error> {
@@ -121,10 +125,10 @@ impl<R: Fields> Operate<R> {
                 self.insert(*key, transaction)?;
                 Ok(Seen::default())
             }
-            Operation::Read(key) => read_one(*key, transaction.get(self.table, key)),
+            Operation::Read(key) => read_one(*key, transaction.get(self.table, *key)?),
             Operation::Scan(from, count) => {
                 let rows = transaction.index(self.table, IN_ORDER)?.range(*from..)?;
-                Ok(scan(rows, *count))
+                scan(rows, *count)
             }
         }
     }
@@ -138,12 +142,16 @@ fn read_one<R: Fields>(key: u64, row: Option<&R>) -> Result<Seen, Error> {
     Ok(seen)
 }
 
-fn scan<'a, R: Fields>(rows: impl Iterator<Item = &'a R>, count: u32) -> Seen {
+fn scan<'a, R: Fields>(
+    rows: impl Iterator<Item = Result<&'a R, Error>>,
+    count: u32,
+) -> Result<Seen, Error> {
     let mut seen = Seen::default();
     for row in rows.take(count as usize) {
+        let row = row?;
         seen.row(row.key(), row.bytes());
     }
-    seen
+    Ok(seen)
 }
 
 impl<R: Fields> Procedure for Operate<R> {
@@ -163,7 +171,7 @@ impl<R: Fields> Procedure for Operate<R> {
             Operation::Read(key)
             | Operation::Scan(key, _)
             | Operation::Update(key, _)
-            | Operation::ReadModifyWrite(key, _) => space.prefetch(what, self.table, key),
+            | Operation::ReadModifyWrite(key, _) => space.prefetch(what, self.table, *key),
         }
     }
 
@@ -234,7 +242,7 @@ impl<R: Fields> OfRows<R> {
 
     fn run(&mut self, operations: &[Operation]) -> Result<Seen, Failure> {
         if operations.iter().all(Operation::is_read) {
-            return Ok(self.database.read(|view| self.read(operations, view))??);
+            return Ok(self.database.read(|view| self.read(operations, view))?);
         }
         if let [operation] = operations {
             let run = |transaction: &mut Transaction<'_>| self.operate.run(operation, transaction);
@@ -256,9 +264,9 @@ impl<R: Fields> OfRows<R> {
         for operation in operations {
             seen.and(match operation {
                 Operation::Scan(from, count) => {
-                    scan(view.index(table, IN_ORDER)?.range(*from..)?, *count)
+                    scan(view.index(table, IN_ORDER)?.range(*from..)?, *count)?
                 }
-                Operation::Read(key) => read_one(*key, view.get(table, key))?,
+                Operation::Read(key) => read_one(*key, view.get(table, *key)?)?,
                 _ => unreachable!("all of them read"),
             });
         }

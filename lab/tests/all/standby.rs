@@ -78,9 +78,16 @@ fn the_sums_hold_at_the_standby() {
     let schema = Schema::of(&database).unwrap();
     let records = database
         .read(|view| {
-            let balances = view.scan(schema.accounts).map(|account| account.balance);
-            let branches = view.scan(schema.branches).map(|branch| branch.balance);
-            (balances.sum::<i64>(), branches.sum::<i64>())
+            let balances = view.scan(schema.accounts)?;
+            let branches = view.scan(schema.branches)?;
+            Ok((
+                balances
+                    .map(|account| Ok(account?.balance))
+                    .sum::<Result<i64, sardonyx::Error>>()?,
+                branches
+                    .map(|branch| Ok(branch?.balance))
+                    .sum::<Result<i64, sardonyx::Error>>()?,
+            ))
         })
         .expect("open");
     assert_eq!(records.0, records.1);

@@ -138,9 +138,9 @@ fn measure_run(
     };
     let memory = Memory {
         record_bytes: loading.records * size_of::<Account>() as u64,
-        page_bytes: database.read(|view| view.bytes())?,
+        page_bytes: database.read(|view| Ok(view.bytes()))?,
         copy_bytes: database.engine().checkpoint().copy_bytes(),
-        index_bytes: database.read(|view| view.index_bytes())? as u64,
+        index_bytes: database.read(|view| Ok(view.index_bytes() as u64))?,
         peak_resident_bytes: peak_resident_bytes(),
     };
 

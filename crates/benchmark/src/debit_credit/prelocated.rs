@@ -32,13 +32,13 @@ impl Directory {
             let branches = 1..=scale.branches();
             Ok(Directory {
                 accounts: accounts
-                    .map(|id| transaction.find(schema.accounts, &id))
+                    .map(|id| transaction.find(schema.accounts, id))
                     .collect(),
                 tellers: tellers
-                    .map(|id| transaction.find(schema.tellers, &id))
+                    .map(|id| transaction.find(schema.tellers, id))
                     .collect(),
                 branches: branches
-                    .map(|id| transaction.find(schema.branches, &id))
+                    .map(|id| transaction.find(schema.branches, id))
                     .collect(),
             })
         })

@@ -42,17 +42,16 @@ pub fn prove(
     refused: u64,
 ) -> Result<Proof, Error> {
     let mut proof = Proof {
-        sums: database.read(|view| Sums {
-            accounts: view
-                .scan(schema.accounts)
-                .map(|record| record.balance)
-                .sum(),
-            tellers: view.scan(schema.tellers).map(|record| record.balance).sum(),
-            branches: view
-                .scan(schema.branches)
-                .map(|record| record.balance)
-                .sum(),
-            history: 0,
+        sums: database.read(|view| {
+            let accounts = view.scan(schema.accounts)?;
+            let tellers = view.scan(schema.tellers)?;
+            let branches = view.scan(schema.branches)?;
+            Ok(Sums {
+                accounts: sum(accounts.map(|record| Ok(record?.balance)))?,
+                tellers: sum(tellers.map(|record| Ok(record?.balance)))?,
+                branches: sum(branches.map(|record| Ok(record?.balance)))?,
+                history: 0,
+            })
         })?,
         rows: 0,
         missing: 0,
@@ -75,6 +74,10 @@ pub fn prove(
     proof.missing = absent.saturating_sub(refused);
     proof.refused_but_there = refused.saturating_sub(absent);
     Ok(proof)
+}
+
+fn sum(balances: impl Iterator<Item = Result<i64, Error>>) -> Result<i64, Error> {
+    balances.sum()
 }
 
 struct Bits {

@@ -396,9 +396,9 @@ pub(super) fn run_closure(
 
 fn locate(schema: &Schema, request: &Request, transaction: &sardonyx::Transaction<'_>) -> Located {
     (
-        transaction.find(schema.accounts, &request.account),
-        transaction.find(schema.tellers, &u64::from(request.teller)),
-        transaction.find(schema.branches, &u64::from(request.branch)),
+        transaction.find(schema.accounts, request.account),
+        transaction.find(schema.tellers, u64::from(request.teller)),
+        transaction.find(schema.branches, u64::from(request.branch)),
     )
 }
 

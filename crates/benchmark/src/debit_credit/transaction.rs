@@ -100,15 +100,15 @@ impl Procedure for DebitCredit {
     #[inline]
     fn prefetch(&self, what: Prefetch, numbered: &Numbered, space: &TableSpace) {
         // Tellers and branches are few and stay in the cache.
-        space.prefetch(what, self.schema.accounts, &numbered.request.account);
+        space.prefetch(what, self.schema.accounts, numbered.request.account);
     }
 
     #[inline]
     fn locate(&self, numbered: &Numbered, space: &TableSpace) -> Located {
         let request = &numbered.request;
-        let account = space.locate(self.schema.accounts, &request.account);
-        let teller = space.locate(self.schema.tellers, &u64::from(request.teller));
-        let branch = space.locate(self.schema.branches, &u64::from(request.branch));
+        let account = space.locate(self.schema.accounts, request.account);
+        let teller = space.locate(self.schema.tellers, u64::from(request.teller));
+        let branch = space.locate(self.schema.branches, u64::from(request.branch));
         (account, teller, branch)
     }
 

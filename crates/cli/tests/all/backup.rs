@@ -19,9 +19,10 @@ fn sizes(path: &Path) -> Vec<u64> {
     let db = sardonyx::Tables::open(path).unwrap();
     let things = db.table::<Thing>().unwrap();
     let sizes = |view: &sardonyx::View<'_>| {
-        let mut sizes: Vec<_> = view.scan(things).map(|thing| thing.size).collect();
+        let sizes = view.scan(things)?.map(|thing| Ok(thing?.size));
+        let mut sizes = sizes.collect::<Result<Vec<_>, sardonyx::Error>>()?;
         sizes.sort_unstable();
-        sizes
+        Ok(sizes)
     };
     db.read(sizes).unwrap()
 }

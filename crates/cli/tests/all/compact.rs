@@ -26,7 +26,7 @@ fn what_deleted_rows_had_is_given_back() {
         (0..50_000).try_for_each(|id| tx.insert(things, &Thing { id, size: id * 2 }).map(drop))
     })
     .unwrap();
-    db.run(|tx| (100..50_000).try_for_each(|id| tx.delete(things, &id).map(drop)))
+    db.run(|tx| (100..50_000).try_for_each(|id| tx.delete(things, id).map(drop)))
         .unwrap();
     let (_, said) = run(3, &[compact, &path]);
     assert!(said.contains("open"), "{said}");
@@ -46,7 +46,10 @@ fn what_deleted_rows_had_is_given_back() {
 
     let db = sardonyx::Tables::open(&path).unwrap();
     let things = db.table::<Thing>().unwrap();
-    let sum = db.read(|view| view.scan(things).map(|thing| thing.size).sum::<u64>());
+    let sum = db.read(|view| {
+        let sizes = view.scan(things)?.map(|thing| Ok(thing?.size));
+        sizes.sum::<Result<u64, sardonyx::Error>>()
+    });
     assert_eq!(sum.unwrap(), 99 * 100);
     db.close().unwrap();
     run(2, &[compact, &directory.path().join("nothing")]);

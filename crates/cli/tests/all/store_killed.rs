@@ -86,7 +86,7 @@ fn i1_what_a_killed_process_acknowledged_is_in_the_store_and_in_its_directory() 
         let database = open_in(machine.path(), directory);
         let numbers = database.table::<Number>().unwrap();
         for id in 1..=last {
-            let found = database.read(|view| view.get(numbers, &id).is_some());
+            let found = database.read(|view| Ok(view.get(numbers, id)?.is_some()));
             assert!(found.unwrap(), "{id} of {last} in {directory}");
         }
         database.close().unwrap();

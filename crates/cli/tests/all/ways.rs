@@ -27,7 +27,7 @@ fn fill(node: &impl TableNode) {
         node.run(|tx| {
             ids.clone().try_for_each(|id| {
                 let size = -(id as i64);
-                tx.insert(&things, &Thing { id, size })
+                tx.insert(things, &Thing { id, size })
             })
         })
         .unwrap();

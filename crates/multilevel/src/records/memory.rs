@@ -22,7 +22,7 @@ use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use sardonyx_rows::layout::PageLayout;
 use sardonyx_rows::schema::Schema;
-use sardonyx_rows::{Record, TableError, beyond_records};
+use sardonyx_rows::{Plain, TableError, beyond_records};
 use sardonyx_storage::catalogue::{Catalogue, Kind};
 use sardonyx_storage::page::{Address, PageId};
 use sardonyx_storage::store::SnapshotEnded;
@@ -193,7 +193,7 @@ impl TableMemory {
     }
 
     /// Whether it has records of this type.
-    pub fn is_of<R: Record>(&self) -> bool {
+    pub fn is_of<R: Plain>(&self) -> bool {
         let key = R::KEY_OFFSET..R::KEY_OFFSET + size_of::<R::Key>();
         self.layout.stride == size_of::<R>() && self.key == key
     }

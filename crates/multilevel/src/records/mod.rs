@@ -27,11 +27,9 @@ mod operations;
 pub use error::RecordError;
 pub use operations::{Delete, Get, Insert, Restore, Update};
 
-use crate::pages::Area;
 use sardonyx_lock::{LockSpace, Mode};
-use sardonyx_rows::Record;
-use std::fmt;
-use std::marker::PhantomData;
+use sardonyx_rows::Plain;
+pub use sardonyx_rows::Table;
 
 /// To read the record of a key, or that there is none.
 pub const READ: Mode = Mode(0);
@@ -42,11 +40,11 @@ pub const CHANGE: Mode = Mode(1);
 /// The keys of all tables.
 pub static RECORDS: LockSpace = LockSpace::new("records", &[&[true, false], &[false, false]]);
 
-/// A table whose records are read and changed by operations; valid for the database that gave it
-/// ([`Database::table`](crate::Database::table)).
+/// The operations on a table's records: what a handle ([`Database::table`](crate::Database::table)) has here.
 ///
 /// ```
 /// use sardonyx_multilevel::counter::{Add, Counter, Set};
+/// use sardonyx_multilevel::records::TableOperations;
 /// use sardonyx_multilevel::{Options, record};
 /// use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 ///
@@ -68,70 +66,47 @@ pub static RECORDS: LockSpace = LockSpace::new("records", &[&[true, false], &[fa
 /// // Both or neither, and other customers buy the same article meanwhile.
 /// let sale = shop.begin();
 /// sale.call(&Add::to(stock, -3))?;
-/// sale.call(&customers.update(&7, |customer| customer.orders += 1))?;
+/// sale.call(&customers.update(7, |customer| customer.orders += 1))?;
 /// sale.commit()?;
-/// let customer = shop.run(|tx| tx.call(&customers.get(&7)))?;
+/// let customer = shop.run(|tx| tx.call(&customers.get(7)))?;
 /// assert_eq!(customer, Some(Customer { number: 7, orders: 1 }));
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
-pub struct Table<R> {
-    area: Area,
-    of: PhantomData<fn() -> R>,
+pub trait TableOperations<R: Plain>: Copy {
+    /// Gets the record of a key.
+    fn get(self, key: R::Key) -> Get<R>;
+
+    /// Adds a record whose key is not there.
+    fn insert(self, record: &R) -> Insert<R>;
+
+    /// Changes the record of a key, if there is one. `change` may be called again, after what it did
+    /// was undone.
+    fn update<F: Fn(&mut R)>(self, key: R::Key, change: F) -> Update<R, F>;
+
+    /// Deletes the record of a key, if there is one.
+    fn delete(self, key: R::Key) -> Delete<R>;
 }
 
-impl<R: Record> Table<R> {
-    pub(crate) fn new(number: u16) -> Self {
-        Table {
-            area: Area(number),
-            of: PhantomData,
-        }
-    }
-
-    /// Its number in the catalogue.
-    pub fn number(self) -> u16 {
-        self.area.0
-    }
-
-    /// Gets the record of a key.
-    pub fn get(self, key: &R::Key) -> Get<R> {
-        let (table, key) = (self, *key);
+impl<R: Plain> TableOperations<R> for Table<R> {
+    fn get(self, key: R::Key) -> Get<R> {
         Get {
-            table,
+            table: self,
             key,
             to_change: false,
         }
     }
 
-    /// Adds a record whose key is not there.
-    pub fn insert(self, record: &R) -> Insert<R> {
+    fn insert(self, record: &R) -> Insert<R> {
         let (table, record) = (self, *record);
         Insert { table, record }
     }
 
-    /// Changes the record of a key, if there is one. `change` may be called again, after what it did
-    /// was undone.
-    pub fn update<F: Fn(&mut R)>(self, key: &R::Key, change: F) -> Update<R, F> {
-        let (table, key) = (self, *key);
+    fn update<F: Fn(&mut R)>(self, key: R::Key, change: F) -> Update<R, F> {
+        let table = self;
         Update { table, key, change }
     }
 
-    /// Deletes the record of a key, if there is one.
-    pub fn delete(self, key: &R::Key) -> Delete<R> {
-        let (table, key) = (self, *key);
-        Delete { table, key }
-    }
-}
-
-impl<R> Clone for Table<R> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<R> Copy for Table<R> {}
-
-impl<R> fmt::Debug for Table<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Table {}", self.area.0)
+    fn delete(self, key: R::Key) -> Delete<R> {
+        Delete { table: self, key }
     }
 }

@@ -5,7 +5,7 @@ use super::{CHANGE, READ, RECORDS, RecordError, Table};
 use crate::operation::{Inverse, Operation, Recorded};
 use crate::pages::{Area, Pages, Stop};
 use sardonyx_lock::Mode;
-use sardonyx_rows::Record;
+use sardonyx_rows::Plain;
 use sardonyx_storage::page::{Address, PageId};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use zerocopy::IntoBytes;
 
 /// Gets the record of a key; `None` if there is none.
 #[derive(Clone, Copy, Debug)]
-pub struct Get<R: Record> {
+pub struct Get<R: Plain> {
     pub(super) table: Table<R>,
     pub(super) key: R::Key,
     pub(super) to_change: bool,
 }
 
-impl<R: Record> Get<R> {
+impl<R: Plain> Get<R> {
     /// Locks the key as if to change it. Two transactions that read a record and then change it are a
     /// deadlock otherwise, and one runs again.
     pub fn to_change(self) -> Self {
@@ -32,14 +32,14 @@ impl<R: Record> Get<R> {
 
 /// Adds a record. [`RecordError::Duplicate`] if its key is there.
 #[derive(Clone, Copy, Debug)]
-pub struct Insert<R: Record> {
+pub struct Insert<R: Plain> {
     pub(super) table: Table<R>,
     pub(super) record: R,
 }
 
 /// Changes a record in place. Gives back what it was; `None` if there is none.
 #[derive(Clone, Copy, Debug)]
-pub struct Update<R: Record, F> {
+pub struct Update<R: Plain, F> {
     pub(super) table: Table<R>,
     pub(super) key: R::Key,
     pub(super) change: F,
@@ -47,7 +47,7 @@ pub struct Update<R: Record, F> {
 
 /// Deletes a record. Gives it back; `None` if there is none.
 #[derive(Clone, Copy, Debug)]
-pub struct Delete<R: Record> {
+pub struct Delete<R: Plain> {
     pub(super) table: Table<R>,
     pub(super) key: R::Key,
 }
@@ -63,12 +63,14 @@ pub struct Restore<'a> {
 }
 
 /// A table's memory, if the handle is one of such records.
-fn memory_of<R: Record>(
+fn memory_of<R: Plain>(
     pages: &dyn Pages,
     table: Table<R>,
 ) -> Result<Arc<TableMemory>, RecordError> {
     let number = table.number();
-    let memory = pages.table(table.area).filter(|memory| memory.is_of::<R>());
+    let memory = pages
+        .table(Area(number))
+        .filter(|memory| memory.is_of::<R>());
     memory.ok_or(RecordError::NoTable { number })
 }
 
@@ -114,7 +116,7 @@ fn find(
 }
 
 /// The record at a place.
-fn record_at<R: Record>(
+fn record_at<R: Plain>(
     pages: &dyn Pages,
     table: &TableMemory,
     (page, slot): (PageId, usize),
@@ -191,15 +193,15 @@ fn overwrite(
 }
 
 /// The inverse that gives a key the record that it had.
-fn restore<R: Record>(table: Table<R>, key: &R::Key, record: Option<&R>) -> Inverse {
+fn restore<R: Plain>(table: Table<R>, key: &R::Key, record: Option<&R>) -> Inverse {
     Inverse::of(&Restore {
-        area: table.area,
+        area: Area(table.number()),
         key: Cow::Borrowed(key.as_bytes()),
         record: record.map(|record| Cow::Borrowed(record.as_bytes())),
     })
 }
 
-impl<R: Record> Operation for Get<R> {
+impl<R: Plain> Operation for Get<R> {
     type Output = Option<R>;
     type Error = RecordError;
 
@@ -215,7 +217,7 @@ impl<R: Record> Operation for Get<R> {
     }
 }
 
-impl<R: Record> Operation for Insert<R> {
+impl<R: Plain> Operation for Insert<R> {
     type Output = ();
     type Error = RecordError;
 
@@ -236,13 +238,13 @@ impl<R: Record> Operation for Insert<R> {
     }
 }
 
-fn key_of<R: Record>(record: &R) -> R::Key {
+fn key_of<R: Plain>(record: &R) -> R::Key {
     use zerocopy::FromBytes;
     let key = &record.as_bytes()[R::KEY_OFFSET..][..size_of::<R::Key>()];
     R::Key::read_from_bytes(key).expect("the bytes of a key")
 }
 
-impl<R: Record, F: Fn(&mut R)> Operation for Update<R, F> {
+impl<R: Plain, F: Fn(&mut R)> Operation for Update<R, F> {
     type Output = Option<R>;
     type Error = RecordError;
 
@@ -270,7 +272,7 @@ impl<R: Record, F: Fn(&mut R)> Operation for Update<R, F> {
     }
 }
 
-impl<R: Record> Operation for Delete<R> {
+impl<R: Plain> Operation for Delete<R> {
     type Output = Option<R>;
     type Error = RecordError;
 

@@ -5,7 +5,7 @@ use super::{Snapshot, State};
 use crate::error::CallError;
 use crate::pages::{Area, Page, Pages, Stop};
 use crate::records::{RecordError, Table};
-use sardonyx_rows::Record;
+use sardonyx_rows::Plain;
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
 use sardonyx_storage::page::PageId;
 use std::marker::PhantomData;
@@ -24,7 +24,7 @@ pub struct Records<'s, R> {
     of: PhantomData<fn() -> R>,
 }
 
-impl<'s, R: Record> Records<'s, R> {
+impl<'s, R: Plain> Records<'s, R> {
     pub(super) fn new(snapshot: &'s Snapshot, table: Table<R>) -> Self {
         Records {
             snapshot,
@@ -63,7 +63,7 @@ impl<'s, R: Record> Records<'s, R> {
     }
 }
 
-impl<R: Record> Iterator for Records<'_, R> {
+impl<R: Plain> Iterator for Records<'_, R> {
     type Item = Result<R, CallError<RecordError>>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -4,7 +4,7 @@
 use crate::common::{self, options, ways};
 use proptest::prelude::{Just, ProptestConfig, any, prop, prop_assert_eq, prop_oneof, proptest};
 use proptest::strategy::Strategy as Generate;
-use sardonyx_multilevel::records::{RecordError, Table};
+use sardonyx_multilevel::records::{RecordError, Table, TableOperations};
 use sardonyx_multilevel::{CallError, Database, PageLog, Strategy, Transaction, record};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::manifest::Manifest;
@@ -74,7 +74,7 @@ fn take(tx: &Transaction<'_>, items: Table<Item>, model: &mut Model, step: Step)
     let of = |(key, value): (u64, u64)| item(key, value);
     match step {
         Step::Get(key) => {
-            let found = tx.call(&items.get(&key)).unwrap();
+            let found = tx.call(&items.get(key)).unwrap();
             assert_eq!(found, model.get(&key).map(|value| of((key, *value))));
         }
         Step::Insert(key, value) => {
@@ -92,12 +92,12 @@ fn take(tx: &Transaction<'_>, items: Table<Item>, model: &mut Model, step: Step)
         }
         Step::Update(key, value) => {
             let change = |found: &mut Item| *found = item(key, found.value + value);
-            let before = tx.call(&items.update(&key, change)).unwrap();
+            let before = tx.call(&items.update(key, change)).unwrap();
             assert_eq!(before, model.get(&key).map(|value| of((key, *value))));
             model.entry(key).and_modify(|found| *found += value);
         }
         Step::Delete(key) => {
-            let deleted = tx.call(&items.delete(&key)).unwrap();
+            let deleted = tx.call(&items.delete(key)).unwrap();
             assert_eq!(deleted, model.remove(&key).map(|value| of((key, value))));
         }
     }
@@ -111,7 +111,7 @@ fn open(way: (Strategy, PageLog), disk: &SimulatedDisk) -> (Database, Table<Item
 
 /// What is there, key by key.
 fn read(database: &Database, items: Table<Item>) -> Model {
-    let read = |key| database.run(|tx| tx.call(&items.get(&key))).unwrap();
+    let read = |key| database.run(|tx| tx.call(&items.get(key))).unwrap();
     let found = (0..24).filter_map(|key| Some((key, read(key)?)));
     found
         .map(|(key, found)| {
@@ -142,9 +142,10 @@ fn read_serially(disk: &SimulatedDisk) -> Model {
         return Model::new();
     };
     let view = space.view();
-    let records = view.scan(items).map(|found| {
+    let records = view.scan(items).unwrap().map(|found| {
+        let found = found.unwrap();
         assert_eq!(*found, item(found.key, found.value));
-        assert_eq!(view.get(items, &found.key), Some(found));
+        assert_eq!(view.get(items, found.key).unwrap(), Some(found));
         (found.key, found.value)
     });
     records.collect()
@@ -228,14 +229,14 @@ fn a_table_that_aborts_fill_does_not_grow_for_ever() {
                 tx.call(&items.insert(&item(key, round + 1))).unwrap();
             }
             for key in 0..40 {
-                tx.call(&items.delete(&key)).unwrap();
+                tx.call(&items.delete(key)).unwrap();
                 tx.call(&items.insert(&item(key + 100, 1))).unwrap();
             }
             tx.abort().unwrap();
             assert_eq!(read(&database, items), Model::new(), "{way:?}");
             let tx = database.begin();
             tx.call(&items.insert(&item(round, 7))).unwrap();
-            tx.call(&items.delete(&round)).unwrap();
+            tx.call(&items.delete(round)).unwrap();
             tx.commit().unwrap();
             database.flush().unwrap();
             let space = as_tables(&disk);
@@ -268,7 +269,7 @@ fn records_whose_places_were_used_again_come_back() {
         type Error = RecordError;
         fn execute(&self, pages: &mut dyn Pages) -> Result<(), RecordError> {
             for key in 0..RECORDS {
-                self.0.delete(&key).execute(pages)?;
+                self.0.delete(key).execute(pages)?;
                 self.0.insert(&item(key + 100, 5)).execute(pages)?;
             }
             self.0.insert(&item(100, 6)).execute(pages)
@@ -285,7 +286,7 @@ fn records_whose_places_were_used_again_come_back() {
         tx.commit().unwrap();
         let check = |place: &str| {
             for key in 0..2 * RECORDS {
-                let found = database.run(|tx| tx.call(&items.get(&key))).unwrap();
+                let found = database.run(|tx| tx.call(&items.get(key))).unwrap();
                 let expected = (key < RECORDS).then(|| item(key, key + 1));
                 assert_eq!(found, expected, "{way:?}, {place}");
             }
@@ -299,7 +300,7 @@ fn records_whose_places_were_used_again_come_back() {
         check("after an operation that failed");
         let tx = database.begin();
         for key in 0..RECORDS {
-            let deleted = tx.call(&items.delete(&key)).unwrap();
+            let deleted = tx.call(&items.delete(key)).unwrap();
             assert_eq!(deleted, Some(item(key, key + 1)), "{way:?}");
             tx.call(&items.insert(&item(key + 100, key))).unwrap();
         }
@@ -308,7 +309,7 @@ fn records_whose_places_were_used_again_come_back() {
         if way.0 != Strategy::SingleLevel {
             let (deletes, inserts) = (database.begin(), database.begin());
             for key in 0..RECORDS {
-                deletes.call(&items.delete(&key)).unwrap();
+                deletes.call(&items.delete(key)).unwrap();
                 inserts.call(&items.insert(&item(key + 500, 1))).unwrap();
             }
             inserts.commit().unwrap();
@@ -335,7 +336,7 @@ fn what_the_serial_way_wrote_is_there_and_the_other_way_round() {
     for key in 0..20 {
         tx.insert(items, &item(key, key + 1)).unwrap();
     }
-    assert!(tx.delete(items, &3).unwrap());
+    assert!(tx.delete(items, 3).unwrap());
     assert!(tx.commit());
     let group = appending.transaction_ended();
     held.force(group).unwrap();
@@ -373,7 +374,7 @@ fn what_does_not_fit_is_refused() {
     assert!(database.area("items", 1).is_err(), "a table has the name");
     let tx = database.begin();
     tx.call(&items.insert(&item(1, 1))).unwrap();
-    let changed = tx.call(&items.update(&1, |found| found.key = 2));
+    let changed = tx.call(&items.update(1, |found| found.key = 2));
     assert!(matches!(
         changed,
         Err(CallError::Failed(RecordError::KeyChanged {
@@ -384,7 +385,7 @@ fn what_does_not_fit_is_refused() {
     // A handle of another database.
     let elsewhere = SimulatedDisk::new(2, Faults::default());
     let second = options(way).open_on(Arc::new(elsewhere)).unwrap();
-    let refused = second.begin().call(&items.get(&1));
+    let refused = second.begin().call(&items.get(1));
     assert!(matches!(
         refused,
         Err(CallError::Failed(RecordError::NoTable { .. }))
@@ -426,7 +427,7 @@ fn a_crash_at_any_step_leaves_customers_and_stock_that_belong_together() {
                 let unfinished = database.begin();
                 if way.0 != Strategy::SingleLevel {
                     let _ = unfinished.call(&Add::to(stock, -5));
-                    let _ = unfinished.call(&items.delete(&0));
+                    let _ = unfinished.call(&items.delete(0));
                     let _ = unfinished.call(&items.insert(&item(200, 5)));
                 }
                 while !disk.has_crashed() {
@@ -434,15 +435,15 @@ fn a_crash_at_any_step_leaves_customers_and_stock_that_belong_together() {
                     for _ in 0..3 {
                         let (key, amount) = (1 + random.below(40), 1 + random.below(3));
                         if tx
-                            .call(&items.get(&key).to_change())
+                            .call(&items.get(key).to_change())
                             .is_ok_and(|i| i.is_none())
                         {
                             let _ = tx.call(&items.insert(&item(key, 0)));
                         }
                         let more = |found: &mut Item| *found = item(key, found.value + amount);
                         let sold = match random.below(3) {
-                            0 => tx.call(&items.delete(&key)),
-                            _ => tx.call(&items.update(&key, more)).map(|_| None),
+                            0 => tx.call(&items.delete(key)),
+                            _ => tx.call(&items.update(key, more)).map(|_| None),
                         };
                         let change = match sold {
                             Ok(Some(deleted)) => deleted.value as i64,
@@ -462,7 +463,7 @@ fn a_crash_at_any_step_leaves_customers_and_stock_that_belong_together() {
             crashes += u64::from(disk.has_crashed());
             let disk = disk.restart(Faults::default());
             let (database, items, stock) = open_shop(way, &disk).expect("opens after a crash");
-            let there = |key| database.run(|tx| tx.call(&items.get(&key))).unwrap();
+            let there = |key| database.run(|tx| tx.call(&items.get(key))).unwrap();
             let found: Vec<Item> = (0..201).filter_map(there).collect();
             let sold: u64 = found.iter().map(|found| found.value).sum();
             let left = database.run(|tx| tx.call(&Get(stock))).unwrap();

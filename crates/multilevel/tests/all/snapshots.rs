@@ -6,7 +6,7 @@
 use crate::common::{options, ways};
 use sardonyx_multilevel::counter::{Add, Counter, Get, Set};
 use sardonyx_multilevel::index::{IndexError, OrderedIndex};
-use sardonyx_multilevel::records::{RecordError, Table};
+use sardonyx_multilevel::records::{RecordError, Table, TableOperations};
 use sardonyx_multilevel::{
     Area, CallError, Database, DatabaseError, Operation, Pages, Snapshot, Stop, Strategy,
     Transaction, record,
@@ -119,7 +119,7 @@ impl Opened {
                     1 => {
                         let change = |record: &mut Item| *record = item(key, value);
                         if tx
-                            .call(&self.items.update(&key, change))
+                            .call(&self.items.update(key, change))
                             .expect("updates")
                             .is_some()
                         {
@@ -127,11 +127,7 @@ impl Opened {
                         }
                     }
                     _ => {
-                        if tx
-                            .call(&self.items.delete(&key))
-                            .expect("deletes")
-                            .is_some()
-                        {
+                        if tx.call(&self.items.delete(key)).expect("deletes").is_some() {
                             pending.items.insert(key, None);
                         }
                     }
@@ -164,7 +160,7 @@ impl Opened {
         }
         // By key, as by all.
         for key in 0..KEYS {
-            let found = snapshot.call(&self.items.get(&key))?.map(|item| item.value);
+            let found = snapshot.call(&self.items.get(key))?.map(|item| item.value);
             assert_eq!(found.as_ref(), contents.items.get(&key), "key {key}");
         }
         let entries = snapshot.call(&self.index.scan(..))?;
@@ -260,7 +256,7 @@ fn a_snapshot_waits_for_no_transaction_and_holds_nobody_up() {
         // This thread has the record's page locked, with a single level, or its key.
         let customer = database.begin();
         customer
-            .call(&items.update(&1, |record| *record = item(1, 2)))
+            .call(&items.update(1, |record| *record = item(1, 2)))
             .expect("updates");
         customer.call(&items.insert(&item(2, 2))).expect("inserts");
         let report = database.snapshot().expect("snapshot");
@@ -268,9 +264,9 @@ fn a_snapshot_waits_for_no_transaction_and_holds_nobody_up() {
         let then = BTreeMap::from([(1, 1)]);
         assert_eq!(shows(&report), then, "{way:?}");
         customer
-            .call(&items.update(&1, |record| *record = item(1, 3)))
+            .call(&items.update(1, |record| *record = item(1, 3)))
             .expect("updates");
-        customer.call(&items.delete(&2)).expect("deletes");
+        customer.call(&items.delete(2)).expect("deletes");
         assert_eq!(shows(&report), then, "{way:?}");
         customer.commit().expect("commits");
         assert_eq!(shows(&report), then, "{way:?}");
@@ -278,7 +274,7 @@ fn a_snapshot_waits_for_no_transaction_and_holds_nobody_up() {
         assert_eq!(shows(&now), BTreeMap::from([(1, 3)]), "{way:?}");
         // It takes the place of another record, which the first snapshot still shows.
         let done: Result<_, CallError<RecordError>> = database.run(|tx| {
-            tx.call(&items.delete(&1))?;
+            tx.call(&items.delete(1))?;
             tx.call(&items.insert(&item(9, 9)))
         });
         done.expect("changes");
@@ -420,7 +416,7 @@ fn at_the_bound_the_oldest_ends_with_an_error_and_transactions_go_on() {
         let put = |value: u64| {
             for key in 0..200 {
                 let done: Result<_, CallError<RecordError>> = database.run(|tx| {
-                    tx.call(&items.delete(&key))?;
+                    tx.call(&items.delete(key))?;
                     tx.call(&items.insert(&item(key, value)))
                 });
                 done.expect("changes");
@@ -438,7 +434,7 @@ fn at_the_bound_the_oldest_ends_with_an_error_and_transactions_go_on() {
             )
         };
         assert!(
-            ended(old.call(&items.get(&7)).expect_err("ended")),
+            ended(old.call(&items.get(7)).expect_err("ended")),
             "{way:?}"
         );
         let mut records = old.records(items);
@@ -449,6 +445,6 @@ fn at_the_bound_the_oldest_ends_with_an_error_and_transactions_go_on() {
         );
         assert!(records.next().is_none());
         let new = database.snapshot().expect("snapshot");
-        assert_eq!(new.call(&items.get(&7)).expect("reads"), Some(item(7, 2)));
+        assert_eq!(new.call(&items.get(7)).expect("reads"), Some(item(7, 2)));
     }
 }

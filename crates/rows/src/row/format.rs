@@ -12,9 +12,10 @@ use super::{RowError, RowRef, RowWriter, same, set_column, shown};
 use crate::condition::Check;
 use crate::constraints::{conditions_of, meets};
 use crate::error::{TableError, check_name};
+use crate::fields::{KeyOf, values_of};
 use crate::key::{BadKey, KeyBytes, KeyShape, KeyValues, SearchKey};
 use crate::read::ReadRow;
-use crate::record::Record;
+use crate::record::{Found, Record};
 use crate::schema::{PRIMARY, Schema, Value};
 use crate::values::Reference;
 use sardonyx_storage::page::Address;
@@ -397,14 +398,67 @@ impl RowFormat {
     ///
     /// # Errors
     /// None for records of the table ([`RowFormat::check_record`]).
-    pub fn record_key<R: Record>(&self, key: &R::Key) -> Result<Vec<u8>, TableError> {
+    pub fn record_key<R: Record>(&self, key: &R::Key<'_>) -> Result<Vec<u8>, TableError> {
+        let Some(plain) = R::PLAIN else {
+            return self.key(&KeyOf::<R>(key));
+        };
         let mut row = vec![0; self.schema.row_bytes];
-        let bytes = zerocopy::IntoBytes::as_bytes(key);
-        let place = row.get_mut(R::KEY_OFFSET..R::KEY_OFFSET + bytes.len());
-        if let Some(place) = place {
-            place.copy_from_slice(bytes);
+        if let Some(place) = row.get_mut(plain.key()) {
+            place.copy_from_slice(R::plain_key(key));
         }
         self.key_of_checked(&row)
+    }
+
+    /// A new row of a record.
+    ///
+    /// # Errors
+    /// That a value does not fit its column, or the row a condition; if the handle is of another table.
+    pub fn row_of_record<R: Record>(&self, record: &R) -> Result<Vec<u8>, TableError> {
+        match R::PLAIN {
+            Some(_) => self.record_row(record.plain_bytes()),
+            None => {
+                let columns = R::columns_in(&self.schema, &self.table)?;
+                self.new_row(&values_of(&columns, record))
+            }
+        }
+    }
+
+    /// A row with the changes of its record. Columns that are no fields stay as they are.
+    ///
+    /// # Errors
+    /// Those of [`RowFormat::row_of_record`].
+    pub fn row_of_changed<R: Record>(
+        &self,
+        before: &[u8],
+        record: &R,
+    ) -> Result<Vec<u8>, TableError> {
+        match R::PLAIN {
+            Some(_) => self.record_row(record.plain_bytes()),
+            None => {
+                let columns = R::columns_in(&self.schema, &self.table)?;
+                self.changed_row(before, &values_of(&columns, record))
+            }
+        }
+    }
+
+    /// The record of a row.
+    ///
+    /// # Errors
+    /// That the row is damaged, or a value none of its field's type; if the handle is of another table.
+    pub fn record_of<R: Record>(&self, bytes: &[u8]) -> Result<R, TableError> {
+        let columns = R::columns_in(&self.schema, &self.table)?;
+        match R::PLAIN {
+            Some(plain) if bytes.len() == plain.bytes => {
+                let found = Found {
+                    pages: bytes,
+                    schema: &self.schema,
+                    table: &self.table,
+                    at: Address(0),
+                };
+                R::copy_row(found, &columns)
+            }
+            _ => R::read_row(&columns, &self.row(bytes)?),
+        }
     }
 
     /// The key with these values, as bytes.
@@ -446,7 +500,7 @@ impl RowFormat {
     /// of the first ones: a bound of fewer stands for all keys that begin with them.
     ///
     /// # Errors
-    /// As [`RowFormat::key`].
+    /// As [`RowFormat::key`]; [`TableError::ReversedRange`].
     ///
     /// # Panics
     /// If there is no such index.
@@ -455,26 +509,50 @@ impl RowFormat {
         index: Option<usize>,
         range: &impl RangeBounds<K>,
     ) -> Result<KeyRange, TableError> {
-        let bytes =
-            |values: &K| Ok::<_, TableError>(self.search_key(index, values)?.bytes.to_vec());
-        let lower = match range.start_bound() {
-            Bound::Included(values) => Bound::Included(bytes(values)?),
-            Bound::Excluded(values) => match behind(bytes(values)?) {
+        let bytes = |bound: Bound<&K>| {
+            let bytes =
+                |values| Ok::<_, TableError>(self.search_key(index, values)?.bytes.to_vec());
+            Ok::<_, TableError>(match bound {
+                Bound::Included(values) => Bound::Included(bytes(values)?),
+                Bound::Excluded(values) => Bound::Excluded(bytes(values)?),
+                Bound::Unbounded => Bound::Unbounded,
+            })
+        };
+        let (start, end) = (bytes(range.start_bound())?, bytes(range.end_bound())?);
+        let is_same = match (&start, &end) {
+            (
+                Bound::Included(start) | Bound::Excluded(start),
+                Bound::Included(end) | Bound::Excluded(end),
+            ) => start == end,
+            _ => false,
+        };
+        let lower = match start {
+            Bound::Excluded(key) => match behind(key) {
                 Some(key) => Bound::Included(key),
                 // Behind the last key there can be: nothing.
                 None => Bound::Excluded(vec![u8::MAX; crate::schema::KEY_BYTES_MAX + 64]),
             },
-            Bound::Unbounded => Bound::Unbounded,
+            other => other,
         };
-        let upper = match range.end_bound() {
-            Bound::Included(values) => match behind(bytes(values)?) {
+        let upper = match end {
+            Bound::Included(key) => match behind(key) {
                 Some(key) => Bound::Excluded(key),
                 None => Bound::Unbounded,
             },
-            Bound::Excluded(values) => Bound::Excluded(bytes(values)?),
-            Bound::Unbounded => Bound::Unbounded,
+            other => other,
         };
-        Ok((lower, upper))
+        match (&lower, &upper) {
+            (Bound::Included(from) | Bound::Excluded(from), Bound::Excluded(to))
+                if from > to && !is_same =>
+            {
+                let index = index.map(|number| &self.schema.indexes[number].name);
+                Err(TableError::ReversedRange {
+                    table: self.table.to_string(),
+                    index: index.unwrap_or(&self.schema.primary.name).clone(),
+                })
+            }
+            _ => Ok((lower, upper)),
+        }
     }
 
     /// Whether records of this type are the table's rows.

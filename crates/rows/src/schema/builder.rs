@@ -193,6 +193,11 @@ impl SchemaBuilder {
         self
     }
 
+    /// The names of its references to other tables.
+    pub fn reference_names(&self) -> impl Iterator<Item = &str> {
+        self.references.iter().map(|reference| &*reference.name)
+    }
+
     /// The schema, of a table that refers to no other.
     ///
     /// # Errors

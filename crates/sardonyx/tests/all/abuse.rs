@@ -263,10 +263,19 @@ impl<'a> Abuse<'a> {
         });
         rows.unwrap();
         database
-            .read(|view| view.scan(self.opened.items).take(3).count())
+            .read(|view| {
+                Ok(view
+                    .scan(self.opened.items)?
+                    .map(|record| record.expect("a record"))
+                    .take(3)
+                    .count())
+            })
             .expect("reads");
-        let run =
-            std::panic::AssertUnwindSafe(|| database.read(|_| panic!("{PLANNED}")).expect("reads"));
+        let run = std::panic::AssertUnwindSafe(|| {
+            database
+                .read(|_| -> Result<(), Error> { panic!("{PLANNED}") })
+                .expect("reads")
+        });
         assert!(std::panic::catch_unwind(run).is_err());
         let _ = format!("{database:?} {:?}", database.statistics());
         let _ = (

@@ -49,7 +49,7 @@ fn i10_memory_at_its_bound_is_a_typed_refusal_and_freed_records_make_room() {
         assert!(is_memory_full(&insert(&opened, there).unwrap_err()));
         opened.put(0, 7).expect("an update");
         let outcome = opened.database.run(|tx| {
-            assert!(tx.delete(items, &1)?);
+            assert!(tx.delete(items, 1)?);
             tx.insert(items, &Item::new(1_000_000, 1))?;
             Ok::<_, Error>(())
         });

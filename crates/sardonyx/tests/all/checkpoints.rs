@@ -35,7 +35,7 @@ fn i3_the_database_grows_while_checkpoints_run() {
                         tx.insert(items, &Item::new(id, id))?;
                     }
                     // And changes of what the running checkpoint has written, or has not.
-                    tx.update(items, &(first / 2), |item| item.value += 1)?;
+                    tx.update(items, first / 2, |item| item.value += 1)?;
                     Ok::<_, Error>(())
                 });
                 outcome.expect("durable");

@@ -45,7 +45,11 @@ fn fields_are_columns_of_their_types() {
     let directory = tempfile::tempdir().unwrap();
     let database = Tables::open(directory.path()).unwrap();
     let parcels = database.table::<Parcel>().unwrap();
-    let schema = |number| database.read(|view| view.schema(number).cloned()).unwrap();
+    let schema = |number| {
+        database
+            .read(|view| Ok(view.schema(number).cloned()))
+            .unwrap()
+    };
     let schema = schema(parcels.number()).unwrap();
     let columns: Vec<String> = schema
         .live_columns()
@@ -93,7 +97,9 @@ fn fields_are_columns_of_their_types() {
     database
         .run(|tx| tx.insert(again, &parcel).map(drop))
         .unwrap();
-    let read = database.read(|view| view.get(again, &1).copied()).unwrap();
+    let read = database
+        .read(|view| Ok(view.get(again, 1)?.copied()))
+        .unwrap();
     assert_eq!(read, Some(parcel));
 }
 
@@ -237,11 +243,11 @@ fn a_database_of_version_0_1_opens_is_adopted_and_reads_right() {
     for adopted in [false, true] {
         let bank = Tables::open(&path).unwrap();
         let number = bank
-            .read(|view| view.definitions().iter().position(|d| d.name == "accounts"))
+            .read(|view| Ok(view.definitions().iter().position(|d| d.name == "accounts")))
             .unwrap()
             .unwrap() as u16;
         let known = |number| {
-            bank.read(|view| view.schema(number).cloned())
+            bank.read(|view| Ok(view.schema(number).cloned()))
                 .unwrap()
                 .unwrap()
         };
@@ -254,10 +260,9 @@ fn a_database_of_version_0_1_opens_is_adopted_and_reads_right() {
         let accounts = bank.table::<Account>().unwrap();
         assert_eq!(known(number).column("balance"), Some(1));
         let sum = bank.read(|view| {
-            assert_eq!(view.count(accounts), 20);
-            view.scan(accounts)
-                .map(|account| account.balance)
-                .sum::<i64>()
+            assert_eq!(view.count(accounts)?, 20);
+            let balances = view.scan(accounts)?.map(|account| Ok(account?.balance));
+            balances.sum::<Result<i64, Error>>()
         });
         assert_eq!(sum.unwrap(), SUM);
         let history: Journal<Row> = bank.journal().unwrap();
@@ -269,7 +274,7 @@ fn a_database_of_version_0_1_opens_is_adopted_and_reads_right() {
         })
         .unwrap();
         assert_eq!((rows, moved), (40, SUM));
-        bank.run(|tx| tx.update(accounts, &3, |account| account.filler[0] = 1))
+        bank.run(|tx| tx.update(accounts, 3, |account| account.filler[0] = 1))
             .unwrap();
         bank.close().unwrap();
     }
@@ -327,7 +332,7 @@ fn a_struct_whose_fields_are_not_named_is_adopted_when_they_are() {
     let database = Tables::open(directory.path()).unwrap();
     let table = database.table::<Elsewhere>().unwrap();
     let column = |name: &str| {
-        let schema = database.read(|view| view.schema(table.number()).cloned());
+        let schema = database.read(|view| Ok(view.schema(table.number()).cloned()));
         schema.unwrap().unwrap().column(name)
     };
     assert_eq!(column("place.y"), None);
@@ -343,6 +348,6 @@ fn a_struct_whose_fields_are_not_named_is_adopted_when_they_are() {
     );
     // And still opened by the one that names none.
     let again = database.table::<Elsewhere>().unwrap();
-    let place = database.read(|view| view.get(again, &1).map(|row| row.place.y));
+    let place = database.read(|view| Ok(view.get(again, 1)?.map(|row| row.place.y)));
     assert_eq!(place.unwrap(), Some(3));
 }

@@ -110,7 +110,7 @@ fn all_is_well(opened: Opened, what: &str) {
             .put(1, lane)
             .unwrap_or_else(|error| panic!("{what}: {error}"));
         let ticket = opened.database.try_submit(move |transaction| {
-            transaction.update(items, &1, |item| item.value += 1)?;
+            transaction.update(items, 1, |item| item.value += 1)?;
             Ok::<_, Error>(())
         });
         ticket.wait().expect("it ran").expect("no error");
@@ -302,7 +302,7 @@ fn a_waker_may_panic_wherever_it_is_called() {
             }
             for n in 0..6 {
                 let ticket = opened.database.try_submit(move |transaction| {
-                    transaction.update(items, &1, |item| item.value += n)?;
+                    transaction.update(items, 1, |item| item.value += n)?;
                     Ok::<_, Error>(())
                 });
                 tickets.push(ticket);

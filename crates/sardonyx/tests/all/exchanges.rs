@@ -38,8 +38,8 @@ impl Procedure for Add {
             item.value += by;
             value = item.value;
         };
-        match transaction.update(self.0, &id, add) {
-            Ok(true) => Ok(value),
+        match transaction.update(self.0, id, add) {
+            Ok(Some(())) => Ok(value),
             _ => Err("absent"),
         }
     }

@@ -76,13 +76,13 @@ fn closures_need_no_annotation_and_errors_of_ones_own_go_in_and_come_out() {
     .unwrap();
     let sell = || {
         shop.run(|tx| {
-            let stock = tx.get(articles, &7).map_or(0, |article| article.stock);
+            let stock = tx.get(articles, 7)?.map_or(0, |article| article.stock);
             let left = stock.checked_sub(1).ok_or(Sold::Out(7))?;
             tx.append(sales, &Sale { code: 7, count: 1 })?;
-            tx.update(articles, &7, |article| article.stock = left)
+            tx.update(articles, 7, |article| article.stock = left)
         })
     };
-    assert!(sell().unwrap());
+    assert_eq!(sell().unwrap(), Some(()));
     let error = sell().unwrap_err();
     assert!(matches!(error, Error::Other(_)), "{error:?}");
     assert_eq!(error.to_string(), "7 is out of stock");
@@ -162,7 +162,10 @@ fn i8_tables_are_closed_through_a_shared_reference_and_then_say_so() {
         closed("await", common::block_on(database.submit(|_| Ok(()))));
         closed(
             "read",
-            database.read(|view| assert!(view.get(items, &0).is_none())),
+            database.read(|view| {
+                assert!(view.get(items, 0)?.is_none());
+                Ok(())
+            }),
         );
         closed("rows", database.journal_rows(notes, |_| true));
         closed("flush", database.flush());

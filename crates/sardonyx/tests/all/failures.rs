@@ -59,7 +59,7 @@ impl Procedure for Increment {
             *fault != Fault::PrefetchPanics,
             "{PLANNED} in prefetch of {id}"
         );
-        space.prefetch(what, self.0, id);
+        space.prefetch(what, self.0, *id);
     }
 
     fn locate(&self, (id, fault): &(u64, Fault), _: &TableSpace) -> u64 {
@@ -78,19 +78,20 @@ impl Procedure for Increment {
         transaction: &mut Transaction<'_>,
     ) -> Result<u64, &'static str> {
         let mut value = 0;
-        let changed = transaction.update(self.0, &id, |item| {
+        let changed = transaction.update(self.0, id, |item| {
             item.value += 1;
             value = item.value;
             assert!(*fault != Fault::UpdatePanics, "{PLANNED} in update");
         });
-        assert!(changed.map_err(|_| "update")?, "item {id} is there");
+        let changed = changed.map_err(|_| "update")?;
+        assert!(changed.is_some(), "item {id} is there");
         let fresh = Item::new(1000 + id + value, 0);
         transaction.insert(self.0, &fresh).map_err(|_| "insert")?;
         assert!(*fault != Fault::ExecutePanics, "{PLANNED} in execute");
         match fault {
             Fault::ExecuteFails => Err("failed"),
             _ => {
-                let deleted = transaction.delete(self.0, &fresh.id);
+                let deleted = transaction.delete(self.0, fresh.id);
                 deleted.map_err(|_| "delete").map(|_| value)
             }
         }
@@ -197,8 +198,8 @@ fn i8_nobody_sees_what_an_aborted_closure_did() {
             for id in 100..140 {
                 transaction.insert(items, &Item::new(id, 1))?;
             }
-            transaction.delete(items, &0)?;
-            transaction.update(items, &1, |item| item.value = 77)?;
+            transaction.delete(items, 0)?;
+            transaction.update(items, 1, |item| item.value = 77)?;
             transaction.append(
                 notes,
                 &common::Note {
@@ -207,7 +208,7 @@ fn i8_nobody_sees_what_an_aborted_closure_did() {
                 },
             )?;
             // Seen by itself.
-            assert_eq!(transaction.count(items), 43);
+            assert_eq!(transaction.count(items).expect("read"), 43);
             Ok(())
         };
         let outcome: Result<(), Error> = opened.database.run(|transaction| {
@@ -287,7 +288,7 @@ fn a_panic_while_reading_harms_nobody() {
         let panicked = catch_unwind(AssertUnwindSafe(|| {
             opened
                 .database
-                .read(|_| panic!("{PLANNED}"))
+                .read(|_| -> Result<(), Error> { panic!("{PLANNED}") })
                 .expect("reads")
         }));
         assert!(panicked.is_err());
@@ -305,14 +306,14 @@ fn an_operation_that_fails_has_done_nothing_and_the_transaction_may_go_on() {
             let error = transaction.insert(items, &Item::new(1, 5)).unwrap_err();
             assert!(matches!(error, Error::Duplicate(_)), "{error}");
             let error = transaction
-                .update(items, &1, |item| item.id = 9)
+                .update(items, 1, |item| item.id = 9)
                 .unwrap_err();
             assert!(matches!(error, Error::Refused(_)), "{error}");
-            let row = transaction.find(items, &2).expect("there");
-            transaction.delete(items, &2)?;
+            let row = transaction.find(items, 2).expect("there");
+            transaction.delete(items, 2)?;
             let error = transaction.set(row, common::VALUE, 1).unwrap_err();
             assert!(matches!(error, Error::Refused(_)), "{error}");
-            transaction.update(items, &1, |item| item.value = 6)?;
+            transaction.update(items, 1, |item| item.value = 6)?;
             Ok::<_, Error>(())
         });
         outcome.expect("durable");

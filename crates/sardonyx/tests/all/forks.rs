@@ -277,8 +277,8 @@ fn i8_a_child_made_inside_a_transaction_does_not_commit_it() {
                     }
                     outcome.unwrap();
                 }
-                let mut child = None;
-                database.read(|_| child = fork.here()).expect("reads");
+                let forked = database.read(|_| Ok(fork.here()));
+                let child = forked.expect("reads");
                 match child {
                     None => end(is_forked(database.flush())),
                     Some(child) => assert!(child.ends_content(), "{shape:?} {fork:?}"),

@@ -90,7 +90,7 @@ impl Witness {
     fn check(&self, bank: &Tables) {
         let table = bank.table::<Number>().unwrap();
         let numbers = self.numbers.lock().unwrap();
-        let found = |number| bank.read(|view| view.get(table, &number).map(|row| row.host));
+        let found = |number| bank.read(|view| Ok(view.get(table, number)?.map(|row| row.host)));
         for (number, host) in &*numbers {
             assert_eq!(found(*number).unwrap(), Some(*host), "{number}");
         }

@@ -28,7 +28,8 @@ fn put_all(
                 filler: [value as u8; 112],
                 ..Item::new(id, value)
             };
-            if !transaction.update(opened.items, &id, |found| *found = item)? {
+            let updated = transaction.update(opened.items, id, |found| *found = item)?;
+            if updated.is_none() {
                 transaction.insert(opened.items, &item)?;
             }
             let note = Note {
@@ -47,11 +48,13 @@ fn put_all(
 fn contents(opened: &Opened) -> Model {
     let mut model = Model::default();
     let read = opened.database.read(|view| {
-        for item in view.scan(opened.items) {
+        for item in view.scan(opened.items)? {
+            let item = item?;
             assert_eq!(item.filler, [item.value as u8; 112], "whole");
-            assert_eq!(view.get(opened.items, &item.id), Some(item), "indexed");
+            assert_eq!(view.get(opened.items, item.id)?, Some(item), "indexed");
             model.items.insert(item.id, item.value);
         }
+        Ok(())
     });
     read.expect("reads");
     let notes = opened.database.journal_rows(opened.notes, |note| {
@@ -223,12 +226,12 @@ fn i4_a_column_of_many_rows_is_widened_whole() {
                 }
             }
             assert_eq!(count, ROWS);
-            Ok::<_, Error>((
+            Ok((
                 rows.schema().live_columns().last().expect("one").1.kind,
                 sum,
             ))
         });
-        read.expect("reads").expect("readable")
+        read.expect("readable")
     };
     let database = open();
     let schema = Schema::new()

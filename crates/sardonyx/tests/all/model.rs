@@ -88,23 +88,28 @@ fn run(
                 Err(Error::Duplicate(_)) => DUPLICATE,
                 Err(error) => return Err(error),
             },
-            Step::Update(id, value) => {
-                transaction.update(items, &id, |item| item.value = value)? as u64
-            }
-            Step::Set(id, value) => match transaction.find(items, &id) {
+            Step::Update(id, value) => u64::from(
+                transaction
+                    .update(items, id, |item| item.value = value)?
+                    .is_some(),
+            ),
+            Step::Set(id, value) => match transaction.find(items, id) {
                 Some(row) => {
                     transaction.set(row, VALUE, value)?;
                     1
                 }
                 None => NONE,
             },
-            Step::Delete(id) => transaction.delete(items, &id)? as u64,
+            Step::Delete(id) => transaction.delete(items, id)? as u64,
             Step::Note(account, amount) => {
                 transaction.append(notes, &Note { account, amount })?;
                 1
             }
-            Step::Get(id) => transaction.get(items, &id).map_or(NONE, |item| item.value),
-            Step::Count => transaction.count(items),
+            Step::Get(id) => transaction
+                .get(items, id)
+                .expect("read")
+                .map_or(NONE, |item| item.value),
+            Step::Count => transaction.count(items).expect("read"),
         });
     }
     match plan.ending {

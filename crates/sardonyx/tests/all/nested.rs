@@ -115,7 +115,7 @@ impl World {
     fn submit(&self) -> Ticket<Result<(), Error>> {
         let items = self.opened.items;
         self.database().try_submit(move |transaction| {
-            transaction.update(items, &1, |item| item.value += 1)?;
+            transaction.update(items, 1, |item| item.value += 1)?;
             Ok(())
         })
     }
@@ -173,7 +173,9 @@ fn calls() -> Vec<(&'static str, Call)> {
         ("journal, new", |w| {
             answer(w.database().journal::<FreshNote>())
         }),
-        ("read", |w| answer(w.database().read(|view| view.bytes()))),
+        ("read", |w| {
+            answer(w.database().read(|view| Ok(view.bytes())))
+        }),
         ("journal_rows", |w| {
             answer(w.database().journal_rows(w.opened.notes, |_| true))
         }),
@@ -250,17 +252,17 @@ fn inside(world: &Arc<World>, place: Place, call: Call) -> Answer {
     match place {
         Place::Run => {
             let outcome = database.run(|transaction| {
-                transaction.update(world.opened.items, &2, |item| item.value += 1)?;
+                transaction.update(world.opened.items, 2, |item| item.value += 1)?;
                 body();
                 Ok::<_, Error>(())
             });
             outcome.expect("the outer one goes its way");
         }
-        Place::Read => database.read(|_| body()).expect("reads"),
+        Place::Read => database.read(|_| Ok(body())).expect("reads"),
         Place::Submitted => {
             let items = world.opened.items;
             let ticket = database.try_submit(move |transaction| {
-                transaction.update(items, &2, |item| item.value += 1)?;
+                transaction.update(items, 2, |item| item.value += 1)?;
                 body();
                 Ok::<_, Error>(())
             });
@@ -325,11 +327,12 @@ fn i8_what_is_refused_inside_leaves_the_transaction_around_it_whole() {
         let outcome = opened.database.run(|transaction| {
             transaction.insert(items, &Item::new(1, 1))?;
             let inner = opened.database.run(|inner| {
-                inner.update(items, &1, |item| item.value = 99)?;
+                inner.update(items, 1, |item| item.value = 99)?;
                 Ok::<_, Error>(())
             });
             assert_eq!(answer(inner), Answer::Nested);
-            assert!(transaction.update(items, &1, |item| item.value += 1)?);
+            let updated = transaction.update(items, 1, |item| item.value += 1)?;
+            assert_eq!(updated, Some(()));
             Ok::<_, Error>(())
         });
         outcome.expect("durable");
@@ -343,7 +346,7 @@ fn reading_through_the_database_inside_a_transaction_is_refused() {
         let disk = SimulatedDisk::new(1, Faults::default());
         let opened = Opened::on(&disk, options(shape)).expect("opens");
         let database = &opened.database;
-        let read = database.run(|_| database.read(|view| view.bytes()));
+        let read = database.run(|_| database.read(|view| Ok(view.bytes())));
         assert_eq!(answer(read), Answer::Nested);
     });
 }

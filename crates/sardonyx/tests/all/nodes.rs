@@ -5,7 +5,7 @@ use sardonyx::nodes::{
     LooseNode, LooseOptions, NodeError, NodeOptions, Nodes, OneHost, PageServer, Serving,
     StorageOptions, TableNode,
 };
-use sardonyx::{Error, Record, Stored, Tables, record};
+use sardonyx::{Error, Record, Tables, record};
 
 #[derive(Record, Debug, PartialEq, Clone)]
 #[record(table = "customers", key = id)]
@@ -101,35 +101,35 @@ fn structs_of_any_length_by_every_verb_on_loosely_coupled_nodes() -> Result<(), 
 }
 
 fn structs(one: &impl TableNode, other: &impl TableNode) -> Result<(), Error> {
-    let schema = Customer::schema().index("by_discount", ["discount", "id desc"]);
+    let schema = Customer::declared().index("by_discount", ["discount", "id desc"]);
     one.create_table("customers", schema)?;
-    let customers = one.stored::<Customer>()?;
-    let same = other.stored::<Customer>()?;
+    let customers = one.table::<Customer>()?;
+    let same = other.table::<Customer>()?;
     let long = "Ada, Countess of Lovelace, ".repeat(200);
     one.run(|tx| {
         for id in 1..=50 {
-            tx.insert_stored(&customers, &customer(id, "Ada"))?;
+            tx.insert(customers, &customer(id, "Ada"))?;
         }
-        tx.insert_stored(&customers, &customer(60, &long))
+        tx.insert(customers, &customer(60, &long))
     })?;
-    let duplicate = other.run(|tx| tx.insert_stored(&same, &customer(60, "Grace")));
+    let duplicate = other.run(|tx| tx.insert(same, &customer(60, "Grace")));
     assert!(matches!(
         Error::from(duplicate.unwrap_err()),
         Error::Duplicate(_)
     ));
     other.run(|tx| {
-        let state = tx.update_stored(&same, 60, |customer| {
+        let state = tx.update(same, 60, |customer| {
             customer.discount = Some(0.25);
             std::mem::replace(&mut customer.state, State::Closed)
         })?;
         assert_eq!(state, Some(State::Open));
-        assert_eq!(tx.update_stored(&same, 61, |_| ())?, None);
-        assert!(tx.put_stored(&same, &customer(7, "Grace"))?);
-        assert!(!tx.put_stored(&same, &customer(70, "Grace"))?);
-        assert!(tx.delete_stored(&same, 8)? && !tx.delete_stored(&same, 8)?);
+        assert_eq!(tx.update(same, 61, |_| ())?, None);
+        assert!(tx.put(same, &customer(7, "Grace"))?);
+        assert!(!tx.put(same, &customer(70, "Grace"))?);
+        assert!(tx.delete(same, 8)? && !tx.delete(same, 8)?);
         Ok::<(), Error>(())
     })?;
-    let found = one.run(|tx| tx.get_stored(&customers, 60))?;
+    let found = one.run(|tx| tx.get(customers, 60))?;
     let expected = Customer {
         discount: Some(0.25),
         state: State::Closed,
@@ -137,7 +137,7 @@ fn structs(one: &impl TableNode, other: &impl TableNode) -> Result<(), Error> {
     };
     assert_eq!(found, Some(expected));
     let (cheap, dear) = one.run(|tx| {
-        let mut by_discount = tx.index_stored(&customers, "by_discount")?;
+        let mut by_discount = tx.index(customers, "by_discount")?;
         let cheap = by_discount.get_by(0.25)?.map(|customer| customer.id);
         // Nulls come last; those of one discount by descending numbers.
         let dear = by_discount.range::<f64>(..)?.nth(1).transpose()?;
@@ -145,14 +145,14 @@ fn structs(one: &impl TableNode, other: &impl TableNode) -> Result<(), Error> {
     })?;
     assert_eq!((cheap, dear), (Some(60), Some(70)));
     let last = one.run(|tx| {
-        let last = tx.range_stored(&customers, 50_u64..)?.rev();
+        let last = tx.range(customers, 50_u64..)?.rev();
         last.map(|customer| Ok(customer?.id))
             .collect::<Result<Vec<u64>, NodeError>>()
     })?;
     assert_eq!(last, [70, 60, 50]);
-    let all = other.run(|tx| Ok::<_, NodeError>(tx.scan_stored(&same)?.count()))?;
+    let all = other.run(|tx| Ok::<_, NodeError>(tx.scan(same)?.count()))?;
     assert_eq!(all, 51);
-    let differs = one.stored::<later::Customer>().unwrap_err();
+    let differs = one.table::<later::Customer>().unwrap_err();
     assert!(differs.to_string().contains("\"name\""), "{differs}");
     assert!(matches!(Error::from(differs), Error::Refused(_)));
     assert_eq!(one.check_tables()?.rows, 51);
@@ -166,11 +166,11 @@ fn an_error_undoes_and_comes_back() -> Result<(), Error> {
     let node = place.open()?.join()?;
     let accounts = node.table::<Account>()?;
     let refused = node.run(|tx| {
-        tx.insert(&accounts, &Account { id: 1, balance: 1 })?;
+        tx.insert(accounts, &Account { id: 1, balance: 1 })?;
         Err::<(), Error>(Error::other("no"))
     });
     assert_eq!(refused.unwrap_err().to_string(), "no");
-    assert_eq!(node.run(|tx| tx.count(&accounts))?, 0);
+    assert_eq!(node.run(|tx| tx.count(accounts))?, 0);
     Ok(())
 }
 

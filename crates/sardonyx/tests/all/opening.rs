@@ -328,7 +328,8 @@ fn another_layout_and_a_foreign_handle_are_refused() {
         let empty: Tables = options(shape).open_tables_on(empty).expect("opens");
         let foreign: Table<Item> = opened.items;
         let outcome = empty.run(|transaction| {
-            assert!(transaction.get(foreign, &1).is_none());
+            let found = transaction.get(foreign, 1).map(|found| found.copied());
+            assert!(matches!(found, Err(Error::Refused(_))), "{found:?}");
             let inserted = transaction.insert(foreign, &Item::new(1, 1));
             assert!(matches!(inserted, Err(Error::Refused(_))));
             let note = Note {

@@ -198,8 +198,8 @@ fn explore(seed: u64, faults: Faults, (killed, compacted): (bool, bool)) -> u64 
         && opened
             .database
             .read(|view| {
-                let item = view.get(opened.items, &(n % 5));
-                item.is_some_and(|item| item.value == n)
+                let item = view.get(opened.items, n % 5)?;
+                Ok(item.is_some_and(|item| item.value == n))
             })
             .unwrap()
     {

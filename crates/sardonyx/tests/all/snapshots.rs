@@ -43,7 +43,7 @@ fn a_snapshot_shows_one_commit_in_every_shape_and_when_the_database_is_closed() 
                 snapshot.count(items).expect("counts"),
                 contents(snapshot, items).expect("scans"),
                 [7, 300, 301, 600].map(|id| {
-                    let item = snapshot.get(items, &id).expect("reads");
+                    let item = snapshot.get(items, id).expect("reads");
                     item.map(|item| item.value)
                 }),
             )
@@ -90,10 +90,10 @@ fn a_forked_child_is_refused() {
             let snapshot = opened.database.snapshot().expect("snapshot");
             let child = fork.child(|| {
                 matches!(opened.database.snapshot(), Err(Error::Forked(_)))
-                    && matches!(snapshot.get(opened.items, &1), Err(Error::Forked(_)))
+                    && matches!(snapshot.get(opened.items, 1), Err(Error::Forked(_)))
             });
             assert!(child.ends_content());
-            assert!(snapshot.get(opened.items, &1).expect("reads").is_some());
+            assert!(snapshot.get(opened.items, 1).expect("reads").is_some());
         }
     });
 }
@@ -105,7 +105,7 @@ fn what_is_not_committed_is_in_no_snapshot() {
         opened.put(1, 1).expect("put");
         let items = opened.items;
         let undone = opened.database.run(|tx| {
-            tx.update(items, &1, |item| item.value = 2)?;
+            tx.update(items, 1, |item| item.value = 2)?;
             Err::<(), _>(Error::other("no"))
         });
         assert!(undone.is_err());
@@ -133,7 +133,7 @@ fn at_the_bound_the_oldest_ends_with_an_error_and_transactions_go_on() {
         assert!(!new.is_ended());
         (0..2000).for_each(|id| opened.put(id, 4).expect("put"));
         assert!(old.is_ended() && new.is_ended());
-        let error = old.get(items, &1).expect_err("ended");
+        let error = old.get(items, 1).expect_err("ended");
         assert!(matches!(error, Error::Limit(_)), "{error:?}");
         assert!(error.to_string().contains("snapshot_bytes_max"), "{error}");
         let rest: Vec<_> = scan.collect();
@@ -170,7 +170,11 @@ fn list(item: Option<&Item>) -> Vec<u64> {
 }
 
 fn append(tx: &mut Transaction<'_>, items: Table<Item>, key: u64, value: u64) -> Result<(), Error> {
-    let mut item = tx.get(items, &key).copied().unwrap_or(Item::new(key, 0));
+    let mut item = tx
+        .get(items, key)
+        .expect("read")
+        .copied()
+        .unwrap_or(Item::new(key, 0));
     let at = item.value as usize * 2;
     item.filler[at..at + 2].copy_from_slice(&(value as u16).to_le_bytes());
     item.value += 1;
@@ -215,7 +219,7 @@ fn histories_of_transactions_and_snapshots_are_strictly_serializable() {
                         let found = opened.database.run(|tx| {
                             append(tx, items, keys[0], value)?;
                             append(tx, items, keys[1], value)?;
-                            Ok(list(tx.get(items, &keys[2])))
+                            Ok(list(tx.get(items, keys[2]).expect("read")))
                         });
                         let mut answered = asked;
                         answered[2][2] = json!(found.expect("commits"));
@@ -233,7 +237,7 @@ fn histories_of_transactions_and_snapshots_are_strictly_serializable() {
                         let snapshot = opened.database.snapshot().expect("snapshot");
                         let found = all.iter().map(|key| {
                             std::thread::yield_now();
-                            let item = snapshot.get(items, key).expect("reads");
+                            let item = snapshot.get(items, *key).expect("reads");
                             json!(["r", key, list(item.as_ref())])
                         });
                         recorder.note("ok", reader, &Value::Array(found.collect()));

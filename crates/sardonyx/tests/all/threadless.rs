@@ -27,7 +27,7 @@ impl Procedure for Set {
         (): (),
         transaction: &mut Transaction<'_>,
     ) -> Result<(), String> {
-        let changed = transaction.update(self.0, id, |item| {
+        let changed = transaction.update(self.0, *id, |item| {
             item.value = *value;
             item.filler = [*value as u8; 112];
         });

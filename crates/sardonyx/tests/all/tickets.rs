@@ -21,7 +21,7 @@ fn increment(opened: &Opened) -> Ticket<Result<u64, Error>> {
     let items = opened.items;
     opened.database.try_submit(move |transaction| {
         let mut value = 0;
-        transaction.update(items, &0, |item| {
+        transaction.update(items, 0, |item| {
             item.value += 1;
             value = item.value;
         })?;
@@ -151,7 +151,7 @@ fn deferred_transactions_become_durable_in_order_and_by_a_flush() {
             opened
                 .database
                 .run_with(Durability::Deferred, |transaction| {
-                    transaction.update(items, &0, |item| item.value = value)?;
+                    transaction.update(items, 0, |item| item.value = value)?;
                     Ok::<_, Error>(())
                 })
         };
@@ -171,7 +171,7 @@ fn deferred_transactions_become_durable_in_order_and_by_a_flush() {
         let items = opened.items;
         for value in 1..=20 {
             let outcome = opened.database.run_with(Durability::Deferred, |tx| {
-                tx.update(items, &0, |item| item.value = value)?;
+                tx.update(items, 0, |item| item.value = value)?;
                 Ok::<_, Error>(())
             });
             outcome.expect("it ran");
@@ -186,7 +186,7 @@ fn without_threads_a_deferred_transaction_alone_is_not_yet_durable() {
     let (disk, opened) = opened(Shape::Threadless);
     let items = opened.items;
     let outcome = opened.database.run_with(Durability::Deferred, |tx| {
-        tx.update(items, &0, |item| item.value = 9)?;
+        tx.update(items, 0, |item| item.value = 9)?;
         Ok::<_, Error>(())
     });
     outcome.expect("it ran");

@@ -3,6 +3,7 @@
 
 use crate::common::in_every_shape;
 use crate::leave_unfinished::leave_unfinished;
+use sardonyx::operations::records::TableOperations;
 use sardonyx::{Error, Options, Shape, Tables, record};
 use sardonyx_mapped::heap::HeapError;
 use sardonyx_mapped::{self as mapped, Heap, Memory, MemoryAccess, P};
@@ -69,7 +70,7 @@ fn a_record_of_the_serial_way_is_bytes_to_the_mapped_way_and_changes_there() {
         let bank = open(shape, directory.path()).unwrap();
         let accounts = bank.table::<Account>().unwrap();
         assert_eq!(
-            bank.read(|view| view.get(accounts, &ID).map(|a| a.balance))
+            bank.read(|view| Ok(view.get(accounts, ID)?.map(|a| a.balance)))
                 .expect("reads"),
             Some(111)
         );
@@ -149,7 +150,8 @@ fn an_area_without_anything_to_undo_is_in_nobodys_way() {
         bank.run(|tx| tx.insert(accounts, &account).map(|_| ()))
             .unwrap();
         assert_eq!(
-            bank.read(|view| view.definitions().len()).expect("reads"),
+            bank.read(|view| Ok(view.definitions().len()))
+                .expect("reads"),
             2
         );
         bank.close().unwrap();
@@ -196,7 +198,7 @@ fn operations_compare_columns_and_say_what_they_do_not_keep_up() {
     bank.close().unwrap();
     let bank = operations();
     let table = bank.table::<fields::Account>().unwrap();
-    let found = bank.run(|tx| tx.call(&table.get(&id))).unwrap();
+    let found = bank.run(|tx| tx.call(&table.get(id))).unwrap();
     assert_eq!(found.map(|account| account.limit), Some(limit));
     let text = bank.table::<fields::Swapped>().unwrap_err().to_string();
     assert!(
@@ -270,18 +272,18 @@ fn operations_compare_columns_and_say_what_they_do_not_keep_up() {
         );
         // The others are as before.
         let table = bank.table::<fields::Account>().unwrap();
-        let found = bank.run(|tx| tx.call(&table.update(&id, |account| account.balance += 1)));
+        let found = bank.run(|tx| tx.call(&table.update(id, |account| account.balance += 1)));
         assert!(found.unwrap().is_some());
         bank.close().unwrap();
     }
     let bank = serial();
     let accounts = bank.table::<Account>().unwrap();
     assert!(
-        bank.read(|view| view.get(accounts, &account.id).is_none())
+        bank.read(|view| Ok(view.get(accounts, account.id)?.is_none()))
             .unwrap()
     );
     let table = bank.table::<fields::Account>().unwrap();
-    let balance = bank.read(|view| view.get(table, &id).map(|account| account.balance));
+    let balance = bank.read(|view| Ok(view.get(table, id)?.map(|account| account.balance)));
     assert_eq!(balance.unwrap(), Some(12));
     bank.close().unwrap();
 }

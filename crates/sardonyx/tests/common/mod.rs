@@ -174,7 +174,8 @@ impl Opened {
     /// One transaction: sets an item, which is inserted where absent, and notes it.
     pub fn put(&self, id: u64, value: u64) -> Result<(), Error> {
         self.database.run(|transaction| {
-            if !transaction.update(self.items, &id, |item| item.value = value)? {
+            let updated = transaction.update(self.items, id, |item| item.value = value)?;
+            if updated.is_none() {
                 transaction.insert(self.items, &Item::new(id, value))?;
             }
             let note = Note {
@@ -189,7 +190,7 @@ impl Opened {
     pub fn get(&self, id: u64) -> Option<u64> {
         let items = self.items;
         self.database
-            .read(|view| view.get(items, &id).map(|item| item.value))
+            .read(|view| Ok(view.get(items, id)?.map(|item| item.value)))
             .expect("reads")
     }
 
@@ -198,11 +199,20 @@ impl Opened {
         let mut model = Model::default();
         self.database
             .read(|view| {
-                for item in view.scan(self.items) {
+                for item in view
+                    .scan(self.items)
+                    .expect("read")
+                    .map(|record| record.expect("a record"))
+                {
                     assert_eq!(*item, Item::new(item.id, item.value), "whole");
-                    assert_eq!(view.get(self.items, &item.id), Some(item), "indexed");
+                    assert_eq!(
+                        view.get(self.items, item.id).expect("read"),
+                        Some(item),
+                        "indexed"
+                    );
                     assert_eq!(model.items.insert(item.id, item.value), None, "once");
                 }
+                Ok(())
             })
             .expect("reads");
         self.database.journal_rows(self.notes, |note| {

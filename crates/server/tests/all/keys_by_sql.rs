@@ -114,9 +114,8 @@ fn without_redis_what_was_added_is_dropped_and_the_rest_stays() {
     let number = running
         .tables
         .read(|view| {
-            view.definitions()
-                .iter()
-                .position(|table| table.name == "kv_hash")
+            let mut definitions = view.definitions().iter();
+            Ok(definitions.position(|table| table.name == "kv_hash"))
         })
         .unwrap()
         .unwrap();

@@ -73,6 +73,6 @@ pub use opening::{NodeOptions, Nodes};
 pub use requests::WRITE_BACK;
 pub use tables::{
     FrozenDefinition, FrozenTables, KEY_BYTES_MAX, NodeIndex, NodeJournal, NodeJournalRows,
-    NodeRange, NodeRows, NodeStoredTable, NodeTable, OwnedRow, PagesInUse, TableNode,
+    NodeRange, NodeRows, OwnedRow, PagesInUse, TableNode,
 };
 pub use transaction::Transaction;

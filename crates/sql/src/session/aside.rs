@@ -251,7 +251,7 @@ impl Session {
                 Err(
                     match database
                         .tables()
-                        .read(|view| explained(view, error.clone()))
+                        .read(|view| Ok(explained(view, error.clone())))
                     {
                         Ok(explained) => explained,
                         Err(_) => error,

@@ -1,7 +1,7 @@
 //! Looking into an ordered index, whose nodes and rows are live or of a snapshot.
 
 use crate::ordered::Place;
-use crate::secondary::Secondary;
+use crate::secondary::{Secondary, is_reversed};
 use sardonyx_base::error::Error;
 use sardonyx_rows::TableError;
 use sardonyx_rows::key::{BadKey, Edge, KeyValues, SearchKey};
@@ -57,19 +57,28 @@ where
         Ok(self.index.find(self.nodes, self.rows, &key.bytes)?)
     }
 
-    /// The places around a range of keys.
+    /// The places around a range of keys. One that ends before it begins has none, or is refused.
     #[inline]
-    pub fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<(Place, Place), Error> {
+    pub fn range<K: KeyValues>(
+        &self,
+        range: impl RangeBounds<K>,
+        refuses_reversed: bool,
+    ) -> Result<(Place, Place), Error> {
         let key = |bound: Bound<&K>| match bound {
             Bound::Unbounded => Ok(None),
             Bound::Included(values) => Ok(Some((self.key(values)?, true))),
             Bound::Excluded(values) => Ok::<_, Error>(Some((self.key(values)?, false))),
         };
         let (start, end) = (key(range.start_bound())?, key(range.end_bound())?);
-        self.between(
-            start.as_ref().map(|(key, included)| (key, !included)),
-            end.as_ref().map(|(key, included)| (key, *included)),
-        )
+        let from = start.as_ref().map(|(key, included)| (key, !included));
+        let to = end.as_ref().map(|(key, included)| (key, *included));
+        if refuses_reversed
+            && let (Some(from), Some(to)) = (from, to)
+            && is_reversed(edge(from), edge(to))
+        {
+            return Err(self.reversed());
+        }
+        self.between(from, to)
     }
 
     /// The places around the keys that begin with these values.
@@ -107,14 +116,24 @@ where
         from: Option<(&SearchKey, bool)>,
         to: Option<(&SearchKey, bool)>,
     ) -> Result<(Place, Place), Error> {
-        let from = from.map(|(key, behind)| Edge {
-            bytes: &key.bytes,
-            behind,
-        });
-        let to = to.map(|(key, behind)| Edge {
-            bytes: &key.bytes,
-            behind,
-        });
+        let (from, to) = (from.map(edge), to.map(edge));
         Ok(self.index.walk(self.nodes, self.rows, from, to)?)
+    }
+
+    #[cold]
+    fn reversed(&self) -> Error {
+        TableError::ReversedRange {
+            table: self.table.to_string(),
+            index: self.index.what.definition.name.clone(),
+        }
+        .into()
+    }
+}
+
+/// Before a key, or behind it.
+fn edge((key, behind): (&SearchKey, bool)) -> Edge<'_> {
+    Edge {
+        bytes: &key.bytes,
+        behind,
     }
 }

@@ -3,9 +3,10 @@
 use crate::index_store::IndexStore;
 use crate::table::TableState;
 use sardonyx_rows::TableError;
+use sardonyx_rows::key::KeyValues;
 use sardonyx_rows::row::RowError;
 use sardonyx_rows::row::fixed::{Unfit, encode, variable_bytes};
-use sardonyx_rows::schema::{Schema, ValueRef};
+use sardonyx_rows::schema::{Column, Schema, ValueRef};
 use sardonyx_storage::page::Address;
 
 /// The most bytes of a plain key for which nothing is allocated.
@@ -15,33 +16,50 @@ const KEY_BYTES: usize = 64;
 pub(crate) fn check_key(
     schema: &Schema,
     table: &str,
-    key: &[ValueRef<'_>],
+    key: &(impl KeyValues + ?Sized),
 ) -> Result<(), TableError> {
-    check_count(schema, table, key)?;
-    for (part, &value) in schema.primary.key.iter().zip(key) {
-        let column = &schema.columns[part.column];
-        let fits = match column.kind.is_variable() {
+    each_column(schema, table, key, |column, value| {
+        match column.kind.is_variable() {
             true => variable_bytes(column.kind, value).map(drop),
             false if value == ValueRef::Null => Err(Unfit::Type),
             false => encode(column.kind, value, &mut vec![0; column.kind.bytes()]),
-        };
-        fits.map_err(|unfit| unfit.of(table, column, value))?;
-    }
-    Ok(())
+        }
+    })
 }
 
-fn check_count(schema: &Schema, table: &str, key: &[ValueRef<'_>]) -> Result<(), TableError> {
-    let (wanted, given) = (schema.primary.key.len(), key.len());
-    if wanted != given {
+/// Calls `each` with the columns of the key and their values, up to the first that does not fit.
+#[inline]
+fn each_column(
+    schema: &Schema,
+    table: &str,
+    key: &(impl KeyValues + ?Sized),
+    mut each: impl FnMut(&Column, ValueRef<'_>) -> Result<(), Unfit>,
+) -> Result<(), TableError> {
+    let parts = &schema.primary.key;
+    let (mut given, mut wrong) = (0, None);
+    key.each(&mut |value| {
+        if let Some(part) = parts.get(given)
+            && wrong.is_none()
+        {
+            let column = &schema.columns[part.column];
+            let fits = each(column, value);
+            wrong = fits.err().map(|unfit| unfit.of(table, column, value));
+        }
+        given += 1;
+    });
+    if given != parts.len() {
         let error = RowError::Count {
             table: table.to_string(),
             what: "key columns",
-            wanted,
+            wanted: parts.len(),
             given,
         };
         return Err(error.into());
     }
-    Ok(())
+    match wrong {
+        Some(error) => Err(error.into()),
+        None => Ok(()),
+    }
 }
 
 /// A plain key as it stands in a row. Nothing is allocated for a short one.
@@ -57,12 +75,11 @@ impl PlainKey {
     pub fn encode(
         schema: &Schema,
         table: &str,
-        key: &[ValueRef<'_>],
+        key: &(impl KeyValues + ?Sized),
     ) -> Result<Option<Self>, TableError> {
         let Some(place) = schema.plain_key() else {
             return Ok(None);
         };
-        check_count(schema, table, key)?;
         let mut encoded = PlainKey {
             short: [0; KEY_BYTES],
             long: Vec::new(),
@@ -71,12 +88,11 @@ impl PlainKey {
         if place.len() > KEY_BYTES {
             encoded.long.resize(place.len(), 0);
         }
-        for (part, &value) in schema.primary.key.iter().zip(key) {
-            let column = &schema.columns[part.column];
+        each_column(schema, table, key, |column, value| {
             let place = column.offset - place.start..;
             let place = &mut encoded.bytes_mut()[place][..column.kind.bytes()];
-            encode(column.kind, value, place).map_err(|unfit| unfit.of(table, column, value))?;
-        }
+            encode(column.kind, value, place)
+        })?;
         Ok(Some(encoded))
     }
 
@@ -102,7 +118,7 @@ pub(crate) fn find_row(
     bytes: &[u8],
     state: &TableState,
     table: &str,
-    key: &[ValueRef<'_>],
+    key: &(impl KeyValues + ?Sized),
 ) -> Result<Option<Address>, TableError> {
     let Some(plain) = PlainKey::encode(&state.schema, table, key)? else {
         check_key(&state.schema, table, key)?;

@@ -1,8 +1,7 @@
 //! The rows of a table in a snapshot.
 
-use super::index::RowIndex;
 use super::key::{PlainKey, check_key};
-use crate::index_view::{Reader, named};
+use crate::index_view::{Index, Origin, Reader, named};
 use crate::secondary::Secondary;
 use crate::snapshot::{FrozenTable, SpaceSnapshot};
 use crate::table::used_runs;
@@ -10,20 +9,21 @@ use sardonyx_base::error::Error;
 use sardonyx_rows::layout::PageLayout;
 use sardonyx_rows::read::{ReadRows, ScanPlace, ScanRows};
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
-use sardonyx_rows::{RowRef, Rows, TableError};
+use sardonyx_rows::{AnyRow, Found, KeyValues, RowForm, RowRef, Rows, TableError};
 use sardonyx_storage::catalogue::Definition;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageRead, PageSnapshot, SnapshotEnded};
 use std::collections::VecDeque;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// A table of a snapshot.
 #[derive(Clone, Copy, Debug)]
-struct Table<'a> {
-    snapshot: &'a SpaceSnapshot,
-    state: &'a FrozenTable,
-    name: &'a str,
+pub(crate) struct Table<'a> {
+    pub snapshot: &'a SpaceSnapshot,
+    pub state: &'a FrozenTable,
+    pub name: &'a str,
 }
 
 impl SpaceSnapshot {
@@ -80,18 +80,17 @@ impl SpaceSnapshot {
         number: u16,
         key: &[ValueRef<'_>],
     ) -> Result<Option<RowRef<'_, PageSnapshot>>, TableError> {
-        self.frozen(number)?.get(key)
+        let table = self.frozen(number)?;
+        let found = table.place_of(key)?;
+        found.map(|at| table.found(at).row()).transpose()
     }
 
     /// All rows of a table, from its first page on.
     pub(crate) fn scan_of(&self, number: u16) -> Result<SnapshotScan<'_>, TableError> {
-        Ok(SnapshotScan::new(
-            self.frozen(number)?,
-            ScanPlace::default(),
-        ))
+        SnapshotScan::new(self.frozen(number)?, ScanPlace::default())
     }
 
-    fn frozen(&self, number: u16) -> Result<Table<'_>, TableError> {
+    pub(crate) fn frozen(&self, number: u16) -> Result<Table<'_>, TableError> {
         let place = usize::from(number);
         match (self.definitions().get(place), self.tables.get(place)) {
             (Some(definition), Some(Some(state))) => Ok(Table {
@@ -114,7 +113,7 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
     where
         Self: 'r;
     type Index<'r>
-        = RowIndex<'a, PageSnapshot>
+        = Index<'a, AnyRow, PageSnapshot>
     where
         Self: 'r;
 
@@ -135,40 +134,31 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
         table: u16,
         key: &[Value],
     ) -> Result<Option<RowRef<'a, PageSnapshot>>, Error> {
-        let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
-        Ok(self.frozen(table)?.get(&key)?)
+        let table = self.frozen(table)?;
+        let found = table.place_of(key)?;
+        Ok(found.map(|at| table.found(at).row()).transpose()?)
     }
 
     fn scan_rows(&self, table: u16, from: ScanPlace) -> Result<SnapshotScan<'a>, Error> {
-        Ok(SnapshotScan::new(self.frozen(table)?, from))
+        Ok(SnapshotScan::new(self.frozen(table)?, from)?)
     }
 
-    fn row_index(&self, table: u16, name: &str) -> Result<RowIndex<'a, PageSnapshot>, Error> {
-        let table = self.frozen(table)?;
-        Ok(RowIndex::of(Reader {
-            nodes: &self.indexes,
-            rows: &self.rows,
-            index: named(&table.state.secondary, table.name, name)?,
-            schema: &table.state.schema,
-            table: table.name,
-        }))
+    fn row_index(&self, table: u16, name: &str) -> Result<Index<'a, AnyRow, PageSnapshot>, Error> {
+        Ok(self.frozen(table)?.index(name)?)
     }
 }
 
 impl<'a> Table<'a> {
-    /// The row with this key: the values of the primary key's columns, in its order.
-    fn get(&self, key: &[ValueRef<'_>]) -> Result<Option<RowRef<'a, PageSnapshot>>, TableError> {
+    /// Where the row with this key is: the values of the primary key's columns, in its order.
+    pub fn place_of(&self, key: &(impl KeyValues + ?Sized)) -> Result<Option<Address>, TableError> {
         let schema = &self.state.schema;
         let Some(plain) = PlainKey::encode(schema, self.name, key)? else {
             check_key(schema, self.name, key)?;
-            let mut indexes = self.state.secondary.iter();
-            let index = indexes.find(|index| index.what.definition.name == schema.primary.name);
-            let index = index.expect("what is not hashed is ordered");
+            let index = named(&self.state.secondary, self.name, &schema.primary.name)?;
             let (nodes, rows) = (&*self.snapshot.indexes, &*self.snapshot.rows);
             let key = index.what.shape.of_values(key);
             let key = key.map_err(|bad| index.bad_key(bad, self.name, Some(schema)))?;
-            let found = index.find(nodes, rows, &key.bytes)?;
-            return found.map(|at| self.row(at)).transpose();
+            return index.find(nodes, rows, &key.bytes);
         };
         let plain = plain.bytes();
         let (table, rows) = (self.state, &self.snapshot.rows);
@@ -184,19 +174,41 @@ impl<'a> Table<'a> {
                 Ok(is_it)
             })
             .map_err(TableError::from)?;
-        found.map(|at| self.row(at)).transpose()
+        Ok(found)
     }
 
-    fn row(&self, at: Address) -> Result<RowRef<'a, PageSnapshot>, TableError> {
-        RowRef::new(&*self.snapshot.rows, &self.state.schema, self.name, at)
+    /// An ordered index.
+    pub fn index<T: RowForm<'a, PageSnapshot>>(
+        &self,
+        name: &str,
+    ) -> Result<Index<'a, T, PageSnapshot>, TableError> {
+        let reader = Reader {
+            nodes: &*self.snapshot.indexes,
+            rows: &*self.snapshot.rows,
+            index: named(&self.state.secondary, self.name, name)?,
+            schema: &self.state.schema,
+            table: self.name,
+        };
+        Index::of(reader, Origin::default())
+    }
+
+    /// A row of it.
+    #[inline]
+    pub fn found(&self, at: Address) -> Found<'a, PageSnapshot> {
+        Found {
+            pages: &self.snapshot.rows,
+            schema: &self.state.schema,
+            table: self.name,
+            at,
+        }
     }
 }
 
 /// The rows of a table in a snapshot, in no particular order. An error is told once: it is the
 /// end.
-#[derive(Debug)]
-pub struct SnapshotScan<'a> {
+pub struct SnapshotScan<'a, T: RowForm<'a, PageSnapshot> = AnyRow> {
     table: Table<'a>,
+    columns: T::Columns,
     runs: VecDeque<Range<u64>>,
     place: ScanPlace,
     waiting: VecDeque<Address>,
@@ -204,11 +216,12 @@ pub struct SnapshotScan<'a> {
     ended: bool,
 }
 
-impl<'a> SnapshotScan<'a> {
-    fn new(table: Table<'a>, from: ScanPlace) -> Self {
+impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
+    pub(crate) fn new(table: Table<'a>, from: ScanPlace) -> Result<Self, TableError> {
         let runs = used_runs(&table.state.extents, table.state.fresh).collect();
         let mut scan = SnapshotScan {
             table,
+            columns: T::columns_of(&table.state.schema, table.name)?,
             runs,
             place: ScanPlace::at_page(from.page()),
             waiting: VecDeque::new(),
@@ -219,7 +232,7 @@ impl<'a> SnapshotScan<'a> {
         for _ in 0..from.rows() {
             scan.next_address();
         }
-        scan
+        Ok(scan)
     }
 
     /// How far it has come, to go on from there with another scan of the same snapshot.
@@ -270,14 +283,17 @@ impl<'a> SnapshotScan<'a> {
     }
 }
 
-impl<'a> SnapshotScan<'a> {
+impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
     /// The next row.
-    pub(crate) fn next_row(&mut self) -> Result<Option<RowRef<'a, PageSnapshot>>, TableError> {
+    pub(crate) fn next_row(&mut self) -> Result<Option<T::Item>, TableError> {
         let Some(address) = self.next_address() else {
             return Ok(None);
         };
         let address = address.map_err(TableError::from);
-        let row = address.and_then(|address| self.table.row(address));
+        let row = address.and_then(|at| {
+            let page = &self.buffer[..];
+            T::give_of_page(self.table.found(at), page, &self.columns)
+        });
         if row.is_err() {
             self.ended = true;
             self.waiting.clear();
@@ -286,18 +302,28 @@ impl<'a> SnapshotScan<'a> {
     }
 }
 
-impl<'a> Iterator for SnapshotScan<'a> {
-    type Item = Result<RowRef<'a, PageSnapshot>, Error>;
+impl<'a, T: RowForm<'a, PageSnapshot>> Iterator for SnapshotScan<'a, T> {
+    type Item = Result<T::Item, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.next_row().map_err(Error::from).transpose()
     }
 }
 
-impl<'a> ScanRows for SnapshotScan<'a> {
-    type Row = RowRef<'a, PageSnapshot>;
+impl<'a, T: RowForm<'a, PageSnapshot>> ScanRows for SnapshotScan<'a, T> {
+    type Row = T::Item;
 
     fn place(&self) -> Option<ScanPlace> {
         Some(self.place)
+    }
+}
+
+impl<'a, T: RowForm<'a, PageSnapshot>> fmt::Debug for SnapshotScan<'a, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "SnapshotScan of {:?} at {:?}",
+            self.table.name, self.place
+        )
     }
 }

@@ -1,16 +1,15 @@
 //! The rows of a live state: between transactions, and in one.
 
 use super::find_row;
-use super::index::RowIndex;
 use crate::addresses::Addresses;
-use crate::index_view::{Reader, named};
+use crate::index_view::{Index, Origin, Reader, named};
 use crate::space::View;
 use crate::table::TableState;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
 use sardonyx_rows::read::{ReadRows, ScanPlace, ScanRows};
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
-use sardonyx_rows::{RowRef, Rows, TableError};
+use sardonyx_rows::{AnyRow, Found, RowForm, RowRef, Rows, TableError};
 use sardonyx_storage::catalogue::Definition;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use std::fmt;
@@ -55,8 +54,13 @@ impl<'a> View<'a> {
     }
 
     #[inline]
-    fn row(&self, state: &'a TableState, at: Address) -> Result<RowRef<'a>, TableError> {
-        RowRef::new(self.pages(), &state.schema, &state.name, at)
+    pub(crate) fn found(&self, state: &'a TableState, at: Address) -> Found<'a> {
+        Found {
+            pages: self.pages(),
+            schema: &state.schema,
+            table: &state.name,
+            at,
+        }
     }
 }
 
@@ -70,7 +74,7 @@ impl<'a> ReadRows for View<'a> {
     where
         Self: 'r;
     type Index<'r>
-        = RowIndex<'a>
+        = Index<'a>
     where
         Self: 'r;
 
@@ -89,27 +93,24 @@ impl<'a> ReadRows for View<'a> {
     fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<RowRef<'a>>, Error> {
         let state = self.table_state(table)?;
         let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
-        let found = find_row(self.indexes(), self.pages(), state, &state.name, &key)?;
-        Ok(found.map(|at| self.row(state, at)).transpose()?)
+        let found = find_row(self.indexes(), self.pages(), state, &state.name, &*key)?;
+        Ok(found.map(|at| self.found(state, at).row()).transpose()?)
     }
 
     fn scan_rows(&self, table: u16, _: ScanPlace) -> Result<ViewScan<'a>, Error> {
-        Ok(ViewScan {
-            view: *self,
-            state: self.table_state(table)?,
-            at: self.table_state(table)?.records(self.pages()),
-        })
+        Ok(ViewScan::new(*self, self.table_state(table)?)?)
     }
 
-    fn row_index(&self, table: u16, name: &str) -> Result<RowIndex<'a>, Error> {
+    fn row_index(&self, table: u16, name: &str) -> Result<Index<'a>, Error> {
         let state = self.table_state(table)?;
-        Ok(RowIndex::of(Reader {
+        let reader = Reader {
             nodes: self.indexes().bytes(),
             rows: self.pages(),
             index: named(&state.secondary, &state.name, name)?,
             schema: &state.schema,
             table: &state.name,
-        }))
+        };
+        Ok(Index::of(reader, Origin::default())?)
     }
 }
 
@@ -123,7 +124,7 @@ impl ReadRows for Transaction<'_> {
     where
         Self: 'r;
     type Index<'r>
-        = RowIndex<'r>
+        = Index<'r>
     where
         Self: 'r;
 
@@ -147,31 +148,52 @@ impl ReadRows for Transaction<'_> {
         self.view().scan_rows(table, from)
     }
 
-    fn row_index(&self, table: u16, name: &str) -> Result<RowIndex<'_>, Error> {
+    fn row_index(&self, table: u16, name: &str) -> Result<Index<'_>, Error> {
         self.view().row_index(table, name)
     }
 }
 
 /// The rows of a table in a live state, in no particular order.
-#[derive(Clone)]
-pub struct ViewScan<'a> {
+pub struct ViewScan<'a, T: RowForm<'a, [u8]> = AnyRow> {
     view: View<'a>,
     state: &'a TableState,
     at: Addresses<'a>,
+    columns: T::Columns,
 }
 
-impl<'a> Iterator for ViewScan<'a> {
-    type Item = Result<RowRef<'a>, Error>;
+impl<'a, T: RowForm<'a, [u8]>> ViewScan<'a, T> {
+    pub(crate) fn new(view: View<'a>, state: &'a TableState) -> Result<Self, TableError> {
+        Ok(ViewScan {
+            view,
+            state,
+            at: state.records(view.pages()),
+            columns: T::columns_of(&state.schema, &state.name)?,
+        })
+    }
+}
+
+impl<'a, T: RowForm<'a, [u8]>> Clone for ViewScan<'a, T> {
+    fn clone(&self) -> Self {
+        ViewScan {
+            at: self.at.clone(),
+            ..*self
+        }
+    }
+}
+
+impl<'a, T: RowForm<'a, [u8]>> Iterator for ViewScan<'a, T> {
+    type Item = Result<T::Item, Error>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let at = self.at.next()?;
-        Some(self.view.row(self.state, at).map_err(Error::from))
+        let row = T::give(self.view.found(self.state, at), &self.columns);
+        Some(row.map_err(Error::from))
     }
 }
 
-impl<'a> ScanRows for ViewScan<'a> {
-    type Row = RowRef<'a>;
+impl<'a, T: RowForm<'a, [u8]>> ScanRows for ViewScan<'a, T> {
+    type Row = T::Item;
 
     /// A live state changes: it is read to its end.
     fn place(&self) -> Option<ScanPlace> {
@@ -179,7 +201,7 @@ impl<'a> ScanRows for ViewScan<'a> {
     }
 }
 
-impl fmt::Debug for ViewScan<'_> {
+impl<'a, T: RowForm<'a, [u8]>> fmt::Debug for ViewScan<'a, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ViewScan of {:?}", self.state.name)
     }

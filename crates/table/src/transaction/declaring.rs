@@ -9,25 +9,26 @@ use sardonyx_rows::TableError;
 use sardonyx_rows::check_name;
 use sardonyx_rows::columns::schema_of;
 use sardonyx_rows::record::{Journal, JournalRow, Record, Table};
-use sardonyx_rows::record::{definition_of_journal, definition_of_table};
+use sardonyx_rows::record::{definition_of_journal, definition_of_plain};
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Write as CatalogueWrite};
 
 impl Transaction<'_> {
-    /// The table of this record type, declared if it is not yet. If no schema of it is stored, as in an older
+    /// The table of this record type, created if it is not there yet. If no schema of it is stored, as in an older
     /// database, and the type says its fields, these are stored as its columns.
     ///
     /// # Errors
-    /// [`Error::Refused`] if it is declared with another layout, or [`Error::Limit`].
+    /// [`Error::Refused`] if it has other columns, or another layout, or [`Error::Limit`].
     pub fn declare_table<R: Record>(&mut self) -> Result<Table<R>, Error> {
         const {
             assert!(
-                align_of::<R>() <= 8,
+                R::PLAIN.is_none() || align_of::<R>() <= 8,
                 "records are aligned to 8 bytes at most"
             )
         };
-        let table = match self.space.table::<R>()? {
-            Some(table) => table,
-            None => Table::new(self.declare(definition_of_table::<R>())?),
+        let table = match (self.space.table::<R>()?, R::PLAIN) {
+            (Some(table), _) => table,
+            (None, Some(plain)) => Table::new(self.declare(definition_of_plain(R::TABLE, &plain))?),
+            (None, None) => Table::new(self.create_table(R::TABLE, R::declared())?),
         };
         if !self.space.has_stored_schema(table.number())
             && let Some(schema) = schema_of::<R>()

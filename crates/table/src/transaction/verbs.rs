@@ -1,82 +1,108 @@
 //! What programs say every day, made of the transaction's few operations: put, remove, take out to change,
 //! walk over a table and change it meanwhile, keep some, clear.
 
-use super::{OVERHEAD_BYTES, Transaction};
+use super::Transaction;
 use crate::row::Row;
-use crate::space::record_at;
 use crate::table::Slot;
 use sardonyx_base::error::Error;
+use sardonyx_rows::fields::values_of;
 use sardonyx_rows::record::{Record, Table};
+use sardonyx_rows::{Plain, plain_at};
+use sardonyx_storage::page::Address;
+use std::borrow::Borrow;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use zerocopy::FromBytes;
 
 impl<'a> Transaction<'a> {
-    /// Puts a record into a table: in the place of the one with its key, if there is one, which is
-    /// returned. Of that, only the words that differ are logged.
+    /// Puts a record into a table: in the place of the one with its key, if there is one; then columns that are no fields
+    /// get their defaults. Only what differs is stored and logged. Returns whether there was one.
     ///
     /// # Errors
-    /// Those of [`Transaction::insert`], but for a duplicate.
-    pub fn put<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<Option<R>, Error> {
-        let key = key_of(record);
-        let before = self.get(table, &key).copied();
-        match before {
-            Some(_) => self
-                .update(table, &key, |there| *there = *record)
-                .map(drop)?,
-            None => self.insert(table, record).map(drop)?,
+    /// Those of [`Transaction::insert`], but for a duplicate of its key.
+    pub fn put<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<bool, Error> {
+        let state = self.space.state_of(table)?;
+        let Some(plain) = R::PLAIN else {
+            let columns = R::columns_in(&state.schema, &state.name)?;
+            let values = values_of(&columns, record);
+            return self.rows_of(table.number())?.put_row(&values);
+        };
+        let bytes = record.plain_bytes();
+        let (key, pages) = (&bytes[plain.key()], self.space.store.bytes());
+        match state.find(&self.space.indexes, pages, state.hash.of(key), key) {
+            Some(at) => {
+                self.check_room_to_change::<R>()?;
+                self.store_plain(table.number(), at, bytes)?;
+                Ok(true)
+            }
+            None => self
+                .insert_plain(table.number(), record)
+                .map(|_| false)
+                .map_err(Error::from),
         }
-        Ok(before)
     }
 
     /// Deletes a record and returns it: [`Transaction::delete`] for those who want to see it.
     ///
     /// # Errors
     /// Those of [`Transaction::delete`].
-    pub fn remove<R: Record>(&mut self, table: Table<R>, key: &R::Key) -> Result<Option<R>, Error> {
-        let record = self.get(table, key).copied();
-        self.delete(table, key)?;
-        Ok(record)
+    pub fn remove<R: Record>(
+        &mut self,
+        table: Table<R>,
+        key: R::Key<'_>,
+    ) -> Result<Option<R>, Error> {
+        let state = self.space.state_of(table)?;
+        let Some(at) = self.space.place_of::<R>(state, &key)? else {
+            return Ok(None);
+        };
+        let record = self.copy_at(table, at)?;
+        self.delete_record(table, at)?;
+        Ok(Some(record))
     }
 
     /// A copy of a record, to change and [save](RecordMut::save); `None` if there is no such record.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the handle is another database's.
+    /// Those of [`Transaction::get`].
     pub fn get_mut<R: Record>(
         &mut self,
         table: Table<R>,
-        key: &R::Key,
+        key: R::Key<'_>,
     ) -> Result<Option<RecordMut<'_, 'a, R>>, Error> {
-        let Some(row) = self.find(table, key) else {
-            self.check_handle(table)?;
-            return Ok(None);
-        };
-        Ok(Some(self.taken_out(row)))
+        let state = self.space.state_of(table)?;
+        match self.space.place_of::<R>(state, &key)? {
+            Some(at) => Ok(Some(self.taken_out(table, at)?)),
+            None => Ok(None),
+        }
     }
 
     /// A copy of a row's record, to change and [save](RecordMut::save).
     ///
     /// # Errors
     /// [`Error::Refused`] if it was deleted since the row was found.
-    pub fn record_mut<R: Record>(&mut self, row: Row<R>) -> Result<RecordMut<'_, 'a, R>, Error> {
+    pub fn record_mut<R: Plain>(&mut self, row: Row<R>) -> Result<RecordMut<'_, 'a, R>, Error> {
         let address = self.space.resolve(row)?;
-        Ok(self.taken_out(Row { address, ..row }))
+        self.taken_out(Table::new(row.table), address)
     }
 
-    fn taken_out<R: Record>(&mut self, row: Row<R>) -> RecordMut<'_, 'a, R> {
-        RecordMut {
-            record: *record_at(self.space.store.bytes(), row.address),
-            row,
+    fn taken_out<R: Record>(
+        &mut self,
+        table: Table<R>,
+        at: Address,
+    ) -> Result<RecordMut<'_, 'a, R>, Error> {
+        Ok(RecordMut {
+            record: self.copy_at(table, at)?,
+            table,
+            at,
             transaction: self,
-        }
+        })
     }
 
     /// Deletes a row's record.
     ///
     /// # Errors
     /// [`Error::Refused`] if it was deleted already; [`Error::Limit`] if the transaction is too large.
-    pub fn delete_row<R: Record>(&mut self, row: Row<R>) -> Result<(), Error> {
+    pub fn delete_row<R: Plain>(&mut self, row: Row<R>) -> Result<(), Error> {
         let address = self.space.resolve(row)?;
         Ok(self.delete_at(row.table, address)?)
     }
@@ -87,7 +113,7 @@ impl<'a> Transaction<'a> {
     /// then is, or not at all; of those that it inserts meanwhile some are met.
     ///
     /// ```
-    /// # use sardonyx_rows::{Record, Table, record};
+    /// # use sardonyx_rows::{Table, record};
     /// # use sardonyx_table::{Transaction, Walk};
     /// # use sardonyx_base::error::Error;
     /// # #[derive(Clone, Copy, zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout)]
@@ -104,11 +130,11 @@ impl<'a> Transaction<'a> {
     ///     Ok(())
     /// }
     /// ```
-    pub fn next<R: Record>(&self, walk: &mut Walk<R>) -> Option<Row<R>> {
+    pub fn next<R: Plain>(&self, walk: &mut Walk<R>) -> Option<Row<R>> {
         let bytes = self.space.store.bytes();
         let (address, behind) = self.space.state(walk.table)?.record_from(bytes, walk.at)?;
         walk.at = behind;
-        let key = key_of(record_at::<R>(bytes, address));
+        let key = key_of(plain_at::<R>(bytes, address));
         Some(Row::new(
             address,
             walk.table.number(),
@@ -127,16 +153,18 @@ impl<'a> Transaction<'a> {
         table: Table<R>,
         mut keep: impl FnMut(&R) -> bool,
     ) -> Result<u64, Error> {
-        self.check_handle(table)?;
-        let mut walk = Walk::over(table);
-        let mut deleted = 0;
-        while let Some(row) = self.next(&mut walk) {
-            if !keep(record_at(self.space.store.bytes(), row.address)) {
-                self.delete_at(row.table, row.address)?;
+        let (mut at, mut deleted) = (Slot::default(), 0);
+        loop {
+            let state = self.space.state_of(table)?;
+            let Some((address, behind)) = state.record_from(self.space.store.bytes(), at) else {
+                return Ok(deleted);
+            };
+            at = behind;
+            if !keep(self.space.record_of::<R>(state, address)?.borrow()) {
+                self.delete_record(table, address)?;
                 deleted += 1;
             }
         }
-        Ok(deleted)
     }
 
     /// Deletes all records of a table. Returns how many.
@@ -174,24 +202,25 @@ impl<R> fmt::Debug for Walk<R> {
 #[must_use = "what is not saved is forgotten"]
 pub struct RecordMut<'t, 'a, R: Record> {
     transaction: &'t mut Transaction<'a>,
-    row: Row<R>,
+    table: Table<R>,
+    at: Address,
     record: R,
 }
 
 impl<R: Record> RecordMut<'_, '_, R> {
-    /// Stores the record as it now is. Only the words that differ are logged.
+    /// Stores the record as it now is. Only what differs is stored and logged.
     ///
     /// # Errors
-    /// [`Error::Refused`] if its key was changed; [`Error::Limit`] if the transaction is too large. The
-    /// record in the table is then as before.
+    /// Those of [`Transaction::update`]. The record in the table is then as before.
     pub fn save(self) -> Result<(), Error> {
         let RecordMut {
             transaction,
-            row,
+            table,
+            at,
             record,
         } = self;
-        transaction.check_room(2 * size_of::<R>() + OVERHEAD_BYTES)?;
-        transaction.store_changed(row, &record)
+        transaction.check_room_to_change::<R>()?;
+        Ok(transaction.store_changed(table, at, &record)?)
     }
 }
 
@@ -215,8 +244,8 @@ impl<R: Record + fmt::Debug> fmt::Debug for RecordMut<'_, '_, R> {
     }
 }
 
-/// The key of a record.
-fn key_of<R: Record>(record: &R) -> R::Key {
+/// The key of a plain record.
+fn key_of<R: Plain>(record: &R) -> R::Key {
     let key = &record.as_bytes()[R::KEY_OFFSET..][..size_of::<R::Key>()];
     R::Key::read_from_bytes(key).expect("the bytes of a key")
 }

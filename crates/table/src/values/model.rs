@@ -95,7 +95,7 @@ fn put(
     key: u64,
     value: &[u8],
 ) -> Result<(), TableError> {
-    let before = tx.get(table, &key).map(|note| note.text);
+    let before = tx.get(table, key).expect("read").map(|note| note.text);
     let reference =
         tx.replace_value(table.number(), Reference(before.unwrap_or_default()), value)?;
     let note = Note {
@@ -108,7 +108,7 @@ fn put(
 }
 
 fn remove(tx: &mut Transaction<'_>, table: Table<Note>, key: u64) -> bool {
-    let Some(before) = tx.remove(table, &key).expect("remove") else {
+    let Some(before) = tx.remove(table, key).expect("remove") else {
         return false;
     };
     tx.free_value(table.number(), Reference(before.text))
@@ -201,9 +201,16 @@ impl World {
             panic!("{}: {}", damage.at, damage.reason);
         }
         let view = self.space.view();
-        assert_eq!(view.scan(self.table).count(), self.model.len());
+        assert_eq!(
+            view.scan(self.table)
+                .expect("read")
+                .map(|record| record.expect("a record"))
+                .count(),
+            self.model.len()
+        );
         for (key, value) in &self.model {
-            let note = view.get(self.table, key).expect("a note");
+            let note = view.get(self.table, *key).expect("read");
+            let note = note.expect("a note");
             let reference = Reference(note.text);
             let mut read = Vec::new();
             read_value(bytes, &reference, "notes", &mut read).expect("a value");

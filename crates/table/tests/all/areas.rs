@@ -370,8 +370,8 @@ proptest! {
                     let kept = keys.split_off(&below);
                     for key in std::mem::replace(keys, kept).into_keys() {
                         match large {
-                            true => tx.delete(tables.large, &Large::sample_key(key)).map(drop),
-                            false => tx.delete(tables.small, &Small::sample_key(key)).map(drop),
+                            true => tx.delete(tables.large, Large::sample_key(key)).map(drop),
+                            false => tx.delete(tables.small, Small::sample_key(key)).map(drop),
                         }
                         .expect("it is there");
                     }
@@ -398,14 +398,14 @@ proptest! {
                         let layout = PageLayout::new("t", bytes).expect("sound");
                         assert_eq!(pages, records.div_ceil(layout.records) as u64);
                     }
-                    for record in world.space.view().scan(tables.large) {
+                    for record in world.space.view().scan(tables.large).expect("read").map(|record| record.expect("a record")) {
                         assert_eq!(*record, Large::sample(record.number(), 5));
                     }
                 }
             }
             let view = world.space.view();
-            assert_eq!(view.count(tables.small), smalls.len() as u64);
-            assert_eq!(view.count(tables.large), larges.len() as u64);
+            assert_eq!(view.count(tables.small).expect("read"), smalls.len() as u64);
+            assert_eq!(view.count(tables.large).expect("read"), larges.len() as u64);
             check_marks(&world.space, &areas);
         }
     }

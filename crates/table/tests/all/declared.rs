@@ -311,15 +311,15 @@ fn records_are_as_their_columns_are_declared() {
     world.commit(|tx| {
         is_declared(in_detail(tx.insert(table, &part)).map(drop));
         is_declared(in_detail(tx.put(table, &part)).map(drop));
-        assert_eq!(tx.count(table), 0);
-        let row = tx.insert(table, &whole).expect("inserted");
+        assert_eq!(tx.count(table).expect("read"), 0);
+        let row = tx.insert_and_find(table, &whole).expect("inserted");
         is_declared(in_detail(tx.set(row, field!(Plain.at: i64), part.at)));
-        is_declared(in_detail(tx.update(table, &1, |plain| plain.at = part.at)).map(drop));
+        is_declared(in_detail(tx.update(table, 1, |plain| plain.at = part.at)).map(drop));
         is_declared(in_detail(tx.put(table, &part)).map(drop));
-        let mut taken = tx.get_mut(table, &1).expect("read").expect("a row");
+        let mut taken = tx.get_mut(table, 1).expect("read").expect("a row");
         taken.at = part.at;
         is_declared(in_detail(taken.save()));
-        assert_eq!(tx.get(table, &1), Some(&whole));
+        assert_eq!(tx.get(table, 1).expect("read"), Some(&whole));
         tx.set(row, field!(Plain.at: i64), 4_000_000)
             .expect("a whole second");
     });

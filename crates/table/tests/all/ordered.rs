@@ -8,9 +8,9 @@ use sardonyx_base::error::Error;
 use sardonyx_rows::schema::{
     Column, IndexDefinition, IndexKind, KeyPart, NullBit, Schema, Type, Value,
 };
-use sardonyx_rows::{Record, RowRef, Table, TableError, field, record};
+use sardonyx_rows::{AnyRow, ReadIndex, Record as _, RowRef, Table, TableError, field, record};
 use sardonyx_storage::store::PageRead;
-use sardonyx_table::{RowIndex, SpaceSnapshot, TableSpace, Transaction, View};
+use sardonyx_table::{Index, SpaceSnapshot, TableSpace, Transaction, View};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -124,7 +124,7 @@ fn schema() -> Schema {
 type People = BTreeMap<u64, Person>;
 
 fn create(world: &mut World, schema: Schema) -> Table<Person> {
-    world.commit(|tx| tx.create_table(Person::NAME, schema).expect("created"));
+    world.commit(|tx| tx.create_table(Person::TABLE, schema).expect("created"));
     (world.space.table().expect("as declared")).expect("declared")
 }
 
@@ -195,7 +195,7 @@ fn run(tx: &mut Transaction<'_>, table: Table<Person>, people: &mut People, step
             if people.contains_key(&id) {
                 let unique = is_unique(people, &person);
                 expect(
-                    tx.update(table, &id, |there| *there = person).map(drop),
+                    tx.update(table, id, |there| *there = person).map(drop),
                     unique,
                 );
                 if unique {
@@ -204,7 +204,7 @@ fn run(tx: &mut Transaction<'_>, table: Table<Person>, people: &mut People, step
             }
         }
         Step::SetGroup(id, group) => {
-            if let Some(row) = tx.find(table, &id) {
+            if let Some(row) = tx.find(table, id) {
                 let mut person = people[&id];
                 person.group = group;
                 let unique = is_unique(people, &person);
@@ -215,7 +215,7 @@ fn run(tx: &mut Transaction<'_>, table: Table<Person>, people: &mut People, step
             }
         }
         Step::Delete(id) => {
-            let deleted = tx.delete(table, &id).expect("deleted");
+            let deleted = tx.delete(table, id).expect("deleted");
             assert_eq!(deleted, people.remove(&id).is_some());
         }
         Step::Retain(of) => {
@@ -249,15 +249,16 @@ fn sorted<K: Ord>(people: &People, key: impl Fn(&Person) -> K) -> Vec<Person> {
 
 /// Compares the keys of what a walk met, forward and backward, and what it met with the people.
 fn same<'a, K: Ord + std::fmt::Debug>(
-    range: impl DoubleEndedIterator<Item = &'a Person>,
-    back: impl DoubleEndedIterator<Item = &'a Person>,
+    range: impl DoubleEndedIterator<Item = Result<&'a Person, Error>>,
+    back: impl DoubleEndedIterator<Item = Result<&'a Person, Error>>,
     expected: Vec<Person>,
     key: impl Fn(&Person) -> K,
 ) {
-    let met: Vec<_> = range.copied().collect();
+    let person = |met: Result<&Person, Error>| *met.expect("a person");
+    let met: Vec<_> = range.map(person).collect();
     let keys = |people: &[Person]| people.iter().map(&key).collect::<Vec<_>>();
     assert_eq!(keys(&met), keys(&expected));
-    let mut backward: Vec<_> = back.rev().copied().collect();
+    let mut backward: Vec<_> = back.rev().map(person).collect();
     backward.reverse();
     assert_eq!(met, backward);
     let ids = |people: &[Person]| {
@@ -270,7 +271,7 @@ fn same<'a, K: Ord + std::fmt::Debug>(
 }
 
 /// Rows by their columns are the same records in the same order, from both ends.
-fn same_rows<P: PageRead + ?Sized>(index: &RowIndex<'_, P>, expected: &[Person])
+fn same_rows<P: PageRead + ?Sized>(index: &Index<'_, AnyRow, P>, expected: &[Person])
 where
     TableError: From<P::Error>,
 {
@@ -314,8 +315,8 @@ where
 }
 
 fn check(view: View<'_>, table: Table<Person>, people: &People) {
-    assert_eq!(view.count(table), people.len() as u64);
-    let rows = view.rows(Person::NAME).expect("a table");
+    assert_eq!(view.count(table).expect("read"), people.len() as u64);
+    let rows = view.rows(Person::TABLE).expect("a table");
     let in_order = sorted(people, |person| (person.group, person.name()));
     same_rows(&rows.index(NAME_IN_GROUP).expect("there"), &in_order);
     assert!(matches!(rows.index("none"), Err(Error::Refused(_))));
@@ -333,24 +334,35 @@ fn check(view: View<'_>, table: Table<Person>, people: &People) {
     let by_group = sorted(people, |person| person.group);
     let by_name = sorted(people, Person::name);
     let by_both = sorted(people, |person| (person.group, person.name()));
-    same(groups.all(), groups.all(), by_group.clone(), |person| {
-        person.group
-    });
     same(
-        scores.all(),
-        scores.all(),
+        groups.all().expect("read"),
+        groups.all().expect("read"),
+        by_group.clone(),
+        |person| person.group,
+    );
+    same(
+        scores.all().expect("read"),
+        scores.all().expect("read"),
         sorted(people, of_score),
         of_score,
     );
-    same(names.all(), names.all(), by_name.clone(), Person::name);
-    same(unique.all(), unique.all(), by_both.clone(), |person| {
-        (person.group, person.name())
-    });
+    same(
+        names.all().expect("read"),
+        names.all().expect("read"),
+        by_name.clone(),
+        Person::name,
+    );
+    same(
+        unique.all().expect("read"),
+        unique.all().expect("read"),
+        by_both.clone(),
+        |person| (person.group, person.name()),
+    );
     assert_eq!(
-        names.first().map(Person::name),
+        names.first().expect("read").map(Person::name),
         by_name.first().map(Person::name)
     );
-    assert_eq!(unique.last(), by_both.last());
+    assert_eq!(unique.last().expect("read"), by_both.last());
     let only = |people: &[Person], keep: &dyn Fn(&Person) -> bool| {
         people
             .iter()
@@ -440,16 +452,19 @@ fn check(view: View<'_>, table: Table<Person>, people: &People) {
     let range = || scores.prefix(None::<i32>).expect("good");
     same(range(), range(), of, of_score);
     let (high, low) = (3u32, 1);
-    assert!(groups.range(high..low).expect("good").next().is_none());
+    let reversed = groups.range(high..low).map(|_| ());
+    assert!(matches!(reversed, Err(Error::Refused(_))), "{reversed:?}");
+    let of_languages = ReadIndex::range(&groups, high..low);
+    assert!(of_languages.expect("good").next().is_none());
 }
 
 /// What a snapshot says of all of it, and of parts, from both ends.
 fn check_snapshot(snapshot: &SpaceSnapshot, table: Table<Person>, people: &People) {
-    assert_eq!(snapshot.count(table), people.len() as u64);
+    assert_eq!(snapshot.count(table).expect("read"), people.len() as u64);
     let index = snapshot.index(table, NAME_IN_GROUP).expect("there");
     let key = |person: &Person| (person.group, person.name());
     let expected = sorted(people, key);
-    let rows = snapshot.rows(Person::NAME).expect("a table");
+    let rows = snapshot.rows(Person::TABLE).expect("a table");
     same_rows(&rows.index(NAME_IN_GROUP).expect("there"), &expected);
     let records = |range: &mut dyn Iterator<Item = Result<Person, _>>| -> Vec<Person> {
         let read: Result<Vec<Person>, sardonyx_base::error::Error> = range.collect();

@@ -88,10 +88,7 @@ fn apply_by_records(
     match *change {
         RecordChange::Put(id, value) => {
             let before = tx.put(table, &Plain { id, value }).expect("put");
-            assert_eq!(
-                before.map(|record| record.value),
-                model.get(&id).map(|row| row.0)
-            );
+            assert_eq!(before, model.contains_key(&id));
             let row = model.entry(id).or_insert_with(|| (0, defaults(columns)));
             row.0 = value;
         }
@@ -103,7 +100,7 @@ fn apply_by_records(
                 .or_insert_with(|| (value, defaults(columns)));
         }
         RecordChange::Set(id, value) => {
-            let row = tx.find(table, &id);
+            let row = tx.find(table, id);
             assert_eq!(row.is_some(), model.contains_key(&id));
             if let (Some(row), Some(there)) = (row, model.get_mut(&id)) {
                 tx.set(row, field!(Plain.value: i64), value).expect("set");
@@ -111,7 +108,7 @@ fn apply_by_records(
             }
         }
         RecordChange::Save(id, value) => {
-            let record = tx.get_mut(table, &id).expect("the handle fits");
+            let record = tx.get_mut(table, id).expect("the handle fits");
             if let (Some(mut record), Some(there)) = (record, model.get_mut(&id)) {
                 record.value = value;
                 record.save().expect("saved");
@@ -119,7 +116,7 @@ fn apply_by_records(
             }
         }
         RecordChange::Delete(id) => {
-            let deleted = tx.delete(table, &id).expect("deleted");
+            let deleted = tx.delete(table, id).expect("deleted");
             assert_eq!(deleted, model.remove(&id).is_some());
         }
         RecordChange::Added(id, which, seed) => {
@@ -193,11 +190,19 @@ fn check_by_records(space: &mut TableSpace, columns: &Columns, model: &Beside) {
         .expect("it is there");
     let view = space.view();
     let record = |id: &u64| model.get(id).map(|row| row.0);
-    assert_eq!(view.count(table), model.len() as u64);
-    let scanned: BTreeMap<_, _> = view.scan(table).map(|row| (row.id, row.value)).collect();
+    assert_eq!(view.count(table).expect("read"), model.len() as u64);
+    let scanned: BTreeMap<_, _> = view
+        .scan(table)
+        .expect("read")
+        .map(|record| record.expect("a record"))
+        .map(|row| (row.id, row.value))
+        .collect();
     let expected: BTreeMap<_, _> = model.iter().map(|(id, row)| (*id, row.0)).collect();
     assert_eq!(scanned, expected);
-    let of_snapshot = snapshot.scan(table).map(|row| row.expect("a record"));
+    let of_snapshot = snapshot
+        .scan(table)
+        .expect("read")
+        .map(|row| row.expect("a record"));
     assert_eq!(
         of_snapshot
             .map(|row| (row.id, row.value))
@@ -212,8 +217,11 @@ fn check_by_records(space: &mut TableSpace, columns: &Columns, model: &Beside) {
         Some(table.number())
     );
     for id in 0..40 {
-        assert_eq!(view.get(table, &id).map(|row| row.value), record(&id));
-        let in_snapshot = snapshot.get(table, &id).expect("it is open");
+        assert_eq!(
+            view.get(table, id).expect("read").map(|row| row.value),
+            record(&id)
+        );
+        let in_snapshot = snapshot.get(table, id).expect("it is open");
         assert_eq!(in_snapshot.map(|row| row.value), record(&id));
     }
     let rows = view.rows("plain").expect("the table");
@@ -314,7 +322,7 @@ fn a_plain_record_of_other_columns_than_the_first_is_refused_and_both_sides_are_
         "{text}"
     );
     // The old bytes are read by nobody, not even by who had the table before.
-    assert!(world.space.view().get(table, &1).is_none());
+    assert!(world.space.view().get(table, 1).is_err());
     let (_, _, text) = refused(|tx| tx.drop_column("plain", "value"));
     assert!(
         text.contains("* value") && text.contains("derive(Record)"),
@@ -342,7 +350,12 @@ fn a_plain_record_of_other_columns_than_the_first_is_refused_and_both_sides_are_
     );
     // Its bytes are what they were.
     assert_eq!(
-        world.space.view().get(table, &1).map(|row| row.value),
+        world
+            .space
+            .view()
+            .get(table, 1)
+            .expect("read")
+            .map(|row| row.value),
         Some(2)
     );
     let text = world
@@ -442,14 +455,14 @@ fn conditions_are_met_by_every_record() {
             }
             let table = tx.declare_table::<Limited>().expect("the same columns");
             tx.insert(table, &record(1, 7)).expect("within");
-            let row = tx.find(table, &1).expect("there");
+            let row = tx.find(table, 1).expect("there");
             let balance = field!(Limited.balance: i64);
             refused(tx.insert(table, &record(2, -6)).map(drop));
             refused(tx.put(table, &record(1, -6)).map(drop));
             refused(tx.set(row, balance, -6));
-            refused(tx.update(table, &1, |record| record.least = 8).map(drop));
-            assert_eq!(tx.get(table, &1), Some(&record(1, 7)));
-            assert_eq!(tx.count(table), 1);
+            refused(tx.update(table, 1, |record| record.least = 8).map(drop));
+            assert_eq!(tx.get(table, 1).expect("read"), Some(&record(1, 7)));
+            assert_eq!(tx.count(table).expect("read"), 1);
             tx.set(row, balance, -5).expect("within");
         });
         world.reopen(1);

@@ -31,7 +31,7 @@ fn many_records_are_found_again_with_any_number_of_threads() {
     let (mut world, small) = filled::<Small>(0..KEYS);
     world.commit(|tx| {
         for key in (0..KEYS).step_by(3) {
-            assert!(tx.delete(small, &key).expect("delete"));
+            assert!(tx.delete(small, key).expect("delete"));
         }
     });
     for workers in [1, 2, 3, 4, 7] {
@@ -43,7 +43,10 @@ fn many_records_are_found_again_with_any_number_of_threads() {
         let view = world.space.view();
         for key in 0..KEYS {
             let expected = (key % 3 != 0).then_some(key);
-            let found = view.get(small, &key).map(|record| record.value);
+            let found = view
+                .get(small, key)
+                .expect("read")
+                .map(|record| record.value);
             assert_eq!(found, expected, "{key} with {workers} threads");
         }
     }
@@ -57,7 +60,14 @@ fn many_records_are_found_again_with_any_number_of_threads() {
         },
     )
     .expect("insert");
-    assert_eq!(tx.scan(small).next().map(|record| record.key), Some(KEYS));
+    assert_eq!(
+        tx.scan(small)
+            .expect("read")
+            .map(|record| record.expect("a record"))
+            .next()
+            .map(|record| record.key),
+        Some(KEYS)
+    );
     tx.abort();
     // The index goes on from the size that it was built in.
     let bytes = world.space.bytes();
@@ -73,8 +83,14 @@ fn many_records_are_found_again_with_any_number_of_threads() {
         }
     });
     let view = world.space.view();
-    assert!((0..2 * KEYS).all(|key| view.get(small, &key).is_some()));
-    assert_eq!(view.scan(small).count(), 2 * KEYS as usize);
+    assert!((0..2 * KEYS).all(|key| view.get(small, key).expect("read").is_some()));
+    assert_eq!(
+        view.scan(small)
+            .expect("read")
+            .map(|record| record.expect("a record"))
+            .count(),
+        2 * KEYS as usize
+    );
 }
 
 /// Keys of accounts whose hashes start with two zero bits: one shard of four would get them all.
@@ -95,11 +111,15 @@ fn hashes_that_are_not_evenly_spread_are_indexed_all_the_same() {
             assert_eq!(world.reopen(workers).records, count as u64);
             let view = world.space.view();
             for &key in present {
-                let found = view.get(accounts, &Account::sample_key(key));
+                let found = view.get(accounts, Account::sample_key(key)).expect("read");
                 assert_eq!(found.map(|account| account.value), Some(key));
             }
             for &key in &missing[..10] {
-                assert!(view.get(accounts, &Account::sample_key(key)).is_none());
+                assert!(
+                    view.get(accounts, Account::sample_key(key))
+                        .expect("read")
+                        .is_none()
+                );
             }
         }
     }

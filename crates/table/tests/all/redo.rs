@@ -16,18 +16,18 @@ type Change = (u32, u32);
 fn change(tx: &mut Transaction<'_>, tables: &Tables, model: &mut Model, changes: &[Change]) {
     for &(key, value) in changes {
         if value == 0 {
-            tx.delete(tables.small, &key).expect("delete");
-            tx.delete(tables.large, &Large::sample_key(key))
+            tx.delete(tables.small, key).expect("delete");
+            tx.delete(tables.large, Large::sample_key(key))
                 .expect("delete");
             model.small.remove(&key);
             model.large.remove(&key);
         } else if let Some(small) = model.small.get_mut(&key) {
             small.value = value;
-            let row = tx.find(tables.small, &key).expect("there");
+            let row = tx.find(tables.small, key).expect("there");
             tx.set(row, Small::value_field(), value).expect("set");
             let scribble = |record: &mut Large| record.scribble(value);
-            let found = tx.update(tables.large, &Large::sample_key(key), scribble);
-            assert!(found.expect("update"));
+            let found = tx.update(tables.large, Large::sample_key(key), scribble);
+            assert_eq!(found.expect("update"), Some(()));
             model.large.entry(key).and_modify(scribble);
         } else {
             let (small, large) = (Small::sample(key, value), Large::sample(key, value));
@@ -181,7 +181,8 @@ fn an_update_logs_only_the_words_that_differ() {
     let mut written = |change: fn(&mut Account)| {
         let mut tx = world.space.begin(&mut world.log);
         let key = Account::sample_key(1);
-        assert!(tx.update(tables.accounts, &key, change).expect("update"));
+        let updated = tx.update(tables.accounts, key, change);
+        assert_eq!(updated.expect("update"), Some(()));
         tx.commit();
         let sizes: Vec<_> = Records::new(world.log.payload())
             .map(|record| match record.expect("decodes").body {

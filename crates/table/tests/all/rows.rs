@@ -447,7 +447,7 @@ fn a_struct_and_columns_are_the_same_bytes() {
         rows.update(&[1.into()], &[("much", 6.into())])
             .expect("update");
         assert_eq!(
-            tx.get(table, &2),
+            tx.get(table, 2).expect("read"),
             Some(&Pair {
                 id: 2,
                 much: 9,
@@ -455,7 +455,7 @@ fn a_struct_and_columns_are_the_same_bytes() {
             })
         );
         assert_eq!(
-            tx.get(table, &1),
+            tx.get(table, 1).expect("read"),
             Some(&Pair {
                 id: 1,
                 much: 6,

@@ -9,7 +9,7 @@ use sardonyx_rows::schema::{
     Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, Schema,
     SchemaError, Type, Value,
 };
-use sardonyx_rows::{Record, TableError, record};
+use sardonyx_rows::{Plain as _, TableError, record};
 
 fn column(name: &str, kind: Type, offset: usize) -> Column {
     Column {

@@ -6,8 +6,7 @@ use super::database::{Reader, Reading};
 use super::rows::{Account, Customer};
 use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart, PRIMARY};
 use sardonyx::{
-    Durability, Snapshot, SnapshotIndex, Stored, StoredField, StoredTable, Table, Tables, Ticket,
-    Transaction,
+    Durability, Index, PageSnapshot, Record, Snapshot, Table, Tables, Ticket, Transaction,
 };
 use sardonyx_lab::product::Product;
 use sardonyx_lab::ycsb::Seen;
@@ -25,7 +24,7 @@ const BY_NAME: &str = "by_name";
 pub(super) struct Sardonyx {
     database: Tables,
     accounts: Table<Account>,
-    customers: StoredTable<Customer>,
+    customers: Table<Customer>,
     /// Batches, the oldest first.
     on_their_way: VecDeque<Ticket<()>>,
 }
@@ -45,14 +44,14 @@ impl Database for Sardonyx {
         let options = engine_options::with_log(engine_options::LOG_BYTES);
         let database = options.open_tables(directory.join("tables.sdx"))?;
         let accounts = database.table::<Account>()?;
-        let missing = database.read(|view| view.index(accounts, BY_ID).is_err())?;
+        let missing = database.read(|view| Ok(view.index(accounts, BY_ID).is_err()))?;
         if missing {
             database.run(|transaction| {
                 transaction.create_index(accounts.number(), ordered(BY_ID, 0, true))?;
                 transaction.create_index(accounts.number(), ordered(BY_BALANCE, 1, false))
             })?;
         }
-        let customers = Customer::schema()
+        let customers = Customer::declared()
             .ordered()
             .index(BY_BALANCE, ["balance"])
             .ordered()
@@ -60,7 +59,7 @@ impl Database for Sardonyx {
             .ordered();
         database.create_table(Customer::TABLE, customers)?;
         Ok(Sardonyx {
-            customers: database.stored()?,
+            customers: database.table()?,
             accounts,
             database,
             on_their_way: VecDeque::new(),
@@ -72,7 +71,7 @@ impl Database for Sardonyx {
         for first in (0..accounts).step_by(LOADED_TOGETHER) {
             let mut together = first..accounts.min(first + LOADED_TOGETHER as u64);
             let insert = |transaction: &mut Transaction<'_>| {
-                together.try_for_each(|id| transaction.insert(table, &Account::new(id)).map(drop))
+                together.try_for_each(|id| transaction.insert(table, &Account::new(id)))
             };
             self.database.run_with(Durability::Deferred, insert)?;
         }
@@ -102,10 +101,10 @@ impl Database for Sardonyx {
     }
 
     fn insert(&mut self, customers: Vec<Customer>, on_their_way: usize) -> Result<(), Failure> {
-        let table = self.customers.clone();
+        let table = self.customers;
         let insert = move |transaction: &mut Transaction<'_>| {
             let mut customers = customers.iter();
-            customers.try_for_each(|customer| transaction.insert_stored(&table, customer))
+            customers.try_for_each(|customer| transaction.insert(table, customer))
         };
         if on_their_way == 1 {
             return Ok(self.database.run(insert)?);
@@ -137,14 +136,8 @@ impl Database for Sardonyx {
             CustomerOrder::Name => BY_NAME,
         };
         let snapshot = self.database.snapshot()?;
-        for row in snapshot.rows(Customer::TABLE)?.index(index)?.all()? {
-            let row = row?;
-            each(&Customer {
-                id: u64::from_value(row.get("id")?).ok_or("no id")?,
-                balance: i64::from_value(row.get("balance")?).ok_or("no balance")?,
-                name: String::from_value(row.get("name")?).ok_or("no name")?,
-                note: String::from_value(row.get("note")?).ok_or("no note")?,
-            })?;
+        for customer in snapshot.index(self.customers, index)?.all()? {
+            each(&customer?)?;
         }
         Ok(())
     }
@@ -168,7 +161,7 @@ fn ordered(name: &str, column: usize, unique: bool) -> IndexDefinition {
 }
 
 struct Read<'a> {
-    by_id: SnapshotIndex<'a, Account>,
+    by_id: Index<'a, Account, PageSnapshot>,
 }
 
 impl Reader for Read<'_> {

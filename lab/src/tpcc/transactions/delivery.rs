@@ -95,7 +95,7 @@ impl Tpcc {
         }
         // After all: what is deleted makes tokens of rows be looked for again.
         for id in ids {
-            if !transaction.delete(schema.new_orders, id)? {
+            if !transaction.delete(schema.new_orders, *id)? {
                 return Err(missing("new_orders", *id));
             }
         }

@@ -95,10 +95,10 @@ impl Tpcc {
     #[inline]
     fn prefetch_customer(&self, what: Prefetch, customer: &u64, space: &TableSpace) {
         match what {
-            Prefetch::Index => space.prefetch(what, self.schema.customers, customer),
+            Prefetch::Index => space.prefetch(what, self.schema.customers, *customer),
             Prefetch::Record => {
                 let names = 0..offset_of!(Customer, address);
-                space.prefetch_bytes(self.schema.customers, customer, once(names));
+                space.prefetch_bytes(self.schema.customers, *customer, once(names));
             }
         }
     }
@@ -108,7 +108,7 @@ impl Tpcc {
         let customers = self.schema.customers;
         match *who {
             Who::Key(key) => {
-                let found = transaction.find(customers, &key);
+                let found = transaction.find(customers, key);
                 found.ok_or_else(|| missing("customers", key))
             }
             Who::Named { district, last } => {
@@ -148,12 +148,12 @@ impl Procedure for Tpcc {
                     let item = line.item.into();
                     let stock = scale::stock(line.supplier, line.item);
                     if what == Prefetch::Index {
-                        space.prefetch(what, schema.items, &item);
-                        space.prefetch(what, schema.stock, &stock);
+                        space.prefetch(what, schema.items, item);
+                        space.prefetch(what, schema.stock, stock);
                     } else {
-                        space.prefetch_bytes(schema.items, &item, once(0..size_of::<Item>()));
+                        space.prefetch_bytes(schema.items, item, once(0..size_of::<Item>()));
                         let level = 0..offset_of!(Stock, data);
-                        space.prefetch_bytes(schema.stock, &stock, [level, text.clone()]);
+                        space.prefetch_bytes(schema.stock, stock, [level, text.clone()]);
                     }
                 }
             }

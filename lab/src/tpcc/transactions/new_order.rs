@@ -63,11 +63,11 @@ impl Tpcc {
         let schema = &self.schema;
         let district = scale::district_of_customer(customer);
         let warehouse = scale::warehouse_of(district);
-        let of_warehouse = transaction.get(schema.warehouses, &warehouse);
+        let of_warehouse = transaction.get(schema.warehouses, warehouse)?;
         let warehouse_tax = of_warehouse
             .ok_or_else(|| missing("warehouses", warehouse))?
             .tax;
-        let row = transaction.find(schema.districts, &district);
+        let row = transaction.find(schema.districts, district);
         let row = row.ok_or_else(|| missing("districts", district))?;
         let &District {
             next_order: number,
@@ -75,7 +75,7 @@ impl Tpcc {
             ..
         } = transaction.record(row)?;
         transaction.set(row, NEXT_ORDER, number + 1)?;
-        let buyer = transaction.get(schema.customers, &customer);
+        let buyer = transaction.get(schema.customers, customer)?;
         let &Customer {
             discount,
             credit,
@@ -86,9 +86,9 @@ impl Tpcc {
         let id = scale::order(district, number);
         let ids = (1..=lines.len() as u32).map(|number| scale::line(id, number));
         // Where the index will have them; the first insert comes after other work.
-        ids.for_each(|id| transaction.prefetch(Prefetch::Index, schema.order_lines, &id));
-        transaction.prefetch(Prefetch::Index, schema.orders, &id);
-        transaction.prefetch(Prefetch::Index, schema.new_orders, &id);
+        ids.for_each(|id| transaction.prefetch(Prefetch::Index, schema.order_lines, id));
+        transaction.prefetch(Prefetch::Index, schema.orders, id);
+        transaction.prefetch(Prefetch::Index, schema.new_orders, id);
         let is_local = |line: &Line| u64::from(line.supplier) == warehouse;
         let order = Order {
             id,
@@ -133,7 +133,7 @@ impl Tpcc {
         transaction: &mut Transaction<'_>,
     ) -> Result<SoldLine, Refusal> {
         let schema = &self.schema;
-        let Some(item) = transaction.get(schema.items, &line.item.into()) else {
+        let Some(item) = transaction.get(schema.items, line.item.into())? else {
             return Err(Refusal::UnusedItem { item: line.item });
         };
         let &Item {
@@ -142,7 +142,7 @@ impl Tpcc {
         let (name, item_is_original) = (*name, is_original(&item.data));
         let key = scale::stock(line.supplier, line.item);
         let row: Row<Stock> = transaction
-            .find(schema.stock, &key)
+            .find(schema.stock, key)
             .ok_or_else(|| missing("stock", key))?;
         let stock = transaction.record(row)?;
         let district_text = stock.district_texts[(place.district & 15) as usize - 1];

@@ -44,7 +44,7 @@ impl Tpcc {
     ) -> Result<Paid, Refusal> {
         let schema = &self.schema;
         let warehouse = scale::warehouse_of(district);
-        let row = transaction.find(schema.warehouses, &warehouse);
+        let row = transaction.find(schema.warehouses, warehouse);
         let row = row.ok_or_else(|| missing("warehouses", warehouse))?;
         let &Warehouse {
             year_to_date,
@@ -52,7 +52,7 @@ impl Tpcc {
             ..
         } = transaction.record(row)?;
         transaction.set(row, WAREHOUSE_SUM, year_to_date + amount)?;
-        let row = transaction.find(schema.districts, &district);
+        let row = transaction.find(schema.districts, district);
         let row = row.ok_or_else(|| missing("districts", district))?;
         let &District {
             year_to_date,

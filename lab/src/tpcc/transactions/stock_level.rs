@@ -20,7 +20,7 @@ impl Tpcc {
         transaction: &Transaction<'_>,
     ) -> Result<u32, Refusal> {
         let schema = &self.schema;
-        let row = transaction.get(schema.districts, &district);
+        let row = transaction.get(schema.districts, district)?;
         let next = row
             .ok_or_else(|| missing("districts", district))?
             .next_order;

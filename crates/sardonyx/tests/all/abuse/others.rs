@@ -73,15 +73,15 @@ impl Abuse<'_> {
         assert_eq!(theirs, 1);
         let row = other
             .database
-            .run(|tx| Ok::<_, Error>(tx.find(other.items, &1)));
+            .run(|tx| Ok::<_, Error>(tx.find(other.items, 1)));
         let row = row.unwrap().unwrap();
         let id = self.witness.begins();
         let opened = &self.opened;
         let outcome = opened.database.run(|tx| {
             assert!(tx.set(row, VALUE, 7).is_err() && tx.record(row).is_err());
             insert(opened, tx, id)?;
-            let own = tx.find(opened.items, &id).unwrap();
-            tx.delete(opened.items, &id)?;
+            let own = tx.find(opened.items, id).unwrap();
+            tx.delete(opened.items, id)?;
             assert!(tx.record(own).is_err() && tx.set(own, VALUE, 7).is_err());
             Err::<(), _>(Error::other("all of it"))
         });

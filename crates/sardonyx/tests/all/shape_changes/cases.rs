@@ -331,7 +331,7 @@ pub const CASES: [Case; 17] = [
         },
         after: |tx| {
             let items = tx.declare_table::<Item>()?;
-            assert!(tx.delete(items, &11).is_err());
+            assert!(tx.delete(items, 11).is_err());
             assert!(order(tx, 100, 7).is_err());
             tx.insert(items, &Item::new(100, 100))?;
             order(tx, 100, 7)

@@ -47,7 +47,7 @@ pub fn contents(database: &Tables) -> Contents {
         }
         Ok::<_, Error>(contents)
     });
-    read.expect("reads").expect("readable")
+    read.expect("readable")
 }
 
 /// The values of the key among those of the columns that are not dropped.

@@ -1,4 +1,5 @@
-//! Handles of tables, and how a table is found by its name: made where absent, or as it is.
+//! How a table is found, by its name or a handle: made where absent, or as it is. A table's number is never another's, so
+//! a handle is its number and which database it is of.
 
 use super::super::NodeError;
 use super::super::running::{self, Runs};
@@ -6,77 +7,9 @@ use super::super::transaction::Transaction;
 use super::catalogue::{self, Definition, TableInfo, differs, unknown};
 use super::view::View;
 use sardonyx_rows::schema::{Schema, SchemaError};
-use sardonyx_rows::{RowFormat, TableError};
+use sardonyx_rows::{Record, RowFormat, Table, TableError};
 use sardonyx_storage::tree::TreePages;
-use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
-
-/// A handle of a table of records; valid for the database that gave it.
-pub struct NodeTable<R> {
-    pub(super) info: Arc<TableInfo>,
-    of: PhantomData<fn() -> R>,
-}
-
-/// A handle of a table of structs with `#[derive(Record)]`; valid for the database that gave it.
-pub struct NodeStoredTable<T> {
-    pub(super) info: Arc<TableInfo>,
-    pub(super) columns: Arc<[usize]>,
-    of: PhantomData<fn() -> T>,
-}
-
-impl<R> NodeTable<R> {
-    pub(super) fn new(info: Arc<TableInfo>) -> Self {
-        NodeTable {
-            info,
-            of: PhantomData,
-        }
-    }
-
-    /// Its number in the catalogue.
-    pub fn number(&self) -> u16 {
-        self.info.number
-    }
-}
-
-impl<T> NodeStoredTable<T> {
-    pub(super) fn new(info: Arc<TableInfo>, columns: Arc<[usize]>) -> Self {
-        NodeStoredTable {
-            info,
-            columns,
-            of: PhantomData,
-        }
-    }
-
-    /// Its number in the catalogue.
-    pub fn number(&self) -> u16 {
-        self.info.number
-    }
-}
-
-impl<R> Clone for NodeTable<R> {
-    fn clone(&self) -> Self {
-        NodeTable::new(self.info.clone())
-    }
-}
-
-impl<T> Clone for NodeStoredTable<T> {
-    fn clone(&self) -> Self {
-        NodeStoredTable::new(self.info.clone(), self.columns.clone())
-    }
-}
-
-impl<R> fmt::Debug for NodeTable<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NodeTable {}", self.info.number)
-    }
-}
-
-impl<T> fmt::Debug for NodeStoredTable<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NodeStoredTable {}", self.info.number)
-    }
-}
 
 /// The table of a name, made where absent.
 pub(super) fn open_or_make(
@@ -119,15 +52,39 @@ pub(super) fn refused(
     })
 }
 
+/// The handle of a table.
+pub(super) fn handle_of<R>(info: &TableInfo) -> Table<R> {
+    Table::of(info.number, origin(info.database))
+}
+
+/// Of a database's identity, which is random, enough to tell databases apart.
+fn origin(database: u64) -> u32 {
+    (database ^ (database >> 32)) as u32
+}
+
 impl Transaction<'_> {
-    /// Refuses a handle of another database.
-    pub(super) fn check_handle(&self, info: &TableInfo) -> Result<(), NodeError> {
-        match info.database == self.database() {
-            true => Ok(()),
-            false => Err(TableError::UnknownHandle {
-                number: info.number,
+    /// The table of a handle, which may be another node's: then it is found by its name. What uses it is told if it was
+    /// dropped.
+    pub(super) fn table_of<R: Record>(
+        &mut self,
+        table: Table<R>,
+    ) -> Result<Arc<TableInfo>, NodeError> {
+        let (number, database) = (table.number(), self.database());
+        if table.origin() != origin(database) {
+            return Err(TableError::UnknownHandle { number }.into());
+        }
+        let member = self.member;
+        let known = member.known().get(R::TABLE);
+        if let Some(info) = known.filter(|info| info.number == number) {
+            return Ok(info);
+        }
+        match catalogue::find(&View::new(self), R::TABLE, database)? {
+            Some(Definition::Table(info)) if info.number == number => {
+                let info = Arc::new(info);
+                member.known().note(&info);
+                Ok(info)
             }
-            .into()),
+            _ => Err(NodeError::Dropped),
         }
     }
 

@@ -3,17 +3,14 @@
 use super::super::NodeError;
 use super::super::transaction::Transaction;
 use super::catalogue::TableInfo;
-use super::handle::{NodeStoredTable, NodeTable};
 use super::range::{By, Decode, NodeRange, OwnedRow};
-use super::records::record_of;
 use super::rows::NodeRows;
-use sardonyx_rows::{KeyValues, Record, Stored};
+use sardonyx_rows::{KeyValues, Record, Table};
 use std::fmt;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-/// An index of a table in a transaction: [`Transaction::index`], [`Transaction::index_stored`],
-/// [`NodeRows::index`].
+/// An index of a table in a transaction: [`Transaction::index`], [`NodeRows::index`].
 ///
 /// Keys are values of its columns, or of the first ones: a value, a tuple, or a slice of values. A bound of fewer
 /// values than the index has columns stands for all keys that begin with them. All indexes are ordered.
@@ -26,44 +23,22 @@ pub struct NodeIndex<'t, 'a, T> {
 }
 
 impl<'a> Transaction<'a> {
-    /// An index of a table of records, by its name; `primary` is that of the primary key.
+    /// An index of a table, by its name; `primary` is that of the primary key.
     ///
     /// # Errors
     /// [`NodeError::Rows`] if there is no such index, or the handle is another database's.
     pub fn index<R: Record>(
         &mut self,
-        table: &NodeTable<R>,
+        table: Table<R>,
         name: &str,
     ) -> Result<NodeIndex<'_, 'a, R>, NodeError> {
-        self.check_handle(&table.info)?;
-        let number = table.info.format.index(name)?;
+        let info = self.table_of(table)?;
+        let number = info.format.index(name)?;
         Ok(NodeIndex {
             transaction: self,
-            info: table.info.clone(),
+            info,
             number,
-            decode: Arc::new(|row: OwnedRow| record_of(&row.info, &row.bytes)),
-        })
-    }
-
-    /// An index of a table of structs, by its name; `primary` is that of the primary key.
-    ///
-    /// # Errors
-    /// As [`Transaction::index`].
-    pub fn index_stored<T: Stored>(
-        &mut self,
-        table: &NodeStoredTable<T>,
-        name: &str,
-    ) -> Result<NodeIndex<'_, 'a, T>, NodeError> {
-        self.check_handle(&table.info)?;
-        let number = table.info.format.index(name)?;
-        let columns = table.columns.clone();
-        Ok(NodeIndex {
-            transaction: self,
-            info: table.info.clone(),
-            number,
-            decode: Arc::new(move |row: OwnedRow| {
-                Ok(T::read(&columns, &row.info.format.row(&row.bytes)?)?)
-            }),
+            decode: OwnedRow::record,
         })
     }
 }
@@ -79,7 +54,7 @@ impl<'a> NodeRows<'_, 'a> {
             transaction: self.transaction,
             info: self.info.clone(),
             number,
-            decode: Arc::new(Ok),
+            decode: Ok,
         })
     }
 }
@@ -108,7 +83,7 @@ impl<'a, T> NodeIndex<'_, 'a, T> {
             Some(number) => self.info.indexes.get(number).copied().unwrap_or_default(),
         };
         let is_primary = self.number.is_none();
-        let (info, decode) = (self.info.clone(), self.decode.clone());
+        let (info, decode) = (self.info.clone(), self.decode);
         let by = By { tree, is_primary };
         Ok(NodeRange::by(self.transaction, info, by, keys, decode))
     }

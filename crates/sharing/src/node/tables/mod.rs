@@ -19,7 +19,7 @@
 //! - `space`: pages given out and taken back; `long`: values that are too long for a leaf;
 //! - `entries`: a tree's entries; `change`: of a row and its indexes; `catalogue`: which tables there are; `dropping`: of
 //!   those that go;
-//! - `node`, `handle`, `records`, `stored`, `rows`, `range`, `index`, `journal`: what a program sees; `log_rows`: a
+//! - `node`, `handle`, `records`, `rows`, `range`, `index`, `journal`: what a program sees; `log_rows`: a
 //!   journal's rows from files; `check`: whether all is sound;
 //! - `frozen`: tables in recovered pages, to be read without a node.
 //!
@@ -57,7 +57,6 @@ mod range;
 mod records;
 mod rows;
 mod space;
-mod stored;
 mod view;
 
 #[cfg(test)]
@@ -66,7 +65,6 @@ pub(super) mod tests;
 pub(super) use catalogue::Known;
 pub use check::PagesInUse;
 pub use frozen::{FrozenDefinition, FrozenTables};
-pub use handle::{NodeStoredTable, NodeTable};
 pub use index::NodeIndex;
 pub use journal::{NodeJournal, NodeJournalRows};
 pub(super) use log_rows::{LogRows, ReadRows};

@@ -6,11 +6,11 @@ use super::super::transaction::Transaction;
 use super::catalogue::{self, Definition, differs};
 use super::check::{self, PagesInUse};
 use super::dropping;
-use super::handle::{self, NodeStoredTable, NodeTable};
+use super::handle;
 use super::journal::{self, NodeJournal, NodeJournalRows};
 use super::view::View;
 use sardonyx_rows::schema::IntoSchema;
-use sardonyx_rows::{JournalRow, Record, Stored, columns_of, record_schema};
+use sardonyx_rows::{JournalRow, Record, Table, record_schema};
 use sardonyx_storage::journal::JournalPosition;
 use std::ops::RangeBounds;
 
@@ -41,26 +41,19 @@ pub trait TableNode: Seat {
     }
 
     /// The table of this record type, made where absent. The type's fields are compared with the columns that the
-    /// database has, by name, type and place.
+    /// database has: by name and type, and those of plain records by place.
     ///
     /// # Errors
-    /// [`NodeError::Rows`] if the database has a table of this name with other columns (the error shows both), or
+    /// [`NodeError::Rows`] if the database has a table of this name with other columns (the error says which differ), or
     /// no table can have the type's; [`NodeError::PagesFull`]; those of [`TableNode::run`].
-    fn table<R: Record>(&self) -> Result<NodeTable<R>, NodeError> {
-        let info = handle::open_or_make(self.member().0, R::NAME, |_| Ok(record_schema::<R>()))?;
+    fn table<R: Record>(&self) -> Result<Table<R>, NodeError> {
+        let schema = |name: &str| match record_schema::<R>() {
+            Some(schema) => Ok(schema),
+            None => R::declared().into_schema(name, &|_| None),
+        };
+        let info = handle::open_or_make(self.member().0, R::TABLE, schema)?;
         info.format.check_record::<R>()?;
-        Ok(NodeTable::new(info))
-    }
-
-    /// The table of a struct that has `#[derive(Record)]`, made where absent.
-    ///
-    /// # Errors
-    /// As [`TableNode::table`].
-    fn stored<T: Stored>(&self) -> Result<NodeStoredTable<T>, NodeError> {
-        let schema = |name: &str| T::schema().into_schema(name, &|_| None);
-        let info = handle::open_or_make(self.member().0, T::TABLE, schema)?;
-        let columns = columns_of::<T>(info.format.schema())?;
-        Ok(NodeStoredTable::new(info, columns))
+        Ok(handle::handle_of(&info))
     }
 
     /// Makes a table with a schema that is known at run time, where absent, and says its number.

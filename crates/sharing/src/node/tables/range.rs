@@ -7,7 +7,7 @@ use super::catalogue::TableInfo;
 use super::entries::{self, Entry, Keys};
 use super::view::View;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
-use sardonyx_rows::{KeyRange, OneRow, RowRef, TableError};
+use sardonyx_rows::{KeyRange, OneRow, Record, RowRef, TableError};
 use sardonyx_storage::tree::Intent;
 use std::collections::VecDeque;
 use std::fmt;
@@ -26,6 +26,11 @@ pub struct OwnedRow {
 }
 
 impl OwnedRow {
+    /// The record that it is.
+    pub(super) fn record<R: Record>(self) -> Result<R, NodeError> {
+        self.info.record_of(&self.bytes)
+    }
+
     /// What its columns are.
     pub fn schema(&self) -> &Arc<Schema> {
         self.info.format.schema()
@@ -68,7 +73,7 @@ impl fmt::Debug for OwnedRow {
 }
 
 /// Makes of a row what is wanted.
-pub(super) type Decode<T> = Arc<dyn Fn(OwnedRow) -> Result<T, NodeError>>;
+pub(super) type Decode<T> = fn(OwnedRow) -> Result<T, NodeError>;
 
 /// The tree whose order the rows have.
 #[derive(Clone, Copy, Debug)]
@@ -98,13 +103,13 @@ impl<'t, 'a, T> NodeRange<'t, 'a, T> {
         transaction: &'t mut Transaction<'a>,
         info: Arc<TableInfo>,
         keys: KeyRange,
-        decode: impl Fn(OwnedRow) -> Result<T, NodeError> + 'static,
+        decode: Decode<T>,
     ) -> Self {
         let by = By {
             tree: info.root,
             is_primary: true,
         };
-        NodeRange::by(transaction, info, by, keys, Arc::new(decode))
+        NodeRange::by(transaction, info, by, keys, decode)
     }
 
     /// Those of an index.

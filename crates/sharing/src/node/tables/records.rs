@@ -1,30 +1,30 @@
-//! Records of [`record!`](sardonyx_rows::record) in a transaction: the verbs that tables have in every way.
+//! Records in a transaction: the verbs that tables have in every way.
 
 use super::super::NodeError;
 use super::super::transaction::Transaction;
 use super::catalogue::TableInfo;
 use super::entries;
-use super::handle::NodeTable;
 use super::range::{NodeRange, OwnedRow};
 use super::view::View;
-use sardonyx_rows::{KeyValues, Record, TableError};
+use sardonyx_rows::{KeyValues, Record, Table, TableError};
 use sardonyx_storage::tree::{Intent, KEY_BYTES_MAX};
 use std::ops::RangeBounds;
+use std::sync::Arc;
 
-/// That the bytes in a tree are no record.
-#[cold]
-fn no_record(info: &TableInfo) -> NodeError {
-    TableError::DamagedTable {
-        table: info.format.table().to_string(),
-        page: info.root.into(),
-        offset: 0,
-        reason: "a row that is not a record of the table",
+impl TableInfo {
+    /// The record of a row.
+    pub(super) fn record_of<R: Record>(&self, bytes: &[u8]) -> Result<R, NodeError> {
+        if R::PLAIN.is_some_and(|plain| plain.bytes != bytes.len()) {
+            let error = TableError::DamagedTable {
+                table: self.format.table().to_string(),
+                page: self.root.into(),
+                offset: 0,
+                reason: "a row that is not a record of the table",
+            };
+            return Err(error.into());
+        }
+        Ok(self.format.record_of(bytes)?)
     }
-    .into()
-}
-
-pub(super) fn record_of<R: Record>(info: &TableInfo, bytes: &[u8]) -> Result<R, NodeError> {
-    R::read_from_bytes(bytes).map_err(|_| no_record(info))
 }
 
 /// Refuses a key that is too long for a tree.
@@ -39,27 +39,15 @@ pub(super) fn checked_key(info: &TableInfo, key: Vec<u8>) -> Result<Vec<u8>, Nod
 }
 
 impl Transaction<'_> {
+    /// The table of a handle, and the key as bytes.
     fn record_key<R: Record>(
-        &self,
-        table: &NodeTable<R>,
-        key: &R::Key,
-    ) -> Result<Vec<u8>, NodeError> {
-        self.check_handle(&table.info)?;
-        let key = table.info.format.record_key::<R>(key)?;
-        checked_key(&table.info, key)
-    }
-
-    /// The key and the row of a record.
-    fn record_row<R: Record>(
-        &self,
-        table: &NodeTable<R>,
-        record: &R,
-    ) -> Result<(Vec<u8>, Vec<u8>), NodeError> {
-        self.check_handle(&table.info)?;
-        let format = &table.info.format;
-        let row = format.record_row(record.as_bytes())?;
-        let key = checked_key(&table.info, format.key_of(&row)?)?;
-        Ok((key, row))
+        &mut self,
+        table: Table<R>,
+        key: R::Key<'_>,
+    ) -> Result<(Arc<TableInfo>, Vec<u8>), NodeError> {
+        let info = self.table_of(table)?;
+        let key = checked_key(&info, info.format.record_key::<R>(&key)?)?;
+        Ok((info, key))
     }
 
     /// Inserts a record.
@@ -67,9 +55,11 @@ impl Transaction<'_> {
     /// # Errors
     /// [`NodeError::Rows`]: there is one with its key, or a condition of the table is not met; nothing has changed
     /// then. [`NodeError::PagesFull`], [`NodeError::TransactionTooLarge`], and those of [`Transaction::read`].
-    pub fn insert<R: Record>(&mut self, table: &NodeTable<R>, record: &R) -> Result<(), NodeError> {
-        let (key, row) = self.record_row(table, record)?;
-        self.insert_entry(&table.info, &key, &row)
+    pub fn insert<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<(), NodeError> {
+        let info = self.table_of(table)?;
+        let row = info.format.row_of_record(record)?;
+        let key = checked_key(&info, info.format.key_of(&row)?)?;
+        self.insert_entry(&info, &key, &row)
     }
 
     pub(super) fn insert_entry(
@@ -89,8 +79,8 @@ impl Transaction<'_> {
     /// Those of [`Transaction::read`].
     pub fn get<R: Record>(
         &mut self,
-        table: &NodeTable<R>,
-        key: &R::Key,
+        table: Table<R>,
+        key: R::Key<'_>,
     ) -> Result<Option<R>, NodeError> {
         self.get_as(table, key, Intent::Read)
     }
@@ -102,70 +92,60 @@ impl Transaction<'_> {
     /// Those of [`Transaction::read`].
     pub fn get_to_change<R: Record>(
         &mut self,
-        table: &NodeTable<R>,
-        key: &R::Key,
+        table: Table<R>,
+        key: R::Key<'_>,
     ) -> Result<Option<R>, NodeError> {
         self.get_as(table, key, Intent::Write)
     }
 
     fn get_as<R: Record>(
         &mut self,
-        table: &NodeTable<R>,
-        key: &R::Key,
+        table: Table<R>,
+        key: R::Key<'_>,
         intent: Intent,
     ) -> Result<Option<R>, NodeError> {
-        let key = self.record_key(table, key)?;
-        let found = entries::get(&View::new(self), table.info.root, &key, intent)?;
-        let record = found.map(|bytes| record_of(&table.info, &bytes));
-        record.transpose()
+        let (info, key) = self.record_key(table, key)?;
+        let found = entries::get(&View::new(self), info.root, &key, intent)?;
+        found.map(|bytes| info.record_of(&bytes)).transpose()
     }
 
-    /// Changes the record with this key. Only what differs is written. Returns false if there is none.
+    /// Changes the record with this key in a copy of its own; only what differs is written, and columns that are no fields
+    /// stay as they are. Returns what `change` returns, or `None` if there is no such record.
     ///
     /// # Errors
     /// [`NodeError::Rows`] if the key changes, or a condition is not met; those of [`Transaction::insert`].
-    pub fn update<R: Record>(
+    pub fn update<R: Record, T>(
         &mut self,
-        table: &NodeTable<R>,
-        key: &R::Key,
-        change: impl FnOnce(&mut R),
-    ) -> Result<bool, NodeError> {
-        let key = self.record_key(table, key)?;
+        table: Table<R>,
+        key: R::Key<'_>,
+        change: impl FnOnce(&mut R) -> T,
+    ) -> Result<Option<T>, NodeError> {
+        let (info, key) = self.record_key(table, key)?;
         let mut view = View::new(self);
-        let Some(before) = table.info.row_to_change(&view, &key)? else {
-            return Ok(false);
+        let Some(before) = info.row_to_change(&view, &key)? else {
+            return Ok(None);
         };
-        let mut record: R = record_of(&table.info, &before)?;
-        change(&mut record);
-        let format = &table.info.format;
-        let row = format.record_row(record.as_bytes())?;
-        if format.key_of(&row)? != key {
-            return Err(format.key_changed().into());
+        let mut record: R = info.record_of(&before)?;
+        let value = change(&mut record);
+        let row = info.format.row_of_changed(&before, &record)?;
+        if info.format.key_of(&row)? != key {
+            return Err(info.format.key_changed().into());
         }
-        table.info.put_row(&mut view, &key, Some(&before), &row)?;
+        info.put_row(&mut view, &key, Some(&before), &row)?;
         view.finish()?;
-        Ok(true)
+        Ok(Some(value))
     }
 
-    /// Puts a record into the table: in the place of the one with its key, if there is one, which is returned.
+    /// Puts a record into the table: in the place of the one with its key, if there is one; then columns that are no fields
+    /// get their defaults. Returns whether there was one.
     ///
     /// # Errors
     /// Those of [`Transaction::insert`], but for a duplicate.
-    pub fn put<R: Record>(
-        &mut self,
-        table: &NodeTable<R>,
-        record: &R,
-    ) -> Result<Option<R>, NodeError> {
-        let (key, row) = self.record_row(table, record)?;
-        let mut view = View::new(self);
-        let before = table.info.row_to_change(&view, &key)?;
-        let there = before.as_ref().map(|bytes| record_of(&table.info, bytes));
-        let there = there.transpose()?;
-        table
-            .info
-            .put_row(&mut view, &key, before.as_deref(), &row)?;
-        view.finish()?;
-        Ok(there)
+    pub fn put<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<bool, NodeError> {
+        let info = self.table_of(table)?;
+        let row = info.format.row_of_record(record)?;
+        let key = checked_key(&info, info.format.key_of(&row)?)?;
+        self.put_entry(&info, &key, &row)
     }
 
     /// Deletes the record with this key and returns it.
@@ -174,13 +154,12 @@ impl Transaction<'_> {
     /// [`NodeError::TransactionTooLarge`] and those of [`Transaction::read`].
     pub fn remove<R: Record>(
         &mut self,
-        table: &NodeTable<R>,
-        key: &R::Key,
+        table: Table<R>,
+        key: R::Key<'_>,
     ) -> Result<Option<R>, NodeError> {
-        let key = self.record_key(table, key)?;
-        let removed = self.remove_entry(&table.info, &key)?;
-        let record = removed.map(|bytes| record_of(&table.info, &bytes));
-        record.transpose()
+        let (info, key) = self.record_key(table, key)?;
+        let removed = self.remove_entry(&info, &key)?;
+        removed.map(|bytes| info.record_of(&bytes)).transpose()
     }
 
     /// Deletes the record with this key. Returns false if there is none.
@@ -189,11 +168,11 @@ impl Transaction<'_> {
     /// As [`Transaction::remove`].
     pub fn delete<R: Record>(
         &mut self,
-        table: &NodeTable<R>,
-        key: &R::Key,
+        table: Table<R>,
+        key: R::Key<'_>,
     ) -> Result<bool, NodeError> {
-        let key = self.record_key(table, key)?;
-        Ok(self.remove_entry(&table.info, &key)?.is_some())
+        let (info, key) = self.record_key(table, key)?;
+        Ok(self.remove_entry(&info, &key)?.is_some())
     }
 
     pub(super) fn remove_entry(
@@ -218,14 +197,12 @@ impl<'a> Transaction<'a> {
     /// [`Transaction::read`].
     pub fn range<'t, R: Record, K: KeyValues>(
         &'t mut self,
-        table: &NodeTable<R>,
+        table: Table<R>,
         range: impl RangeBounds<K>,
     ) -> Result<NodeRange<'t, 'a, R>, NodeError> {
-        self.check_handle(&table.info)?;
-        let keys = table.info.format.key_range(None, &range)?;
-        let info = table.info.clone();
-        let decode = |row: OwnedRow| record_of(&row.info, &row.bytes);
-        Ok(NodeRange::new(self, info, keys, decode))
+        let info = self.table_of(table)?;
+        let keys = info.format.key_range(None, &range)?;
+        Ok(NodeRange::new(self, info, keys, OwnedRow::record))
     }
 
     /// All records, in the keys' order; from both ends.
@@ -234,7 +211,7 @@ impl<'a> Transaction<'a> {
     /// As [`Transaction::range`].
     pub fn scan<'t, R: Record>(
         &'t mut self,
-        table: &NodeTable<R>,
+        table: Table<R>,
     ) -> Result<NodeRange<'t, 'a, R>, NodeError> {
         self.range::<R, u64>(table, ..)
     }
@@ -243,8 +220,8 @@ impl<'a> Transaction<'a> {
     ///
     /// # Errors
     /// Those of [`Transaction::read`].
-    pub fn count<R: Record>(&mut self, table: &NodeTable<R>) -> Result<u64, NodeError> {
-        self.check_handle(&table.info)?;
-        self.count_entries(&table.info)
+    pub fn count<R: Record>(&mut self, table: Table<R>) -> Result<u64, NodeError> {
+        let info = self.table_of(table)?;
+        self.count_entries(&info)
     }
 }

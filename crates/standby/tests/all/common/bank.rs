@@ -121,9 +121,11 @@ impl Bank {
         let mut balances = vec![0; ACCOUNTS as usize];
         self.database
             .read(|view| {
-                for account in view.scan(self.accounts) {
+                for account in view.scan(self.accounts)? {
+                    let account = account?;
                     balances[account.id as usize] = account.balance;
                 }
+                Ok(())
             })
             .expect("open");
         balances
@@ -136,7 +138,8 @@ impl Bank {
         let (accounts, moves) = (self.accounts, self.moves);
         self.database.run(|tx| {
             for (id, change) in [(from, -amount), (to, amount)] {
-                if !tx.update(accounts, &id, |account| account.balance += change)? {
+                let updated = tx.update(accounts, id, |account| account.balance += change)?;
+                if updated.is_none() {
                     let filler = [number as u8; 496];
                     let balance = change;
                     tx.insert(

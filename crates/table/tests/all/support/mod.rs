@@ -3,7 +3,7 @@
 //! every transaction (DB'), and the plain maps that it is compared with.
 
 use sardonyx_base::error::Error;
-use sardonyx_rows::{Field, JournalRow, Record, Table, TableError, field, record};
+use sardonyx_rows::{Field, JournalRow, Plain, Table, TableError, field, record};
 use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -67,7 +67,7 @@ impl JournalRow for Event {
 }
 
 /// A record type that the tests can make up from two numbers.
-pub trait Sample: Record + PartialEq + Debug {
+pub trait Sample: Plain + PartialEq + Debug {
     /// A record with this key.
     fn sample(key: u32, value: u32) -> Self;
     /// The key that [`Sample::sample`] makes.
@@ -250,14 +250,28 @@ impl Model {
 }
 
 fn check_table<R: Sample>(view: &View<'_>, table: Table<R>, model: &BTreeMap<u32, R>) {
-    assert_eq!(view.count(table), model.len() as u64, "{}", R::NAME);
-    let mut scanned: Vec<_> = view.scan(table).map(|r| (r.number(), *r)).collect();
+    assert_eq!(
+        view.count(table).expect("read"),
+        model.len() as u64,
+        "{}",
+        R::NAME
+    );
+    let mut scanned: Vec<_> = view
+        .scan(table)
+        .expect("read")
+        .map(|record| record.expect("a record"))
+        .map(|r| (r.number(), *r))
+        .collect();
     scanned.sort_by_key(|(key, _)| *key);
     let expected: Vec<_> = model.iter().map(|(key, record)| (*key, *record)).collect();
     assert!(scanned == expected, "the scan of {} differs", R::NAME);
     for (key, record) in model {
-        assert!(view.get(table, &R::sample_key(*key)) == Some(record));
-        assert!(view.get(table, &R::sample_key(key ^ 0x4000_0000)).is_none());
+        assert!(view.get(table, R::sample_key(*key)).expect("read") == Some(record));
+        assert!(
+            view.get(table, R::sample_key(key ^ 0x4000_0000))
+                .expect("read")
+                .is_none()
+        );
     }
 }
 
@@ -266,18 +280,23 @@ fn check_frozen<R: Sample>(
     table: Table<R>,
     model: &BTreeMap<u32, R>,
 ) -> Result<(), Error> {
-    assert_eq!(snapshot.count(table), model.len() as u64, "{}", R::NAME);
+    assert_eq!(
+        snapshot.count(table).expect("read"),
+        model.len() as u64,
+        "{}",
+        R::NAME
+    );
     let mut scanned = BTreeMap::new();
-    for record in snapshot.scan(table) {
+    for record in snapshot.scan(table).expect("read") {
         let record = record?;
         assert!(scanned.insert(record.number(), record).is_none());
     }
     assert!(scanned == *model, "the scan of {} differs", R::NAME);
     for (key, record) in model {
-        assert!(snapshot.get(table, &R::sample_key(*key))? == Some(*record));
+        assert!(snapshot.get(table, R::sample_key(*key))? == Some(*record));
         assert!(
             snapshot
-                .get(table, &R::sample_key(key ^ 0x4000_0000))?
+                .get(table, R::sample_key(key ^ 0x4000_0000))?
                 .is_none()
         );
     }

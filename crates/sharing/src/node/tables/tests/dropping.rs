@@ -38,7 +38,7 @@ fn older_handles_are_told_and_pages_come_back<P: Place>() -> Result<(), NodeErro
     assert!(!one.drop_table("accounts")?);
     let accounts = one.table::<Account>()?;
     let same = other.table::<Account>()?;
-    one.run(|tx| (0..900).try_for_each(|id| tx.insert(&accounts, &account(id, 1))))?;
+    one.run(|tx| (0..900).try_for_each(|id| tx.insert(accounts, &account(id, 1))))?;
     let mut first = None;
     for round in 0..6 {
         fill(&one)?;
@@ -56,18 +56,18 @@ fn older_handles_are_told_and_pages_come_back<P: Place>() -> Result<(), NodeErro
         assert_eq!(one.table_names()?, ["accounts"]);
     }
     assert!(other.drop_table("accounts")?);
-    for (node, handle) in [(&one, &accounts), (&other, &same)] {
-        let told = node.run(|tx| tx.get(handle, &7)).unwrap_err();
+    for (node, handle) in [(&one, accounts), (&other, same)] {
+        let told = node.run(|tx| tx.get(handle, 7)).unwrap_err();
         assert!(matches!(told, NodeError::Dropped), "{told}");
         let told = node.run(|tx| tx.put(handle, &account(7, 7))).unwrap_err();
         assert!(matches!(told, NodeError::Dropped), "{told}");
     }
     let again = one.table::<Account>()?;
-    one.run(|tx| tx.insert(&again, &account(7, 8)))?;
-    let told = other.run(|tx| tx.get(&same, &7)).unwrap_err();
+    one.run(|tx| tx.insert(again, &account(7, 8)))?;
+    let told = other.run(|tx| tx.get(same, 7)).unwrap_err();
     assert!(matches!(told, NodeError::Dropped), "{told}");
     let again = other.table::<Account>()?;
-    assert_eq!(other.run(|tx| tx.get(&again, &7))?, Some(account(7, 8)));
+    assert_eq!(other.run(|tx| tx.get(again, 7))?, Some(account(7, 8)));
     let pages = other.check_tables()?;
     assert_eq!((pages.tables, pages.rows, pages.marks), (1, 1, 13));
     Ok(())
@@ -115,10 +115,10 @@ fn users_of_a_table_that_is_dropped_find_it_whole_or_not<P: Place>() -> Result<(
                     let id = 1000 * number as u64 + turn;
                     let done = node.table::<Account>().and_then(|accounts| {
                         node.run(|tx| {
-                            tx.insert(&accounts, &account(id, 1))?;
-                            tx.insert(&accounts, &account(id + 500, -1))?;
+                            tx.insert(accounts, &account(id, 1))?;
+                            tx.insert(accounts, &account(id + 500, -1))?;
                             let mut sum = 0;
-                            for account in tx.scan(&accounts)? {
+                            for account in tx.scan(accounts)? {
                                 sum += account?.balance;
                             }
                             assert_eq!(sum, 0);

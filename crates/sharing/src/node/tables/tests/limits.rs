@@ -64,19 +64,19 @@ fn a_full_buffer_refuses_and_loses_nothing<P: Place>() -> Result<(), NodeError> 
     let accounts = node.table::<Account>()?;
     for first in (0..12_000).step_by(200) {
         node.run(|tx| {
-            (first..first + 200).try_for_each(|id| tx.insert(&accounts, &account(id, 0)))
+            (first..first + 200).try_for_each(|id| tx.insert(accounts, &account(id, 0)))
         })?;
     }
     assert!(node.check_tables()?.nodes > BUFFER_PAGES as u64);
     let change_all = |tx: &mut crate::node::Transaction<'_>| {
         let mut changed = 0;
         for id in (0..12_000).step_by(20) {
-            match tx.update(&accounts, &id, |account| account.balance += 1) {
+            match tx.update(accounts, id, |account| account.balance += 1) {
                 Err(NodeError::BufferFull { frames }) => {
                     assert_eq!(frames, BUFFER_PAGES);
                     return Ok((changed, true));
                 }
-                other => changed += i64::from(other?),
+                other => changed += i64::from(other?.is_some()),
             }
         }
         Ok::<_, NodeError>((changed, false))
@@ -92,7 +92,7 @@ fn a_full_buffer_refuses_and_loses_nothing<P: Place>() -> Result<(), NodeError> 
     let sum = |node: &P::Node| {
         node.run(|tx| {
             let mut sum = 0;
-            for row in tx.scan(&accounts)? {
+            for row in tx.scan(accounts)? {
                 sum += row?.balance;
             }
             Ok::<i64, NodeError>(sum)
@@ -142,23 +142,23 @@ fn a_deadlock_s_victim_is_run_again<P: Place>() -> Result<(), NodeError> {
     let nodes = [place.join()?, place.join()?];
     let accounts = nodes[0].table::<Account>()?;
     // Far apart, so in different leaves.
-    nodes[0].run(|tx| (0..600).try_for_each(|id| tx.insert(&accounts, &account(id, 0))))?;
+    nodes[0].run(|tx| (0..600).try_for_each(|id| tx.insert(accounts, &account(id, 0))))?;
     let both_have = Barrier::new(2);
     let runs: usize = std::thread::scope(|scope| {
         let threads = [(0, 599), (599, 0)].map(|(has, wants)| {
-            let (both_have, accounts) = (&both_have, &accounts);
+            let both_have = &both_have;
             let node = &nodes[usize::from(has == 0)];
             scope.spawn(move || {
                 let mut runs = 0;
                 let done = node.run(|tx| {
                     runs += 1;
                     let add = |account: &mut Account| account.balance += 1;
-                    tx.update(accounts, &has, add)?;
+                    tx.update(accounts, has, add)?;
                     if runs == 1 {
                         both_have.wait();
                     }
                     // Not told to anybody.
-                    let _ = tx.update(accounts, &wants, add);
+                    let _ = tx.update(accounts, wants, add);
                     Ok::<(), NodeError>(())
                 });
                 done.unwrap();
@@ -172,7 +172,7 @@ fn a_deadlock_s_victim_is_run_again<P: Place>() -> Result<(), NodeError> {
     });
     assert!(runs > 2, "nobody was run again");
     for id in [0, 599] {
-        let found = nodes[0].run(|tx| tx.get(&accounts, &id))?;
+        let found = nodes[0].run(|tx| tx.get(accounts, id))?;
         assert_eq!(found, Some(account(id, 2)));
     }
     Ok(())
@@ -194,21 +194,21 @@ fn who_has_waited_too_long_is_undone_whatever_its_closure_makes_of_that() -> Res
     };
     let (one, other) = (place.join()?, place.join_as(options)?);
     let accounts = one.table::<Account>()?;
-    one.run(|tx| (0..600).try_for_each(|id| tx.insert(&accounts, &account(id, 0))))?;
+    one.run(|tx| (0..600).try_for_each(|id| tx.insert(accounts, &account(id, 0))))?;
     one.run(|tx| {
-        tx.update(&accounts, &0, |account| account.balance = 1)?;
+        tx.update(accounts, 0, |account| account.balance = 1)?;
         // On a busy machine the first lock may come too late, too.
         let mut has_one = false;
         while !has_one {
             let waits = other.run(|tx| {
-                tx.update(&accounts, &599, |account| account.balance = 2)?;
+                tx.update(accounts, 599, |account| account.balance = 2)?;
                 has_one = true;
-                let waited = tx.update(&accounts, &0, |account| account.balance = 2);
+                let waited = tx.update(accounts, 0, |account| account.balance = 2);
                 assert!(
                     matches!(waited, Err(NodeError::TimedOut { .. })),
                     "{waited:?}"
                 );
-                let after = tx.get(&accounts, &599);
+                let after = tx.get(accounts, 599);
                 assert!(
                     matches!(after, Err(NodeError::TimedOut { .. })),
                     "{after:?}"
@@ -222,8 +222,7 @@ fn who_has_waited_too_long_is_undone_whatever_its_closure_makes_of_that() -> Res
         }
         Ok::<(), NodeError>(())
     })?;
-    let found =
-        one.run(|tx| Ok::<_, NodeError>((tx.get(&accounts, &0)?, tx.get(&accounts, &599)?)))?;
+    let found = one.run(|tx| Ok::<_, NodeError>((tx.get(accounts, 0)?, tx.get(accounts, 599)?)))?;
     assert_eq!(found, (Some(account(0, 1)), Some(account(599, 0))));
     Ok(())
 }

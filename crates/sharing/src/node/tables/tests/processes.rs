@@ -7,11 +7,11 @@ use super::place::BUFFER_PAGES;
 use super::verbs::account;
 use crate::node::loose::tests::processes as loose;
 use crate::node::tests::processes as close;
-use crate::node::{NodeError, NodeJournal, NodeTable, Nodes, TableNode};
+use crate::node::{NodeError, NodeJournal, Nodes, TableNode};
 use crate::protocol::UpdateStrategy;
 use sardonyx_base::random::Random;
 use sardonyx_rows::schema::{Schema, Type, Value};
-use sardonyx_rows::{JournalRow, Record, record};
+use sardonyx_rows::{JournalRow, Record, Table, record};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::verbs::Account;
@@ -52,9 +52,9 @@ impl JournalRow for Transfer {
 
 struct Bank {
     transfers: NodeJournal<Transfer>,
-    accounts: NodeTable<Account>,
-    tellers: NodeTable<Teller>,
-    branches: NodeTable<Branch>,
+    accounts: Table<Account>,
+    tellers: Table<Teller>,
+    branches: Table<Branch>,
 }
 
 fn history() -> sardonyx_rows::schema::SchemaBuilder {
@@ -94,22 +94,31 @@ impl Bank {
         let length = random.below(60) + 900 * random.below(2) * random.below(9);
         node.run(|tx| {
             // Accounts come when they are first used.
-            if !tx.update(&self.accounts, &ids[0], |account| account.balance += amount)? {
-                tx.insert(&self.accounts, &account(ids[0], amount))?;
+            if tx
+                .update(self.accounts, ids[0], |account| account.balance += amount)?
+                .is_none()
+            {
+                tx.insert(self.accounts, &account(ids[0], amount))?;
             }
             let teller = Teller {
                 id: ids[1],
                 balance: amount,
             };
-            if !tx.update(&self.tellers, &ids[1], |teller| teller.balance += amount)? {
-                tx.insert(&self.tellers, &teller)?;
+            if tx
+                .update(self.tellers, ids[1], |teller| teller.balance += amount)?
+                .is_none()
+            {
+                tx.insert(self.tellers, &teller)?;
             }
             let branch = Branch {
                 id: ids[2],
                 balance: amount,
             };
-            if !tx.update(&self.branches, &ids[2], |branch| branch.balance += amount)? {
-                tx.insert(&self.branches, &branch)?;
+            if tx
+                .update(self.branches, ids[2], |branch| branch.balance += amount)?
+                .is_none()
+            {
+                tx.insert(self.branches, &branch)?;
             }
             let (last, sum) = last(tx, worker)?;
             let count = last + 1;
@@ -163,7 +172,7 @@ fn child() {
     }
 }
 
-fn sum<R: Record>(node: &impl TableNode, table: &NodeTable<R>, balance: fn(&R) -> i64) -> i64 {
+fn sum<R: Record>(node: &impl TableNode, table: Table<R>, balance: fn(&R) -> i64) -> i64 {
     let sum = node.run(|tx| {
         let mut sum = 0;
         for row in tx.scan(table)? {
@@ -193,9 +202,9 @@ fn check(node: &impl TableNode, witnessed: &[u64]) {
         assert_eq!(count, *last, "in the journal, of worker {worker}");
     }
     assert_eq!(journal, witnessed);
-    assert_eq!(sum(node, &bank.accounts, |row| row.balance), all);
-    assert_eq!(sum(node, &bank.tellers, |row| row.balance), all);
-    assert_eq!(sum(node, &bank.branches, |row| row.balance), all);
+    assert_eq!(sum(node, bank.accounts, |row| row.balance), all);
+    assert_eq!(sum(node, bank.tellers, |row| row.balance), all);
+    assert_eq!(sum(node, bank.branches, |row| row.balance), all);
     let pages = node.check_tables().unwrap();
     println!("{witnessed:?} transactions, sum {all}, {pages:?}");
     assert!(pages.values > 0 && pages.free > 0);

@@ -47,36 +47,36 @@ fn records_by_every_verb_and_seen_by_the_other_node<P: Place>() -> Result<(), No
     assert_eq!(accounts.number(), same.number());
     one.run(|tx| {
         for id in 0..500 {
-            tx.insert(&accounts, &account(id * 3, id as i64))?;
+            tx.insert(accounts, &account(id * 3, id as i64))?;
         }
         Ok::<(), NodeError>(())
     })?;
-    let refused = other.run(|tx| tx.insert(&same, &account(9, 1)));
+    let refused = other.run(|tx| tx.insert(same, &account(9, 1)));
     let text = refused.unwrap_err().to_string();
     assert_eq!(text, "table \"accounts\" has a record with key 9 already");
     other.run(|tx| {
-        assert_eq!(tx.get(&same, &9)?, Some(account(9, 3)));
-        assert_eq!(tx.get_to_change(&same, &10)?, None);
-        assert!(tx.update(&same, &9, |account| account.balance += 100)?);
-        assert!(!tx.update(&same, &10, |account| account.balance += 100)?);
-        let moved = tx.update(&same, &9, |account| account.id = 10);
+        assert_eq!(tx.get(same, 9)?, Some(account(9, 3)));
+        assert_eq!(tx.get_to_change(same, 10)?, None);
+        assert!(tx.update(same, 9, |account| account.balance += 100)?.is_some());
+        assert!(tx.update(same, 10, |account| account.balance += 100)?.is_none());
+        let moved = tx.update(same, 9, |account| account.id = 10);
         assert!(matches!(moved, Err(NodeError::Rows(error)) if matches!(*error, TableError::KeyChanged { .. })));
-        assert_eq!(tx.put(&same, &account(9, 104))?, Some(account(9, 103)));
-        assert_eq!(tx.put(&same, &account(10, 1))?, None);
-        assert_eq!(tx.remove(&same, &12)?, Some(account(12, 4)));
-        assert!(tx.delete(&same, &15)? && !tx.delete(&same, &15)?);
-        assert_eq!(tx.count(&same)?, 499);
+        assert!(tx.put(same, &account(9, 104))?);
+        assert!(!tx.put(same, &account(10, 1))?);
+        assert_eq!(tx.remove(same, 12)?, Some(account(12, 4)));
+        assert!(tx.delete(same, 15)? && !tx.delete(same, 15)?);
+        assert_eq!(tx.count(same)?, 499);
         Ok::<(), NodeError>(())
     })?;
     let found = one.run(|tx| {
-        let range = tx.range(&accounts, 6_u64..=18)?;
+        let range = tx.range(accounts, 6_u64..=18)?;
         range
             .map(|account| Ok(account?.id))
             .collect::<Result<Vec<u64>, NodeError>>()
     })?;
     assert_eq!(found, [6, 9, 10, 18]);
     one.run(|tx| {
-        let mut all = tx.scan(&accounts)?;
+        let mut all = tx.scan(accounts)?;
         let (mut front, mut back) = (Vec::new(), Vec::new());
         // From both ends, until they meet.
         while let Some(account) = all.next() {
@@ -88,14 +88,14 @@ fn records_by_every_verb_and_seen_by_the_other_node<P: Place>() -> Result<(), No
         back.reverse();
         front.extend(back);
         assert!(front.is_sorted() && front.len() == 499, "{front:?}");
-        let none = tx.range(&accounts, 7_u64..9)?.next();
+        let none = tx.range(accounts, 7_u64..9)?.next();
         assert!(none.is_none());
         Ok::<(), NodeError>(())
     })?;
     // A transaction that fails leaves nothing.
     let failed = one.run(|tx| {
-        tx.delete(&accounts, &0)?;
-        tx.insert(&accounts, &account(1, 1))?;
+        tx.delete(accounts, 0)?;
+        tx.insert(accounts, &account(1, 1))?;
         Err::<(), _>(NodeError::TooManyTables)
     });
     assert!(failed.is_err());
@@ -212,11 +212,11 @@ fn a_type_that_is_not_the_table_is_refused_and_so_are_others_handles<P: Place>()
 -> Result<(), NodeError> {
     let (place, elsewhere) = (P::new(), P::new());
     let (node, stranger) = (place.join()?, elsewhere.join()?);
-    let accounts = node.table::<Account>()?;
+    node.table::<Account>()?;
     let text = node.table::<other::Account>().unwrap_err().to_string();
     assert!(text.contains("balance") && text.contains("f64"), "{text}");
     let strange = stranger.table::<Account>()?;
-    let refused = node.run(|tx| tx.get(&strange, &1)).unwrap_err();
+    let refused = node.run(|tx| tx.get(strange, 1)).unwrap_err();
     assert!(
         refused.to_string().contains("another database"),
         "{refused}"
@@ -226,15 +226,14 @@ fn a_type_that_is_not_the_table_is_refused_and_so_are_others_handles<P: Place>()
     let raw = elsewhere.join()?;
     raw.run(|tx| tx.write(0, 0, b"whatever"))?;
     assert!(matches!(raw.table::<Account>(), Err(NodeError::OtherPages)));
-    drop(accounts);
     Ok(())
 }
 
 fn transfer(node: &impl TableNode, from: u64, to: u64) -> Result<(), NodeError> {
     let accounts = node.table::<Account>()?;
     node.run(|tx| {
-        tx.update(&accounts, &from, |account| account.balance -= 1)?;
-        tx.update(&accounts, &to, |account| account.balance += 1)?;
+        tx.update(accounts, from, |account| account.balance -= 1)?;
+        tx.update(accounts, to, |account| account.balance += 1)?;
         Ok(())
     })
 }
@@ -244,7 +243,7 @@ fn threads_of_several_nodes_lose_no_transfer<P: Place>() -> Result<(), NodeError
     let place = P::new();
     let members = [place.join()?, place.join()?, place.join()?];
     let accounts = members[0].table::<Account>()?;
-    members[0].run(|tx| (0..200).try_for_each(|id| tx.insert(&accounts, &account(id, 0))))?;
+    members[0].run(|tx| (0..200).try_for_each(|id| tx.insert(accounts, &account(id, 0))))?;
     std::thread::scope(|scope| {
         for (number, node) in members.iter().enumerate() {
             for thread in 0..2 {
@@ -255,10 +254,9 @@ fn threads_of_several_nodes_lose_no_transfer<P: Place>() -> Result<(), NodeError
                     for turn in 0..60 {
                         transfer(node, random.below(200), random.below(200)).unwrap();
                         let id = 1000 * (1 + number as u64 * 2 + thread as u64) + turn;
-                        node.run(|tx| tx.insert(&accounts, &account(id, 0)))
-                            .unwrap();
+                        node.run(|tx| tx.insert(accounts, &account(id, 0))).unwrap();
                         if turn % 3 == 0 {
-                            node.run(|tx| tx.delete(&accounts, &id)).unwrap();
+                            node.run(|tx| tx.delete(accounts, id)).unwrap();
                         }
                     }
                 });
@@ -267,7 +265,7 @@ fn threads_of_several_nodes_lose_no_transfer<P: Place>() -> Result<(), NodeError
     });
     let sum = members[2].run(|tx| {
         let mut sum = 0;
-        for account in tx.scan(&accounts)? {
+        for account in tx.scan(accounts)? {
             sum += account?.balance;
         }
         Ok::<i64, NodeError>(sum)
