@@ -69,7 +69,7 @@ fn insert(bank: &Tables, ids: std::ops::Range<u64>) {
 
 fn count(bank: &Tables) -> u64 {
     let accounts = bank.table::<Account>().unwrap();
-    bank.run(|tx| Ok(tx.count(accounts))).unwrap()
+    bank.run(|tx| tx.count(accounts)).unwrap()
 }
 
 #[test]
