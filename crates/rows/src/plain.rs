@@ -89,7 +89,7 @@ impl<R: Plain> Record for R {
     }
 
     #[inline(always)]
-    fn plain_key<'k>(key: &'k R::Key) -> &'k [u8] {
+    fn plain_key(key: &R::Key) -> &[u8] {
         key.as_bytes()
     }
 

@@ -87,7 +87,7 @@ fn apply<R: Sample>(tx: &mut Transaction<'_>, change: &Change, rows: &mut Rows) 
                 let record = R::sample(key, *value);
                 match rows.values.insert(key, *value) {
                     Some(_) => drop(tx.put(table, &record).expect("put")),
-                    None => drop(tx.insert(table, &record).expect("insert")),
+                    None => tx.insert(table, &record).expect("insert"),
                 }
             }
         }
