@@ -31,6 +31,7 @@ mod indexes;
 mod rows;
 mod savepoint;
 mod tables;
+mod update;
 mod values;
 mod verbs;
 
@@ -154,130 +155,6 @@ impl<'a> Transaction<'a> {
         if size_of::<T>() > 0 {
             self.write(Address(at.0 + field.offset() as u64), value.as_bytes());
         }
-        Ok(())
-    }
-
-    /// Changes a record in a copy of its own; only what differs afterwards is stored and logged, and columns that are no
-    /// fields stay as they are. Returns what `change` returns, or `None` if there is no such record.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if the key was changed, a condition is not met, the handle is another database's, or its table
-    /// has other columns by now; [`Error::Duplicate`] of a unique index; [`Error::Limit`] if the transaction is too large.
-    /// The record is then as before. So it is if `change` panics.
-    pub fn update<R: Record, T>(
-        &mut self,
-        table: Table<R>,
-        key: R::Key<'_>,
-        change: impl FnOnce(&mut R) -> T,
-    ) -> Result<Option<T>, Error> {
-        let change = |record: &mut R| Ok::<_, Error>(change(record));
-        self.try_update(table, key, change)
-    }
-
-    /// As [`Transaction::update`], with a change that may fail.
-    ///
-    /// # Errors
-    /// What `change` returns, and those of [`Transaction::update`]. The record is then as before.
-    pub fn try_update<R: Record, T, E: From<Error>>(
-        &mut self,
-        table: Table<R>,
-        key: R::Key<'_>,
-        change: impl FnOnce(&mut R) -> Result<T, E>,
-    ) -> Result<Option<T>, E> {
-        let engine = |error: TableError| E::from(error.into());
-        let Some((at, mut changed)) = self.copy_of(table, key).map_err(engine)? else {
-            return Ok(None);
-        };
-        // Changed in a copy: the closure may panic half-way, and the caller may catch that and go
-        // on; no change may then stand in the pages that is not in the log.
-        let value = change(&mut changed)?;
-        self.store_changed(table, at, &changed).map_err(engine)?;
-        Ok(Some(value))
-    }
-
-    /// The record with this key, and where it stands. There is room for its change.
-    #[inline]
-    fn copy_of<R: Record>(
-        &mut self,
-        table: Table<R>,
-        key: R::Key<'_>,
-    ) -> Result<Option<(Address, R)>, TableError> {
-        let state = self.space.state_of(table)?;
-        let Some(at) = self.space.place_of::<R>(state, &key)? else {
-            return Ok(None);
-        };
-        self.check_room_to_change::<R>()?;
-        Ok(Some((at, self.copy_at(table, at)?)))
-    }
-
-    #[inline]
-    fn copy_at<R: Record>(&self, table: Table<R>, at: Address) -> Result<R, TableError> {
-        let state = self.space.state_of(table)?;
-        let columns = R::columns_in(&state.schema, &state.name)?;
-        R::copy_row(self.view().found(state, at), &columns)
-    }
-
-    /// Room for a changed record.
-    #[inline]
-    fn check_room_to_change<R: Record>(&mut self) -> Result<(), TableError> {
-        match R::PLAIN {
-            // All of it may differ, in as many runs as there are pairs of words.
-            Some(plain) => self.check_room(2 * plain.bytes + OVERHEAD_BYTES),
-            None => Ok(()),
-        }
-    }
-
-    /// Stores a changed copy of the record at an address. There is room for it.
-    fn store_changed<R: Record>(
-        &mut self,
-        table: Table<R>,
-        at: Address,
-        changed: &R,
-    ) -> Result<(), TableError> {
-        let number = table.number();
-        let Some(plain) = R::PLAIN else {
-            let state = self.space.state_of(table)?;
-            let columns = R::columns_in(&state.schema, &state.name)?;
-            return self.update_row_at(number, at, &values_of(&columns, changed));
-        };
-        let after = changed.plain_bytes();
-        let before = &self.space.store.bytes()[at.0 as usize..][..plain.bytes];
-        if after[plain.key()] != before[plain.key()] {
-            let table = R::TABLE.to_string();
-            return Err(TableError::KeyChanged { table });
-        }
-        self.store_plain(number, at, after)
-    }
-
-    /// Stores the changed bytes of a plain record, whose key has not changed.
-    fn store_plain(&mut self, number: u16, at: Address, after: &[u8]) -> Result<(), TableError> {
-        self.count_change(number);
-        if self.has_ordered(number) {
-            let row_of_shape;
-            let after = match self.state(number).has_one_shape() {
-                true => after,
-                false => {
-                    row_of_shape = self.row_beginning_with(number, at, after)?;
-                    &row_of_shape
-                }
-            };
-            self.check_declared(number, after)?;
-            let before = &self.space.store.bytes()[at.0 as usize..][..after.len()];
-            let differ = self.indexes_that_differ(number, before, after);
-            let state = self.state(number);
-            if differ != 0 || state.is_checked || state.is_referenced {
-                let schema = state.schema.clone();
-                let before = before.to_vec();
-                let changes = |column: usize| {
-                    let column = &schema.columns[column];
-                    let place = column.offset..column.offset + column.kind.bytes();
-                    before[place.clone()] != after[place]
-                };
-                let change = |this: &mut Self| this.write_differences(at, after);
-                return self.change_indexed(number, at, differ, changes, change);
-            }
-        }
-        self.write_differences(at, after);
         Ok(())
     }
 
