@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 use sardonyx::schema::{Schema, Value};
-use sardonyx::{AnyRow, Error, Index, RowRef};
+use sardonyx::{AnyRow, Error, Index as TableIndex, RowRef};
 use sardonyx_rows::TableError;
 use sardonyx_storage::store::PageRead;
 use std::ops::Bound as Edge;
@@ -106,7 +106,7 @@ impl Range {
     pub fn of_index<P: PageRead + ?Sized>(
         &self,
         schema: &Arc<Schema>,
-        index: &Index<'_, AnyRow, P>,
+        index: &TableIndex<'_, AnyRow, P>,
         want: &Want,
     ) -> Result<Got, Error>
     where
