@@ -4,11 +4,14 @@ use sardonyx_rows::key::Edge;
 use sardonyx_rows::schema::{Value, ValueRef};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The values of keys, by the keys as bytes.
+type Keys = BTreeMap<Box<[u8]>, Box<[Value]>>;
+
 /// What was read.
 #[derive(Debug, Default)]
 pub(super) struct Reads {
     /// Keys that were looked up, with their values, whether there was a row or none.
-    keys: BTreeMap<u16, BTreeMap<Box<[u8]>, Box<[Value]>>>,
+    keys: BTreeMap<u16, Keys>,
     /// Parts of indexes.
     ranges: Vec<RangeRead>,
     /// Tables of which all rows were looked at, or the first ones.

@@ -201,13 +201,10 @@ impl World {
             panic!("{}: {}", damage.at, damage.reason);
         }
         let view = self.space.view();
-        assert_eq!(
-            view.scan(self.table)
-                .expect("read")
-                .map(|record| record.expect("a record"))
-                .count(),
-            self.model.len()
-        );
+        let records: Vec<_> = (view.scan(self.table).expect("read"))
+            .map(|record| record.expect("a record"))
+            .collect();
+        assert_eq!(records.len(), self.model.len());
         for (key, value) in &self.model {
             let note = view.get(self.table, *key).expect("read");
             let note = note.expect("a note");
