@@ -320,12 +320,13 @@ fn subscriber_sees_what_it_asked_for() {
     assert_eq!(flight.children[0].field("db.query.text"), &text[..1 << 10]);
 
     // Short statements are run again, up to the ninth, with which the transaction goes aside; and at a conflict.
-    let update = "UPDATE t SET name = 'here' WHERE id = 987654321012";
+    let mut other = connect();
+    other.batch_execute("INSERT INTO t VALUES (5, 'five')").unwrap();
+    let update = "UPDATE t SET name = 'here' WHERE id = 5";
     let mut transaction = client.transaction().unwrap();
     for _ in 0..10 {
         transaction.batch_execute(update).unwrap();
     }
-    let mut other = connect();
     other.batch_execute("UPDATE t SET name = 'there'").unwrap();
     transaction.commit().unwrap();
     for (number, replays) in [(3, false), (4, true), (11, true), (12, false)] {
