@@ -150,7 +150,7 @@ pub fn copies_in(words: &[String]) -> bool {
 }
 
 /// Whether a statement with these words is `COPY … TO STDOUT`.
-#[cfg(feature = "shell")]
+#[cfg(any(test, feature = "shell"))]
 pub fn copies_out(words: &[String]) -> bool {
     copies(words, ["TO", "STDOUT"])
 }
