@@ -321,7 +321,9 @@ fn subscriber_sees_what_it_asked_for() {
 
     // Short statements are run again, up to the ninth, with which the transaction goes aside; and at a conflict.
     let mut other = connect();
-    other.batch_execute("INSERT INTO t VALUES (5, 'five')").unwrap();
+    other
+        .batch_execute("INSERT INTO t VALUES (5, 'five')")
+        .unwrap();
     let update = "UPDATE t SET name = 'here' WHERE id = 5";
     let mut transaction = client.transaction().unwrap();
     for _ in 0..10 {
