@@ -1,4 +1,4 @@
-//! What this program has of several nodes; `without_nodes` stands in its place in a build without the feature `nodes`.
+//! Verbs, exit codes and tables of several nodes; `without_nodes` stands in its place in a build without the feature `nodes`.
 
 use anyhow::Error;
 use sardonyx_storage::catalogue::{CatalogueError, Way};

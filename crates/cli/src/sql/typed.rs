@@ -1,8 +1,8 @@
-//! What a person types at a prompt.
+//! Lines that a person types at a prompt.
 
 use super::connection::Standing;
 
-/// What was typed.
+/// A line, or a key that ends one.
 pub enum Typed {
     /// A line.
     Line(String),

@@ -103,16 +103,19 @@ impl Session {
             Step::Sync | Step::Fail(_) => None,
         });
         let is_possible = statements.all(|statement| is_possible(statement, database));
-        if let Some(aside) = &mut open.aside {
-            if is_possible && !aside.get().rows.snapshot().is_ended() {
-                return Ok(true);
-            }
-            // What it did is run again in the stage.
-            open.aside = None;
-            return match open.history.is_whole() {
-                true => Ok(false),
-                false => Err(too_long()),
-            };
+        if let Some(aside) = &mut open.aside
+            && is_possible
+            && !aside.get().rows.snapshot().is_ended()
+        {
+            return Ok(true);
+        }
+        // What it did would have to be run again in the stage. Its rows stay, for a savepoint to go back to.
+        if !open.history.is_whole() {
+            return Err(too_long());
+        }
+        if open.aside.is_some() {
+            open.leave_aside();
+            return Ok(false);
         }
         let is_long = open.history.len() >= database.aside_from()
             || steps.len() > unit::SHORT_STATEMENTS_MAX
@@ -238,8 +241,11 @@ impl Session {
                 Ok(())
             }
             // Without its rows aside it is run again, with the rest, and compared.
-            Err(Error::Conflict(_)) => match &self.state.transaction {
-                TransactionState::Open(open) if open.history.is_whole() => Ok(()),
+            Err(Error::Conflict(_)) => match &mut self.state.transaction {
+                TransactionState::Open(open) if open.history.is_whole() => {
+                    open.leave_aside();
+                    Ok(())
+                }
                 _ => Err(SqlError::new(
                     code::SERIALIZATION_FAILURE,
                     "could not serialize access due to concurrent update",
@@ -268,11 +274,12 @@ fn too_long() -> SqlError {
     SqlError::new(
         code::TOO_COMPLEX,
         format!(
-            "a transaction that defines something, or calls a procedure of the program, has at most {} statements before",
+            "a transaction of more than {} statements cannot be run again: it defines nothing, calls no procedure of the \
+             program, and ends if its snapshot does",
             super::history::REPLAYED_STATEMENTS_MAX
         ),
     )
-    .hint("Define in a transaction of its own, or at the beginning.")
+    .hint("Define in a transaction of its own, or at the beginning; or use several transactions.")
 }
 
 impl Unit {
@@ -283,6 +290,10 @@ impl Unit {
         let mut skips = false;
         let begun = self.with_aside(Unit::begin_aside);
         if let Some(Err(error)) = begun {
+            // Only a part of what it did stands in its rows.
+            if let TransactionState::Open(open) = &mut self.state_mut().transaction {
+                open.leave_aside();
+            }
             self.fail_aside(error);
             skips = true;
         }

@@ -70,7 +70,7 @@ pub(crate) struct OpenTransaction {
     pub defines: bool,
     /// Its rows, if it runs aside.
     pub aside: Option<Box<Kept>>,
-    /// Whether it has run aside: what is remembered of it may be forgotten.
+    /// Whether it runs aside: what is remembered of it may be forgotten.
     pub is_aside: bool,
     /// Whether what it did before is still to be run there.
     pub is_new_aside: bool,
@@ -301,6 +301,15 @@ impl TransactionState {
 }
 
 impl OpenTransaction {
+    /// Goes on in the stage: all that it did is run again there from now on.
+    pub fn leave_aside(&mut self) {
+        self.aside = None;
+        self.is_aside = false;
+        for savepoint in &mut self.savepoints {
+            savepoint.aside = None;
+        }
+    }
+
     /// Remembers a statement.
     ///
     /// # Errors
@@ -309,7 +318,7 @@ impl OpenTransaction {
         let remembered = self.history.remember(one, &self.settings_before);
         match remembered {
             // It need not be run again, as long as nothing that it read changes.
-            Err(_) if self.is_aside => {
+            Err(_) if self.is_aside || self.read_only => {
                 self.history.forget();
                 Ok(())
             }

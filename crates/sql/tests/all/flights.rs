@@ -333,6 +333,63 @@ fn a_transaction_has_any_number_of_statements() {
 }
 
 #[test]
+fn a_transaction_that_cannot_go_on_aside_loses_nothing() {
+    let (fresh, mut session) = table();
+    fresh.database.set_aside_from(2);
+    run(
+        &mut session,
+        "insert into t values (1, 10), (2, 20), (3, 30)",
+    )
+    .expect("stored");
+    let other = |text| run(&mut fresh.session(), text).expect("done meanwhile");
+    // Going aside finds out that something changed, behind a part of what was done: that part alone never commits.
+    run(&mut session, "begin").expect("it begins");
+    run(&mut session, "update t set x = 11 where id = 1").expect("changed");
+    run(&mut session, "select x from t where id = 2").expect("read");
+    run(&mut session, "savepoint s").expect("marked");
+    other("update t set x = 99 where id = 2");
+    for _ in 0..2 {
+        let error = run(&mut session, "update t set x = 31 where id = 3").expect_err("it changed");
+        assert_eq!(error.code, code::SERIALIZATION_FAILURE);
+        run(&mut session, "rollback to s").expect("it goes back");
+    }
+    let error = run(&mut session, "commit").expect_err("it changed");
+    assert_eq!(error.code, code::SERIALIZATION_FAILURE);
+    let all = |session: &mut Session| query(session, "select x from t order by id").expect("read");
+    assert_eq!(all(&mut session), ["10", "99", "30"]);
+    // One that goes on in the stage has its bound again.
+    let insert = prepared(&mut session, "insert into t values ($1, 0)");
+    let many = |from: i64| (from..from + 10_001).map(|id| step(&insert, &[id.into()]));
+    run(&mut session, "begin; insert into t values (4, 40)").expect("inserted");
+    run(&mut session, "insert into t values (5, 50)").expect("inserted");
+    run(&mut session, "insert into t values (6, 60)").expect("inserted");
+    run(&mut session, "create table u (id int primary key)").expect("created");
+    let outcomes = wait(session.run(many(100).collect()));
+    assert!(told(&outcomes).iter().any(|told| told == code::TOO_COMPLEX));
+    run(&mut session, "rollback").expect("it is rolled back");
+    // One that cannot be run again refuses a definition, and goes on from a savepoint.
+    run(&mut session, "begin").expect("it begins");
+    wait(session.run(many(100).collect()));
+    run(&mut session, "savepoint s").expect("marked");
+    let error = run(&mut session, "create table u (id int primary key)").expect_err("too many");
+    assert_eq!(error.code, code::TOO_COMPLEX);
+    run(&mut session, "rollback to s").expect("it goes back");
+    run(&mut session, "insert into t values (7, 70)").expect("inserted");
+    run(&mut session, "commit").expect("it commits");
+    let count = query(&mut session, "select count(*) from t").expect("read");
+    assert_eq!(count, ["10005"]);
+    // One that only reads has no bound.
+    let read = prepared(&mut session, "select x from t where id = $1");
+    run(&mut session, "begin read only").expect("it begins");
+    for _ in 0..3 {
+        let reads = (0..4_000_i64).map(|id| step(&read, &[id.into()]));
+        let outcomes = wait(session.run(reads.collect()));
+        assert!(told(&outcomes).iter().all(|tag| tag.starts_with("SELECT")));
+    }
+    run(&mut session, "commit").expect("it ends");
+}
+
+#[test]
 fn a_long_read_before_a_flush_belongs_to_what_follows() {
     let (fresh, mut session) = table();
     run(&mut session, "insert into t values (1, 100)").expect("stored");

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 /// A table then and now.
 struct Both<'a> {
+    number: u16,
     known: &'a Known,
     before: &'a FrozenTable,
     pages_before: &'a PageSnapshot,
@@ -60,6 +61,7 @@ impl OpenRows {
         let before = self.snapshot.tables.get(place).and_then(Option::as_ref);
         let now = tx.space.tables.get(place).and_then(Option::as_ref);
         Ok(Both {
+            number: table,
             known: self.known(table)?,
             before: before.ok_or_else(unknown)?,
             pages_before: &self.snapshot.rows,
@@ -141,9 +143,9 @@ impl Both<'_> {
         rows: &OpenRows,
     ) -> Result<(), TableError> {
         let key: Vec<ValueRef<'_>> = values.iter().map(Value::as_ref).collect();
-        let (name, schema) = (&self.now.name, &tx.space.indexes);
-        let now = crate::rows::find_row(schema, self.pages_now, self.now, name, &key)?;
-        let before = rows.snapshot.row_with_key(self.number(rows), &key)?;
+        let (name, indexes) = (&self.now.name, &tx.space.indexes);
+        let now = crate::rows::find_row(indexes, self.pages_now, self.now, name, &key)?;
+        let before = rows.snapshot.row_with_key(self.number, &key)?;
         let is_same = match (before, now) {
             (None, None) => true,
             (Some(before), Some(now)) => self.is_same(before.address(), now)?,
@@ -153,17 +155,6 @@ impl Both<'_> {
             true => Ok(()),
             false => Err(self.row_conflict(values)),
         }
-    }
-
-    /// The table's number.
-    fn number(&self, rows: &OpenRows) -> u16 {
-        let mut tables = rows.snapshot.tables.iter();
-        let is_it = |table: &Option<FrozenTable>| {
-            table
-                .as_ref()
-                .is_some_and(|table| std::ptr::eq(table, self.before))
-        };
-        tables.position(is_it).unwrap_or_default() as u16
     }
 
     fn check_range(
