@@ -7,6 +7,7 @@ use std::io::Read;
 use std::sync::mpsc::{self, Receiver};
 
 /// What somebody wants of a verb that runs.
+#[cfg(feature = "sql")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Request {
     /// That it ends.
@@ -16,6 +17,7 @@ pub enum Request {
 }
 
 /// Tells when to end, as [`end_requested`] does; a hang-up, if `reloads`, asks for a reload instead, each time.
+#[cfg(feature = "sql")]
 pub fn requests(until_input_ends: bool, reloads: bool) -> Receiver<Request> {
     let hang_up = reloads.then_some(Request::Reload);
     watch(until_input_ends, Request::End, hang_up)

@@ -3,17 +3,12 @@
 use crate::target::Moving;
 use sardonyx_command::exit::{Exit, of_open};
 use sardonyx_mapped::SegmentError;
-use sardonyx_server::OptionsError;
-use sardonyx_server::configuration::ConfigurationError;
 
 /// The exit code of such an error.
 pub fn of(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     // Apparent damage may be a change that a writer made meanwhile.
     if cause.is::<Moving>() {
         return Some(Exit::Failed);
-    }
-    if cause.is::<ConfigurationError>() || cause.is::<OptionsError>() {
-        return Some(Exit::Usage);
     }
     match cause.downcast_ref::<SegmentError>() {
         Some(SegmentError::Open(error)) => Some(of_open(error)),

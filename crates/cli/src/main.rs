@@ -12,25 +12,37 @@ mod cluster;
 mod compact;
 mod end_request;
 mod exit;
+#[cfg(feature = "sql")]
 mod export;
 mod help;
 mod history;
+#[cfg(feature = "sql")]
 mod http_client;
+#[cfg(feature = "sql")]
 mod import;
 mod inspect;
 mod leftovers;
 #[cfg_attr(not(feature = "nodes"), path = "without_nodes.rs")]
 mod nodes;
+#[cfg(feature = "sql")]
 mod password;
 mod recover;
+#[cfg(feature = "sql")]
 mod rows;
+#[cfg(feature = "sql")]
 mod schema;
+#[cfg(feature = "sql")]
 mod serve;
+#[cfg(feature = "sql")]
 mod space;
+#[cfg(feature = "sql")]
 mod sql;
+#[cfg_attr(not(feature = "sql"), path = "without_sql.rs")]
+mod sql_verbs;
 mod standby;
 mod store;
 mod target;
+#[cfg(feature = "sql")]
 mod top;
 mod verify;
 
@@ -65,17 +77,17 @@ enum Command {
     Checkpoint(checkpoint::Arguments),
     Backup(backup::Arguments),
     Compact(compact::Arguments),
-    Serve(Box<serve::Arguments>),
-    Password(password::Arguments),
-    Top(top::Arguments),
-    Sql(Box<sql::Arguments>),
+    Serve(Box<sql_verbs::Serve>),
+    Password(sql_verbs::Password),
+    Top(sql_verbs::Top),
+    Sql(Box<sql_verbs::Sql>),
     #[command(alias = "checkpointer")]
     Standby(standby::Arguments),
     Store(store::Arguments),
-    Rows(rows::Arguments),
-    Schema(schema::Arguments),
-    Import(import::Arguments),
-    Export(export::Arguments),
+    Rows(sql_verbs::Rows),
+    Schema(sql_verbs::Schema),
+    Import(sql_verbs::Import),
+    Export(sql_verbs::Export),
     Cluster(nodes::Cluster),
     Node(nodes::Node),
     History(history::Arguments),
@@ -85,8 +97,12 @@ enum Command {
 
 impl Program for Arguments {
     const NAME: &'static str = "sardonyx";
-    const CLASSIFIERS: &'static [Classifier] =
-        &[exit::of, sardonyx_benchmark::exit::of, nodes::exit::of];
+    const CLASSIFIERS: &'static [Classifier] = &[
+        exit::of,
+        sardonyx_benchmark::exit::of,
+        nodes::exit::of,
+        sql_verbs::exit_of,
+    ];
 
     fn is_json(&self) -> bool {
         self.json
@@ -132,6 +148,6 @@ fn benchmark(
 
 fn main() -> ExitCode {
     // Whichever verb writes rows, conditions of tables in SQL are tested.
-    sardonyx_sql::enforce_checks();
+    sql_verbs::enforce_checks();
     program::main::<Arguments>(help::command())
 }

@@ -115,6 +115,7 @@ impl Target {
     }
 
     /// The same, of a new one if there is none.
+    #[cfg(feature = "sql")]
     pub fn database_or_new(
         &self,
         moved: &Directories,

@@ -36,7 +36,7 @@ pub enum ColumnKind {
     Truth,
     /// A document: `json`.
     #[cfg_attr(
-        not(feature = "shell"),
+        not(any(feature = "shell", test)),
         expect(dead_code, reason = "only servers answer so")
     )]
     Json,

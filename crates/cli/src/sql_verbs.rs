@@ -1,0 +1,26 @@
+//! The verbs that know SQL: the server, its shell and what moves rows; `without_sql` stands in its place in a build without
+//! the feature `sql`.
+
+use sardonyx_command::exit::Exit;
+use sardonyx_server::OptionsError;
+use sardonyx_server::configuration::ConfigurationError;
+
+pub use crate::export::Arguments as Export;
+pub use crate::import::Arguments as Import;
+pub use crate::password::Arguments as Password;
+pub use crate::rows::Arguments as Rows;
+pub use crate::schema::Arguments as Schema;
+pub use crate::serve::Arguments as Serve;
+pub use crate::sql::Arguments as Sql;
+pub use crate::top::Arguments as Top;
+
+/// Has conditions of tables in SQL tested, for each verb that writes rows.
+pub fn enforce_checks() {
+    sardonyx_sql::enforce_checks();
+}
+
+/// The exit code of a server's errors.
+pub fn exit_of(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
+    let is_usage = cause.is::<ConfigurationError>() || cause.is::<OptionsError>();
+    is_usage.then_some(Exit::Usage)
+}
