@@ -9,7 +9,7 @@
 //! - [`layout`], [`values`]: rows, and text and bytes of any length, in pages;
 //! - [`condition`]: conditions over the columns of a row;
 //! - [`constraints`]: what a store keeps of its rows: conditions, references;
-//! - [`value_text`]: values as text; [`types`]: dates and the like as fields.
+//! - [`value_text`]: values as text; [`types`]: dates and the like as fields; [`decimals`]: arithmetic of decimals.
 //!
 //! This crate has the format of rows and no store of them: `sardonyx-table` keeps them in main memory, `sardonyx-sharing`
 //! in trees on locked pages.
@@ -36,6 +36,7 @@ pub mod columns;
 mod compare;
 pub mod condition;
 pub mod constraints;
+pub mod decimals;
 mod error;
 pub mod fields;
 pub mod key;

@@ -38,6 +38,14 @@ pub fn days_of(year: i64, month: u32, day: u32) -> Option<i64> {
     (date_of(days) == (year, month as u32, day as u32)).then_some(days)
 }
 
+/// The same day of the month so many months later, or its last day in a shorter month; if there is such a day.
+pub fn add_months(days: i64, months: i64) -> Option<i64> {
+    let (year, month, day) = date_of(days);
+    let months = (year * 12 + i64::from(month) - 1).checked_add(months)?;
+    let (year, month) = (months.div_euclid(12), months.rem_euclid(12) as u32 + 1);
+    (0..4).find_map(|less| days_of(year, month, day.checked_sub(less)?))
+}
+
 /// Writes a day.
 pub(crate) fn write_date(f: &mut fmt::Formatter<'_>, days: i64) -> fmt::Result {
     let (year, month, day) = date_of(days);

@@ -15,7 +15,8 @@
 
 mod calendar;
 
-pub use calendar::{date_of, days_of};
+pub(crate) use calendar::DAY;
+pub use calendar::{add_months, date_of, days_of};
 pub(crate) use calendar::{parse_date, parse_time, parse_timestamp};
 
 use crate::schema::{Type, VALUE_BYTES_MAX, Value, ValueRef};
@@ -29,6 +30,14 @@ pub struct ValueTextError {
     pub kind: Type,
     /// What is wrong.
     pub reason: &'static str,
+}
+
+impl ValueTextError {
+    /// The text is a value of another type.
+    pub(crate) fn of_another_type(kind: Type) -> Self {
+        let reason = "it is one of another type";
+        ValueTextError { kind, reason }
+    }
 }
 
 /// Reads a value of a type.

@@ -4,7 +4,8 @@
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_rows::value_text::{date_of, days_of, rescale};
+use sardonyx_rows::decimals::divide_rounded;
+use sardonyx_rows::value_text::{add_months, rescale};
 
 /// Microseconds of a day.
 pub(crate) const DAY: i64 = 86_400_000_000;
@@ -419,29 +420,6 @@ fn divide(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
     }
 }
 
-/// Divides, halves away from zero.
-pub(crate) fn divide_rounded(a: i128, b: i128) -> i128 {
-    // The least number by -1 is beyond the greatest.
-    let (quotient, rest) = (a.saturating_div(b), a.wrapping_rem(b));
-    let up = rest.unsigned_abs() >= b.unsigned_abs() - rest.unsigned_abs();
-    match (rest != 0 && up, (a < 0) == (b < 0)) {
-        (false, _) => quotient,
-        (true, true) => quotient + 1,
-        (true, false) => quotient - 1,
-    }
-}
-
-/// A decimal with so many digits behind the point, rounded.
-pub(crate) fn rounded(units: i128, from: u8, to: u8) -> Option<i128> {
-    match from <= to {
-        true => rescale(units, from, to).ok(),
-        false => match 10_i128.checked_pow(u32::from(from - to)) {
-            Some(power) => Some(divide_rounded(units, power)),
-            None => Some(0),
-        },
-    }
-}
-
 /// The decimal with the fewest digits that is this float.
 pub(crate) fn decimal_of_float(value: f64) -> Option<Value> {
     if !value.is_finite() {
@@ -506,11 +484,7 @@ pub(crate) fn shift(
 fn shift_micros(micros: i64, interval: &Interval) -> Option<i64> {
     let (mut days, time) = (micros.div_euclid(DAY), micros.rem_euclid(DAY));
     if interval.months != 0 {
-        let (year, month, day) = date_of(days);
-        let months = year * 12 + i64::from(month) - 1 + i64::from(interval.months);
-        let (year, month) = (months.div_euclid(12), months.rem_euclid(12) as u32 + 1);
-        // The last day of a shorter month.
-        days = (0..4).find_map(|less| days_of(year, month, day.checked_sub(less)?))?;
+        days = add_months(days, interval.months.into())?;
     }
     days.checked_add(interval.days.into())?
         .checked_mul(DAY)?
@@ -521,6 +495,7 @@ fn shift_micros(micros: i64, interval: &Interval) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sardonyx_rows::value_text::days_of;
 
     fn decimal(operation: Arithmetic, a: (i128, u8), b: (i128, u8)) -> String {
         let (a, b) = (ValueRef::Decimal(a.0, a.1), ValueRef::Decimal(b.0, b.1));
@@ -541,13 +516,6 @@ mod tests {
             "2.5000000000000000"
         );
         assert_eq!(decimal(Arithmetic::Modulo, (-75, 1), (2, 0)), "-1.5");
-    }
-
-    #[test]
-    fn halves_are_rounded_away_from_zero() {
-        for (units, expected) in [(25, 3), (24, 2), (-25, -3), (-24, -2), (5, 1), (-5, -1)] {
-            assert_eq!(rounded(units, 1, 0), Some(expected), "{units}");
-        }
     }
 
     #[test]

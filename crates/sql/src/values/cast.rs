@@ -1,12 +1,11 @@
 //! Values from one type to another: `cast`, `::`, and what is assigned to a column.
 
-use super::arithmetic::{
-    DAY, decimal_of, decimal_of_float, divide_rounded, float_of, rounded, within,
-};
+use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
 use crate::error::{SqlError, code};
 use crate::text::{decode_text, invalid, text_of};
 use crate::types::{FREE_SCALE, SqlType, TypeSpec};
 use sardonyx::schema::{Limit, Value, ValueRef};
+use sardonyx_rows::decimals::{divide_rounded, rounded};
 
 /// Where one type's value is wanted of another type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -206,7 +206,7 @@ pub(crate) fn whole_quotient(number: Decimal, divisor: Decimal) -> Result<Value,
     }
     // Units of one scale: the quotient needs no digits behind the point.
     let scale = number.1.max(divisor.1);
-    let units = |of: Decimal| super::arithmetic::rounded(of.0, of.1, scale);
+    let units = |of: Decimal| sardonyx_rows::decimals::rounded(of.0, of.1, scale);
     match (units(number), units(divisor)) {
         (Some(number), Some(divisor)) => Ok(Value::Decimal(number.wrapping_div(divisor), 0)),
         _ => {

@@ -5,13 +5,13 @@ use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::arithmetic::{
-    Arithmetic, calculate, decimal_of, divide_rounded, float_of, float_out_of_range, float_power,
-    rounded, within,
+    Arithmetic, calculate, decimal_of, float_of, float_out_of_range, float_power, within,
 };
 use crate::values::cast::cast;
 use crate::values::exact;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::compare;
+use sardonyx_rows::decimals::{divide_rounded, rounded};
 use std::cmp::Ordering;
 use std::hash::{DefaultHasher, Hasher};
 

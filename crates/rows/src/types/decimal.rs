@@ -1,0 +1,231 @@
+//! [`Decimal`]: an exact number with a fixed count of digits behind the point.
+
+use crate::columns::{ColumnType, RecordColumn};
+use crate::decimals::{quotient_rounded, rounded};
+use crate::schema::{Type, Value, ValueRef};
+use crate::value_text::{ValueTextError, parse_value, rescale};
+use std::fmt;
+use std::str::FromStr;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// A decimal number: units of `10^-SCALE`, such as cents for a scale of 2. A scale is at most 38.
+///
+/// Sums are exact; products and quotients are rounded to the scale, halves away from zero. What has more units than an `i128`
+/// is `None`.
+///
+/// ```
+/// use sardonyx_rows::types::Decimal;
+/// let price: Decimal<2> = "19.99".parse()?;
+/// let rate: Decimal<3> = "0.075".parse()?;
+/// let tax = price.checked_mul(rate).unwrap(); // 1.49925
+/// assert_eq!(tax.to_string(), "1.50");
+/// assert_eq!(price.checked_add(tax), Some(Decimal::from_units(2149)));
+/// assert!(price > Decimal::from(-5));
+/// # Ok::<(), sardonyx_rows::value_text::ValueTextError>(())
+/// ```
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(transparent)]
+pub struct Decimal<const SCALE: u8>([u64; 2]);
+
+impl<const SCALE: u8> Decimal<SCALE> {
+    /// Zero.
+    pub const ZERO: Self = Self::from_units(0);
+
+    /// So many units.
+    pub const fn from_units(units: i128) -> Self {
+        let bits = units as u128;
+        Decimal([(bits as u64).to_le(), ((bits >> 64) as u64).to_le()])
+    }
+
+    /// How many units.
+    pub const fn units(self) -> i128 {
+        let [low, high] = self.0;
+        (u64::from_le(high) as u128 as i128) << 64 | u64::from_le(low) as i128
+    }
+
+    /// The sum.
+    pub fn checked_add(self, other: Self) -> Option<Self> {
+        self.units()
+            .checked_add(other.units())
+            .map(Self::from_units)
+    }
+
+    /// The difference.
+    pub fn checked_sub(self, other: Self) -> Option<Self> {
+        self.units()
+            .checked_sub(other.units())
+            .map(Self::from_units)
+    }
+
+    /// The number with the other sign.
+    pub fn checked_neg(self) -> Option<Self> {
+        self.units().checked_neg().map(Self::from_units)
+    }
+
+    /// The number without its sign.
+    pub fn checked_abs(self) -> Option<Self> {
+        self.units().checked_abs().map(Self::from_units)
+    }
+
+    /// The product with a number of any scale, rounded to this one's scale.
+    pub fn checked_mul<const OTHER: u8>(self, other: Decimal<OTHER>) -> Option<Self> {
+        let power = 10_i128.checked_pow(OTHER.into())?;
+        quotient_rounded(self.units(), other.units(), power).map(Self::from_units)
+    }
+
+    /// The quotient by a number of any scale, rounded to this one's scale; `None` by zero, too.
+    pub fn checked_div<const OTHER: u8>(self, other: Decimal<OTHER>) -> Option<Self> {
+        let power = 10_i128.checked_pow(OTHER.into())?;
+        quotient_rounded(self.units(), power, other.units()).map(Self::from_units)
+    }
+
+    /// The same number with another scale: `None` if digits would be lost, or there are too many.
+    pub fn rescale<const TO: u8>(self) -> Option<Decimal<TO>> {
+        rescale(self.units(), SCALE, TO)
+            .ok()
+            .map(Decimal::from_units)
+    }
+
+    /// The nearest number of another scale, halves away from zero: `None` if it has too many digits.
+    pub fn round<const TO: u8>(self) -> Option<Decimal<TO>> {
+        rounded(self.units(), SCALE, TO).map(Decimal::from_units)
+    }
+}
+
+/// Whole numbers up to 64 bits fit into scales up to 19.
+impl<const SCALE: u8> From<i32> for Decimal<SCALE> {
+    fn from(whole: i32) -> Self {
+        const {
+            assert!(
+                SCALE <= 28,
+                "not all whole numbers of 32 bits fit into this scale"
+            )
+        };
+        Self::from_units(i128::from(whole) * 10_i128.pow(SCALE.into()))
+    }
+}
+
+impl<const SCALE: u8> From<i64> for Decimal<SCALE> {
+    fn from(whole: i64) -> Self {
+        const {
+            assert!(
+                SCALE <= 19,
+                "not all whole numbers of 64 bits fit into this scale"
+            )
+        };
+        Self::from_units(i128::from(whole) * 10_i128.pow(SCALE.into()))
+    }
+}
+
+impl<const SCALE: u8> PartialOrd for Decimal<SCALE> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<const SCALE: u8> Ord for Decimal<SCALE> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.units().cmp(&other.units())
+    }
+}
+
+impl<const SCALE: u8> fmt::Display for Decimal<SCALE> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ValueRef::Decimal(self.units(), SCALE).fmt(f)
+    }
+}
+
+impl<const SCALE: u8> fmt::Debug for Decimal<SCALE> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl<const SCALE: u8> FromStr for Decimal<SCALE> {
+    type Err = ValueTextError;
+
+    fn from_str(text: &str) -> Result<Self, ValueTextError> {
+        match parse_value(text, Type::Decimal { scale: SCALE })? {
+            Value::Decimal(units, _) => Ok(Self::from_units(units)),
+            _ => Err(ValueTextError::of_another_type(Type::Decimal {
+                scale: SCALE,
+            })),
+        }
+    }
+}
+
+impl<const SCALE: u8> ColumnType for Decimal<SCALE> {
+    fn columns(name: &str, offset: usize, into: &mut Vec<RecordColumn>) {
+        let (name, kind) = (name.to_string(), Type::Decimal { scale: SCALE });
+        into.push(RecordColumn { name, kind, offset });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn texts_are_read_as_the_same(units: i128) {
+            let number = Decimal::<5>::from_units(units);
+            prop_assert_eq!(number.to_string().parse(), Ok(number));
+        }
+
+        /// Within 64 bits, arithmetic of 128 bits is exact, and says what products and quotients are.
+        #[test]
+        fn products_and_quotients_are_rounded(a: i64, b: i64) {
+            let (x, y) = (Decimal::<3>::from_units(a.into()), Decimal::<2>::from_units(b.into()));
+            let half_away = |a: i128, b: i128| {
+                let twice = 2 * a.abs() + b.abs();
+                twice / (2 * b.abs()) * a.signum() * b.signum()
+            };
+            let product = half_away(i128::from(a) * i128::from(b), 100);
+            prop_assert_eq!(x.checked_mul(y).map(Decimal::units), Some(product));
+            let quotient = (b != 0).then(|| half_away(i128::from(a) * 100, b.into()));
+            prop_assert_eq!(x.checked_div(y).map(Decimal::units), quotient);
+        }
+
+        #[test]
+        fn a_product_divided_by_its_factor_is_the_other(a: i128, b in 1..i128::MAX) {
+            let (x, one) = (Decimal::<0>::from_units(a), Decimal::<0>::from_units(b));
+            if let Some(product) = x.checked_mul(one) {
+                prop_assert_eq!(product.checked_div(one), Some(x));
+            }
+        }
+    }
+
+    #[test]
+    fn ends_are_none_and_never_another_number() {
+        let (least, most) = (
+            Decimal::<2>::from_units(i128::MIN),
+            Decimal::<2>::from_units(i128::MAX),
+        );
+        assert_eq!(most.checked_add(Decimal::from_units(1)), None);
+        assert_eq!(least.checked_sub(Decimal::from_units(1)), None);
+        assert_eq!((least.checked_neg(), least.checked_abs()), (None, None));
+        assert_eq!(most.checked_mul(most), None);
+        assert_eq!(most.checked_div(Decimal::<2>::ZERO), None);
+        assert_eq!(least.checked_div(Decimal::<0>::from(-1)), None);
+        assert_eq!(least.checked_div(Decimal::<0>::from(1)), Some(least));
+        assert_eq!(
+            most.checked_mul(Decimal::<38>::from_units(10_i128.pow(38))),
+            Some(most)
+        );
+        assert_eq!(most.rescale::<3>(), None);
+        assert_eq!(
+            Decimal::<2>::from_units(150).rescale::<1>(),
+            Some(Decimal::from_units(15))
+        );
+        assert_eq!(Decimal::<2>::from_units(155).rescale::<1>(), None);
+        assert_eq!(
+            Decimal::<2>::from_units(-155).round::<1>(),
+            Some(Decimal::from_units(-16))
+        );
+        assert_eq!(Decimal::<3>::from(7_i64).to_string(), "7.000");
+        assert_eq!(format!("{:?}", Decimal::<2>::from_units(-5)), "-0.05");
+    }
+}
