@@ -225,7 +225,7 @@ impl Victim {
                     0 => Durability::Durable,
                     _ => Durability::Deferred,
                 };
-                database.run_with(durability, |tx| {
+                database.transaction().durability(durability).run(|tx| {
                     let request = &numbered.request;
                     let rows = (
                         tx.find(schema.accounts, request.account),

@@ -233,27 +233,31 @@ pub unsafe extern "C" fn sdx_transaction_run(
         let durability = durability(flags, ticket)?;
         // SAFETY: the header's promise.
         let home = unsafe { outside(tables)? };
-        let ran = home.tables.run_with(durability, |transaction| {
-            let _driving = home.inside.enter();
-            let called = Called {
-                transaction: NonNull::from(transaction).cast(),
-                thread: std::thread::current().id(),
-            };
-            let handle = issue::<sdx_transaction>(TransactionState {
-                way: Way::Called(called),
-                home: home.clone(),
+        let ran = home
+            .tables
+            .transaction()
+            .durability(durability)
+            .run(|transaction| {
+                let _driving = home.inside.enter();
+                let called = Called {
+                    transaction: NonNull::from(transaction).cast(),
+                    thread: std::thread::current().id(),
+                };
+                let handle = issue::<sdx_transaction>(TransactionState {
+                    way: Way::Called(called),
+                    home: home.clone(),
+                });
+                let said = body(handle, user);
+                // In a forked child the handle is the parent's.
+                // SAFETY: it was just given out.
+                if let Ok(used) = unsafe { shared(handle) } {
+                    drop(used.close::<sdx_transaction>());
+                }
+                match said {
+                    0 => Ok(()),
+                    other => Err(Error::other(Said(other))),
+                }
             });
-            let said = body(handle, user);
-            // In a forked child the handle is the parent's.
-            // SAFETY: it was just given out.
-            if let Ok(used) = unsafe { shared(handle) } {
-                drop(used.close::<sdx_transaction>());
-            }
-            match said {
-                0 => Ok(()),
-                other => Err(Error::other(Said(other))),
-            }
-        });
         match ran {
             // SAFETY: the header's promise.
             Ok(()) => unsafe { store_ticket(&home, ticket).map(|()| 0) },

@@ -135,7 +135,7 @@ impl Arguments {
         });
         let database = Database::new(tables.clone())?;
         if let Some(created) = created {
-            tables.try_run(|tx| {
+            tables.transaction().errors().run(|tx| {
                 let (schema, without_zone) = (created.schema, &created.without_zone);
                 database.create_incoming_table(tx, &self.table, schema, without_zone)
             })?;
@@ -321,31 +321,36 @@ impl Import<'_> {
     /// Inserts rows as one transaction. Bad ones are noted, or the first one ends it.
     fn insert(&self, rows: &[Placed], stops: bool, bad: &mut Vec<BadRow>) -> Result<u64, Refused> {
         let durability = sardonyx::Durability::Deferred;
-        self.database.tables().try_run_with(durability, |tx| {
-            let mut stopped = None;
-            let failed = |number: usize, error: SqlError| {
-                let Some(row) = rows.get(number).filter(|_| is_of_row(&error)) else {
-                    return Err(error);
+        self.database
+            .tables()
+            .transaction()
+            .durability(durability)
+            .errors()
+            .run(|tx| {
+                let mut stopped = None;
+                let failed = |number: usize, error: SqlError| {
+                    let Some(row) = rows.get(number).filter(|_| is_of_row(&error)) else {
+                        return Err(error);
+                    };
+                    if stops {
+                        stopped = Some(told(row, &error));
+                        return Err(error);
+                    }
+                    bad.push(told(row, &error));
+                    Ok(())
                 };
-                if stops {
-                    stopped = Some(told(row, &error));
-                    return Err(error);
-                }
-                bad.push(told(row, &error));
-                Ok(())
-            };
-            let values = rows.iter().map(|(_, values)| values.clone());
-            let done = self
-                .database
-                .insert_incoming(tx, &self.table, values, failed);
-            let done = done.map_err(|error| match stopped {
-                Some(bad) => Refused::Row(bad),
-                None => Refused::Batch(error),
-            })?;
-            let count = done.count;
-            done.committed(&self.database);
-            Ok::<_, Refused>(count)
-        })
+                let values = rows.iter().map(|(_, values)| values.clone());
+                let done = self
+                    .database
+                    .insert_incoming(tx, &self.table, values, failed);
+                let done = done.map_err(|error| match stopped {
+                    Some(bad) => Refused::Row(bad),
+                    None => Refused::Batch(error),
+                })?;
+                let count = done.count;
+                done.committed(&self.database);
+                Ok::<_, Refused>(count)
+            })
     }
 
     /// Tells a bad line, or ends the import by it.

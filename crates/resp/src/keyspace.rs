@@ -188,7 +188,10 @@ impl Keyspace {
                 other => Error::other(other),
             })
         };
-        self.tables.run_with(sardonyx::Durability::Deferred, body)
+        self.tables
+            .transaction()
+            .durability(sardonyx::Durability::Deferred)
+            .run(body)
     }
 
     /// The database.

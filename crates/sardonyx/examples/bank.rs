@@ -110,7 +110,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         to: 2,
         cents: 1_250,
     };
-    bank.try_run(|transaction| transfer.book(&lunch, transaction))?;
+    bank.transaction()
+        .errors()
+        .run(|transaction| transfer.book(&lunch, transaction))?;
 
     // Too much: everything that the transaction did is undone.
     let house = Entry {
@@ -118,7 +120,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         to: 1,
         cents: 30_000_000,
     };
-    match bank.try_run(|transaction| transfer.book(&house, transaction)) {
+    match bank
+        .transaction()
+        .errors()
+        .run(|transaction| transfer.book(&house, transaction))
+    {
         Err(Declined::NotEnough { .. }) => println!("the house was declined"),
         other => other?,
     }

@@ -81,15 +81,17 @@ fn transfer(
                 (random >> 33) % count
             };
             let (from, to) = (next(), next());
-            db.run_with(Durability::Deferred, |tx| {
-                for (id, amount) in [(from, -1), (to, 1)] {
-                    if let Some(row) = tx.find(accounts, id) {
-                        let balance = tx.record(row)?.balance;
-                        tx.set(row, field!(Account.balance: i64), balance + amount)?;
+            db.transaction()
+                .durability(Durability::Deferred)
+                .run(|tx| {
+                    for (id, amount) in [(from, -1), (to, 1)] {
+                        if let Some(row) = tx.find(accounts, id) {
+                            let balance = tx.record(row)?.balance;
+                            tx.set(row, field!(Account.balance: i64), balance + amount)?;
+                        }
                     }
-                }
-                Ok(())
-            })?;
+                    Ok(())
+                })?;
         }
         done += STEP;
         let (now, using) = (Instant::now(), processor_time());
@@ -151,20 +153,22 @@ fn main() -> Result<(), Error> {
     let db = Options::new().open_tables(directory.path())?;
     let accounts = db.table::<Account>()?;
     for first in (0..count).step_by(10_000) {
-        db.run_with(Durability::Deferred, |tx| {
-            for id in first..count.min(first + 10_000) {
-                let filler = [0; 112];
-                tx.insert(
-                    accounts,
-                    &Account {
-                        id,
-                        balance: 0,
-                        filler,
-                    },
-                )?;
-            }
-            Ok(())
-        })?;
+        db.transaction()
+            .durability(Durability::Deferred)
+            .run(|tx| {
+                for id in first..count.min(first + 10_000) {
+                    let filler = [0; 112];
+                    tx.insert(
+                        accounts,
+                        &Account {
+                            id,
+                            balance: 0,
+                            filler,
+                        },
+                    )?;
+                }
+                Ok(())
+            })?;
     }
     db.checkpoint()?;
     transfer(&db, accounts, count, time)?;

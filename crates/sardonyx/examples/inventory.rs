@@ -48,10 +48,13 @@ fn main() -> Result<(), Error> {
 
     // A weaker promise for what can be counted again: returns when it has run. It becomes durable
     // soon after, in order; `flush` waits for that.
-    warehouse.run_with(Durability::Deferred, |transaction| {
-        transaction.update(articles, SCRAP, |article| article.in_stock -= 1)?;
-        Ok(())
-    })?;
+    warehouse
+        .transaction()
+        .durability(Durability::Deferred)
+        .run(|transaction| {
+            transaction.update(articles, SCRAP, |article| article.in_stock -= 1)?;
+            Ok(())
+        })?;
     warehouse.flush()?;
 
     // A ticket is a future: await it in any runtime.

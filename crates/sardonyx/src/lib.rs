@@ -44,9 +44,9 @@
 //! | `nodes` | closures on typed records, by several processes at once, of one host or more | `nodes` |
 //!
 //! The handles have the same verbs: `open`, `run` (a closure is a transaction, which an error or a panic
-//! undoes), `try_run` (an error type of your own), `flush`, `checkpoint`, `statistics`, `recovery`, `close`.
-//! Tables and memory have `run_with` (a choice of [`Durability`]) and `submit` (a [`Ticket`]), memory and
-//! operations `begin` (to end by hand). [`Options`] opens all of them.
+//! undoes), `transaction` ([`RunOptions`]: a choice of [`Durability`], an error type of your own), `flush`, `checkpoint`,
+//! `statistics`, `recovery`, `close`. Tables and memory have `submit` (a [`Ticket`]), memory and operations `begin` (to end
+//! by hand). [`Options`] opens all of them.
 //!
 //! # Errors
 //!
@@ -122,6 +122,7 @@ pub mod open_transaction;
 pub mod operations;
 mod options;
 mod record;
+mod run_options;
 mod snapshot;
 mod statistics;
 mod tables;
@@ -140,6 +141,7 @@ pub use migrations::{Migration, MigrationError};
 #[cfg(feature = "operations")]
 pub use operations::Operations;
 pub use options::Options;
+pub use run_options::RunOptions;
 pub use snapshot::Snapshot;
 pub use statistics::Statistics;
 #[doc(hidden)]

@@ -1,7 +1,7 @@
 //! Memory: transactions by ordinary loads and stores, shared by several processes.
 
 use crate::ticket::Ticket;
-use crate::{Durability, Error, Options, Statistics};
+use crate::{Durability, Error, Options, RunOptions, Statistics};
 use sardonyx_mapped::{RunError, Segment};
 use sardonyx_storage::recovery::RecoveryReport;
 use std::path::Path;
@@ -93,29 +93,16 @@ impl Memory {
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.run_with(Durability::Durable, body)
+        self.transaction().run(body)
     }
 
-    /// Like [`Memory::run`], with a choice of when to return.
-    pub fn run_with<T>(
-        &self,
-        durability: Durability,
-        body: impl FnMut(&mut Transaction<'_>) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        self.try_run_with(durability, body)
+    /// How a transaction is run, for what [`Memory::run`] leaves open: when it returns, and errors of a type of the program's own.
+    pub fn transaction(&self) -> RunOptions<'_, Memory> {
+        RunOptions::new(self)
     }
 
-    /// Like [`Memory::run`], for a closure with an error type of its own, which the engine's errors are
-    /// converted to.
-    pub fn try_run<T, E: From<Error>>(
-        &self,
-        body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
-    ) -> Result<T, E> {
-        self.try_run_with(Durability::Durable, body)
-    }
-
-    /// Like [`Memory::try_run`], with a choice of when to return.
-    pub fn try_run_with<T, E: From<Error>>(
+    /// Runs a closure with errors of its own type.
+    pub(crate) fn run_typed<T, E: From<Error>>(
         &self,
         durability: Durability,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,

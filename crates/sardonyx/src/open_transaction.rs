@@ -131,11 +131,14 @@ impl OpenTransaction {
         let (begun, has_begun) = sync_channel(1);
         let tables = tables.clone();
         let run = move || {
-            tables.run_with(durability, |transaction| {
-                let _ = begun.send(());
-                drop(begun);
-                run_steps(&steps, transaction)
-            })
+            tables
+                .transaction()
+                .durability(durability)
+                .run(|transaction| {
+                    let _ = begun.send(());
+                    drop(begun);
+                    run_steps(&steps, transaction)
+                })
         };
         let builder = std::thread::Builder::new().name("transaction".to_string());
         let thread = builder.spawn(run)?;

@@ -5,7 +5,7 @@ mod snapshot;
 pub use snapshot::{Records, Snapshot};
 
 use crate::error::Typed;
-use crate::{Error, Options, Plain, Statistics, Table};
+use crate::{Error, Options, Plain, RunOptions, Statistics, Table};
 use sardonyx_multilevel::Database;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::StorageOptions;
@@ -163,9 +163,14 @@ impl Operations {
             .run(|transaction| body(&Transaction(Its::Lent(transaction))))
     }
 
-    /// Like [`Operations::run`], for a closure with an error type of its own, which the engine's errors are
-    /// converted to.
-    pub fn try_run<T, E: From<Error>>(
+    /// How a transaction is run, for what [`Operations::run`] leaves open: errors of a type of the program's own. A transaction of
+    /// operations is always durable when it returns.
+    pub fn transaction(&self) -> RunOptions<'_, Operations> {
+        RunOptions::new(self)
+    }
+
+    /// Runs a closure with errors of its own type.
+    pub(crate) fn run_typed<T, E: From<Error>>(
         &self,
         mut body: impl FnMut(&Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {

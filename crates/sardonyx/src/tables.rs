@@ -12,9 +12,8 @@ use underway::Underway;
 pub use underway::{Begun, Committed, Reached};
 
 use crate::backup::{self, Backup};
-use crate::error::Typed;
 use crate::ticket::{BatchTicket, Ticket};
-use crate::{Error, Options, Snapshot, Statistics};
+use crate::{Error, Options, RunOptions, Snapshot, Statistics};
 use sardonyx_rows::schema::IntoSchema;
 use sardonyx_rows::{Journal, JournalRow, Record, Table};
 use sardonyx_serial::{Durability, Exchange, Kernel, Owed, Procedure, ProcedureError, Registered};
@@ -36,7 +35,7 @@ use std::sync::Arc;
 /// this one when the parent has closed it.
 #[derive(Debug)]
 pub struct Tables {
-    kernel: Kernel,
+    pub(crate) kernel: Kernel,
     recovery: RecoveryReport,
     rebuild: RebuildReport,
     procedures: Procedures,
@@ -194,7 +193,7 @@ impl Tables {
     ///
     /// # Errors
     /// What the closure returned, after everything it did was undone (an error of its own type goes in by
-    /// [`Error::other`] and comes out by [`Error::downcast`]; [`Tables::try_run`] keeps its type). Or the
+    /// [`Error::other`] and comes out by [`Error::downcast`]; [`RunOptions::errors`] keeps its type). Or the
     /// engine's: [`Error::Nested`] if called inside a transaction of this database, [`Error::Closed`],
     /// [`Error::Full`], [`Error::Poisoned`], [`Error::Forked`].
     ///
@@ -207,33 +206,10 @@ impl Tables {
         self.kernel.run(Durability::Durable, body)
     }
 
-    /// Like [`Tables::run`], with a choice of when to return.
-    pub fn run_with<T>(
-        &self,
-        durability: Durability,
-        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        self.kernel.run(durability, body)
-    }
-
-    /// Like [`Tables::run`], for a closure with an error type of its own, which the engine's errors are
-    /// converted to: a `#[from] sardonyx::Error` in it is all that is needed.
-    pub fn try_run<T, E: From<Error>>(
-        &self,
-        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
-    ) -> Result<T, E> {
-        self.try_run_with(Durability::Durable, body)
-    }
-
-    /// Like [`Tables::try_run`], with a choice of when to return.
-    pub fn try_run_with<T, E: From<Error>>(
-        &self,
-        durability: Durability,
-        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let body = |transaction: &mut Transaction<'_>| body(transaction).map_err(Typed);
-        let outcome = self.kernel.run(durability, body);
-        outcome.map_err(|Typed(error)| error)
+    /// How a transaction is run, for what [`Tables::run`] and [`Tables::submit`] leave open: when it returns, and errors of a type
+    /// of the program's own.
+    pub fn transaction(&self) -> RunOptions<'_, Tables> {
+        RunOptions::new(self)
     }
 
     /// Submits a closure as a transaction; the ticket can be waited for or awaited. Called by code that
@@ -245,15 +221,6 @@ impl Tables {
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Ticket<T> {
         Ticket::of_outcome(self.kernel.submit(body))
-    }
-
-    /// Like [`Tables::submit`], for a closure with an error type of its own: the ticket's result is the
-    /// closure's, unless the engine has an error.
-    pub fn try_submit<T: Send + 'static, E: Send + 'static>(
-        &self,
-        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Ticket<Result<T, E>> {
-        Ticket::of_value(self.kernel.submit(body))
     }
 
     /// Registers a procedure, for as long as somebody has what is returned, or a call of it is under way.

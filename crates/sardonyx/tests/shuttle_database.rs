@@ -39,10 +39,14 @@ fn small(shape: Shape) -> Options {
 
 fn insert(opened: &Opened, id: u64) -> Ticket<Result<(), Error>> {
     let items = opened.items;
-    opened.database.try_submit(move |transaction| {
-        transaction.insert(items, &Item::new(id, id))?;
-        Ok(())
-    })
+    opened
+        .database
+        .transaction()
+        .errors()
+        .submit(move |transaction| {
+            transaction.insert(items, &Item::new(id, id))?;
+            Ok(())
+        })
 }
 
 /// Clients of each kind, each with an item of its own.
@@ -62,10 +66,14 @@ fn clients(disk: &SimulatedDisk, shape: Shape) -> Opened {
         },
         |opened| {
             opened.get(1);
-            let deferred = opened.database.run_with(Durability::Deferred, |tx| {
-                tx.insert(opened.items, &Item::new(5, 5))?;
-                Ok::<_, Error>(())
-            });
+            let deferred = opened
+                .database
+                .transaction()
+                .durability(Durability::Deferred)
+                .run(|tx| {
+                    tx.insert(opened.items, &Item::new(5, 5))?;
+                    Ok::<_, Error>(())
+                });
             deferred.expect("it ran");
         },
     ];

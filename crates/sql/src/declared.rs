@@ -52,7 +52,7 @@ pub(crate) fn tell_all(database: &Database) -> Result<(), SqlError> {
     if unknown.is_empty() {
         return Ok(());
     }
-    database.tables().try_run(|tx| {
+    database.tables().transaction().errors().run(|tx| {
         let mut unknown = unknown.clone().into_iter();
         unknown.try_for_each(|(number, declared)| {
             Ok::<_, SqlError>(tx.declare_columns(number, declared)?)

@@ -236,37 +236,42 @@ impl Exploration {
         };
         let random = &mut self.random;
         let mut ran = false;
-        let outcome = opened.database.run_with(durability, |transaction| {
-            for _ in 0..1 + random.below(6) {
-                let (id, value) = (random.below(120), random.next_u64());
-                match random.below(10) {
-                    0..=3 if !model.items.contains_key(&id) => {
-                        transaction.insert(opened.items, &Item::new(id, value))?;
-                        model.items.insert(id, value);
-                    }
-                    0..=6 => {
-                        let there = transaction.update(opened.items, id, |i| i.value = value)?;
-                        if there.is_some() {
+        let outcome = opened
+            .database
+            .transaction()
+            .durability(durability)
+            .run(|transaction| {
+                for _ in 0..1 + random.below(6) {
+                    let (id, value) = (random.below(120), random.next_u64());
+                    match random.below(10) {
+                        0..=3 if !model.items.contains_key(&id) => {
+                            transaction.insert(opened.items, &Item::new(id, value))?;
                             model.items.insert(id, value);
                         }
-                    }
-                    7 => {
-                        transaction.delete(opened.items, id)?;
-                        model.items.remove(&id);
-                    }
-                    _ => {
-                        transaction.append(opened.notes, &Note { id, value })?;
-                        model.notes.push((id, value));
+                        0..=6 => {
+                            let there =
+                                transaction.update(opened.items, id, |i| i.value = value)?;
+                            if there.is_some() {
+                                model.items.insert(id, value);
+                            }
+                        }
+                        7 => {
+                            transaction.delete(opened.items, id)?;
+                            model.items.remove(&id);
+                        }
+                        _ => {
+                            transaction.append(opened.notes, &Note { id, value })?;
+                            model.notes.push((id, value));
+                        }
                     }
                 }
-            }
-            ran = true;
-            if abort {
-                Err(Error::other("as planned"))
-            } else {
-                Ok(())
-            }
-        });
+                ran = true;
+                if abort {
+                    Err(Error::other("as planned"))
+                } else {
+                    Ok(())
+                }
+            });
         self.explored.transactions += 1;
         match outcome {
             Err(Error::Other(_)) => return Ok(()),

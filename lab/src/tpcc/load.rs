@@ -76,7 +76,9 @@ impl<P: FnMut(u64)> Loading<'_, P> {
             let draw = &mut self.draw;
             let rows = self
                 .database
-                .run_with(Durability::Deferred, |transaction| {
+                .transaction()
+                .durability(Durability::Deferred)
+                .run(|transaction| {
                     (next..end).try_fold(0, |rows, number| {
                         Ok::<_, Error>(rows + one(number, draw, transaction)?)
                     })

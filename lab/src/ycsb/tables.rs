@@ -233,7 +233,9 @@ impl<R: Fields> OfRows<R> {
                 return Ok(self.database.flush()?);
             }
             self.database
-                .run_with(Durability::Deferred, |transaction| {
+                .transaction()
+                .durability(Durability::Deferred)
+                .run(|transaction| {
                     let mut keys = together.iter();
                     keys.try_for_each(|key| self.operate.insert(*key, transaction))
                 })?;

@@ -21,9 +21,10 @@ pub fn load(
             let mut next = 1;
             while next <= count {
                 let end = (next + RECORDS_PER_TRANSACTION).min(count + 1);
-                database.run_with(Durability::Deferred, |transaction| {
-                    (next..end).try_for_each(|id| one(id, transaction))
-                })?;
+                database
+                    .transaction()
+                    .durability(Durability::Deferred)
+                    .run(|transaction| (next..end).try_for_each(|id| one(id, transaction)))?;
                 done += end - next;
                 progress(done);
                 next = end;

@@ -382,12 +382,15 @@ pub(super) fn run_closure(
     numbered: &Numbered,
 ) -> Result<bool, Error> {
     let mut refused = false;
-    let ran = database.run_with(durability, |transaction| {
-        let located: Located = locate(schema, &numbered.request, transaction);
-        let outcome = procedure.execute(numbered, located, transaction);
-        refused = matches!(&outcome, Err(refusal) if !matches!(refusal, Refusal::Database(_)));
-        outcome.map_err(Error::other)
-    });
+    let ran = database
+        .transaction()
+        .durability(durability)
+        .run(|transaction| {
+            let located: Located = locate(schema, &numbered.request, transaction);
+            let outcome = procedure.execute(numbered, located, transaction);
+            refused = matches!(&outcome, Err(refusal) if !matches!(refusal, Refusal::Database(_)));
+            outcome.map_err(Error::other)
+        });
     match ran {
         Err(_) if refused => Ok(false),
         ran => ran.map(|()| true),

@@ -84,7 +84,10 @@ impl Import<'_> {
         });
         let ended = database
             .tables()
-            .try_run_with(sardonyx::Durability::Deferred, |tx| {
+            .transaction()
+            .durability(sardonyx::Durability::Deferred)
+            .errors()
+            .run(|tx| {
                 let lock = || {
                     reading
                         .lock()

@@ -228,7 +228,7 @@ impl Long {
             let mut turn = tables.turn()?;
             let _ = told.send(());
             let begun = turn.set_out();
-            turn.try_run(Durability::Durable, |tx| {
+            turn.run(Durability::Durable, |tx| {
                 for name in KEY_TABLES {
                     tx.rows(name)?.retain(|_| Ok(false))?;
                 }

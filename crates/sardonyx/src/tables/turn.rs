@@ -61,11 +61,11 @@ impl Turn<'_> {
         Ok((self.tables.snapshot_of(space), group))
     }
 
-    /// Runs a closure as a transaction: as [`Tables::try_run_with`].
+    /// Runs a closure as a transaction: as [`RunOptions::run`].
     ///
     /// # Errors
-    /// As [`Tables::try_run_with`].
-    pub fn try_run<T, E: From<Error>>(
+    /// As [`RunOptions::run`].
+    pub fn run<T, E: From<Error>>(
         self,
         durability: Durability,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
@@ -75,8 +75,8 @@ impl Turn<'_> {
         outcome.map_err(|Typed(error)| error)
     }
 
-    /// Runs a closure as a transaction; the ticket tells when it is durable: as [`Tables::try_submit`].
-    pub fn try_submit<T: Send, E: Send>(
+    /// Runs a closure as a transaction; the ticket tells when it is durable: as [`RunOptions::submit`].
+    pub fn submit<T: Send, E: Send>(
         self,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send,
     ) -> Ticket<Result<T, E>> {

@@ -190,7 +190,10 @@ impl<'a> Abuse<'a> {
     fn run_deferred(&mut self) {
         let id = self.witness.begins();
         let database = &self.opened.database;
-        let outcome = database.run_with(Durability::Deferred, |tx| insert(&self.opened, tx, id));
+        let outcome = database
+            .transaction()
+            .durability(Durability::Deferred)
+            .run(|tx| insert(&self.opened, tx, id));
         outcome.unwrap();
         self.deferred.push(id);
     }
@@ -225,10 +228,19 @@ impl<'a> Abuse<'a> {
             database.statistics();
             // Whether it runs after all is not said, but waiting for it here is refused.
             let _ = database.call(&self.procedure, self.witness.begins());
-            let waited = database.try_submit(|_| Ok::<_, Error>(())).wait();
+            let waited = database
+                .transaction()
+                .errors()
+                .submit(|_| Ok::<_, Error>(()))
+                .wait();
             assert!(matches!(waited, Err(Error::Nested(_))), "{waited:?}");
             for _ in 0..100 {
-                drop(database.try_submit(|_| Ok::<_, Error>(())));
+                drop(
+                    database
+                        .transaction()
+                        .errors()
+                        .submit(|_| Ok::<_, Error>(())),
+                );
             }
             for (_, ticket) in older {
                 let _ = ticket.wait();
@@ -312,7 +324,7 @@ impl<'a> Abuse<'a> {
                 // The last handle goes on a thread of the engine's, in the middle of a transaction. It is
                 // closed when whoever opens it next is let in.
                 let last = opened.clone();
-                drop(opened.database.try_submit(move |_| {
+                drop(opened.database.transaction().errors().submit(move |_| {
                     drop(last);
                     Ok::<_, Error>(())
                 }));

@@ -105,9 +105,9 @@ fn a_backup_whose_snapshot_is_ended_leaves_nothing() {
     (0..5000).for_each(|id| {
         opened
             .database
-            .run_with(sardonyx::Durability::Deferred, |tx| {
-                tx.insert(opened.items, &Item::new(id, 0)).map(drop)
-            })
+            .transaction()
+            .durability(sardonyx::Durability::Deferred)
+            .run(|tx| tx.insert(opened.items, &Item::new(id, 0)).map(drop))
             .expect("inserts");
     });
     let backup = opened.database.backup_with(at("copy"), |done, _| {

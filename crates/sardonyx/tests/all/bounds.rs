@@ -26,10 +26,14 @@ fn i10_memory_at_its_bound_is_a_typed_refusal_and_freed_records_make_room() {
         let opened = Opened::on(&disk, small()).expect("opens");
         let items = opened.items;
         let insert = |opened: &Opened, id| {
-            opened.database.run_with(Durability::Deferred, |tx| {
-                tx.insert(items, &Item::new(id, id))?;
-                Ok::<_, Error>(())
-            })
+            opened
+                .database
+                .transaction()
+                .durability(Durability::Deferred)
+                .run(|tx| {
+                    tx.insert(items, &Item::new(id, id))?;
+                    Ok::<_, Error>(())
+                })
         };
         let mut there = 0;
         let error = loop {

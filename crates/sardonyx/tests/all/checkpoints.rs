@@ -280,16 +280,20 @@ fn rows_not_yet_durable_are_not_read() {
     let disk = SimulatedDisk::new(1, Faults::default());
     let opened = Opened::on(&disk, options(Shape::Threadless)).expect("opens");
     opened.put(1, 1).expect("durable");
-    let outcome = opened.database.run_with(Durability::Deferred, |tx| {
-        tx.append(
-            opened.notes,
-            &common::Note {
-                account: 1,
-                amount: 2,
-            },
-        )?;
-        Ok::<_, Error>(())
-    });
+    let outcome = opened
+        .database
+        .transaction()
+        .durability(Durability::Deferred)
+        .run(|tx| {
+            tx.append(
+                opened.notes,
+                &common::Note {
+                    account: 1,
+                    amount: 2,
+                },
+            )?;
+            Ok::<_, Error>(())
+        });
     outcome.expect("it ran");
     assert_eq!(rows_of(&opened, 1), [1]);
     opened.database.flush().expect("flushes");

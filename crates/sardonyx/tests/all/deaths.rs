@@ -75,7 +75,11 @@ fn i7_a_panic_of_the_disk_in_any_thread_is_told_to_everybody() {
                         None => unknown = unknown.or(Some((n % 20, n))),
                     }
                 }
-                let ticket = opened.database.try_submit(|_| Ok::<_, Error>(()));
+                let ticket = opened
+                    .database
+                    .transaction()
+                    .errors()
+                    .submit(|_| Ok::<_, Error>(()));
                 call(|| ticket.wait().map(|_| ()));
                 call(|| opened.database.flush());
                 call(|| opened.database.checkpoint());

@@ -135,11 +135,21 @@ fn every_way_is_refused(opened: &Opened, cause: &str) {
     let poison = |error: Error| is_poison(&error).expect("poisoned");
     let deferred = opened
         .database
-        .run_with(Durability::Deferred, |_| Ok::<_, Error>(()));
+        .transaction()
+        .durability(Durability::Deferred)
+        .run(|_| Ok::<_, Error>(()));
     assert_eq!(is_poison(&deferred.unwrap_err()).as_deref(), Some(cause));
-    let ticket = opened.database.try_submit(|_| Ok::<_, Error>(()));
+    let ticket = opened
+        .database
+        .transaction()
+        .errors()
+        .submit(|_| Ok::<_, Error>(()));
     assert_eq!(poison(ticket.wait().unwrap_err()), cause);
-    let ticket = opened.database.try_submit(|_| Ok::<_, Error>(()));
+    let ticket = opened
+        .database
+        .transaction()
+        .errors()
+        .submit(|_| Ok::<_, Error>(()));
     assert_eq!(poison(common::block_on(ticket).unwrap_err()), cause);
     let flushed = opened.database.flush().unwrap_err();
     assert_eq!(is_poison(&flushed).as_deref(), Some(cause));
@@ -189,10 +199,14 @@ fn i7_tickets_under_way_when_the_log_is_poisoned_are_told() {
             let items = opened.items;
             let tickets: Vec<_> = (0..40)
                 .map(|n| {
-                    opened.database.try_submit(move |transaction| {
-                        transaction.insert(items, &common::Item::new(n, n))?;
-                        Ok::<_, Error>(())
-                    })
+                    opened
+                        .database
+                        .transaction()
+                        .errors()
+                        .submit(move |transaction| {
+                            transaction.insert(items, &common::Item::new(n, n))?;
+                            Ok::<_, Error>(())
+                        })
                 })
                 .collect();
             let mut failed = false;

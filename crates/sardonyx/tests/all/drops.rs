@@ -109,10 +109,14 @@ fn all_is_well(opened: Opened, what: &str) {
         opened
             .put(1, lane)
             .unwrap_or_else(|error| panic!("{what}: {error}"));
-        let ticket = opened.database.try_submit(move |transaction| {
-            transaction.update(items, 1, |item| item.value += 1)?;
-            Ok::<_, Error>(())
-        });
+        let ticket = opened
+            .database
+            .transaction()
+            .errors()
+            .submit(move |transaction| {
+                transaction.update(items, 1, |item| item.value += 1)?;
+                Ok::<_, Error>(())
+            });
         ticket.wait().expect("it ran").expect("no error");
         // Each lane's stage is behind what it dropped.
         let other = opened.database.register(Nothing(lane)).expect("the first");
@@ -186,7 +190,7 @@ fn whatever_a_closure_holds_gives_and_panics_with_may_panic_when_it_is_dropped()
                 for _ in 0..3 {
                     let captured = (way == Way::DropLocated).then(|| Bomb);
                     ours(|| {
-                        let ticket = opened.database.try_submit(move |_| {
+                        let ticket = opened.database.transaction().errors().submit(move |_| {
                             let _held = captured;
                             match way {
                                 Way::Fail => Err(Bomb),
@@ -222,7 +226,7 @@ fn what_a_refused_request_holds_may_panic_when_it_is_dropped() {
             });
             let held = Bomb;
             ours(move || {
-                inner.try_submit(move |_| {
+                inner.transaction().errors().submit(move |_| {
                     let _held = &held;
                     Ok::<_, Bomb>(())
                 })
@@ -301,10 +305,14 @@ fn a_waker_may_panic_wherever_it_is_called() {
                 submitted.wait();
             }
             for n in 0..6 {
-                let ticket = opened.database.try_submit(move |transaction| {
-                    transaction.update(items, 1, |item| item.value += n)?;
-                    Ok::<_, Error>(())
-                });
+                let ticket = opened
+                    .database
+                    .transaction()
+                    .errors()
+                    .submit(move |transaction| {
+                        transaction.update(items, 1, |item| item.value += n)?;
+                        Ok::<_, Error>(())
+                    });
                 tickets.push(ticket);
             }
             let mut kept = Vec::new();

@@ -92,7 +92,7 @@ fn closures_need_no_annotation_and_errors_of_ones_own_go_in_and_come_out() {
         .run(|_| Err::<(), Error>("closed today".into()))
         .unwrap_err();
     assert_eq!(format!("{said:?}"), "closed today");
-    let typed: Result<(), Sold> = shop.try_run(|tx| {
+    let typed: Result<(), Sold> = shop.transaction().errors().run(|tx| {
         tx.insert(articles, &Article { code: 7, stock: 1 })?;
         Err(Sold::Out(8))
     });
@@ -154,10 +154,13 @@ fn i8_tables_are_closed_through_a_shared_reference_and_then_say_so() {
         };
         closed("run", database.run(|_| Ok(())));
         closed(
-            "run_with",
-            database.run_with(Durability::Deferred, |_| Ok(())),
+            "run, deferred",
+            database
+                .transaction()
+                .durability(Durability::Deferred)
+                .run(|_| Ok(())),
         );
-        closed("try_run", database.try_run(|_| Ok(())));
+        closed("run, typed", database.transaction().errors().run(|_| Ok(())));
         closed("submit", database.submit(|_| Ok(())).wait());
         closed("await", common::block_on(database.submit(|_| Ok(()))));
         closed(

@@ -223,19 +223,19 @@ fn i8_nobody_sees_what_an_aborted_closure_did() {
             })
         }));
         assert!(panicked.is_err(), "the caller gets the panic");
-        let ticket = opened
-            .database
-            .try_submit(move |transaction| -> Result<(), String> {
+        let ticket = opened.database.transaction().errors().submit(
+            move |transaction| -> Result<(), String> {
                 spoil(transaction).map_err(|e| e.to_string())?;
                 Err("no".to_string())
-            });
+            },
+        );
         assert_eq!(ticket.wait().expect("it ran"), Err("no".to_string()));
-        let ticket = opened
-            .database
-            .try_submit(move |transaction| -> Result<(), String> {
+        let ticket = opened.database.transaction().errors().submit(
+            move |transaction| -> Result<(), String> {
                 spoil(transaction).map_err(|e| e.to_string())?;
                 panic!("{PLANNED}");
-            });
+            },
+        );
         assert!(
             matches!(ticket.wait(), Err(Error::Panicked(cause)) if cause.to_string().ends_with(PLANNED))
         );

@@ -77,14 +77,17 @@ fn calls_not_refused(
         Ok(())
     };
     check("run", is_forked(database.run(insert)));
-    let deferred = database.run_with(Durability::Deferred, insert);
+    let deferred = database
+        .transaction()
+        .durability(Durability::Deferred)
+        .run(insert);
     check("run deferred", is_forked(deferred));
-    let ticket = database.try_submit(insert);
+    let ticket = database.transaction().errors().submit(insert);
     check("is_done", ticket.is_done());
     check("submit", matches!(ticket.wait(), Err(Error::Forked(_))));
-    let awaited = block_on(database.try_submit(insert));
+    let awaited = block_on(database.transaction().errors().submit(insert));
     check("await", matches!(awaited, Err(Error::Forked(_))));
-    drop(database.try_submit(insert));
+    drop(database.transaction().errors().submit(insert));
     for (n, ticket) in tickets.into_iter().enumerate() {
         check("an older ticket is done", ticket.is_done());
         let outcome = match n % 2 {
@@ -159,7 +162,7 @@ fn parents_and_children(shape: Shape, fork: Fork, policy: GroupPolicy) {
         let ending = endings[id as usize / 52 % 3];
         let items = opened.items;
         let mine = |id: u64| {
-            opened.database.try_submit(move |tx| {
+            opened.database.transaction().errors().submit(move |tx| {
                 tx.insert(items, &Item::new(id, id + 7))?;
                 Ok::<(), Error>(())
             })
@@ -263,7 +266,7 @@ fn i8_a_child_made_inside_a_transaction_does_not_commit_it() {
                 {
                     let n = n as u64;
                     let mut child = None;
-                    let outcome = database.run_with(durability, |tx| {
+                    let outcome = database.transaction().durability(durability).run(|tx| {
                         child = fork.here();
                         let id = if child.is_some() { n } else { OF_CHILDREN };
                         tx.insert(items, &Item::new(id, id))?;
@@ -284,7 +287,7 @@ fn i8_a_child_made_inside_a_transaction_does_not_commit_it() {
                     Some(child) => assert!(child.ends_content(), "{shape:?} {fork:?}"),
                 }
                 // On a stage's thread in some shapes, whose copy ends in the child by itself.
-                let ticket = database.try_submit(move |tx| {
+                let ticket = database.transaction().errors().submit(move |tx| {
                     let child = fork.here();
                     let id = if child.is_some() { 2 } else { OF_CHILDREN };
                     tx.insert(items, &Item::new(id, id))?;

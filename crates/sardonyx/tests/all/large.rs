@@ -21,25 +21,29 @@ fn put_all(
     value: u64,
 ) -> Result<(), Error> {
     let all = ids.clone();
-    opened.database.run_with(durability, |transaction| {
-        for id in all {
-            // All of it changes, and so all of it is in the log.
-            let item = Item {
-                filler: [value as u8; 112],
-                ..Item::new(id, value)
-            };
-            let updated = transaction.update(opened.items, id, |found| *found = item)?;
-            if updated.is_none() {
-                transaction.insert(opened.items, &item)?;
+    opened
+        .database
+        .transaction()
+        .durability(durability)
+        .run(|transaction| {
+            for id in all {
+                // All of it changes, and so all of it is in the log.
+                let item = Item {
+                    filler: [value as u8; 112],
+                    ..Item::new(id, value)
+                };
+                let updated = transaction.update(opened.items, id, |found| *found = item)?;
+                if updated.is_none() {
+                    transaction.insert(opened.items, &item)?;
+                }
+                let note = Note {
+                    account: id,
+                    amount: value,
+                };
+                transaction.append(opened.notes, &note)?;
             }
-            let note = Note {
-                account: id,
-                amount: value,
-            };
-            transaction.append(opened.notes, &note)?;
-        }
-        Ok(())
-    })?;
+            Ok(())
+        })?;
     ids.for_each(|id| model.put(id, value));
     Ok(())
 }

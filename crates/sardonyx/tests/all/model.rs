@@ -302,7 +302,11 @@ impl World {
         let (items, notes) = (opened.items, opened.notes);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let body = |tx: &mut Transaction<'_>| run(plan, items, notes, tx);
-            opened.database.run_with(durability, body)
+            opened
+                .database
+                .transaction()
+                .durability(durability)
+                .run(body)
         }));
         match (outcome, plan.ending) {
             (Ok(Ok(answers)), _) => assert_eq!(Some(answers), expected, "{plan:?}"),
@@ -326,7 +330,9 @@ impl World {
                 let (items, notes, its) = (opened.items, opened.notes, plan.clone());
                 let ticket = opened
                     .database
-                    .try_submit(move |transaction| run(&its, items, notes, transaction));
+                    .transaction()
+                    .errors()
+                    .submit(move |transaction| run(&its, items, notes, transaction));
                 self.hold(Pending::One(ticket, plan.clone(), expected), *wait);
             }
             Operation::Batch(plans, wait) => {

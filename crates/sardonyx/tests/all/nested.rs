@@ -114,10 +114,13 @@ impl World {
 
     fn submit(&self) -> Ticket<Result<(), Error>> {
         let items = self.opened.items;
-        self.database().try_submit(move |transaction| {
-            transaction.update(items, 1, |item| item.value += 1)?;
-            Ok(())
-        })
+        self.database()
+            .transaction()
+            .errors()
+            .submit(move |transaction| {
+                transaction.update(items, 1, |item| item.value += 1)?;
+                Ok(())
+            })
     }
 
     /// A ticket that cannot be done while whatever asks runs: of a request that another thread
@@ -140,8 +143,12 @@ type Call = fn(&World) -> Answer;
 fn calls() -> Vec<(&'static str, Call)> {
     vec![
         ("run", |w| answer(w.database().run(|_| Ok::<_, Error>(())))),
-        ("run_with", |w| {
-            let outcome = w.database().run_with(Durability::Deferred, |_| Ok(()));
+        ("run, deferred", |w| {
+            let outcome = w
+                .database()
+                .transaction()
+                .durability(Durability::Deferred)
+                .run(|_| Ok(()));
             answer::<()>(outcome)
         }),
         ("submit and wait", |w| answer(w.submit().wait())),
@@ -267,7 +274,7 @@ fn inside(world: &Arc<World>, place: Place, call: Call) -> Answer {
         }
         Place::Submitted => {
             let items = world.opened.items;
-            let ticket = database.try_submit(move |transaction| {
+            let ticket = database.transaction().errors().submit(move |transaction| {
                 transaction.update(items, 2, |item| item.value += 1)?;
                 body();
                 Ok::<_, Error>(())

@@ -43,10 +43,16 @@ fn hold_the_database_until_killed() {
         // An unfinished one now and then, so that the kill may find it.
         if n % 3 == 0 {
             let items = opened.items;
-            drop(opened.database.try_submit(move |transaction| {
-                transaction.insert(items, &Item::new(100 + n, n))?;
-                Err::<(), Error>(Error::other("never there"))
-            }));
+            drop(
+                opened
+                    .database
+                    .transaction()
+                    .errors()
+                    .submit(move |transaction| {
+                        transaction.insert(items, &Item::new(100 + n, n))?;
+                        Err::<(), Error>(Error::other("never there"))
+                    }),
+            );
         }
     }
 }

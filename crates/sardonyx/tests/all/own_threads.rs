@@ -106,7 +106,10 @@ fn last_handle_at(place: Place, shape: Shape) {
     // The closure waits until everything is submitted and ours is not the last handle.
     let (go, gone) = mpsc::channel::<()>();
     let inside = database.clone();
-    let waiting = database.try_submit(move |_| Ok::<_, Error>(gone.recv().is_ok()));
+    let waiting = database
+        .transaction()
+        .errors()
+        .submit(move |_| Ok::<_, Error>(gone.recv().is_ok()));
     let last = {
         let told = told.clone();
         AtDrop(Some(Box::new(move || {
@@ -123,7 +126,7 @@ fn last_handle_at(place: Place, shape: Shape) {
     };
     let mut polled = None;
     match place {
-        Place::Closure | Place::Closed => drop(database.try_submit(move |_| {
+        Place::Closure | Place::Closed => drop(database.transaction().errors().submit(move |_| {
             drop(last);
             Ok::<_, Error>(())
         })),
@@ -136,7 +139,10 @@ fn last_handle_at(place: Place, shape: Shape) {
             drop(database.submit_batch(&pass, arguments, 0));
         }
         Place::Waker => {
-            let mut ticket = database.try_submit(|_| Ok::<_, Error>(()));
+            let mut ticket = database
+                .transaction()
+                .errors()
+                .submit(|_| Ok::<_, Error>(()));
             let waker = Waker::from(Arc::new(Holding(Mutex::new(Some(last)))));
             let mut context = Context::from_waker(&waker);
             assert!(Pin::new(&mut ticket).poll(&mut context).is_pending());
@@ -145,7 +151,7 @@ fn last_handle_at(place: Place, shape: Shape) {
     }
     let tickets: Vec<_> = (0..BEHIND)
         .map(|id| {
-            database.try_submit(move |transaction| {
+            database.transaction().errors().submit(move |transaction| {
                 transaction.insert(items, &Item::new(id, id))?;
                 Ok::<_, Error>(())
             })

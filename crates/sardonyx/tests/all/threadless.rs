@@ -94,7 +94,9 @@ fn what_nobody_waits_for_is_written_without_another_call_once_there_is_much_of_i
     let run = |opened: &Opened, id| {
         let outcome = opened
             .database
-            .run_with(Durability::Deferred, |transaction| {
+            .transaction()
+            .durability(Durability::Deferred)
+            .run(|transaction| {
                 transaction.insert(opened.items, &Item::new(id, id))?;
                 Ok::<_, Error>(())
             });
@@ -102,10 +104,16 @@ fn what_nobody_waits_for_is_written_without_another_call_once_there_is_much_of_i
     };
     let submit = |opened: &Opened, id| {
         let items = opened.items;
-        drop(opened.database.try_submit(move |transaction| {
-            transaction.insert(items, &Item::new(id, id))?;
-            Ok::<_, Error>(())
-        }));
+        drop(
+            opened
+                .database
+                .transaction()
+                .errors()
+                .submit(move |transaction| {
+                    transaction.insert(items, &Item::new(id, id))?;
+                    Ok::<_, Error>(())
+                }),
+        );
     };
     let calls: [Call<'_>; 2] = [&run, &submit];
     let bound = u64::from(DEFERRED_TRANSACTIONS_MAX);
@@ -124,7 +132,9 @@ fn what_nobody_waits_for_is_written_without_another_call_once_there_is_much_of_i
     for n in 0..DEFERRED_BYTES_MAX as u64 / (each * 128) + 1 {
         let outcome = opened
             .database
-            .run_with(Durability::Deferred, |transaction| {
+            .transaction()
+            .durability(Durability::Deferred)
+            .run(|transaction| {
                 for id in n * each..(n + 1) * each {
                     transaction.insert(opened.items, &Item::new(id, id))?;
                 }
@@ -143,7 +153,9 @@ fn flushing_a_checkpoint_closing_and_dropping_write_what_was_deferred() {
             let opened = Opened::on(&disk, large(shape)).expect("opens");
             let outcome = opened
                 .database
-                .run_with(Durability::Deferred, |transaction| {
+                .transaction()
+                .durability(Durability::Deferred)
+                .run(|transaction| {
                     transaction.insert(opened.items, &Item::new(1, 1))?;
                     Ok::<_, Error>(())
                 });

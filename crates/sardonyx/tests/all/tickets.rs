@@ -19,14 +19,18 @@ fn opened(shape: Shape) -> (SimulatedDisk, Opened) {
 /// Adds 1 to item 0 and returns its value.
 fn increment(opened: &Opened) -> Ticket<Result<u64, Error>> {
     let items = opened.items;
-    opened.database.try_submit(move |transaction| {
-        let mut value = 0;
-        transaction.update(items, 0, |item| {
-            item.value += 1;
-            value = item.value;
-        })?;
-        Ok(value)
-    })
+    opened
+        .database
+        .transaction()
+        .errors()
+        .submit(move |transaction| {
+            let mut value = 0;
+            transaction.update(items, 0, |item| {
+                item.value += 1;
+                value = item.value;
+            })?;
+            Ok(value)
+        })
 }
 
 /// What the disk would hold of item 0 if the machine failed now.
@@ -150,7 +154,9 @@ fn deferred_transactions_become_durable_in_order_and_by_a_flush() {
         let deferred = |value| {
             opened
                 .database
-                .run_with(Durability::Deferred, |transaction| {
+                .transaction()
+                .durability(Durability::Deferred)
+                .run(|transaction| {
                     transaction.update(items, 0, |item| item.value = value)?;
                     Ok::<_, Error>(())
                 })
@@ -170,10 +176,14 @@ fn deferred_transactions_become_durable_in_order_and_by_a_flush() {
         let (disk, opened) = self::opened(shape);
         let items = opened.items;
         for value in 1..=20 {
-            let outcome = opened.database.run_with(Durability::Deferred, |tx| {
-                tx.update(items, 0, |item| item.value = value)?;
-                Ok::<_, Error>(())
-            });
+            let outcome = opened
+                .database
+                .transaction()
+                .durability(Durability::Deferred)
+                .run(|tx| {
+                    tx.update(items, 0, |item| item.value = value)?;
+                    Ok::<_, Error>(())
+                });
             outcome.expect("it ran");
         }
         opened.put(1, 1).expect("durable");
@@ -185,10 +195,14 @@ fn deferred_transactions_become_durable_in_order_and_by_a_flush() {
 fn without_threads_a_deferred_transaction_alone_is_not_yet_durable() {
     let (disk, opened) = opened(Shape::Threadless);
     let items = opened.items;
-    let outcome = opened.database.run_with(Durability::Deferred, |tx| {
-        tx.update(items, 0, |item| item.value = 9)?;
-        Ok::<_, Error>(())
-    });
+    let outcome = opened
+        .database
+        .transaction()
+        .durability(Durability::Deferred)
+        .run(|tx| {
+            tx.update(items, 0, |item| item.value = 9)?;
+            Ok::<_, Error>(())
+        });
     outcome.expect("it ran");
     let ticket = increment(&opened);
     assert!(!ticket.is_done());

@@ -208,7 +208,7 @@ impl Session {
                 let turn = database.turn(&self.state.interrupt)?;
                 let mut refused = None;
                 let ticket = span.in_scope(|| {
-                    turn.try_submit(|tx| match rows.install(tx) {
+                    turn.submit(|tx| match rows.install(tx) {
                         Ok(()) => {
                             database.sequences_committed(sequences);
                             Ok(())

@@ -236,7 +236,7 @@ impl Session {
         let database = self.database.clone();
         let turn = database.turn(&self.state.interrupt)?;
         let mut unit = Unit::replaying(database.clone(), std::mem::take(&mut self.state));
-        let planned = turn.try_run(Durability::Deferred, |tx| {
+        let planned = turn.run(Durability::Deferred, |tx| {
             let planned = unit.replay_and(tx, |tx, database| {
                 describing::plan_for(prepared, database, database.version(), &*tx)
             });

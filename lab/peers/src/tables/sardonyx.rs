@@ -73,7 +73,10 @@ impl Database for Sardonyx {
             let insert = |transaction: &mut Transaction<'_>| {
                 together.try_for_each(|id| transaction.insert(table, &Account::new(id)))
             };
-            self.database.run_with(Durability::Deferred, insert)?;
+            self.database
+                .transaction()
+                .durability(Durability::Deferred)
+                .run(insert)?;
         }
         Ok(self.database.flush()?)
     }

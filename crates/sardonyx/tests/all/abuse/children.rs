@@ -13,7 +13,13 @@ impl Abuse<'_> {
         let forked = |outcome| matches!(outcome, Err(Error::Forked(_)));
         let put = |tx: &mut Transaction<'_>| insert(opened, tx, OF_CHILDREN);
         forked(opened.database.run(put))
-            && forked(opened.database.run_with(Durability::Deferred, put))
+            && forked(
+                opened
+                    .database
+                    .transaction()
+                    .durability(Durability::Deferred)
+                    .run(put),
+            )
             && forked(opened.database.flush())
             && forked(opened.database.checkpoint())
     }

@@ -16,14 +16,19 @@ impl Abuse<'_> {
             let id = self.witness.begins();
             let how = self.random.below(8);
             let put = Put(self.opened.items, self.opened.notes);
-            let ticket = self.opened.database.try_submit(move |tx| {
-                put.put(tx, id)?;
-                match how {
-                    0 => panic!("{PLANNED}"),
-                    1 => Err(Error::other("on purpose")),
-                    _ => Ok(()),
-                }
-            });
+            let ticket = self
+                .opened
+                .database
+                .transaction()
+                .errors()
+                .submit(move |tx| {
+                    put.put(tx, id)?;
+                    match how {
+                        0 => panic!("{PLANNED}"),
+                        1 => Err(Error::other("on purpose")),
+                        _ => Ok(()),
+                    }
+                });
             match self.random.below(4) {
                 0 if how > 1 => drop(ticket),
                 1 if how > 1 => std::mem::forget(ticket),
@@ -103,15 +108,19 @@ impl Abuse<'_> {
         let how = self.random.below(4);
         let bomb = Bomb;
         let submit = || {
-            self.opened.database.try_submit(move |tx| {
-                let bomb = bomb;
-                put.put(tx, id)?;
-                match how {
-                    0 => std::panic::panic_any(bomb),
-                    1 => Err(Error::other("on purpose")),
-                    _ => Ok(bomb),
-                }
-            })
+            self.opened
+                .database
+                .transaction()
+                .errors()
+                .submit(move |tx| {
+                    let bomb = bomb;
+                    put.put(tx, id)?;
+                    match how {
+                        0 => std::panic::panic_any(bomb),
+                        1 => Err(Error::other("on purpose")),
+                        _ => Ok(bomb),
+                    }
+                })
         };
         let caught = |body: &mut dyn FnMut()| {
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));
@@ -131,7 +140,12 @@ impl Abuse<'_> {
     pub fn wakers(&mut self) {
         let id = self.witness.begins();
         let put = Put(self.opened.items, self.opened.notes);
-        let mut ticket = self.opened.database.try_submit(move |tx| put.put(tx, id));
+        let mut ticket = self
+            .opened
+            .database
+            .transaction()
+            .errors()
+            .submit(move |tx| put.put(tx, id));
         let waker = Waker::from(Arc::new(Bomb));
         let mut context = Context::from_waker(&waker);
         let polled = Pin::new(&mut ticket).poll(&mut context);

@@ -24,12 +24,12 @@ impl Unit {
     /// Runs it; the ticket tells when that is durable.
     pub fn submit(self: Box<Self>, mut turn: Turn<'_>) -> Ticket<UnitEnd> {
         if !self.may_take_long() {
-            return turn.try_submit(|tx| self.run(tx));
+            return turn.submit(|tx| self.run(tx));
         }
         let interrupt = self.state.interrupt.clone();
         waiting::long(|| {
             let begun = turn.set_out();
-            turn.try_submit(|tx| {
+            turn.submit(|tx| {
                 let done = waiting::interruptible(&interrupt, None, || self.run(tx));
                 drop(begun);
                 done
@@ -57,7 +57,7 @@ impl Unit {
         turn: Turn<'_>,
         begun: Option<Begun<'_>>,
     ) -> Result<UnitEnd, Error> {
-        let undone = turn.try_run(Durability::Deferred, |tx| {
+        let undone = turn.run(Durability::Deferred, |tx| {
             let (Ok(done) | Err(done)) = self.run(tx);
             // Before others have the stage, and commit.
             drop(begun);
