@@ -68,6 +68,38 @@ impl Default for IntegerHasher {
     }
 }
 
+/// FNV-1a of 64 bits: of names and small data, where the number is kept or other programs compute it, too.
+///
+/// ```
+/// use sardonyx_base::hash::Fnv1a;
+/// const NAME: u64 = Fnv1a::of(b"a");
+/// assert_eq!(NAME, 0xaf63_dc4c_8601_ec8c);
+/// assert_eq!(Fnv1a::START.with(u64::from(b'a')).0, NAME);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fnv1a(pub u64);
+
+impl Fnv1a {
+    /// Of nothing.
+    pub const START: Self = Fnv1a(0xcbf2_9ce4_8422_2325);
+
+    /// Of one word more: a byte, as the hash is defined, or any number.
+    #[inline]
+    pub const fn with(self, word: u64) -> Self {
+        Fnv1a((self.0 ^ word).wrapping_mul(0x0000_0100_0000_01b3))
+    }
+
+    /// Of bytes.
+    pub const fn of(bytes: &[u8]) -> u64 {
+        let (mut state, mut at) = (Self::START, 0);
+        while at < bytes.len() {
+            state = state.with(bytes[at] as u64);
+            at += 1;
+        }
+        state.0
+    }
+}
+
 /// An odd number without pattern: the fraction of the golden ratio.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 

@@ -5,6 +5,7 @@
 //! never a wrong grant, as long as the matrix is the same). Spaces are told apart by their names.
 
 use crate::compatibility::Compatibility;
+use sardonyx_base::hash::Fnv1a;
 
 /// A kind of objects that are locked alike.
 ///
@@ -65,15 +66,10 @@ impl LockSpace {
 
 /// FNV-1a of 64 bits; never 0.
 const fn number_of(name: &str) -> u64 {
-    const PRIME: u64 = 0x0000_0100_0000_01b3;
-    let mut state = 0xcbf2_9ce4_8422_2325;
-    let name = name.as_bytes();
-    let mut at = 0;
-    while at < name.len() {
-        state = (state ^ name[at] as u64).wrapping_mul(PRIME);
-        at += 1;
+    match Fnv1a::of(name.as_bytes()) {
+        0 => 1,
+        number => number,
     }
-    if state == 0 { 1 } else { state }
 }
 
 /// One lockable object.

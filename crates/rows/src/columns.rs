@@ -7,6 +7,7 @@
 
 use crate::record::Record;
 use crate::schema::{Column, IndexDefinition, IndexKind, KeyPart, PRIMARY, Schema, Type, Value};
+use sardonyx_base::hash::Fnv1a;
 use std::marker::PhantomData;
 
 /// A type whose fields in records are known as columns.
@@ -73,25 +74,14 @@ fn fingerprint_of_elements<T: ColumnType>() -> u64 {
 }
 
 /// Of the elements of `[u8; N]`: of the text ` u8 0;` without its spaces.
-pub const BYTES_FINGERPRINT: u64 = {
-    let text = b"u80;";
-    let (mut state, mut at) = (FNV_START, 0);
-    while at < text.len() {
-        state = (state ^ text[at] as u64).wrapping_mul(FNV_PRIME);
-        at += 1;
-    }
-    state
-};
-
-const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
-const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
+pub const BYTES_FINGERPRINT: u64 = Fnv1a::of(b"u80;");
 
 /// FNV-1a of 64 bits, of a text without its spaces.
 fn fingerprint_of(text: &str) -> u64 {
     let bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
-    bytes.fold(FNV_START, |state, byte| {
-        (state ^ u64::from(byte)).wrapping_mul(FNV_PRIME)
-    })
+    bytes
+        .fold(Fnv1a::START, |state, byte| state.with(byte.into()))
+        .0
 }
 
 fn push_plain<T>(name: &str, offset: usize, fingerprint: u64, into: &mut Vec<RecordColumn>) {

@@ -7,6 +7,7 @@ use crate::index_store::IndexStore;
 use crate::ordered::Tree;
 use crate::secondary::Secondary;
 use crate::values::ValueSpace;
+use sardonyx_base::hash::Fnv1a;
 use sardonyx_rows::condition::Check;
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
 use sardonyx_rows::record::Record;
@@ -583,15 +584,7 @@ pub(crate) const fn fingerprint(
     key_offset: usize,
     key_bytes: usize,
 ) -> u64 {
-    const PRIME: u64 = 0x0000_0100_0000_01b3;
-    let mut state = 0xcbf2_9ce4_8422_2325;
-    let name = name.as_bytes();
-    let mut at = 0;
-    while at < name.len() {
-        state = (state ^ name[at] as u64).wrapping_mul(PRIME);
-        at += 1;
-    }
-    state = (state ^ record_bytes as u64).wrapping_mul(PRIME);
-    state = (state ^ key_offset as u64).wrapping_mul(PRIME);
-    (state ^ key_bytes as u64).wrapping_mul(PRIME)
+    let name = Fnv1a(Fnv1a::of(name.as_bytes()));
+    let layout = name.with(record_bytes as u64).with(key_offset as u64);
+    layout.with(key_bytes as u64).0
 }

@@ -9,6 +9,7 @@
 //! al., *Quickly Generating Billion-Record Synthetic Databases* (1994), section 3.
 
 use crate::random::Random;
+use sardonyx_base::hash::Fnv1a;
 
 /// The exponent.
 const THETA: f64 = 0.99;
@@ -123,9 +124,7 @@ impl Popularity {
 
 /// FNV-1a of a number's eight bytes.
 pub fn hash(number: u64) -> u64 {
-    (number.to_le_bytes().into_iter()).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    Fnv1a::of(&number.to_le_bytes())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 
 use crate::crashes::exploration::{Item, MEMORY_BYTES_MAX, Model, Note, Opened, open_on, read};
 use sardonyx::Error;
+use sardonyx_base::hash::Fnv1a;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::verify::verify;
 use sardonyx_workload::random::Random;
@@ -115,9 +116,9 @@ fn checksum(rows: &Model) -> u64 {
     let items = rows.items.iter().flat_map(|(id, value)| [1, *id, *value]);
     let notes = rows.notes.iter().flat_map(|(id, value)| [2, *id, *value]);
     let bytes = items.chain(notes).flat_map(u64::to_le_bytes);
-    bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    bytes
+        .fold(Fnv1a::START, |sum, byte| sum.with(byte.into()))
+        .0
 }
 
 /// The kind of a file: its directory, or the manifest and what says where the parts are.

@@ -12,6 +12,7 @@ use super::{Heap, runs};
 use crate::memory::{Memory, MemoryAccess};
 use crate::place::P;
 use crate::resident::{Resident, bytes_of, from_bytes, zeroed};
+use sardonyx_base::hash::Fnv1a;
 
 /// The longest name of a root, in bytes of UTF-8.
 pub const ROOT_NAME_BYTES_MAX: usize = 255;
@@ -230,9 +231,7 @@ pub(super) fn chained_pages<M: Memory + ?Sized>(memory: &M) -> Result<Vec<u64>, 
 
 /// FNV-1a with 64 bits, which programs in other languages can compute too.
 fn tag_hash(tag: &str) -> u64 {
-    tag.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    Fnv1a::of(tag.as_bytes())
 }
 
 fn record_bytes(name_bytes: usize) -> usize {

@@ -160,7 +160,10 @@ fn i8_tables_are_closed_through_a_shared_reference_and_then_say_so() {
                 .durability(Durability::Deferred)
                 .run(|_| Ok(())),
         );
-        closed("run, typed", database.transaction().errors().run(|_| Ok(())));
+        closed(
+            "run, typed",
+            database.transaction().errors().run(|_| Ok(())),
+        );
         closed("submit", database.submit(|_| Ok(())).wait());
         closed("await", common::block_on(database.submit(|_| Ok(()))));
         closed(

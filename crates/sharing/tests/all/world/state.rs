@@ -2,6 +2,7 @@
 
 use super::Machine;
 use super::random::Random;
+use sardonyx_base::hash::Fnv1a;
 use sardonyx_sharing::protocol::{LockMode, PageId, Psn, TransactionId};
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ impl Version {
     pub(super) fn after(self, transaction: TransactionId) -> Version {
         let mut seed = self.psn.0 ^ transaction.number() << 8 ^ u64::from(transaction.node().0);
         for byte in self.content {
-            seed = (seed ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+            seed = Fnv1a(seed).with(byte.into()).0;
         }
         let mut random = Random::new(seed);
         let mut content = self.content;

@@ -1,6 +1,7 @@
 //! What happens, one event after another, and what the machines answer to it.
 
 use super::{Event, Keeper, Progress, Version, World};
+use sardonyx_base::hash::Fnv1a;
 use sardonyx_sharing::protocol::{Input, NodeId, Outcome, Output, PageId};
 
 impl World {
@@ -220,7 +221,7 @@ impl World {
 
     pub(super) fn note(&mut self, output: &Output) {
         for byte in format!("{output:?}").bytes() {
-            self.fingerprint = (self.fingerprint ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+            self.fingerprint = Fnv1a(self.fingerprint).with(byte.into()).0;
         }
     }
 }

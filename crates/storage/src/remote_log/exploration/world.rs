@@ -13,6 +13,7 @@ use crate::remote_log::exchange::{Answer, Machine, Ticket};
 use crate::remote_log::position::{EntryPosition, Epoch};
 use crate::remote_log::reader::Read;
 use crate::remote_log::trim::Trim;
+use sardonyx_base::hash::Fnv1a;
 use sardonyx_base::random::Random;
 use std::collections::BTreeMap;
 
@@ -111,7 +112,7 @@ impl World {
     }
 
     pub(super) fn note(&mut self, what: u64) {
-        self.fingerprint = (self.fingerprint ^ what).wrapping_mul(0x100_0000_01b3);
+        self.fingerprint = Fnv1a(self.fingerprint).with(what).0;
     }
 
     fn step(&mut self) {
