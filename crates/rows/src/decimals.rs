@@ -26,7 +26,7 @@ pub fn rounded(units: i128, from: u8, to: u8) -> Option<i128> {
 }
 
 /// `a * b / divisor`, halves away from zero, by a product of 256 bits: `None` by zero, and if it does not fit.
-pub(crate) fn quotient_rounded(a: i128, b: i128, divisor: i128) -> Option<i128> {
+pub fn quotient_rounded(a: i128, b: i128, divisor: i128) -> Option<i128> {
     let negative = (a < 0) != (b < 0) && a != 0 && b != 0;
     let negative = negative != (divisor < 0);
     let divisor = divisor.unsigned_abs();
@@ -38,6 +38,16 @@ pub(crate) fn quotient_rounded(a: i128, b: i128, divisor: i128) -> Option<i128> 
         true => 0_i128.checked_sub_unsigned(magnitude),
         false => i128::try_from(magnitude).ok(),
     }
+}
+
+/// The rest of `a * b` by a divisor, with the product's sign: `None` by zero.
+pub fn rest_of_product(a: i128, b: i128, divisor: i128) -> Option<i128> {
+    let by = divisor.unsigned_abs();
+    let (high, low) = product(a.unsigned_abs(), b.unsigned_abs());
+    let (_, rest) = divide(high.checked_rem(by)?, low, by)?;
+    // Below a divisor of an `i128`.
+    let rest = rest as i128;
+    Some(if (a < 0) != (b < 0) { -rest } else { rest })
 }
 
 /// The upper and the lower half of a product.
@@ -88,6 +98,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn rests_are_those_of_whole_numbers(a: i64, b: i64, divisor: i64) {
+            let [a, b, divisor] = [a, b, divisor].map(i128::from);
+            prop_assert_eq!(rest_of_product(a, b, divisor), (a * b).checked_rem(divisor));
+        }
+
         /// Checked by multiplying: `quotient * divisor + rest` is the number again.
         #[test]
         fn a_quotient_times_its_divisor_is_the_number(a: u128, b: u128, divisor in 1..u128::MAX) {

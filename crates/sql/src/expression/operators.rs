@@ -11,6 +11,27 @@ use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, BinaryOperator, Expr as Tree, UnaryOperator};
 
+/// A power whose base has the sign: in PostgreSQL a sign binds tighter than `^`, in the parser it does not.
+fn signed_base(operator: UnaryOperator, tree: &Tree) -> Option<Tree> {
+    let Tree::BinaryOp {
+        left,
+        op: BinaryOperator::PGExp,
+        right,
+    } = tree
+    else {
+        return None;
+    };
+    let base = signed_base(operator, left).unwrap_or_else(|| Tree::UnaryOp {
+        op: operator,
+        expr: left.clone(),
+    });
+    Some(Tree::BinaryOp {
+        left: Box::new(base),
+        op: BinaryOperator::PGExp,
+        right: right.clone(),
+    })
+}
+
 impl Compiler<'_> {
     pub(super) fn unary(
         &mut self,
@@ -23,6 +44,9 @@ impl Compiler<'_> {
                 Ok(boolean(inner, true))
             }
             UnaryOperator::Minus | UnaryOperator::Plus => {
+                if let Some(tree) = signed_base(operator, tree) {
+                    return self.compile(&tree);
+                }
                 // A negative literal, which may be one below the greatest positive one.
                 if let (UnaryOperator::Minus, Tree::Value(value)) = (operator, tree)
                     && let ast::Value::Number(digits, _) = &value.value

@@ -4,7 +4,7 @@
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_rows::decimals::divide_rounded;
+use sardonyx_rows::decimals::{divide_rounded, quotient_rounded, rest_of_product};
 use sardonyx_rows::value_text::{add_months, rescale};
 
 /// Microseconds of a day.
@@ -346,10 +346,7 @@ fn decimals(
         Arithmetic::Divide if b == 0 => return Err(division_by_zero()),
         Arithmetic::Divide => divide(a, x, b, y),
         Arithmetic::Modulo if b == 0 => return Err(division_by_zero()),
-        Arithmetic::Modulo => {
-            let (a, b) = aligned().ok_or_else(too_large)?;
-            a.checked_rem(b).map(|units| (units, scale))
-        }
+        Arithmetic::Modulo => rest(a, x, b, y),
         _ => return super::exact::power((a, x), (b, y)),
     };
     let (units, scale) = result.ok_or_else(too_large)?;
@@ -380,6 +377,9 @@ pub(crate) fn without_zeros(mut units: i128, mut scale: u8) -> (i128, u8) {
 
 /// The place of a number's first group of four digits, counted from the point, and that group.
 fn first_group(units: i128, scale: u8) -> (i32, i128) {
+    if units == 0 {
+        return (0, 0);
+    }
     let digits = units.unsigned_abs().checked_ilog10().unwrap_or(0) as i32 + 1;
     let weight = (digits - i32::from(scale) - 1).div_euclid(4);
     let shift = i32::from(scale) + 4 * weight;
@@ -401,23 +401,41 @@ fn divide(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
     let wanted = (16 - weight * 4).clamp(i32::from(x.max(y)), 38);
     let mut scale = wanted as u8;
     loop {
-        // a / 10^x / (b / 10^y) * 10^scale
-        let shift = i32::from(scale) + i32::from(y) - i32::from(x);
-        let quotient = match shift {
-            0.. => 10_i128
-                .checked_pow(shift as u32)
-                .and_then(|power| a.checked_mul(power))
-                .map(|a| divide_rounded(a, b)),
-            _ => 10_i128
-                .checked_pow(shift.unsigned_abs())
-                .and_then(|power| b.checked_mul(power))
-                .map(|b| divide_rounded(a, b)),
-        };
-        match quotient {
+        match quotient(a, b, i32::from(scale) + i32::from(y) - i32::from(x)) {
             Some(units) => return Some((units, scale)),
             None => scale = scale.checked_sub(1)?,
         }
     }
+}
+
+/// `a * 10^shift / b`, rounded: `None` if it has too many digits.
+fn quotient(a: i128, b: i128, shift: i32) -> Option<i128> {
+    let power = |digits: u32| 10_i128.checked_pow(digits);
+    match shift {
+        39.. => {
+            let a = a.checked_mul(power(shift as u32 - 38)?)?;
+            quotient_rounded(a, power(38)?, b)
+        }
+        0..39 => quotient_rounded(a, power(shift as u32)?, b),
+        _ => {
+            let b = b.checked_mul(power(shift.unsigned_abs())?)?;
+            Some(divide_rounded(a, b))
+        }
+    }
+}
+
+/// The rest of a quotient, at the greater scale.
+fn rest(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
+    let units = match 10_i128.checked_pow(x.abs_diff(y).into()) {
+        Some(power) if x < y => rest_of_product(a, power, b)?,
+        Some(power) => match b.checked_mul(power) {
+            Some(b) => a.checked_rem(b).unwrap_or(0),
+            // The divisor is beyond all numbers that there are.
+            None => a,
+        },
+        None => return None,
+    };
+    Some((units, x.max(y)))
 }
 
 /// The decimal with the fewest digits that is this float.
@@ -516,6 +534,29 @@ mod tests {
             "2.5000000000000000"
         );
         assert_eq!(decimal(Arithmetic::Modulo, (-75, 1), (2, 0)), "-1.5");
+        // With more digits on the way than there are in the end.
+        let long = (123_456_789_012_345_678_901_234_567_890, 29);
+        assert_eq!(
+            decimal(Arithmetic::Divide, (1, 0), long),
+            "0.81000000729000006633900060369"
+        );
+        assert_eq!(
+            decimal(Arithmetic::Modulo, (10_000_000_000, 0), long),
+            "1.11111192011111119202111111920"
+        );
+        let most = (99_999_999_999_999_999_999, 0);
+        assert_eq!(
+            decimal(Arithmetic::Divide, most, most),
+            "1.00000000000000000000"
+        );
+        assert_eq!(
+            decimal(Arithmetic::Modulo, (5, 38), most),
+            format!("0.{:038}", 5)
+        );
+        assert_eq!(
+            decimal(Arithmetic::Divide, (0, 1), (1, 0)),
+            "0.00000000000000000000"
+        );
     }
 
     #[test]

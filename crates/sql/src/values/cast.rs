@@ -33,8 +33,10 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
         SqlType::Float8 => Some(6),
         _ => None,
     };
-    if let (Some(from), Some(to)) = (rank(from), rank(to)) {
-        return from <= to || how >= Coercion::Assignment;
+    if let (Some(level), Some(wanted)) = (rank(from), rank(to)) {
+        // Numbers of objects are whole numbers.
+        let is_object = matches!(to, SqlType::Oid | SqlType::Regclass);
+        return level <= wanted || how >= Coercion::Assignment && (!is_object || level < 4);
     }
     if from.is_text() && to.is_text() {
         return true;
