@@ -173,7 +173,7 @@ fn decode_digits(text: &str) -> Option<Result<Value, ()>> {
 }
 
 /// Pairs of hexadecimal digits, with blanks between them.
-fn decode_hexadecimal(text: &str) -> Result<Vec<u8>, SqlError> {
+pub(crate) fn decode_hexadecimal(text: &str) -> Result<Vec<u8>, SqlError> {
     let wrong = |message| SqlError::new(code::INVALID_PARAMETER_VALUE, message);
     let digit = |character: char| match character.to_digit(16) {
         Some(digit) => Ok(digit as u8),
@@ -215,7 +215,7 @@ fn decode_uuid(text: &str) -> Option<[u8; 16]> {
 }
 
 /// Characters, with `\\` and `\ooo`.
-fn decode_bytes(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn decode_bytes(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, behind)) = rest.split_first() {

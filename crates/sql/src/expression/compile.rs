@@ -247,6 +247,15 @@ impl<'a> Compiler<'a> {
                 substring_for,
                 ..
             } => self.substring(expr, substring_from.as_deref(), substring_for.as_deref()),
+            Tree::Overlay {
+                expr,
+                overlay_what: by,
+                overlay_from: from,
+                overlay_for: count,
+            } => match count {
+                Some(count) => self.call_with("overlay", &[expr, by, from, count]),
+                None => self.call_with("overlay", &[expr, by, from]),
+            },
             Tree::Trim {
                 trim_where,
                 trim_what,

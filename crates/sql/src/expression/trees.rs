@@ -46,6 +46,16 @@ pub(crate) fn parts_of_tree(tree: &Tree) -> Vec<&Tree> {
             parts.extend(substring_for.as_deref());
             parts
         }
+        Tree::Overlay {
+            expr,
+            overlay_what: by,
+            overlay_from: from,
+            overlay_for: count,
+        } => {
+            let mut parts = vec![&**expr, &**by, &**from];
+            parts.extend(count.as_deref());
+            parts
+        }
         Tree::Trim {
             expr,
             trim_what,

@@ -190,6 +190,7 @@ fn found_name(tree: &Tree) -> Option<(String, bool)> {
             _ => "btrim",
         }),
         Tree::Position { .. } => kept("position"),
+        Tree::Overlay { .. } => kept("overlay"),
         Tree::Ceil { .. } => kept("ceil"),
         Tree::Floor { .. } => kept("floor"),
         Tree::Array(_) => kept("array"),

@@ -178,6 +178,7 @@ scripts! {
     maintenance: "maintenance.sql",
     locking: "locking.sql",
     date_texts: "date_texts.sql",
+    encodings: "encodings.sql",
     comments: "comments.sql",
     expressions: "expressions.sql",
     few_rows: "few_rows.sql",

@@ -7,6 +7,8 @@ mod arrays;
 mod catalogue;
 mod choice;
 mod definition;
+mod encodings;
+mod floats;
 mod json;
 mod numbers;
 mod session;
@@ -25,9 +27,11 @@ pub(super) use texts::{MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 7] = [
+static TABLES: [&[Definition]; 9] = [
     texts::TABLE,
+    encodings::TABLE,
     numbers::TABLE,
+    floats::TABLE,
     times::TABLE,
     arrays::TABLE,
     json::TABLE,

@@ -31,6 +31,10 @@ pub(super) static TABLE: &[Definition] = functions! {
     exp(FLOAT8) -> FLOAT8, |a, _| exponential(float_of(a.value(0))), "e to its power";
     floor(NUMERIC) -> NUMERIC, |a, _| whole(a, i128::div_euclid), "greatest whole number that is not above it";
     floor(FLOAT8) -> FLOAT8, |a, _| float(a, f64::floor), "greatest whole number that is not above it";
+    gcd(INT4, INT4) -> INT4, |a, _| within(divisor(a), SqlType::Int4), "greatest common divisor";
+    gcd(INT8, INT8) -> INT8, |a, _| within(divisor(a), SqlType::Int8), "greatest common divisor";
+    lcm(INT4, INT4) -> INT4, |a, _| within(multiple(a), SqlType::Int4), "least common multiple";
+    lcm(INT8, INT8) -> INT8, |a, _| within(multiple(a), SqlType::Int8), "least common multiple";
     ln(NUMERIC) -> NUMERIC, |a, _| exact::natural_logarithm(number(a, 0)?), "natural logarithm";
     ln(FLOAT8) -> FLOAT8, |a, _| logarithm(float_of(a.value(0)), f64::ln), "natural logarithm";
     log(NUMERIC) -> NUMERIC, |a, _| exact::logarithm((10, 0), number(a, 0)?), "logarithm to base 10";
@@ -173,6 +177,21 @@ fn to_digits(a: Arguments<'_>, is_rounded: bool) -> Answer {
     };
     let units = count.checked_mul(unit).ok_or_else(too_large)?;
     Ok(Value::Decimal(units, 0))
+}
+
+fn divisor(a: Arguments<'_>) -> i128 {
+    let (mut x, mut y) = (i128::from(a.int(0)).abs(), i128::from(a.int(1)).abs());
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    x
+}
+
+fn multiple(a: Arguments<'_>) -> i128 {
+    match divisor(a) {
+        0 => 0,
+        divisor => (i128::from(a.int(0)) / divisor * i128::from(a.int(1))).abs(),
+    }
 }
 
 fn rest(a: Arguments<'_>, kind: SqlType) -> Answer {

@@ -174,7 +174,7 @@ fn strpos(of: &str, sought: &str) -> Answer {
     int(before.map_or(0, |before| before.chars().count() + 1))
 }
 
-fn check_length(bytes: usize) -> Result<(), SqlError> {
+pub(super) fn check_length(bytes: usize) -> Result<(), SqlError> {
     match bytes <= VALUE_BYTES_MAX {
         true => Ok(()),
         false => Err(SqlError::new(

@@ -23,6 +23,8 @@ pub(super) static TABLE: &[Definition] = functions! {
     extract(TEXT, TIMESTAMPTZ) -> NUMERIC, |a, _| extract(a.text(0), a.value(1)), "part of a day and time";
     localtimestamp() -> TIMESTAMP, now, "when the transaction began", stable;
     make_date(INT4, INT4, INT4) -> DATE, |a, _| make_date(a.int(0), a.int(1), a.int(2)), "of year, month and day";
+    make_time(INT4, INT4, FLOAT8) -> TIME, |a, _| make_time(a, 0).map(Value::Time), "of hours, minutes and seconds";
+    make_timestamp(INT4, INT4, INT4, INT4, INT4, FLOAT8) -> TIMESTAMP, make_timestamp, "of year, month, day, hours, minutes and seconds";
     now() -> TIMESTAMPTZ, now, "when the transaction began", stable;
     statement_timestamp() -> TIMESTAMPTZ, statement_timestamp, "when the statement began", stable;
     to_timestamp(FLOAT8) -> TIMESTAMPTZ, |a, _| to_timestamp(float_of(a.value(0))), "of seconds since 1970";
@@ -43,6 +45,10 @@ fn current_date(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
 }
 
 fn make_date(year: i64, month: i64, day: i64) -> Answer {
+    days_from(year, month, day).map(Value::Date)
+}
+
+fn days_from(year: i64, month: i64, day: i64) -> Result<i32, SqlError> {
     let days = match (u32::try_from(month), u32::try_from(day)) {
         // The year before 1 is 1 BC.
         (Ok(month), Ok(day)) => match year {
@@ -53,8 +59,32 @@ fn make_date(year: i64, month: i64, day: i64) -> Answer {
         _ => None,
     };
     let days = days.and_then(|days| i32::try_from(days).ok());
-    days.map(Value::Date)
-        .ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "date field value out of range"))
+    days.ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "date field value out of range"))
+}
+
+/// Microseconds since midnight, of the arguments from one on. A minute may have a second more, and a day its end.
+fn make_time(a: Arguments<'_>, from: usize) -> Result<i64, SqlError> {
+    let (hours, minutes) = (a.int(from), a.int(from + 1));
+    let seconds = float_of(a.value(from + 2));
+    let micros = (seconds * 1e6).round_ties_even();
+    let is_time = (0..=24).contains(&hours)
+        && (0..60).contains(&minutes)
+        && (0.0..=6e7).contains(&micros)
+        && (hours < 24 || minutes == 0 && micros == 0.0);
+    if !is_time {
+        let message = format!("time field value out of range: {hours}:{minutes:02}:{seconds}");
+        return Err(SqlError::new(code::DATETIME_OVERFLOW, message));
+    }
+    Ok((hours * 60 + minutes) * 60_000_000 + micros as i64)
+}
+
+fn make_timestamp(a: Arguments<'_>, _: &Environment<'_>) -> Answer {
+    let days = days_from(a.int(0), a.int(1), a.int(2))?;
+    let micros = make_time(a, 3)?;
+    let midnight = i64::from(days).checked_mul(DAY);
+    let at = midnight.and_then(|midnight| midnight.checked_add(micros));
+    at.map(Value::Timestamp)
+        .ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range"))
 }
 
 fn to_timestamp(seconds: f64) -> Answer {

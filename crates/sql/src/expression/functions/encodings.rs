@@ -1,0 +1,162 @@
+//! Functions that write bytes as texts and read them, and texts as SQL.
+
+use super::definition::*;
+use super::texts::check_length;
+use crate::error::{SqlError, code};
+use crate::text::{decode_bytes, decode_hexadecimal, invalid};
+use crate::types::SqlType;
+use base64::Engine;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use sardonyx::schema::{Value, ValueRef};
+use std::fmt::Write;
+
+pub(super) static TABLE: &[Definition] = functions! {
+    bit_length(BYTEA) -> INT4, |a, _| bits(a), "number of bits";
+    bit_length(CHAR) -> INT4, |a, _| bits(a), "number of bits, with the blanks at its end";
+    bit_length(TEXT) -> INT4, |a, _| bits(a), "number of bits";
+    decode(TEXT, TEXT) -> BYTEA, |a, _| decode(a.text(0), a.text(1)), "bytes that are written as base64, escape or hex";
+    encode(BYTEA, TEXT) -> TEXT, |a, _| encode(bytes(a), a.text(1)), "bytes written as base64, escape or hex";
+    overlay(TEXT, TEXT, INT4) -> TEXT, |a, _| overlay(a, None), "with the second text in the place of as many characters, from a place on: `OVERLAY(text PLACING text FROM place)`";
+    overlay(TEXT, TEXT, INT4, INT4) -> TEXT, |a, _| overlay(a, Some(a.int(3))), "with the second text in the place of so many characters: `OVERLAY(text PLACING text FROM place FOR count)`";
+    quote_literal(TEXT) -> TEXT, |a, _| text(quoted(a.text(0))), "as a literal of SQL";
+    quote_nullable(TEXT) -> TEXT, |a, _| text(a.given_text(0).map_or("NULL".into(), quoted)), "as a literal of SQL, or NULL", on_null;
+    to_hex(INT4) -> TEXT, |a, _| text(format!("{:x}", a.int(0) as i32)), "hexadecimal digits";
+    to_hex(INT8) -> TEXT, |a, _| text(format!("{:x}", a.int(0))), "hexadecimal digits";
+    translate(TEXT, TEXT, TEXT) -> TEXT, |a, _| text(translated(a)), "with each character of the second text replaced by the one at its place in the third, or left out";
+};
+
+/// Characters of a line of base64, as PostgreSQL breaks them (RFC 2045).
+const LINE: usize = 76;
+
+fn bytes<'v>(a: Arguments<'v>) -> &'v [u8] {
+    match a.value(0) {
+        ValueRef::Bytes(bytes) => bytes,
+        _ => a.text(0).as_bytes(),
+    }
+}
+
+fn bits(a: Arguments<'_>) -> Answer {
+    int(bytes(a).len() * 8)
+}
+
+fn unknown(encoding: &str) -> SqlError {
+    let message = format!("unrecognized encoding: \"{encoding}\"");
+    SqlError::new(code::INVALID_PARAMETER_VALUE, message)
+}
+
+fn encode(bytes: &[u8], encoding: &str) -> Answer {
+    check_length(bytes.len().saturating_mul(4))?;
+    match encoding.to_ascii_lowercase().as_str() {
+        "hex" => {
+            let mut digits = String::with_capacity(bytes.len() * 2);
+            for byte in bytes {
+                write!(digits, "{byte:02x}").expect("a text takes it");
+            }
+            text(digits)
+        }
+        "escape" => text(escaped(bytes)),
+        "base64" => {
+            let whole = STANDARD.encode(bytes);
+            let lines = whole.as_bytes().chunks(LINE);
+            let lines: Vec<_> = lines.map(String::from_utf8_lossy).collect();
+            text(lines.join("\n"))
+        }
+        _ => Err(unknown(encoding)),
+    }
+}
+
+/// Bytes that are no characters of ASCII as three octal digits, a backslash as two.
+fn escaped(bytes: &[u8]) -> String {
+    let mut written = String::with_capacity(bytes.len());
+    for &byte in bytes {
+        match byte {
+            b'\\' => written.push_str("\\\\"),
+            1..=0x7f => written.push(byte.into()),
+            _ => write!(written, "\\{byte:03o}").expect("a text takes it"),
+        }
+    }
+    written
+}
+
+fn decode(of: &str, encoding: &str) -> Answer {
+    let bytes = match encoding.to_ascii_lowercase().as_str() {
+        "hex" => decode_hexadecimal(of)?,
+        "escape" => decode_bytes(of).ok_or_else(|| invalid(SqlType::Bytea, of))?,
+        "base64" => decode_base64(of)?,
+        _ => return Err(unknown(encoding)),
+    };
+    Ok(Value::Bytes(bytes))
+}
+
+fn decode_base64(of: &str) -> Result<Vec<u8>, SqlError> {
+    let invalid = |message: String| SqlError::new(code::INVALID_PARAMETER_VALUE, message);
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+    let symbols: Vec<u8> = of.bytes().filter(|byte| !is_blank(byte)).collect();
+    let config = GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::RequireCanonical);
+    let engine = GeneralPurpose::new(&base64::alphabet::STANDARD, config);
+    engine.decode(&symbols).map_err(|error| match error {
+        base64::DecodeError::InvalidByte(at, byte) if byte != b'=' => {
+            let symbol = match byte.is_ascii() {
+                true => char::from(byte).to_string(),
+                false => String::from_utf8_lossy(&symbols[at..])
+                    .chars()
+                    .take(1)
+                    .collect(),
+            };
+            invalid(format!(
+                "invalid symbol \"{symbol}\" found while decoding base64 sequence"
+            ))
+        }
+        base64::DecodeError::InvalidByte(..) => {
+            invalid("unexpected \"=\" while decoding base64 sequence".into())
+        }
+        _ => invalid("invalid base64 end sequence".into()),
+    })
+}
+
+/// A literal: with quotes and, if it has a backslash, as an escape string.
+fn quoted(of: &str) -> String {
+    let doubled = of.replace('\'', "''");
+    match of.contains('\\') {
+        true => format!("E'{}'", doubled.replace('\\', "\\\\")),
+        false => format!("'{doubled}'"),
+    }
+}
+
+fn translated(a: Arguments<'_>) -> String {
+    let from: Vec<char> = a.text(1).chars().collect();
+    let to: Vec<char> = a.text(2).chars().collect();
+    let one = |character: char| match from.iter().position(|from| *from == character) {
+        Some(at) => to.get(at).copied(),
+        None => Some(character),
+    };
+    a.text(0).chars().filter_map(one).collect()
+}
+
+fn overlay(a: Arguments<'_>, count: Option<i64>) -> Answer {
+    let (of, by, from) = (a.text(0), a.text(1), a.int(2));
+    if from <= 0 {
+        return Err(SqlError::new(
+            "22011",
+            "negative substring length not allowed",
+        ));
+    }
+    let count = count.unwrap_or(by.chars().count() as i64);
+    let end = from.saturating_add(count);
+    let before: String = of.chars().take(place(from)).collect();
+    let behind: String = of.chars().skip(place(end)).collect();
+    let bytes = before
+        .len()
+        .saturating_add(by.len())
+        .saturating_add(behind.len());
+    check_length(bytes)?;
+    text(before + by + &behind)
+}
+
+/// How many characters are before a place, which is counted from 1.
+fn place(at: i64) -> usize {
+    usize::try_from(at.saturating_sub(1)).unwrap_or(0)
+}
