@@ -13,7 +13,6 @@ use std::fmt::Write;
 
 pub(super) static TABLE: &[Definition] = functions! {
     bit_length(BYTEA) -> INT4, |a, _| bits(a), "number of bits";
-    bit_length(CHAR) -> INT4, |a, _| bits(a), "number of bits, with the blanks at its end";
     bit_length(TEXT) -> INT4, |a, _| bits(a), "number of bits";
     decode(TEXT, TEXT) -> BYTEA, |a, _| decode(a.text(0), a.text(1)), "bytes that are written as base64, escape or hex";
     encode(BYTEA, TEXT) -> TEXT, |a, _| encode(bytes(a), a.text(1)), "bytes written as base64, escape or hex";
