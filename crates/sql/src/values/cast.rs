@@ -49,10 +49,10 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
             || from.is_text() && to.is_text();
     }
     match (from, to) {
-        (Date, Timestamp | Timestamptz) | (Timestamp, Timestamptz) | (Timestamptz, Timestamp) => {
-            true
+        (Date, Timestamp | Timestamptz) | (Timestamp, Timestamptz) => true,
+        (Timestamptz, Timestamp) | (Timestamp | Timestamptz, Date | Time) => {
+            how >= Coercion::Assignment
         }
-        (Timestamp | Timestamptz, Date | Time) => how >= Coercion::Assignment,
         (Bool, Int4) | (Int4, Bool) => how == Coercion::Explicit,
         (_, to) if to.is_text() => how >= Coercion::Assignment,
         (from, _) if from.is_text() => how == Coercion::Explicit,

@@ -44,3 +44,36 @@ select a from d order by a
 ----
 0044-03-15 BC
 2024-02-29
+
+# A timestamp becomes one with a zone where they meet.
+query
+select pg_typeof(coalesce(timestamp '2024-01-01', timestamptz '2024-01-01+00')), pg_typeof(case when true then date '2024-01-01' else timestamptz '2024-01-01+00' end), pg_typeof(greatest(timestamptz '2024-01-01+00', timestamp '2024-01-01'))
+----
+timestamp with time zone|timestamp with time zone|timestamp with time zone
+
+query
+select pg_typeof(x) from (select timestamp '2024-01-01' as x union all select timestamptz '2024-01-01+00') v
+----
+timestamp with time zone
+timestamp with time zone
+
+query
+select timestamp '2024-01-01' = timestamptz '2024-01-01 00:00+00', date '2024-01-01' < timestamptz '2024-01-01 00:00+00', nullif(timestamptz '2024-01-01+00', timestamp '2024-01-01')
+----
+t|f|NULL
+
+query
+select timestamptz '2024-01-01 12:00+02'::timestamp, cast(timestamptz '2024-01-01+00' as time)
+----
+2024-01-01 10:00:00|00:00:00
+
+query
+select timestamptz '2024-01-01 00:00+00' in (timestamp '2024-01-01', date '2024-01-02'), timestamptz '2024-01-01+00' between date '2023-01-01' and timestamp '2024-01-01'
+----
+t|t
+
+query
+select array[timestamp '2024-01-01', timestamptz '2024-01-01+00']
+----
+{"2024-01-01 00:00:00+00","2024-01-01 00:00:00+00"}
+
