@@ -436,7 +436,10 @@ impl Changes {
     #[cold]
     fn failed(&self, tx: &mut dyn WriteTarget, change: &Change, error: SqlError) -> SqlError {
         match self.changed_row(tx, change) {
-            Ok(Some(row)) => with_row(error, self.columns.iter(), &row),
+            Ok(Some(row)) => {
+                let error = conditions_first(tx, self.number, &row, error);
+                with_row(error, self.columns.iter(), &row)
+            }
             _ => error,
         }
     }
@@ -492,7 +495,22 @@ pub(crate) fn insert_whole(
     values: &[Value],
 ) -> Result<(), SqlError> {
     let schema = schema_of(tx, number)?;
-    Ok(tx.insert(number, &whole(&schema, values))?)
+    let inserted = tx.insert(number, &whole(&schema, values));
+    inserted.map_err(|error| conditions_first(tx, number, values, error.into()))
+}
+
+/// The error of a row whose key is there, but that of a condition if the row does not meet it: PostgreSQL tests these first.
+#[cold]
+fn conditions_first(
+    tx: &mut dyn WriteTarget,
+    number: u16,
+    values: &[Value],
+    error: SqlError,
+) -> SqlError {
+    match error.code {
+        code::UNIQUE => check_whole(tx, number, values).err().unwrap_or(error),
+        _ => error,
+    }
 }
 
 impl UpdatePlan {

@@ -234,3 +234,34 @@ INSERT INTO t VALUES ('abc', 3)
 
 statement error 23514
 INSERT INTO folded VALUES (1, -1)
+
+# Conditions are tested before it is looked at whether a key is there.
+statement ok
+create table both (id int primary key, a int unique, c int check (c > 0), n int not null)
+
+statement ok
+insert into both values (1, 1, 1, 1), (2, 2, 2, 2)
+
+statement error 23514
+insert into both values (1, 3, -1, 1)
+
+statement error 23514
+insert into both values (3, 1, -1, 1)
+
+statement error 23502
+insert into both values (1, 3, -1, null)
+
+statement error 23514
+insert into both values (4, 4, 4, 4), (1, 1, -1, 1)
+
+statement error 23514
+update both set a = 2, c = -1 where id = 1
+
+statement error 23514
+update both set id = 2, c = -1 where id = 1
+
+statement error 23505
+update both set id = 2 where id = 1
+
+statement error 23505
+update both set a = 2 where id = 1
