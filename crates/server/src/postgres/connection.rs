@@ -135,11 +135,13 @@ async fn run(
             Err(error) => {
                 let mut answers = Answers(&mut output);
                 let mut told = SqlError::new(error.code(), error.to_string());
-                shared.metrics.error(told.code);
                 if let MessageError::InCopy { .. } = error {
+                    note_lost(shared, &user, &told);
                     answers.error(Severity::Error, &told);
                     let text = "terminating connection because protocol synchronization was lost";
                     told = SqlError::new(told.code, text);
+                } else {
+                    shared.metrics.error(told.code);
                 }
                 answers.error(Severity::Fatal, &told);
                 return outgoing.send(&mut output).await;
@@ -195,7 +197,12 @@ async fn run(
                 Answers(&mut output).error(Severity::Fatal, &error);
                 return outgoing.send(&mut output).await;
             }
-            Received::Closed => return Ok(()),
+            Received::Closed => {
+                if let Some(error) = session.lost() {
+                    note_lost(shared, &user, &error);
+                }
+                return Ok(());
+            }
             Received::Stop => {
                 let text = "the server is stopped: connect again when it is back";
                 let error = SqlError::new("57P01", text.to_string());
@@ -205,4 +212,10 @@ async fn run(
             }
         }
     }
+}
+
+/// A connection ended within a copy, of which nothing is kept: it is counted and logged, since its client may not be told.
+fn note_lost(shared: &Shared, user: &str, error: &SqlError) {
+    shared.metrics.error(error.code);
+    tracing::info!(user, code = error.code, reason = %error.message, "a copy was given up with its connection");
 }

@@ -36,7 +36,7 @@ use answering::{Execution, Reply};
 use bytes::{Buf, BytesMut};
 use cursors::Asked;
 use parts::Part;
-use sardonyx_sql::{Interrupt, Prepared, Share, SqlError, Step, TransactionStatus};
+use sardonyx_sql::{Interrupt, Prepared, Share, SqlError, Step, TransactionStatus, code};
 use statements::{Formats, Portal};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -126,6 +126,13 @@ impl Session {
     /// The session of the SQL layer.
     pub fn sql(&self) -> &sardonyx_sql::Session {
         &self.sql
+    }
+
+    /// The error of a client that is lost while it copies data in: the copy, and the transaction around it, are given up.
+    pub fn lost(&self) -> Option<SqlError> {
+        let text = "unexpected EOF on client connection with an open transaction";
+        let is_lost = self.copying.is_some();
+        is_lost.then(|| SqlError::new(code::CONNECTION_FAILURE, text))
     }
 
     /// How many steps the next run has.
@@ -493,10 +500,6 @@ impl Session {
             Ok(Message::CopyFail(reason)) => {
                 let text = format!("COPY from stdin failed: {reason}");
                 self.end_copying(Some(SqlError::new("57014", text)));
-            }
-            Ok(Message::Terminate) => {
-                self.ended = true;
-                self.copying = None;
             }
             Err(error) if matches!(kind, b'c' | b'f') => {
                 self.end_copying(Some(SqlError::new(error.code(), error.to_string())));

@@ -129,6 +129,51 @@ fn data_is_copied_in_and_out() {
 }
 
 #[test]
+fn a_copy_whose_connection_ends_keeps_nothing_and_is_counted() {
+    let running = Running::start(postgres_alone());
+    let mut client = running.client();
+    client.batch_execute("CREATE TABLE t (id int)").unwrap();
+    let counted = || {
+        let errors = running.server.as_ref().unwrap().metrics().errors();
+        errors
+            .into_iter()
+            .find(|(class, _)| *class == "08")
+            .unwrap()
+            .1
+    };
+    let begun = |transaction: &str| {
+        let mut socket = running.socket();
+        socket.begin();
+        socket.send(&query(&format!("{transaction} INSERT INTO t VALUES (7)")));
+        socket.until(b'Z');
+        socket.send(&query("COPY t FROM STDIN"));
+        socket.until(b'G');
+        socket.send(&message(b'd', b"1\n"));
+        socket
+    };
+    let mut socket = begun("BEGIN;");
+    socket.send(&message(b'X', b""));
+    let rest = socket.rest();
+    assert_eq!(rest.len(), 2, "{rest:?}");
+    for (kind, body) in rest {
+        assert_eq!(kind, b'E');
+        assert!(String::from_utf8_lossy(&body).contains("\0C08P01\0"));
+    }
+    assert_eq!(counted(), 1);
+    // A client that closes, also in the midst of a message, is told nothing.
+    for half in [&b""[..], b"d", b"d\0\0\0\x10x"] {
+        let before = counted();
+        let mut socket = begun("BEGIN;");
+        socket.send(half);
+        socket.0.shutdown(std::net::Shutdown::Write).unwrap();
+        assert_eq!(socket.rest(), []);
+        assert_eq!(counted(), before + 1);
+    }
+    let count = client.query_one("SELECT count(*) FROM t", &[]).unwrap();
+    assert_eq!(count.get::<_, i64>(0), 0);
+}
+
+#[test]
 fn what_arrives_together_is_answered_in_order() {
     let running = Running::start(postgres_alone());
     let mut socket = running.socket();

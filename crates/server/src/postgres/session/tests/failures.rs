@@ -91,6 +91,9 @@ fn a_message_without_a_place_in_a_copy_ends_the_connection() {
             (b'P', parse("", "SELECT 1")),
             (b'p', message(b'p', b"x\0")),
             (b'z', message(b'z', b"")),
+            // As in PostgreSQL: an end within a copy is an error, and nothing is kept.
+            (b'X', message(b'X', b"")),
+            (b'X', [message(b'd', b"9\n"), message(b'X', b"")].concat()),
         ] {
             let mut world = World::new();
             assert!(world.say(begun.clone()).ends_with('G'));
