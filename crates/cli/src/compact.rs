@@ -19,6 +19,7 @@ use std::time::Instant;
 /// compacted, with the same rows. Nobody may have the database open. It takes memory for the rows twice, and
 /// for a while room on the disk for both.
 ///
+/// A database whose files would not be smaller stays as it is: one that was never used, or was compacted before.
 /// Journals stay as they are, and areas of operations where they are. One segment of the log is kept. The
 /// memory that processes share (`Memory`) is not compacted, and refused. A standby of the database is refused
 /// afterwards: give it a copy of the directory.
@@ -41,6 +42,8 @@ struct Report {
     /// Of the log and the backup.
     file_bytes_before: u64,
     file_bytes: u64,
+    /// False if there was nothing to give back.
+    changed: bool,
     seconds: f64,
 }
 
@@ -64,6 +67,7 @@ impl Arguments {
             pages: done.pages,
             file_bytes_before: done.file_bytes_before,
             file_bytes: done.file_bytes,
+            changed: done.changed,
             seconds: started.elapsed().as_secs_f64(),
         };
         if output.is_json() {
@@ -71,7 +75,10 @@ impl Arguments {
             return Ok(Exit::Done);
         }
         let mut sheet = Sheet::default();
-        sheet.heading("Compacted");
+        sheet.heading(match report.changed {
+            true => "Compacted",
+            false => "Nothing to give back: the database stays as it is",
+        });
         let before = |bytes: u64| format!("before: {}", units::bytes(bytes));
         sheet.remarked(
             "rows",

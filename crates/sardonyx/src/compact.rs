@@ -26,6 +26,8 @@ pub struct Compaction {
     pub file_bytes_before: u64,
     /// Bytes of them now.
     pub file_bytes: u64,
+    /// False if nothing was written, since the files would not be smaller, nor the pages fewer in files of the same size.
+    pub changed: bool,
 }
 
 /// Compacting.
@@ -37,6 +39,9 @@ impl Options {
     /// The database is read and rebuilt, packed in memory beside what it was, and written whole; so it takes the memory
     /// of an opening and that of the rows once more, and for a while the room on the disk for both. A crash at any step
     /// leaves it as it was or compacted, with the same rows.
+    ///
+    /// A database whose files would not be smaller stays as it is ([`Compaction::changed`]): one that was never used, or was
+    /// compacted before.
     ///
     /// Journals are not touched; they have their [`Retention`](crate::Retention). Areas of operations stay where they are,
     /// so their pages are not fewer. Memory that processes share is not compacted, and neither is a
@@ -97,14 +102,44 @@ impl Options {
                 .map_or_else(KeyHash::random, KeyHash::from_seed);
             TableSpace::open_with(store, workers, hash)
         };
+        let memory_bytes_max = options.storage.memory_bytes_max;
         let mut opened = Engine::open(disk, options.storage).map_err(CrateError::into_error)?;
         opened.engine.start();
         let (before, report) = open(opened.store)?;
-        let mut ended = opened.engine.end()?;
         let disk_error = |error| Error::from(CompactionError::Disk(error));
-        let file_bytes_before = ended.file_bytes().map_err(disk_error)?;
+        let log_error = |error| Error::from(CompactionError::Log(error));
+        let engine = opened.engine;
+        engine.check_compacts()?;
+        let file_bytes_before = engine.file_bytes().map_err(disk_error)?;
         let pages_before = before.pages().len() as u64;
-        let packed = before.packed(ended.memory_bytes_max())?;
+        let compacted = |pages| engine.file_bytes_compacted(pages).map_err(log_error);
+        // Before the checkpoint of what there is: its files may be larger than those that there are.
+        let packed = match compacted(pages_before)? >= file_bytes_before {
+            true => Some(before.packed(memory_bytes_max)?),
+            false => None,
+        };
+        if let Some(packed) = &packed {
+            let pages = packed.bytes().len() as u64;
+            let file_bytes = compacted(pages)?;
+            if file_bytes > file_bytes_before
+                || file_bytes == file_bytes_before && pages >= pages_before
+            {
+                let pages = pages_before / sardonyx_storage::page::PAGE_SIZE as u64;
+                return Ok(Compaction {
+                    rows: report.records,
+                    pages_before: pages,
+                    pages,
+                    file_bytes_before,
+                    file_bytes: file_bytes_before,
+                    changed: false,
+                });
+            }
+        }
+        let mut ended = engine.end()?;
+        let packed = match packed {
+            Some(packed) => packed,
+            None => before.packed(memory_bytes_max)?,
+        };
         drop(before);
         let (after, again) = open(packed)?;
         if again.records != report.records {
@@ -120,6 +155,7 @@ impl Options {
             pages: packed.pages(),
             file_bytes_before,
             file_bytes: ended.file_bytes().map_err(disk_error)?,
+            changed: true,
         })
     }
 

@@ -269,6 +269,46 @@ fn bytes_of(directory: &Path) -> u64 {
     bytes.sum()
 }
 
+/// A database that was never used has no backup yet, which alone is larger than all of it.
+#[test]
+fn a_compaction_leaves_no_more_than_it_found_and_the_next_one_nothing_to_do() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for rows in [0, 1, 300, 5_000] {
+        let path = directory.path().join(format!("{rows}.sdx"));
+        let database = Options::new().open_tables(&path).expect("opens");
+        if rows > 0 {
+            fill(&database, 0..rows);
+            database.run(|tx| tx.drop_table("others")).expect("dropped");
+        }
+        database.close().expect("closes");
+        let before = bytes_of(&path);
+        let done = Options::new().compact(&path).expect("compacted");
+        let after = bytes_of(&path);
+        assert_eq!(
+            after < before,
+            done.changed,
+            "{rows}: {before} {after} {done:?}"
+        );
+        assert!(after <= before, "{rows}: {before} {after} {done:?}");
+        assert!(
+            done.file_bytes <= done.file_bytes_before,
+            "{rows}: {done:?}"
+        );
+        assert!(rows > 0 || !done.changed, "{done:?}");
+        let again = Options::new().compact(&path).expect("compacted");
+        assert!(
+            !again.changed && bytes_of(&path) == after,
+            "{rows}: {again:?}"
+        );
+        let database = Options::new().open_tables(&path).expect("opens");
+        if rows > 0 {
+            let ids = contents_of_ids(&database);
+            assert_eq!(ids.len() as u64, rows);
+        }
+        database.close().expect("closes");
+    }
+}
+
 #[test]
 fn after_nine_rows_of_ten_are_deleted_it_is_as_large_as_a_fresh_one() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -92,18 +92,55 @@ pub struct Ended {
 }
 
 impl Engine {
+    /// Checks that the database can be compacted.
+    ///
+    /// # Errors
+    /// [`CompactionError::AtStandby`], [`CompactionError::InStore`].
+    pub fn check_compacts(&self) -> Result<(), CompactionError> {
+        if self.checkpoint().is_at_standby() {
+            return Err(CompactionError::AtStandby);
+        }
+        match self.options.remote.is_some() {
+            true => Err(CompactionError::InStore),
+            false => Ok(()),
+        }
+    }
+
+    /// Bytes of the files of the log and the backup.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn file_bytes(&self) -> Result<u64, DiskError> {
+        file_bytes(&*self.disk)
+    }
+
+    /// Bytes that the files of the log and the backup have, at most, after a compaction to so many bytes of pages.
+    ///
+    /// # Errors
+    /// The log's.
+    pub fn file_bytes_compacted(&self, pages: u64) -> Result<u64, LogError> {
+        let manifest = &self.manifest;
+        let layout = manifest.log_layout();
+        let segments = Segments::open(self.disk.clone(), layout, layout.begin(), 1)?;
+        let log = segments.first_bytes(self.options.log_bytes_first);
+        let stripes = u64::from(manifest.stripes);
+        let blocks = pages.div_ceil(u64::from(manifest.block_bytes));
+        let slots = (0..manifest.stripes).map(|stripe| {
+            let blocks = blocks.saturating_sub(stripe.into()).div_ceil(stripes);
+            // One is always free.
+            blocks.max(1) + 1
+        });
+        let slot = StripeLayout::of(manifest, 0).slot_bytes();
+        Ok(log.first_segment_bytes() + slots.sum::<u64>() * slot)
+    }
+
     /// Ends the log in order, after a checkpoint of everything, and stops. The database stays locked, and the memory of
     /// its copy is given back.
     ///
     /// # Errors
     /// [`CompactionError::AtStandby`], [`CompactionError::InStore`]; what the log or the checkpoint says. The database is then closed.
     pub fn end(mut self) -> Result<Ended, CompactionError> {
-        if self.checkpoint().is_at_standby() {
-            return Err(CompactionError::AtStandby);
-        }
-        if self.options.remote.is_some() {
-            return Err(CompactionError::InStore);
-        }
+        self.check_compacts()?;
         // The mark is in the checkpoint: the archive is to have every group.
         self.pen(()).mark_end()?;
         let end = self.commit.durable();
@@ -134,14 +171,7 @@ impl Ended {
     /// # Errors
     /// The disk's.
     pub fn file_bytes(&self) -> Result<u64, DiskError> {
-        let mut bytes = 0;
-        for directory in [LOG_DIRECTORY, BACKUP_DIRECTORY] {
-            for name in self.disk.list(directory)? {
-                let name = format!("{directory}/{name}");
-                bytes += self.disk.open(&name, Access::Buffered, Create::No)?.len()?;
-            }
-        }
-        Ok(bytes)
+        file_bytes(&*self.disk)
     }
 
     /// Replaces the pages by these. `progress` is told how many blocks of how many were written.
@@ -214,6 +244,17 @@ impl Ended {
         }
         Ok(())
     }
+}
+
+fn file_bytes(disk: &dyn Disk) -> Result<u64, DiskError> {
+    let mut bytes = 0;
+    for directory in [LOG_DIRECTORY, BACKUP_DIRECTORY] {
+        for name in disk.list(directory)? {
+            let name = format!("{directory}/{name}");
+            bytes += disk.open(&name, Access::Buffered, Create::No)?.len()?;
+        }
+    }
+    Ok(bytes)
 }
 
 /// Removes the stripes' files that are of another compaction than the manifest's last.

@@ -188,6 +188,11 @@ impl Segments {
         self
     }
 
+    /// How many bytes the first segment has.
+    pub fn first_segment_bytes(&self) -> u64 {
+        self.first_bytes
+    }
+
     /// What the log looks like.
     pub fn layout(&self) -> LogLayout {
         self.layout
