@@ -125,9 +125,12 @@ impl Aggregate {
                 SqlType::Json
             }
             _ => {
+                let mut names = AGGREGATES.iter();
+                let name = names.find(|(_, there, _)| *there == kind);
+                let name = name.map_or("", |(name, ..)| name);
                 return Err(SqlError::new(
                     code::UNKNOWN_FUNCTION,
-                    format!("there is no such aggregate of {}", of.name()),
+                    format!("function {name}({}) does not exist", of.name()),
                 ));
             }
         };

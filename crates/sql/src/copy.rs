@@ -7,7 +7,7 @@ pub(crate) mod options;
 use crate::binary::{as_text, decode_binary, encode_field};
 use crate::column::ResultColumn;
 use crate::copy::options::CopyFormat;
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::expression::{Environment, Parameters};
 use crate::incoming::{Incoming, value_of};
 use crate::memory::WRITTEN;
@@ -76,8 +76,16 @@ pub(crate) fn check(prepared: &Prepared, source: &dyn Source) -> Result<usize, S
                 true => planning.relation(name)?,
                 false => planning.relation_to_change(name)?,
             };
-            for column in columns {
-                relation.column(&name_of(column))?;
+            let mut rest = columns.iter();
+            while let Some(column) = rest.next() {
+                let name = name_of(column);
+                relation.column(&name)?;
+                if rest.clone().any(|other| name_of(other) == name) {
+                    return Err(SqlError::new(
+                        code::DUPLICATE_COLUMN,
+                        format!("column \"{name}\" specified more than once"),
+                    ));
+                }
             }
             Ok(match columns.len() {
                 0 => relation.columns.len(),

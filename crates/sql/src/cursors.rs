@@ -81,6 +81,12 @@ pub(crate) fn command_of(
                         "cursors are neither BINARY nor SCROLL: their rows are fetched forward, as text or as the client asks",
                     ));
                 }
+                if hold == &Some(true) && !query.locks.is_empty() {
+                    let text = "DECLARE CURSOR WITH HOLD ... FOR UPDATE is not supported";
+                    return Err(
+                        SqlError::unsupported(text).detail("Holdable cursors must be READ ONLY.")
+                    );
+                }
                 let query = Statement::Query(query.clone());
                 let query = Prepared::new(text.clone(), Some(query), types);
                 if !query.only_reads() {

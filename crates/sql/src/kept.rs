@@ -367,8 +367,13 @@ fn explain(statement: &mut Statement) -> Result<(), SqlError> {
     else {
         return Ok(());
     };
+    let mut timing = false;
     for option in options.take().iter().flatten() {
-        explain_option(option, analyze, verbose)?;
+        explain_option(option, [analyze, verbose, &mut timing])?;
+    }
+    if timing && !*analyze {
+        let text = "EXPLAIN option TIMING requires ANALYZE";
+        return Err(SqlError::new(code::INVALID_PARAMETER_VALUE, text));
     }
     let asked = [
         (*verbose, "VERBOSE"),
@@ -381,8 +386,7 @@ fn explain(statement: &mut Statement) -> Result<(), SqlError> {
 
 fn explain_option(
     option: &UtilityOption,
-    analyze: &mut bool,
-    verbose: &mut bool,
+    [analyze, verbose, timing]: [&mut bool; 3],
 ) -> Result<(), SqlError> {
     let UtilityOption { name, arg } = option;
     let word = name.value.to_ascii_lowercase();
@@ -396,9 +400,10 @@ fn explain_option(
         "analyze" => *analyze = is_on()?,
         "verbose" => *verbose = is_on()?,
         // Costs are not known, and times are of the whole.
-        "costs" | "timing" => {
+        "costs" => {
             is_on()?;
         }
+        "timing" => *timing = is_on()?,
         "buffers" | "wal" | "settings" => {
             refuse("EXPLAIN", &[(is_on()?, &word.to_ascii_uppercase())])?;
         }

@@ -68,10 +68,17 @@ impl Maintenance {
         };
         let choices = choices(parser)?;
         let has_choices = choices.is_some();
+        let (mut is_full, mut is_parallel) = (false, false);
         for (name, value) in choices.unwrap_or_default() {
             let is_on = check_choice(special, &name, value.as_deref())?;
+            is_full |= name == "full" && is_on;
+            is_parallel |= name == "parallel" && value.as_deref() != Some("0");
             read.analyzes |= name == "analyze" && is_on;
             read.is_alone |= name == "concurrently" && is_on;
+        }
+        if is_full && is_parallel {
+            let text = "VACUUM FULL cannot be performed in parallel";
+            return Err(SqlError::unsupported(text).into());
         }
         if special == Special::Reindex {
             read.reindexed(parser)?;
@@ -175,6 +182,17 @@ impl Maintenance {
                     return Err(SqlError::unsupported(
                         "ANALYZE option must be specified when a column list is provided",
                     ));
+                }
+                let mut rest = columns.iter();
+                while let Some(column) = rest.next() {
+                    if rest.clone().any(|other| other == column) {
+                        return Err(SqlError::new(
+                            code::DUPLICATE_COLUMN,
+                            format!(
+                                "column \"{column}\" of relation \"{name}\" appears more than once"
+                            ),
+                        ));
+                    }
                 }
                 columns
                     .iter()

@@ -279,6 +279,11 @@ impl Prepared {
         self.class == Class::Empty
     }
 
+    /// Whether it builds an index while others write.
+    pub(crate) fn is_concurrent(&self) -> bool {
+        matches!(self.statement(), Some(Statement::CreateIndex(create)) if create.concurrently)
+    }
+
     /// Whether nothing comes of it but its answer, as of a query.
     pub fn only_reads(&self) -> bool {
         matches!(self.class, Class::Empty | Class::Read)

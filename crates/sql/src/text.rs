@@ -77,9 +77,16 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
         SqlType::Uuid => decode_uuid(text).map(Value::Uuid).ok_or_else(wrong),
         SqlType::Void => Ok(Value::Null),
         SqlType::Char => Ok(Value::Text(text.trim_end_matches(' ').to_string())),
+        SqlType::OneChar => stored_text(first_character(text)),
         // Texts, and arrays, which are texts in PostgreSQL's form.
         _ => stored_text(text),
     }
+}
+
+/// What a `"char"` keeps of a text.
+fn first_character(text: &str) -> &str {
+    let end = text.chars().next().map_or(0, char::len_utf8);
+    &text[..end]
 }
 
 fn stored_text(text: &str) -> Result<Value, SqlError> {

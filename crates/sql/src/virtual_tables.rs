@@ -9,6 +9,9 @@ mod information_schema;
 mod relations;
 mod standard;
 mod system;
+#[cfg(test)]
+mod tests;
+mod type_functions;
 mod views;
 
 pub(crate) use constraints::{
@@ -17,7 +20,9 @@ pub(crate) use constraints::{
 };
 
 pub(crate) use descriptions::description;
+pub(crate) use indexes::index_names;
 pub(crate) use information_schema::relations;
+pub(crate) use type_functions::type_function_named;
 pub(crate) use views::{view_numbers, view_text};
 
 use crate::error::SqlError;

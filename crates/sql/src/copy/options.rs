@@ -3,6 +3,7 @@
 use crate::error::{SqlError, code};
 use sqlparser::ast::Statement;
 use sqlparser::ast::{CopyLegacyCsvOption, CopyLegacyOption, CopyOption};
+use std::mem::discriminant;
 
 /// How `COPY` writes rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -90,6 +91,7 @@ impl Options {
                 other => return refused(&other.to_string()),
             }
         }
+        check_once(options)?;
         let csv = format == CopyFormat::Csv;
         let given = [
             ("delimiter", delimiter.is_some(), true),
@@ -101,7 +103,10 @@ impl Options {
         for (name, is_given, is_of_text) in given {
             if is_given && format == CopyFormat::Binary && is_of_text {
                 let text = format!("cannot specify {} in BINARY mode", name.to_uppercase());
-                return Err(SqlError::syntax(text));
+                return Err(match name {
+                    "header" => SqlError::unsupported(text),
+                    _ => SqlError::syntax(text),
+                });
             }
             if is_given && !csv && !is_of_text {
                 let text = format!("COPY {name} available only in CSV mode");
@@ -116,15 +121,51 @@ impl Options {
                 "the delimiter of COPY cannot be an end of line, or the quote",
             ));
         }
+        let null = null.unwrap_or_else(|| if csv { String::new() } else { "\\N".into() });
+        check_characters(csv, delimiter, &null, quote)?;
         Ok(Options {
             format,
             delimiter,
-            null: null.unwrap_or_else(|| if csv { String::new() } else { "\\N".into() }),
+            null,
             header: header.unwrap_or(false),
             quote,
             escape: escape.unwrap_or(quote),
         })
     }
+}
+
+/// Checks that no option in parentheses is said twice.
+fn check_once(options: &[CopyOption]) -> Result<(), SqlError> {
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        let kind = discriminant(option);
+        if options.clone().any(|other| discriminant(other) == kind) {
+            return Err(SqlError::syntax("conflicting or redundant options"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that rows can be told from their delimiters, quotes and nulls.
+fn check_characters(csv: bool, delimiter: char, null: &str, quote: char) -> Result<(), SqlError> {
+    let invalid = |text: String| Err(SqlError::new(code::INVALID_PARAMETER_VALUE, text));
+    // They begin or belong to what is written behind a backslash.
+    if !csv && "\\.abcdefghijklmnopqrstuvwxyz0123456789".contains(delimiter) {
+        return invalid(format!("COPY delimiter cannot be \"{delimiter}\""));
+    }
+    if null.contains(['\n', '\r']) {
+        let text = "COPY null representation cannot use newline or carriage return";
+        return invalid(text.into());
+    }
+    if null.contains(delimiter) {
+        let text = "COPY delimiter must not appear in the NULL specification";
+        return Err(SqlError::unsupported(text));
+    }
+    if csv && null.contains(quote) {
+        let text = "CSV quote character must not appear in the NULL specification";
+        return Err(SqlError::unsupported(text));
+    }
+    Ok(())
 }
 
 fn is_utf8(name: &str) -> bool {

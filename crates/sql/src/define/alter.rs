@@ -19,7 +19,7 @@ use crate::types::TypeSpec;
 use sardonyx::Transaction;
 use sardonyx::schema::{IndexDefinition, IndexKind, Value, ValueRef};
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, DropBehavior,
+    AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, DropBehavior, Owner,
     RenameTableNameKind,
 };
 
@@ -29,7 +29,11 @@ const WORD: &str = "ALTER TABLE";
 ///
 /// # Errors
 /// What is wrong with it; what the engine says.
-pub(super) fn table(tx: &mut Transaction<'_>, alter: &AlterTable) -> Result<Complete, SqlError> {
+pub(super) fn table(
+    tx: &mut Transaction<'_>,
+    alter: &AlterTable,
+    user: &str,
+) -> Result<Complete, SqlError> {
     let AlterTable {
         name,
         if_exists,
@@ -53,15 +57,28 @@ pub(super) fn table(tx: &mut Transaction<'_>, alter: &AlterTable) -> Result<Comp
         Ok(_) => {}
     }
     for operation in operations {
-        one(tx, &name, operation)?;
+        one(tx, &name, operation, user)?;
     }
     Ok(Complete::of(Tag::plain(WORD)))
+}
+
+/// Whoever is connected owns all tables: nobody else can.
+fn check_owner(owner: &Owner, user: &str) -> Result<(), SqlError> {
+    match owner {
+        Owner::Ident(name) if name_of(name) != user => Err(SqlError::new(
+            code::UNKNOWN_OBJECT,
+            format!("role \"{}\" does not exist", name_of(name)),
+        )
+        .hint("Tables have no owners here: users and their rights are in the configuration.")),
+        _ => Ok(()),
+    }
 }
 
 fn one(
     tx: &mut Transaction<'_>,
     table: &str,
     operation: &AlterTableOperation,
+    user: &str,
 ) -> Result<(), SqlError> {
     let relation = Relation::named(&tx.view(), table)?;
     match operation {
@@ -139,8 +156,9 @@ fn one(
         AlterTableOperation::AlterColumn { column_name, op } => {
             alter_column(tx, &relation, &name_of(column_name), op)
         }
-        // All tables are, and have no owner.
-        AlterTableOperation::OwnerTo { new_owner: _ } | AlterTableOperation::SetLogged => Ok(()),
+        AlterTableOperation::OwnerTo { new_owner } => check_owner(new_owner, user),
+        // All tables are.
+        AlterTableOperation::SetLogged => Ok(()),
         AlterTableOperation::SetOptionsParens { options } => {
             let mut options = options.iter();
             options.try_for_each(|option| check_storage(WORD, option))

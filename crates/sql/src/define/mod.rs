@@ -31,7 +31,7 @@ use sqlparser::ast::{
 };
 use std::sync::Arc;
 
-/// Runs such a statement.
+/// Runs such a statement of a user.
 ///
 /// # Errors
 /// What is wrong with it; what the engine says.
@@ -40,6 +40,7 @@ pub(crate) fn run(
     database: &Arc<Database>,
     prepared: &Prepared,
     sequences: &mut SequenceChanges,
+    user: &str,
 ) -> Result<Complete, SqlError> {
     check(prepared)?;
     check_keyspace(&tx.view(), database, prepared)?;
@@ -71,7 +72,7 @@ pub(crate) fn run(
             options::refuse("CREATE SEQUENCE", &[(*temporary, "TEMPORARY")])?;
             sequence::create(tx, name, *if_not_exists, sequence_options)?
         }
-        Statement::AlterTable(alter) => alter::table(tx, alter)?,
+        Statement::AlterTable(alter) => alter::table(tx, alter, user)?,
         Statement::Truncate(truncate) => drop::truncate(tx, truncate, prepared.rights())?,
         Statement::Drop {
             object_type,

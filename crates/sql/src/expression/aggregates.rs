@@ -9,6 +9,7 @@ use super::{Expr, SortKey, Typed, ordered};
 use crate::aggregate::{Aggregate, AggregateKind, Grouping};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::Value;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments};
 
 /// The argument of an aggregate, and its separator or name.
@@ -128,7 +129,17 @@ impl Compiler<'_> {
             ) => {
                 let name = self.decided(name)?;
                 let text = TypeSpec::plain(SqlType::Text);
-                let name = self.coerce(name, text, Coercion::Explicit)?;
+                let is_time = matches!(name.kind(), SqlType::Timestamp | SqlType::Timestamptz);
+                let mut name = self.coerce(name, text, Coercion::Explicit)?;
+                if is_time {
+                    // As JSON has them. The distance from UTC is always 0.
+                    for (from, to) in [(" ", "T"), ("+00", "+00:00")] {
+                        let words = [from, to].map(|word| Expr::Literal(Value::Text(word.into())));
+                        let mut parts = vec![Typed::new(name, SqlType::Text)];
+                        parts.extend(words.map(|word| Typed::new(word, SqlType::Text)));
+                        name = self.call("replace", parts)?.expr;
+                    }
+                }
                 (Some(self.decided(argument)?), Some(name))
             }
             _ => {

@@ -10,7 +10,9 @@ use crate::expression::window::WindowFunction;
 use crate::names::{parts_of, qualified};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
-use sqlparser::ast::{self, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArguments};
+use sqlparser::ast::{
+    self, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
+};
 
 impl Compiler<'_> {
     pub(super) fn substring(
@@ -141,6 +143,7 @@ impl Compiler<'_> {
                 format!("aggregate function {name} is not allowed here"),
             ));
         }
+        check_plain(function, &name)?;
         let trees = match &function.args {
             FunctionArguments::None => Vec::new(),
             FunctionArguments::Subquery(query) if name == "array" => {
@@ -192,6 +195,10 @@ impl Compiler<'_> {
                     }
                     _ => self.as_decided(left.clone())?,
                 };
+                let kept = match operands_of_equal(kept.kind(), right.kind()) {
+                    Some(kind) => self.as_type(kept, kind)?,
+                    None => kept,
+                };
                 let is_of_text = right.kind() == SqlType::Text;
                 let sides = self.comparable(left, right, "=")?;
                 let equal = Expr::Compare(Comparison::Equal, Box::new(sides));
@@ -238,6 +245,60 @@ impl Compiler<'_> {
             SqlType::Unknown => self.as_type(typed, SqlType::Text),
             _ => Ok(typed),
         }
+    }
+}
+
+/// The type that `=` makes of numbers of two types, if it is not that of the first: whole numbers, and floats, compare as
+/// they are.
+fn operands_of_equal(left: SqlType, right: SqlType) -> Option<SqlType> {
+    let is_float = |kind| matches!(kind, SqlType::Float4 | SqlType::Float8);
+    let are = |is_so: &dyn Fn(SqlType) -> bool| is_so(left) && is_so(right);
+    let is_changed =
+        left != right && are(&SqlType::is_number) && !are(&SqlType::is_integer) && !are(&is_float);
+    is_changed.then(|| match is_float(left) || is_float(right) {
+        true => SqlType::Float8,
+        false => SqlType::Numeric,
+    })
+}
+
+/// Refuses what only aggregates and window functions take, of a function that is neither.
+///
+/// # Errors
+/// `42809` with the clause, as in PostgreSQL; `0A000`.
+fn check_plain(function: &ast::Function, name: &str) -> Result<(), SqlError> {
+    let list = match &function.args {
+        FunctionArguments::List(list) => Some(list),
+        _ => None,
+    };
+    let distinct = Some(ast::DuplicateTreatment::Distinct);
+    let is_ordered =
+        |clause: &FunctionArgumentClause| matches!(clause, FunctionArgumentClause::OrderBy(_));
+    let of_aggregates = [
+        (function.filter.is_some(), "FILTER"),
+        (!function.within_group.is_empty(), "WITHIN GROUP"),
+        (
+            list.is_some_and(|list| list.duplicate_treatment == distinct),
+            "DISTINCT",
+        ),
+        (
+            list.is_some_and(|list| list.clauses.iter().any(is_ordered)),
+            "ORDER BY",
+        ),
+    ];
+    if let Some((_, clause)) = of_aggregates.iter().find(|(is_there, _)| *is_there) {
+        return Err(SqlError::new(
+            code::WRONG_OBJECT_TYPE,
+            format!("{clause} specified, but {name} is not an aggregate function"),
+        ));
+    }
+    let others = function.null_treatment.is_some()
+        || !matches!(function.parameters, FunctionArguments::None)
+        || list.is_some_and(|list| !list.clauses.is_empty());
+    match others {
+        true => Err(SqlError::unsupported(format!(
+            "this form of a call of {name} is not supported"
+        ))),
+        false => Ok(()),
     }
 }
 

@@ -11,27 +11,6 @@ use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, BinaryOperator, Expr as Tree, UnaryOperator};
 
-/// A power whose base has the sign: in PostgreSQL a sign binds tighter than `^`, in the parser it does not.
-fn signed_base(operator: UnaryOperator, tree: &Tree) -> Option<Tree> {
-    let Tree::BinaryOp {
-        left,
-        op: BinaryOperator::PGExp,
-        right,
-    } = tree
-    else {
-        return None;
-    };
-    let base = signed_base(operator, left).unwrap_or_else(|| Tree::UnaryOp {
-        op: operator,
-        expr: left.clone(),
-    });
-    Some(Tree::BinaryOp {
-        left: Box::new(base),
-        op: BinaryOperator::PGExp,
-        right: right.clone(),
-    })
-}
-
 impl Compiler<'_> {
     pub(super) fn unary(
         &mut self,
@@ -43,9 +22,22 @@ impl Compiler<'_> {
                 let inner = self.condition(tree, "NOT")?;
                 Ok(boolean(inner, true))
             }
+            UnaryOperator::BitwiseNot => {
+                let typed = self.compile(tree)?;
+                let kind = typed.kind();
+                if !matches!(kind, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) {
+                    return Err(no_prefix_operator("~", kind));
+                }
+                let ones = Expr::Literal(Value::Int(-1));
+                let sides = Box::new((typed.expr, ones));
+                Ok(Typed::new(
+                    Expr::Arithmetic(Arithmetic::Xor, kind, sides),
+                    kind,
+                ))
+            }
             UnaryOperator::Minus | UnaryOperator::Plus => {
-                if let Some(tree) = signed_base(operator, tree) {
-                    return self.compile(&tree);
+                if let Some(powers) = signed_powers(operator, tree) {
+                    return self.compile(&powers);
                 }
                 // A negative literal, which may be one below the greatest positive one.
                 if let (UnaryOperator::Minus, Tree::Value(value)) = (operator, tree)
@@ -107,7 +99,12 @@ impl Compiler<'_> {
             BinaryOperator::Multiply => Arithmetic::Multiply,
             BinaryOperator::Divide => Arithmetic::Divide,
             BinaryOperator::Modulo => Arithmetic::Modulo,
-            BinaryOperator::PGExp => Arithmetic::Power,
+            BinaryOperator::PGExp => {
+                if let Some(grouped) = regrouped_power(tree) {
+                    return self.compile(&grouped);
+                }
+                Arithmetic::Power
+            }
             BinaryOperator::BitwiseAnd => Arithmetic::And,
             BinaryOperator::BitwiseOr => Arithmetic::Or,
             BinaryOperator::PGBitwiseXor => Arithmetic::Xor,
@@ -217,6 +214,10 @@ impl Compiler<'_> {
         let wrong = |left: SqlType, right: SqlType| no_operator(&operator.to_string(), left, right);
         // What has no type gets that of the other side.
         match (left.kind(), right.kind()) {
+            (Unknown, Unknown) if operation == Arithmetic::Power => {
+                left = self.as_type(left, SqlType::Float8)?;
+                right = self.as_type(right, SqlType::Float8)?;
+            }
             (Unknown, Unknown) => {
                 let text = format!("operator is not unique: unknown {operator} unknown");
                 let error = SqlError::new("42725", text);
@@ -270,6 +271,7 @@ impl Compiler<'_> {
         let is_whole = kind.is_integer();
         kind = match (operation, is_whole) {
             (Arithmetic::Power, true) => SqlType::Float8,
+            (Arithmetic::Power, false) if kind == SqlType::Float4 => SqlType::Float8,
             (Arithmetic::Modulo, false) if rank(kind) > 3 => return Err(wrong(a, b)),
             (
                 Arithmetic::And
@@ -294,6 +296,73 @@ impl Compiler<'_> {
         let expr = self.coerce(typed, spec, Coercion::Implicit)?;
         Ok(Typed { expr, spec })
     }
+}
+
+/// The powers behind a sign with the sign at the first of them, to which it belongs: `-a ^ b` is `(-a) ^ b`. The parser takes
+/// the sign for the weaker operator. `None` if there are none.
+fn signed_powers(sign: UnaryOperator, tree: &Tree) -> Option<Tree> {
+    match tree {
+        Tree::BinaryOp {
+            op: BinaryOperator::PGExp,
+            ..
+        } => Some(with_sign(sign, tree)),
+        Tree::UnaryOp {
+            op: inner @ (UnaryOperator::Minus | UnaryOperator::Plus),
+            expr,
+        } => signed_powers(*inner, expr).map(|powers| with_sign(sign, &powers)),
+        _ => None,
+    }
+}
+
+fn with_sign(sign: UnaryOperator, tree: &Tree) -> Tree {
+    match tree {
+        Tree::BinaryOp {
+            left,
+            op: BinaryOperator::PGExp,
+            right,
+        } => power(with_sign(sign, left), (**right).clone()),
+        other => Tree::UnaryOp {
+            op: sign,
+            expr: Box::new(other.clone()),
+        },
+    }
+}
+
+fn power(left: Tree, right: Tree) -> Tree {
+    Tree::BinaryOp {
+        left: Box::new(left),
+        op: BinaryOperator::PGExp,
+        right: Box::new(right),
+    }
+}
+
+/// `a ^ -b ^ c` as `(a ^ -b) ^ c`, if a power is one whose exponent has a sign before powers.
+fn regrouped_power(tree: &Tree) -> Option<Tree> {
+    let Tree::BinaryOp { left, right, .. } = tree else {
+        return None;
+    };
+    let Tree::UnaryOp {
+        op: op @ (UnaryOperator::Minus | UnaryOperator::Plus),
+        expr,
+    } = &**right
+    else {
+        return None;
+    };
+    let powers = signed_powers(*op, expr)?;
+    let mut exponents = Vec::new();
+    let mut rest = &powers;
+    while let Tree::BinaryOp {
+        left,
+        op: BinaryOperator::PGExp,
+        right,
+    } = rest
+    {
+        exponents.push(&**right);
+        rest = left;
+    }
+    let base = power((**left).clone(), rest.clone());
+    let exponents = exponents.into_iter().rev();
+    Some(exponents.fold(base, |base, exponent| power(base, exponent.clone())))
 }
 
 /// Of an operator of regular expressions: whether it ignores case, and whether it is negated.
@@ -341,6 +410,14 @@ pub(super) fn negative_literal(digits: &str) -> Result<Typed, SqlError> {
 }
 
 #[cold]
+fn no_prefix_operator(operator: &str, kind: SqlType) -> SqlError {
+    SqlError::new(
+        code::UNKNOWN_FUNCTION,
+        format!("operator does not exist: {operator} {}", kind.name()),
+    )
+    .hint("No operator matches the given name and argument type. You might need to add an explicit type cast.")
+}
+
 pub(super) fn no_operator(operator: &str, left: SqlType, right: SqlType) -> SqlError {
     SqlError::new(
         code::UNKNOWN_FUNCTION,

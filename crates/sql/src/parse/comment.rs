@@ -6,7 +6,7 @@ use crate::names::{COMMENT_OF_DATABASE, COMMENT_OF_SCHEMA, name_of, of_public, p
 use sqlparser::ast::ObjectName;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// A comment.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,6 +73,9 @@ pub(crate) fn parse_comment(text: &str, parser: &mut Parser<'_>) -> Result<Comme
         Keyword::CONSTRAINT => {
             let constraint = name_of(&parser.parse_identifier().map_err(wrong)?);
             parser.expect_keyword(Keyword::ON).map_err(wrong)?;
+            if parser.peek_keyword(Keyword::DOMAIN) {
+                return Err(unsupported("CONSTRAINT … ON DOMAIN"));
+            }
             Commented::Constraint {
                 name: constraint,
                 table: of_public(&name(parser)?)?,
@@ -94,17 +97,12 @@ pub(crate) fn parse_comment(text: &str, parser: &mut Parser<'_>) -> Result<Comme
             name(parser)?;
             Commented::Whole(COMMENT_OF_DATABASE)
         }
-        _ => {
-            return Err(SqlError::unsupported(format!(
-                "COMMENT ON {} is not supported",
-                kind.token
-            )));
-        }
+        _ => return Err(refused(text, &kind, parser)),
     };
     parser.expect_keyword(Keyword::IS).map_err(wrong)?;
     let text = match parser.parse_keyword(Keyword::NULL) {
         true => None,
-        false => Some(parser.parse_literal_string().map_err(wrong)?),
+        false => Some(text_of(parser).map_err(wrong)?),
     };
     // An empty one is none, as in PostgreSQL.
     let text = text.filter(|text| !text.is_empty());
@@ -118,4 +116,87 @@ pub(crate) fn parse_comment(text: &str, parser: &mut Parser<'_>) -> Result<Comme
         ));
     }
     Ok(Comment { on, text })
+}
+
+/// The text of a comment: in quotes of any kind.
+fn text_of(parser: &mut Parser<'_>) -> Result<String, ParserError> {
+    match &parser.peek_token_ref().token {
+        Token::DollarQuotedString(quoted) => {
+            let text = quoted.value.clone();
+            parser.next_token();
+            Ok(text)
+        }
+        _ => parser.parse_literal_string(),
+    }
+}
+
+/// Kinds of objects that PostgreSQL has comments of, by their names' first words.
+const OTHERS: [(&str, &[&str]); 29] = [
+    ("ACCESS", &["METHOD"]),
+    ("AGGREGATE", &[]),
+    ("CAST", &[]),
+    ("COLLATION", &[]),
+    ("CONVERSION", &[]),
+    ("DOMAIN", &[]),
+    ("EVENT", &["TRIGGER"]),
+    ("EXTENSION", &[]),
+    ("FOREIGN", &["DATA WRAPPER", "TABLE"]),
+    ("FUNCTION", &[]),
+    ("LANGUAGE", &[]),
+    ("LARGE", &["OBJECT"]),
+    ("MATERIALIZED", &["VIEW"]),
+    ("OPERATOR", &["CLASS", "FAMILY", ""]),
+    ("POLICY", &[]),
+    ("PROCEDURAL", &["LANGUAGE"]),
+    ("PROCEDURE", &[]),
+    ("PUBLICATION", &[]),
+    ("ROLE", &[]),
+    ("ROUTINE", &[]),
+    ("RULE", &[]),
+    ("SERVER", &[]),
+    ("STATISTICS", &[]),
+    ("SUBSCRIPTION", &[]),
+    ("TABLESPACE", &[]),
+    (
+        "TEXT",
+        &[
+            "SEARCH CONFIGURATION",
+            "SEARCH DICTIONARY",
+            "SEARCH PARSER",
+            "SEARCH TEMPLATE",
+        ],
+    ),
+    ("TRANSFORM", &[]),
+    ("TRIGGER", &[]),
+    ("TYPE", &[]),
+];
+
+/// The error of a kind of object that has no comments here, by its name; of a word that is none, of the syntax.
+fn refused(text: &str, kind: &TokenWithSpan, parser: &mut Parser<'_>) -> SqlError {
+    let first = kind.token.to_string().to_uppercase();
+    let Some((_, others)) = OTHERS.iter().find(|(word, _)| *word == first) else {
+        let found = format!("Expected: a kind of object, found: {kind}");
+        return syntax(text, ParserError::ParserError(found));
+    };
+    let next = |at: usize| {
+        parser
+            .peek_nth_token_ref(at)
+            .token
+            .to_string()
+            .to_uppercase()
+    };
+    let is_next = |words: &&&str| {
+        words
+            .split_whitespace()
+            .enumerate()
+            .all(|(at, word)| next(at) == word)
+    };
+    match others.iter().find(is_next) {
+        Some(rest) => unsupported(format!("{first} {rest}").trim_end()),
+        None => unsupported(&first),
+    }
+}
+
+fn unsupported(kind: &str) -> SqlError {
+    SqlError::unsupported(format!("COMMENT ON {kind} is not supported"))
 }

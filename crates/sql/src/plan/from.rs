@@ -87,6 +87,17 @@ fn joined(
     (right, right_scope): Planned,
     operator: &JoinOperator,
 ) -> Result<Planned, SqlError> {
+    if let JoinOperator::Join(JoinConstraint::None)
+    | JoinOperator::Inner(JoinConstraint::None)
+    | JoinOperator::Left(JoinConstraint::None)
+    | JoinOperator::LeftOuter(JoinConstraint::None)
+    | JoinOperator::Right(JoinConstraint::None)
+    | JoinOperator::RightOuter(JoinConstraint::None)
+    | JoinOperator::FullOuter(JoinConstraint::None) = operator
+    {
+        return Err(SqlError::syntax("a join without ON or USING")
+            .hint("Write CROSS JOIN for all pairs of rows."));
+    }
     let (kind, constraint) = match operator {
         JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => {
             (JoinKind::Inner, constraint)

@@ -198,8 +198,15 @@ fn targets(relation: &Relation, names: &[ast::ObjectName]) -> Result<Vec<usize>,
     }
     let mut places = Vec::with_capacity(names.len());
     for name in names {
-        let name = parts_of(name)?.pop().unwrap_or_default();
+        let mut parts = parts_of(name)?.into_iter();
+        let name = parts.next().unwrap_or_default();
         let number = relation.column(&name)?.number;
+        if let Some(field) = parts.next() {
+            return Err(SqlError::new(
+                code::DATATYPE_MISMATCH,
+                format!("cannot assign to field \"{field}\" of column \"{name}\": it is no row"),
+            ));
+        }
         let mut columns = relation.columns.iter();
         let place = columns.position(|column| column.number == number);
         let place = place.ok_or_else(|| SqlError::unknown_column(&name))?;

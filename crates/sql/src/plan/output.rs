@@ -48,6 +48,10 @@ pub(crate) fn compile_items(
                 compiled.push(compile_item(compiler, scope, expr, name_of(alias))?);
             }
             SelectItem::Wildcard(_) => {
+                if scope.tables.is_empty() {
+                    let text = "SELECT * with no tables specified is not valid";
+                    return Err(SqlError::syntax(text));
+                }
                 for column in scope.all() {
                     compiled.push(compile_column(compiler, column)?);
                 }

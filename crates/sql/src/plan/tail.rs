@@ -86,16 +86,22 @@ pub(crate) fn limits(
     compiler: &mut Compiler<'_>,
     tail: &Tail<'_>,
 ) -> Result<(Option<Expr>, Option<Expr>), SqlError> {
-    let mut whole = |tree: Option<&Tree>| {
+    let mut whole = |tree: Option<&Tree>, clause: &str| {
         let Some(tree) = tree else {
             return Ok(None);
         };
         let typed = compiler.compile(tree)?;
+        if typed.expr.any(&|part| matches!(part, Expr::Column(_))) {
+            return Err(SqlError::new(
+                code::INVALID_COLUMN_REFERENCE,
+                format!("argument of {clause} must not contain variables"),
+            ));
+        }
         let to = TypeSpec::plain(SqlType::Int8);
         let expr = compiler.coerce(typed, to, Coercion::Assignment)?;
         Ok::<_, SqlError>(Some(expr))
     };
-    Ok((whole(tail.limit)?, whole(tail.offset)?))
+    Ok((whole(tail.limit, "LIMIT")?, whole(tail.offset, "OFFSET")?))
 }
 
 /// Order by columns of the output, by name or number.
@@ -139,7 +145,20 @@ fn place_in_output(items: &[Item], tree: &Tree, clause: &str) -> Result<Option<u
         },
         Tree::Identifier(name) => {
             let name = name_of(name);
-            Ok(items.iter().position(|item| item.name == name))
+            let mut named = items
+                .iter()
+                .enumerate()
+                .filter(|(_, item)| item.name == name);
+            let Some((place, first)) = named.next() else {
+                return Ok(None);
+            };
+            match named.all(|(_, other)| other.typed.expr == first.typed.expr) {
+                true => Ok(Some(place)),
+                false => Err(SqlError::new(
+                    code::AMBIGUOUS_COLUMN,
+                    format!("{clause} \"{name}\" is ambiguous"),
+                )),
+            }
         }
         _ => Ok(None),
     }

@@ -112,6 +112,9 @@ fn table_numbers(statement: &Prepared, source: &dyn Source) -> HashMap<String, u
             numbers.insert(definition.name.clone(), table_oid(number as u16));
         }
     }
+    for (name, number) in crate::virtual_tables::index_names(source).unwrap_or_default() {
+        numbers.entry(name).or_insert(number);
+    }
     numbers
 }
 
@@ -324,8 +327,9 @@ impl Call<'_> {
             Class::Define => {
                 database.catalogue_changed();
                 let sequences = &mut *self.sequences;
+                let user = &state.user;
                 let complete = in_tables(self.tx, |tx| {
-                    define::run(tx, database, given.statement, sequences)
+                    define::run(tx, database, given.statement, sequences, user)
                 })?;
                 database.catalogue_changed();
                 (complete, None)

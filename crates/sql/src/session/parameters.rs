@@ -5,7 +5,7 @@ use super::state::{OpenTransaction, Reading, SessionState, TransactionState};
 use crate::column::ResultColumn;
 use crate::database::Database;
 use crate::error::{SqlError, code};
-use crate::names::name_of;
+use crate::names::{name_of, quoted};
 use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Outcome, Rows, Tag};
 use crate::rights::Rights;
@@ -211,7 +211,13 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
             {
                 return state.settings.reset(&name, local);
             }
-            let values: Vec<String> = values.iter().map(value_text).collect();
+            let is_path = name.eq_ignore_ascii_case("search_path");
+            let values = values.iter().map(|value| match is_path {
+                // Each is a name, and shown as one.
+                true => quoted(&value_text(value)),
+                false => value_text(value),
+            });
+            let values: Vec<String> = values.collect();
             state.settings.set(&name, &values.join(", "), local)
         }
         Set::SetTimeZone { value, local } => {

@@ -375,6 +375,11 @@ impl Unit {
                     Err(error) => self.failed(error, *implicit),
                 }
             }
+            Class::Define if !*implicit && statement.is_concurrent() => {
+                let text = "CREATE INDEX CONCURRENTLY cannot run inside a transaction block";
+                let error = SqlError::new(code::ACTIVE_TRANSACTION, text);
+                self.failed(error, *implicit)
+            }
             Class::Read | Class::Write | Class::Define => {
                 match self.data(tx, statement, parameters, data, rows_max) {
                     Ok(complete) => self.done(complete),

@@ -242,13 +242,13 @@ fn integers(
         Arithmetic::And => Some(left & right),
         Arithmetic::Or => Some(left | right),
         Arithmetic::Xor => Some(left ^ right),
-        // The count wraps around and what is shifted out is lost, as on the processors.
+        // The count wraps around and what is shifted out is lost, as on the processors, which shift 32 bits at least.
         Arithmetic::ShiftLeft => {
-            let shifted = left << right.rem_euclid(bits);
+            let shifted = left << right.rem_euclid(bits.max(32));
             let unused = 128 - bits as u32;
             Some(shifted << unused >> unused)
         }
-        Arithmetic::ShiftRight => Some(left >> right.rem_euclid(bits)),
+        Arithmetic::ShiftRight => Some(left >> right.rem_euclid(bits.max(32))),
         _ => None,
     };
     within(result.ok_or_else(|| overflow(kind))?, kind)

@@ -178,12 +178,26 @@ fn to_integer(value: ValueRef<'_>, kind: SqlType) -> Option<Result<Value, SqlErr
     Some(within(whole, kind))
 }
 
+/// How large a numeric with these digits may be.
+pub(crate) fn digits_detail(precision: u8, scale: u8) -> String {
+    let whole = precision.saturating_sub(scale);
+    let bound = if whole == 0 {
+        "1".into()
+    } else {
+        format!("10^{whole}")
+    };
+    format!(
+        "A field with precision {precision}, scale {scale} must round to an absolute value less than {bound}."
+    )
+}
+
 fn to_numeric(value: ValueRef<'_>, to: TypeSpec) -> Result<Value, SqlError> {
     let overflow = || {
-        SqlError::new(
-            code::OUT_OF_RANGE,
-            format!("numeric field overflow: {value} is no {}", to.to_sql()),
-        )
+        let error = SqlError::new(code::OUT_OF_RANGE, "numeric field overflow");
+        match to.precision_and_scale() {
+            Some((precision, scale)) => error.detail(digits_detail(precision, scale)),
+            None => error.detail(format!("{value} is no numeric here: it has 38 digits.")),
+        }
     };
     let value_as_decimal = match value {
         ValueRef::Float(float) => decimal_of_float(float).ok_or_else(overflow)?,
@@ -225,6 +239,17 @@ fn to_text(
     let has_length = to.kind == SqlType::Char && to.length().is_some();
     if has_length || from == SqlType::Char && to.kind != SqlType::Char {
         text.truncate(text.trim_end_matches(' ').len());
+    }
+    if to.kind == SqlType::OneChar && from == SqlType::Int4 {
+        // The character's number; 0 is no character.
+        return match value {
+            ValueRef::Int(code @ 0..=127) => {
+                let character = char::from(code as u8);
+                let text = (code != 0).then(|| character.to_string());
+                Ok(Value::Text(text.unwrap_or_default()))
+            }
+            _ => Err(SqlError::new(code::OUT_OF_RANGE, "\"char\" out of range")),
+        };
     }
     if to.kind == SqlType::OneChar {
         let end = text.char_indices().nth(1).map_or(text.len(), |(at, _)| at);

@@ -121,6 +121,7 @@ pub(crate) fn push_name(
     }
     match value {
         ValueRef::Bool(value) => push_text(if value { "true" } else { "false" }, out),
+        value @ ValueRef::Timestamp(_) => push_value(kind, value, out)?,
         value => push_text(&text_of(kind, value).unwrap_or_default(), out),
     }
     Ok(())

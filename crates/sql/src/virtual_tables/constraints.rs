@@ -13,8 +13,9 @@ use crate::relation::table_oid;
 use crate::relation::{ReferenceNotes, Relation, kind, objects, parsed};
 use crate::sequences::Sequence;
 use crate::source::Source;
-use crate::types::SqlType::{Bool, Int2Array, Int8, Name, Oid, OneChar, Text};
+use crate::types::SqlType::{Bool, Int2Array, Int4, Int8, Name, Oid, OidArray, OneChar, Text};
 use sardonyx::schema::{OnDelete, Value};
+use sardonyx_rows::condition::Check;
 
 pub(super) const TABLES: &[VirtualTable] = &[
     VirtualTable {
@@ -37,8 +38,16 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("confupdtype", OneChar),
             ("confdeltype", OneChar),
             ("confmatchtype", OneChar),
+            ("conislocal", Bool),
+            ("coninhcount", Int4),
+            ("connoinherit", Bool),
             ("conkey", Int2Array),
             ("confkey", Int2Array),
+            ("conpfeqop", OidArray),
+            ("conppeqop", OidArray),
+            ("conffeqop", OidArray),
+            ("confdelsetcols", Int2Array),
+            ("conexclop", OidArray),
             ("conbin", Text),
         ],
         contents: Rows(constraints),
@@ -187,9 +196,13 @@ pub(crate) fn constraints_of(
     }
     let checks = relation.schema.checks.iter();
     for (name, condition) in checks.filter(|(name, _)| !is_full_match(name)) {
+        let read = Check::parse(condition, &relation.schema);
         let condition = shown_check(condition, &relation.schema);
         let definition = format!("CHECK (({condition}))");
-        add(plain(name, "c", definition));
+        add(Constraint {
+            columns: read.map_or_else(|_| Vec::new(), |check| check.columns()),
+            ..plain(name, "c", definition)
+        });
     }
     Ok(found)
 }
@@ -227,10 +240,19 @@ fn constraints(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, 
                 }),
                 letter(constraint.deletes),
                 letter(if constraint.notes.full { "f" } else { "s" }),
+                Value::Bool(true),
+                Value::Int(0),
+                // Tables that inherit would have conditions alone.
+                Value::Bool(constraint.letter != "c"),
                 numbers_of(&relation, &constraint.columns),
                 other.map_or(Value::Null, |other| {
                     numbers_of(&other, &constraint.referenced_columns)
                 }),
+                Value::Null,
+                Value::Null,
+                Value::Null,
+                Value::Null,
+                Value::Null,
                 match constraint.letter {
                     "c" => Value::Text(constraint.definition),
                     _ => Value::Null,

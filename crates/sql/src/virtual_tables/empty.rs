@@ -6,8 +6,8 @@ use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::source::Source;
 use crate::types::SqlType::{
-    self, Bool, Float4, Int2, Int2Vector, Int4, Name, NameArray, Oid, OidArray, OneChar,
-    OneCharArray, Text, TextArray,
+    self, Bool, Bytea, Float4, Int2, Int2Vector, Int4, Name, Oid, OidArray, OneChar, OneCharArray,
+    Text, TextArray,
 };
 
 fn none(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
@@ -29,17 +29,6 @@ const fn empty(
 }
 
 pub(super) const TABLES: &[VirtualTable] = &[
-    empty(
-        "pg_collation",
-        3456,
-        &[
-            ("oid", Oid),
-            ("collname", Name),
-            ("collnamespace", Oid),
-            ("collprovider", OneChar),
-            ("collisdeterministic", Bool),
-        ],
-    ),
     empty(
         "pg_policy",
         3256,
@@ -66,6 +55,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("stxstattarget", Int4),
             ("stxkeys", Int2Vector),
             ("stxkind", OneCharArray),
+            ("stxexprs", Text),
         ],
     ),
     empty(
@@ -76,6 +66,11 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("pubname", Name),
             ("pubowner", Oid),
             ("puballtables", Bool),
+            ("pubinsert", Bool),
+            ("pubupdate", Bool),
+            ("pubdelete", Bool),
+            ("pubtruncate", Bool),
+            ("pubviaroot", Bool),
         ],
     ),
     empty(
@@ -121,12 +116,26 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("rngtypid", Oid),
             ("rngsubtype", Oid),
             ("rngmultitypid", Oid),
+            ("rngcollation", Oid),
+            ("rngsubopc", Oid),
+            ("rngcanonical", Oid),
+            ("rngsubdiff", Oid),
         ],
     ),
     empty(
         "pg_language",
         2612,
-        &[("oid", Oid), ("lanname", Name), ("lanpltrusted", Bool)],
+        &[
+            ("oid", Oid),
+            ("lanname", Name),
+            ("lanowner", Oid),
+            ("lanispl", Bool),
+            ("lanpltrusted", Bool),
+            ("lanplcallfoid", Oid),
+            ("laninline", Oid),
+            ("lanvalidator", Oid),
+            ("lanacl", TextArray),
+        ],
     ),
     empty(
         "pg_auth_members",
@@ -146,8 +155,11 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("opcmethod", Oid),
             ("opcname", Name),
             ("opcnamespace", Oid),
+            ("opcowner", Oid),
+            ("opcfamily", Oid),
             ("opcintype", Oid),
             ("opcdefault", Bool),
+            ("opckeytype", Oid),
         ],
     ),
     empty(
@@ -156,13 +168,23 @@ pub(super) const TABLES: &[VirtualTable] = &[
         &[
             ("oid", Oid),
             ("tgrelid", Oid),
+            ("tgparentid", Oid),
             ("tgname", Name),
             ("tgfoid", Oid),
             ("tgtype", Int2),
             ("tgenabled", OneChar),
             ("tgisinternal", Bool),
-            ("tgparentid", Oid),
+            ("tgconstrrelid", Oid),
+            ("tgconstrindid", Oid),
             ("tgconstraint", Oid),
+            ("tgdeferrable", Bool),
+            ("tginitdeferred", Bool),
+            ("tgnargs", Int2),
+            ("tgattr", Int2Vector),
+            ("tgargs", Bytea),
+            ("tgqual", Text),
+            ("tgoldtable", Name),
+            ("tgnewtable", Name),
         ],
     ),
     empty(
@@ -175,6 +197,8 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("ev_type", OneChar),
             ("ev_enabled", OneChar),
             ("is_instead", Bool),
+            ("ev_qual", Text),
+            ("ev_action", Text),
         ],
     ),
     empty(
@@ -196,8 +220,12 @@ pub(super) const TABLES: &[VirtualTable] = &[
         &[
             ("oid", Oid),
             ("extname", Name),
+            ("extowner", Oid),
             ("extnamespace", Oid),
+            ("extrelocatable", Bool),
             ("extversion", Text),
+            ("extconfig", OidArray),
+            ("extcondition", TextArray),
         ],
     ),
     empty(
@@ -212,12 +240,27 @@ pub(super) const TABLES: &[VirtualTable] = &[
     empty(
         "pg_foreign_server",
         1417,
-        &[("oid", Oid), ("srvname", Name), ("srvowner", Oid)],
+        &[
+            ("oid", Oid),
+            ("srvname", Name),
+            ("srvowner", Oid),
+            ("srvfdw", Oid),
+            ("srvtype", Text),
+            ("srvversion", Text),
+            ("srvacl", TextArray),
+            ("srvoptions", TextArray),
+        ],
     ),
     empty(
         "pg_tablespace",
         1213,
-        &[("oid", Oid), ("spcname", Name), ("spcowner", Oid)],
+        &[
+            ("oid", Oid),
+            ("spcname", Name),
+            ("spcowner", Oid),
+            ("spcacl", TextArray),
+            ("spcoptions", TextArray),
+        ],
     ),
     empty(
         "pg_matviews",
@@ -226,12 +269,15 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("schemaname", Name),
             ("matviewname", Name),
             ("matviewowner", Name),
+            ("tablespace", Name),
+            ("hasindexes", Bool),
+            ("ispopulated", Bool),
             ("definition", Text),
         ],
     ),
     empty(
         "pg_group",
         12_012,
-        &[("groname", Name), ("grosysid", Oid), ("grolist", NameArray)],
+        &[("groname", Name), ("grosysid", Oid), ("grolist", OidArray)],
     ),
 ];

@@ -1,14 +1,17 @@
 //! `pg_proc`: the functions of the tables of functions, the aggregates and the window functions.
 
 use super::Contents::Rows;
-use super::{OWNER, PG_CATALOG, VirtualRows, VirtualTable, oid, text};
+use super::{OWNER, PG_CATALOG, VirtualRows, VirtualTable, oid, text, type_functions};
 use crate::aggregate::{AGGREGATES, Aggregate, AggregateKind};
 use crate::error::SqlError;
 use crate::expression::functions::{Function, Kind, Volatility, all, function_number};
 use crate::expression::window::WINDOW_FUNCTIONS;
 use crate::expression::{Environment, Expr, Typed};
 use crate::source::Source;
-use crate::types::SqlType::{self, Bool, Int2, Name, Oid, OidVector, OneChar, Text, TextArray};
+use crate::types::SqlType::{
+    self, Bool, Float4, Int2, Name, Oid, OidArray, OidVector, OneChar, OneCharArray, Text,
+    TextArray,
+};
 use crate::values::arrays::vector_of;
 use sardonyx::schema::{Value, ValueRef};
 
@@ -27,19 +30,31 @@ pub(super) const TABLES: &[VirtualTable] = &[VirtualTable {
         ("pronamespace", Oid),
         ("proowner", Oid),
         ("prolang", Oid),
+        ("procost", Float4),
+        ("prorows", Float4),
         ("provariadic", Oid),
+        ("prosupport", Oid),
         ("prokind", OneChar),
         ("prosecdef", Bool),
+        ("proleakproof", Bool),
         ("proisstrict", Bool),
         ("proretset", Bool),
         ("provolatile", OneChar),
+        ("proparallel", OneChar),
         ("pronargs", Int2),
+        ("pronargdefaults", Int2),
         ("prorettype", Oid),
         ("proargtypes", OidVector),
+        ("proallargtypes", OidArray),
+        ("proargmodes", OneCharArray),
         ("proargnames", TextArray),
-        ("proargmodes", TextArray),
-        ("proallargtypes", OidVector),
+        ("proargdefaults", Text),
+        ("protrftypes", OidArray),
         ("prosrc", Text),
+        ("probin", Text),
+        ("prosqlbody", Text),
+        ("proconfig", TextArray),
+        ("proacl", TextArray),
     ],
     contents: Rows(functions),
 }];
@@ -55,45 +70,110 @@ struct Row {
     about: &'static str,
 }
 
+/// What `pg_proc` says of a function.
+struct Said<'a> {
+    number: u32,
+    name: &'a str,
+    kind: &'static str,
+    is_strict: bool,
+    gives_rows: bool,
+    volatility: Volatility,
+    variadic: u32,
+    arguments: Vec<u32>,
+    result: u32,
+}
+
 impl Row {
     fn values(self) -> Vec<Value> {
-        let is_so = |is_so: fn(Function) -> bool| Value::Bool(self.function.is_some_and(is_so));
+        let is_so = |is_so: fn(Function) -> bool| self.function.is_some_and(is_so);
         let is_variadic = self.function.is_some_and(|one| one.0.is_variadic);
-        let volatility = self
-            .function
-            .map_or(Volatility::Immutable, |one| one.0.volatility);
+        let volatility = self.function.map(|one| one.0.volatility);
         let last = self.arguments.last().filter(|_| is_variadic);
+        let arguments = self.arguments.iter();
+        Said {
+            number: self.oid,
+            name: self.name,
+            kind: self.kind,
+            is_strict: is_so(|one| one.0.is_strict),
+            gives_rows: is_so(Function::gives_rows),
+            volatility: volatility.unwrap_or(Volatility::Immutable),
+            variadic: last.map_or(0, |kind| kind.oid()),
+            arguments: arguments.map(|kind| kind.oid()).collect(),
+            result: self.result.oid(),
+        }
+        .values()
+    }
+}
+
+impl Said<'_> {
+    fn values(self) -> Vec<Value> {
+        let no = || Value::Bool(false);
         let numbers = self.arguments.iter();
-        let numbers = numbers.map(|kind| ValueRef::Int(kind.oid().into()));
+        let numbers = numbers.map(|number| ValueRef::Int((*number).into()));
+        let (volatile, parallel) = match self.volatility {
+            Volatility::Immutable => ("i", "s"),
+            Volatility::Stable => ("s", "s"),
+            Volatility::Volatile => ("v", "u"),
+        };
         vec![
-            oid(self.oid),
+            oid(self.number),
             text(self.name),
             oid(PG_CATALOG),
             oid(OWNER),
             oid(INTERNAL),
-            oid(last.map_or(0, |kind| kind.oid())),
+            Value::Float(1.0),
+            Value::Float(if self.gives_rows { 1000.0 } else { 0.0 }),
+            oid(self.variadic),
+            oid(0),
             text(self.kind),
-            Value::Bool(false),
-            is_so(|one| one.0.is_strict),
-            is_so(Function::gives_rows),
-            text(match volatility {
-                Volatility::Immutable => "i",
-                Volatility::Stable => "s",
-                Volatility::Volatile => "v",
-            }),
+            no(),
+            no(),
+            Value::Bool(self.is_strict),
+            Value::Bool(self.gives_rows),
+            text(volatile),
+            text(parallel),
             Value::Int(self.arguments.len() as i128),
-            oid(self.result.oid()),
+            Value::Int(0),
+            oid(self.result),
             vector_of(SqlType::Oid, numbers),
             Value::Null,
             Value::Null,
             Value::Null,
+            Value::Null,
+            Value::Null,
             text(self.name),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
         ]
     }
 }
 
 fn functions(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    Ok(rows().into_iter().map(Row::values).collect())
+    let of_types = type_functions::all().into_iter().map(|one| {
+        let volatility = match one.is_stable {
+            true => Volatility::Stable,
+            false => Volatility::Immutable,
+        };
+        Said {
+            number: one.number,
+            name: &one.name,
+            kind: "f",
+            is_strict: true,
+            gives_rows: false,
+            volatility,
+            variadic: 0,
+            arguments: one.arguments,
+            result: one.result,
+        }
+        .values()
+    });
+    Ok(rows()
+        .into_iter()
+        .map(Row::values)
+        .chain(of_types)
+        .collect())
 }
 
 fn rows() -> Vec<Row> {

@@ -2,12 +2,12 @@
 
 use super::Contents::Rows;
 use super::information_schema::relations;
-use super::{VirtualRows, VirtualTable, oid, text};
+use super::{VirtualRows, VirtualTable, oid, text, type_functions};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::relation::table_oid;
 use crate::source::Source;
-use crate::types::SqlType::{self, Bool, Int2, Name, Oid, OneChar, Text};
+use crate::types::SqlType::{Bool, Int2, Int2Vector, Name, Oid, OidVector, OneChar, Text};
 use sardonyx::schema::Value;
 pub(super) const TABLES: &[VirtualTable] = &[
     VirtualTable {
@@ -18,22 +18,24 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("indexrelid", Oid),
             ("indrelid", Oid),
             ("indnatts", Int2),
-            ("indisunique", Bool),
-            ("indisprimary", Bool),
-            ("indisvalid", Bool),
-            ("indkey", SqlType::Int2Vector),
             ("indnkeyatts", Int2),
-            ("indisclustered", Bool),
-            ("indisreplident", Bool),
+            ("indisunique", Bool),
+            ("indnullsnotdistinct", Bool),
+            ("indisprimary", Bool),
             ("indisexclusion", Bool),
             ("indimmediate", Bool),
+            ("indisclustered", Bool),
+            ("indisvalid", Bool),
+            ("indcheckxmin", Bool),
             ("indisready", Bool),
             ("indislive", Bool),
-            ("indnullsnotdistinct", Bool),
-            ("indclass", SqlType::OidVector),
-            ("indoption", SqlType::Int2Vector),
-            ("indpred", Text),
+            ("indisreplident", Bool),
+            ("indkey", Int2Vector),
+            ("indcollation", OidVector),
+            ("indclass", OidVector),
+            ("indoption", Int2Vector),
             ("indexprs", Text),
+            ("indpred", Text),
         ],
         contents: Rows(indexes),
     },
@@ -54,7 +56,12 @@ pub(super) const TABLES: &[VirtualTable] = &[
         schema: "pg_catalog",
         name: "pg_am",
         oid: 2601,
-        columns: &[("oid", Oid), ("amname", Name), ("amtype", OneChar)],
+        columns: &[
+            ("oid", Oid),
+            ("amname", Name),
+            ("amhandler", Oid),
+            ("amtype", OneChar),
+        ],
         contents: Rows(access_methods),
     },
 ];
@@ -64,8 +71,8 @@ pub(super) const BTREE: u32 = 403;
 
 fn access_methods(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     Ok(vec![
-        vec![oid(HEAP), text("heap"), text("t")],
-        vec![oid(BTREE), text("btree"), text("i")],
+        vec![oid(HEAP), text("heap"), oid(3), text("t")],
+        vec![oid(BTREE), text("btree"), oid(330), text("i")],
     ])
 }
 
@@ -112,6 +119,16 @@ pub(super) fn seen_indexes(relation: &crate::relation::Relation) -> Vec<SeenInde
     seen
 }
 
+/// The names and numbers of all indexes.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn index_names(source: &dyn Source) -> Result<Vec<(String, u32)>, SqlError> {
+    let relations = relations(source)?;
+    let indexes = relations.iter().flat_map(seen_indexes);
+    Ok(indexes.map(|index| (index.name, index.oid)).collect())
+}
+
 fn indexes(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     for relation in relations(source)? {
@@ -127,22 +144,30 @@ fn indexes(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlE
                 Value::Text(words.collect::<Vec<_>>().join(" "))
             };
             let order = |(_, descending): &(usize, bool)| if *descending { "3" } else { "0" };
+            let collations = index.columns.iter().map(|(column, _)| {
+                let column = relation.numbered_column(*column);
+                column
+                    .map_or(0, |column| type_functions::collation(column.spec.kind))
+                    .to_string()
+            });
             rows.push(vec![
                 oid(index.oid),
                 oid(table_oid(relation.number)),
-                Value::Int(index.columns.len() as i128),
-                Value::Bool(index.unique),
-                Value::Bool(index.primary),
-                Value::Bool(true),
-                Value::Text(places.collect::<Vec<_>>().join(" ")),
                 Value::Int(count as i128),
+                Value::Int(count as i128),
+                Value::Bool(index.unique),
                 no.clone(),
-                no.clone(),
+                Value::Bool(index.primary),
                 no.clone(),
                 yes.clone(),
+                no.clone(),
+                yes.clone(),
+                no.clone(),
                 yes.clone(),
                 yes,
                 no,
+                Value::Text(places.collect::<Vec<_>>().join(" ")),
+                Value::Text(collations.collect::<Vec<_>>().join(" ")),
                 vector(&mut std::iter::repeat_n("0", count)),
                 vector(&mut index.columns.iter().map(order)),
                 Value::Null,

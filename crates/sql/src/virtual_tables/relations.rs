@@ -4,12 +4,15 @@ use super::Contents::{Query, Rows};
 use super::indexes::{BTREE, HEAP, seen_indexes};
 use super::information_schema::{default_text, relations};
 use super::views::seen_views;
-use super::{INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text};
+use super::{
+    INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text,
+    type_functions,
+};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::relation::table_oid;
 use crate::source::Source;
-use crate::types::SqlType::{self, Bool, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
+use crate::types::SqlType::{Bool, Float4, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
 use crate::types::TypeSpec;
 use sardonyx::schema::Value;
 pub(super) const TABLES: &[VirtualTable] = &[
@@ -22,27 +25,35 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("relname", Name),
             ("relnamespace", Oid),
             ("reltype", Oid),
+            ("reloftype", Oid),
             ("relowner", Oid),
             ("relam", Oid),
-            ("reltuples", SqlType::Float4),
+            ("relfilenode", Oid),
+            ("reltablespace", Oid),
+            ("relpages", Int4),
+            ("reltuples", Float4),
+            ("relallvisible", Int4),
+            ("reltoastrelid", Oid),
             ("relhasindex", Bool),
+            ("relisshared", Bool),
+            ("relpersistence", OneChar),
             ("relkind", OneChar),
             ("relnatts", Int2),
             ("relchecks", Int2),
             ("relhasrules", Bool),
             ("relhastriggers", Bool),
+            ("relhassubclass", Bool),
             ("relrowsecurity", Bool),
             ("relforcerowsecurity", Bool),
-            ("relispartition", Bool),
-            ("relpersistence", OneChar),
+            ("relispopulated", Bool),
             ("relreplident", OneChar),
-            ("reloftype", Oid),
-            ("reltablespace", Oid),
-            ("reltoastrelid", Oid),
+            ("relispartition", Bool),
+            ("relrewrite", Oid),
+            ("relfrozenxid", Oid),
+            ("relminmxid", Oid),
+            ("relacl", TextArray),
             ("reloptions", TextArray),
             ("relpartbound", Text),
-            ("relacl", TextArray),
-            ("relpages", Int4),
         ],
         contents: Rows(classes),
     },
@@ -54,23 +65,29 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("attrelid", Oid),
             ("attname", Name),
             ("atttypid", Oid),
+            ("attstattarget", Int4),
             ("attlen", Int2),
             ("attnum", Int2),
+            ("attndims", Int4),
+            ("attcacheoff", Int4),
             ("atttypmod", Int4),
+            ("attbyval", Bool),
+            ("attalign", OneChar),
+            ("attstorage", OneChar),
+            ("attcompression", OneChar),
             ("attnotnull", Bool),
             ("atthasdef", Bool),
+            ("atthasmissing", Bool),
             ("attidentity", OneChar),
             ("attgenerated", OneChar),
             ("attisdropped", Bool),
-            ("attcollation", Oid),
-            ("attndims", Int4),
-            ("attinhcount", Int4),
             ("attislocal", Bool),
-            ("attstorage", OneChar),
-            ("attstattarget", Int4),
-            ("attcompression", OneChar),
+            ("attinhcount", Int4),
+            ("attcollation", Oid),
             ("attacl", TextArray),
             ("attoptions", TextArray),
+            ("attfdwoptions", TextArray),
+            ("attmissingval", TextArray),
         ],
         contents: Rows(attributes),
     },
@@ -96,13 +113,17 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("tableowner", Name),
             ("tablespace", Name),
             ("hasindexes", Bool),
+            ("hasrules", Bool),
+            ("hastriggers", Bool),
+            ("rowsecurity", Bool),
         ],
         contents: Query(PG_TABLES),
     },
 ];
 
 const PG_TABLES: &str = "
-    select n.nspname, c.relname, pg_get_userbyid(c.relowner), null::name, c.relhasindex
+    select n.nspname, c.relname, pg_get_userbyid(c.relowner), null::name, c.relhasindex, c.relhasrules,
+        c.relhastriggers, c.relrowsecurity
     from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     where c.relkind = 'r'";
 
@@ -120,11 +141,12 @@ struct Class<'a> {
 }
 
 fn class(of: &Class<'_>) -> Vec<Value> {
-    let no = Value::Bool(false);
+    let no = || Value::Bool(false);
     vec![
         oid(of.oid),
         text(of.name),
         oid(of.namespace),
+        oid(0),
         oid(0),
         oid(OWNER),
         oid(match of.kind {
@@ -132,25 +154,33 @@ fn class(of: &Class<'_>) -> Vec<Value> {
             "i" => BTREE,
             _ => 0,
         }),
+        oid(if of.kind == "v" { 0 } else { of.oid }),
+        oid(0),
+        Value::Int(1),
         Value::Float(of.rows),
+        Value::Int(0),
+        oid(0),
         Value::Bool(of.has_indexes),
+        no(),
+        text("p"),
         text(of.kind),
         Value::Int(of.columns as i128),
         Value::Int(of.checks as i128),
-        no.clone(),
+        // A view is a rule there.
+        Value::Bool(of.kind == "v"),
         Value::Bool(of.refers),
-        no.clone(),
-        no.clone(),
-        no,
-        text("p"),
-        text("d"),
+        no(),
+        no(),
+        no(),
+        Value::Bool(true),
+        text(if of.kind == "r" { "d" } else { "n" }),
+        no(),
         oid(0),
         oid(0),
         oid(0),
         Value::Null,
         Value::Null,
         Value::Null,
-        Value::Int(1),
     ]
 }
 
@@ -265,31 +295,38 @@ fn attributes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows
 }
 
 /// Places of `pg_attribute` in which a table's columns differ from each other.
-const ATTNOTNULL: usize = 6;
-const ATTHASDEF: usize = 7;
-const ATTIDENTITY: usize = 8;
+const ATTNOTNULL: usize = 13;
+const ATTHASDEF: usize = 14;
+const ATTIDENTITY: usize = 16;
 
 /// A column that can be null and has no default, as all of an index and a view are.
 fn plain_attribute(relation: u32, at: usize, name: &str, spec: TypeSpec) -> Vec<Value> {
+    let (is_by_value, align, storage) = type_functions::layout(spec.kind);
     vec![
         oid(relation),
         text(name),
         oid(spec.kind.oid()),
+        Value::Int(-1),
         Value::Int(spec.kind.size().into()),
         Value::Int(at as i128 + 1),
-        Value::Int(spec.modifier.into()),
-        Value::Bool(false),
-        Value::Bool(false),
-        text(""),
-        text(""),
-        Value::Bool(false),
-        oid(0),
         Value::Int(0),
-        Value::Int(0),
-        Value::Bool(true),
-        text("p"),
         Value::Int(-1),
+        Value::Int(spec.modifier.into()),
+        Value::Bool(is_by_value),
+        text(align),
+        text(storage),
         text(""),
+        Value::Bool(false),
+        Value::Bool(false),
+        Value::Bool(false),
+        text(""),
+        text(""),
+        Value::Bool(false),
+        Value::Bool(true),
+        Value::Int(0),
+        oid(type_functions::collation(spec.kind)),
+        Value::Null,
+        Value::Null,
         Value::Null,
         Value::Null,
     ]

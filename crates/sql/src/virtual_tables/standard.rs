@@ -121,7 +121,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
         "select 'sardonyx', n.nspname, c.relname, a.attname, 'sardonyx', n.nspname, k.conname
         from (select conname, case contype when 'f' then confrelid else conrelid end as relid,
                     unnest(case contype when 'f' then confkey else conkey end) as number
-                from pg_catalog.pg_constraint where contype in ('p', 'u', 'f')) k
+                from pg_catalog.pg_constraint) k
             join pg_catalog.pg_class c on c.oid = k.relid
             join pg_catalog.pg_namespace n on n.oid = c.relnamespace
             join pg_catalog.pg_attribute a on a.attrelid = k.relid and a.attnum = k.number",

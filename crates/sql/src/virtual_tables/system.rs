@@ -1,12 +1,16 @@
 //! Tables of `pg_catalog` on what is no table: `pg_namespace`, `pg_type`, `pg_database`, `pg_settings`, `pg_roles`.
 
 use super::Contents::Rows;
-use super::{INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text};
+use super::{
+    INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text,
+    type_functions,
+};
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::relation::ARRAY_INPUT;
 use crate::source::Source;
-use crate::types::SqlType::{self, Bool, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
+use crate::types::SqlType::{
+    self, Bool, Int2, Int4, Name, Oid, OneChar, Text, TextArray, Timestamptz,
+};
 use sardonyx::schema::Value;
 
 pub(super) const TABLES: &[VirtualTable] = &[
@@ -18,7 +22,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("oid", Oid),
             ("nspname", Name),
             ("nspowner", Oid),
-            ("nspacl", Text),
+            ("nspacl", TextArray),
         ],
         contents: Rows(namespaces),
     },
@@ -32,18 +36,33 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("typnamespace", Oid),
             ("typowner", Oid),
             ("typlen", Int2),
+            ("typbyval", Bool),
             ("typtype", OneChar),
             ("typcategory", OneChar),
+            ("typispreferred", Bool),
+            ("typisdefined", Bool),
+            ("typdelim", OneChar),
             ("typrelid", Oid),
+            ("typsubscript", Oid),
             ("typelem", Oid),
             ("typarray", Oid),
-            ("typbasetype", Oid),
-            ("typnotnull", Bool),
-            ("typtypmod", Int4),
-            ("typdelim", OneChar),
-            ("typcollation", Oid),
-            ("typdefault", Text),
             ("typinput", Oid),
+            ("typoutput", Oid),
+            ("typreceive", Oid),
+            ("typsend", Oid),
+            ("typmodin", Oid),
+            ("typmodout", Oid),
+            ("typanalyze", Oid),
+            ("typalign", OneChar),
+            ("typstorage", OneChar),
+            ("typnotnull", Bool),
+            ("typbasetype", Oid),
+            ("typtypmod", Int4),
+            ("typndims", Int4),
+            ("typcollation", Oid),
+            ("typdefaultbin", Text),
+            ("typdefault", Text),
+            ("typacl", TextArray),
         ],
         contents: Rows(types),
     },
@@ -56,14 +75,18 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("datname", Name),
             ("datdba", Oid),
             ("encoding", Int4),
+            ("datlocprovider", OneChar),
             ("datistemplate", Bool),
             ("datallowconn", Bool),
-            ("datcollate", Name),
-            ("datctype", Name),
-            ("datlocprovider", OneChar),
-            ("daticulocale", Text),
-            ("datacl", TextArray),
+            ("datconnlimit", Int4),
+            ("datfrozenxid", Oid),
+            ("datminmxid", Oid),
             ("dattablespace", Oid),
+            ("datcollate", Text),
+            ("datctype", Text),
+            ("daticulocale", Text),
+            ("datcollversion", Text),
+            ("datacl", TextArray),
         ],
         contents: Rows(databases),
     },
@@ -71,7 +94,25 @@ pub(super) const TABLES: &[VirtualTable] = &[
         schema: "pg_catalog",
         name: "pg_settings",
         oid: 12_002,
-        columns: &[("name", Text), ("setting", Text)],
+        columns: &[
+            ("name", Text),
+            ("setting", Text),
+            ("unit", Text),
+            ("category", Text),
+            ("short_desc", Text),
+            ("extra_desc", Text),
+            ("context", Text),
+            ("vartype", Text),
+            ("source", Text),
+            ("min_val", Text),
+            ("max_val", Text),
+            ("enumvals", TextArray),
+            ("boot_val", Text),
+            ("reset_val", Text),
+            ("sourcefile", Text),
+            ("sourceline", Int4),
+            ("pending_restart", Bool),
+        ],
         contents: Rows(settings),
     },
     VirtualTable {
@@ -79,19 +120,40 @@ pub(super) const TABLES: &[VirtualTable] = &[
         name: "pg_roles",
         oid: 12_003,
         columns: &[
-            ("oid", Oid),
             ("rolname", Name),
             ("rolsuper", Bool),
-            ("rolcanlogin", Bool),
             ("rolinherit", Bool),
             ("rolcreaterole", Bool),
             ("rolcreatedb", Bool),
+            ("rolcanlogin", Bool),
             ("rolreplication", Bool),
-            ("rolbypassrls", Bool),
             ("rolconnlimit", Int4),
-            ("rolvaliduntil", SqlType::Timestamptz),
+            ("rolpassword", Text),
+            ("rolvaliduntil", Timestamptz),
+            ("rolbypassrls", Bool),
+            ("rolconfig", TextArray),
+            ("oid", Oid),
         ],
         contents: Rows(roles),
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_collation",
+        oid: 3456,
+        columns: &[
+            ("oid", Oid),
+            ("collname", Name),
+            ("collnamespace", Oid),
+            ("collowner", Oid),
+            ("collprovider", OneChar),
+            ("collisdeterministic", Bool),
+            ("collencoding", Int4),
+            ("collcollate", Text),
+            ("collctype", Text),
+            ("colliculocale", Text),
+            ("collversion", Text),
+        ],
+        contents: Rows(collations),
     },
 ];
 
@@ -106,35 +168,58 @@ fn namespaces(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErr
 }
 
 fn types(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let rows = SqlType::all().map(|kind| {
-        vec![
-            oid(kind.oid()),
-            text(kind.internal_name()),
-            oid(PG_CATALOG),
-            oid(OWNER),
-            Value::Int(kind.size().into()),
-            text("b"),
-            text(kind.category().encode_utf8(&mut [0; 4])),
-            oid(0),
-            oid(kind.element().map_or(0, SqlType::oid)),
-            oid(match kind.array().element() {
-                Some(element) if element == kind => kind.array().oid(),
-                _ => 0,
-            }),
-            oid(0),
-            Value::Bool(false),
-            Value::Int(-1),
-            text(","),
-            oid(0),
-            Value::Null,
-            // Clients ask thereby which types are arrays. No other function has a number.
-            oid(match kind {
-                SqlType::Int2Vector | SqlType::OidVector => 0,
-                kind => kind.element().map_or(0, |_| ARRAY_INPUT),
-            }),
-        ]
-    });
-    Ok(rows.collect())
+    Ok(SqlType::all().map(type_row).collect())
+}
+
+fn type_row(kind: SqlType) -> Vec<Value> {
+    let functions = type_functions::numbers(kind);
+    let (is_by_value, align, storage) = type_functions::layout(kind);
+    let is_pseudo = matches!(kind, SqlType::Unknown | SqlType::Void);
+    let category = match kind {
+        SqlType::OneChar => 'Z',
+        SqlType::Void => 'P',
+        kind => kind.category(),
+    };
+    vec![
+        oid(kind.oid()),
+        text(kind.internal_name()),
+        oid(PG_CATALOG),
+        oid(OWNER),
+        Value::Int(kind.size().into()),
+        Value::Bool(is_by_value),
+        text(if is_pseudo { "p" } else { "b" }),
+        text(category.encode_utf8(&mut [0; 4])),
+        Value::Bool(kind.is_preferred()),
+        Value::Bool(true),
+        text(","),
+        oid(0),
+        oid(functions.subscript),
+        oid(match kind {
+            SqlType::Name => SqlType::OneChar.oid(),
+            kind => kind.element().map_or(0, SqlType::oid),
+        }),
+        oid(match kind.array().element() {
+            Some(element) if element == kind => kind.array().oid(),
+            _ => 0,
+        }),
+        oid(functions.input),
+        oid(functions.output),
+        oid(functions.receive),
+        oid(functions.send),
+        oid(functions.modifier_input),
+        oid(functions.modifier_output),
+        oid(functions.analyze),
+        text(align),
+        text(storage),
+        Value::Bool(false),
+        oid(0),
+        Value::Int(-1),
+        Value::Int(0),
+        oid(type_functions::collation(kind)),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+    ]
 }
 
 fn databases(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
@@ -143,37 +228,82 @@ fn databases(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErro
         text("sardonyx"),
         oid(OWNER),
         Value::Int(6),
+        text("c"),
         Value::Bool(false),
         Value::Bool(true),
-        text("C"),
-        text("C"),
-        text("c"),
-        Value::Null,
-        Value::Null,
+        Value::Int(-1),
         oid(0),
+        oid(0),
+        oid(0),
+        text("C"),
+        text("C"),
+        Value::Null,
+        Value::Null,
+        Value::Null,
     ]])
 }
 
+/// Parameters: what their columns say of units, bounds and origins is not known.
 fn settings(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let settings = with.context.settings.borrow().all();
-    let rows = settings
-        .into_iter()
-        .map(|(name, value)| vec![Value::Text(name), Value::Text(value)]);
+    let rows = settings.into_iter().map(|(name, value)| {
+        let mut row = vec![
+            Value::Text(name),
+            Value::Text(value),
+            Value::Null,
+            text(""),
+            text(""),
+            Value::Null,
+            text("user"),
+            text("string"),
+            text("session"),
+        ];
+        row.resize(16, Value::Null);
+        row.push(Value::Bool(false));
+        row
+    });
     Ok(rows.collect())
 }
 
 fn roles(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     Ok(vec![vec![
-        oid(OWNER),
         text(&with.context.user),
         Value::Bool(true),
         Value::Bool(true),
+        Value::Bool(false),
+        Value::Bool(false),
         Value::Bool(true),
         Value::Bool(false),
-        Value::Bool(false),
-        Value::Bool(false),
-        Value::Bool(false),
         Value::Int(-1),
+        text("********"),
         Value::Null,
+        Value::Bool(false),
+        Value::Null,
+        oid(OWNER),
     ]])
+}
+
+fn collations(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let all = [
+        (100, "default", "d", None),
+        (950, "C", "c", Some("C")),
+        (951, "POSIX", "c", Some("POSIX")),
+    ];
+    let rows = all.map(|(number, name, provider, locale)| {
+        let locale = locale.map_or(Value::Null, text);
+        vec![
+            oid(number),
+            text(name),
+            oid(PG_CATALOG),
+            oid(OWNER),
+            text(provider),
+            Value::Bool(true),
+            Value::Int(-1),
+            locale.clone(),
+            locale,
+            Value::Null,
+            Value::Null,
+        ]
+    });
+    Ok(rows.into())
 }

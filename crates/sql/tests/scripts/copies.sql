@@ -67,7 +67,7 @@ copy error 42601
 copy c from stdin (format binary, null '')
 ----
 
-copy error 42601
+copy error 0A000
 copy c from stdin (format binary, header)
 ----
 

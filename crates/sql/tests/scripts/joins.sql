@@ -151,7 +151,7 @@ select * from (values (1, 'a'), (2, 'b')) l(k, x) full join (values (2, 'c'), (3
 3|NULL|d
 
 query
-select k, l.k, r.k from (values (1, 'a'), (2, 'b')) l(k, x) right join (values (2, 'c'), (3, 'd')) r(k, y) using (k) order by k
+select k, l.k, r.k from (values (1, 'a'), (2, 'b')) l(k, x) right join (values (2, 'c'), (3, 'd')) r(k, y) using (k) order by 1
 ----
 2|2|2
 3|NULL|3

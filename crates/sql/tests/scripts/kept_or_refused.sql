@@ -260,7 +260,7 @@ INSERT INTO of_kept VALUES (5)
 # Maintenance.
 
 statement ok
-VACUUM (FULL, VERBOSE off, PARALLEL 2) kept
+VACUUM (FREEZE, VERBOSE off, PARALLEL 2) kept
 
 statement error 42601
 VACUUM (FASTER) kept

@@ -121,7 +121,7 @@ fn way(from: SqlType, to: SqlType, how: Coercion) -> Coercion {
     match (from, to) {
         (SqlType::Int8, SqlType::Oid | SqlType::Regclass) => Coercion::Assignment,
         (from, SqlType::Regclass) if from.is_text() => Coercion::Explicit,
-        (from, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) if from.is_number() => how,
+        (from, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) if from.is_integer() => how,
         _ => Coercion::Implicit,
     }
 }

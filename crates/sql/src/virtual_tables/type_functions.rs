@@ -1,0 +1,211 @@
+//! The functions that PostgreSQL has for its types: those that read and write their values and lengths. Drivers look at
+//! them in `pg_type` and `pg_proc` to find out how values are sent; statements cannot call them.
+
+use crate::relation::ARRAY_INPUT;
+use crate::types::SqlType::{self, Bytea, Int4, Oid};
+
+/// `cstring`, `internal` and `cstring[]`, which have no values here.
+const CSTRING: u32 = 2275;
+const INTERNAL: u32 = 2281;
+const CSTRING_ARRAY: u32 = 1263;
+const ANY_ARRAY: u32 = 2277;
+
+/// A function of a type.
+pub(super) struct TypeFunction {
+    pub number: u32,
+    pub name: String,
+    pub arguments: Vec<u32>,
+    pub result: u32,
+    /// It depends on settings.
+    pub is_stable: bool,
+}
+
+/// The numbers of a type's functions in `pg_type`; 0 for those that it has not.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Numbers {
+    pub input: u32,
+    pub output: u32,
+    pub receive: u32,
+    pub send: u32,
+    pub modifier_input: u32,
+    pub modifier_output: u32,
+    pub subscript: u32,
+    pub analyze: u32,
+}
+
+/// Types, what the names of their functions begin with, and the numbers of those that read and write texts and bytes.
+const OWN: [(SqlType, &str, [u32; 4]); 25] = [
+    (SqlType::Bool, "bool", [1242, 1243, 2436, 2437]),
+    (SqlType::Bytea, "bytea", [1244, 31, 2412, 2413]),
+    (SqlType::OneChar, "char", [1245, 33, 2434, 2435]),
+    (SqlType::Name, "name", [34, 35, 2422, 2423]),
+    (SqlType::Int8, "int8", [460, 461, 2408, 2409]),
+    (SqlType::Int2, "int2", [38, 39, 2404, 2405]),
+    (SqlType::Int4, "int4", [42, 43, 2406, 2407]),
+    (SqlType::Text, "text", [46, 47, 2414, 2415]),
+    (SqlType::Oid, "oid", [1798, 1799, 2418, 2419]),
+    (SqlType::Float4, "float4", [200, 201, 2424, 2425]),
+    (SqlType::Float8, "float8", [214, 215, 2426, 2427]),
+    (SqlType::Unknown, "unknown", [109, 110, 2416, 2417]),
+    (SqlType::Char, "bpchar", [1044, 1045, 2430, 2431]),
+    (SqlType::Varchar, "varchar", [1046, 1047, 2432, 2433]),
+    (SqlType::Date, "date_", [1084, 1085, 2468, 2469]),
+    (SqlType::Time, "time_", [1143, 1144, 2470, 2471]),
+    (SqlType::Timestamp, "timestamp_", [1312, 1313, 2474, 2475]),
+    (
+        SqlType::Timestamptz,
+        "timestamptz_",
+        [1150, 1151, 2476, 2477],
+    ),
+    (SqlType::Numeric, "numeric_", [1701, 1702, 2460, 2461]),
+    (SqlType::Regclass, "regclass", [2218, 2219, 2452, 2453]),
+    (SqlType::Void, "void_", [2298, 2299, 3120, 3121]),
+    (SqlType::Uuid, "uuid_", [2952, 2953, 2961, 2962]),
+    (SqlType::Json, "json_", [321, 322, 323, 324]),
+    (SqlType::Int2Vector, "int2vector", [40, 41, 2410, 2411]),
+    (SqlType::OidVector, "oidvector", [54, 55, 2420, 2421]),
+];
+
+/// Types with a length or digits, and the first of the two functions that read and write these.
+const WITH_MODIFIERS: [(SqlType, &str, u32); 6] = [
+    (SqlType::Timestamp, "timestamp", 2905),
+    (SqlType::Timestamptz, "timestamptz", 2907),
+    (SqlType::Time, "time", 2909),
+    (SqlType::Char, "bpchar", 2913),
+    (SqlType::Varchar, "varchar", 2915),
+    (SqlType::Numeric, "numeric", 2917),
+];
+
+const ARRAYS: [u32; 4] = [ARRAY_INPUT, 751, 2400, 2401];
+/// `array_subscript_handler`, and `raw_array_subscript_handler` of the types that are arrays of a fixed form.
+const ARRAY_SUBSCRIPT: u32 = 6179;
+const RAW_ARRAY_SUBSCRIPT: u32 = 6180;
+const ARRAY_ANALYZE: u32 = 3816;
+
+/// The functions of a type.
+pub(super) fn numbers(kind: SqlType) -> Numbers {
+    let own = OWN.iter().find(|(of, ..)| *of == kind);
+    let element = kind.element().filter(|_| own.is_none());
+    let [input, output, receive, send] = own.map_or(ARRAYS, |(.., numbers)| *numbers);
+    let mut modified = WITH_MODIFIERS.iter();
+    let modified = modified.find(|(of, ..)| *of == element.unwrap_or(kind));
+    Numbers {
+        input,
+        output,
+        receive,
+        send,
+        modifier_input: modified.map_or(0, |(.., number)| *number),
+        modifier_output: modified.map_or(0, |(.., number)| number + 1),
+        subscript: match kind {
+            SqlType::Name => RAW_ARRAY_SUBSCRIPT,
+            kind if kind.element().is_some() => ARRAY_SUBSCRIPT,
+            _ => 0,
+        },
+        analyze: element.map_or(0, |_| ARRAY_ANALYZE),
+    }
+}
+
+/// All of them.
+pub(super) fn all() -> Vec<TypeFunction> {
+    let mut found = Vec::new();
+    let mut add = |number, name: String, arguments: &[u32], result, is_stable| {
+        found.push(TypeFunction {
+            number,
+            name,
+            arguments: arguments.to_vec(),
+            result,
+            is_stable,
+        });
+    };
+    let arrays = (ANY_ARRAY, "array_", ARRAYS, [true; 4]);
+    let own = OWN.iter().map(|(kind, prefix, numbers)| {
+        let is_date = kind.category() == 'D' || *kind == SqlType::Regclass;
+        let is_time = *kind == SqlType::Time;
+        // The encoding of texts is a setting.
+        let is_text = kind.is_text() && !matches!(kind, SqlType::OneChar | SqlType::Unknown);
+        let stable = [is_date, is_date && !is_time, is_text, is_text];
+        (kind.oid(), *prefix, *numbers, stable)
+    });
+    for (kind, prefix, numbers, stable) in own.chain([arrays]) {
+        let more: &[u32] = match kind == ANY_ARRAY || has_modifier(kind) {
+            true => &[Oid.oid(), Int4.oid()],
+            false => &[],
+        };
+        let taken = |first: u32| [&[first], more].concat();
+        let described = [
+            ("in", taken(CSTRING), kind),
+            ("out", vec![kind], CSTRING),
+            ("recv", taken(INTERNAL), kind),
+            ("send", vec![kind], Bytea.oid()),
+        ];
+        for (place, (end, arguments, result)) in described.into_iter().enumerate() {
+            let name = format!("{prefix}{end}");
+            add(numbers[place], name, &arguments, result, stable[place]);
+        }
+    }
+    for (_, prefix, number) in WITH_MODIFIERS {
+        let name = |end: &str| format!("{prefix}{end}");
+        add(
+            number,
+            name("typmodin"),
+            &[CSTRING_ARRAY],
+            Int4.oid(),
+            false,
+        );
+        add(number + 1, name("typmodout"), &[Int4.oid()], CSTRING, false);
+    }
+    let subscripts = [
+        (ARRAY_SUBSCRIPT, "array_subscript_handler"),
+        (RAW_ARRAY_SUBSCRIPT, "raw_array_subscript_handler"),
+    ];
+    for (number, name) in subscripts {
+        add(number, name.into(), &[INTERNAL], INTERNAL, false);
+    }
+    let boolean = SqlType::Bool.oid();
+    add(
+        ARRAY_ANALYZE,
+        "array_typanalyze".into(),
+        &[INTERNAL],
+        boolean,
+        true,
+    );
+    found
+}
+
+fn has_modifier(number: u32) -> bool {
+    WITH_MODIFIERS.iter().any(|(of, ..)| of.oid() == number)
+}
+
+/// The number of one with a name.
+pub(crate) fn type_function_named(name: &str) -> Option<u32> {
+    let mut all = all().into_iter();
+    all.find(|one| one.name == name).map(|one| one.number)
+}
+
+/// How PostgreSQL lays values of a type out: whether they are passed by value, their alignment, and where they are kept.
+pub(super) fn layout(kind: SqlType) -> (bool, &'static str, &'static str) {
+    let element = kind.element().filter(|_| !kind.is_vector());
+    let align = match element.unwrap_or(kind).size() {
+        _ if matches!(kind, SqlType::Name | SqlType::Uuid | SqlType::Unknown) => "c",
+        8 => "d",
+        2 if element.is_none() => "s",
+        1 if element.is_none() => "c",
+        _ => "i",
+    };
+    let storage = match (kind, kind.size()) {
+        (SqlType::Numeric, _) => "m",
+        (SqlType::Int2Vector | SqlType::OidVector, _) => "p",
+        (_, -1) => "x",
+        _ => "p",
+    };
+    (matches!(kind.size(), 1 | 2 | 4 | 8), align, storage)
+}
+
+/// The collation of a type: the database's own of texts, C of names.
+pub(super) fn collation(kind: SqlType) -> u32 {
+    match kind.element().filter(|_| !kind.is_vector()).unwrap_or(kind) {
+        SqlType::Text | SqlType::Varchar | SqlType::Char => 100,
+        SqlType::Name => 950,
+        _ => 0,
+    }
+}
