@@ -6,7 +6,7 @@ use super::options::refuse;
 use super::skipped;
 use crate::declared::put_notes;
 use crate::error::{SqlError, code};
-use crate::names::of_public;
+use crate::names::{of_public, quoted};
 use crate::relation::{Relation, delete_object, is_own, kind, object, parsed, printed, put_object};
 use crate::result::{Complete, Tag};
 use crate::rights::{Access, Rights};
@@ -63,6 +63,7 @@ pub(super) fn tables(
     // References among those that go, and, if it is said, of others to them.
     let numbers: Vec<u16> = relations.iter().map(|relation| relation.number).collect();
     let all = 0..tx.view().definitions().len() as u16;
+    let mut depend = Vec::new();
     for other in all {
         let Some(schema) = tx.view().schema(other).cloned() else {
             continue;
@@ -72,8 +73,27 @@ pub(super) fn tables(
             if goes && other != key.table && (cascade || numbers.contains(&other)) {
                 let relation = Relation::numbered(&tx.view(), other)?;
                 drop_constraint(tx, &relation, &key.name, false, false)?;
+            } else if goes && other != key.table {
+                let by = Relation::numbered(&tx.view(), other)?.name;
+                let on = Relation::numbered(&tx.view(), key.table)?.name;
+                let (key, by, on) = (&key.name, quoted(&by), quoted(&on));
+                depend.push(format!(
+                    "constraint {key} on table {by} depends on table {on}"
+                ));
             }
         }
+    }
+    if !depend.is_empty() {
+        let what = match relations.as_slice() {
+            [one] => format!(
+                "cannot drop table {} because other objects depend on it",
+                quoted(&one.name)
+            ),
+            _ => "cannot drop desired object(s) because other objects depend on them".into(),
+        };
+        return Err(SqlError::new(code::DEPENDENT_OBJECTS, what)
+            .detail(depend.join("\n"))
+            .hint("Use DROP ... CASCADE to drop the dependent objects too."));
     }
     for relation in relations {
         tx.drop_table(&relation.name)?;

@@ -138,7 +138,8 @@ impl<'a> Compiler<'a> {
                     false => Err(SqlError::new(
                         code::GROUPING,
                         format!(
-                            "column \"{tree}\" must appear in the GROUP BY clause or be used in an aggregate function"
+                            "column \"{}\" must appear in the GROUP BY clause or be used in an aggregate function",
+                            self.qualified(tree)
                         ),
                     )),
                 })
@@ -301,6 +302,14 @@ impl<'a> Compiler<'a> {
                 "the expression {} is not supported",
                 crate::position::excerpt(&other.to_string())
             ))),
+        }
+    }
+
+    /// The name of a column with that of its table.
+    fn qualified(&self, tree: &Tree) -> String {
+        match tree {
+            Tree::Identifier(name) => self.scope.qualified(None, &name_of(name)),
+            _ => tree.to_string(),
         }
     }
 

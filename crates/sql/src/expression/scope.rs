@@ -90,8 +90,24 @@ impl Scope {
                 code::UNKNOWN_TABLE,
                 format!("missing FROM-clause entry for table \"{table}\""),
             )),
-            (None, Some(table)) => Err(SqlError::unknown_column(&format!("{table}.{name}"))),
+            (None, Some(table)) => Err(SqlError::new(
+                code::UNKNOWN_COLUMN,
+                format!("column {table}.{name} does not exist"),
+            )),
             (None, None) => Err(SqlError::unknown_column(name)),
+        }
+    }
+
+    /// The name of a column with that of its table, as errors say it.
+    pub fn qualified(&self, table: Option<&str>, name: &str) -> String {
+        let mut tables = self
+            .tables
+            .iter()
+            .filter(|of| of.columns.iter().any(|column| column.name == name));
+        let found = tables.find(|of| table.is_none_or(|table| of.alias == table));
+        match found {
+            Some(of) if !of.alias.is_empty() => format!("{}.{name}", of.alias),
+            _ => name.to_string(),
         }
     }
 

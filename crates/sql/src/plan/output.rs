@@ -130,7 +130,7 @@ fn compile_column(compiler: &mut Compiler<'_>, column: &ScopeColumn) -> Result<I
                 code::GROUPING,
                 format!(
                     "column \"{}\" must appear in the GROUP BY clause or be used in an aggregate function",
-                    column.name
+                    compiler.scope.qualified(None, &column.name)
                 ),
             )
         })?,

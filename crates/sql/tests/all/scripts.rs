@@ -176,6 +176,7 @@ scripts! {
     identities: "identities.sql",
     kept_or_refused: "kept_or_refused.sql",
     swallowed: "swallowed.sql",
+    wording: "wording.sql",
     operators: "operators.sql",
     catalogue: "catalogue.sql",
     maintenance: "maintenance.sql",
