@@ -84,6 +84,44 @@ pub(crate) fn quoted(name: &str) -> String {
     }
 }
 
+/// Checks that a collation is the one that there is: texts are ordered by their bytes.
+///
+/// # Errors
+/// `0A000` for others.
+pub(crate) fn check_collation(name: &ObjectName) -> Result<(), SqlError> {
+    const KNOWN: [&str; 7] = [
+        "default",
+        "c",
+        "posix",
+        "ucs_basic",
+        "c.utf8",
+        "c.utf-8",
+        "pg_c_utf8",
+    ];
+    let last = parts_of(name)?.pop().unwrap_or_default().to_lowercase();
+    match KNOWN.contains(&last.as_str()) {
+        true => Ok(()),
+        false => Err(
+            SqlError::unsupported(format!("the collation {name} is not supported"))
+                .hint("Texts are ordered by their bytes, as with COLLATE \"C\"."),
+        ),
+    }
+}
+
+/// Checks the schema that stands before a table's name, before a column's.
+///
+/// # Errors
+/// `42P01` if no table in `FROM` can be in it.
+pub(crate) fn check_schema_of(table: &str, schema: &str) -> Result<(), SqlError> {
+    match ["public", "pg_catalog", "information_schema"].contains(&schema) {
+        true => Ok(()),
+        false => Err(SqlError::new(
+            code::UNKNOWN_TABLE,
+            format!("invalid reference to FROM-clause entry for table \"{table}\""),
+        )),
+    }
+}
+
 /// The beginning of the name of a condition that a foreign key with `MATCH FULL` adds.
 const FULL: &str = "sql.full.";
 

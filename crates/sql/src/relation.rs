@@ -414,9 +414,6 @@ pub(crate) fn store_notes(
     put_object(tx, kind::TABLE, &number.to_string(), &printed(notes)?)
 }
 
-/// The function that reads arrays.
-pub(crate) const ARRAY_INPUT: u32 = 750;
-
 /// The numbers of the tables of `information_schema`.
 pub(crate) const ASIDE: std::ops::Range<u32> = 13_000..14_000;
 

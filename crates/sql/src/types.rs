@@ -1,5 +1,6 @@
 //! The types of SQL: their names and numbers in PostgreSQL's catalogue, and what the engine's tables store for them.
 
+pub(crate) mod functions;
 mod written;
 
 use sardonyx::schema::{Limit, Type, Value};

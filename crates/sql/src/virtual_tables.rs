@@ -11,7 +11,6 @@ mod standard;
 mod system;
 #[cfg(test)]
 mod tests;
-mod type_functions;
 mod views;
 
 pub(crate) use constraints::{
@@ -22,7 +21,6 @@ pub(crate) use constraints::{
 pub(crate) use descriptions::description;
 pub(crate) use indexes::index_names;
 pub(crate) use information_schema::relations;
-pub(crate) use type_functions::type_function_named;
 pub(crate) use views::{view_numbers, view_text};
 
 use crate::error::SqlError;

@@ -3,7 +3,7 @@
 use super::sequence::sequence_of;
 use crate::error::{SqlError, code};
 use crate::expression::{Compiler, Expr, Parameters, Scope};
-use crate::names::{name_of, parts_of};
+use crate::names::{check_collation, name_of, parts_of};
 use crate::relation::{ColumnNotes, ReferenceNotes};
 use crate::sequences::Sequence;
 use crate::types::{SqlType, TypeSpec};
@@ -248,30 +248,6 @@ impl Declared {
             }
         });
         Ok(())
-    }
-}
-
-/// Checks that a collation is the one that there is: texts are ordered by their bytes.
-///
-/// # Errors
-/// `0A000` for others.
-pub(super) fn check_collation(name: &ast::ObjectName) -> Result<(), SqlError> {
-    const KNOWN: [&str; 7] = [
-        "default",
-        "c",
-        "posix",
-        "ucs_basic",
-        "c.utf8",
-        "c.utf-8",
-        "pg_c_utf8",
-    ];
-    let last = parts_of(name)?.pop().unwrap_or_default().to_lowercase();
-    match KNOWN.contains(&last.as_str()) {
-        true => Ok(()),
-        false => Err(
-            SqlError::unsupported(format!("the collation {name} is not supported"))
-                .hint("Texts are ordered by their bytes, as with COLLATE \"C\"."),
-        ),
     }
 }
 

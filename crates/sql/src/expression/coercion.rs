@@ -224,7 +224,7 @@ pub(super) fn folded(expr: Expr) -> Expr {
 /// `42883` if there is none, `42725` if there are several.
 fn numbered(name: &str) -> Result<u32, SqlError> {
     let plain = name.strip_prefix("pg_catalog.").unwrap_or(name);
-    if let Some(number) = crate::virtual_tables::type_function_named(plain) {
+    if let Some(number) = crate::types::functions::named(plain) {
         return Ok(number);
     }
     let mut found = all().enumerate().filter(|(_, one)| one.is(plain));

@@ -7,7 +7,7 @@ use super::{Expr, Parameters, Scope, Typed, literal_value};
 use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
 use crate::expression::window::Windows;
-use crate::names::name_of;
+use crate::names::{check_collation, check_schema_of, name_of};
 use crate::position::position_of;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
@@ -276,7 +276,20 @@ impl<'a> Compiler<'a> {
                 }
             }
             // All texts are ordered by their bytes, whatever collation is named.
-            Tree::Collate { expr, .. } => self.compile(expr),
+            Tree::Collate { expr, collation } => {
+                check_collation(collation)?;
+                let typed = self.compile(expr)?;
+                match typed.kind().is_text() {
+                    true => Ok(typed),
+                    false => Err(SqlError::new(
+                        code::DATATYPE_MISMATCH,
+                        format!(
+                            "collations are not supported by type {}",
+                            typed.kind().name()
+                        ),
+                    )),
+                }
+            }
             Tree::AtTimeZone { .. } => Err(SqlError::unsupported(
                 "AT TIME ZONE is not supported: all times are UTC",
             )),
@@ -363,7 +376,11 @@ impl<'a> Compiler<'a> {
         match names {
             [table, column] => self.column(Some(&name_of(table)), &name_of(column)),
             // With the schema before the table.
-            [_, table, column] => self.column(Some(&name_of(table)), &name_of(column)),
+            [schema, table, column] => {
+                let table = name_of(table);
+                check_schema_of(&table, &name_of(schema))?;
+                self.column(Some(&table), &name_of(column))
+            }
             _ => Err(SqlError::syntax("a column's name has too many parts")),
         }
     }

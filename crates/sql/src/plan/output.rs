@@ -3,7 +3,7 @@
 use crate::column::ResultColumn;
 use crate::error::{SqlError, code};
 use crate::expression::{Compiler, Environment, Expr, Scope, ScopeColumn, Typed};
-use crate::names::{name_of, parts_of};
+use crate::names::{check_schema_of, name_of, parts_of};
 use crate::rows::InputRow;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{Value, ValueRef};
@@ -57,7 +57,11 @@ pub(crate) fn compile_items(
                 }
             }
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
-                let alias = parts_of(name)?.pop().unwrap_or_default();
+                let mut parts = parts_of(name)?;
+                let alias = parts.pop().unwrap_or_default();
+                if let Some(schema) = parts.pop() {
+                    check_schema_of(&alias, &schema)?;
+                }
                 let mut tables = scope.tables.iter();
                 let Some(table) = tables.find(|table| table.alias == alias) else {
                     return Err(SqlError::unknown_table(&alias));

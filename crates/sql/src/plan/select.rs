@@ -97,6 +97,9 @@ pub(crate) fn draft_plain(
                 "DISTINCT ON in a grouped query is not supported",
             ));
         }
+        (Some(Distinct::On(trees)), _) if trees.is_empty() => {
+            return Err(SqlError::syntax("syntax error at or near \")\""));
+        }
         (Some(Distinct::On(trees)), None) => {
             let mut compiler = planning.compiler(&scope).windowed(&mut windows);
             super::tail::distinct_on(&mut compiler, &items, trees, &sort)?

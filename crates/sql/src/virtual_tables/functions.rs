@@ -1,7 +1,7 @@
 //! `pg_proc`: the functions of the tables of functions, the aggregates and the window functions.
 
 use super::Contents::Rows;
-use super::{OWNER, PG_CATALOG, VirtualRows, VirtualTable, oid, text, type_functions};
+use super::{OWNER, PG_CATALOG, VirtualRows, VirtualTable, oid, text};
 use crate::aggregate::{AGGREGATES, Aggregate, AggregateKind};
 use crate::error::SqlError;
 use crate::expression::functions::{Function, Kind, Volatility, all, function_number};
@@ -151,7 +151,7 @@ impl Said<'_> {
 }
 
 fn functions(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let of_types = type_functions::all().into_iter().map(|one| {
+    let of_types = crate::types::functions::all().into_iter().map(|one| {
         let volatility = match one.is_stable {
             true => Volatility::Stable,
             false => Volatility::Immutable,

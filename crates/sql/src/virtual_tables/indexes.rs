@@ -2,12 +2,13 @@
 
 use super::Contents::Rows;
 use super::information_schema::relations;
-use super::{VirtualRows, VirtualTable, oid, text, type_functions};
+use super::{VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::relation::table_oid;
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Int2, Int2Vector, Name, Oid, OidVector, OneChar, Text};
+use crate::types::functions;
 use sardonyx::schema::Value;
 pub(super) const TABLES: &[VirtualTable] = &[
     VirtualTable {
@@ -147,7 +148,7 @@ fn indexes(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlE
             let collations = index.columns.iter().map(|(column, _)| {
                 let column = relation.numbered_column(*column);
                 column
-                    .map_or(0, |column| type_functions::collation(column.spec.kind))
+                    .map_or(0, |column| functions::collation(column.spec.kind))
                     .to_string()
             });
             rows.push(vec![

@@ -4,16 +4,14 @@ use super::Contents::{Query, Rows};
 use super::indexes::{BTREE, HEAP, seen_indexes};
 use super::information_schema::{default_text, relations};
 use super::views::seen_views;
-use super::{
-    INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text,
-    type_functions,
-};
+use super::{INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::relation::table_oid;
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Float4, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
 use crate::types::TypeSpec;
+use crate::types::functions;
 use sardonyx::schema::Value;
 pub(super) const TABLES: &[VirtualTable] = &[
     VirtualTable {
@@ -301,7 +299,7 @@ const ATTIDENTITY: usize = 16;
 
 /// A column that can be null and has no default, as all of an index and a view are.
 fn plain_attribute(relation: u32, at: usize, name: &str, spec: TypeSpec) -> Vec<Value> {
-    let (is_by_value, align, storage) = type_functions::layout(spec.kind);
+    let (is_by_value, align, storage) = functions::layout(spec.kind);
     vec![
         oid(relation),
         text(name),
@@ -324,7 +322,7 @@ fn plain_attribute(relation: u32, at: usize, name: &str, spec: TypeSpec) -> Vec<
         Value::Bool(false),
         Value::Bool(true),
         Value::Int(0),
-        oid(type_functions::collation(spec.kind)),
+        oid(functions::collation(spec.kind)),
         Value::Null,
         Value::Null,
         Value::Null,

@@ -1,16 +1,14 @@
 //! Tables of `pg_catalog` on what is no table: `pg_namespace`, `pg_type`, `pg_database`, `pg_settings`, `pg_roles`.
 
 use super::Contents::Rows;
-use super::{
-    INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text,
-    type_functions,
-};
+use super::{INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::source::Source;
 use crate::types::SqlType::{
     self, Bool, Int2, Int4, Name, Oid, OneChar, Text, TextArray, Timestamptz,
 };
+use crate::types::functions;
 use sardonyx::schema::Value;
 
 pub(super) const TABLES: &[VirtualTable] = &[
@@ -172,8 +170,8 @@ fn types(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
 }
 
 fn type_row(kind: SqlType) -> Vec<Value> {
-    let functions = type_functions::numbers(kind);
-    let (is_by_value, align, storage) = type_functions::layout(kind);
+    let functions = functions::numbers(kind);
+    let (is_by_value, align, storage) = functions::layout(kind);
     let is_pseudo = matches!(kind, SqlType::Unknown | SqlType::Void);
     let category = match kind {
         SqlType::OneChar => 'Z',
@@ -215,7 +213,7 @@ fn type_row(kind: SqlType) -> Vec<Value> {
         oid(0),
         Value::Int(-1),
         Value::Int(0),
-        oid(type_functions::collation(kind)),
+        oid(functions::collation(kind)),
         Value::Null,
         Value::Null,
         Value::Null,

@@ -45,6 +45,43 @@ SELECT t.a, (SELECT u.a FROM t u ORDER BY u.a LIMIT t.a - 1) FROM t ORDER BY t.a
 1|NULL
 2|1
 
+statement error 42601
+SELECT DISTINCT ON () a FROM t
+
+# A schema before a table's name is the table's.
+
+statement error 42P01
+SELECT nothing.t.a FROM t
+----
+invalid reference to FROM-clause entry for table "t"
+
+statement error 42P01
+SELECT nothing.t.* FROM t
+
+query
+SELECT public.t.a FROM t WHERE public.t.a = 1
+----
+1
+
+# There is one order of texts.
+
+statement error 0A000
+SELECT b COLLATE "de_DE" FROM t
+
+statement error 0A000
+SELECT b FROM t ORDER BY b COLLATE "nothing"
+
+statement error 42804
+SELECT a FROM t ORDER BY a COLLATE "C"
+----
+collations are not supported by type integer
+
+query
+SELECT b COLLATE "C" FROM t ORDER BY b COLLATE pg_catalog."default" DESC
+----
+y
+x
+
 # A name in ORDER BY is of one column.
 
 statement error 42702

@@ -1,8 +1,7 @@
 //! The functions that PostgreSQL has for its types: those that read and write their values and lengths. Drivers look at
 //! them in `pg_type` and `pg_proc` to find out how values are sent; statements cannot call them.
 
-use crate::relation::ARRAY_INPUT;
-use crate::types::SqlType::{self, Bytea, Int4, Oid};
+use super::SqlType::{self, Bytea, Int4, Oid};
 
 /// `cstring`, `internal` and `cstring[]`, which have no values here.
 const CSTRING: u32 = 2275;
@@ -11,7 +10,7 @@ const CSTRING_ARRAY: u32 = 1263;
 const ANY_ARRAY: u32 = 2277;
 
 /// A function of a type.
-pub(super) struct TypeFunction {
+pub(crate) struct TypeFunction {
     pub number: u32,
     pub name: String,
     pub arguments: Vec<u32>,
@@ -22,7 +21,7 @@ pub(super) struct TypeFunction {
 
 /// The numbers of a type's functions in `pg_type`; 0 for those that it has not.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Numbers {
+pub(crate) struct Numbers {
     pub input: u32,
     pub output: u32,
     pub receive: u32,
@@ -76,14 +75,14 @@ const WITH_MODIFIERS: [(SqlType, &str, u32); 6] = [
     (SqlType::Numeric, "numeric", 2917),
 ];
 
-const ARRAYS: [u32; 4] = [ARRAY_INPUT, 751, 2400, 2401];
+const ARRAYS: [u32; 4] = [750, 751, 2400, 2401];
 /// `array_subscript_handler`, and `raw_array_subscript_handler` of the types that are arrays of a fixed form.
 const ARRAY_SUBSCRIPT: u32 = 6179;
 const RAW_ARRAY_SUBSCRIPT: u32 = 6180;
 const ARRAY_ANALYZE: u32 = 3816;
 
 /// The functions of a type.
-pub(super) fn numbers(kind: SqlType) -> Numbers {
+pub(crate) fn numbers(kind: SqlType) -> Numbers {
     let own = OWN.iter().find(|(of, ..)| *of == kind);
     let element = kind.element().filter(|_| own.is_none());
     let [input, output, receive, send] = own.map_or(ARRAYS, |(.., numbers)| *numbers);
@@ -106,7 +105,7 @@ pub(super) fn numbers(kind: SqlType) -> Numbers {
 }
 
 /// All of them.
-pub(super) fn all() -> Vec<TypeFunction> {
+pub(crate) fn all() -> Vec<TypeFunction> {
     let mut found = Vec::new();
     let mut add = |number, name: String, arguments: &[u32], result, is_stable| {
         found.push(TypeFunction {
@@ -177,13 +176,13 @@ fn has_modifier(number: u32) -> bool {
 }
 
 /// The number of one with a name.
-pub(crate) fn type_function_named(name: &str) -> Option<u32> {
+pub(crate) fn named(name: &str) -> Option<u32> {
     let mut all = all().into_iter();
     all.find(|one| one.name == name).map(|one| one.number)
 }
 
 /// How PostgreSQL lays values of a type out: whether they are passed by value, their alignment, and where they are kept.
-pub(super) fn layout(kind: SqlType) -> (bool, &'static str, &'static str) {
+pub(crate) fn layout(kind: SqlType) -> (bool, &'static str, &'static str) {
     let element = kind.element().filter(|_| !kind.is_vector());
     let align = match element.unwrap_or(kind).size() {
         _ if matches!(kind, SqlType::Name | SqlType::Uuid | SqlType::Unknown) => "c",
@@ -202,7 +201,7 @@ pub(super) fn layout(kind: SqlType) -> (bool, &'static str, &'static str) {
 }
 
 /// The collation of a type: the database's own of texts, C of names.
-pub(super) fn collation(kind: SqlType) -> u32 {
+pub(crate) fn collation(kind: SqlType) -> u32 {
     match kind.element().filter(|_| !kind.is_vector()).unwrap_or(kind) {
         SqlType::Text | SqlType::Varchar | SqlType::Char => 100,
         SqlType::Name => 950,
