@@ -87,17 +87,6 @@ pub enum TableError {
         /// What it has.
         what: &'static str,
     },
-    /// A way of running transactions that keeps up rows alone was asked for a table that has more.
-    #[error(
-        "table {table:?} has {what}, which the nodes' tables do not keep up: leave them out, or open the database as \
-         tables"
-    )]
-    BeyondRows {
-        /// The table.
-        table: String,
-        /// What it has.
-        what: &'static str,
-    },
     /// A stored value is none of the type of a program's field.
     #[error(
         "table {table:?} has {value} in field {field:?}, which is no value of the field's type"
@@ -264,6 +253,9 @@ pub enum TableError {
     /// No memory for more pages.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The store of the rows cannot go on: an error of its own, which it gets back ([`TableError::of`]).
+    #[error(transparent)]
+    Engine(Error),
     /// The snapshot was ended: what changed since reached the bound on memory for it.
     #[error(transparent)]
     SnapshotEnded(#[from] SnapshotEnded),
@@ -294,6 +286,14 @@ pub fn check_name(name: &str) -> Result<(), TableError> {
     }
 }
 
+impl TableError {
+    /// What was made into an error of the engine, again; an error of a store of its own is carried.
+    #[cold]
+    pub fn of(error: Error) -> TableError {
+        error.downcast().unwrap_or_else(TableError::Engine)
+    }
+}
+
 impl From<Infallible> for TableError {
     fn from(never: Infallible) -> Self {
         match never {}
@@ -318,7 +318,6 @@ impl CrateError for TableError {
             | TableError::NoMark
             | TableError::SchemaDiffers { .. }
             | TableError::BeyondRecords { .. }
-            | TableError::BeyondRows { .. }
             | TableError::Field { .. }
             | TableError::ReservedName { .. }
             | TableError::TableReferenced { .. }
@@ -333,6 +332,7 @@ impl CrateError for TableError {
             TableError::Log(error) => error.kind(),
             TableError::Row(error) => error.kind(),
             TableError::Store(error) => error.kind(),
+            TableError::Engine(error) => error.kind(),
             TableError::DamagedTable { .. } => Error::Damaged,
         }
     }
@@ -341,6 +341,7 @@ impl CrateError for TableError {
         match self {
             TableError::Catalogue(error) => error.into(),
             TableError::Log(error) => error.into(),
+            TableError::Engine(error) => error,
             error => error.kind()(error.into()),
         }
     }

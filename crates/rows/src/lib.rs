@@ -8,6 +8,7 @@
 //! - [`key`]: keys as bytes whose order is that of the values;
 //! - [`layout`], [`values`]: rows, and text and bytes of any length, in pages;
 //! - [`condition`]: conditions over the columns of a row;
+//! - [`define`]: changes of what a table is;
 //! - [`constraints`]: what a store keeps of its rows: conditions, references;
 //! - [`value_text`]: values as text; [`types`]: dates and the like as fields; [`decimals`]: arithmetic of decimals.
 //!
@@ -37,6 +38,7 @@ mod compare;
 pub mod condition;
 pub mod constraints;
 pub mod decimals;
+pub mod define;
 mod error;
 pub mod fields;
 pub mod key;
@@ -54,6 +56,7 @@ pub mod write;
 
 pub use columns::{ColumnType, RecordColumn};
 pub use compare::{beyond_records, record_schema, records_of, table_of};
+pub use define::DefineRows;
 pub use error::{TableError, check_name};
 pub use fields::{StoredField, check_fields};
 #[doc(hidden)]

@@ -91,8 +91,9 @@ pub use sardonyx_sharing::node::loose::{
     LooseNode, LooseOptions, OneHost, PageServer, Register, Serving,
 };
 pub use sardonyx_sharing::node::{
-    KEY_BYTES_MAX, Node, NodeError, NodeIndex, NodeJournal, NodeJournalRows, NodeOptions,
-    NodeRange, NodeRows, NodeStatistics, Nodes, OwnedRow, PagesInUse, TableNode, Transaction,
+    KEY_BYTES_MAX, Node, NodeError, NodeIndex, NodeJournal, NodeJournalRows, NodeMark, NodeOptions,
+    NodeRange, NodeRows, NodeStatistics, NodeTables, Nodes, OwnedRow, PagesInUse, TableIndex,
+    TableNode, TableRange, Transaction,
 };
 /// When modified pages are stored.
 pub use sardonyx_sharing::protocol::UpdateStrategy;

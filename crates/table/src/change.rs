@@ -9,13 +9,9 @@
 use crate::table::Slot;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
-use sardonyx_rows::TableError;
-use sardonyx_rows::check_name;
 use sardonyx_rows::row::{RowRef, RowWriter};
-use sardonyx_rows::schema::{Declared, Schema, SchemaError, Type, Value};
-
-/// The name of a column while it is being widened.
-const WIDER: &str = "sardonyx.wider";
+use sardonyx_rows::schema::{Schema, SchemaError, Type, Value};
+use sardonyx_rows::{DefineRows, TableError, check_name};
 
 impl Transaction<'_> {
     /// Adds a column to a table, at once, however many rows it has: those that are there have the default, or are null.
@@ -49,8 +45,7 @@ impl Transaction<'_> {
         nullable: bool,
         default: Value,
     ) -> Result<(), Error> {
-        let add = |schema: &Schema| schema.with_column(name, kind, nullable, default);
-        self.change_schema(table, add).map(drop)
+        DefineRows::add_column(self, table, name, kind, nullable, default)
     }
 
     /// Drops a column. Its bytes in the rows stay, and are read by nobody.
@@ -59,8 +54,7 @@ impl Transaction<'_> {
     /// [`Error::Refused`] if there is no such table or column, or an index, a reference or a condition names it.
     /// Nothing has changed then.
     pub fn drop_column(&mut self, table: &str, name: &str) -> Result<(), Error> {
-        self.change_schema(table, |schema| schema.without_column(name))
-            .map(drop)
+        DefineRows::drop_column(self, table, name)
     }
 
     /// Gives a column another name, in the table's conditions, too.
@@ -69,8 +63,7 @@ impl Transaction<'_> {
     /// [`Error::Refused`] if there is no such table or column, or there is one of the new name. Nothing has changed
     /// then.
     pub fn rename_column(&mut self, table: &str, name: &str, new: &str) -> Result<(), Error> {
-        self.change_schema(table, |schema| schema.with_renamed_column(name, new))
-            .map(drop)
+        DefineRows::rename_column(self, table, name, new)
     }
 
     /// Gives a column a type that has all its values and more: a longer integer, or `f64` for `f32`. Every row is
@@ -84,50 +77,14 @@ impl Transaction<'_> {
         self.whole(|tx| {
             let mut from = 0;
             let number = tx.change_schema(table, |schema| {
-                from = schema.column_to_change(name)?;
-                let column = &schema.columns[from];
-                if !to.is_wider_than(column.kind) {
-                    return Err(SchemaError::NotWider {
-                        column: name.to_string(),
-                        from: column.kind,
-                        to,
-                    });
-                }
-                if let Some(user) = schema.user_of(from) {
-                    return Err(SchemaError::Change {
-                        column: name.to_string(),
-                        change: "widened",
-                        reason: format!("{user} names it; drop that first, and make it again"),
-                    });
-                }
-                // Until all rows have their own value there is no default that could be taken for one.
-                schema.with_column(WIDER, to, true, Value::Null)
+                let (wider, column) = schema.with_wider_column(name, to)?;
+                from = column;
+                Ok(wider)
             })?;
             let wider = tx.row_table(number)?.0.columns.len() - 1;
             tx.set_in_old_rows(number, wider, |row| Ok(row.get_at(from)?.to_value()))?;
-            tx.change_schema(table, |schema| {
-                let (nullable, default) = {
-                    let column = &schema.columns[from];
-                    (column.is_nullable(), column.default.clone())
-                };
-                let declared = schema.declared(from).cloned();
-                let mut schema = schema.without_column(name)?;
-                let last = schema.columns.len() - 1;
-                let wider = &mut schema.columns[last];
-                wider.name = name.to_string();
-                wider.default = default;
-                if !nullable {
-                    wider.null = None;
-                }
-                // The new column is the last.
-                schema.declared.extend(declared.map(|declared| Declared {
-                    column: last,
-                    ..declared
-                }));
-                schema.check()?;
-                Ok(schema)
-            })
-            .map(drop)
+            tx.change_schema(table, |schema| schema.with_widened_column(name))
+                .map(drop)
         })
     }
 
@@ -186,12 +143,13 @@ impl Transaction<'_> {
     ) -> Result<u16, Error> {
         check_name(table)?;
         let number = self.rows(table)?.number();
-        let before = self.row_table(number)?.0;
-        let schema = change(&before).map_err(|source| TableError::Schema {
-            table: table.to_string(),
-            source: Box::new(source),
-        })?;
-        self.store_schema(number, schema)?;
+        self.change_columns(number, change)?;
         Ok(number)
+    }
+}
+
+impl DefineRows for Transaction<'_> {
+    fn store_schema(&mut self, table: u16, schema: Schema) -> Result<(), Error> {
+        Transaction::store_schema(self, table, schema)
     }
 }

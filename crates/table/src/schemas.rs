@@ -17,7 +17,7 @@ use sardonyx_base::error::Error;
 use sardonyx_rows::plain_at;
 use sardonyx_rows::record::definition_of_table;
 use sardonyx_rows::record::{Record, Table};
-use sardonyx_rows::schema::{IntoSchema, Schema, SchemaError, differences};
+use sardonyx_rows::schema::{IntoSchema, Schema, SchemaError, differences, is_as_said};
 use sardonyx_rows::{TableError, check_name};
 use sardonyx_storage::catalogue::{Catalogue, Definition, Kind};
 use sardonyx_storage::page::Address;
@@ -112,16 +112,6 @@ pub fn read_schemas(
     Ok(schemas)
 }
 
-/// True if a table has the schema that a program says. Declarations of SQL are not compared: the program does not know them.
-fn is_same(stored: &Schema, said: &Schema) -> bool {
-    if stored == said {
-        return true;
-    }
-    let mut undeclared = stored.clone();
-    undeclared.declared.clear();
-    said.declared.is_empty() && undeclared == *said
-}
-
 /// Whether a schema is of the rows that the catalogue speaks of: their size in the first shape, and their key if
 /// both know it.
 fn fits(schema: &Schema, definition: &Definition) -> bool {
@@ -178,7 +168,7 @@ impl Transaction<'_> {
             };
             let schema = schema.into_schema(name, &|name| self.named(name));
             let schema = schema.map_err(refused)?;
-            if !is_same(stored, &schema) {
+            if !is_as_said(stored, &schema) {
                 let named = |number: u16| {
                     let definition = definitions.get(usize::from(number));
                     definition.map_or_else(String::new, |definition| definition.name.clone())

@@ -251,6 +251,7 @@ fn all_referring<S: ConstrainedRows>(
         return Ok(found);
     };
     for (number, at) in store.places(table).enumerate() {
+        let at = at?;
         check_interruption(number)?;
         let row = store.row_there(table, at)?;
         let values = values_of(&row, &reference.columns)?;

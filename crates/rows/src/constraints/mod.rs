@@ -83,8 +83,8 @@ pub trait ConstrainedRows: WriteRows {
     /// Computes defaults in SQL; `None` in a program without SQL.
     fn computes_defaults(&self) -> Option<Arc<dyn ComputeDefaults>>;
 
-    /// Where all rows of a table stand.
-    fn places(&self, table: u16) -> impl Iterator<Item = Self::Place>;
+    /// Where all rows of a table stand. An error is told once: it is the end.
+    fn places(&self, table: u16) -> impl Iterator<Item = Result<Self::Place, TableError>>;
 
     /// Deletes the row at a place, whatever refers to it.
     ///

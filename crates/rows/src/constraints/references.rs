@@ -189,6 +189,7 @@ pub(super) fn referring<S: ConstrainedRows>(
         return Ok(found);
     };
     for (number, at) in store.places(table).enumerate() {
+        let at = at?;
         check_interruption(number)?;
         let there = store.row_there(table, at.clone())?;
         let mut refers = true;

@@ -5,23 +5,27 @@
 //! their references, which name the place within the row. So a fixed part is the same in every way, and one row can
 //! be moved without looking at it. Keys are bytes in the order of the values ([`crate::key`]).
 //!
+//! A row of before a column was added has the fixed part of its shape, and reads the default. No byte says which shape a row
+//! is of: each has a longer fixed part than the one before ([`RowFormat::lengthened`]), and the first of the values outside
+//! begins where it ends.
+//!
 //! Invariant: the bytes that [`RowFormat::row`] gives out as a row are checked: its fixed part is there, and its
 //! references point into it.
 
-use super::{RowError, RowRef, RowWriter, same, set_column, shown};
+use super::fixed::{decode, is_null};
+use super::{RowRef, RowWriter, same, set_column, shown};
 use crate::condition::Check;
 use crate::constraints::{conditions_of, meets};
 use crate::error::{TableError, check_name};
-use crate::fields::{KeyOf, values_of};
-use crate::key::{BadKey, KeyBytes, KeyShape, KeyValues, SearchKey};
+use crate::key::KeyShape;
 use crate::read::ReadRow;
-use crate::record::{Found, Record};
-use crate::schema::{PRIMARY, Schema, Value};
+use crate::schema::{Column, Schema, SchemaError, Type, Value, ValueRef};
 use crate::values::Reference;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::{LiveWords, PageRead};
+use std::borrow::Cow;
 use std::convert::Infallible;
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
 use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, KnownLayout};
 
@@ -94,27 +98,35 @@ impl RowFormat {
     /// Of the rows of this table.
     ///
     /// # Errors
-    /// [`TableError::Schema`] if no table can have the schema; [`TableError::BeyondRows`] if it has what rows of
-    /// their own do not have: references to other tables, columns that were added.
+    /// [`TableError::Schema`] if no table can have the schema.
     pub fn new(table: &str, schema: Schema) -> Result<Self, TableError> {
         check_name(table)?;
+        Self::of_any(table, schema)
+    }
+
+    /// The same of a table of the engine's own.
+    ///
+    /// # Errors
+    /// Those of [`RowFormat::new`], but for the name's.
+    pub fn of_any(table: &str, schema: Schema) -> Result<Self, TableError> {
         schema.definition(table).check()?;
         schema.check().map_err(|source| TableError::Schema {
             table: table.to_string(),
             source: Box::new(source),
         })?;
-        let beyond = [
-            (
-                !schema.foreign_keys.is_empty(),
-                "references to other tables",
-            ),
-            (!schema.earlier_shapes.is_empty(), "columns that were added"),
-        ];
-        if let Some((_, what)) = beyond.into_iter().find(|(has, _)| *has) {
-            let table = table.to_string();
-            return Err(TableError::BeyondRows { table, what });
-        }
         Self::of(table, schema)
+    }
+
+    /// A schema with a shape more, whose rows are longer than those of the shapes before: rows say their shape by that.
+    ///
+    /// # Errors
+    /// [`SchemaError::RowTooLong`].
+    pub fn lengthened(mut schema: Schema) -> Result<Schema, SchemaError> {
+        if schema.earlier_shapes.last() == Some(&schema.row_bytes) {
+            schema.row_bytes += 8;
+            schema.check()?;
+        }
+        Ok(schema)
     }
 
     /// Of rows of a table that stand beside it for a while, on their way into it: all are of the newest shape, and its
@@ -150,6 +162,16 @@ impl RowFormat {
         &self.table
     }
 
+    /// The same, shared.
+    pub fn name(&self) -> &Arc<str> {
+        &self.table
+    }
+
+    /// The conditions that rows meet.
+    pub fn conditions(&self) -> &Arc<[Check]> {
+        &self.conditions
+    }
+
     /// What the rows are.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
@@ -160,20 +182,9 @@ impl RowFormat {
     /// # Errors
     /// [`TableError::DamagedTable`] if the bytes are none; page 0 stands for the row.
     pub fn row<'a>(&'a self, bytes: &'a [u8]) -> Result<RowRef<'a, OneRow>, TableError> {
-        let fixed = self.schema.row_bytes;
-        let damaged = |offset, reason| TableError::DamagedTable {
-            table: self.table.to_string(),
-            page: 0,
-            offset,
-            reason,
-        };
-        if bytes.len() < fixed {
-            return Err(damaged(
-                bytes.len(),
-                "a row that is shorter than its columns",
-            ));
-        }
-        for column in self.schema.variable_columns() {
+        let shape = self.shape_of(bytes)?;
+        let fixed = self.fixed_bytes(shape);
+        for column in self.variable_columns(shape) {
             let reference = Reference::at(bytes, column.offset);
             let Some(Address(at)) = reference.cell() else {
                 continue;
@@ -181,10 +192,119 @@ impl RowFormat {
             let end = usize::try_from(at).ok();
             let end = end.and_then(|at| at.checked_add(reference.len()));
             if at < fixed as u64 || end.is_none_or(|end| end > bytes.len()) {
-                return Err(damaged(column.offset, "a value outside of its row"));
+                return Err(self.damaged(column.offset, "a value outside of its row"));
             }
         }
-        RowRef::new(OneRow::of(bytes), &self.schema, &self.table, Address(0))
+        let (pages, schema, table) = (OneRow::of(bytes), &self.schema, &self.table);
+        Ok(RowRef::of_shape(
+            pages,
+            schema,
+            table,
+            shape,
+            &bytes[..fixed],
+        ))
+    }
+
+    #[cold]
+    fn damaged(&self, offset: usize, reason: &'static str) -> TableError {
+        TableError::DamagedTable {
+            table: self.table.to_string(),
+            page: 0,
+            offset,
+            reason,
+        }
+    }
+
+    fn fixed_bytes(&self, shape: u8) -> usize {
+        let bytes = self.schema.row_bytes_of_shape(shape);
+        bytes.unwrap_or(self.schema.row_bytes)
+    }
+
+    /// The columns of text and bytes that rows of a shape have.
+    fn variable_columns(&self, shape: u8) -> impl Iterator<Item = &Column> {
+        let columns = self.schema.variable_columns();
+        columns.filter(move |column| column.since_shape <= shape)
+    }
+
+    /// The shape of a row.
+    ///
+    /// # Errors
+    /// [`TableError::DamagedTable`] if the bytes are too few for any.
+    fn shape_of(&self, bytes: &[u8]) -> Result<u8, TableError> {
+        let shapes = &self.schema.earlier_shapes;
+        for shape in 0..=shapes.len() as u8 {
+            let fixed = self.fixed_bytes(shape);
+            if bytes.len() < fixed {
+                break;
+            }
+            if usize::from(shape) == shapes.len() {
+                return Ok(shape);
+            }
+            // Where the fixed part ends, of this shape or of a later one, whose is longer.
+            let references = self.variable_columns(shape);
+            let outside =
+                references.filter_map(|column| Reference::at(bytes, column.offset).cell());
+            if outside.map(|at| at.0).min().unwrap_or(bytes.len() as u64) == fixed as u64 {
+                return Ok(shape);
+            }
+        }
+        Err(self.damaged(bytes.len(), "a row that is shorter than its columns"))
+    }
+
+    /// The row in the newest shape.
+    fn newest<'b>(&self, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>, TableError> {
+        if self.schema.earlier_shapes.is_empty() {
+            return Ok(Cow::Borrowed(bytes));
+        }
+        let row = self.row(bytes)?;
+        match row.shape() == self.schema.shape() {
+            true => Ok(Cow::Borrowed(bytes)),
+            false => self.copy_of(&row).map(Cow::Owned),
+        }
+    }
+
+    /// The value of the column with this number of a row that was checked ([`RowFormat::row`]); null if there is none, or it
+    /// was dropped.
+    ///
+    /// # Errors
+    /// [`TableError::DamagedTable`] if the bytes are no row.
+    pub fn value_at<'a>(
+        &'a self,
+        bytes: &'a [u8],
+        number: usize,
+    ) -> Result<ValueRef<'a>, TableError> {
+        let column = match self.schema.columns.get(number) {
+            Some(column) if !column.dropped => column,
+            _ => return Ok(ValueRef::Null),
+        };
+        let place = column.offset..column.offset + column.kind.bytes();
+        if column.since_shape > 0 && column.since_shape > self.shape_of(bytes)? {
+            return Ok(column.default.as_ref());
+        }
+        let Some(there) = bytes.get(place) else {
+            return Err(self.damaged(column.offset, "a row that is shorter than its columns"));
+        };
+        if is_null(bytes, column) {
+            return Ok(ValueRef::Null);
+        }
+        if !column.kind.is_variable() {
+            return Ok(decode(column.kind, there));
+        }
+        let reference = Reference::at(bytes, column.offset);
+        let start = match reference.cell() {
+            None => column.offset + 4,
+            Some(at) => usize::try_from(at.0).unwrap_or(usize::MAX),
+        };
+        let value = start.checked_add(reference.len());
+        let value = value.and_then(|end| bytes.get(start..end));
+        let value =
+            value.ok_or_else(|| self.damaged(column.offset, "a value outside of its row"))?;
+        if column.kind == Type::Bytes {
+            return Ok(ValueRef::Bytes(value));
+        }
+        let text = std::str::from_utf8(value);
+        text.map(ValueRef::Text)
+            .map_err(|_| self.damaged(column.offset, "a text is not UTF-8"))
     }
 
     /// The number of the column with this name.
@@ -202,7 +322,7 @@ impl RowFormat {
     /// The values of columns by name, on their way into a row.
     ///
     /// # Errors
-    /// [`RowError`]: an unknown column, or one that is given twice.
+    /// [`RowError`](crate::RowError): an unknown column, or one that is given twice.
     pub fn named<'v>(&self, values: &'v [(&str, Value)]) -> Result<RowWriter<'v>, TableError> {
         Ok(RowWriter::named(&self.schema, &self.table, values)?)
     }
@@ -210,8 +330,16 @@ impl RowFormat {
     /// A new row: of columns that are not set, their defaults.
     ///
     /// # Errors
-    /// [`RowError`]: a value that does not fit its column, a column without one, a condition that is not met.
+    /// [`RowError`](crate::RowError): a value that does not fit its column, a column without one, a condition that is not met.
     pub fn new_row(&self, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
+        self.meeting_conditions(self.unconditional_row(row)?)
+    }
+
+    /// The same, whether it meets the conditions or not.
+    ///
+    /// # Errors
+    /// Those of [`RowFormat::new_row`].
+    pub fn unconditional_row(&self, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         let mut row = row.clone();
         row.complete(&self.schema, &self.table)?;
         self.fill(vec![0; self.schema.row_bytes], &row)
@@ -234,6 +362,18 @@ impl RowFormat {
     /// # Errors
     /// Those of [`RowFormat::new_row`], and [`TableError::KeyChanged`].
     pub fn changed_row(&self, bytes: &[u8], change: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
+        self.meeting_conditions(self.unconditional_change(bytes, change)?)
+    }
+
+    /// The same, whether it meets the conditions or not.
+    ///
+    /// # Errors
+    /// Those of [`RowFormat::changed_row`].
+    pub fn unconditional_change(
+        &self,
+        bytes: &[u8],
+        change: &RowWriter<'_>,
+    ) -> Result<Vec<u8>, TableError> {
         let there = self.row(bytes)?;
         for part in &self.schema.primary.key {
             let kind = self.schema.columns[part.column].kind;
@@ -247,21 +387,20 @@ impl RowFormat {
         let mut all = change.clone();
         all.fit(&self.schema, &self.table)?;
         for (number, column) in self.schema.live_columns() {
-            if column.kind.is_variable() && change.get(number).is_none() {
+            let is_kept = column.kind.is_variable() || column.since_shape > there.shape();
+            if is_kept && change.get(number).is_none() {
                 all.set(number, there.get_at(number)?);
             }
         }
-        self.fill(bytes[..self.schema.row_bytes].to_vec(), &all)
-    }
-
-    /// The row of a record, whose columns are the table's ([`RowFormat::check_record`]).
-    ///
-    /// # Errors
-    /// [`TableError::Row`]: a condition that is not met.
-    pub fn record_row(&self, record: &[u8]) -> Result<Vec<u8>, TableError> {
-        super::check_declared(&self.schema, &self.table, record)?;
-        self.check_conditions(record)?;
-        Ok(record.to_vec())
+        let mut fixed = there.fixed().to_vec();
+        fixed.resize(self.schema.row_bytes, 0);
+        for column in self.variable_columns(there.shape()) {
+            if column.dropped {
+                let place = column.offset..column.offset + column.kind.bytes();
+                fixed[place].fill(0);
+            }
+        }
+        self.fill(fixed, &all)
     }
 
     /// That an update changed the key.
@@ -290,12 +429,15 @@ impl RowFormat {
         }
     }
 
-    /// Stores what is set, and checks the conditions.
+    /// Stores what is set, if it fits.
     fn fill(&self, fixed: Vec<u8>, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         row.check(&self.schema, &self.table)?;
-        let filled = self.store(fixed, row)?;
-        self.check_conditions(&filled)?;
-        Ok(filled)
+        self.store(fixed, row)
+    }
+
+    fn meeting_conditions(&self, row: Vec<u8>) -> Result<Vec<u8>, TableError> {
+        self.check_conditions(&row)?;
+        Ok(row)
     }
 
     /// Stores what is set.
@@ -325,253 +467,9 @@ impl RowFormat {
         let value = |column| row.get_at(column);
         meets(&name, &self.schema, &self.conditions, value)
     }
-
-    /// The key of a row, as bytes.
-    ///
-    /// # Errors
-    /// [`TableError::DamagedTable`] if the bytes are no row.
-    pub fn key_of(&self, bytes: &[u8]) -> Result<Vec<u8>, TableError> {
-        self.row(bytes)?;
-        self.key_of_checked(bytes)
-    }
-
-    fn key_of_checked(&self, bytes: &[u8]) -> Result<Vec<u8>, TableError> {
-        let mut key = KeyBytes::default();
-        self.key.of_row(OneRow::of(bytes), Address(0), &mut key)?;
-        Ok(key.to_vec())
-    }
-
-    /// The number of the index of this name; `None`: that of the primary key.
-    ///
-    /// # Errors
-    /// [`TableError::UnknownIndex`].
-    pub fn index(&self, name: &str) -> Result<Option<usize>, TableError> {
-        if name == PRIMARY {
-            return Ok(None);
-        }
-        let mut indexes = self.schema.indexes.iter();
-        match indexes.position(|index| index.name == name) {
-            Some(number) => Ok(Some(number)),
-            None => Err(TableError::UnknownIndex {
-                table: self.table.to_string(),
-                index: name.to_string(),
-            }),
-        }
-    }
-
-    /// What a row is known by in each of the schema's other indexes, in their order: bytes that no other row has, or
-    /// may have if the index is unique. They begin with the index's key, and those of no other key do.
-    ///
-    /// # Errors
-    /// [`TableError::DamagedTable`] if the bytes are no row.
-    pub fn index_keys(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TableError> {
-        self.row(bytes)?;
-        let indexes = self.indexes.iter().zip(&self.schema.indexes);
-        let keys = indexes.map(|(shape, definition)| {
-            let mut key = KeyBytes::default();
-            let has_null = shape.of_row(OneRow::of(bytes), Address(0), &mut key)?;
-            let mut key = key.to_vec();
-            // Rows with a null are never equal.
-            if !definition.unique || has_null {
-                key.extend(self.key_of_checked(bytes)?);
-            }
-            Ok::<_, TableError>(key)
-        });
-        keys.collect()
-    }
-
-    /// That there is a row with this one's key in a unique index.
-    #[cold]
-    pub fn duplicate_value(&self, index: usize, bytes: &[u8]) -> TableError {
-        let mut key = KeyBytes::default();
-        let shape = &self.indexes[index];
-        let found = shape.of_row(OneRow::of(bytes), Address(0), &mut key);
-        TableError::DuplicateValue {
-            table: self.table.to_string(),
-            index: self.schema.indexes[index].name.clone(),
-            values: shape.values_of(&key).into(),
-            key: found.map_or_else(|error| error.to_string(), |_| shape.text_of(&key)),
-        }
-    }
-
-    /// The key of a record with this key, as bytes.
-    ///
-    /// # Errors
-    /// None for records of the table ([`RowFormat::check_record`]).
-    pub fn record_key<R: Record>(&self, key: &R::Key<'_>) -> Result<Vec<u8>, TableError> {
-        let Some(plain) = R::PLAIN else {
-            return self.key(&KeyOf::<R>(key));
-        };
-        let mut row = vec![0; self.schema.row_bytes];
-        if let Some(place) = row.get_mut(plain.key()) {
-            place.copy_from_slice(R::plain_key(key));
-        }
-        self.key_of_checked(&row)
-    }
-
-    /// A new row of a record.
-    ///
-    /// # Errors
-    /// That a value does not fit its column, or the row a condition; if the handle is of another table.
-    pub fn row_of_record<R: Record>(&self, record: &R) -> Result<Vec<u8>, TableError> {
-        match R::PLAIN {
-            Some(_) => self.record_row(record.plain_bytes()),
-            None => {
-                let columns = R::columns_in(&self.schema, &self.table)?;
-                self.new_row(&values_of(&columns, record))
-            }
-        }
-    }
-
-    /// A row with the changes of its record. Columns that are no fields stay as they are.
-    ///
-    /// # Errors
-    /// Those of [`RowFormat::row_of_record`].
-    pub fn row_of_changed<R: Record>(
-        &self,
-        before: &[u8],
-        record: &R,
-    ) -> Result<Vec<u8>, TableError> {
-        match R::PLAIN {
-            Some(_) => self.record_row(record.plain_bytes()),
-            None => {
-                let columns = R::columns_in(&self.schema, &self.table)?;
-                self.changed_row(before, &values_of(&columns, record))
-            }
-        }
-    }
-
-    /// The record of a row.
-    ///
-    /// # Errors
-    /// That the row is damaged, or a value none of its field's type; if the handle is of another table.
-    pub fn record_of<R: Record>(&self, bytes: &[u8]) -> Result<R, TableError> {
-        let columns = R::columns_in(&self.schema, &self.table)?;
-        match R::PLAIN {
-            Some(plain) if bytes.len() == plain.bytes => {
-                let found = Found {
-                    pages: bytes,
-                    schema: &self.schema,
-                    table: &self.table,
-                    at: Address(0),
-                };
-                R::copy_row(found, &columns)
-            }
-            _ => R::read_row(&columns, &self.row(bytes)?),
-        }
-    }
-
-    /// The key with these values, as bytes.
-    ///
-    /// # Errors
-    /// [`TableError::KeyValue`], [`TableError::KeyColumns`], [`TableError::KeyTooLong`], [`RowError::Count`].
-    pub fn key(&self, values: &(impl KeyValues + ?Sized)) -> Result<Vec<u8>, TableError> {
-        let key = self.search_key(None, values)?;
-        if !key.is_whole {
-            let mut given = 0;
-            values.each(&mut |_| given += 1);
-            let error = RowError::Count {
-                table: self.table.to_string(),
-                what: "key columns",
-                wanted: self.key.width(),
-                given,
-            };
-            return Err(error.into());
-        }
-        Ok(key.bytes.to_vec())
-    }
-
-    fn search_key(
-        &self,
-        index: Option<usize>,
-        values: &(impl KeyValues + ?Sized),
-    ) -> Result<SearchKey, TableError> {
-        let (shape, name) = match index {
-            None => (&self.key, PRIMARY),
-            Some(number) => (&self.indexes[number], &*self.schema.indexes[number].name),
-        };
-        let found = shape.of_values(values);
-        found.map_err(|bad: BadKey| {
-            bad.into_error(&self.table, name, shape.width(), Some(&self.schema))
-        })
-    }
-
-    /// The keys of a range of values in an index, or in that of the primary key (`None`), of all columns of the key or
-    /// of the first ones: a bound of fewer stands for all keys that begin with them.
-    ///
-    /// # Errors
-    /// As [`RowFormat::key`]; [`TableError::ReversedRange`].
-    ///
-    /// # Panics
-    /// If there is no such index.
-    pub fn key_range<K: KeyValues>(
-        &self,
-        index: Option<usize>,
-        range: &impl RangeBounds<K>,
-    ) -> Result<KeyRange, TableError> {
-        let bytes = |bound: Bound<&K>| {
-            let bytes =
-                |values| Ok::<_, TableError>(self.search_key(index, values)?.bytes.to_vec());
-            Ok::<_, TableError>(match bound {
-                Bound::Included(values) => Bound::Included(bytes(values)?),
-                Bound::Excluded(values) => Bound::Excluded(bytes(values)?),
-                Bound::Unbounded => Bound::Unbounded,
-            })
-        };
-        let (start, end) = (bytes(range.start_bound())?, bytes(range.end_bound())?);
-        let is_same = match (&start, &end) {
-            (
-                Bound::Included(start) | Bound::Excluded(start),
-                Bound::Included(end) | Bound::Excluded(end),
-            ) => start == end,
-            _ => false,
-        };
-        let lower = match start {
-            Bound::Excluded(key) => match behind(key) {
-                Some(key) => Bound::Included(key),
-                // Behind the last key there can be: nothing.
-                None => Bound::Excluded(vec![u8::MAX; crate::schema::KEY_BYTES_MAX + 64]),
-            },
-            other => other,
-        };
-        let upper = match end {
-            Bound::Included(key) => match behind(key) {
-                Some(key) => Bound::Excluded(key),
-                None => Bound::Unbounded,
-            },
-            other => other,
-        };
-        match (&lower, &upper) {
-            (Bound::Included(from) | Bound::Excluded(from), Bound::Excluded(to))
-                if from > to && !is_same =>
-            {
-                let index = index.map(|number| &self.schema.indexes[number].name);
-                Err(TableError::ReversedRange {
-                    table: self.table.to_string(),
-                    index: index.unwrap_or(&self.schema.primary.name).clone(),
-                })
-            }
-            _ => Ok((lower, upper)),
-        }
-    }
-
-    /// Whether records of this type are the table's rows.
-    ///
-    /// # Errors
-    /// [`TableError::SchemaDiffers`], with both sides.
-    pub fn check_record<R: Record>(&self) -> Result<(), TableError> {
-        crate::compare::check_record::<R>(&self.table, &self.schema)
-    }
 }
 
-/// The first key behind all that begin with these bytes; `None` if there can be none.
-fn behind(mut beginning: Vec<u8>) -> Option<Vec<u8>> {
-    while beginning.last() == Some(&u8::MAX) {
-        beginning.pop();
-    }
-    *beginning.last_mut()? += 1;
-    Some(beginning)
-}
-
+mod keys;
+mod records;
 #[cfg(test)]
 mod tests;

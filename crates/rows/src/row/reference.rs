@@ -63,6 +63,25 @@ where
         })
     }
 
+    /// The row whose fixed part are these bytes, of a shape.
+    pub(crate) fn of_shape(
+        pages: &'a P,
+        schema: &'a Schema,
+        table: &'a str,
+        shape: u8,
+        fixed: &'a [u8],
+    ) -> Self {
+        RowRef {
+            pages,
+            schema,
+            table,
+            address: Address(0),
+            fixed: Cow::Borrowed(fixed),
+            shape,
+            read: OnceCell::new(),
+        }
+    }
+
     /// What its columns are.
     pub fn schema(&self) -> &'a Schema {
         self.schema

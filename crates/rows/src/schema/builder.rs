@@ -376,7 +376,7 @@ impl Index {
 }
 
 /// A schema, or what one is built of.
-pub trait IntoSchema {
+pub trait IntoSchema: Clone {
     /// The rows: the schema without references to other tables, if it is still to be built.
     #[doc(hidden)]
     fn rows(&self) -> Result<Schema, SchemaError>;

@@ -2,9 +2,12 @@
 //! is of a new shape, in which pages that are there are not; a dropped or renamed one changes no row.
 
 use super::builder::first_free;
-use super::{Column, NullBit, Schema, SchemaError, Type, Value};
+use super::{Column, Declared, NullBit, Schema, SchemaError, Type, Value};
 use crate::condition::{Check, Condition, SqlCheck};
 use sardonyx_storage::catalogue::RECORD_BYTES_MAX;
+
+/// The name of a column while it is being widened.
+const WIDER: &str = "sardonyx.wider";
 
 impl Schema {
     /// With one more column, in a new shape; rows of the shapes before have the default.
@@ -104,6 +107,61 @@ impl Schema {
             Ok((check.clone(), changed))
         });
         schema.checks = checks.collect::<Result<_, SchemaError>>()?;
+        schema.check()?;
+        Ok(schema)
+    }
+
+    /// With a column more, of a wider type, for the values of another one while its rows are rewritten; and that one's number.
+    ///
+    /// # Errors
+    /// [`SchemaError::UnknownColumn`], [`SchemaError::NotWider`], [`SchemaError::Change`] if an index, a reference or a
+    /// condition names it; those of [`Schema::with_column`].
+    pub fn with_wider_column(&self, name: &str, to: Type) -> Result<(Schema, usize), SchemaError> {
+        let from = self.column_to_change(name)?;
+        let column = &self.columns[from];
+        if !to.is_wider_than(column.kind) {
+            return Err(SchemaError::NotWider {
+                column: name.to_string(),
+                from: column.kind,
+                to,
+            });
+        }
+        if let Some(user) = self.user_of(from) {
+            return Err(SchemaError::Change {
+                column: name.to_string(),
+                change: "widened",
+                reason: format!("{user} names it; drop that first, and make it again"),
+            });
+        }
+        // Until all rows have their own value there is no default that could be taken for one.
+        let schema = self.with_column(WIDER, to, true, Value::Null)?;
+        Ok((schema, from))
+    }
+
+    /// With the wider column in the place of the one whose values it has now.
+    ///
+    /// # Errors
+    /// [`SchemaError::UnknownColumn`], and whatever no schema can have.
+    pub fn with_widened_column(&self, name: &str) -> Result<Schema, SchemaError> {
+        let from = self.column_to_change(name)?;
+        let (nullable, default) = {
+            let column = &self.columns[from];
+            (column.is_nullable(), column.default.clone())
+        };
+        let declared = self.declared(from).cloned();
+        let mut schema = self.without_column(name)?;
+        let last = schema.columns.len() - 1;
+        let wider = &mut schema.columns[last];
+        wider.name = name.to_string();
+        wider.default = default;
+        if !nullable {
+            wider.null = None;
+        }
+        // The new column is the last.
+        schema.declared.extend(declared.map(|declared| Declared {
+            column: last,
+            ..declared
+        }));
         schema.check()?;
         Ok(schema)
     }

@@ -3,6 +3,16 @@
 use super::{Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete, Schema, Value};
 use std::fmt::Write as _;
 
+/// True if a table has the schema that a program says. Declarations of SQL are not compared: the program does not know them.
+pub fn is_as_said(stored: &Schema, said: &Schema) -> bool {
+    if stored == said {
+        return true;
+    }
+    let mut undeclared = stored.clone();
+    undeclared.declared.clear();
+    said.declared.is_empty() && undeclared == *said
+}
+
 /// The differences, a sentence each; `table` names the tables that references are of.
 pub fn differences(stored: &Schema, said: &Schema, table: impl Fn(u16) -> String) -> Vec<String> {
     let mut found = Vec::new();

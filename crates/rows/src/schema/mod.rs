@@ -21,7 +21,7 @@ mod value;
 pub use builder::{IntoSchema, SchemaBuilder, TablesByName};
 pub use column::{Column, NullBit};
 pub use declared::{DECLARED_BYTES_MAX, Declared, DeclaredDefault, Limit};
-pub use difference::differences;
+pub use difference::{differences, is_as_said};
 pub use error::SchemaError;
 pub use index::{ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete};
 pub use types::{Type, UnknownType};

@@ -3,6 +3,7 @@
 use super::loose::FrameError;
 use crate::lock_table::LockTableError;
 use crate::protocol::fence::Fenced;
+use sardonyx_base::error::Error;
 use sardonyx_base::process::Forked;
 use sardonyx_base::transport::TransportError;
 use sardonyx_rows::TableError;
@@ -290,7 +291,30 @@ impl From<OpenError> for NodeError {
 
 impl From<TableError> for NodeError {
     fn from(error: TableError) -> Self {
-        NodeError::Rows(Arc::new(error))
+        match error {
+            // It was the node's, on its way through constraints.
+            TableError::Engine(error) => match error.downcast() {
+                Ok(error) => error,
+                Err(error) => NodeError::Rows(Arc::new(TableError::Engine(error))),
+            },
+            error => NodeError::Rows(Arc::new(error)),
+        }
+    }
+}
+
+impl From<NodeError> for TableError {
+    fn from(error: NodeError) -> Self {
+        match error {
+            NodeError::Rows(error) => Arc::try_unwrap(error)
+                .unwrap_or_else(|error| TableError::Engine(NodeError::Rows(error).into())),
+            error => TableError::Engine(error.into()),
+        }
+    }
+}
+
+impl From<Error> for NodeError {
+    fn from(error: Error) -> Self {
+        TableError::of(error).into()
     }
 }
 

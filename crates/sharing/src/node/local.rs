@@ -12,7 +12,7 @@ use super::NodeError;
 use super::buffer::Buffer;
 use super::gem::PageBytes;
 use super::ring::Frame;
-use super::work::{Held, Progress, Work};
+use super::work::{Held, Progress, Savepoint, Work};
 use crate::protocol::{Input, LockMode, NodeId, Outcome, PageId, Psn, TransactionId};
 use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -271,6 +271,25 @@ impl Local {
                 length: bytes.len(),
             }),
         }
+    }
+
+    /// How far a transaction's changes have come.
+    pub fn savepoint(&self, transaction: TransactionId) -> Savepoint {
+        let work = self.transactions.get(&transaction);
+        work.map(Work::savepoint).unwrap_or_default()
+    }
+
+    /// Undoes the changes of a transaction behind a savepoint. Its locks stay.
+    pub fn roll_back(&mut self, transaction: TransactionId, to: Savepoint) {
+        let Some(work) = self.transactions.get_mut(&transaction) else {
+            return;
+        };
+        for (page, offset, bytes) in work.undo_to(to) {
+            if let Some(copy) = self.buffer.get(page) {
+                copy.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
+            }
+        }
+        work.forget_behind(to);
     }
 
     /// Whether so many bytes of redo records more are not too many for the transaction.

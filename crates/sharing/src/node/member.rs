@@ -12,7 +12,7 @@ use super::observer::Observer;
 use super::opening::Here;
 use super::running::{self, AtLocal, Runs};
 use super::shell::Shell;
-use super::tables::{Known, LogRows, ReadRows, Seat, Seated};
+use super::tables::{JournalSource, Known, LogRows, Seat, Seated};
 use super::transaction::Transaction;
 use crate::lock_table;
 use crate::protocol::{
@@ -332,7 +332,7 @@ impl Runs for Member {
         &self,
         journal: u16,
         range: Range<JournalPosition>,
-    ) -> Result<Box<dyn ReadRows>, NodeError> {
+    ) -> Result<Box<dyn JournalSource>, NodeError> {
         self.here.process.check()?;
         let here = &*self.here;
         let before_group = here.gem.log_state().end().position.group;

@@ -73,6 +73,7 @@ pub use opening::{NodeOptions, Nodes};
 pub use requests::WRITE_BACK;
 pub use tables::{
     FrozenDefinition, FrozenTables, KEY_BYTES_MAX, NodeIndex, NodeJournal, NodeJournalRows,
-    NodeRange, NodeRows, OwnedRow, PagesInUse, TableNode,
+    NodeMark, NodeRange, NodeRows, NodeTables, OwnedRow, PagesInUse, TableIndex, TableNode,
+    TableRange,
 };
 pub use transaction::Transaction;

@@ -4,7 +4,7 @@
 use super::NodeError;
 use super::local::Local;
 use super::observer::{Committed, Observer};
-use super::tables::{Known, ReadRows};
+use super::tables::{JournalSource, Known, empty_dropped};
 use super::transaction::Transaction;
 use crate::protocol::{LockMode, PageId, TransactionId};
 use sardonyx_storage::journal::JournalPosition;
@@ -79,7 +79,7 @@ pub(super) trait Runs: Debug + Sync {
         &self,
         journal: u16,
         range: Range<JournalPosition>,
-    ) -> Result<Box<dyn ReadRows>, NodeError>;
+    ) -> Result<Box<dyn JournalSource>, NodeError>;
 }
 
 /// Runs a closure in a transaction.
@@ -111,6 +111,10 @@ pub(super) fn run<R, E: From<NodeError>>(
             return Err(failed.into());
         }
         ending.commit()?;
+        if transaction.used.drops {
+            // What is left the next one that drops something gives back.
+            let _ = empty_dropped(node);
+        }
         if let Some(observer) = node.observer() {
             observer.committed(&Committed {
                 kind: transaction.kind,

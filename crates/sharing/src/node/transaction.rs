@@ -10,6 +10,7 @@
 
 use super::NodeError;
 use super::running::{AtLocal, Runs};
+use super::tables::Used;
 use crate::protocol::{LockMode, PageId, TransactionId};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -29,6 +30,8 @@ pub struct Transaction<'a> {
     pub(super) kind: u16,
     pub(super) references: Vec<(u64, LockMode)>,
     is_observed: bool,
+    /// What it has to do with tables.
+    pub(super) used: Used,
 }
 
 /// Bytes within a page.
@@ -50,6 +53,7 @@ impl<'a> Transaction<'a> {
             kind: 0,
             references: Vec::new(),
             is_observed: member.observer().is_some(),
+            used: Used::default(),
         }
     }
 }

@@ -44,6 +44,15 @@ struct Before {
     length: usize,
 }
 
+/// How far a transaction's changes have come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(in crate::node) struct Savepoint {
+    before: usize,
+    before_images: usize,
+    records: usize,
+    last_record: usize,
+}
+
 /// A transaction that runs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
@@ -102,9 +111,33 @@ impl Work {
         append_journal(&mut self.records, journal, row);
     }
 
+    /// How far its changes have come.
+    pub fn savepoint(&self) -> Savepoint {
+        Savepoint {
+            before: self.before.len(),
+            before_images: self.before_images.len(),
+            records: self.records.len(),
+            last_record: self.last_record,
+        }
+    }
+
+    /// Forgets the changes behind a savepoint, which were undone.
+    pub fn forget_behind(&mut self, to: Savepoint) {
+        self.before.truncate(to.before);
+        self.before_images.truncate(to.before_images);
+        self.records.truncate(to.records);
+        self.last_record = to.last_record;
+    }
+
     /// What is to be undone, the last first: page, offset, and the bytes that stood there.
     pub fn undo(&self) -> impl Iterator<Item = (PageId, usize, &[u8])> {
-        self.before.iter().rev().map(|before| {
+        self.undo_to(Savepoint::default())
+    }
+
+    /// The same of the changes behind a savepoint.
+    pub fn undo_to(&self, to: Savepoint) -> impl Iterator<Item = (PageId, usize, &[u8])> {
+        let behind = self.before.iter().skip(to.before).rev();
+        behind.map(|before| {
             let bytes = &self.before_images[before.at..before.at + before.length];
             (before.page, before.offset, bytes)
         })

@@ -113,12 +113,19 @@ impl ConstrainedRows for OpenRows {
         self.snapshot.computes_defaults.clone()
     }
 
-    fn places(&self, table: u16) -> impl Iterator<Item = Key> {
-        let mut scan = OpenScan::of(self, table).ok();
-        // A snapshot that was ended says so when the row is read.
+    fn places(&self, table: u16) -> impl Iterator<Item = Result<Key, TableError>> {
+        let mut scan = Some(OpenScan::of(self, table));
         std::iter::from_fn(move || {
-            let (key, _) = scan.as_mut()?.step(true).ok().flatten()?;
-            Some(key.into())
+            let next = match scan.as_mut()? {
+                Ok(rows) => rows
+                    .step(true)
+                    .map(|found| found.map(|(key, _)| key.into())),
+                Err(_) => scan.take()?.map(|_| None),
+            };
+            if next.is_err() {
+                scan = None;
+            }
+            next.transpose()
         })
     }
 

@@ -13,7 +13,7 @@ use sardonyx_rows::constraints::{
 use sardonyx_rows::key::Edge;
 use sardonyx_rows::row::check_declared;
 use sardonyx_rows::schema::{Declared, ForeignKey, IndexDefinition, PRIMARY, ValueRef};
-use sardonyx_rows::{RowRef, TableError};
+use sardonyx_rows::{DefineRows, RowRef, TableError};
 use sardonyx_storage::page::Address;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -132,8 +132,8 @@ impl ConstrainedRows for Transaction<'_> {
         self.space.computes_defaults.lock().clone()
     }
 
-    fn places(&self, table: u16) -> impl Iterator<Item = Address> {
-        self.state(table).records(self.space.store.bytes())
+    fn places(&self, table: u16) -> impl Iterator<Item = Result<Address, TableError>> {
+        self.state(table).records(self.space.store.bytes()).map(Ok)
     }
 
     fn delete_alone(&mut self, table: u16, at: Address) -> Result<(), TableError> {
@@ -163,9 +163,7 @@ impl Transaction<'_> {
     /// [`Error::Refused`] if no unique index of the other table has just these columns, or a row refers to a row that is
     /// not there; [`Error::Limit`]. Nothing has changed then.
     pub fn add_reference(&mut self, table: u16, reference: ForeignKey) -> Result<(), Error> {
-        let mut schema = self.schema_of(table)?;
-        schema.foreign_keys.push(reference);
-        self.store_schema(table, schema)
+        DefineRows::add_reference(self, table, reference)
     }
 
     /// Takes a reference from a table.
@@ -173,11 +171,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Refused`] if there is no such table; [`Error::Limit`]. Nothing has changed then.
     pub fn drop_reference(&mut self, table: u16, name: &str) -> Result<(), Error> {
-        let mut schema = self.schema_of(table)?;
-        schema
-            .foreign_keys
-            .retain(|reference| reference.name != name);
-        self.store_schema(table, schema)
+        DefineRows::drop_reference(self, table, name)
     }
 
     /// Gives a table another condition, in the language of [`condition`](sardonyx_rows::condition).
@@ -186,16 +180,7 @@ impl Transaction<'_> {
     /// [`Error::Refused`] if there is no such table, the text is no condition on its rows, there is one of this name, or a
     /// row does not meet it ([`RowError::Check`](sardonyx_rows::RowError::Check)); [`Error::Limit`]. Nothing has changed then.
     pub fn add_check(&mut self, table: u16, name: &str, condition: &str) -> Result<(), Error> {
-        self.whole(|tx| {
-            let mut schema = tx.schema_of(table)?;
-            schema
-                .checks
-                .push((name.to_string(), condition.to_string()));
-            tx.store_schema(table, schema)?;
-            let rows: Vec<_> = tx.places(table).collect();
-            let mut rows = rows.into_iter();
-            Ok(rows.try_for_each(|at| constraints::check_conditions(tx, table, at))?)
-        })
+        DefineRows::add_check(self, table, name, condition)
     }
 
     /// Takes a condition from a table.
@@ -203,9 +188,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Refused`] if there is no such table; [`Error::Limit`]. Nothing has changed then.
     pub fn drop_check(&mut self, table: u16, name: &str) -> Result<(), Error> {
-        let mut schema = self.schema_of(table)?;
-        schema.checks.retain(|(there, _)| there != name);
-        self.store_schema(table, schema)
+        DefineRows::drop_check(self, table, name)
     }
 
     /// Declares what columns of a table have beside their types, in the place of what was declared. The rows that are there
@@ -215,9 +198,7 @@ impl Transaction<'_> {
     /// [`Error::Refused`] if there is no such table, or a column cannot be declared so; [`Error::Limit`]. Nothing has changed
     /// then.
     pub fn declare_columns(&mut self, table: u16, declared: Vec<Declared>) -> Result<(), Error> {
-        let mut schema = self.schema_of(table)?;
-        schema.declared = declared;
-        self.store_schema(table, schema)
+        DefineRows::declare_columns(self, table, declared)
     }
 
     /// Checks that a record of a table, whole or changed, is as its columns are declared.
@@ -238,7 +219,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`TableError::NoSuchReference`].
     pub(crate) fn check_all_references(&mut self, table: u16) -> Result<(), TableError> {
-        let rows: Vec<_> = self.places(table).collect();
+        let rows = self.places(table).collect::<Result<Vec<_>, _>>()?;
         rows.into_iter()
             .try_for_each(|at| constraints::check_references(self, table, at))
     }

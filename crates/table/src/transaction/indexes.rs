@@ -8,9 +8,9 @@ use crate::space::TableSpace;
 use crate::table::TableState;
 use crate::undo::{Step, Undo, chosen};
 use sardonyx_base::error::Error;
-use sardonyx_rows::TableError;
 use sardonyx_rows::constraints::{check_row, check_schema, check_unreferenced};
-use sardonyx_rows::schema::{IndexDefinition, Schema};
+use sardonyx_rows::schema::IndexDefinition;
+use sardonyx_rows::{DefineRows, TableError};
 use sardonyx_storage::page::Address;
 
 impl Transaction<'_> {
@@ -196,9 +196,7 @@ impl Transaction<'_> {
     /// [`Error::Duplicate`] if it is unique and rows have one key; [`Error::Refused`] if the table cannot have it;
     /// [`Error::Limit`] if a key is too long, or there are too many indexes; [`Error::Full`]. Nothing has changed then.
     pub fn create_index(&mut self, table: u16, definition: IndexDefinition) -> Result<(), Error> {
-        let mut schema = self.schema_of(table)?;
-        schema.indexes.push(definition);
-        self.store_schema(table, schema)
+        DefineRows::create_index(self, table, definition)
     }
 
     /// Takes an index from a table.
@@ -207,22 +205,7 @@ impl Transaction<'_> {
     /// [`Error::Refused`] if there is no such index, or a reference needs it; [`Error::Limit`] if the transaction is too
     /// large. Nothing has changed then.
     pub fn drop_index(&mut self, table: u16, name: &str) -> Result<(), Error> {
-        let mut schema = self.schema_of(table)?;
-        let Some(at) = schema.indexes.iter().position(|index| index.name == name) else {
-            return Err(TableError::UnknownIndex {
-                table: self.space.name(table),
-                index: name.to_string(),
-            }
-            .into());
-        };
-        schema.indexes.remove(at);
-        self.store_schema(table, schema)
-    }
-
-    pub(super) fn schema_of(&self, number: u16) -> Result<Schema, TableError> {
-        let schema = self.space.schema(number);
-        let schema = schema.ok_or(TableError::UnknownHandle { number })?;
-        Ok((**schema).clone())
+        DefineRows::drop_index(self, table, name)
     }
 
     /// Creates and drops ordered indexes of a table until they are those of its schema, which has just changed.

@@ -20,12 +20,12 @@ pub struct Marked(usize);
 
 impl Marked {
     /// The one with this number among a transaction's.
-    pub(crate) fn numbered(number: usize) -> Self {
+    pub fn numbered(number: usize) -> Self {
         Marked(number)
     }
 
     /// Its number.
-    pub(crate) fn number(self) -> usize {
+    pub fn number(self) -> usize {
         self.0
     }
 }

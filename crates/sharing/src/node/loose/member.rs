@@ -16,7 +16,7 @@ use crate::node::imposed::{self, ImposedTimes};
 use crate::node::local::Local;
 use crate::node::observer::Observer;
 use crate::node::running::{self, AtLocal, Runs};
-use crate::node::tables::{Known, POOLS, ReadRows, Seat, Seated};
+use crate::node::tables::{JournalSource, Known, POOLS, Seat, Seated};
 use crate::node::transaction::Transaction;
 use crate::node::{NodeError, NodeStatistics};
 use crate::protocol::{
@@ -433,7 +433,7 @@ impl Runs for Member {
         &self,
         journal: u16,
         range: Range<JournalPosition>,
-    ) -> Result<Box<dyn ReadRows>, NodeError> {
+    ) -> Result<Box<dyn JournalSource>, NodeError> {
         self.process.check()?;
         self.shell.lock().check()?;
         let rows = RemoteRows::open(self.page_server(), journal, range)?;

@@ -8,7 +8,7 @@
 use super::call::{Answer, Question, Rows};
 use super::remote::Remote;
 use crate::node::NodeError;
-use crate::node::tables::ReadRows;
+use crate::node::tables::JournalSource;
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::journal::{JournalError, JournalPosition, RowRange};
 use std::collections::VecDeque;
@@ -149,7 +149,7 @@ impl RemoteRows {
     }
 }
 
-impl ReadRows for RemoteRows {
+impl JournalSource for RemoteRows {
     fn next_row(&mut self) -> Result<Option<(JournalPosition, Vec<u8>)>, NodeError> {
         while self.rows.is_empty() && self.wanted.is_some() {
             self.ask()?;

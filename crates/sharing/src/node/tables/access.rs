@@ -2,6 +2,8 @@
 
 use super::super::NodeError;
 use super::super::transaction::Transaction;
+use super::super::work::Savepoint;
+use super::known::{Known, Used};
 use crate::protocol::LockMode;
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::tree::Page;
@@ -30,6 +32,27 @@ pub(crate) trait Access {
 
     /// Changes bytes of pages that are locked for writing: all of them, or none.
     fn write_all(&mut self, changes: &[Change<'_>]) -> Result<(), NodeError>;
+
+    /// Which database it is of.
+    fn database(&self) -> u64;
+
+    /// The tables that are known from earlier transactions, where something is kept of them.
+    fn known(&self) -> Option<&Known>;
+
+    /// What it has to do with tables.
+    fn used(&mut self) -> &mut Used;
+
+    /// How far its changes have come.
+    ///
+    /// # Errors
+    /// Why the node does not go on.
+    fn savepoint(&mut self) -> Result<Savepoint, NodeError>;
+
+    /// Undoes the changes behind a savepoint.
+    ///
+    /// # Errors
+    /// Why the node does not go on: then nothing of the transaction is committed.
+    fn roll_back(&mut self, to: Savepoint) -> Result<(), NodeError>;
 }
 
 impl Access for Transaction<'_> {
@@ -64,5 +87,38 @@ impl Access for Transaction<'_> {
             }
         }
         Ok(())
+    }
+
+    fn database(&self) -> u64 {
+        Transaction::database(self)
+    }
+
+    fn known(&self) -> Option<&Known> {
+        Some(self.member.known())
+    }
+
+    fn used(&mut self) -> &mut Used {
+        &mut self.used
+    }
+
+    fn savepoint(&mut self) -> Result<Savepoint, NodeError> {
+        let (number, mut savepoint) = (self.number, Savepoint::default());
+        self.member.with_local(&mut |local| {
+            savepoint = local.savepoint(number);
+            Ok(())
+        })?;
+        Ok(savepoint)
+    }
+
+    fn roll_back(&mut self, to: Savepoint) -> Result<(), NodeError> {
+        let number = self.number;
+        let undone = self.member.with_local(&mut |local| {
+            local.roll_back(number, to);
+            Ok(())
+        });
+        if let Err(error) = &undone {
+            self.failed.get_or_insert_with(|| error.clone());
+        }
+        undone
     }
 }

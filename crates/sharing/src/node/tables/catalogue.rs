@@ -7,8 +7,8 @@
 //! A table that was dropped has its number under a key that is no name, 255 and the number, until its pages have gone
 //! back: the version, 3 and the number as above, how many trees are left (4 bytes), and the page of each one's root.
 //!
-//! What is there stays as it is, so a node that has read it once, committed, need not read it again ([`Known`]), unless
-//! the root is a mark that the table was dropped.
+//! Under another key that is no name, 254, stands the version (8 bytes): how often the catalogue has changed. So a node that
+//! has read it once, committed, reads it again when that differs ([`super::known`]).
 
 use super::super::NodeError;
 use super::entries::{self, Keys};
@@ -17,19 +17,20 @@ use super::view::View;
 use crate::protocol::LockMode;
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_rows::schema::Schema;
-use sardonyx_rows::{RowError, RowFormat, TableError};
+use sardonyx_rows::{Record, RowError, RowFormat, TableError};
 use sardonyx_storage::page::PageId;
 use sardonyx_storage::tree::{Intent, damaged};
-use std::collections::HashMap;
+use std::any::TypeId;
 use std::ops::Bound;
-use std::sync::Arc;
 
 const VERSION: u8 = 1;
 const TABLE: u8 = 1;
 const JOURNAL: u8 = 2;
 const DROPPED: u8 = 3;
-/// What no name begins with.
+/// What no name begins with: of those that were dropped.
 const NO_NAME: u8 = 0xff;
+/// The key of the version.
+const KEY_OF_VERSION: [u8; 1] = [0xfe];
 const HEADER: usize = 8;
 
 /// A table that is there.
@@ -45,6 +46,60 @@ pub(crate) struct TableInfo {
     pub format: RowFormat,
     /// Which database it is of.
     pub database: u64,
+    /// Types of records that are its rows.
+    pub checked: Mutex<Vec<TypeId>>,
+}
+
+impl TableInfo {
+    /// Whether it is the same table as another, and unchanged.
+    pub fn is_as(&self, other: &TableInfo) -> bool {
+        (self.number, self.root, &self.indexes) == (other.number, other.root, &other.indexes)
+            && self.format.table() == other.format.table()
+            && self.format.schema() == other.format.schema()
+    }
+
+    /// Checks that records of a type are its rows.
+    pub fn check<R: Record>(&self) -> Result<(), NodeError> {
+        let mut checked = self.checked.lock();
+        if !checked.contains(&TypeId::of::<R>()) {
+            if self.format.table() != R::TABLE {
+                let now = self.format.table();
+                return Err(differs(
+                    R::TABLE,
+                    &format!("it was renamed to {now:?} since"),
+                ));
+            }
+            self.format.check_record::<R>()?;
+            checked.push(TypeId::of::<R>());
+        }
+        Ok(())
+    }
+
+    /// Whether a row of it is checked as it stands.
+    pub fn is_checked(&self) -> bool {
+        let schema = self.format.schema();
+        !schema.checks.is_empty() || !schema.foreign_keys.is_empty()
+    }
+
+    /// The tree of an index of the schema; `None`: that of the primary key.
+    pub fn tree(&self, index: Option<usize>) -> u32 {
+        match index {
+            None => self.root,
+            // There are as many as the format has.
+            Some(number) => self.indexes.get(number).copied().unwrap_or_default(),
+        }
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![VERSION, TABLE];
+        bytes.extend(self.number.to_le_bytes());
+        bytes.extend(self.root.to_le_bytes());
+        bytes.extend((self.indexes.len() as u16).to_le_bytes());
+        let roots = self.indexes.iter();
+        roots.for_each(|root| bytes.extend(root.to_le_bytes()));
+        bytes.extend(self.format.schema().encode());
+        bytes
+    }
 }
 
 /// What stands under a name.
@@ -61,29 +116,6 @@ pub(super) struct Dropped {
     number: u16,
     /// The roots of the trees that are left.
     pub trees: Vec<u32>,
-}
-
-/// The tables that a node has read of.
-#[derive(Debug, Default)]
-pub(in super::super) struct Known {
-    tables: Mutex<HashMap<String, Arc<TableInfo>>>,
-}
-
-impl Known {
-    pub fn get(&self, name: &str) -> Option<Arc<TableInfo>> {
-        self.tables.lock().get(name).cloned()
-    }
-
-    /// There may be another table of this name.
-    pub fn forget(&self, name: &str) {
-        self.tables.lock().remove(name);
-    }
-
-    /// What is committed is known from now on.
-    pub fn note(&self, info: &Arc<TableInfo>) {
-        let name = info.format.table().to_string();
-        self.tables.lock().insert(name, info.clone());
-    }
 }
 
 /// That there is something else of this name.
@@ -127,8 +159,9 @@ fn decode(name: &str, bytes: &[u8], root: u32, database: u64) -> Result<Definiti
                 number,
                 root: word,
                 indexes,
-                format: RowFormat::new(name, schema)?,
+                format: RowFormat::of_any(name, schema)?,
                 database,
+                checked: Mutex::default(),
             }))
         }
         (VERSION, JOURNAL) if rest.is_empty() => Ok(Definition::Journal {
@@ -184,6 +217,22 @@ pub(super) fn note_dropped(view: &mut View<'_>, dropped: &Dropped) -> Result<(),
     entries::put(view, catalogue, &key, &bytes).map(drop)
 }
 
+/// Notes trees of a table, beside those that are noted, to be emptied.
+pub(super) fn drop_trees(view: &mut View<'_>, number: u16, trees: &[u32]) -> Result<(), NodeError> {
+    let catalogue = space::prepare(view)?.catalogue;
+    let key = key_of_dropped(number);
+    let mut dropped = Dropped {
+        number,
+        trees: trees.to_vec(),
+    };
+    if let Some(bytes) = entries::get(view, catalogue, &key, Intent::Write)?
+        && let Definition::Dropped(before) = decode("", &bytes, catalogue, 0)?
+    {
+        dropped.trees.extend(before.trees);
+    }
+    note_dropped(view, &dropped)
+}
+
 /// Takes a table out, whose trees are at other roots now.
 pub(super) fn take_out(
     view: &mut View<'_>,
@@ -193,7 +242,27 @@ pub(super) fn take_out(
 ) -> Result<(), NodeError> {
     let catalogue = space::prepare(view)?.catalogue;
     entries::remove(view, catalogue, name.as_bytes())?;
-    note_dropped(view, &Dropped { number, trees })
+    drop_trees(view, number, &trees)?;
+    raise_version(view, catalogue)
+}
+
+/// How often the catalogue at this root has changed.
+pub(super) fn version(view: &View<'_>, catalogue: u32) -> Result<u64, NodeError> {
+    let found = entries::get(view, catalogue, &KEY_OF_VERSION, Intent::Read)?;
+    Ok(found.map_or(0, |bytes| version_of(&bytes)))
+}
+
+fn version_of(bytes: &[u8]) -> u64 {
+    bytes
+        .first_chunk()
+        .map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+/// The catalogue has changed, or what stands in tables that is like it.
+pub(super) fn raise_version(view: &mut View<'_>, catalogue: u32) -> Result<(), NodeError> {
+    let found = entries::get(view, catalogue, &KEY_OF_VERSION, Intent::Write)?;
+    let next = found.map_or(0, |bytes| version_of(&bytes)).wrapping_add(1);
+    entries::put(view, catalogue, &KEY_OF_VERSION, &next.to_le_bytes()).map(drop)
 }
 
 /// What stands under a name.
@@ -220,7 +289,9 @@ pub(super) fn all(view: &View<'_>, database: u64) -> Result<Vec<(String, Definit
         upper: Bound::Unbounded,
     };
     let found = entries::scan(view, head.catalogue, &keys, usize::MAX, false)?;
-    let decoded = found.into_iter().map(|(name, bytes)| {
+    let found = found.into_iter();
+    let decoded = found.filter(|(key, _)| *key != KEY_OF_VERSION);
+    let decoded = decoded.map(|(name, bytes)| {
         let name = String::from_utf8_lossy(&name).into_owned();
         let definition = decode(&name, &bytes, head.catalogue, database)?;
         Ok((name, definition))
@@ -231,40 +302,69 @@ pub(super) fn all(view: &View<'_>, database: u64) -> Result<Vec<(String, Definit
 fn add(view: &mut View<'_>, name: &str, bytes: &[u8]) -> Result<(), NodeError> {
     let head = space::prepare(view)?;
     match entries::insert(view, head.catalogue, name.as_bytes(), bytes)? {
-        true => Ok(()),
+        true => raise_version(view, head.catalogue),
         false => Err(differs(name, "there is something of this name already")),
     }
 }
 
+/// The number of a table or journal that is about to be made.
+pub(super) fn take_number(view: &mut View<'_>) -> Result<u16, NodeError> {
+    space::prepare(view)?;
+    Head::take_number(view)
+}
+
 /// Makes a table, of whose name there is nothing.
+#[cfg(test)]
 pub(super) fn make_table(
     view: &mut View<'_>,
     format: RowFormat,
     database: u64,
 ) -> Result<TableInfo, NodeError> {
-    space::prepare(view)?;
-    let number = Head::take_number(view)?;
+    let number = take_number(view)?;
+    make_table_numbered(view, number, format, database)
+}
+
+/// The same, with a number that was taken.
+pub(super) fn make_table_numbered(
+    view: &mut View<'_>,
+    number: u16,
+    format: RowFormat,
+    database: u64,
+) -> Result<TableInfo, NodeError> {
     let root = space::make_tree(view)?;
-    let mut bytes = vec![VERSION, TABLE];
-    bytes.extend(number.to_le_bytes());
-    bytes.extend(root.to_le_bytes());
     let indexes = format.schema().indexes.iter();
     let indexes: Vec<u32> = indexes
         .map(|_| space::make_tree(view))
         .collect::<Result<_, _>>()?;
-    bytes.extend((indexes.len() as u16).to_le_bytes());
-    indexes
-        .iter()
-        .for_each(|root| bytes.extend(root.to_le_bytes()));
-    bytes.extend(format.schema().encode());
-    add(view, format.table(), &bytes)?;
-    Ok(TableInfo {
+    let info = TableInfo {
         number,
         root,
         indexes,
         format,
         database,
-    })
+        checked: Mutex::default(),
+    };
+    add(view, info.format.table(), &info.encode())?;
+    Ok(info)
+}
+
+/// Has a table as it is now.
+pub(super) fn change_table(view: &mut View<'_>, info: &TableInfo) -> Result<(), NodeError> {
+    let catalogue = space::prepare(view)?.catalogue;
+    let name = info.format.table().as_bytes();
+    entries::put(view, catalogue, name, &info.encode())?;
+    raise_version(view, catalogue)
+}
+
+/// Has a table under another name.
+pub(super) fn rename_table(
+    view: &mut View<'_>,
+    info: &TableInfo,
+    to: &str,
+) -> Result<(), NodeError> {
+    let catalogue = space::prepare(view)?.catalogue;
+    entries::remove(view, catalogue, info.format.table().as_bytes())?;
+    add(view, to, &info.encode())
 }
 
 /// Makes a journal, of whose name there is nothing: its number.
@@ -273,8 +373,7 @@ pub(super) fn make_journal(
     name: &str,
     row_bytes: u32,
 ) -> Result<u16, NodeError> {
-    space::prepare(view)?;
-    let number = Head::take_number(view)?;
+    let number = take_number(view)?;
     let mut bytes = vec![VERSION, JOURNAL];
     bytes.extend(number.to_le_bytes());
     bytes.extend(row_bytes.to_le_bytes());

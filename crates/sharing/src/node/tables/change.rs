@@ -8,18 +8,8 @@ use super::catalogue::TableInfo;
 use super::entries;
 use super::records::checked_key;
 use super::view::View;
-use sardonyx_storage::tree::Intent;
 
 impl TableInfo {
-    /// The row with this key, which will be changed.
-    pub(super) fn row_to_change(
-        &self,
-        view: &View<'_>,
-        key: &[u8],
-    ) -> Result<Option<Vec<u8>>, NodeError> {
-        entries::get(view, self.root, key, Intent::Write)
-    }
-
     /// Adds a row, whose key is new.
     pub(super) fn insert_row(
         &self,

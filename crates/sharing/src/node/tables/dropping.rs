@@ -14,6 +14,7 @@ use super::super::running::{self, Runs};
 use super::catalogue::{self, Definition};
 use super::entries::{self, Keys};
 use super::space;
+use super::store::NodeTables;
 use super::view::View;
 use crate::protocol::LockMode;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -29,14 +30,20 @@ const PIECE: usize = 16;
 /// Drops a table. Returns false if there is none of this name.
 pub(super) fn drop_table(node: &dyn Runs, name: &str) -> Result<bool, NodeError> {
     let found = running::run(node, |tx| {
-        let database = tx.database();
-        let mut view = View::new(tx);
-        let found = take_out(&mut view, name, database)?;
-        view.finish().map(|()| found)
+        let mut tables = NodeTables::of(tx)?;
+        match tables.number(name) {
+            Some(_) => tables.drop_table(name).map(|()| true),
+            None => Ok(false),
+        }
     })?;
-    node.known().forget(name);
-    while empty_some(node)? {}
+    empty_dropped(node)?;
     Ok(found)
+}
+
+/// Gives back the pages of everything that was dropped.
+pub(in super::super) fn empty_dropped(node: &dyn Runs) -> Result<(), NodeError> {
+    while empty_some(node)? {}
+    Ok(())
 }
 
 /// The table is there no more; its trees are at other roots, to be emptied.

@@ -6,9 +6,11 @@
 
 use super::super::NodeError;
 use super::super::loose::place_of_page;
+use super::super::work::Savepoint;
 use super::access::{Access, Change};
 use super::catalogue::{self, Definition, TableInfo, unknown};
 use super::entries::{self, Keys};
+use super::known::{Known, Used};
 use super::range::OwnedRow;
 use super::view::View;
 use crate::protocol::LockMode;
@@ -47,6 +49,7 @@ pub enum FrozenDefinition {
 #[derive(Debug)]
 struct Frozen {
     store: PageStore,
+    used: Used,
     /// Whether they are a page server's, which has the nodes' pages among its own.
     is_page_server: bool,
 }
@@ -64,6 +67,7 @@ impl FrozenTables {
         };
         let pages = Frozen {
             store,
+            used: Used::default(),
             is_page_server,
         };
         Ok(FrozenTables { pages })
@@ -124,8 +128,7 @@ impl FrozenTables {
             drop(view);
             let is_last = found.len() < PIECE;
             for (key, bytes) in found {
-                let info = info.clone();
-                if !each(&OwnedRow { info, bytes })? {
+                if !each(&OwnedRow::of(&info, bytes)?)? {
                     return Ok(());
                 }
                 keys.lower = Bound::Excluded(key);
@@ -165,6 +168,26 @@ impl Access for Frozen {
 
     fn write_all(&mut self, _: &[Change<'_>]) -> Result<(), NodeError> {
         Err(read_only())
+    }
+
+    fn database(&self) -> u64 {
+        DATABASE
+    }
+
+    fn known(&self) -> Option<&Known> {
+        None
+    }
+
+    fn used(&mut self) -> &mut Used {
+        &mut self.used
+    }
+
+    fn savepoint(&mut self) -> Result<Savepoint, NodeError> {
+        Ok(Savepoint::default())
+    }
+
+    fn roll_back(&mut self, _: Savepoint) -> Result<(), NodeError> {
+        Ok(())
     }
 }
 

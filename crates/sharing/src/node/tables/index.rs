@@ -3,7 +3,7 @@
 use super::super::NodeError;
 use super::super::transaction::Transaction;
 use super::catalogue::TableInfo;
-use super::range::{By, Decode, NodeRange, OwnedRow};
+use super::range::{Decode, NodeRange, OwnedRow, Walk};
 use super::rows::NodeRows;
 use sardonyx_rows::{KeyValues, Record, Table};
 use std::fmt;
@@ -77,15 +77,8 @@ impl<'a, T> NodeIndex<'_, 'a, T> {
         range: impl RangeBounds<K>,
     ) -> Result<NodeRange<'_, 'a, T>, NodeError> {
         let keys = self.info.format.key_range(self.number, &range)?;
-        let tree = match self.number {
-            None => self.info.root,
-            // The format has found it, and there are as many.
-            Some(number) => self.info.indexes.get(number).copied().unwrap_or_default(),
-        };
-        let is_primary = self.number.is_none();
-        let (info, decode) = (self.info.clone(), self.decode);
-        let by = By { tree, is_primary };
-        Ok(NodeRange::by(self.transaction, info, by, keys, decode))
+        let walk = Walk::new(self.info.clone(), self.number, keys);
+        Ok(NodeRange::new(self.transaction, walk, self.decode))
     }
 }
 

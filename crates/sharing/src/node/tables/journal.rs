@@ -12,7 +12,7 @@ use super::super::NodeError;
 use super::super::running::{self, Runs};
 use super::super::transaction::Transaction;
 use super::catalogue::{self, Definition, differs};
-use super::log_rows::ReadRows;
+use super::log_rows::JournalSource;
 use super::view::View;
 use sardonyx_rows::{JournalRow, TableError, check_name};
 use sardonyx_storage::catalogue::{Definition as Declared, Kind};
@@ -86,7 +86,9 @@ pub(super) fn open_or_make<J: JournalRow>(node: &dyn Runs) -> Result<NodeJournal
             }
             None => catalogue::make_journal(&mut view, J::NAME, row_bytes as u32)?,
         };
-        view.finish().map(|()| (number, database))
+        view.finish()?;
+        tx.used.defined();
+        Ok((number, database))
     })?;
     Ok(NodeJournal {
         number,
@@ -113,12 +115,12 @@ impl Transaction<'_> {
 /// Rows of a journal with their positions, oldest first: [`TableNode::journal_range`](super::TableNode::journal_range).
 /// An error is told once: it is the end. It gives what was durable when it was made.
 pub struct NodeJournalRows<J> {
-    rows: Option<Box<dyn ReadRows>>,
+    rows: Option<Box<dyn JournalSource>>,
     of: PhantomData<fn() -> J>,
 }
 
 impl<J: JournalRow> NodeJournalRows<J> {
-    pub(super) fn new(rows: Box<dyn ReadRows>) -> Self {
+    pub(super) fn new(rows: Box<dyn JournalSource>) -> Self {
         NodeJournalRows {
             rows: Some(rows),
             of: PhantomData,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 const ATTEMPTS: u32 = 8;
 
 /// Where a node reads the rows of a journal.
-pub(in super::super) trait ReadRows: Debug + Send {
+pub(in super::super) trait JournalSource: Debug + Send {
     /// The next one and its position; `None`: there are no more.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl LogRows {
     }
 }
 
-impl ReadRows for LogRows {
+impl JournalSource for LogRows {
     fn next_row(&mut self) -> Result<Option<(JournalPosition, Vec<u8>)>, NodeError> {
         let mut attempts = 0;
         loop {

@@ -17,8 +17,9 @@
 //!
 //! - `access`: what is asked of a transaction; `view`, `arena`: the pages that one operation works on;
 //! - `space`: pages given out and taken back; `long`: values that are too long for a leaf;
-//! - `entries`: a tree's entries; `change`: of a row and its indexes; `catalogue`: which tables there are; `dropping`: of
-//!   those that go;
+//! - `entries`: a tree's entries; `change`: of a row and its indexes; `catalogue`: which tables there are; `known`: all of
+//!   them, and what a node keeps of that; `dropping`: of those that go;
+//! - `store`: all of it as a store of rows, with the constraints and changes of schemas that all stores have;
 //! - `node`, `handle`, `records`, `rows`, `range`, `index`, `journal`: what a program sees; `log_rows`: a
 //!   journal's rows from files; `check`: whether all is sound;
 //! - `frozen`: tables in recovered pages, to be read without a node.
@@ -29,15 +30,14 @@
 //! A database's pages are used by number, or hold tables: who writes pages by number writes into the tables.
 //!
 //! Bounds (I10): a key has at most [`KEY_BYTES_MAX`] bytes as it is encoded; a row and a transaction what the
-//! redo ring takes ([`NodeError::TransactionTooLarge`]). There are no
-//! references between tables, and no changes of a schema ([`TableError::BeyondRows`]); journals cannot be
-//! dropped, and of a table that was dropped a page for each tree stays. To count is to read all leaves.
+//! redo ring takes ([`NodeError::TransactionTooLarge`]), so an index is built, and a column widened, of tables alone that a
+//! transaction can rewrite. Journals cannot be dropped, and of a table that was dropped a page for each tree stays. To count
+//! is to read all leaves. Whoever changes a schema waits for the transactions that use tables, whichever.
 //!
 //! Source: GEM paper, section 3 (page locks over all nodes, read authorisations, by which hot inner pages of a tree
 //! are locked without GEM); DASDBS paper, section 2 (the tree).
 //!
 //! [`NodeError::TransactionTooLarge`]: super::NodeError::TransactionTooLarge
-//! [`TableError::BeyondRows`]: sardonyx_rows::TableError::BeyondRows
 
 mod access;
 mod arena;
@@ -50,6 +50,7 @@ mod frozen;
 mod handle;
 mod index;
 mod journal;
+mod known;
 mod log_rows;
 mod long;
 mod node;
@@ -57,20 +58,23 @@ mod range;
 mod records;
 mod rows;
 mod space;
+mod store;
 mod view;
 
 #[cfg(test)]
 pub(super) mod tests;
 
-pub(super) use catalogue::Known;
 pub use check::PagesInUse;
+pub(super) use dropping::empty_dropped;
 pub use frozen::{FrozenDefinition, FrozenTables};
 pub use index::NodeIndex;
 pub use journal::{NodeJournal, NodeJournalRows};
-pub(super) use log_rows::{LogRows, ReadRows};
+pub(super) use known::{Known, Used};
+pub(super) use log_rows::{JournalSource, LogRows};
 pub use node::TableNode;
 pub(super) use node::{Seat, Seated};
 pub use range::{NodeRange, OwnedRow};
 pub use rows::NodeRows;
 pub use sardonyx_storage::tree::KEY_BYTES_MAX;
 pub(super) use space::POOLS;
+pub use store::{NodeMark, NodeTables, TableIndex, TableRange};

@@ -3,16 +3,19 @@
 use super::super::NodeError;
 use super::super::running::{self, Runs};
 use super::super::transaction::Transaction;
-use super::catalogue::{self, Definition, differs};
 use super::check::{self, PagesInUse};
 use super::dropping;
 use super::handle;
 use super::journal::{self, NodeJournal, NodeJournalRows};
+use super::known::Tables;
+use super::store::NodeTables;
 use super::view::View;
+use sardonyx_rows::constraints::ComputeDefaults;
 use sardonyx_rows::schema::IntoSchema;
 use sardonyx_rows::{JournalRow, Record, Table, record_schema};
 use sardonyx_storage::journal::JournalPosition;
 use std::ops::RangeBounds;
+use std::sync::Arc;
 
 /// What runs a node's transactions; nothing to others.
 #[derive(Debug)]
@@ -47,12 +50,12 @@ pub trait TableNode: Seat {
     /// [`NodeError::Rows`] if the database has a table of this name with other columns (the error says which differ), or
     /// no table can have the type's; [`NodeError::PagesFull`]; those of [`TableNode::run`].
     fn table<R: Record>(&self) -> Result<Table<R>, NodeError> {
-        let schema = |name: &str| match record_schema::<R>() {
-            Some(schema) => Ok(schema),
-            None => R::declared().into_schema(name, &|_| None),
+        let node = self.member().0;
+        let info = match record_schema::<R>() {
+            Some(schema) => handle::open_or_make(node, R::TABLE, schema)?,
+            None => handle::open_or_make(node, R::TABLE, R::declared())?,
         };
-        let info = handle::open_or_make(self.member().0, R::TABLE, schema)?;
-        info.format.check_record::<R>()?;
+        info.check::<R>()?;
         Ok(handle::handle_of(&info))
     }
 
@@ -62,13 +65,10 @@ pub trait TableNode: Seat {
     /// [`NodeError::Rows`] if no table can have the schema, or there is something else of this name;
     /// [`NodeError::PagesFull`]; those of [`TableNode::run`].
     fn create_table(&self, name: &str, schema: impl IntoSchema) -> Result<u16, NodeError> {
-        let schema = handle::refused(name, schema.into_schema(name, &|_| None))?;
-        let info = handle::open_or_make(self.member().0, name, |_| Ok(schema.clone()))?;
-        if **info.format.schema() != schema {
-            let text = "there is one of this name with another schema; open it as it is";
-            return Err(differs(name, text));
-        }
-        Ok(info.number)
+        running::run(self.member().0, |tx| {
+            let mut tables = NodeTables::of(tx)?;
+            tables.create_table(name, schema.clone())
+        })
     }
 
     /// Drops a table. Returns false if there is none of this name. Transactions that use it are waited for; who uses a
@@ -87,14 +87,20 @@ pub trait TableNode: Seat {
     /// # Errors
     /// Those of [`TableNode::run`].
     fn table_names(&self) -> Result<Vec<String>, NodeError> {
-        let all = running::run(self.member().0, |tx| {
-            let database = tx.database();
-            catalogue::all(&View::new(tx), database)
-        })?;
-        let tables = all.into_iter().filter_map(|(name, definition)| {
-            matches!(definition, Definition::Table(_)).then_some(name)
-        });
-        Ok(tables.collect())
+        running::run(self.member().0, |tx| {
+            let mut names: Vec<_> = Tables::of(tx)?
+                .all()
+                .map(|info| info.format.table().to_string())
+                .collect();
+            names.sort_unstable();
+            Ok(names)
+        })
+    }
+
+    /// Has defaults in SQL computed so in this node's transactions: the program that speaks SQL says how.
+    #[doc(hidden)]
+    fn compute_defaults_by(&self, computes: Arc<dyn ComputeDefaults>) {
+        self.member().0.known().compute_by(computes);
     }
 
     /// The journal of this row type, made where absent.

@@ -3,6 +3,7 @@
 
 use super::super::NodeError;
 use super::super::transaction::Transaction;
+use super::access::Access;
 use super::catalogue::TableInfo;
 use super::entries::{self, Entry, Keys};
 use super::view::View;
@@ -26,6 +27,16 @@ pub struct OwnedRow {
 }
 
 impl OwnedRow {
+    /// Bytes that are a row.
+    ///
+    /// # Errors
+    /// [`TableError::DamagedTable`].
+    pub(super) fn of(info: &Arc<TableInfo>, bytes: Vec<u8>) -> Result<OwnedRow, NodeError> {
+        info.format.row(&bytes)?;
+        let info = info.clone();
+        Ok(OwnedRow { info, bytes })
+    }
+
     /// The record that it is.
     pub(super) fn record<R: Record>(self) -> Result<R, NodeError> {
         self.info.record_of(&self.bytes)
@@ -77,15 +88,14 @@ pub(super) type Decode<T> = fn(OwnedRow) -> Result<T, NodeError>;
 
 /// The tree whose order the rows have.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct By {
-    pub tree: u32,
+struct By {
+    tree: u32,
     /// Its entries are rows; those of another index are rows' primary keys.
-    pub is_primary: bool,
+    is_primary: bool,
 }
 
-/// Rows of a range of keys, from both ends. An error is told once: it is the end.
-pub struct NodeRange<'t, 'a, T> {
-    transaction: &'t mut Transaction<'a>,
+/// Where in a range of keys one is, from both ends.
+pub(super) struct Walk {
     info: Arc<TableInfo>,
     by: By,
     /// What was not read yet.
@@ -95,33 +105,16 @@ pub struct NodeRange<'t, 'a, T> {
     /// The last of the range first.
     back: VecDeque<Entry>,
     is_read: bool,
-    decode: Decode<T>,
 }
 
-impl<'t, 'a, T> NodeRange<'t, 'a, T> {
-    pub(super) fn new(
-        transaction: &'t mut Transaction<'a>,
-        info: Arc<TableInfo>,
-        keys: KeyRange,
-        decode: Decode<T>,
-    ) -> Self {
+impl Walk {
+    /// Over keys of an index of the schema; `None`: that of the primary key.
+    pub fn new(info: Arc<TableInfo>, index: Option<usize>, (lower, upper): KeyRange) -> Self {
         let by = By {
-            tree: info.root,
-            is_primary: true,
+            tree: info.tree(index),
+            is_primary: index.is_none(),
         };
-        NodeRange::by(transaction, info, by, keys, decode)
-    }
-
-    /// Those of an index.
-    pub(super) fn by(
-        transaction: &'t mut Transaction<'a>,
-        info: Arc<TableInfo>,
-        by: By,
-        (lower, upper): KeyRange,
-        decode: Decode<T>,
-    ) -> Self {
-        NodeRange {
-            transaction,
+        Walk {
             info,
             by,
             keys: Keys { lower, upper },
@@ -129,13 +122,16 @@ impl<'t, 'a, T> NodeRange<'t, 'a, T> {
             front: VecDeque::new(),
             back: VecDeque::new(),
             is_read: false,
-            decode,
         }
     }
 
+    pub fn table(&self) -> &str {
+        self.info.format.table()
+    }
+
     /// Reads some more from an end.
-    fn read(&mut self, descends: bool) -> Result<(), NodeError> {
-        let view = View::new(self.transaction);
+    fn read(&mut self, access: &mut dyn Access, descends: bool) -> Result<(), NodeError> {
+        let view = View::new(access);
         let found = entries::scan(&view, self.by.tree, &self.keys, self.piece, descends)?;
         drop(view);
         self.is_read = found.len() < self.piece;
@@ -154,15 +150,18 @@ impl<'t, 'a, T> NodeRange<'t, 'a, T> {
         Ok(())
     }
 
-    fn give(&mut self, descends: bool) -> Option<Result<T, NodeError>> {
+    /// The next row from an end.
+    pub fn give(
+        &mut self,
+        access: &mut dyn Access,
+        descends: bool,
+    ) -> Option<Result<OwnedRow, NodeError>> {
         let own = if descends { &self.back } else { &self.front };
         if own.is_empty()
             && !self.is_read
-            && let Err(error) = self.read(descends)
+            && let Err(error) = self.read(access, descends)
         {
-            self.is_read = true;
-            self.front.clear();
-            self.back.clear();
+            self.end();
             return Some(Err(error));
         }
         let (own, other) = match descends {
@@ -170,26 +169,57 @@ impl<'t, 'a, T> NodeRange<'t, 'a, T> {
             true => (&mut self.back, &mut self.front),
         };
         let (_, bytes) = own.pop_front().or_else(|| other.pop_back())?;
-        Some(self.row(bytes))
+        let row = self.row(access, bytes);
+        if row.is_err() {
+            self.end();
+        }
+        Some(row)
     }
 
-    /// What is wanted of an entry.
-    fn row(&mut self, entry: Vec<u8>) -> Result<T, NodeError> {
+    fn end(&mut self) {
+        self.is_read = true;
+        self.front.clear();
+        self.back.clear();
+    }
+
+    /// The row of an entry.
+    fn row(&mut self, access: &mut dyn Access, entry: Vec<u8>) -> Result<OwnedRow, NodeError> {
         let bytes = match self.by.is_primary {
             true => entry,
             false => {
-                let view = View::new(self.transaction);
+                let view = View::new(access);
                 let found = entries::get(&view, self.info.root, &entry, Intent::Read)?;
                 found.ok_or_else(|| TableError::DamagedTable {
-                    table: self.info.format.table().to_string(),
+                    table: self.table().to_string(),
                     page: self.by.tree.into(),
                     offset: 0,
                     reason: "an index names a row that is not there",
                 })?
             }
         };
-        let info = self.info.clone();
-        (self.decode)(OwnedRow { info, bytes })
+        OwnedRow::of(&self.info, bytes)
+    }
+}
+
+/// Rows of a range of keys, from both ends. An error is told once: it is the end.
+pub struct NodeRange<'t, 'a, T> {
+    transaction: &'t mut Transaction<'a>,
+    walk: Walk,
+    decode: Decode<T>,
+}
+
+impl<'t, 'a, T> NodeRange<'t, 'a, T> {
+    pub(super) fn new(transaction: &'t mut Transaction<'a>, walk: Walk, decode: Decode<T>) -> Self {
+        NodeRange {
+            transaction,
+            walk,
+            decode,
+        }
+    }
+
+    fn give(&mut self, descends: bool) -> Option<Result<T, NodeError>> {
+        let row = self.walk.give(self.transaction, descends)?;
+        Some(row.and_then(self.decode))
     }
 }
 
@@ -209,6 +239,6 @@ impl<T> DoubleEndedIterator for NodeRange<'_, '_, T> {
 
 impl<T> fmt::Debug for NodeRange<'_, '_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NodeRange of {:?}", self.info.format.table())
+        write!(f, "NodeRange of {:?}", self.walk.table())
     }
 }

@@ -4,9 +4,9 @@ use super::super::NodeError;
 use super::super::transaction::Transaction;
 use super::catalogue::TableInfo;
 use super::entries;
-use super::range::{NodeRange, OwnedRow};
+use super::range::{NodeRange, OwnedRow, Walk};
 use super::view::View;
-use sardonyx_rows::{KeyValues, Record, Table, TableError};
+use sardonyx_rows::{KeyValues, ReadRows, Record, Table, TableError};
 use sardonyx_storage::tree::{Intent, KEY_BYTES_MAX};
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 impl TableInfo {
     /// The record of a row.
     pub(super) fn record_of<R: Record>(&self, bytes: &[u8]) -> Result<R, NodeError> {
-        if R::PLAIN.is_some_and(|plain| plain.bytes != bytes.len()) {
+        if R::PLAIN.is_some_and(|plain| plain.bytes > bytes.len()) {
             let error = TableError::DamagedTable {
                 table: self.format.table().to_string(),
                 page: self.root.into(),
@@ -57,20 +57,7 @@ impl Transaction<'_> {
     /// then. [`NodeError::PagesFull`], [`NodeError::TransactionTooLarge`], and those of [`Transaction::read`].
     pub fn insert<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<(), NodeError> {
         let info = self.table_of(table)?;
-        let row = info.format.row_of_record(record)?;
-        let key = checked_key(&info, info.format.key_of(&row)?)?;
-        self.insert_entry(&info, &key, &row)
-    }
-
-    pub(super) fn insert_entry(
-        &mut self,
-        info: &TableInfo,
-        key: &[u8],
-        row: &[u8],
-    ) -> Result<(), NodeError> {
-        let mut view = View::new(self);
-        info.insert_row(&mut view, key, row)?;
-        view.finish()
+        Ok(self.tables()?.insert_record(&info, record)?)
     }
 
     /// The record with this key.
@@ -121,19 +108,7 @@ impl Transaction<'_> {
         change: impl FnOnce(&mut R) -> T,
     ) -> Result<Option<T>, NodeError> {
         let (info, key) = self.record_key(table, key)?;
-        let mut view = View::new(self);
-        let Some(before) = info.row_to_change(&view, &key)? else {
-            return Ok(None);
-        };
-        let mut record: R = info.record_of(&before)?;
-        let value = change(&mut record);
-        let row = info.format.row_of_changed(&before, &record)?;
-        if info.format.key_of(&row)? != key {
-            return Err(info.format.key_changed().into());
-        }
-        info.put_row(&mut view, &key, Some(&before), &row)?;
-        view.finish()?;
-        Ok(Some(value))
+        Ok(self.tables()?.update_record(&info, &key, change)?)
     }
 
     /// Puts a record into the table: in the place of the one with its key, if there is one; then columns that are no fields
@@ -143,9 +118,7 @@ impl Transaction<'_> {
     /// Those of [`Transaction::insert`], but for a duplicate.
     pub fn put<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<bool, NodeError> {
         let info = self.table_of(table)?;
-        let row = info.format.row_of_record(record)?;
-        let key = checked_key(&info, info.format.key_of(&row)?)?;
-        self.put_entry(&info, &key, &row)
+        Ok(self.tables()?.put_record(&info, record)?)
     }
 
     /// Deletes the record with this key and returns it.
@@ -158,7 +131,7 @@ impl Transaction<'_> {
         key: R::Key<'_>,
     ) -> Result<Option<R>, NodeError> {
         let (info, key) = self.record_key(table, key)?;
-        let removed = self.remove_entry(&info, &key)?;
+        let removed = self.tables()?.remove_row(&info, key)?;
         removed.map(|bytes| info.record_of(&bytes)).transpose()
     }
 
@@ -172,18 +145,7 @@ impl Transaction<'_> {
         key: R::Key<'_>,
     ) -> Result<bool, NodeError> {
         let (info, key) = self.record_key(table, key)?;
-        Ok(self.remove_entry(&info, &key)?.is_some())
-    }
-
-    pub(super) fn remove_entry(
-        &mut self,
-        info: &TableInfo,
-        key: &[u8],
-    ) -> Result<Option<Vec<u8>>, NodeError> {
-        let mut view = View::new(self);
-        let removed = info.remove_row(&mut view, key)?;
-        view.finish()?;
-        Ok(removed)
+        Ok(self.tables()?.remove_row(&info, key)?.is_some())
     }
 }
 
@@ -202,7 +164,11 @@ impl<'a> Transaction<'a> {
     ) -> Result<NodeRange<'t, 'a, R>, NodeError> {
         let info = self.table_of(table)?;
         let keys = info.format.key_range(None, &range)?;
-        Ok(NodeRange::new(self, info, keys, OwnedRow::record))
+        Ok(NodeRange::new(
+            self,
+            Walk::new(info, None, keys),
+            OwnedRow::record,
+        ))
     }
 
     /// All records, in the keys' order; from both ends.
@@ -222,6 +188,6 @@ impl<'a> Transaction<'a> {
     /// Those of [`Transaction::read`].
     pub fn count<R: Record>(&mut self, table: Table<R>) -> Result<u64, NodeError> {
         let info = self.table_of(table)?;
-        self.count_entries(&info)
+        Ok(self.tables()?.count_rows(info.number)?)
     }
 }

@@ -3,18 +3,12 @@
 use super::super::NodeError;
 use super::super::transaction::Transaction;
 use super::catalogue::TableInfo;
-use super::entries::{self, Keys};
-use super::range::{NodeRange, OwnedRow};
-use super::records::checked_key;
-use super::view::View;
+use super::range::{NodeRange, OwnedRow, Walk};
+use super::store::NodeTables;
 use sardonyx_rows::schema::{Schema, Value};
-use sardonyx_rows::{KeyValues, RowWriter};
-use sardonyx_storage::tree::Intent;
-use std::ops::{Bound, RangeBounds};
+use sardonyx_rows::{KeyValues, ReadRows, RowWriter, Rows};
+use std::ops::RangeBounds;
 use std::sync::Arc;
-
-/// How many entries are counted at a time.
-const PIECE: usize = 4096;
 
 /// The rows of a table in a transaction: [`Transaction::rows`].
 ///
@@ -38,36 +32,6 @@ impl<'a> Transaction<'a> {
             info,
         })
     }
-
-    pub(super) fn put_entry(
-        &mut self,
-        info: &TableInfo,
-        key: &[u8],
-        row: &[u8],
-    ) -> Result<bool, NodeError> {
-        let mut view = View::new(self);
-        let before = info.row_to_change(&view, key)?;
-        info.put_row(&mut view, key, before.as_deref(), row)?;
-        view.finish()?;
-        Ok(before.is_some())
-    }
-
-    pub(super) fn count_entries(&mut self, info: &TableInfo) -> Result<u64, NodeError> {
-        let mut keys = Keys {
-            lower: Bound::Unbounded,
-            upper: Bound::Unbounded,
-        };
-        let mut all = 0;
-        loop {
-            // In pieces, as each has copies of its pages.
-            let (count, last) = entries::count(&View::new(self), info.root, &keys, PIECE)?;
-            all += count as u64;
-            match last {
-                Some(last) => keys.lower = Bound::Excluded(last),
-                None => return Ok(all),
-            }
-        }
-    }
 }
 
 impl<'a> NodeRows<'_, 'a> {
@@ -81,12 +45,10 @@ impl<'a> NodeRows<'_, 'a> {
         self.info.number
     }
 
-    fn key(&self, key: &[Value]) -> Result<Vec<u8>, NodeError> {
-        checked_key(&self.info, self.info.format.key(key)?)
-    }
-
-    fn key_of(&self, row: &[u8]) -> Result<Vec<u8>, NodeError> {
-        checked_key(&self.info, self.info.format.key_of(row)?)
+    /// The same rows, in the store of all tables.
+    fn stored(&mut self) -> Result<Rows<NodeTables<'_>>, NodeError> {
+        let number = self.info.number;
+        Ok(Rows::numbered(self.transaction.tables()?, number)?)
     }
 
     /// The row with this key.
@@ -94,17 +56,7 @@ impl<'a> NodeRows<'_, 'a> {
     /// # Errors
     /// [`NodeError::Rows`] if these are no values of the key's columns; those of [`Transaction::read`].
     pub fn get(&mut self, key: &[Value]) -> Result<Option<OwnedRow>, NodeError> {
-        let key = self.key(key)?;
-        let found = entries::get(
-            &View::new(self.transaction),
-            self.info.root,
-            &key,
-            Intent::Read,
-        )?;
-        Ok(found.map(|bytes| OwnedRow {
-            info: self.info.clone(),
-            bytes,
-        }))
+        Ok(self.stored()?.get(key)?)
     }
 
     /// All rows, in the keys' order; from both ends.
@@ -125,7 +77,11 @@ impl<'a> NodeRows<'_, 'a> {
     ) -> Result<NodeRange<'_, 'a, OwnedRow>, NodeError> {
         let keys = self.info.format.key_range(None, &range)?;
         let info = self.info.clone();
-        Ok(NodeRange::new(self.transaction, info, keys, Ok))
+        Ok(NodeRange::new(
+            self.transaction,
+            Walk::new(info, None, keys),
+            Ok,
+        ))
     }
 
     /// How many rows there are. All leaves are read, and locked.
@@ -133,7 +89,8 @@ impl<'a> NodeRows<'_, 'a> {
     /// # Errors
     /// Those of [`Transaction::read`].
     pub fn count(&mut self) -> Result<u64, NodeError> {
-        self.transaction.count_entries(&self.info)
+        let number = self.info.number;
+        Ok(self.transaction.tables()?.count_rows(number)?)
     }
 
     /// Inserts a row of columns by name. A column that is not named gets its default.
@@ -142,8 +99,7 @@ impl<'a> NodeRows<'_, 'a> {
     /// [`NodeError::Rows`]: there is a row with its key; a value does not fit its column, or the row a condition; a
     /// column is missing or unknown. Nothing has changed then. Those of [`Transaction::insert`].
     pub fn insert(&mut self, values: &[(&str, Value)]) -> Result<(), NodeError> {
-        let row = self.info.format.named(values)?;
-        self.insert_row(&row)
+        Ok(self.stored()?.insert(values)?)
     }
 
     /// Inserts a row of columns by number.
@@ -151,9 +107,7 @@ impl<'a> NodeRows<'_, 'a> {
     /// # Errors
     /// Those of [`NodeRows::insert`].
     pub fn insert_row(&mut self, row: &RowWriter<'_>) -> Result<(), NodeError> {
-        let row = self.info.format.new_row(row)?;
-        let key = self.key_of(&row)?;
-        self.transaction.insert_entry(&self.info, &key, &row)
+        Ok(self.stored()?.insert_row(row)?)
     }
 
     /// Puts a row of columns by name in the place of the one with its key, if there is one: then of columns that are
@@ -162,10 +116,7 @@ impl<'a> NodeRows<'_, 'a> {
     /// # Errors
     /// Those of [`NodeRows::insert`], but for a duplicate.
     pub fn put(&mut self, values: &[(&str, Value)]) -> Result<bool, NodeError> {
-        let row = self.info.format.named(values)?;
-        let row = self.info.format.new_row(&row)?;
-        let key = self.key_of(&row)?;
-        self.transaction.put_entry(&self.info, &key, &row)
+        Ok(self.stored()?.put(values)?)
     }
 
     /// Changes columns, by name, of the row with this key. Only what differs is written. Returns false if there is
@@ -174,16 +125,7 @@ impl<'a> NodeRows<'_, 'a> {
     /// # Errors
     /// [`NodeError::Rows`] also if the key would change, otherwise those of [`NodeRows::insert`].
     pub fn update(&mut self, key: &[Value], changes: &[(&str, Value)]) -> Result<bool, NodeError> {
-        let change = self.info.format.named(changes)?;
-        let key = self.key(key)?;
-        let mut view = View::new(self.transaction);
-        let Some(before) = self.info.row_to_change(&view, &key)? else {
-            return Ok(false);
-        };
-        let row = self.info.format.changed_row(&before, &change)?;
-        self.info.put_row(&mut view, &key, Some(&before), &row)?;
-        view.finish()?;
-        Ok(true)
+        Ok(self.stored()?.update(key, changes)?)
     }
 
     /// Deletes the row with this key. Returns false if there is no such row.
@@ -191,7 +133,6 @@ impl<'a> NodeRows<'_, 'a> {
     /// # Errors
     /// [`NodeError::Rows`] if these are no values of the key's columns; [`NodeError::TransactionTooLarge`].
     pub fn delete(&mut self, key: &[Value]) -> Result<bool, NodeError> {
-        let key = self.key(key)?;
-        Ok(self.transaction.remove_entry(&self.info, &key)?.is_some())
+        Ok(self.stored()?.delete(key)?)
     }
 }

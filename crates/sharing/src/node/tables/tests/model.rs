@@ -5,8 +5,10 @@ use crate::node::NodeError;
 use crate::node::tables::access::{Access, Change};
 use crate::node::tables::check::check;
 use crate::node::tables::entries::{self, Keys};
+use crate::node::tables::known::{Known, Used};
 use crate::node::tables::view::View;
 use crate::node::tables::{catalogue, space};
+use crate::node::work::Savepoint;
 use crate::protocol::LockMode;
 use sardonyx_base::random::Random;
 use sardonyx_rows::RowFormat;
@@ -24,6 +26,7 @@ struct Plain {
     slot: usize,
     locks: usize,
     stops_at: Option<usize>,
+    used: Used,
 }
 
 impl Plain {
@@ -61,6 +64,26 @@ impl Access for Plain {
             bytes[..change.bytes.len()].copy_from_slice(change.bytes);
         }
         Ok(())
+    }
+
+    fn database(&self) -> u64 {
+        0
+    }
+
+    fn known(&self) -> Option<&Known> {
+        None
+    }
+
+    fn used(&mut self) -> &mut Used {
+        &mut self.used
+    }
+
+    fn savepoint(&mut self) -> Result<Savepoint, NodeError> {
+        unreachable!("an operation on a tree has none")
+    }
+
+    fn roll_back(&mut self, _: Savepoint) -> Result<(), NodeError> {
+        unreachable!("an operation on a tree has none")
     }
 }
 
@@ -100,6 +123,7 @@ impl Tested {
             slot: 0,
             locks: 0,
             stops_at: None,
+            used: Used::default(),
         };
         let mut view = View::new(&mut plain);
         let info = catalogue::make_table(&mut view, format(), 0).unwrap();

@@ -7,10 +7,12 @@ use crate::node::shell::Shell;
 use crate::node::tables::access::{Access, Change};
 use crate::node::tables::check::check;
 use crate::node::tables::entries::{self, Keys};
+use crate::node::tables::known::{Known, Used};
 use crate::node::tables::tests::model::{format, row};
 use crate::node::tables::view::View;
 use crate::node::tables::{PagesInUse, catalogue};
 use crate::node::tests::world::{Page, Script, Stage, World};
+use crate::node::work::Savepoint;
 use crate::protocol::{LockMode, Outcome, PageId, TransactionId, UpdateStrategy};
 use sardonyx_base::random::Random;
 use sardonyx_storage::log::record::encoded_bytes;
@@ -78,6 +80,7 @@ struct Granted<'a> {
     bytes_max: usize,
     /// The lock that it lacks.
     wanted: Option<(PageId, LockMode)>,
+    used: Used,
 }
 
 impl Granted<'_> {
@@ -140,6 +143,33 @@ impl Access for Granted<'_> {
         }
         Ok(())
     }
+
+    fn database(&self) -> u64 {
+        1
+    }
+
+    fn known(&self) -> Option<&Known> {
+        None
+    }
+
+    fn used(&mut self) -> &mut Used {
+        &mut self.used
+    }
+
+    fn savepoint(&mut self) -> Result<Savepoint, NodeError> {
+        Ok(self.shell.local.savepoint(self.transaction))
+    }
+
+    fn roll_back(&mut self, to: Savepoint) -> Result<(), NodeError> {
+        let local = &mut self.shell.local;
+        local.roll_back(self.transaction, to);
+        for (page, copy) in self.changed.iter_mut() {
+            local.read(*page, 0, copy)?;
+            let (_, own) = self.rows.copies.get_mut(&page.0).expect("it is locked");
+            own.clone_from(copy);
+        }
+        Ok(())
+    }
 }
 
 impl World {
@@ -199,6 +229,7 @@ impl World {
                 changed,
                 bytes_max,
                 wanted: None,
+                used: Used::default(),
             };
             let done = run(&mut access, root, &step, &there);
             (done, access.wanted)
@@ -336,6 +367,26 @@ impl<F: FnMut(u64, &mut tree::Page)> Access for Stored<F> {
     }
 
     fn write_all(&mut self, _: &[Change<'_>]) -> Result<(), NodeError> {
+        unreachable!("nothing is changed")
+    }
+
+    fn database(&self) -> u64 {
+        0
+    }
+
+    fn known(&self) -> Option<&Known> {
+        None
+    }
+
+    fn used(&mut self) -> &mut Used {
+        unreachable!("nothing is changed")
+    }
+
+    fn savepoint(&mut self) -> Result<Savepoint, NodeError> {
+        unreachable!("nothing is changed")
+    }
+
+    fn roll_back(&mut self, _: Savepoint) -> Result<(), NodeError> {
         unreachable!("nothing is changed")
     }
 }

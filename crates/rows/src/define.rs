@@ -1,0 +1,178 @@
+//! Changes of what a table is, in a transaction of any store: each makes another schema of the one that there is, and the
+//! store has that from then on.
+
+use crate::constraints::{ConstrainedRows, check_conditions};
+use crate::error::{TableError, check_name};
+use crate::rows::Rows;
+use crate::schema::{Declared, ForeignKey, IndexDefinition, Schema, SchemaError, Type, Value};
+use sardonyx_base::error::Error;
+
+/// A store of rows whose schemas can be changed.
+pub trait DefineRows: ConstrainedRows + Sized {
+    /// Gives a table another schema, which its rows have already, and builds and drops its indexes. References that are new
+    /// are checked.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, or it cannot have the schema; [`Error::Duplicate`] if rows have one key
+    /// in a unique index; [`Error::Limit`], [`Error::Full`]. Nothing has changed then.
+    fn store_schema(&mut self, table: u16, schema: Schema) -> Result<(), Error>;
+
+    /// Gives a table another index, built of its rows.
+    ///
+    /// # Errors
+    /// Those of [`DefineRows::store_schema`].
+    fn create_index(&mut self, table: u16, definition: IndexDefinition) -> Result<(), Error> {
+        let mut schema = schema_of(self, table)?;
+        schema.indexes.push(definition);
+        self.store_schema(table, schema)
+    }
+
+    /// Takes an index from a table.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such index, or a reference needs it; [`Error::Limit`]. Nothing has changed then.
+    fn drop_index(&mut self, table: u16, name: &str) -> Result<(), Error> {
+        let mut schema = schema_of(self, table)?;
+        let Some(at) = schema.indexes.iter().position(|index| index.name == name) else {
+            return Err(TableError::UnknownIndex {
+                table: self.described(table)?.1.to_string(),
+                index: name.to_string(),
+            }
+            .into());
+        };
+        schema.indexes.remove(at);
+        self.store_schema(table, schema)
+    }
+
+    /// Gives a table a reference to another, or to itself.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if no unique index of the other table has just these columns, or a row refers to a row that is
+    /// not there; [`Error::Limit`]. Nothing has changed then.
+    fn add_reference(&mut self, table: u16, reference: ForeignKey) -> Result<(), Error> {
+        let mut schema = schema_of(self, table)?;
+        schema.foreign_keys.push(reference);
+        self.store_schema(table, schema)
+    }
+
+    /// Takes a reference from a table.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table; [`Error::Limit`]. Nothing has changed then.
+    fn drop_reference(&mut self, table: u16, name: &str) -> Result<(), Error> {
+        let mut schema = schema_of(self, table)?;
+        schema
+            .foreign_keys
+            .retain(|reference| reference.name != name);
+        self.store_schema(table, schema)
+    }
+
+    /// Gives a table another condition, in the language of [`condition`](crate::condition).
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, the text is no condition on its rows, there is one of this name, or a
+    /// row does not meet it ([`RowError::Check`](crate::RowError::Check)); [`Error::Limit`]. Nothing has changed then.
+    fn add_check(&mut self, table: u16, name: &str, condition: &str) -> Result<(), Error> {
+        let added = self.whole(|store| {
+            let mut schema = schema_of(store, table)?;
+            schema
+                .checks
+                .push((name.to_string(), condition.to_string()));
+            let stored = store.store_schema(table, schema);
+            stored.map_err(TableError::of)?;
+            let rows = store.places(table).collect::<Result<Vec<_>, _>>()?;
+            let mut rows = rows.into_iter();
+            rows.try_for_each(|at| check_conditions(store, table, at))
+        });
+        Ok(added?)
+    }
+
+    /// Takes a condition from a table.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table; [`Error::Limit`]. Nothing has changed then.
+    fn drop_check(&mut self, table: u16, name: &str) -> Result<(), Error> {
+        let mut schema = schema_of(self, table)?;
+        schema.checks.retain(|(there, _)| there != name);
+        self.store_schema(table, schema)
+    }
+
+    /// Declares what columns of a table have beside their types, in the place of what was declared. The rows that are there
+    /// are not looked at.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, or a column cannot be declared so; [`Error::Limit`]. Nothing has changed
+    /// then.
+    fn declare_columns(&mut self, table: u16, declared: Vec<Declared>) -> Result<(), Error> {
+        let mut schema = schema_of(self, table)?;
+        schema.declared = declared;
+        self.store_schema(table, schema)
+    }
+
+    /// Adds a column to the table of a name: the rows that are there have the default, or are null.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, there is a column of this name, or it has neither a default of its
+    /// type nor is nullable; [`Error::Limit`] if the row would be too long, or the table has had too many shapes. Nothing
+    /// has changed then.
+    fn add_column(
+        &mut self,
+        table: &str,
+        name: &str,
+        kind: Type,
+        nullable: bool,
+        default: Value,
+    ) -> Result<(), Error> {
+        let number = number_of(self, table)?;
+        self.change_columns(number, |schema| {
+            schema.with_column(name, kind, nullable, default)
+        })
+    }
+
+    /// Drops a column of the table of a name. Its bytes in the rows stay, and are read by nobody.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table or column, or an index, a reference or a condition names it.
+    /// Nothing has changed then.
+    fn drop_column(&mut self, table: &str, name: &str) -> Result<(), Error> {
+        let number = number_of(self, table)?;
+        self.change_columns(number, |schema| schema.without_column(name))
+    }
+
+    /// Gives a column of the table of a name another name, in the table's conditions, too.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table or column, or there is one of the new name. Nothing has changed
+    /// then.
+    fn rename_column(&mut self, table: &str, name: &str, new: &str) -> Result<(), Error> {
+        let number = number_of(self, table)?;
+        self.change_columns(number, |schema| schema.with_renamed_column(name, new))
+    }
+
+    /// Changes the columns of a table.
+    ///
+    /// # Errors
+    /// What `change` says; those of [`DefineRows::store_schema`].
+    #[doc(hidden)]
+    fn change_columns(
+        &mut self,
+        table: u16,
+        change: impl FnOnce(&Schema) -> Result<Schema, SchemaError>,
+    ) -> Result<(), Error> {
+        let (schema, name) = self.described(table)?;
+        let schema = change(&schema).map_err(|source| TableError::Schema {
+            table: name.to_string(),
+            source: Box::new(source),
+        })?;
+        self.store_schema(table, schema)
+    }
+}
+
+fn schema_of<S: ConstrainedRows>(store: &S, table: u16) -> Result<Schema, TableError> {
+    Ok((*store.described(table)?.0).clone())
+}
+
+fn number_of<S: ConstrainedRows>(store: &mut S, table: &str) -> Result<u16, Error> {
+    check_name(table)?;
+    Ok(Rows::named(&mut *store, table)?.number())
+}

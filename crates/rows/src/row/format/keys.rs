@@ -1,0 +1,216 @@
+//! Keys of rows of their own, as bytes: of rows, of values, of ranges.
+
+use super::{OneRow, RowFormat};
+use crate::error::TableError;
+use crate::key::{BadKey, KeyBytes, KeyShape, KeyValues, SearchKey};
+use crate::row::{KeyRange, RowError};
+use crate::schema::PRIMARY;
+use sardonyx_storage::page::Address;
+use std::ops::{Bound, RangeBounds};
+
+impl RowFormat {
+    /// The key of a row, as bytes.
+    ///
+    /// # Errors
+    /// [`TableError::DamagedTable`] if the bytes are no row.
+    pub fn key_of(&self, bytes: &[u8]) -> Result<Vec<u8>, TableError> {
+        self.row(bytes)?;
+        self.key_of_checked(&self.newest(bytes)?)
+    }
+
+    pub(super) fn key_of_checked(&self, bytes: &[u8]) -> Result<Vec<u8>, TableError> {
+        let mut key = KeyBytes::default();
+        self.key.of_row(OneRow::of(bytes), Address(0), &mut key)?;
+        Ok(key.to_vec())
+    }
+
+    /// The number of the index of this name; `None`: that of the primary key.
+    ///
+    /// # Errors
+    /// [`TableError::UnknownIndex`].
+    pub fn index(&self, name: &str) -> Result<Option<usize>, TableError> {
+        if name == PRIMARY {
+            return Ok(None);
+        }
+        let mut indexes = self.schema.indexes.iter();
+        match indexes.position(|index| index.name == name) {
+            Some(number) => Ok(Some(number)),
+            None => Err(TableError::UnknownIndex {
+                table: self.table.to_string(),
+                index: name.to_string(),
+            }),
+        }
+    }
+
+    /// What a row is known by in each of the schema's other indexes, in their order: bytes that no other row has, or
+    /// may have if the index is unique. They begin with the index's key, and those of no other key do.
+    ///
+    /// # Errors
+    /// [`TableError::DamagedTable`] if the bytes are no row.
+    pub fn index_keys(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TableError> {
+        self.row(bytes)?;
+        let bytes = &*self.newest(bytes)?;
+        let indexes = self.indexes.iter().zip(&self.schema.indexes);
+        let keys = indexes.map(|(shape, definition)| {
+            let mut key = KeyBytes::default();
+            let has_null = shape.of_row(OneRow::of(bytes), Address(0), &mut key)?;
+            let mut key = key.to_vec();
+            // Rows with a null are never equal.
+            if !definition.unique || has_null {
+                key.extend(self.key_of_checked(bytes)?);
+            }
+            Ok::<_, TableError>(key)
+        });
+        keys.collect()
+    }
+
+    /// That there is a row with this one's key in a unique index.
+    #[cold]
+    pub fn duplicate_value(&self, index: usize, bytes: &[u8]) -> TableError {
+        let newest = self.newest(bytes);
+        let bytes = newest.as_deref().unwrap_or(bytes);
+        let mut key = KeyBytes::default();
+        let shape = &self.indexes[index];
+        let found = shape.of_row(OneRow::of(bytes), Address(0), &mut key);
+        TableError::DuplicateValue {
+            table: self.table.to_string(),
+            index: self.schema.indexes[index].name.clone(),
+            values: shape.values_of(&key).into(),
+            key: found.map_or_else(|error| error.to_string(), |_| shape.text_of(&key)),
+        }
+    }
+
+    /// The key with these values, as bytes.
+    ///
+    /// # Errors
+    /// [`TableError::KeyValue`], [`TableError::KeyColumns`], [`TableError::KeyTooLong`], [`RowError::Count`].
+    pub fn key(&self, values: &(impl KeyValues + ?Sized)) -> Result<Vec<u8>, TableError> {
+        let key = self.search_key(None, values)?;
+        if !key.is_whole {
+            let mut given = 0;
+            values.each(&mut |_| given += 1);
+            let error = RowError::Count {
+                table: self.table.to_string(),
+                what: "key columns",
+                wanted: self.key.width(),
+                given,
+            };
+            return Err(error.into());
+        }
+        Ok(key.bytes.to_vec())
+    }
+
+    fn shape_and_name(&self, index: Option<usize>) -> (&KeyShape, &str) {
+        match index {
+            None => (&self.key, PRIMARY),
+            Some(number) => (&self.indexes[number], &*self.schema.indexes[number].name),
+        }
+    }
+
+    fn search_key(
+        &self,
+        index: Option<usize>,
+        values: &(impl KeyValues + ?Sized),
+    ) -> Result<SearchKey, TableError> {
+        let (shape, name) = self.shape_and_name(index);
+        let found = shape.of_values(values);
+        found.map_err(|bad: BadKey| {
+            bad.into_error(&self.table, name, shape.width(), Some(&self.schema))
+        })
+    }
+
+    /// The keys of a range of values in an index, or in that of the primary key (`None`), of all columns of the key or
+    /// of the first ones: a bound of fewer stands for all keys that begin with them.
+    ///
+    /// # Errors
+    /// As [`RowFormat::key`]; [`TableError::ReversedRange`].
+    ///
+    /// # Panics
+    /// If there is no such index.
+    pub fn key_range<K: KeyValues>(
+        &self,
+        index: Option<usize>,
+        range: &impl RangeBounds<K>,
+    ) -> Result<KeyRange, TableError> {
+        let bytes = |bound: Bound<&K>| {
+            let bytes =
+                |values| Ok::<_, TableError>(self.search_key(index, values)?.bytes.to_vec());
+            Ok::<_, TableError>(match bound {
+                Bound::Included(values) => Bound::Included(bytes(values)?),
+                Bound::Excluded(values) => Bound::Excluded(bytes(values)?),
+                Bound::Unbounded => Bound::Unbounded,
+            })
+        };
+        let (start, end) = (bytes(range.start_bound())?, bytes(range.end_bound())?);
+        let is_same = match (&start, &end) {
+            (
+                Bound::Included(start) | Bound::Excluded(start),
+                Bound::Included(end) | Bound::Excluded(end),
+            ) => start == end,
+            _ => false,
+        };
+        let lower = match start {
+            Bound::Excluded(key) => match behind(key) {
+                Some(key) => Bound::Included(key),
+                // Behind the last key there can be: nothing.
+                None => Bound::Excluded(vec![u8::MAX; crate::schema::KEY_BYTES_MAX + 64]),
+            },
+            other => other,
+        };
+        let upper = match end {
+            Bound::Included(key) => match behind(key) {
+                Some(key) => Bound::Excluded(key),
+                None => Bound::Unbounded,
+            },
+            other => other,
+        };
+        match (&lower, &upper) {
+            (Bound::Included(from) | Bound::Excluded(from), Bound::Excluded(to))
+                if from > to && !is_same =>
+            {
+                let index = index.map(|number| &self.schema.indexes[number].name);
+                Err(TableError::ReversedRange {
+                    table: self.table.to_string(),
+                    index: index.unwrap_or(&self.schema.primary.name).clone(),
+                })
+            }
+            _ => Ok((lower, upper)),
+        }
+    }
+
+    /// The keys of an index that begin with these values; if it `goes_on`, the last of them, a text or bytes, may be longer.
+    ///
+    /// # Errors
+    /// As [`RowFormat::key`].
+    ///
+    /// # Panics
+    /// If there is no such index.
+    pub fn keys_beginning(
+        &self,
+        index: Option<usize>,
+        values: &(impl KeyValues + ?Sized),
+        goes_on: bool,
+    ) -> Result<KeyRange, TableError> {
+        let bytes = match (goes_on, index) {
+            (false, _) => self.search_key(index, values)?,
+            (true, index) => {
+                let (shape, name) = self.shape_and_name(index);
+                shape.of_beginning(values).map_err(|bad: BadKey| {
+                    bad.into_error(&self.table, name, shape.width(), Some(&self.schema))
+                })?
+            }
+        };
+        let bytes = bytes.bytes.to_vec();
+        let end = behind(bytes.clone()).map_or(Bound::Unbounded, Bound::Excluded);
+        Ok((Bound::Included(bytes), end))
+    }
+}
+
+/// The first key behind all that begin with these bytes; `None` if there can be none.
+fn behind(mut beginning: Vec<u8>) -> Option<Vec<u8>> {
+    while beginning.last() == Some(&u8::MAX) {
+        beginning.pop();
+    }
+    *beginning.last_mut()? += 1;
+    Some(beginning)
+}

@@ -1,0 +1,343 @@
+//! Tables made, changed and dropped in a transaction, as any other change of pages: it is atomic, durable, and seen by every
+//! node in its next transaction.
+//!
+//! A column that is added touches no row, nor one that is dropped or renamed. An index is built, and a column widened, in
+//! one transaction, so the size of a table for which that is possible is bounded by what a transaction may write.
+
+use super::super::super::NodeError;
+use super::super::catalogue::{self, TableInfo, differs, unknown};
+use super::super::entries::{self, Keys};
+use super::super::records::checked_key;
+use super::super::space;
+use super::super::view::View;
+use super::super::{dropping, known};
+use super::NodeTables;
+use sardonyx_base::error::Error;
+use sardonyx_base::sync::futex::Mutex;
+use sardonyx_rows::constraints::{self as rules, ConstrainedRows, check_schema};
+use sardonyx_rows::define::DefineRows;
+use sardonyx_rows::schema::{
+    IndexDefinition, IntoSchema, Schema, SchemaError, Type, differences, is_as_said,
+};
+use sardonyx_rows::{RowFormat, RowWriter, TableError, WriteRows, check_name};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// How many rows are read at a time.
+const PIECE: usize = 256;
+
+fn refused(table: &str) -> impl Fn(SchemaError) -> NodeError + '_ {
+    move |source| {
+        let source = Box::new(source);
+        TableError::Schema {
+            table: table.to_string(),
+            source,
+        }
+        .into()
+    }
+}
+
+/// Whether two indexes have the same entries.
+fn is_same_index(one: &IndexDefinition, other: &IndexDefinition) -> bool {
+    (&one.key, one.unique) == (&other.key, other.unique)
+}
+
+impl NodeTables<'_> {
+    /// Makes a table with this schema, where absent: its number.
+    ///
+    /// # Errors
+    /// [`NodeError::Rows`] if no table can have the schema, there is something else of this name, or the name is one of the
+    /// engine's own; [`NodeError::PagesFull`]; those of [`Transaction::read`](crate::node::Transaction::read).
+    pub fn create_table(&mut self, name: &str, schema: impl IntoSchema) -> Result<u16, NodeError> {
+        check_name(name)?;
+        self.create_any_table(name, schema)
+    }
+
+    /// The same of a table of the engine's own.
+    ///
+    /// # Errors
+    /// Those of [`NodeTables::create_table`], but for the name's.
+    #[doc(hidden)]
+    pub fn create_any_table(
+        &mut self,
+        name: &str,
+        schema: impl IntoSchema,
+    ) -> Result<u16, NodeError> {
+        let rows = schema.rows().map_err(refused(name))?;
+        let lookup = |tables: &known::Tables, name: &str| {
+            let info = tables.named(name)?;
+            Some((info.number, info.format.schema().clone()))
+        };
+        if let Some(number) = self.number(name) {
+            let Ok(stored) = self.info(number) else {
+                return Err(differs(name, "there is a journal of this name"));
+            };
+            let schema = schema.into_schema(name, &|name| lookup(&self.tables, name));
+            let (stored, schema) = (stored.format.schema(), schema.map_err(refused(name))?);
+            if is_as_said(stored, &schema) {
+                return Ok(number);
+            }
+            let table = |number: u16| {
+                let there = self.tables.definitions().get(usize::from(number));
+                there.map_or_else(String::new, |there| there.name.clone())
+            };
+            let found = differences(stored, &schema, table).join("; ");
+            let text = format!(
+                "there is one of this name with another schema: {found}; open it as it is, or change it"
+            );
+            return Err(differs(name, &text));
+        }
+        self.whole(|this| {
+            let number = this.change(catalogue::take_number)?;
+            let rows = Arc::new(rows);
+            // A table may refer to itself.
+            let tables = this.tables.clone();
+            let schema = schema.into_schema(name, &|there| match there == name {
+                true => Some((number, rows.clone())),
+                false => lookup(&tables, there),
+            });
+            let format = RowFormat::of_any(name, schema.map_err(refused(name))?)?;
+            let database = this.access.get_mut().database();
+            this.change(|view| {
+                catalogue::make_table_numbered(view, number, format, database).map(drop)
+            })?;
+            this.changed()?;
+            check_schema(this, number)?;
+            Ok(number)
+        })
+    }
+
+    /// Drops a table with all its rows. The pages go back when the transaction is durable.
+    ///
+    /// # Errors
+    /// [`NodeError::Rows`] if there is no such table, or another one refers to it; [`NodeError::PagesFull`]; those of
+    /// [`Transaction::read`](crate::node::Transaction::read).
+    pub fn drop_table(&mut self, name: &str) -> Result<(), NodeError> {
+        let number = self.number(name).ok_or_else(|| unknown(name))?;
+        self.check_not_referenced(number, name)?;
+        self.whole(|this| {
+            let database = this.access.get_mut().database();
+            this.change(|view| dropping::take_out(view, name, database).map(drop))?;
+            this.access.get_mut().used().drops = true;
+            this.changed()
+        })
+    }
+
+    /// Deletes all rows of a table at once. The pages go back when the transaction is durable.
+    ///
+    /// # Errors
+    /// Those of [`NodeTables::drop_table`].
+    pub fn truncate(&mut self, name: &str) -> Result<(), NodeError> {
+        let info = self.table_named(name)?;
+        self.check_not_referenced(info.number, name)?;
+        self.whole(|this| {
+            this.change(|view| {
+                let mut dropped = vec![info.root];
+                dropped.extend(&info.indexes);
+                catalogue::drop_trees(view, info.number, &dropped)?;
+                let root = space::make_tree(view)?;
+                let indexes = info.indexes.iter();
+                let indexes: Result<Vec<u32>, NodeError> =
+                    indexes.map(|_| space::make_tree(view)).collect();
+                catalogue::change_table(view, &with_trees(&info, root, indexes?))
+            })?;
+            this.access.get_mut().used().drops = true;
+            this.changed()
+        })
+    }
+
+    /// Gives a table another name. Handles of record types with the old name do not fit any more.
+    ///
+    /// # Errors
+    /// [`NodeError::Rows`] if there is no such table, something has the new name, or that is one of the engine's own; those of
+    /// [`Transaction::read`](crate::node::Transaction::read).
+    pub fn rename_table(&mut self, name: &str, to: &str) -> Result<(), NodeError> {
+        check_name(to)?;
+        let info = self.table_named(name)?;
+        let definition = info.format.schema().definition(to);
+        definition.check().map_err(TableError::from)?;
+        self.whole(|this| {
+            this.change(|view| catalogue::rename_table(view, &info, to))?;
+            this.changed()
+        })
+    }
+
+    /// What sessions keep of the catalogue, and of what stands beside it in tables, does not hold any more.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::read`](crate::node::Transaction::read).
+    #[doc(hidden)]
+    pub fn raise_version(&mut self) -> Result<(), NodeError> {
+        self.change(|view| {
+            let catalogue = space::prepare(view)?.catalogue;
+            catalogue::raise_version(view, catalogue)
+        })?;
+        self.changed()
+    }
+
+    fn table_named(&self, name: &str) -> Result<Arc<TableInfo>, NodeError> {
+        self.tables
+            .named(name)
+            .cloned()
+            .ok_or_else(|| unknown(name))
+    }
+
+    /// That no other table refers to this one's rows.
+    fn check_not_referenced(&self, number: u16, name: &str) -> Result<(), TableError> {
+        for other in self.tables.all().filter(|other| other.number != number) {
+            let mut keys = other.format.schema().foreign_keys.iter();
+            if let Some(key) = keys.find(|key| key.table == number) {
+                return Err(TableError::TableReferenced {
+                    table: name.to_string(),
+                    by: other.format.table().to_string(),
+                    reference: key.name.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Has an entry of an index for each row.
+    fn build_index(&mut self, info: &TableInfo, number: usize) -> Result<(), NodeError> {
+        let mut keys = Keys {
+            lower: Bound::Unbounded,
+            upper: Bound::Unbounded,
+        };
+        loop {
+            let found = self.look(|view| entries::scan(view, info.root, &keys, PIECE, false))?;
+            let Some((last, _)) = found.last() else {
+                return Ok(());
+            };
+            keys.lower = Bound::Excluded(last.clone());
+            self.change(|view| {
+                let mut found = found.iter();
+                found.try_for_each(|(key, row)| index_row(view, info, number, key, row))
+            })?;
+        }
+    }
+
+    fn set_schema(&mut self, number: u16, schema: Schema) -> Result<(), NodeError> {
+        let before = self.info(number)?.clone();
+        let name = before.format.table().to_string();
+        let there = before.format.schema();
+        if schema.primary != there.primary
+            || schema.row_bytes_of_shape(0) != there.row_bytes_of_shape(0)
+        {
+            return Err(differs(&name, "its primary key and its first rows stay"));
+        }
+        let schema = RowFormat::lengthened(schema).map_err(refused(&name))?;
+        let references_differ = schema.foreign_keys != there.foreign_keys;
+        let wanted = schema.indexes.clone();
+        let format = RowFormat::of_any(&name, schema)?;
+        self.whole(|this| {
+            let built = this.change(|view| {
+                let indexes = there.indexes.iter().zip(&before.indexes);
+                let mut left: Vec<_> = indexes.collect();
+                let (mut trees, mut built) = (Vec::new(), Vec::new());
+                for (number, index) in wanted.iter().enumerate() {
+                    let same = left.iter().position(|(old, _)| is_same_index(old, index));
+                    trees.push(match same {
+                        Some(same) => *left.remove(same).1,
+                        None => {
+                            built.push(number);
+                            space::make_tree(view)?
+                        }
+                    });
+                }
+                let dropped: Vec<u32> = left.into_iter().map(|(_, tree)| *tree).collect();
+                if !dropped.is_empty() {
+                    catalogue::drop_trees(view, number, &dropped)?;
+                }
+                let info = TableInfo {
+                    format,
+                    ..with_trees(&before, before.root, trees)
+                };
+                catalogue::change_table(view, &info)?;
+                Ok((built, !dropped.is_empty()))
+            })?;
+            this.access.get_mut().used().drops |= built.1;
+            this.changed()?;
+            let info = this.info(number)?.clone();
+            for index in built.0 {
+                this.build_index(&info, index)?;
+            }
+            check_schema(this, number)?;
+            if references_differ {
+                let rows = this.places(number).collect::<Result<Vec<_>, _>>()?;
+                for at in rows {
+                    rules::check_references(this, number, at)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Gives a column of the table of a name a type that has all its values and more. Every row is rewritten.
+    ///
+    /// # Errors
+    /// Those of [`DefineRows::rename_column`]; [`Error::Limit`] if the table has more rows than a transaction can rewrite.
+    pub fn widen_column(&mut self, table: &str, name: &str, to: Type) -> Result<(), Error> {
+        let number = self.table_named(table)?.number;
+        NodeTables::whole(self, |this| {
+            let mut from = 0;
+            this.change_columns(number, |schema| {
+                let (wider, column) = schema.with_wider_column(name, to)?;
+                from = column;
+                Ok(wider)
+            })?;
+            let wider = this.described(number)?.0.columns.len() - 1;
+            for at in this.places(number).collect::<Result<Vec<_>, _>>()? {
+                let row = this.row_there(number, at.clone())?;
+                let value = sardonyx_rows::ReadRow::value_at(&row, from)?;
+                let mut change = RowWriter::new(wider + 1);
+                change.set(wider, value);
+                this.update_row(number, at, &change)?;
+            }
+            this.change_columns(number, |schema| schema.with_widened_column(name))?;
+            Ok::<_, Widened>(())
+        })
+        .map_err(|Widened(error)| error)
+    }
+}
+
+/// An error of widening a column, of whichever step.
+struct Widened(Error);
+
+impl<E: Into<Error>> From<E> for Widened {
+    fn from(error: E) -> Self {
+        Widened(error.into())
+    }
+}
+
+/// The same table with other trees.
+fn with_trees(info: &TableInfo, root: u32, indexes: Vec<u32>) -> TableInfo {
+    TableInfo {
+        number: info.number,
+        root,
+        indexes,
+        format: info.format.clone(),
+        database: info.database,
+        checked: Mutex::default(),
+    }
+}
+
+fn index_row(
+    view: &mut View<'_>,
+    info: &TableInfo,
+    number: usize,
+    key: &[u8],
+    row: &[u8],
+) -> Result<(), NodeError> {
+    let own = info.format.index_keys(row)?.swap_remove(number);
+    let own = checked_key(info, own)?;
+    match entries::insert(view, info.tree(Some(number)), &own, key)? {
+        true => Ok(()),
+        false => Err(info.format.duplicate_value(number, row).into()),
+    }
+}
+
+impl DefineRows for NodeTables<'_> {
+    fn store_schema(&mut self, table: u16, schema: Schema) -> Result<(), Error> {
+        Ok(self.set_schema(table, schema)?)
+    }
+}

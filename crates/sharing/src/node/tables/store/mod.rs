@@ -1,0 +1,212 @@
+//! The rows of all tables in a node's transaction, as a store of rows: what is written for any store reads and changes them
+//! by [`ReadRows`](sardonyx_rows::ReadRows) and [`WriteRows`](sardonyx_rows::WriteRows), and constraints are those of all
+//! stores.
+//!
+//! A row's place is its key, as bytes. An operation works on copies of pages ([`View`]) and hands its changes over when it
+//! has succeeded; several that are one have a savepoint of the transaction, to which it goes back. An error of the node goes
+//! through [`TableError::Engine`] and comes out as what it was.
+//!
+//! Invariants: an operation that fails has done nothing; what constraints looked at, rows and gaps, is locked until the
+//! transaction ends, so that they hold whatever other nodes do meanwhile.
+
+mod constraints;
+mod define;
+mod index;
+mod read;
+mod verbs;
+mod write;
+
+pub use index::TableIndex;
+pub use read::TableRange;
+
+use super::super::NodeError;
+use super::super::transaction::Transaction;
+use super::super::work::Savepoint;
+use super::access::Access;
+use super::catalogue::TableInfo;
+use super::entries;
+use super::known::Tables;
+use super::range::OwnedRow;
+use super::view::View;
+use sardonyx_base::error::Error;
+use sardonyx_rows::TableError;
+use sardonyx_rows::constraints::{self as rules, Due, HeldReference, HeldReferences};
+use sardonyx_storage::tree::Intent;
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::Arc;
+
+/// The rows of all tables in a transaction: [`Transaction::tables`].
+pub struct NodeTables<'t> {
+    access: RefCell<&'t mut dyn Access>,
+    tables: Arc<Tables>,
+    held: HeldReferences,
+    marks: Vec<Savepoint>,
+}
+
+/// How far a transaction had come, to [return](NodeTables::return_to) there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NodeMark(usize);
+
+impl NodeMark {
+    /// The mark of a number, counted from 0.
+    #[doc(hidden)]
+    pub fn numbered(number: usize) -> Self {
+        NodeMark(number)
+    }
+
+    /// Its number.
+    #[doc(hidden)]
+    pub fn number(self) -> usize {
+        self.0
+    }
+}
+
+impl Transaction<'_> {
+    /// The rows of all tables, as a store of rows: [`Rows`](sardonyx_rows::Rows) are had of it by a table's name.
+    ///
+    /// # Errors
+    /// [`NodeError::OtherPages`], [`NodeError::TablesVersion`], and those of [`Transaction::read`].
+    pub fn tables(&mut self) -> Result<NodeTables<'_>, NodeError> {
+        NodeTables::of(self)
+    }
+}
+
+impl<'t> NodeTables<'t> {
+    pub(in super::super) fn of(access: &'t mut dyn Access) -> Result<Self, NodeError> {
+        let tables = Tables::of(access)?;
+        Ok(NodeTables {
+            access: RefCell::new(access),
+            tables,
+            held: HeldReferences::default(),
+            marks: Vec::new(),
+        })
+    }
+
+    /// The version of the catalogue.
+    #[doc(hidden)]
+    pub fn version(&self) -> u64 {
+        self.tables.version()
+    }
+
+    /// The number of the table or journal of a name.
+    pub fn number(&self, name: &str) -> Option<u16> {
+        self.tables.number(name)
+    }
+
+    pub(in super::super) fn info(&self, number: u16) -> Result<&Arc<TableInfo>, TableError> {
+        let info = self.tables.info(number);
+        info.ok_or(TableError::UnknownHandle { number })
+    }
+
+    /// Looks at pages.
+    fn look<R>(
+        &self,
+        look: impl FnOnce(&View<'_>) -> Result<R, NodeError>,
+    ) -> Result<R, NodeError> {
+        let mut access = self.access.borrow_mut();
+        look(&View::new(&mut **access))
+    }
+
+    /// Changes pages: all that it does, or nothing.
+    fn change<R>(
+        &mut self,
+        change: impl FnOnce(&mut View<'_>) -> Result<R, NodeError>,
+    ) -> Result<R, NodeError> {
+        let mut view = View::new(&mut **self.access.get_mut());
+        let done = change(&mut view)?;
+        view.finish()?;
+        Ok(done)
+    }
+
+    /// The row with a key.
+    fn row_with_key(
+        &self,
+        info: &Arc<TableInfo>,
+        key: &[u8],
+        intent: Intent,
+    ) -> Result<Option<OwnedRow>, NodeError> {
+        let found = self.look(|view| entries::get(view, info.root, key, intent))?;
+        found.map(|bytes| OwnedRow::of(info, bytes)).transpose()
+    }
+
+    /// The catalogue is another now.
+    fn changed(&mut self) -> Result<(), NodeError> {
+        let access = &mut **self.access.get_mut();
+        access.used().defined();
+        self.tables = Tables::of(access)?;
+        Ok(())
+    }
+
+    fn savepoint(&mut self) -> Result<Savepoint, NodeError> {
+        self.access.get_mut().savepoint()
+    }
+
+    fn roll_back(&mut self, to: Savepoint) -> Result<(), NodeError> {
+        let access = &mut **self.access.get_mut();
+        access.roll_back(to)?;
+        access.used().rolled_back();
+        self.tables = Tables::of(access)?;
+        Ok(())
+    }
+
+    /// Does several steps of one operation: all, or none.
+    fn whole<T, E: From<NodeError>>(
+        &mut self,
+        steps: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let before = self.savepoint()?;
+        let result = steps(self);
+        if result.is_err() {
+            self.roll_back(before)?;
+        }
+        result
+    }
+
+    /// Marks how far the transaction has come, to [return](NodeTables::return_to) there.
+    pub fn mark(&mut self) -> NodeMark {
+        // A node that has stopped commits nothing any more.
+        let savepoint = self.savepoint().unwrap_or_default();
+        self.marks.push(savepoint);
+        let mark = self.marks.len() - 1;
+        self.held.mark(mark);
+        NodeMark(mark)
+    }
+
+    /// Undoes what was done since the transaction marked a place. The mark stays; those that were made behind it do not.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such mark, or not any more; why the node does not go on.
+    pub fn return_to(&mut self, mark: NodeMark) -> Result<(), Error> {
+        let savepoint = self.marks.get(mark.0).copied();
+        self.roll_back(savepoint.ok_or(TableError::NoMark)?)?;
+        self.marks.truncate(mark.0 + 1);
+        self.held.return_to(mark.0);
+        Ok(())
+    }
+
+    /// References that do not hold are noted from now on, or refused at once again. The owner of this checks them.
+    pub fn hold_references(&mut self, holds: bool) {
+        self.held.hold(holds);
+    }
+
+    /// The references with notes.
+    pub fn held_references(&self) -> Vec<HeldReference> {
+        self.held.references()
+    }
+
+    /// Checks held references as the rows now stand, as far as they are due.
+    ///
+    /// # Errors
+    /// [`TableError::NoSuchReference`], [`TableError::Referenced`] with the first values that violate one; those of
+    /// [`Transaction::read`].
+    pub fn check_held(&mut self, due: impl Fn(&HeldReference) -> Due) -> Result<(), TableError> {
+        rules::check_held(self, due)
+    }
+}
+
+impl fmt::Debug for NodeTables<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NodeTables of version {}", self.version())
+    }
+}

@@ -1,0 +1,119 @@
+//! Reading the rows of nodes' tables.
+
+use super::super::super::NodeError;
+use super::super::range::{OwnedRow, Walk};
+use super::{NodeTables, TableIndex};
+use sardonyx_base::error::Error;
+use sardonyx_rows::schema::{Schema, Value, ValueRef};
+use sardonyx_rows::{ReadRow, ReadRows, ScanPlace, ScanRows, TableError};
+use sardonyx_storage::catalogue::Definition;
+use sardonyx_storage::tree::Intent;
+use std::fmt;
+use std::ops::Bound;
+use std::sync::Arc;
+
+impl ReadRow for OwnedRow {
+    fn value_at(&self, column: usize) -> Result<ValueRef<'_>, TableError> {
+        self.info.format.value_at(&self.bytes, column)
+    }
+
+    fn value_of(&self, column: &str) -> Result<ValueRef<'_>, Error> {
+        let number = self.info.format.column(column)?;
+        Ok(self.value_at(number)?)
+    }
+}
+
+impl<'t> ReadRows for NodeTables<'t> {
+    type Row<'r>
+        = OwnedRow
+    where
+        Self: 'r;
+    type Scan<'r>
+        = TableRange<'r, 't>
+    where
+        Self: 'r;
+    type Index<'r>
+        = TableIndex<'r, 't>
+    where
+        Self: 'r;
+
+    fn definitions(&self) -> &[Definition] {
+        self.tables.definitions()
+    }
+
+    fn row_schema(&self, table: u16) -> Option<&Arc<Schema>> {
+        self.tables.info(table).map(|info| info.format.schema())
+    }
+
+    /// Reads all leaves, and locks them.
+    fn count_rows(&self, table: u16) -> Result<u64, Error> {
+        let info = self.info(table)?;
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        Ok(self.count(info.root, all)?)
+    }
+
+    fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<OwnedRow>, Error> {
+        let info = self.info(table)?;
+        let key = info.format.key(key)?;
+        Ok(self.row_with_key(info, &key, Intent::Read)?)
+    }
+
+    fn scan_rows(&self, table: u16, _: ScanPlace) -> Result<TableRange<'_, 't>, Error> {
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let walk = Walk::new(self.info(table)?.clone(), None, all);
+        Ok(TableRange::of(self, walk))
+    }
+
+    fn row_index(&self, table: u16, name: &str) -> Result<TableIndex<'_, 't>, Error> {
+        let info = self.info(table)?;
+        let number = info.format.index(name)?;
+        Ok(TableIndex::of(self, info.clone(), number))
+    }
+}
+
+/// Rows in the order of an index, from both ends. An error is told once: it is the end.
+pub struct TableRange<'r, 't> {
+    tables: &'r NodeTables<'t>,
+    walk: Walk,
+}
+
+impl<'r, 't> TableRange<'r, 't> {
+    pub(super) fn of(tables: &'r NodeTables<'t>, walk: Walk) -> Self {
+        TableRange { tables, walk }
+    }
+
+    fn give(&mut self, descends: bool) -> Option<Result<OwnedRow, Error>> {
+        let mut access = self.tables.access.borrow_mut();
+        let row: Result<OwnedRow, NodeError> = self.walk.give(&mut **access, descends)?;
+        Some(row.map_err(Error::from))
+    }
+}
+
+impl Iterator for TableRange<'_, '_> {
+    type Item = Result<OwnedRow, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.give(false)
+    }
+}
+
+impl DoubleEndedIterator for TableRange<'_, '_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.give(true)
+    }
+}
+
+impl ScanRows for TableRange<'_, '_> {
+    type Row = OwnedRow;
+
+    /// It is read to its end.
+    fn place(&self) -> Option<ScanPlace> {
+        None
+    }
+}
+
+impl fmt::Debug for TableRange<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TableRange of {:?}", self.walk.table())
+    }
+}
