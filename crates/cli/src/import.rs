@@ -4,6 +4,8 @@ mod references;
 mod whole;
 
 use crate::export::{format_of, is_standard, parse_format, progress};
+use crate::nodes::NodeOption;
+use crate::opened::of_tables_alone;
 use crate::store::StoreOption;
 use crate::target::Target;
 use anyhow::Context;
@@ -91,6 +93,8 @@ pub struct Arguments {
     moved: Directories,
     #[command(flatten)]
     store: StoreOption,
+    #[command(flatten)]
+    node: NodeOption,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -129,13 +133,20 @@ impl Arguments {
             true => Some(infer(format, &mut source, &self.key, self.delimiter).with_context(file)?),
             false => None,
         };
-        let tables = Arc::new(match self.create {
-            true => self.target.database_or_new(&self.moved, &self.store)?,
-            false => self.target.database(&self.moved, &self.store)?,
-        });
-        let database = Database::new(tables.clone())?;
+        if !self.create && !self.node.is_elsewhere() {
+            // It has to be there.
+            self.target.disk()?;
+        }
+        let given = of_tables_alone(&self.moved, &self.store, self.target.wait());
+        let opened = self
+            .node
+            .open(&self.target.path, given, || match self.create {
+                true => self.target.database_or_new(&self.moved, &self.store),
+                false => self.target.database(&self.moved, &self.store),
+            })?;
+        let database = opened.database().clone();
         if let Some(created) = created {
-            tables.transaction().errors().run(|tx| {
+            database.put_rows(|tx| {
                 let (schema, without_zone) = (created.schema, &created.without_zone);
                 database.create_incoming_table(tx, &self.table, schema, without_zone)
             })?;
@@ -172,8 +183,7 @@ impl Arguments {
         bar.finish_and_clear();
         let Import { rows, bad, .. } = import;
         // Nothing waited for the disk so far.
-        tables.flush()?;
-        tables.close()?;
+        opened.close()?;
         match output.is_json() {
             true => output.value(&json!({ "rows": rows, "bad_lines": bad }))?,
             false => {
@@ -266,6 +276,11 @@ fn is_of_row(error: &SqlError) -> bool {
         .any(|class| error.code.starts_with(class))
 }
 
+/// So often a batch is inserted again that met another node.
+const TRIES: usize = 32;
+/// `serialization_failure`.
+const CONFLICT: &str = "40001";
+
 /// An import on its way.
 struct Import<'a> {
     arguments: &'a Arguments,
@@ -320,37 +335,48 @@ impl Import<'_> {
 
     /// Inserts rows as one transaction. Bad ones are noted, or the first one ends it.
     fn insert(&self, rows: &[Placed], stops: bool, bad: &mut Vec<BadRow>) -> Result<u64, Refused> {
-        let durability = sardonyx::Durability::Deferred;
-        self.database
-            .tables()
-            .transaction()
-            .durability(durability)
-            .errors()
-            .run(|tx| {
-                let mut stopped = None;
-                let failed = |number: usize, error: SqlError| {
-                    let Some(row) = rows.get(number).filter(|_| is_of_row(&error)) else {
-                        return Err(error);
-                    };
-                    if stops {
-                        stopped = Some(told(row, &error));
-                        return Err(error);
-                    }
-                    bad.push(told(row, &error));
-                    Ok(())
+        let before = bad.len();
+        for _ in 0..TRIES {
+            match self.insert_once(rows, stops, bad) {
+                // Another node was in the way.
+                Err(Refused::Batch(error)) if error.code == CONFLICT => bad.truncate(before),
+                done => return done,
+            }
+        }
+        self.insert_once(rows, stops, bad)
+    }
+
+    fn insert_once(
+        &self,
+        rows: &[Placed],
+        stops: bool,
+        bad: &mut Vec<BadRow>,
+    ) -> Result<u64, Refused> {
+        self.database.put_rows(|tx| {
+            let mut stopped = None;
+            let failed = |number: usize, error: SqlError| {
+                let Some(row) = rows.get(number).filter(|_| is_of_row(&error)) else {
+                    return Err(error);
                 };
-                let values = rows.iter().map(|(_, values)| values.clone());
-                let done = self
-                    .database
-                    .insert_incoming(tx, &self.table, values, failed);
-                let done = done.map_err(|error| match stopped {
-                    Some(bad) => Refused::Row(bad),
-                    None => Refused::Batch(error),
-                })?;
-                let count = done.count;
-                done.committed(&self.database);
-                Ok::<_, Refused>(count)
-            })
+                if stops {
+                    stopped = Some(told(row, &error));
+                    return Err(error);
+                }
+                bad.push(told(row, &error));
+                Ok(())
+            };
+            let values = rows.iter().map(|(_, values)| values.clone());
+            let done = self
+                .database
+                .insert_incoming(tx, &self.table, values, failed);
+            let done = done.map_err(|error| match stopped {
+                Some(bad) => Refused::Row(bad),
+                None => Refused::Batch(error),
+            })?;
+            let count = done.count;
+            done.committed(&self.database);
+            Ok::<_, Refused>(count)
+        })
     }
 
     /// Tells a bad line, or ends the import by it.

@@ -25,6 +25,8 @@ mod leftovers;
 #[cfg_attr(not(feature = "nodes"), path = "without_nodes.rs")]
 mod nodes;
 #[cfg(feature = "sql")]
+mod opened;
+#[cfg(feature = "sql")]
 mod password;
 mod recover;
 #[cfg(feature = "sql")]

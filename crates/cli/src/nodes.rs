@@ -1,12 +1,180 @@
 //! Verbs, exit codes and tables of several nodes; `without_nodes` stands in its place in a build without the feature `nodes`.
 
-use anyhow::Error;
-use sardonyx_storage::catalogue::{CatalogueError, Way};
+use anyhow::{Context, Error};
+use sardonyx::Tables;
+use sardonyx_command::exit::UsageError;
+use sardonyx_rows::ReadRows;
+use sardonyx_sharing::node::loose::{LooseNode, LooseOptions, OneHost, PageServer, Serving};
+use sardonyx_sharing::node::{NodeOptions, Nodes};
+use sardonyx_sql::{Database, Declaration, declarations};
+use sardonyx_storage::catalogue::{CatalogueError, Definition, Way};
+use sardonyx_storage::engine::StorageOptions;
+use std::any::Any;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
 
 pub use crate::cluster::Arguments as Cluster;
+pub use crate::opened::Opened;
 pub use sardonyx_cluster::command::node::Arguments as Node;
 pub use sardonyx_cluster::exit;
-pub use sardonyx_sharing::node::{FrozenDefinition, FrozenTables, leftovers};
+pub use sardonyx_sharing::node::{FrozenTables, leftovers};
+
+/// Pages of the database of a page server that is opened here.
+const PAGES: u64 = 16 << 10;
+
+/// Bytes of redo on their way, of the process that opens a database first: statements on many rows are one transaction.
+const RING_BYTES: usize = 64 << 20;
+
+/// How a verb takes part in a database of nodes. A database that was made by nodes needs none of these.
+#[derive(Debug, clap::Args)]
+pub struct NodeOption {
+    /// Take part as a closely coupled node of this host, beside other processes that do; a database that is not there is
+    /// made as one of nodes, if databases are made
+    #[arg(long, conflicts_with_all = ["page_server", "members"])]
+    node: bool,
+    /// Pages for nodes' tables, of the process that opens the database first [default: 16384]
+    #[arg(long, value_name = "N", requires = "node")]
+    node_pages: Option<u64>,
+    /// Take part as a loosely coupled node with the page server at this address; the database's directory is not used
+    #[arg(long, value_name = "HOST:PORT", requires = "members")]
+    page_server: Option<SocketAddr>,
+    /// Where loosely coupled nodes of this host note which of them take part
+    #[arg(long, value_name = "DIR", requires = "page_server")]
+    members: Option<PathBuf>,
+}
+
+impl NodeOption {
+    /// Opens a database: as `tables` says, or as a node if it is asked for or the database is one of nodes.
+    ///
+    /// `of_tables`: an option that is given, and is none of nodes.
+    ///
+    /// # Errors
+    /// Why it cannot be opened; that such an option is given for a node.
+    pub fn open(
+        &self,
+        path: &Path,
+        of_tables: Option<&'static str>,
+        tables: impl FnOnce() -> anyhow::Result<Tables>,
+    ) -> anyhow::Result<Opened> {
+        let check = || match of_tables {
+            Some(option) => Err(UsageError::Arguments(format!(
+                "{option} is not supported for a database of nodes"
+            ))),
+            None => Ok(()),
+        };
+        if let (Some(server), Some(members)) = (self.page_server, &self.members) {
+            check()?;
+            return loose(server, members, Vec::new());
+        }
+        if self.node {
+            check()?;
+            return self.close(path);
+        }
+        let refused = match tables() {
+            Ok(tables) => return Opened::of_tables(tables),
+            Err(error) => error,
+        };
+        match way_of(&refused) {
+            Some(Way::NodeTables) => {
+                check()?;
+                self.close(path)
+            }
+            Some(Way::PageServer) => {
+                check()?;
+                page_server(path)
+            }
+            // Others have it open: maybe as nodes.
+            None if is_locked(&refused) && of_tables.is_none() => {
+                match Nodes::open(path, self.options()) {
+                    Ok(nodes) => of_close(nodes),
+                    Err(_) => Err(refused),
+                }
+            }
+            _ => Err(refused),
+        }
+    }
+
+    /// Whether the database is not in the directory that is named.
+    pub fn is_elsewhere(&self) -> bool {
+        self.page_server.is_some()
+    }
+
+    fn options(&self) -> NodeOptions {
+        let mut options = NodeOptions {
+            ring_bytes: RING_BYTES,
+            ..NodeOptions::default()
+        };
+        options.pages = self.node_pages.unwrap_or(options.pages);
+        options
+    }
+
+    fn close(&self, path: &Path) -> anyhow::Result<Opened> {
+        of_close(Nodes::open(path, self.options())?)
+    }
+}
+
+fn of_close(nodes: Nodes) -> anyhow::Result<Opened> {
+    let node = nodes.join()?;
+    let database = Database::of_node(node)?;
+    Ok(Opened::of_node(database, vec![Box::new(nodes)]))
+}
+
+fn loose(server: SocketAddr, members: &Path, parts: Vec<Box<dyn Any>>) -> anyhow::Result<Opened> {
+    let members = OneHost::open(members)?;
+    let node = LooseNode::join(Box::new(members), LooseOptions::new(server))?;
+    let database = Database::of_node(node)?;
+    Ok(Opened::of_node(database, parts))
+}
+
+/// A register of who takes part that ends with its process.
+struct Register(PathBuf);
+
+impl Drop for Register {
+    fn drop(&mut self) {
+        // What is left is named by a process that is no more.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A page server in this process, and a node of it.
+fn page_server(path: &Path) -> anyhow::Result<Opened> {
+    let server = PageServer::open(path, PAGES, StorageOptions::default())?;
+    let listener = TcpListener::bind("127.0.0.1:0").context("a page server")?;
+    let serving = Serving::start(server, listener, None)?;
+    let name = format!("sardonyx-members-{}", std::process::id());
+    let members = std::env::temp_dir().join(name);
+    let register = Register(members.clone());
+    loose(
+        serving.address(),
+        &members,
+        vec![Box::new(serving), Box::new(register)],
+    )
+}
+
+/// The way of a database that is not one of tables.
+fn way_of(error: &Error) -> Option<Way> {
+    let found = error.downcast_ref::<sardonyx::Error>()?;
+    match found.downcast_ref::<CatalogueError>()? {
+        CatalogueError::OtherWay { way } => Some(*way),
+        _ => None,
+    }
+}
+
+fn is_locked(error: &Error) -> bool {
+    matches!(
+        error.downcast_ref::<sardonyx::Error>(),
+        Some(sardonyx::Error::Locked(_))
+    )
+}
+
+/// The SQL that creates nodes' tables, and `others` of what is none.
+pub fn declared(
+    tables: &mut FrozenTables,
+    others: impl Fn(&[Definition]) -> Vec<String>,
+) -> anyhow::Result<(Vec<String>, Vec<Declaration>)> {
+    let tables = tables.tables()?;
+    Ok((others(tables.definitions()), declarations(&tables)?))
+}
 
 /// The error for a database that was made in another way than tables.
 pub fn other_way(way: Way) -> Error {

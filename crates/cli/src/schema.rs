@@ -1,13 +1,11 @@
 //! `schema`: the SQL that creates what a database has.
 
-use crate::nodes::{FrozenDefinition, FrozenTables};
 use crate::space::{Found, look_at};
 use crate::target::Target;
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
-use sardonyx_sql::{Declaration, declarations, declarations_of_schema};
-use sardonyx_storage::catalogue::Kind;
-use sardonyx_table::TableSpace;
+use sardonyx_sql::{Declaration, declarations};
+use sardonyx_storage::catalogue::{Definition, Kind};
 use serde_json::json;
 use std::io::Write;
 
@@ -31,8 +29,8 @@ impl Arguments {
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let files = self.target.files(output)?;
         let found = look_at(&files, |found| match found {
-            Found::Tables(space) => Ok((others(space), declarations(space.view())?)),
-            Found::OfNodes(tables) => of_nodes(tables),
+            Found::Tables(space) => Ok((others(space.definitions()), declarations(&space.view())?)),
+            Found::OfNodes(tables) => crate::nodes::declared(tables, others),
         });
         let (others, declarations) = found?.unwrap_or_default();
         if output.is_json() {
@@ -61,26 +59,9 @@ impl Arguments {
     }
 }
 
-/// The same of nodes' tables.
-fn of_nodes(tables: &mut FrozenTables) -> anyhow::Result<(Vec<String>, Vec<Declaration>)> {
-    let (mut others, mut declarations) = (Vec::new(), Vec::new());
-    for (name, definition) in tables.definitions()? {
-        match definition {
-            FrozenDefinition::Table(schema) => {
-                declarations.extend(declarations_of_schema(&name, schema)?);
-            }
-            FrozenDefinition::Journal(bytes) => {
-                others.push(format!("-- journal {name:?}: rows of {bytes} bytes"));
-            }
-        }
-    }
-    Ok((others, declarations))
-}
-
 /// What SQL has no statement for, as comments.
-fn others(space: &TableSpace) -> Vec<String> {
-    let definitions = space.definitions().iter();
-    let seen = definitions.filter(|definition| {
+fn others(definitions: &[Definition]) -> Vec<String> {
+    let seen = definitions.iter().filter(|definition| {
         let name = &definition.name;
         !name.starts_with("sardonyx.") && !name.starts_with('.')
     });

@@ -2,8 +2,8 @@
 //! the feature `sql`.
 
 use sardonyx_command::exit::Exit;
-use sardonyx_server::OptionsError;
 use sardonyx_server::configuration::ConfigurationError;
+use sardonyx_server::{OptionsError, ServerError};
 
 pub use crate::export::Arguments as Export;
 pub use crate::import::Arguments as Import;
@@ -21,6 +21,9 @@ pub fn enforce_checks() {
 
 /// The exit code of a server's errors.
 pub fn exit_of(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
-    let is_usage = cause.is::<ConfigurationError>() || cause.is::<OptionsError>();
+    let of_nodes = cause.downcast_ref::<ServerError>();
+    let is_usage = cause.is::<ConfigurationError>()
+        || cause.is::<OptionsError>()
+        || matches!(of_nodes, Some(ServerError::OfNodes { .. }));
     is_usage.then_some(Exit::Usage)
 }

@@ -56,6 +56,12 @@ pub struct Files {
 }
 
 impl Target {
+    /// How long it is waited for.
+    #[cfg_attr(not(feature = "sql"), allow(dead_code))]
+    pub fn wait(&self) -> Option<Duration> {
+        self.wait
+    }
+
     /// The disk of a database that is there, for reading and without its lock.
     pub fn disk(&self) -> anyhow::Result<Arc<dyn Disk>> {
         self.check_there()?;

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 #[path = "without_nodes/tables.rs"]
 mod tables;
 #[cfg(feature = "sql")]
-pub use tables::{FrozenDefinition, FrozenTables, other_way};
+pub use tables::{FrozenTables, NodeOption, Opened, declared, other_way};
 
 /// Run several nodes that share a database (not in this build, which lacks the feature `nodes`).
 #[derive(Debug, clap::Args)]

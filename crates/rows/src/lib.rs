@@ -63,7 +63,7 @@ pub use fields::{StoredField, check_fields};
 pub use fields::{find_columns, no_value_of_field};
 pub use key::KeyValues;
 pub use plain::{Field, Plain, PlainLayout, RecordKey, field_of, plain_at};
-pub use read::{ReadIndex, ReadRow, ReadRows, ScanPlace, ScanRows};
+pub use read::{CountedRows, ReadIndex, ReadRow, ReadRows, ScanPlace, ScanRows};
 pub use record::{
     AnyRow, FieldColumn, Found, Journal, JournalRow, Record, RowForm, Table, definition_of_plain,
     definition_of_table,

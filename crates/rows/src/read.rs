@@ -44,6 +44,11 @@ pub trait ReadRows {
     /// [`Error::Refused`] if there is no such table.
     fn count_rows(&self, table: u16) -> Result<u64, Error>;
 
+    /// Whether the number of a table's rows is known without looking at them.
+    fn knows_counts(&self) -> bool {
+        true
+    }
+
     /// The row with this key: the values of the primary key's columns, in its order.
     ///
     /// # Errors
@@ -64,6 +69,12 @@ pub trait ReadRows {
     /// [`Error::Refused`] if there is no such table, or no such index.
     fn row_index(&self, table: u16, name: &str) -> Result<Self::Index<'_>, Error>;
 }
+
+/// A state that knows how many rows its tables have: to ask for that cannot fail. Elsewhere they are counted
+/// ([`ReadRows::count_rows`]).
+pub trait CountedRows: ReadRows {}
+
+impl<S: CountedRows + ?Sized> CountedRows for &mut S {}
 
 impl<S: ReadRows + ?Sized> ReadRows for &mut S {
     type Row<'r>
@@ -92,6 +103,11 @@ impl<S: ReadRows + ?Sized> ReadRows for &mut S {
     #[inline]
     fn count_rows(&self, table: u16) -> Result<u64, Error> {
         (**self).count_rows(table)
+    }
+
+    #[inline]
+    fn knows_counts(&self) -> bool {
+        (**self).knows_counts()
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! The rows of a table by the names of its columns, in whatever has them.
 
 use crate::error::TableError;
-use crate::read::{ReadRow, ReadRows, ScanPlace};
+use crate::read::{CountedRows, ReadRow, ReadRows, ScanPlace};
 use crate::row::{RowError, RowWriter};
 use crate::schema::{Schema, Value, ValueRef};
 use crate::write::WriteRows;
@@ -80,18 +80,20 @@ impl<S: ReadRows> Rows<S> {
         scan.expect("it was found")
     }
 
-    /// How many rows there are.
-    pub fn count(&self) -> u64 {
-        let count = self.store.count_rows(self.number);
-        count.expect("it was found")
-    }
-
     /// An ordered index of the table: one of its schema's, or that of its primary key, `primary`, if it is ordered.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such index.
     pub fn index(&self, name: &str) -> Result<S::Index<'_>, Error> {
         self.store.row_index(self.number, name)
+    }
+}
+
+impl<S: CountedRows> Rows<S> {
+    /// How many rows there are.
+    pub fn count(&self) -> u64 {
+        let count = self.store.count_rows(self.number);
+        count.expect("it was found")
     }
 }
 

@@ -157,7 +157,7 @@ pub use sardonyx_rows::{
     AnyRow, ColumnType, Field, Journal, JournalRow, Plain, Record, RecordColumn, RecordKey,
     RowForm, StoredField, Table, field,
 };
-pub use sardonyx_rows::{ReadIndex, ReadRow, ReadRows, ScanRows, WriteRows};
+pub use sardonyx_rows::{DefineRows, ReadIndex, ReadRow, ReadRows, ScanRows, WriteRows};
 pub use sardonyx_rows::{RowError, RowRef, RowWriter, Rows};
 /// What rows are, known at run time; and types of fields that are no numbers.
 pub use sardonyx_rows::{schema, types};

@@ -80,9 +80,9 @@
 //! A transaction that was chosen to end a deadlock is run again, so a closure must have no other effects. What will
 //! be changed is better read by `update` or `get_to_change`, which lock its page for writing at once.
 //!
-//! Indexes are declared in a schema ([`TableNode::create_table`]) and are always ordered. There are no references between
-//! tables, and of changes of a schema only that a table is dropped. A database of nodes' tables is opened by nodes
-//! alone. A page that all nodes change allows one commit a sync: rows that are changed by one node are best kept apart
+//! Indexes are declared in a schema ([`TableNode::create_table`]) and are always ordered. Constraints are those of all tables,
+//! references among them; schemas change in transactions ([`Transaction::tables`], and the trait
+//! [`DefineRows`](crate::DefineRows)), which every node sees. A database of nodes' tables is opened by nodes alone. A page that all nodes change allows one commit a sync: rows that are changed by one node are best kept apart
 //! from the others' by their keys.
 
 /// What all processes of loosely coupled nodes know, and nobody else.

@@ -33,6 +33,16 @@ pub enum ServerError {
          added to the table (DROP INDEX, ALTER TABLE … DROP COLUMN), rename it if it is of your own, or drop it with its keys"
     )]
     Keyspace(#[from] sardonyx::Error),
+    /// The database is one of nodes, which serve PostgreSQL's clients alone.
+    #[error(
+        "{what} are not served by a node of a nodes' database: switch that off (--{option} off)"
+    )]
+    OfNodes {
+        /// Whose clients.
+        what: &'static str,
+        /// The option.
+        option: &'static str,
+    },
     /// The system starts no threads.
     #[error("threads cannot be started: {0}")]
     Threads(io::Error),

@@ -112,8 +112,8 @@ pub async fn serve(
             let (started, commands, first) = (Instant::now(), flight.len(), flight.first_name());
             let span = spans::redis_flight(commands, first);
             let watched = entry.flight();
-            let waits = Gate::is_narrow()
-                && !(shared.database.tables().has_long() && session.only_reads(&flight));
+            let waits =
+                Gate::is_narrow() && !(shared.database.has_long() && session.only_reads(&flight));
             let limit = shared.options.limits.statement;
             interrupt.set_deadline(limit.map(|limit| started + limit));
             let (goes_on, took) = {

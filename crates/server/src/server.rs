@@ -19,6 +19,7 @@ use crate::passwords::{Passwords, Users};
 use crate::scram::random;
 use crate::stream::Stream;
 use crate::{gate as flights, memory, postgres, redis, spans, tls};
+use sardonyx::Tables;
 use sardonyx_base::waiting;
 use sardonyx_resp::{Keyspace, SessionOptions};
 use sardonyx_sql::{Access, Database, Rights};
@@ -129,8 +130,8 @@ impl Shared {
     }
 
     /// What clients of HTTP see.
-    fn http(&self) -> Arc<Http> {
-        let (tables, metrics) = (self.database.tables().clone(), self.metrics.clone());
+    fn http(&self, tables: &Arc<Tables>) -> Arc<Http> {
+        let (tables, metrics) = (tables.clone(), self.metrics.clone());
         let observer = Observer::new(tables, metrics, self.stop.clone());
         let gate = Gate::new(self.passwords.clone());
         Arc::new(Http::new(observer, gate, self.options.limits))
@@ -167,6 +168,15 @@ impl Server {
     /// What of the options cannot be; an address that cannot be had; a certificate or key that cannot be used.
     pub fn start(database: Arc<Database>, options: Options) -> Result<Server, ServerError> {
         options.check()?;
+        if database.tables().is_none() {
+            let of_nodes = |what, option| Err(ServerError::OfNodes { what, option });
+            if !options.redis.is_empty() {
+                return of_nodes("Redis' clients", "redis");
+            }
+            if !options.http.is_empty() {
+                return of_nodes("metrics and the page", "http");
+            }
+        }
         let (stop, stopped) = watch::channel(false);
         let runtime = Builder::new_multi_thread()
             .enable_all()
@@ -206,8 +216,9 @@ impl Server {
                 server.listen(Service::Postgres, endpoint)?;
             }
             // A database that serves no client of Redis gets no tables for them.
-            if !shared.options.redis.is_empty() {
-                let keyspace = Keyspace::open(shared.database.tables().clone())?;
+            let tables = shared.database.tables().cloned();
+            if let Some(tables) = tables.as_ref().filter(|_| !shared.options.redis.is_empty()) {
+                let keyspace = Keyspace::open(tables.clone())?;
                 shared.database.keep_keyspace();
                 for endpoint in &shared.options.redis {
                     server.listen(Service::Redis(keyspace.clone()), endpoint)?;
@@ -234,13 +245,15 @@ impl Server {
                     }
                 });
             }
-            let http = shared.http();
-            for endpoint in &shared.options.http {
-                let place = Place {
-                    is_local: endpoint.is_local(),
-                    is_tcp: matches!(endpoint, Endpoint::Tcp(_)),
-                };
-                server.listen(Service::Http(http.clone(), place), endpoint)?;
+            if let Some(tables) = &tables {
+                let http = shared.http(tables);
+                for endpoint in &shared.options.http {
+                    let place = Place {
+                        is_local: endpoint.is_local(),
+                        is_tcp: matches!(endpoint, Endpoint::Tcp(_)),
+                    };
+                    server.listen(Service::Http(http.clone(), place), endpoint)?;
+                }
             }
         }
         server.runtime = Some(runtime);

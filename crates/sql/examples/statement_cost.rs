@@ -115,7 +115,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "select x from t where id = $1",
         )?;
     }
-    database.tables().close()?;
+    database.tables().expect("in main memory").close()?;
     std::fs::remove_dir_all(&path)?;
     Ok(())
 }

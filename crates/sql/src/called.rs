@@ -101,7 +101,14 @@ impl Database {
     /// # Errors
     /// The engine's.
     pub fn procedure_names(&self) -> Result<Vec<String>, SqlError> {
-        let procedures = match self.tables().reach(None)? {
+        if let Some(node) = self.node() {
+            let found = self.look_at_node(&**node, &Arc::default(), |source, _| {
+                objects(source, kind::PROCEDURE)
+            })?;
+            return Ok(found.into_iter().map(|(name, _)| name).collect());
+        }
+        let tables = self.tables_in_memory("this")?;
+        let procedures = match tables.reach(None)? {
             Reached::Turn(turn) => objects(&turn.view(), kind::PROCEDURE)?,
             Reached::Committed(committed) => {
                 objects(&&**committed.snapshot.space(), kind::PROCEDURE)?

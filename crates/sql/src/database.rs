@@ -2,17 +2,18 @@
 //! the version of the catalogue, the procedures that a program registered.
 
 use crate::blocking::Threads;
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::relation::{OBJECTS, kind, objects, parsed};
 use crate::sequences::{Counter, Counters, Sequence, SequenceChanges};
 use crate::source::Source;
-use sardonyx::schema::{Schema, Type, Value};
+use crate::store::{NodeStore, Store, TRIES};
+use sardonyx::schema::{Schema, SchemaBuilder, Type, Value};
 use sardonyx::{Tables, Transaction};
 use sardonyx_base::memory::Budget;
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A procedure of a program's own: it is called with the transaction and the arguments of `CALL`, and returns values for
@@ -25,7 +26,7 @@ type Compiled = Arc<dyn Any + Send + Sync>;
 
 /// A database to which sessions speak SQL.
 pub struct Database {
-    tables: Arc<Tables>,
+    store: Store,
     counters: Counters,
     procedures: Mutex<HashMap<String, ProcedureBody>>,
     /// Procedures of the database as [`crate::procedures`] compiles them, with the version that they were compiled under.
@@ -56,15 +57,50 @@ impl Database {
     pub(crate) fn over(tables: Arc<Tables>) -> Result<Arc<Database>, SqlError> {
         let is_there = tables.read(|view| Ok(view.table_named(OBJECTS).is_some()))?;
         if !is_there {
-            let schema = Schema::new()
-                .column("kind", Type::Text)
-                .column("name", Type::Text)
-                .column("body", Type::Text)
-                .primary_key(["kind", "name"]);
-            tables.create_table(OBJECTS, schema)?;
+            tables.create_table(OBJECTS, objects_schema())?;
         }
-        let database = Arc::new(Database {
-            tables,
+        let database = Self::with(Store::Memory(tables.clone()));
+        let load = |view: &sardonyx::View<'_>| Ok(database.load_sequences(view));
+        tables.read(load)??;
+        Ok(database)
+    }
+
+    /// The same over a node's tables.
+    ///
+    /// # Errors
+    /// What the node says.
+    #[cfg_attr(not(feature = "nodes"), allow(dead_code))]
+    pub(crate) fn over_node(node: Arc<dyn NodeStore>) -> Result<Arc<Database>, SqlError> {
+        let mut tries = 0;
+        loop {
+            let mut made = Ok(());
+            let ran = node.run(&mut |tx| {
+                if tx.table_named(OBJECTS).is_none()
+                    && let Some(tx) = tx.define()
+                {
+                    made = objects_schema()
+                        .build()
+                        .map_err(|error| SqlError::new(code::INTERNAL, error.to_string()))
+                        .and_then(|schema| Ok(tx.create_table(OBJECTS, schema).map(drop)?));
+                }
+                made.is_ok()
+            });
+            tries += 1;
+            match ran {
+                Err(sardonyx::Error::Conflict(_)) if tries < TRIES => {}
+                Err(error) => return Err(error.into()),
+                Ok(_) => {
+                    made?;
+                    break;
+                }
+            }
+        }
+        Ok(Self::with(Store::Node(node, AtomicU64::new(0))))
+    }
+
+    fn with(store: Store) -> Arc<Database> {
+        Arc::new(Database {
+            store,
             counters: Counters::default(),
             procedures: Mutex::default(),
             compiled: Mutex::default(),
@@ -72,10 +108,7 @@ impl Database {
             memory: Arc::default(),
             has_keyspace: AtomicBool::new(false),
             aside_from: AtomicUsize::new(ASIDE_FROM),
-        });
-        let load = |view: &sardonyx::View<'_>| Ok(database.load_sequences(view));
-        database.tables.read(load)??;
-        Ok(database)
+        })
     }
 
     /// Has flights of open transactions run aside from so many statements before them on.
@@ -88,9 +121,9 @@ impl Database {
         self.aside_from.load(Ordering::Relaxed)
     }
 
-    /// The tables.
-    pub fn tables(&self) -> &Arc<Tables> {
-        &self.tables
+    /// What keeps the tables.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
     }
 
     /// Registers a procedure of the program's own, which `CALL name(…)` runs as a part of its transaction. One of this
@@ -152,14 +185,20 @@ impl Database {
         compiled.insert(name.to_string(), (version, procedure));
     }
 
-    /// The version of what plans know.
+    /// The version of what plans know, as far as sessions of this process change it.
     pub(crate) fn version(&self) -> u64 {
-        self.tables.catalogue_version()
+        match &self.store {
+            Store::Memory(tables) => tables.catalogue_version(),
+            Store::Node(_, changes) => changes.load(Ordering::Acquire),
+        }
     }
 
     /// Notes that what plans know has changed, or is about to, or has been undone.
     pub(crate) fn catalogue_changed(&self) {
-        self.tables.catalogue_changed();
+        match &self.store {
+            Store::Memory(tables) => tables.catalogue_changed(),
+            Store::Node(_, changes) => drop(changes.fetch_add(1, Ordering::AcqRel)),
+        }
     }
 
     /// The sequences.
@@ -186,6 +225,15 @@ impl Database {
             changes.committed(&mut self.counters.lock());
         }
     }
+}
+
+/// The table of what the engine's schemas cannot say.
+fn objects_schema() -> SchemaBuilder {
+    Schema::new()
+        .column("kind", Type::Text)
+        .column("name", Type::Text)
+        .column("body", Type::Text)
+        .primary_key(["kind", "name"])
 }
 
 /// How many statements read many rows at once: many more than there are processors, so that short ones do not wait for the

@@ -11,19 +11,18 @@ use crate::error::SqlError;
 use crate::names::quoted;
 use crate::plan::views::query_width;
 use crate::procedures::ProcedureDefinition;
-use crate::relation::{DefaultValue, Relation, RelationColumn, TableNotes, kind, objects, parsed};
+use crate::relation::{DefaultValue, Relation, RelationColumn, kind, objects, parsed};
 use crate::sequences::Sequence;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::views::{ViewDefinition, views};
 use crate::virtual_tables::{constraints_of, own_indexes, relations};
-use sardonyx::View;
-use sardonyx::schema::{Schema, Type, Value};
+use sardonyx::ReadRows;
+use sardonyx::schema::{Type, Value};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::tokenizer::{Token, Tokenizer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 /// A part of a database's schema.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,15 +39,15 @@ pub struct Declaration {
 ///
 /// # Errors
 /// The engine's; `XX001` if what stands in the database cannot be read.
-pub fn declarations(view: View<'_>) -> Result<Vec<Declaration>, SqlError> {
-    let source = view;
-    let relations = relations(&source)?;
+pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError> {
+    let source: &dyn Source = state;
+    let relations = relations(source)?;
     let mut sequences = BTreeMap::new();
-    for (name, body) in objects(&source, kind::SEQUENCE)? {
+    for (name, body) in objects(source, kind::SEQUENCE)? {
         sequences.insert(name, parsed::<Sequence>(&body)?);
     }
     let mut written = Writing {
-        source: Some(&source),
+        source: Some(source),
         sequences,
         found: Vec::new(),
     };
@@ -64,33 +63,12 @@ pub fn declarations(view: View<'_>) -> Result<Vec<Declaration>, SqlError> {
     for relation in &relations {
         written.references(relation)?;
     }
-    written.views(&source)?;
-    for (_, body) in objects(&source, kind::PROCEDURE)? {
+    written.views(source)?;
+    for (_, body) in objects(source, kind::PROCEDURE)? {
         written.procedure(&parsed(&body)?);
     }
-    written.comments(&source, &relations)?;
+    written.comments(source, &relations)?;
     written.positions(&relations);
-    Ok(written.found)
-}
-
-/// What creates a table of which only the engine's schema is known, and its indexes; without references.
-///
-/// # Errors
-/// None so far.
-pub fn declarations_of_schema(
-    name: &str,
-    schema: Arc<Schema>,
-) -> Result<Vec<Declaration>, SqlError> {
-    let relation = Relation::of(0, name, schema, TableNotes::default());
-    let mut written = Writing {
-        source: None,
-        sequences: BTreeMap::new(),
-        found: Vec::new(),
-    };
-    written.table(&relation)?;
-    for sql in own_indexes(&relation) {
-        written.add("index", name, sql);
-    }
     Ok(written.found)
 }
 

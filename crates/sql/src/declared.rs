@@ -4,14 +4,14 @@
 //! The notes of a table ([`TableNotes`]) say it for SQL. Whatever changes them goes by [`put_notes`], so the engine's schema
 //! says the same. Tables of databases that were made before are told once, when SQL opens them ([`tell_all`]).
 
-use crate::database::Database;
+use crate::define_target::DefineTarget;
 use crate::error::SqlError;
 use crate::expression::{Compiler, Expr, Parameters, Scope};
 use crate::names::quoted;
 use crate::relation::{ColumnNotes, Relation, TableNotes, store_notes};
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::{Coercion, stored};
-use sardonyx::Transaction;
+use sardonyx::Tables;
 use sardonyx::schema::{Column, Declared, DeclaredDefault, Schema};
 
 /// Stores the notes of a table, and tells the engine what they say of its columns.
@@ -19,12 +19,12 @@ use sardonyx::schema::{Column, Declared, DeclaredDefault, Schema};
 /// # Errors
 /// The engine's; errors of a default's expression.
 pub(crate) fn put_notes(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     number: u16,
     notes: &TableNotes,
 ) -> Result<(), SqlError> {
     store_notes(tx, number, notes)?;
-    let Some(schema) = tx.view().schema(number).cloned() else {
+    let Some(schema) = tx.schema(number) else {
         return Ok(());
     };
     let declared = declared_of(&schema, notes)?;
@@ -38,8 +38,8 @@ pub(crate) fn put_notes(
 ///
 /// # Errors
 /// The engine's.
-pub(crate) fn tell_all(database: &Database) -> Result<(), SqlError> {
-    let unknown = database.tables().read(|view| {
+pub(crate) fn tell_all(tables: &Tables) -> Result<(), SqlError> {
+    let unknown = tables.read(|view| {
         let source = *view;
         let numbers = 0..view.definitions().len() as u16;
         let unknown = numbers.filter_map(|number| {
@@ -52,7 +52,7 @@ pub(crate) fn tell_all(database: &Database) -> Result<(), SqlError> {
     if unknown.is_empty() {
         return Ok(());
     }
-    database.tables().transaction().errors().run(|tx| {
+    tables.transaction().errors().run(|tx| {
         let mut unknown = unknown.clone().into_iter();
         unknown.try_for_each(|(number, declared)| {
             Ok::<_, SqlError>(tx.declare_columns(number, declared)?)

@@ -20,10 +20,9 @@ use crate::sequences::{Draws, SequenceChanges};
 use crate::source::Source;
 use crate::text::{decode_text, text_of};
 use crate::types::{SqlType, TypeSpec};
-use crate::write_target::WriteTarget;
-use sardonyx::Transaction;
+use crate::write_target::{WriteTarget, with_objects};
 use sardonyx::schema::{Schema, Value};
-use sardonyx_rows::constraints::objects as objects_of;
+use sardonyx::{Durability, Error};
 use sardonyx_rows::value_text::parse_value;
 use sqlparser::ast::Statement;
 use std::borrow::Cow;
@@ -159,6 +158,15 @@ impl InsertedRows {
     }
 }
 
+/// A transaction into which rows are put: of main memory, or of a node.
+pub struct RowsTransaction<'t>(&'t mut dyn WriteTarget);
+
+impl std::fmt::Debug for RowsTransaction<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RowsTransaction").finish_non_exhaustive()
+    }
+}
+
 impl IncomingTable {
     /// The table's name.
     pub fn name(&self) -> &str {
@@ -191,15 +199,14 @@ impl Database {
     /// # Errors
     /// `42P01` if there is none of this name; `42809` if it is a view.
     pub fn incoming_table(&self, name: &str) -> Result<IncomingTable, SqlError> {
-        let of = |view: &sardonyx::View<'_>| {
-            let source = *view;
-            if crate::views::view_named(&source, name)?.is_some() {
+        let of = |source: &dyn Source| {
+            if crate::views::view_named(source, name)?.is_some() {
                 return Err(SqlError::new(
                     code::WRONG_OBJECT_TYPE,
                     format!("\"{name}\" is a view: rows are inserted into tables"),
                 ));
             }
-            let relation = Relation::named(&source, name)?;
+            let relation = Relation::named(source, name)?;
             let mut columns = vec![None; relation.schema.columns.len()];
             for column in &relation.columns {
                 columns[column.number] = Some(StoredColumn::of(column));
@@ -210,7 +217,39 @@ impl Database {
                 columns,
             })
         };
-        self.tables().read(|view| Ok(of(view)))?
+        match self.node() {
+            Some(node) => self.look_at_node(&**node, &Arc::default(), |source, _| of(source)),
+            None => self.tables_in_memory("this")?.read(|view| Ok(of(view)))?,
+        }
+    }
+
+    /// Runs a transaction into which rows are put. In main memory it is durable when [`Tables::flush`] has returned, on a
+    /// node when this has.
+    ///
+    /// # Errors
+    /// What `act` returns: nothing is stored then. The engine's; [`Error::Conflict`] if a node chose it to end a deadlock.
+    ///
+    /// [`Tables::flush`]: sardonyx::Tables::flush
+    pub fn put_rows<R: Send, E: From<Error> + Send>(
+        &self,
+        act: impl FnOnce(&mut RowsTransaction<'_>) -> Result<R, E> + Send,
+    ) -> Result<R, E> {
+        let Some(node) = self.node() else {
+            let tables = self.tables_in_memory("this");
+            let tables = tables.map_err(|error| E::from(Error::other(error)))?;
+            let transaction = tables.transaction().durability(Durability::Deferred);
+            return transaction.errors().run(|tx| act(&mut RowsTransaction(tx)));
+        };
+        let (mut act, mut done) = (Some(act), None);
+        let ran = node.run(&mut |tx| {
+            done = act.take().map(|act| act(&mut RowsTransaction(tx)));
+            matches!(done, Some(Ok(_)))
+        });
+        match (ran, done) {
+            (Err(error), _) => Err(error.into()),
+            (Ok(_), Some(done)) => done,
+            (Ok(_), None) => Err(Error::other("the node ran nothing").into()),
+        }
     }
 
     /// Creates a table of a schema of the engine's. Of the columns that are told, of which numbers, moments are without a
@@ -220,11 +259,14 @@ impl Database {
     /// `42P07` if the name is taken; what is wrong with the schema.
     pub fn create_incoming_table(
         &self,
-        tx: &mut Transaction<'_>,
+        tx: &mut RowsTransaction<'_>,
         name: &str,
         schema: Schema,
         without_zone: &[usize],
     ) -> Result<(), SqlError> {
+        let Some(tx) = tx.0.define() else {
+            return Err(SqlError::unsupported("no table can be made here"));
+        };
         crate::define::check_new_name(tx, name)?;
         let number = tx.create_table(name, schema)?;
         let notes = |number: &usize| {
@@ -241,6 +283,7 @@ impl Database {
             ..TableNotes::default()
         };
         put_notes(tx, number, &notes)?;
+        tx.defined()?;
         self.catalogue_changed();
         Ok(())
     }
@@ -252,14 +295,15 @@ impl Database {
     /// What `failed` returns; `42P01` if there is no such table any more.
     pub fn insert_incoming(
         self: &Arc<Self>,
-        tx: &mut Transaction<'_>,
+        tx: &mut RowsTransaction<'_>,
         table: &IncomingTable,
         rows: impl Iterator<Item = IncomingRow>,
         mut failed: impl FnMut(usize, SqlError) -> Result<(), SqlError>,
     ) -> Result<InsertedRows, SqlError> {
+        let tx = &mut *tx.0;
         let rights = Arc::default();
         let name = quoted(&table.name);
-        let incoming = Incoming::of(&tx.view(), &rights, &name, &[])?;
+        let incoming = Incoming::of(&*tx, &rights, &name, &[])?;
         let plan = &incoming.plan;
         let mut places = vec![None; plan.width];
         for (place, (column, _)) in plan.columns.iter().enumerate() {
@@ -284,7 +328,10 @@ impl Database {
         at_commit(tx)?;
         let mut draws = context.draws.into_inner();
         let mut sequences = std::mem::take(&mut draws.changes);
-        sequences.make_usable(self.counters(), &mut objects_of(tx), &draws.take_drawn())?;
+        let drawn = draws.take_drawn();
+        with_objects(tx, |objects| {
+            sequences.make_usable(self.counters(), objects, &drawn)
+        })?;
         Ok(InsertedRows { count, sequences })
     }
 }

@@ -16,14 +16,29 @@ impl Database {
     /// What the engine says; `XX001` if that table cannot be read.
     pub fn new(tables: Arc<Tables>) -> Result<Arc<Database>, SqlError> {
         enforce_checks();
-        let database = Database::over(tables)?;
-        tell_all(&database)?;
+        let database = Database::over(tables.clone())?;
+        tell_all(&tables)?;
         let computing = Arc::new(Computing::of(&database));
-        let tables = database.tables();
         tables.read(|view| {
             view.compute_defaults_by(computing);
             Ok(())
         })?;
+        Ok(database)
+    }
+
+    /// Speaks SQL to the tables of a node, closely or loosely coupled, as [`Database::new`] does to those in main memory.
+    /// Sessions of several nodes on one database, in whichever processes, are serializable together.
+    ///
+    /// # Errors
+    /// The node's.
+    #[cfg(feature = "nodes")]
+    pub fn of_node(
+        node: impl sardonyx::nodes::TableNode + Send + Sync + 'static,
+    ) -> Result<Arc<Database>, SqlError> {
+        enforce_checks();
+        let node = crate::store::store_of(node);
+        let database = Database::over_node(node.clone())?;
+        node.compute_defaults_by(Arc::new(Computing::of(&database)));
         Ok(database)
     }
 }

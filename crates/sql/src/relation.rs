@@ -4,11 +4,11 @@
 //! speak of. Of tables they have what the engine's schema cannot say: lengths of `varchar`, whether a time has a zone,
 //! defaults that are computed, a key that nobody sees, columns that may not be null although they could.
 
+use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::stored;
-use sardonyx::Transaction;
 use sardonyx::schema::{DeclaredDefault, Schema, Type, Value, ValueRef};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -343,7 +343,7 @@ pub(crate) fn objects(source: &dyn Source, kind: &str) -> Result<Vec<(String, St
 /// # Errors
 /// What the engine says.
 pub(crate) fn put_object(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     kind: &str,
     name: &str,
     body: &str,
@@ -353,8 +353,7 @@ pub(crate) fn put_object(
         ("name", Value::from(name)),
         ("body", Value::from(body)),
     ];
-    tx.rows(OBJECTS)?.put(&values)?;
-    Ok(())
+    Ok(tx.put_named(OBJECTS, &values)?)
 }
 
 /// Removes an object. Returns whether there was one.
@@ -362,12 +361,12 @@ pub(crate) fn put_object(
 /// # Errors
 /// What the engine says.
 pub(crate) fn delete_object(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     kind: &str,
     name: &str,
 ) -> Result<bool, SqlError> {
     let key = [Value::from(kind), Value::from(name)];
-    Ok(tx.rows(OBJECTS)?.delete(&key)?)
+    Ok(tx.delete_named(OBJECTS, &key)?)
 }
 
 fn notes_of(source: &dyn Source, number: u16, table: &str) -> Result<TableNotes, SqlError> {
@@ -407,7 +406,7 @@ pub(crate) fn printed<T: Serialize>(value: &T) -> Result<String, SqlError> {
 /// # Errors
 /// What the engine says.
 pub(crate) fn store_notes(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     number: u16,
     notes: &TableNotes,
 ) -> Result<(), SqlError> {

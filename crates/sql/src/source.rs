@@ -45,6 +45,9 @@ pub(crate) trait Source {
     /// If there is no such table.
     fn count(&self, number: u16) -> Result<u64, SqlError>;
 
+    /// Whether that is known without looking at the rows.
+    fn knows_counts(&self) -> bool;
+
     /// The row with a key, if there is one.
     ///
     /// # Errors
@@ -118,6 +121,10 @@ impl<S: ReadRows> Source for S {
 
     fn count(&self, number: u16) -> Result<u64, SqlError> {
         Ok(self.count_rows(number)?)
+    }
+
+    fn knows_counts(&self) -> bool {
+        ReadRows::knows_counts(self)
     }
 
     fn point(&self, number: u16, key: &[Value], each: EachRow<'_>) -> Result<(), SqlError> {

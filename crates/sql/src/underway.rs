@@ -7,9 +7,14 @@ use sardonyx_base::waiting::{Interrupt, Reason, interruptible, interruption};
 use std::sync::Arc;
 
 impl Database {
+    /// Whether a long transaction has the serial stage of the tables, if they have one.
+    pub fn has_long(&self) -> bool {
+        self.tables().is_some_and(|tables| tables.has_long())
+    }
+
     /// Whether reads that need not see a transaction's own changes go on in another state than the serial stage has.
     pub(crate) fn has_long_statement(&self) -> bool {
-        self.tables().has_long()
+        self.has_long()
     }
 
     /// Waits for a turn of the serial stage.
@@ -17,7 +22,8 @@ impl Database {
     /// # Errors
     /// That the wait was interrupted; the engine's.
     pub(crate) fn turn(&self, interrupt: &Arc<Interrupt>) -> Result<Turn<'_>, SqlError> {
-        Ok(interruptible(interrupt, None, || self.tables().turn())?)
+        let tables = self.tables_in_memory("a turn of the serial stage")?;
+        Ok(interruptible(interrupt, None, || tables.turn())?)
     }
 
     /// Waits for a turn, or takes the state from before the long statement that has it.
@@ -25,7 +31,8 @@ impl Database {
     /// # Errors
     /// As [`Database::turn`].
     pub(crate) fn reach(&self, interrupt: &Arc<Interrupt>) -> Result<Reached<'_>, SqlError> {
-        Ok(self.tables().reach(Some(interrupt))?)
+        let tables = self.tables_in_memory("a turn of the serial stage")?;
+        Ok(tables.reach(Some(interrupt))?)
     }
 
     /// The newest state that can be had without waiting for a long statement. It may not be durable yet.
@@ -33,7 +40,9 @@ impl Database {
     /// # Errors
     /// As [`Database::turn`].
     pub(crate) fn committed(&self, interrupt: &Arc<Interrupt>) -> Result<Committed, SqlError> {
-        Ok(self.tables().committed(Some(interrupt))?)
+        Ok(self
+            .tables_in_memory("a snapshot")?
+            .committed(Some(interrupt))?)
     }
 }
 

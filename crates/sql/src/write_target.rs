@@ -1,5 +1,6 @@
 //! The transaction that a statement changes rows in: of any store of rows. Statements on data know no other.
 
+use crate::define_target::DefineTarget;
 use crate::error::SqlError;
 use crate::rows::EachRow;
 use crate::source::Source;
@@ -81,9 +82,21 @@ pub(crate) trait WriteTarget: Source {
 
     /// Calls `act` with the transaction of tables in main memory that this is; false if it is none.
     fn tables(&mut self, act: &mut dyn FnMut(&mut Transaction<'_>)) -> bool;
+
+    /// The same transaction, if tables can be defined in it.
+    fn define(&mut self) -> Option<&mut dyn DefineTarget>;
+
+    /// Rows that are found by their keys are about to be changed, or are not any more: a store that locks them does so for
+    /// that at once.
+    fn change_found(&mut self, _changes: bool) {}
+
+    /// The version of the catalogue that the transaction sees, if its store has one.
+    fn version(&self) -> Option<u64> {
+        None
+    }
 }
 
-/// Does what only a transaction on tables in main memory can: to define something, to run a program's procedure.
+/// Does what only a transaction on tables in main memory can: to run a program's procedure.
 ///
 /// # Errors
 /// `0A000` if it is none; what `act` returns.
@@ -95,7 +108,7 @@ pub(crate) fn in_tables<R>(
     tx.tables(&mut |tx| done = act.take().map(|act| act(tx)));
     done.unwrap_or_else(|| {
         Err(SqlError::unsupported(
-            "this is not supported here: only tables in main memory are defined by SQL, and have procedures of programs",
+            "this is not supported here: procedures of programs run on tables in main memory only",
         ))
     })
 }
@@ -175,6 +188,10 @@ impl WriteTarget for Transaction<'_> {
         act(self);
         true
     }
+
+    fn define(&mut self) -> Option<&mut dyn DefineTarget> {
+        Some(self)
+    }
 }
 
 impl WriteTarget for OpenRows {
@@ -235,5 +252,9 @@ impl WriteTarget for OpenRows {
 
     fn tables(&mut self, _: &mut dyn FnMut(&mut Transaction<'_>)) -> bool {
         false
+    }
+
+    fn define(&mut self) -> Option<&mut dyn DefineTarget> {
+        None
     }
 }

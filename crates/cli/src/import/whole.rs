@@ -82,35 +82,30 @@ impl Import<'_> {
             taken: 0,
             ended: None,
         });
-        let ended = database
-            .tables()
-            .transaction()
-            .durability(sardonyx::Durability::Deferred)
-            .errors()
-            .run(|tx| {
-                let lock = || {
-                    reading
-                        .lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner)
-                };
-                let rows = std::iter::from_fn(|| Some(lock().next()?.1));
-                let done = database.insert_incoming(tx, table, rows, |number, error| {
-                    let mut reading = lock();
-                    if let Some(row) = reading.last.take().filter(|_| number + 1 == reading.taken)
-                        && is_of_row(&error)
-                    {
-                        reading.ended = Some(Ended::Refused(Refused::Row(told(&row, &error))));
-                    }
-                    Err(error)
-                });
-                if let Some(ended) = lock().ended.take() {
-                    return Err(ended);
+        let ended = database.put_rows(|tx| {
+            let lock = || {
+                reading
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner)
+            };
+            let rows = std::iter::from_fn(|| Some(lock().next()?.1));
+            let done = database.insert_incoming(tx, table, rows, |number, error| {
+                let mut reading = lock();
+                if let Some(row) = reading.last.take().filter(|_| number + 1 == reading.taken)
+                    && is_of_row(&error)
+                {
+                    reading.ended = Some(Ended::Refused(Refused::Row(told(&row, &error))));
                 }
-                let done = done.map_err(|error| Ended::Refused(Refused::Batch(error)))?;
-                let count = done.count;
-                done.committed(database);
-                Ok(count)
+                Err(error)
             });
+            if let Some(ended) = lock().ended.take() {
+                return Err(ended);
+            }
+            let done = done.map_err(|error| Ended::Refused(Refused::Batch(error)))?;
+            let count = done.count;
+            done.committed(database);
+            Ok(count)
+        });
         let file = self.arguments.file.display();
         match ended {
             Ok(count) => {

@@ -9,23 +9,23 @@ mod otlp;
 mod otlp;
 
 use crate::end_request::{Request, requests};
+use crate::nodes::{NodeOption, Opened};
+use crate::opened::of_tables_alone;
 use crate::store::StoreOption;
 use logging::LogLevel;
 use notify::notify;
 use otlp::Sending;
 use rustix::process::{Resource, getrlimit, setrlimit};
-use sardonyx::{Options as DatabaseOptions, Tables};
+use sardonyx::Options as DatabaseOptions;
 use sardonyx_command::directories::Directories;
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
 use sardonyx_results::units::parse_time;
 use sardonyx_server::metrics::Protocol;
 use sardonyx_server::{Options, Server, TlsFiles, configuration};
-use sardonyx_sql::Database;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
@@ -95,6 +95,8 @@ pub struct Arguments {
     /// Where its parts were moved to
     #[command(flatten)]
     moved: Directories,
+    #[command(flatten)]
+    node: NodeOption,
     /// If somebody has the database open, wait so long for it, such as 30s [default: not at all]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait: Option<Duration>,
@@ -156,21 +158,32 @@ impl Arguments {
         let database = DatabaseOptions::new()
             .wait_for_lock(self.wait.unwrap_or_default())
             .directories(self.moved.places());
-        let tables = Arc::new(self.store.add(database)?.open_tables(&self.path)?);
-        let outcome = self.serve(&tables, options, requests, output);
-        let closed = tables.close();
+        let open = || Ok(self.store.add(database)?.open_tables(&self.path)?);
+        let given = of_tables_alone(&self.moved, &self.store, self.wait);
+        let opened = self.node.open(&self.path, given, open)?;
+        let outcome = self.serve(&opened, options, requests, output);
+        let closed = opened.close();
         outcome?;
-        Ok(closed?)
+        closed
     }
 
     fn serve(
         &self,
-        tables: &Arc<Tables>,
-        options: Options,
+        opened: &Opened,
+        mut options: Options,
         requests: &Receiver<Request>,
         output: &mut Output,
     ) -> anyhow::Result<()> {
-        let database = Database::new(tables.clone())?;
+        let database = opened.database().clone();
+        if database.tables().is_none() {
+            // What nodes do not serve is refused where it is asked for.
+            if self.redis.is_empty() && self.config.is_none() {
+                options.redis.clear();
+            }
+            if self.http.is_empty() && self.config.is_none() {
+                options.http.clear();
+            }
+        }
         let server = Server::start(database, options)?;
         let at = |wanted| {
             let addresses = server.addresses().iter();

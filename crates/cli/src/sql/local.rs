@@ -4,7 +4,6 @@ use super::answer::{Answer, Column, ColumnKind, Rows};
 use super::connection::{Standing, StatementError};
 use super::message::{Parts, message};
 use super::text::Statement;
-use sardonyx::Tables;
 use sardonyx_sql::{
     Access, Complete, CopyData, Database, Outcome, Session, SessionOptions, SqlError, SqlType,
     Step, TransactionStatus, Value, encode_text,
@@ -20,18 +19,18 @@ pub struct Local {
 }
 
 impl Local {
-    /// A session of these tables.
+    /// A session of a database.
     ///
     /// # Errors
-    /// The tables cannot be spoken to by SQL.
-    pub fn open(tables: Arc<Tables>) -> anyhow::Result<Local> {
+    /// There is no thread for it.
+    pub fn open(database: Arc<Database>) -> anyhow::Result<Local> {
         let options = SessionOptions {
             user: "sardonyx".into(),
             parameters: vec![("application_name".into(), "sardonyx sql".into())],
             rights: Access::Define.into(),
         };
         Ok(Local {
-            session: Session::new(Database::new(tables)?, options)?,
+            session: Session::new(database, options)?,
             runtime: tokio::runtime::Builder::new_current_thread().build()?,
         })
     }

@@ -22,6 +22,8 @@ mod text;
 mod tls;
 mod typed;
 
+use crate::nodes::{NodeOption, Opened};
+use crate::opened::of_tables_alone;
 use crate::store::StoreOption;
 use crate::target::Target;
 use answer::Answer;
@@ -38,7 +40,6 @@ use sardonyx_command::output::Output;
 use show::{Format, show};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 use text::{Pending, Statement};
 use typed::Typed;
@@ -86,18 +87,25 @@ pub struct Arguments {
     store: StoreOption,
     #[command(flatten)]
     moved: Directories,
+    #[command(flatten)]
+    node: NodeOption,
 }
 
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let url = self.target.path.to_str().filter(|path| is_url(path));
-        let (connection, tables) = match url {
+        let (connection, opened) = match url {
             Some(url) => (Connection::to_server(url, self.ca.as_deref())?, None),
             None => {
-                let tables = Arc::new(self.open()?);
-                let local = Local::open(tables.clone())?;
-                (Connection::Local(Box::new(local)), Some(tables))
+                if !self.create && !self.node.is_elsewhere() {
+                    // It has to be there.
+                    self.target.disk()?;
+                }
+                let given = of_tables_alone(&self.moved, &self.store, self.target.wait());
+                let opened = self.node.open(&self.target.path, given, || self.open())?;
+                let local = Local::open(opened.database().clone())?;
+                (Connection::Local(Box::new(local)), Some(opened))
             }
         };
         let mut shell = Shell {
@@ -112,7 +120,7 @@ impl Arguments {
         }
         let outcome = self.go(&mut shell);
         drop(shell);
-        let closed = tables.map_or(Ok(()), |tables| tables.close());
+        let closed = opened.map_or(Ok(()), Opened::close);
         outcome?;
         closed?;
         Ok(Exit::Done)

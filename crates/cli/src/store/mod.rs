@@ -123,6 +123,12 @@ pub struct StoreOption {
 }
 
 impl StoreOption {
+    /// Whether a store was named.
+    #[cfg_attr(not(feature = "sql"), allow(dead_code))]
+    pub fn is_named(&self) -> bool {
+        self.store.is_some()
+    }
+
     /// These options, with the store, if one was named.
     pub fn add(&self, options: Options) -> anyhow::Result<Options> {
         let Some(place) = &self.store else {

@@ -1,11 +1,16 @@
 //! The tables of nodes in a build without them: a database of nodes is refused, and the error names the feature.
 
+pub use crate::opened::Opened;
+
 use super::missing;
 use anyhow::Error;
+use sardonyx::Tables;
 use sardonyx_rows::schema::Schema;
 use sardonyx_rows::{OneRow, RowRef};
-use sardonyx_storage::catalogue::{CatalogueError, Way};
+use sardonyx_sql::Declaration;
+use sardonyx_storage::catalogue::{CatalogueError, Definition, Way};
 use sardonyx_storage::store::PageStore;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The error for a database that was made in another way than tables.
@@ -16,18 +21,51 @@ pub fn other_way(way: Way) -> Error {
     }
 }
 
+/// How a verb takes part in a database of nodes (not in this build, which lacks the feature `nodes`).
+#[derive(Debug, clap::Args)]
+pub struct NodeOption {
+    /// Not in this build, which lacks the feature `nodes`
+    #[arg(long)]
+    node: bool,
+    /// Not in this build, which lacks the feature `nodes`
+    #[arg(long, value_name = "HOST:PORT")]
+    page_server: Option<String>,
+}
+
+impl NodeOption {
+    /// Whether the database is not in the directory that is named.
+    pub fn is_elsewhere(&self) -> bool {
+        self.page_server.is_some()
+    }
+
+    /// Opens a database as `tables` says.
+    ///
+    /// # Errors
+    /// Why it cannot be opened; that nodes are not in this build.
+    pub fn open(
+        &self,
+        _: &Path,
+        _: Option<&'static str>,
+        tables: impl FnOnce() -> anyhow::Result<Tables>,
+    ) -> anyhow::Result<Opened> {
+        if self.node || self.page_server.is_some() {
+            return Err(missing("nodes are").into());
+        }
+        let refused = match tables() {
+            Ok(tables) => return Opened::of_tables(tables),
+            Err(error) => error,
+        };
+        let found = refused.downcast_ref::<sardonyx::Error>();
+        match found.and_then(|found| found.downcast_ref::<CatalogueError>()) {
+            Some(CatalogueError::OtherWay { way }) => Err(other_way(*way)),
+            _ => Err(refused),
+        }
+    }
+}
+
 /// The tables of nodes, which this build cannot read.
 #[derive(Debug)]
 pub enum FrozenTables {}
-
-/// A journal or a table of nodes.
-#[derive(Debug)]
-pub enum FrozenDefinition {
-    #[expect(dead_code, reason = "no database of nodes is read")]
-    Table(Arc<Schema>),
-    #[expect(dead_code, reason = "no database of nodes is read")]
-    Journal(u32),
-}
 
 /// A row of nodes' tables.
 #[derive(Debug)]
@@ -40,15 +78,18 @@ impl OwnedRow {
     }
 }
 
+/// The SQL that creates nodes' tables.
+pub fn declared(
+    tables: &mut FrozenTables,
+    _: impl Fn(&[Definition]) -> Vec<String>,
+) -> anyhow::Result<(Vec<String>, Vec<Declaration>)> {
+    match *tables {}
+}
+
 impl FrozenTables {
     /// The pages: they are not read as nodes' tables.
     pub fn of(store: PageStore) -> Result<Self, PageStore> {
         Err(store)
-    }
-
-    /// All tables and journals, by their names.
-    pub fn definitions(&mut self) -> anyhow::Result<Vec<(String, FrozenDefinition)>> {
-        match *self {}
     }
 
     /// The columns of a table.

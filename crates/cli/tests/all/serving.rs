@@ -1,6 +1,7 @@
 //! A server's process, for tests that serve a database by the command.
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use tempfile::TempDir;
@@ -20,12 +21,28 @@ impl Serving {
     /// On a new database, with these arguments and this in its environment.
     pub fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Serving {
         let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("bank.sdx");
+        Self::start_on(directory, &path, arguments, environment)
+    }
+
+    /// On a database, with these arguments.
+    pub fn start_at(path: &Path, arguments: &[&str]) -> Serving {
+        let directory = tempfile::tempdir().unwrap();
+        Self::start_on(directory, path, arguments, &[])
+    }
+
+    fn start_on(
+        directory: TempDir,
+        path: &Path,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Serving {
         // Under nohup the tests' processes ignore a hang-up; a server must not inherit that.
         let mut process = Command::new("env")
             .arg("--default-signal=HUP")
             .arg(crate::PROGRAM)
             .arg("serve")
-            .arg(directory.path().join("bank.sdx"))
+            .arg(path)
             .args(["--json", "--until-input-ends", "--postgres", ":0"])
             .args(["--redis", "off", "--http", "off"])
             .args(arguments)

@@ -135,22 +135,20 @@ impl RowFormat {
     /// # Errors
     /// [`TableError::Condition`] if a text of the schema is no condition on its rows.
     pub fn beside(table: &str, schema: &Schema) -> Result<Self, TableError> {
-        let mut flat = schema.clone();
+        let mut flat = flat(schema);
         flat.foreign_keys.clear();
-        flat.earlier_shapes.clear();
-        for column in &mut flat.columns {
-            column.since_shape = 0;
-        }
         Self::of(table, flat)
     }
 
     fn of(table: &str, schema: Schema) -> Result<Self, TableError> {
         let conditions = conditions_of(&schema)?;
+        // Keys are read of rows in the newest shape.
+        let flat = flat(&schema);
         Ok(RowFormat {
             table: table.into(),
-            key: KeyShape::new(&schema, &schema.primary),
-            indexes: (schema.indexes.iter())
-                .map(|index| KeyShape::new(&schema, index))
+            key: KeyShape::new(&flat, &flat.primary),
+            indexes: (flat.indexes.iter())
+                .map(|index| KeyShape::new(&flat, index))
                 .collect(),
             schema: Arc::new(schema),
             conditions,
@@ -467,6 +465,16 @@ impl RowFormat {
         let value = |column| row.get_at(column);
         meets(&name, &self.schema, &self.conditions, value)
     }
+}
+
+/// The same schema of a table all of whose rows are of the newest shape.
+fn flat(schema: &Schema) -> Schema {
+    let mut flat = schema.clone();
+    flat.earlier_shapes.clear();
+    for column in &mut flat.columns {
+        column.since_shape = 0;
+    }
+    flat
 }
 
 mod keys;

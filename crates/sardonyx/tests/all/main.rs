@@ -48,6 +48,7 @@ mod shape_changes;
 mod signals;
 mod small_log;
 mod snapshots;
+mod stores;
 mod threadless;
 mod tickets;
 mod ways;

@@ -152,8 +152,7 @@ async fn run(
             let continues = shared.options.continue_trace;
             let span = spans::postgres_flight(&user, session.statements(), continues);
             let flight = entry.flight();
-            let waits =
-                Gate::is_narrow() && !(shared.database.tables().has_long() && session.only_reads());
+            let waits = Gate::is_narrow() && !(shared.database.has_long() && session.only_reads());
             let mut client = Answered {
                 outgoing: &mut outgoing,
                 shared,

@@ -2,6 +2,7 @@
 
 use super::NodeError;
 use sardonyx_base::error::{CrateError, Error, Kind};
+use std::sync::Arc;
 
 impl CrateError for NodeError {
     fn kind(&self) -> Kind {
@@ -43,6 +44,17 @@ impl CrateError for NodeError {
             }
             NodeError::System { .. } | NodeError::Network { .. } => Error::System,
             NodeError::Forked(_) => Error::Forked,
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            // A table's error is the same from every store.
+            NodeError::Rows(error) => match Arc::try_unwrap(error) {
+                Ok(error) => error.into(),
+                Err(shared) => shared.into(),
+            },
+            error => error.kind()(error.into()),
         }
     }
 }

@@ -111,15 +111,18 @@ pub(super) fn run<R, E: From<NodeError>>(
             return Err(failed.into());
         }
         ending.commit()?;
-        if transaction.used.drops {
-            // What is left the next one that drops something gives back.
-            let _ = empty_dropped(node);
-        }
         if let Some(observer) = node.observer() {
             observer.committed(&Committed {
                 kind: transaction.kind,
                 references: &transaction.references,
             });
+        }
+        let drops = transaction.used.drops;
+        // One that has only read gives its locks back here.
+        drop(ending);
+        if drops {
+            // What is left the next one that drops something gives back.
+            let _ = empty_dropped(node);
         }
         return Ok(done);
     }

@@ -9,6 +9,7 @@ use super::naming::{chosen, only_column};
 use super::options::{check_storage, refuse};
 use super::skipped;
 use crate::declared::put_notes;
+use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code, not_null};
 use crate::names::full_match_of;
 use crate::names::{name_of, of_public};
@@ -16,7 +17,6 @@ use crate::relation::{ColumnNotes, Relation};
 use crate::result::{Complete, Tag};
 use crate::source::Source;
 use crate::types::TypeSpec;
-use sardonyx::Transaction;
 use sardonyx::schema::{IndexDefinition, IndexKind, Value, ValueRef};
 use sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, DropBehavior, Owner,
@@ -30,7 +30,7 @@ const WORD: &str = "ALTER TABLE";
 /// # Errors
 /// What is wrong with it; what the engine says.
 pub(super) fn table(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     alter: &AlterTable,
     user: &str,
 ) -> Result<Complete, SqlError> {
@@ -48,7 +48,7 @@ pub(super) fn table(
     let other = location.is_some() || on_cluster.is_some() || table_type.is_some();
     refuse(WORD, &[(other, "a clause of another database system")])?;
     let name = of_public(name)?;
-    match Relation::named(&tx.view(), &name) {
+    match Relation::named(tx.view(), &name) {
         Err(error) if error.code == code::UNKNOWN_TABLE && *if_exists => {
             let message = format!("relation \"{name}\" does not exist, skipping");
             return Ok(skipped(WORD, "00000", message));
@@ -75,12 +75,12 @@ fn check_owner(owner: &Owner, user: &str) -> Result<(), SqlError> {
 }
 
 fn one(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     table: &str,
     operation: &AlterTableOperation,
     user: &str,
 ) -> Result<(), SqlError> {
-    let relation = Relation::named(&tx.view(), table)?;
+    let relation = Relation::named(tx.view(), table)?;
     match operation {
         AlterTableOperation::AddColumn {
             column_keyword: _,
@@ -170,7 +170,7 @@ fn one(
 }
 
 fn add_column(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     relation: &Relation,
     column: &ColumnDef,
 ) -> Result<(), SqlError> {
@@ -185,7 +185,7 @@ fn add_column(
         ));
     }
     let source = tx.view();
-    let is_empty = Source::count(&source, relation.number)? == 0;
+    let is_empty = Source::count(source, relation.number)? == 0;
     let computed = column.notes.default.is_some() || column.sequence.is_some();
     if computed && !is_empty {
         return Err(SqlError::unsupported(
@@ -213,14 +213,14 @@ fn add_column(
         .insert(relation.schema.columns.len(), column.notes);
     put_notes(tx, relation.number, &notes)?;
     for constraint in &column.constraints {
-        let relation = Relation::numbered(&tx.view(), relation.number)?;
+        let relation = Relation::numbered(tx.view(), relation.number)?;
         add_constraint(tx, &relation, constraint)?;
     }
     Ok(())
 }
 
 fn add_constraint(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     relation: &Relation,
     constraint: &Constraint,
 ) -> Result<(), SqlError> {
@@ -233,7 +233,7 @@ fn add_constraint(
     if let Some(name) = given.filter(|name| relation.has_constraint(name)) {
         return Err(constraint_exists(name, &relation.name));
     }
-    let named = |tx: &Transaction<'_>, columns: &[&str], suffix: &str| match given {
+    let named = |tx: &dyn DefineTarget, columns: &[&str], suffix: &str| match given {
         Some(name) => Ok(name.clone()),
         None => free_name(tx, &relation.name, columns, suffix, &[]),
     };
@@ -297,7 +297,7 @@ fn add_constraint(
 }
 
 fn unique_index(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     relation: &Relation,
     name: String,
     columns: &[(String, bool)],
@@ -315,7 +315,7 @@ fn unique_index(
 
 /// Notes that a column may not be null, if no row has a null there.
 fn note_not_null(
-    tx: &Transaction<'_>,
+    tx: &dyn DefineTarget,
     relation: &Relation,
     notes: &mut crate::relation::TableNotes,
     name: &str,
@@ -326,7 +326,7 @@ fn note_not_null(
         return Ok(());
     }
     let mut has_null = false;
-    Source::scan(&tx.view(), relation.number, &mut |row| {
+    Source::scan(tx.view(), relation.number, &mut |row| {
         has_null = row.value(number)? == ValueRef::Null;
         Ok(!has_null)
     })?;
@@ -365,7 +365,7 @@ pub(super) fn notes_of_column<'n>(
 /// # Errors
 /// `42704` if there is none of the name; what the engine says.
 pub(super) fn drop_constraint(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     relation: &Relation,
     name: &str,
     if_exists: bool,
@@ -455,7 +455,7 @@ fn no_constraint(relation: &Relation, name: &str) -> SqlError {
 
 /// Takes away the references of other tables that need a unique index.
 fn drop_references_to(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     relation: &Relation,
     index: &str,
 ) -> Result<(), SqlError> {
@@ -469,12 +469,12 @@ fn drop_references_to(
 
 /// Takes away the references to a table by columns for which `is_it` says so.
 fn drop_references(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     to: u16,
     is_it: impl Fn(&Vec<usize>) -> bool,
 ) -> Result<(), SqlError> {
     for number in 0..tx.view().definitions().len() as u16 {
-        let Ok(other) = Relation::numbered(&tx.view(), number) else {
+        let Ok(other) = Relation::numbered(tx.view(), number) else {
             continue;
         };
         let keys = other.schema.foreign_keys.clone();
@@ -482,7 +482,7 @@ fn drop_references(
             .iter()
             .filter(|key| key.table == to && is_it(&key.referenced))
         {
-            let other = Relation::numbered(&tx.view(), number)?;
+            let other = Relation::numbered(tx.view(), number)?;
             drop_constraint(tx, &other, &key.name, false, false)?;
         }
     }
@@ -491,7 +491,7 @@ fn drop_references(
 
 /// Takes away the constraints and indexes that have a column, and references to it: it is dropped with `CASCADE`.
 fn drop_what_names(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     relation: &Relation,
     column: &str,
 ) -> Result<(), SqlError> {
@@ -500,7 +500,7 @@ fn drop_what_names(
 }
 
 fn alter_column(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     relation: &Relation,
     name: &str,
     operation: &AlterColumnOperation,

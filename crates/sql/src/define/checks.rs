@@ -1,11 +1,11 @@
 //! Conditions of tables that are there: put into the schema, and made again when a column gets another type.
 
+use crate::define_target::DefineTarget;
 use crate::error::SqlError;
 use crate::expression::{NamedColumn, declared_check, shown_check};
 use crate::names::is_full_match;
 use crate::parse::parse_expression;
 use crate::relation::Relation;
-use sardonyx::Transaction;
 use sardonyx_rows::condition::Check;
 use sqlparser::ast::Expr as Tree;
 
@@ -31,7 +31,7 @@ pub(super) type Checks = Vec<(String, Tree)>;
 /// # Errors
 /// What the engine says.
 pub(super) fn take(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     relation: &Relation,
     column: usize,
 ) -> Result<Checks, SqlError> {
@@ -52,9 +52,9 @@ pub(super) fn take(
 ///
 /// # Errors
 /// What is wrong with one now; `23514` if a row does not meet it.
-pub(super) fn put(tx: &mut Transaction<'_>, number: u16, checks: Checks) -> Result<(), SqlError> {
+pub(super) fn put(tx: &mut dyn DefineTarget, number: u16, checks: Checks) -> Result<(), SqlError> {
     for (name, condition) in checks {
-        let relation = Relation::numbered(&tx.view(), number)?;
+        let relation = Relation::numbered(tx.view(), number)?;
         let condition = check_of(&relation, &condition)?;
         tx.add_check(number, &name, &condition)?;
     }

@@ -4,19 +4,18 @@
 
 use super::alter::notes_of_column;
 use crate::declared::put_notes;
+use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::comment_name;
 use crate::parse::comment::{Comment, Commented};
 use crate::plan::views::columns_of;
 use crate::relation::{Relation, TableNotes, delete_object, kind, object, put_object};
 use crate::result::{Complete, Tag};
-use crate::source::Source;
 use crate::views::view_named;
-use sardonyx::Transaction;
 
 /// Takes away the comments of a view or a sequence, which is dropped.
 pub(super) fn forget(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     of: &str,
     name: &str,
     columns: &[String],
@@ -53,7 +52,7 @@ impl Comment {
 /// # Errors
 /// `42P01`, `42703`, `42704` if there is nothing of the name; `42809` if it is of another kind.
 pub(super) fn run(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     comment: &Comment,
     may_define: impl Fn(&str) -> Result<(), SqlError>,
 ) -> Result<Complete, SqlError> {
@@ -64,8 +63,8 @@ pub(super) fn run(
             change(tx, &relation, |notes| notes.comment = text)?;
         }
         Commented::Column(name, column) => {
-            if let Some(view) = view_named(&tx.view(), name)? {
-                let columns = columns_of(&tx.view(), &view)?;
+            if let Some(view) = view_named(tx.view(), name)? {
+                let columns = columns_of(tx.view(), &view)?;
                 if !columns.iter().any(|there| there.name == *column) {
                     return Err(unknown_column(name, column));
                 }
@@ -92,23 +91,23 @@ pub(super) fn run(
         }
         Commented::Index(name) => {
             let source = tx.view();
-            let Some((number, _)) = super::drop::index_named(&source, name) else {
+            let Some((number, _)) = super::drop::index_named(source, name) else {
                 return Err(SqlError::unknown_table(name));
             };
-            let relation = Relation::numbered(&source, number)?;
+            let relation = Relation::numbered(source, number)?;
             may_define(&relation.name)?;
             change(tx, &relation, |notes| {
                 put_in(&mut notes.index_comments, name, text);
             })?;
         }
         Commented::View(name) => {
-            if view_named(&tx.view(), name)?.is_none() {
+            if view_named(tx.view(), name)?.is_none() {
                 return Err(other_kind(tx, name, "a view"));
             }
             put(tx, &comment_name(kind::VIEW, name, None), text)?;
         }
         Commented::Sequence(name) => {
-            if object(&tx.view(), kind::SEQUENCE, name)?.is_none() {
+            if object(tx.view(), kind::SEQUENCE, name)?.is_none() {
                 return Err(other_kind(tx, name, "a sequence"));
             }
             put(tx, &comment_name(kind::SEQUENCE, name, None), text)?;
@@ -118,18 +117,18 @@ pub(super) fn run(
     Ok(Complete::of(Tag::plain("COMMENT")))
 }
 
-fn table_of(tx: &Transaction<'_>, name: &str) -> Result<Relation, SqlError> {
+fn table_of(tx: &dyn DefineTarget, name: &str) -> Result<Relation, SqlError> {
     let source = tx.view();
-    match view_named(&source, name)? {
+    match view_named(source, name)? {
         Some(_) => Err(SqlError::new(
             code::WRONG_OBJECT_TYPE,
             format!("\"{name}\" is not a table"),
         )),
-        None => Relation::named(&source, name),
+        None => Relation::named(source, name),
     }
 }
 
-fn other_kind(tx: &Transaction<'_>, name: &str, what: &str) -> SqlError {
+fn other_kind(tx: &dyn DefineTarget, name: &str, what: &str) -> SqlError {
     match tx.view().table_named(name) {
         Some(_) => SqlError::new(code::WRONG_OBJECT_TYPE, format!("\"{name}\" is not {what}")),
         None => SqlError::unknown_table(name),
@@ -144,7 +143,7 @@ fn unknown_column(table: &str, column: &str) -> SqlError {
 }
 
 fn change(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     relation: &Relation,
     change: impl FnOnce(&mut TableNotes),
 ) -> Result<(), SqlError> {
@@ -165,7 +164,7 @@ fn put_in(
     };
 }
 
-fn put(tx: &mut Transaction<'_>, name: &str, text: Option<String>) -> Result<(), SqlError> {
+fn put(tx: &mut dyn DefineTarget, name: &str, text: Option<String>) -> Result<(), SqlError> {
     match text {
         Some(text) => put_object(tx, kind::COMMENT, name, &text),
         None => delete_object(tx, kind::COMMENT, name).map(drop),

@@ -7,6 +7,7 @@ use super::naming::{chosen, only_column};
 use super::options::{check_index_storage, check_table, refuse};
 use super::skipped;
 use crate::declared::put_notes;
+use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::{NamedColumn, declared_check};
 use crate::names::full_match_of;
@@ -15,11 +16,13 @@ use crate::relation::{
     ROW_NUMBER, ReferenceNotes, Relation, TableNotes, is_own, kind, object, printed, put_object,
 };
 use crate::result::{Complete, Tag};
-use crate::source::Source;
 use crate::types::SqlType;
 use crate::violations::of_new_reference;
-use sardonyx::Transaction;
-use sardonyx::schema::{ForeignKey, IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
+use sardonyx::Error;
+use sardonyx::schema::{
+    ForeignKey, IndexDefinition, IndexKind, IntoSchema, KeyPart, Schema, Type, Value,
+};
+use sardonyx_rows::TableError;
 use sqlparser::ast::{self, CreateIndex, CreateTable, IndexType, ObjectName, TableConstraint};
 
 /// The name of a new table.
@@ -43,20 +46,20 @@ fn check_not_own(name: &str) -> Result<(), SqlError> {
 ///
 /// # Errors
 /// What cannot be read.
-pub(super) fn is_taken(tx: &Transaction<'_>, name: &str) -> Result<bool, SqlError> {
+pub(super) fn is_taken(tx: &dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
     let source = tx.view();
-    let is_sequence = object(&source, kind::SEQUENCE, name)?.is_some();
+    let is_sequence = object(source, kind::SEQUENCE, name)?.is_some();
     Ok(source.table_named(name).is_some()
         || is_sequence
-        || object(&source, kind::VIEW, name)?.is_some()
-        || super::drop::index_named(&source, name).is_some())
+        || object(source, kind::VIEW, name)?.is_some()
+        || super::drop::index_named(source, name).is_some())
 }
 
 /// Checks that a table may have a name.
 ///
 /// # Errors
 /// `42P16`, `42P07` if it may not.
-pub(crate) fn check_new_name(tx: &Transaction<'_>, name: &str) -> Result<(), SqlError> {
+pub(crate) fn check_new_name(tx: &dyn DefineTarget, name: &str) -> Result<(), SqlError> {
     match is_taken(tx, name)? {
         true => Err(exists(name)),
         false => check_not_own(name),
@@ -75,7 +78,7 @@ pub(super) fn exists(name: &str) -> SqlError {
 ///
 /// # Errors
 /// What is wrong with it; what the engine says.
-pub(super) fn table(tx: &mut Transaction<'_>, create: &CreateTable) -> Result<Complete, SqlError> {
+pub(super) fn table(tx: &mut dyn DefineTarget, create: &CreateTable) -> Result<Complete, SqlError> {
     const WORD: &str = "CREATE TABLE";
     check_table(create)?;
     let name = new_name(&create.name)?;
@@ -104,6 +107,13 @@ pub(super) fn table(tx: &mut Transaction<'_>, create: &CreateTable) -> Result<Co
         ..TableNotes::default()
     };
     let schema = schema_of(tx, &name, &mut columns, &constraints, &mut notes)?;
+    let schema = schema.into_schema(&name, &|_| None);
+    let schema = schema.map_err(|source| {
+        Error::from(TableError::Schema {
+            table: name.clone(),
+            source: Box::new(source),
+        })
+    })?;
     let number = tx.create_table(&name, schema)?;
     for (place, column) in columns.iter_mut().enumerate() {
         add_sequence(tx, &name, column)?;
@@ -120,11 +130,12 @@ pub(super) fn table(tx: &mut Transaction<'_>, create: &CreateTable) -> Result<Co
 
 /// Makes the sequence that goes with a column, if one does.
 pub(super) fn add_sequence(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     table: &str,
     column: &mut Declared,
 ) -> Result<(), SqlError> {
     if let Some(sequence) = &column.sequence {
+        tx.check_sequences()?;
         let name = free_name(tx, table, &[&column.name], "seq", &[])?;
         put_object(tx, kind::SEQUENCE, &name, &printed(sequence)?)?;
         column.notes.sequence = Some(name);
@@ -134,7 +145,7 @@ pub(super) fn add_sequence(
 
 /// A name, made of a table and its columns, that nothing has yet.
 pub(super) fn free_name(
-    tx: &Transaction<'_>,
+    tx: &dyn DefineTarget,
     table: &str,
     columns: &[&str],
     suffix: &str,
@@ -186,7 +197,7 @@ pub(super) fn constraint_of(constraint: &TableConstraint) -> Result<Constraint, 
 
 /// The engine's schema of a table.
 fn schema_of(
-    tx: &Transaction<'_>,
+    tx: &dyn DefineTarget,
     table: &str,
     columns: &mut [Declared],
     constraints: &[Constraint],
@@ -329,7 +340,7 @@ pub(super) fn key_parts(
 /// # Errors
 /// What is wrong with it; `23503` if a row refers to nothing.
 pub(super) fn add_foreign(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     table: &str,
     constraint: &Constraint,
 ) -> Result<(), SqlError> {
@@ -345,10 +356,10 @@ pub(super) fn add_foreign(
         return Ok(());
     };
     let source = tx.view();
-    let relation = Relation::named(&source, table)?;
-    let parent = Relation::named(&source, &of_public(to)?)?;
+    let relation = Relation::named(source, table)?;
+    let parent = Relation::named(source, &of_public(to)?)?;
     // A row that refers to a key would keep it from being deleted.
-    crate::keyspace::check(&source, &parent.name)?;
+    crate::keyspace::check(source, &parent.name)?;
     let mut numbers = Vec::with_capacity(columns.len());
     for column in columns {
         numbers.push(relation.column(column)?.number);
@@ -474,7 +485,7 @@ pub(super) fn constraint_exists(name: &str, table: &str) -> SqlError {
 ///
 /// # Errors
 /// What is wrong with it; `23505` if rows have one key.
-pub(super) fn index(tx: &mut Transaction<'_>, create: &CreateIndex) -> Result<Complete, SqlError> {
+pub(super) fn index(tx: &mut dyn DefineTarget, create: &CreateIndex) -> Result<Complete, SqlError> {
     const WORD: &str = "CREATE INDEX";
     let CreateIndex {
         name: _,
@@ -509,7 +520,7 @@ pub(super) fn index(tx: &mut Transaction<'_>, create: &CreateIndex) -> Result<Co
     ];
     refuse(WORD, &asked)?;
     with.iter().try_for_each(check_index_storage)?;
-    let relation = Relation::named(&tx.view(), &of_public(&create.table_name)?)?;
+    let relation = Relation::named(tx.view(), &of_public(&create.table_name)?)?;
     let columns = key_columns(&create.columns)?;
     let name = match &create.name {
         Some(name) => of_public(name)?,

@@ -5,6 +5,7 @@ use super::comment::forget;
 use super::options::refuse;
 use super::skipped;
 use crate::declared::put_notes;
+use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::{of_public, quoted};
 use crate::relation::{Relation, delete_object, is_own, kind, object, parsed, printed, put_object};
@@ -12,7 +13,6 @@ use crate::result::{Complete, Tag};
 use crate::rights::{Access, Rights};
 use crate::sequences::Sequence;
 use crate::source::Source;
-use sardonyx::Transaction;
 use sardonyx_rows::TableError;
 use sqlparser::ast::{CascadeOption, ObjectName, Truncate, TruncateIdentityOption};
 
@@ -39,7 +39,7 @@ pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)
 /// # Errors
 /// `42P01` if there is no such table, `2BP01` if others refer to it.
 pub(super) fn tables(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     names: &[ObjectName],
     if_exists: bool,
     cascade: bool,
@@ -49,7 +49,7 @@ pub(super) fn tables(
     let mut relations = Vec::with_capacity(names.len());
     for name in names {
         let name = of_public(name)?;
-        match Relation::named(&tx.view(), &name) {
+        match Relation::named(tx.view(), &name) {
             Ok(relation) => relations.push(relation),
             Err(error) if error.code == code::UNKNOWN_TABLE && if_exists => {
                 let message = format!("table \"{name}\" does not exist, skipping");
@@ -65,13 +65,13 @@ pub(super) fn tables(
     let all = 0..tx.view().definitions().len() as u16;
     let mut depend = Vec::new();
     for other in all {
-        let Some(schema) = tx.view().schema(other).cloned() else {
+        let Some(schema) = tx.view().schema(other) else {
             continue;
         };
         for key in &schema.foreign_keys {
             let goes = numbers.contains(&key.table);
             if goes && other != key.table && (cascade || numbers.contains(&other)) {
-                let relation = Relation::numbered(&tx.view(), other)?;
+                let relation = Relation::numbered(tx.view(), other)?;
                 drop_constraint(tx, &relation, &key.name, false, false)?;
             } else if goes && other != key.table {
                 let by = Relation::numbered(&tx.view(), other)?.name;
@@ -113,7 +113,7 @@ pub(super) fn tables(
 /// # Errors
 /// `42704` if there is no such index; `42501` if its table may not be changed; `2BP01` if a constraint needs it.
 pub(super) fn indexes(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     names: &[ObjectName],
     if_exists: bool,
     rights: &Rights,
@@ -123,7 +123,7 @@ pub(super) fn indexes(
     for name in names {
         let name = of_public(name)?;
         let source = tx.view();
-        let Some((number, is_primary)) = index_named(&source, &name) else {
+        let Some((number, is_primary)) = index_named(source, &name) else {
             if if_exists {
                 let message = format!("index \"{name}\" does not exist, skipping");
                 complete
@@ -136,9 +136,9 @@ pub(super) fn indexes(
                 format!("index \"{name}\" does not exist"),
             ));
         };
-        let relation = Relation::numbered(&source, number)?;
+        let relation = Relation::numbered(source, number)?;
         rights.check(&relation.name, Access::Define)?;
-        crate::keyspace::check_index(&source, &relation, &name)?;
+        crate::keyspace::check_index(source, &relation, &name)?;
         let notes = &relation.notes;
         let is_constraint =
             notes.constraints.contains(&name) || notes.primary_index.as_ref() == Some(&name);
@@ -167,7 +167,7 @@ pub(super) fn indexes(
 /// # Errors
 /// `42P01` if there is no such sequence; `2BP01` if a column draws from it.
 pub(super) fn sequences(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     names: &[ObjectName],
     if_exists: bool,
 ) -> Result<Complete, SqlError> {
@@ -177,7 +177,7 @@ pub(super) fn sequences(
         let name = of_public(name)?;
         let source = tx.view();
         for number in 0..source.definitions().len() as u16 {
-            let Ok(relation) = Relation::numbered(&source, number) else {
+            let Ok(relation) = Relation::numbered(source, number) else {
                 continue;
             };
             let mut columns = relation.columns.iter();
@@ -210,7 +210,7 @@ pub(super) fn sequences(
 /// # Errors
 /// `42P01` if there is no such table, `2BP01` if others, which are not emptied, refer to it.
 pub(super) fn truncate(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     truncate: &Truncate,
     rights: &Rights,
 ) -> Result<Complete, SqlError> {
@@ -231,7 +231,7 @@ pub(super) fn truncate(
     let mut relations: Vec<Relation> = Vec::new();
     for target in table_names {
         let name = of_public(&target.name)?;
-        let relation = Relation::named(&tx.view(), &name)?;
+        let relation = Relation::named(tx.view(), &name)?;
         if !relations
             .iter()
             .any(|there| there.number == relation.number)
@@ -240,7 +240,7 @@ pub(super) fn truncate(
         }
     }
     if *cascade == Some(CascadeOption::Cascade) {
-        add_referring(&tx.view(), &mut relations, rights)?;
+        add_referring(tx.view(), &mut relations, rights)?;
     }
     let numbers: Vec<u16> = relations.iter().map(|relation| relation.number).collect();
     // References among those that are emptied are taken off, and put back when all are empty.
@@ -309,8 +309,8 @@ fn add_referring(
 }
 
 /// The next number of a sequence is the first again.
-fn restart(tx: &mut Transaction<'_>, name: &str) -> Result<(), SqlError> {
-    let Some(body) = object(&tx.view(), kind::SEQUENCE, name)? else {
+fn restart(tx: &mut dyn DefineTarget, name: &str) -> Result<(), SqlError> {
+    let Some(body) = object(tx.view(), kind::SEQUENCE, name)? else {
         return Ok(());
     };
     let mut sequence: Sequence = parsed(&body)?;

@@ -17,6 +17,7 @@ pub(crate) use drop::index_named;
 pub(crate) use naming::name_of_sequence;
 
 use crate::database::Database;
+use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::keyspace;
 use crate::names::of_public;
@@ -25,7 +26,6 @@ use crate::result::{Complete, Notice, Tag};
 use crate::rights::Access;
 use crate::sequences::SequenceChanges;
 use crate::source::Source;
-use sardonyx::Transaction;
 use sqlparser::ast::{
     AlterTable, AlterTableOperation, ObjectName, ObjectType, RenameTableNameKind, Statement,
 };
@@ -36,14 +36,14 @@ use std::sync::Arc;
 /// # Errors
 /// What is wrong with it; what the engine says.
 pub(crate) fn run(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     database: &Arc<Database>,
     prepared: &Prepared,
     sequences: &mut SequenceChanges,
     user: &str,
 ) -> Result<Complete, SqlError> {
     check(prepared)?;
-    check_keyspace(&tx.view(), database, prepared)?;
+    check_keyspace(tx.view(), database, prepared)?;
     if let Some(definition) = prepared.definition() {
         return procedure::create(tx, definition, prepared.rights());
     }
@@ -105,7 +105,7 @@ pub(crate) fn run(
     };
     let cascade = matches!(statement, Statement::Drop { cascade: true, .. });
     view::keep_whole(tx, cascade, &mut complete)?;
-    sequences.note_stored(database.counters(), &tx.view())?;
+    sequences.note_stored(database.counters(), tx.view())?;
     Ok(complete)
 }
 

@@ -1,6 +1,7 @@
 //! `CREATE PROCEDURE` and `DROP PROCEDURE`.
 
 use super::skipped;
+use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::of_public;
 use crate::procedures::{Compiled, ProcedureDefinition};
@@ -9,7 +10,6 @@ use crate::result::{Complete, Tag};
 use crate::rights::Rights;
 use crate::source::Source;
 use crate::types::TypeSpec;
-use sardonyx::Transaction;
 use sqlparser::ast::{ArgMode, FunctionDesc, OperateFunctionArg};
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ use std::sync::Arc;
 /// # Errors
 /// What is wrong with its body; `42501` if who creates it may not do what it does; `42723` if there is one of the name.
 pub(super) fn create(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     definition: &ProcedureDefinition,
     rights: &Arc<Rights>,
 ) -> Result<Complete, SqlError> {
     let source = tx.view();
-    let is_there = object(&source, kind::PROCEDURE, &definition.name)?.is_some();
+    let is_there = object(source, kind::PROCEDURE, &definition.name)?.is_some();
     if is_there && !definition.replaces {
         return Err(SqlError::new(
             "42723",
@@ -33,7 +33,7 @@ pub(super) fn create(
     }
     let compiled = Compiled::of(definition, rights)?;
     for statement in &compiled.statements {
-        statement.planned(0, &source)?;
+        statement.planned(0, source)?;
     }
     put_object(tx, kind::PROCEDURE, &definition.name, &printed(definition)?)?;
     Ok(Complete::of(Tag::plain("CREATE PROCEDURE")))
@@ -44,7 +44,7 @@ pub(super) fn create(
 /// # Errors
 /// `42883` if there is none of a name.
 pub(super) fn drop(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     descriptions: &[FunctionDesc],
     if_exists: bool,
 ) -> Result<Complete, SqlError> {
@@ -53,8 +53,7 @@ pub(super) fn drop(
     for description in descriptions {
         let name = of_public(&description.name)?;
         let source = tx.view();
-        if has_parameters(&source, &name, description)?
-            && delete_object(tx, kind::PROCEDURE, &name)?
+        if has_parameters(source, &name, description)? && delete_object(tx, kind::PROCEDURE, &name)?
         {
             continue;
         }

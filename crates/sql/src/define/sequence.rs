@@ -2,12 +2,12 @@
 
 use super::create::{exists, is_taken, new_name};
 use super::skipped;
+use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::relation::{kind, printed, put_object};
 use crate::result::{Complete, Tag};
 use crate::sequences::Sequence;
 use crate::types::{SqlType, TypeSpec};
-use sardonyx::Transaction;
 use sqlparser::ast::{Expr as Tree, ObjectName, SequenceOptions};
 
 /// `CREATE SEQUENCE`.
@@ -15,12 +15,13 @@ use sqlparser::ast::{Expr as Tree, ObjectName, SequenceOptions};
 /// # Errors
 /// What is wrong with it.
 pub(super) fn create(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     name: &ObjectName,
     if_not_exists: bool,
     options: &[SequenceOptions],
 ) -> Result<Complete, SqlError> {
     const WORD: &str = "CREATE SEQUENCE";
+    tx.check_sequences()?;
     let name = new_name(name)?;
     if is_taken(tx, &name)? {
         return match if_not_exists {

@@ -4,6 +4,7 @@ use super::comment::forget;
 use super::create::{exists, is_taken, new_name};
 use super::options::refuse;
 use super::skipped;
+use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::Parameters;
 use crate::names::{name_of, of_public};
@@ -15,7 +16,6 @@ use crate::result::{Complete, Notice, Tag};
 use crate::rights::Rights;
 use crate::source::Source;
 use crate::views::{ViewDefinition, view_named};
-use sardonyx::Transaction;
 use sqlparser::ast::{CreateTableOptions, CreateView, ObjectName, ViewColumnDef};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,13 +26,13 @@ use std::sync::Arc;
 /// What is wrong with its query; `42501` if who creates it may not read its tables; `42P07` if the name is taken; `42P16` if
 /// what is replaced has other columns; `0A000` for what is not there.
 pub(super) fn create(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     create: &CreateView,
     rights: &Arc<Rights>,
 ) -> Result<Complete, SqlError> {
     check(create)?;
     let name = new_name(&create.name)?;
-    let before = view_named(&tx.view(), &name)?;
+    let before = view_named(tx.view(), &name)?;
     let is_taken = is_taken(tx, &name)?;
     match &before {
         Some(_) if create.if_not_exists => {
@@ -45,13 +45,13 @@ pub(super) fn create(
     }
     let source = tx.view();
     let view = ViewDefinition {
-        columns: columns(&source, create, rights)?,
+        columns: columns(source, create, rights)?,
         query: create.query.to_string(),
     };
     // As it will be read from its text.
-    let now = columns_of(&source, &view)?;
+    let now = columns_of(source, &view)?;
     if let Some(before) = before {
-        let before = columns_of(&source, &before)?;
+        let before = columns_of(source, &before)?;
         let mut pairs = before.iter().zip(&now);
         let are_same = pairs.all(|(old, new)| old.name == new.name && old.spec == new.spec);
         if now.len() < before.len() || !are_same {
@@ -164,7 +164,7 @@ fn check_different<'n>(names: impl Iterator<Item = &'n String>) -> Result<(), Sq
 /// # Errors
 /// `42P01` if there is no such view.
 pub(super) fn drop(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     names: &[ObjectName],
     if_exists: bool,
 ) -> Result<Complete, SqlError> {
@@ -193,8 +193,8 @@ pub(super) fn drop(
 }
 
 /// Drops a view with its comments. Returns whether there was one.
-fn drop_one(tx: &mut Transaction<'_>, name: &str) -> Result<bool, SqlError> {
-    if let Some(view) = view_named(&tx.view(), name)? {
+fn drop_one(tx: &mut dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
+    if let Some(view) = view_named(tx.view(), name)? {
         let columns = view.columns.into_iter().map(|(_, column)| column);
         forget(tx, kind::VIEW, name, &columns.collect::<Vec<_>>())?;
     }
@@ -206,11 +206,11 @@ fn drop_one(tx: &mut Transaction<'_>, name: &str) -> Result<bool, SqlError> {
 /// # Errors
 /// `2BP01` if one cannot.
 pub(super) fn keep_whole(
-    tx: &mut Transaction<'_>,
+    tx: &mut dyn DefineTarget,
     cascade: bool,
     complete: &mut Complete,
 ) -> Result<(), SqlError> {
-    while let Some((name, error)) = broken(&tx.view())? {
+    while let Some((name, error)) = broken(tx.view())? {
         if !cascade {
             return Err(SqlError::new(
                 code::DEPENDENT_OBJECTS,

@@ -226,6 +226,9 @@ impl Access {
 
     /// True if a query gives so many values that a scan is cheaper than lookups.
     fn has_many_keys(&self, source: &dyn Source, with: &Environment<'_>) -> Result<bool, SqlError> {
+        if !source.knows_counts() {
+            return Ok(false);
+        }
         for column in self.sought() {
             if let Sought::Query(query) = &column.sought
                 && query.query.count_equal(query, with)? as u64

@@ -102,7 +102,8 @@ impl Session {
             Step::Execute { statement, .. } | Step::Copy { statement, .. } => Some(statement),
             Step::Sync | Step::Fail(_) => None,
         });
-        let is_possible = statements.all(|statement| is_possible(statement, database));
+        let is_possible = database.node().is_none()
+            && statements.all(|statement| is_possible(statement, database));
         if let Some(aside) = &mut open.aside
             && is_possible
             && !aside.get().rows.snapshot().is_ended()
@@ -200,7 +201,8 @@ impl Session {
         let ended = match rows.has_changes() {
             // What it read is one state, which is durable with its group.
             false => {
-                let durable = database.tables().durable(group);
+                let tables = database.tables_in_memory("a snapshot")?;
+                let durable = tables.durable(group);
                 durable.instrument(spans::durability()).await?;
                 Ok(())
             }
@@ -257,10 +259,10 @@ impl Session {
                 Err(
                     match database
                         .tables()
-                        .read(|view| Ok(explained(view, error.clone())))
+                        .map(|tables| tables.read(|view| Ok(explained(view, error.clone()))))
                     {
-                        Ok(explained) => explained,
-                        Err(_) => error,
+                        Some(Ok(explained)) => explained,
+                        _ => error,
                     },
                 )
             }

@@ -25,7 +25,7 @@ use crate::settings::Settings;
 use crate::source::Source;
 use crate::stream::SnapshotStream;
 use crate::violations::explained;
-use crate::write_target::{WriteTarget, in_tables, with_objects};
+use crate::write_target::{WriteTarget, with_objects};
 use sardonyx::Snapshot;
 use sardonyx::schema::Value;
 use sqlparser::ast::Statement;
@@ -322,15 +322,21 @@ impl Call<'_> {
         if given.statement.stores() {
             database.memory().check()?;
         }
-        let version = self.version.unwrap_or_else(|| database.version());
+        let version = self
+            .version
+            .unwrap_or_else(|| database.version_in(&*self.tx));
         let (mut complete, table) = match given.statement.class() {
             Class::Define => {
                 database.catalogue_changed();
                 let sequences = &mut *self.sequences;
+                let Some(tx) = self.tx.define() else {
+                    return Err(SqlError::unsupported(
+                        "a transaction that runs aside defines nothing",
+                    ));
+                };
                 let user = &state.user;
-                let complete = in_tables(self.tx, |tx| {
-                    define::run(tx, database, given.statement, sequences, user)
-                })?;
+                let complete = define::run(tx, database, given.statement, sequences, user)?;
+                tx.defined()?;
                 database.catalogue_changed();
                 (complete, None)
             }
@@ -348,10 +354,16 @@ impl Call<'_> {
                 let tx = &mut *self.tx;
                 let before = std::mem::take(self.sequences);
                 let draws = Draws::again(given.again.clone(), before);
+                let changes = matches!(
+                    given.statement.statement(),
+                    Some(Statement::Update(_) | Statement::Delete(_))
+                );
+                tx.change_found(changes);
                 let (result, mut draws) =
                     with_context(database, state, given, tables, draws, |with| {
                         writing(tx, given, version, with)
                     });
+                self.tx.change_found(false);
                 *self.sequences = std::mem::take(&mut draws.changes);
                 self.drawn = draws.take_drawn();
                 let read = result?;

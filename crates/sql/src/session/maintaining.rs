@@ -21,7 +21,13 @@ impl Session {
             return Outcome::Failed(error);
         }
         if special == Some(Special::Checkpoint) {
-            let tables = self.database.tables().clone();
+            let tables = match self.database.tables_in_memory("CHECKPOINT") {
+                Ok(tables) => tables.clone(),
+                Err(error) => {
+                    self.state.fail();
+                    return Outcome::Failed(error);
+                }
+            };
             let taken = crate::blocking::unblocked(move || tables.checkpoint()).await;
             match taken {
                 Ok(Ok(())) => {}
@@ -39,6 +45,13 @@ impl Session {
             && !open.is_implicit
         {
             maintenance.check_in_transaction()?;
+        }
+        if let Some(node) = self.database.node() {
+            return self
+                .database
+                .look_at_node(&**node, &self.state.interrupt, |source, _| {
+                    maintenance.check(source)
+                });
         }
         match self.database.reach(&self.state.interrupt)? {
             Reached::Turn(turn) => maintenance.check(&turn.view()),

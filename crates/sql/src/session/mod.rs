@@ -3,6 +3,7 @@
 //! - [`state`]: where a session stands; [`history`]: what it remembers of an open transaction;
 //! - [`unit`]: a part of a flight that runs in one serial call;
 //! - [`execute`]: one statement; [`describing`]: what is known of it before; [`telling`]: what its client is told;
+//! - [`on_node`]: units on a node's tables;
 //! - [`reading`]: statements that read a snapshot;
 //! - [`control`]: what begins and ends transactions; [`parameters`]: what a session sets and shows;
 //! - [`spans`]: what `tracing` is told.
@@ -20,6 +21,7 @@ mod execute;
 mod given;
 mod history;
 mod maintaining;
+mod on_node;
 mod parameters;
 mod reading;
 mod spans;
@@ -226,8 +228,17 @@ impl Session {
             return Ok(());
         }
         let database = &self.database;
+        let node = database.node().cloned();
         let defines = matches!(&self.state.transaction,
             TransactionState::Open(open) if open.defines);
+        if let (false, Some(node)) = (defines, &node) {
+            return database.look_at_node(&**node, &self.state.interrupt, |source, version| {
+                describing::plan_for(prepared, database, version, source)
+            });
+        }
+        if let Some(node) = &node {
+            return self.describe_on_node(&**node, prepared);
+        }
         if !defines {
             let reached = database.reach(&self.state.interrupt)?;
             return describing::plan_reached(prepared, database, reached);
@@ -262,7 +273,11 @@ impl Session {
         let mut sent = Sent::default();
         self.state.begin_statement();
         while !steps.is_empty() {
-            if !skipping && self.is_by_itself(&steps) && self.send(&mut steps, &mut sent) {
+            if !skipping
+                && self.database.node().is_none()
+                && self.is_by_itself(&steps)
+                && self.send(&mut steps, &mut sent)
+            {
                 continue;
             }
             self.answer(&mut sent, &mut outcomes).await;
@@ -461,6 +476,9 @@ impl Session {
                 let count = unit::ends(&std::mem::take(steps));
                 return Some(UnitDone::refused(error, count, self.status()));
             }
+        }
+        if let Some(node) = self.database.node().cloned() {
+            return Some(self.run_on_node(node, steps).await);
         }
         let is_idle = matches!(self.state.transaction, TransactionState::Idle);
         let database = self.database.clone();

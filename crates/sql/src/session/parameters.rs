@@ -139,9 +139,14 @@ fn act(
             super::describing::check_access(&state.user, &inner)?;
             if let Some((parameters, columns)) = super::describing::described(&inner, state)? {
                 inner.describe(parameters, columns);
+            } else if let Some(node) = database.node() {
+                database.look_at_node(&**node, &state.interrupt, |source, version| {
+                    super::describing::plan_for(&inner, database, version, source)
+                })?;
             } else {
+                let tables = database.tables_in_memory("PREPARE")?;
                 // Inside of a serial call the tables are not to be asked: it is compiled when it is run.
-                match database.tables().reach(Some(&state.interrupt)) {
+                match tables.reach(Some(&state.interrupt)) {
                     Ok(reached) => super::describing::plan_reached(&inner, database, reached)?,
                     Err(sardonyx::Error::Nested(_)) => {}
                     Err(error) => return Err(error.into()),

@@ -18,6 +18,9 @@ impl Session {
     /// Whether the next statement, which reads, does so in a snapshot: in a transaction that has only read and whose
     /// next statements do not write, or by itself if it looks at many rows.
     pub(super) fn reads_snapshot(&self, steps: &VecDeque<Step>) -> bool {
+        if self.database.node().is_some() {
+            return false;
+        }
         match &self.state.transaction {
             TransactionState::Open(open) => match &open.reading {
                 // One that has read much is compared by what it read, not by what it was told.
@@ -63,7 +66,8 @@ impl Session {
             None => {
                 let committed = self.database.committed(&self.state.interrupt)?;
                 // What is told is durable: this waits for all that the snapshot has.
-                let durable = self.database.tables().durable(committed.group);
+                let tables = self.database.tables_in_memory("a snapshot")?;
+                let durable = tables.durable(committed.group);
                 durable.instrument(spans::durability()).await?;
                 let taken = (committed.snapshot, committed.version);
                 if let TransactionState::Open(open) = &mut self.state.transaction {

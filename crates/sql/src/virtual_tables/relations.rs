@@ -197,7 +197,11 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             name: &relation.name,
             namespace: PUBLIC,
             kind: "r",
-            rows: source.count(relation.number)? as f64,
+            // Of a table of nodes it is not known, as in PostgreSQL of one that was never analysed.
+            rows: match source.knows_counts() {
+                true => source.count(relation.number)? as f64,
+                false => -1.0,
+            },
             columns: relation.columns.len(),
             checks: relation.schema.checks.len(),
             has_indexes: !indexes.is_empty(),

@@ -16,6 +16,7 @@ fn rows_that_a_program_writes_itself_are_tested() {
             fresh
                 .database
                 .tables()
+                .expect("in main memory")
                 .run(move |tx| tx.rows("t")?.insert_values(&values))
         };
         let said = |a: &str, b: i32| insert(a, b).expect_err("it is refused").to_string();

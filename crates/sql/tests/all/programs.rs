@@ -52,13 +52,17 @@ fn rust(fresh: &Fresh, values: &[(&str, Value)]) -> Result<(), SqlError> {
         .iter()
         .map(|(name, value)| ((*name).to_string(), value.clone()))
         .collect();
-    let done = fresh.database.tables().run(move |tx| {
-        let values: Vec<(&str, Value)> = values
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.clone()))
-            .collect();
-        tx.rows("t")?.insert(&values)
-    });
+    let done = fresh
+        .database
+        .tables()
+        .expect("in main memory")
+        .run(move |tx| {
+            let values: Vec<(&str, Value)> = values
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.clone()))
+                .collect();
+            tx.rows("t")?.insert(&values)
+        });
     Ok(done?)
 }
 
@@ -134,7 +138,7 @@ fn programs_and_sessions_draw_of_one_sequence() {
     let counted = format!("{counted:?}");
     assert_eq!(counted.matches("2101").count(), 2, "{counted}");
     // A transaction that is undone gives no number back, and uses up none that was not stored.
-    let undone = fresh.database.tables().run(|tx| {
+    let undone = fresh.database.tables().expect("in main memory").run(|tx| {
         tx.rows("t")?.insert(&[("id", 6000.into())])?;
         Err::<(), _>(sardonyx::Error::Refused("undone".into()))
     });
@@ -164,7 +168,7 @@ fn rows_without_a_key_are_numbered_for_programs_too() {
 #[test]
 fn what_a_program_declares_is_shown_and_kept_by_sql() {
     let mut fresh = Fresh::new();
-    let made = fresh.database.tables().run(|tx| {
+    let made = fresh.database.tables().expect("in main memory").run(|tx| {
         let schema = Schema::new()
             .column("id", Type::I64)
             .column("short", Type::Text)
@@ -209,6 +213,7 @@ fn a_database_that_was_made_before_is_told_what_its_columns_are_declared() {
     fresh
         .database
         .tables()
+        .expect("in main memory")
         .run(|tx| {
             let number = tx.rows("t")?.number();
             tx.declare_columns(number, Vec::new())?;

@@ -23,9 +23,10 @@
 //! A line that begins with `#` is a comment.
 
 use crate::common::{Fresh, copy_in, lines, run, session};
-use sardonyx_sql::{Session, SqlError};
+use sardonyx_sql::{Database, Session, SqlError};
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 struct Script<'t> {
     name: String,
@@ -57,7 +58,10 @@ fn blocks(text: &str) -> Vec<(usize, Vec<&str>)> {
 
 impl Script<'_> {
     fn run(&self) {
-        let mut fresh = Fresh::new();
+        self.run_on(Fresh::new());
+    }
+
+    fn run_on(&self, mut fresh: Fresh) {
         let mut sessions: HashMap<String, Session> = HashMap::new();
         let mut current = "main".to_string();
         for (number, block) in &self.blocks {
@@ -76,7 +80,7 @@ impl Script<'_> {
                 fresh.reopen();
                 continue;
             }
-            let database = fresh.database.clone();
+            let database = database_of(&fresh, &current);
             let entry = sessions.entry(current.clone());
             let here = entry.or_insert_with(|| session(&database));
             let result = match word {
@@ -136,7 +140,20 @@ fn told(error: &SqlError) -> Vec<String> {
     [error.message.clone()].into_iter().chain(fields).collect()
 }
 
+/// The database of a session: of nodes the first session has one, and all others another.
+fn database_of(fresh: &Fresh, _session: &str) -> Arc<Database> {
+    #[cfg(feature = "nodes")]
+    if let Some(nodes) = fresh.nodes.as_ref().filter(|_| _session != "main") {
+        return nodes.other.clone();
+    }
+    fresh.database.clone()
+}
+
 fn run_file(name: &str) {
+    with_script(name, |script| script.run());
+}
+
+fn with_script(name: &str, run: impl FnOnce(&Script<'_>)) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/scripts")
         .join(name);
@@ -146,7 +163,44 @@ fn run_file(name: &str) {
         blocks: blocks(&text),
     };
     assert!(!script.blocks.is_empty(), "{name} has blocks");
-    script.run();
+    run(&script);
+}
+
+/// Scripts whose statements nodes refuse, or answer otherwise.
+#[cfg(feature = "nodes")]
+const NOT_ON_NODES: &[&str] = &[
+    // Sequences, serial and identity columns.
+    "comments.sql",
+    "identities.sql",
+    "information_schema.sql",
+    "jdbc.sql",
+    "kept_or_refused.sql",
+    "psql.sql",
+    "replays.sql",
+    "sequences.sql",
+    "session_parameters.sql",
+    "sqlalchemy.sql",
+    "volatile.sql",
+    // A transaction that has only read has no snapshot there: another's commit ends it.
+    "transactions.sql",
+];
+
+/// The same scripts on the tables of two nodes, with each session but the first on the second one.
+#[cfg(feature = "nodes")]
+#[test]
+fn scripts_on_two_nodes() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+    let entries = std::fs::read_dir(directory).expect("there are scripts");
+    let mut ran = 0;
+    for entry in entries {
+        let name = entry.expect("an entry").file_name();
+        let name = name.to_str().expect("UTF-8");
+        if !NOT_ON_NODES.contains(&name) {
+            with_script(name, |script| script.run_on(Fresh::on_nodes()));
+            ran += 1;
+        }
+    }
+    assert!(ran > 35, "{ran}");
 }
 
 macro_rules! scripts {

@@ -67,11 +67,11 @@ impl Way {
             Way::Tables => "open it as tables or as operations",
             Way::Memory => "open it as memory",
             Way::NodeTables => {
-                "open it as closely coupled nodes; `rows`, `schema` and `export` read its tables"
+                "open it as closely coupled nodes, as `sql`, `serve` and `import` do; `rows`, `schema` and `export` read its tables"
             }
             Way::PageServer => {
-                "open it with the page server of its nodes (`cluster up` if it is in a cluster's directory); `rows`, \
-                 `schema` and `export` read the tables of its nodes"
+                "open it with the page server of its nodes (`cluster up` if it is in a cluster's directory), as `sql`, \
+                 `serve` and `import` do; `rows`, `schema` and `export` read the tables of its nodes"
             }
             Way::Pages => {
                 "open it as memory or as closely coupled nodes, as it was made (`cluster up` if it is in a cluster's \

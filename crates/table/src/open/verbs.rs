@@ -6,7 +6,7 @@ use crate::index_view::named;
 use sardonyx_base::error::Error;
 use sardonyx_rows::constraints;
 use sardonyx_rows::key::KeyBytes;
-use sardonyx_rows::read::{ReadRows, ScanPlace};
+use sardonyx_rows::read::{CountedRows, ReadRows, ScanPlace};
 use sardonyx_rows::row::same;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{RowWriter, TableError, WriteRows};
@@ -294,3 +294,5 @@ impl WriteRows for OpenRows {
         .cloned())
     }
 }
+
+impl CountedRows for OpenRows {}

@@ -7,7 +7,7 @@ use crate::snapshot::{FrozenTable, SpaceSnapshot};
 use crate::table::used_runs;
 use sardonyx_base::error::Error;
 use sardonyx_rows::layout::PageLayout;
-use sardonyx_rows::read::{ReadRows, ScanPlace, ScanRows};
+use sardonyx_rows::read::{CountedRows, ReadRows, ScanPlace, ScanRows};
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{AnyRow, Found, KeyValues, RowForm, RowRef, Rows, TableError};
 use sardonyx_storage::catalogue::Definition;
@@ -327,3 +327,5 @@ impl<'a, T: RowForm<'a, PageSnapshot>> fmt::Debug for SnapshotScan<'a, T> {
         )
     }
 }
+
+impl CountedRows for &SpaceSnapshot {}

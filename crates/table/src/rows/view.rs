@@ -7,7 +7,7 @@ use crate::space::View;
 use crate::table::TableState;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
-use sardonyx_rows::read::{ReadRows, ScanPlace, ScanRows};
+use sardonyx_rows::read::{CountedRows, ReadRows, ScanPlace, ScanRows};
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{AnyRow, Found, RowForm, RowRef, Rows, TableError};
 use sardonyx_storage::catalogue::Definition;
@@ -206,3 +206,7 @@ impl<'a, T: RowForm<'a, [u8]>> fmt::Debug for ViewScan<'a, T> {
         write!(f, "ViewScan of {:?}", self.state.name)
     }
 }
+
+impl CountedRows for View<'_> {}
+
+impl CountedRows for Transaction<'_> {}

@@ -106,6 +106,86 @@ proptest! {
         prop_assert_eq!(by_key, keys);
     }
 
+    /// Rows of before and after columns were added, dropped and widened say what was put into them, or the default, whatever
+    /// is long or short in them, and move to the newest shape when they are changed.
+    #[test]
+    fn rows_of_every_shape_say_what_they_had(
+        steps in proptest::collection::vec((0_u8..8, 0_usize..6, 0_usize..40), 1..40),
+    ) {
+        let mut format = people();
+        // Rows, with their values by the columns' numbers.
+        let mut rows: Vec<(Vec<u8>, Vec<Option<Value>>)> = Vec::new();
+        for (number, (what, which, length)) in steps.into_iter().enumerate() {
+            let text = Value::from("x".repeat(length));
+            let columns = format.schema().columns.clone();
+            match what {
+                0 | 1 => {
+                    let mut row = RowWriter::new(columns.len());
+                    let born = Value::from(number as i64);
+                    row.set(0, text.as_ref());
+                    row.set(1, born.as_ref());
+                    let bytes = format.new_row(&row).unwrap();
+                    let values = columns.iter().enumerate().map(|(at, column)| match at {
+                        _ if column.dropped => None,
+                        0 => Some(text.clone()),
+                        1 => Some(born.clone()),
+                        _ => Some(column.default.clone()),
+                    });
+                    rows.push((bytes, values.collect()));
+                }
+                2 | 3 if columns.len() < 12 => {
+                    let (kind, default) = match which {
+                        0 => (Type::Text, Value::Null),
+                        1 => (Type::Text, text.clone()),
+                        2 => (Type::U8, 3.into()),
+                        _ => (Type::I64, 4.into()),
+                    };
+                    let (name, nullable) = (format!("added{number}"), which == 0);
+                    let schema = format.schema().with_column(&name, kind, nullable, default.clone());
+                    let schema = RowFormat::lengthened(schema.unwrap()).unwrap();
+                    format = RowFormat::new("people", schema).unwrap();
+                    rows.iter_mut().for_each(|(_, values)| values.push(Some(default.clone())));
+                }
+                4 => {
+                    let at = 4 + which;
+                    if columns.get(at).is_some_and(|column| !column.dropped) {
+                        let schema = format.schema().without_column(&columns[at].name).unwrap();
+                        format = RowFormat::new("people", schema).unwrap();
+                        rows.iter_mut().for_each(|(_, values)| values[at] = None);
+                    }
+                }
+                _ => {
+                    let at = 2 + which;
+                    let Some(column) = columns.get(at).filter(|column| !column.dropped) else {
+                        continue;
+                    };
+                    let value = match column.kind {
+                        Type::Text => text.clone(),
+                        Type::Bytes => Value::Bytes(vec![1; length]),
+                        _ => Value::from(length as i64),
+                    };
+                    for (bytes, values) in rows.iter_mut().skip(length % 3) {
+                        let mut change = RowWriter::new(at + 1);
+                        change.set(at, value.as_ref());
+                        *bytes = format.changed_row(bytes, &change).unwrap();
+                        values[at] = Some(value.clone());
+                    }
+                }
+            }
+            for (bytes, values) in &rows {
+                let row = format.row(bytes).unwrap();
+                for (at, value) in values.iter().enumerate() {
+                    let value = value.clone().unwrap_or(Value::Null);
+                    prop_assert_eq!(row.get_at(at).unwrap().to_value(), value.clone());
+                    prop_assert_eq!(format.value_at(bytes, at).unwrap().to_value(), value);
+                }
+                let key = format.key_of(bytes).unwrap();
+                let copied = format.copy_of(&row).unwrap();
+                prop_assert_eq!(format.key_of(&copied).unwrap(), key);
+            }
+        }
+    }
+
     /// Whatever the bytes are, they are refused or read without a panic.
     #[test]
     fn any_bytes_are_refused_or_a_row(bytes in proptest::collection::vec(any::<u8>(), 0..120)) {

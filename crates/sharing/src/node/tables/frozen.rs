@@ -12,6 +12,7 @@ use super::catalogue::{self, Definition, TableInfo, unknown};
 use super::entries::{self, Keys};
 use super::known::{Known, Used};
 use super::range::OwnedRow;
+use super::store::NodeTables;
 use super::view::View;
 use crate::protocol::LockMode;
 use sardonyx_rows::schema::Schema;
@@ -71,6 +72,14 @@ impl FrozenTables {
             is_page_server,
         };
         Ok(FrozenTables { pages })
+    }
+
+    /// The tables, as a store of rows.
+    ///
+    /// # Errors
+    /// Those of [`FrozenTables::definitions`].
+    pub fn tables(&mut self) -> Result<NodeTables<'_>, NodeError> {
+        NodeTables::of(&mut self.pages)
     }
 
     /// All tables and journals, by their names.

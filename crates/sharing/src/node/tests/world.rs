@@ -72,6 +72,8 @@ pub struct World {
     pub asked_for: u64,
     /// Whether nodes may be killed.
     pub kills: bool,
+    /// Transactions are on tables that refer to each other.
+    pub(in crate::node) family: bool,
     /// The rows of the table that there is, as they are committed.
     pub(in crate::node) rows: BTreeMap<Vec<u8>, Vec<u8>>,
     /// The root of its tree.
@@ -136,6 +138,7 @@ impl World {
             logs: Vec::new(),
             nodes: Vec::new(),
             scripts: BTreeMap::new(),
+            family: false,
             rows: BTreeMap::new(),
             root: None,
             truth: (0..pages)

@@ -36,6 +36,9 @@ pub fn wait<F: Future + Send>(future: F) -> F::Output {
 pub struct Fresh {
     pub database: Arc<Database>,
     pub directory: tempfile::TempDir,
+    /// The nodes that have it, and their memory.
+    #[cfg(feature = "nodes")]
+    pub nodes: Option<on_nodes::Shared>,
 }
 
 impl Fresh {
@@ -45,6 +48,8 @@ impl Fresh {
         Fresh {
             database,
             directory,
+            #[cfg(feature = "nodes")]
+            nodes: None,
         }
     }
 
@@ -54,8 +59,85 @@ impl Fresh {
 
     /// Closes the database and opens it again.
     pub fn reopen(&mut self) {
-        self.database.tables().close().expect("it closes");
+        #[cfg(feature = "nodes")]
+        if self.nodes.is_some() {
+            return self.reopen_nodes();
+        }
+        self.database
+            .tables()
+            .expect("in main memory")
+            .close()
+            .expect("it closes");
         self.database = open(self.directory.path());
+    }
+}
+
+/// Databases of two closely coupled nodes.
+#[cfg(feature = "nodes")]
+pub mod on_nodes {
+    use super::*;
+    use sardonyx::nodes::{NodeOptions, Nodes, StorageOptions};
+
+    /// What two nodes share, and the second one's database.
+    pub struct Shared {
+        nodes: Nodes,
+        memory: tempfile::TempDir,
+        pub other: Arc<Database>,
+    }
+
+    impl Fresh {
+        pub fn on_nodes() -> Fresh {
+            let directory = tempfile::tempdir().expect("a directory");
+            let memory = tempfile::tempdir_in("/dev/shm").expect("a directory");
+            let nodes = shared(&directory, &memory);
+            Fresh {
+                database: of_node(&nodes),
+                directory,
+                nodes: Some(Shared {
+                    other: of_node(&nodes),
+                    nodes,
+                    memory,
+                }),
+            }
+        }
+
+        /// All nodes leave, and join again.
+        pub fn reopen_nodes(&mut self) {
+            let Some(before) = self.nodes.take() else {
+                return;
+            };
+            let memory = before.memory;
+            // An ended node's database is not used.
+            self.database = open(&self.directory.path().join("unused"));
+            drop((before.other, before.nodes));
+            let nodes = shared(&self.directory, &memory);
+            self.database = of_node(&nodes);
+            self.nodes = Some(Shared {
+                other: of_node(&nodes),
+                nodes,
+                memory,
+            });
+        }
+    }
+
+    fn shared(directory: &tempfile::TempDir, memory: &tempfile::TempDir) -> Nodes {
+        let options = NodeOptions {
+            pages: 4096,
+            slots: 4,
+            shared_memory: memory.path().into(),
+            storage: StorageOptions {
+                memory_bytes_max: 1 << 27,
+                workers: 1,
+                ..StorageOptions::default()
+            },
+            ..NodeOptions::default()
+        };
+        Nodes::open(directory.path().join("test.sdx"), options).expect("it opens")
+    }
+
+    fn of_node(nodes: &Nodes) -> Arc<Database> {
+        let node = nodes.join().expect("a node");
+        Database::of_node(node).expect("it speaks SQL")
     }
 }
 

@@ -42,6 +42,8 @@ pub struct NodeTables<'t> {
     tables: Arc<Tables>,
     held: HeldReferences,
     marks: Vec<Savepoint>,
+    /// Rows that are looked up by their keys will be changed.
+    changes_found: bool,
 }
 
 /// How far a transaction had come, to [return](NodeTables::return_to) there.
@@ -80,7 +82,14 @@ impl<'t> NodeTables<'t> {
             tables,
             held: HeldReferences::default(),
             marks: Vec::new(),
+            changes_found: false,
         })
+    }
+
+    /// Rows that are found by their keys from now on are locked for writing at once, since they will be changed; or not any
+    /// more. Two transactions that read a row first and change it later are a deadlock.
+    pub fn change_found(&mut self, changes: bool) {
+        self.changes_found = changes;
     }
 
     /// The version of the catalogue.

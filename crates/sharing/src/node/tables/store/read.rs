@@ -52,10 +52,18 @@ impl<'t> ReadRows for NodeTables<'t> {
         Ok(self.count(info.root, all)?)
     }
 
+    fn knows_counts(&self) -> bool {
+        false
+    }
+
     fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<OwnedRow>, Error> {
         let info = self.info(table)?;
         let key = info.format.key(key)?;
-        Ok(self.row_with_key(info, &key, Intent::Read)?)
+        let intent = match self.changes_found {
+            true => Intent::Write,
+            false => Intent::Read,
+        };
+        Ok(self.row_with_key(info, &key, intent)?)
     }
 
     fn scan_rows(&self, table: u16, _: ScanPlace) -> Result<TableRange<'_, 't>, Error> {

@@ -2,6 +2,7 @@
 //! of the world of nodes; processes that are killed; histories that are judged.
 
 mod dropping;
+pub mod family;
 mod histories;
 mod journals;
 mod limits;

@@ -8,6 +8,7 @@ use crate::node::tables::access::{Access, Change};
 use crate::node::tables::check::check;
 use crate::node::tables::entries::{self, Keys};
 use crate::node::tables::known::{Known, Used};
+use crate::node::tables::tests::family;
 use crate::node::tables::tests::model::{format, row};
 use crate::node::tables::view::View;
 use crate::node::tables::{PagesInUse, catalogue};
@@ -27,8 +28,10 @@ type Copies = BTreeMap<u64, (LockMode, Page)>;
 const KEYS: u64 = 160;
 
 #[derive(Clone, Debug)]
-enum Step {
+pub(super) enum Step {
     Make,
+    /// Of tables that refer to each other.
+    Family(family::Step),
     Insert(Vec<u8>, Vec<u8>),
     Put(Vec<u8>, Vec<u8>),
     Remove(Vec<u8>),
@@ -72,7 +75,7 @@ impl RowScript {
 }
 
 /// A transaction that has some locks.
-struct Granted<'a> {
+pub(super) struct Granted<'a> {
     shell: &'a mut Shell,
     transaction: TransactionId,
     rows: &'a mut RowScript,
@@ -185,7 +188,7 @@ impl World {
         world
     }
 
-    fn start_rows(&mut self, slot: usize, steps: Vec<Step>) {
+    pub(super) fn start_rows(&mut self, slot: usize, steps: Vec<Step>) {
         if let Some(transaction) = self.at(slot, |shell, _| shell.begin()) {
             let script = Script {
                 slot,
@@ -200,6 +203,11 @@ impl World {
 
     pub fn begin_rows(&mut self, slot: usize) {
         let random = &mut self.random;
+        if self.family {
+            let steps = (0..1 + random.below(3)).map(|_| family::step(random));
+            let steps = steps.map(Step::Family).collect();
+            return self.start_rows(slot, steps);
+        }
         let steps = (0..1 + random.below(4)).map(|_| step(random)).collect();
         self.start_rows(slot, steps);
     }
@@ -261,9 +269,12 @@ impl World {
 
     /// The stored pages have sound tables with exactly the rows that were committed.
     pub fn check_rows(&self) -> PagesInUse {
-        let mut stored = Stored(|page: u64, into: &mut tree::Page| {
-            self.gem.read_stored(PageId(page), into).unwrap();
-        });
+        let mut stored = Stored(
+            |page: u64, into: &mut tree::Page| {
+                self.gem.read_stored(PageId(page), into).unwrap();
+            },
+            Used::default(),
+        );
         check_rows(&mut stored, self.root, &self.rows, &self.what)
     }
 }
@@ -280,9 +291,13 @@ fn run(
     step: &Step,
     there: &Rows,
 ) -> Result<Did, NodeError> {
+    if let Step::Family(step) = step {
+        return family::run(access, step).map(|()| Did::Nothing);
+    }
     let mut view = View::new(access);
     let root = root.unwrap_or(0);
     let did = match step {
+        Step::Family(_) => unreachable!("they are run as rows"),
         Step::Make => Did::Made(catalogue::make_table(&mut view, format(), 1)?.root),
         Step::Insert(key, value) => {
             let inserted = entries::insert(&mut view, root, key, value)?;
@@ -341,7 +356,7 @@ fn step(random: &mut Random) -> Step {
 }
 
 /// Pages that nobody changes.
-struct Stored<F>(F);
+pub(super) struct Stored<F>(pub F, pub Used);
 
 impl<F: FnMut(u64, &mut tree::Page)> Access for Stored<F> {
     fn slot(&self) -> usize {
@@ -379,7 +394,7 @@ impl<F: FnMut(u64, &mut tree::Page)> Access for Stored<F> {
     }
 
     fn used(&mut self) -> &mut Used {
-        unreachable!("nothing is changed")
+        &mut self.1
     }
 
     fn savepoint(&mut self) -> Result<Savepoint, NodeError> {
@@ -406,12 +421,15 @@ fn check_rows(access: &mut dyn Access, root: Option<u32>, rows: &Rows, what: &st
 
 /// The same of a store, as it is opened again.
 pub fn check_rows_in(bytes: &[u8], root: Option<u32>, rows: &Rows, what: &str) {
-    let mut stored = Stored(|page: u64, into: &mut tree::Page| {
-        let start = page as usize * PAGE_SIZE;
-        match bytes.get(start..start + PAGE_SIZE) {
-            Some(found) => into.copy_from_slice(found),
-            None => into.fill(0),
-        }
-    });
+    let mut stored = Stored(
+        |page: u64, into: &mut tree::Page| {
+            let start = page as usize * PAGE_SIZE;
+            match bytes.get(start..start + PAGE_SIZE) {
+                Some(found) => into.copy_from_slice(found),
+                None => into.fill(0),
+            }
+        },
+        Used::default(),
+    );
     check_rows(&mut stored, root, rows, what);
 }

@@ -1,0 +1,228 @@
+//! The transaction in which tables are made, changed and dropped: of any store that can. Definitions know no other.
+
+use crate::error::SqlError;
+use crate::source::Source;
+use crate::write_target::WriteTarget;
+use sardonyx::schema::{Declared, ForeignKey, IndexDefinition, Schema, Type, Value};
+use sardonyx::{DefineRows, Error, Rows, Transaction};
+
+/// A transaction in which tables are made, changed and dropped: of any store that can.
+pub(crate) trait DefineTarget: WriteTarget {
+    /// The tables, to read.
+    fn view(&self) -> &dyn Source;
+
+    /// Makes a table: its number.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn create_table(&mut self, name: &str, schema: Schema) -> Result<u16, Error>;
+
+    /// Drops a table.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn drop_table(&mut self, name: &str) -> Result<(), Error>;
+
+    /// Deletes all rows of a table.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn truncate(&mut self, name: &str) -> Result<(), Error>;
+
+    /// Gives a table another name.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn rename_table(&mut self, name: &str, to: &str) -> Result<(), Error>;
+
+    /// Adds a column to a table.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn add_column(
+        &mut self,
+        table: &str,
+        name: &str,
+        kind: Type,
+        nullable: bool,
+        default: Value,
+    ) -> Result<(), Error>;
+
+    /// Drops a column.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn drop_column(&mut self, table: &str, name: &str) -> Result<(), Error>;
+
+    /// Gives a column another name.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn rename_column(&mut self, table: &str, name: &str, new: &str) -> Result<(), Error>;
+
+    /// Gives a column a wider type.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn widen_column(&mut self, table: &str, name: &str, to: Type) -> Result<(), Error>;
+
+    /// Gives a table an index.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn create_index(&mut self, number: u16, definition: IndexDefinition) -> Result<(), Error>;
+
+    /// Takes an index from a table.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn drop_index(&mut self, number: u16, name: &str) -> Result<(), Error>;
+
+    /// Gives a table a reference.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn add_reference(&mut self, number: u16, reference: ForeignKey) -> Result<(), Error>;
+
+    /// Takes a reference from a table.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn drop_reference(&mut self, number: u16, name: &str) -> Result<(), Error>;
+
+    /// Gives a table a condition.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn add_check(&mut self, number: u16, name: &str, condition: &str) -> Result<(), Error>;
+
+    /// Takes a condition from a table.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn drop_check(&mut self, number: u16, name: &str) -> Result<(), Error>;
+
+    /// Declares what columns have beside their types.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn declare_columns(&mut self, number: u16, declared: Vec<Declared>) -> Result<(), Error>;
+
+    /// Puts a row of columns by name into a table.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn put_named(&mut self, table: &str, values: &[(&str, Value)]) -> Result<(), Error>;
+
+    /// Deletes the row with a key of the table of a name. Returns false if there is none.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn delete_named(&mut self, table: &str, key: &[Value]) -> Result<bool, Error>;
+
+    /// Whether numbers can be drawn from sequences.
+    ///
+    /// # Errors
+    /// `0A000` if they cannot.
+    fn check_sequences(&self) -> Result<(), SqlError> {
+        Ok(())
+    }
+
+    /// What stands beside the tables has changed, too.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn defined(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// The verbs of a store that are the same of every one.
+macro_rules! defines {
+    ($table:ident) => {
+        fn view(&self) -> &dyn Source {
+            self
+        }
+
+        fn create_table(&mut self, name: &str, schema: Schema) -> Result<u16, Error> {
+            Ok($table::create_table(self, name, schema)?)
+        }
+
+        fn drop_table(&mut self, name: &str) -> Result<(), Error> {
+            Ok($table::drop_table(self, name)?)
+        }
+
+        fn truncate(&mut self, name: &str) -> Result<(), Error> {
+            Ok($table::truncate(self, name)?)
+        }
+
+        fn rename_table(&mut self, name: &str, to: &str) -> Result<(), Error> {
+            Ok($table::rename_table(self, name, to)?)
+        }
+
+        fn add_column(
+            &mut self,
+            table: &str,
+            name: &str,
+            kind: Type,
+            nullable: bool,
+            default: Value,
+        ) -> Result<(), Error> {
+            DefineRows::add_column(self, table, name, kind, nullable, default)
+        }
+
+        fn drop_column(&mut self, table: &str, name: &str) -> Result<(), Error> {
+            DefineRows::drop_column(self, table, name)
+        }
+
+        fn rename_column(&mut self, table: &str, name: &str, new: &str) -> Result<(), Error> {
+            DefineRows::rename_column(self, table, name, new)
+        }
+
+        fn widen_column(&mut self, table: &str, name: &str, to: Type) -> Result<(), Error> {
+            $table::widen_column(self, table, name, to)
+        }
+
+        fn create_index(&mut self, number: u16, definition: IndexDefinition) -> Result<(), Error> {
+            DefineRows::create_index(self, number, definition)
+        }
+
+        fn drop_index(&mut self, number: u16, name: &str) -> Result<(), Error> {
+            DefineRows::drop_index(self, number, name)
+        }
+
+        fn add_reference(&mut self, number: u16, reference: ForeignKey) -> Result<(), Error> {
+            DefineRows::add_reference(self, number, reference)
+        }
+
+        fn drop_reference(&mut self, number: u16, name: &str) -> Result<(), Error> {
+            DefineRows::drop_reference(self, number, name)
+        }
+
+        fn add_check(&mut self, number: u16, name: &str, condition: &str) -> Result<(), Error> {
+            DefineRows::add_check(self, number, name, condition)
+        }
+
+        fn drop_check(&mut self, number: u16, name: &str) -> Result<(), Error> {
+            DefineRows::drop_check(self, number, name)
+        }
+
+        fn declare_columns(&mut self, number: u16, declared: Vec<Declared>) -> Result<(), Error> {
+            DefineRows::declare_columns(self, number, declared)
+        }
+
+        fn put_named(&mut self, table: &str, values: &[(&str, Value)]) -> Result<(), Error> {
+            Rows::named(self, table)?.put(values).map(drop)
+        }
+
+        fn delete_named(&mut self, table: &str, key: &[Value]) -> Result<bool, Error> {
+            Rows::named(self, table)?.delete(key)
+        }
+    };
+}
+#[cfg(feature = "nodes")]
+pub(crate) use defines;
+
+impl DefineTarget for Transaction<'_> {
+    defines!(Transaction);
+}

@@ -1,0 +1,98 @@
+//! The transaction of a node, for statements and definitions.
+
+use crate::define_target::{DefineTarget, defines};
+use crate::error::SqlError;
+use crate::rows::EachRow;
+use crate::source::Source;
+use crate::write_target::{DueOf, WriteTarget};
+use sardonyx::nodes::{NodeMark, NodeTables};
+use sardonyx::schema::{Declared, ForeignKey, IndexDefinition, Schema, Type, Value};
+use sardonyx::{DefineRows, Error, HeldReference, Marked, RowWriter, Rows, Transaction};
+use sardonyx_rows::constraints::{Objects, check_new_row, objects};
+use sardonyx_storage::page::Address;
+
+impl WriteTarget for NodeTables<'_> {
+    fn insert(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error> {
+        Rows::numbered(self, number)?.insert_row(row)
+    }
+
+    fn check_new(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error> {
+        Ok(check_new_row(self, number, row)?)
+    }
+
+    /// Its rows have no addresses.
+    fn update_at(&mut self, _: u16, _: Address, _: &RowWriter<'_>) -> Result<(), Error> {
+        Err(Error::Refused("a row of a node has no address".into()))
+    }
+
+    fn update(&mut self, number: u16, key: &[Value], row: &RowWriter<'_>) -> Result<bool, Error> {
+        Rows::numbered(self, number)?.update_row(key, row)
+    }
+
+    fn delete(&mut self, number: u16, key: &[Value]) -> Result<bool, Error> {
+        Rows::numbered(self, number)?.delete(key)
+    }
+
+    fn take(&mut self, number: u16, key: &[Value]) -> Result<bool, Error> {
+        Rows::numbered(self, number)?.take(key)
+    }
+
+    fn at(&self, _: u16, _: Address, _: EachRow<'_>) -> Result<(), SqlError> {
+        Ok(())
+    }
+
+    fn mark(&mut self) -> Marked {
+        Marked::numbered(NodeTables::mark(self).number())
+    }
+
+    fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
+        NodeTables::return_to(self, NodeMark::numbered(mark.number()))
+    }
+
+    fn hold_references(&mut self, holds: bool) {
+        NodeTables::hold_references(self, holds);
+    }
+
+    fn held_references(&self) -> Vec<HeldReference> {
+        NodeTables::held_references(self)
+    }
+
+    fn check_held(&mut self, due: DueOf<'_>) -> Result<(), Error> {
+        Ok(NodeTables::check_held(self, due)?)
+    }
+
+    fn objects(&mut self, act: &mut dyn FnMut(&mut dyn Objects)) {
+        act(&mut objects(self));
+    }
+
+    fn tables(&mut self, _: &mut dyn FnMut(&mut Transaction<'_>)) -> bool {
+        false
+    }
+
+    fn define(&mut self) -> Option<&mut dyn DefineTarget> {
+        Some(self)
+    }
+
+    fn change_found(&mut self, changes: bool) {
+        NodeTables::change_found(self, changes);
+    }
+
+    fn version(&self) -> Option<u64> {
+        Some(NodeTables::version(self))
+    }
+}
+
+impl DefineTarget for NodeTables<'_> {
+    defines!(NodeTables);
+
+    /// Each process draws from what it reserves in main memory.
+    fn check_sequences(&self) -> Result<(), SqlError> {
+        Err(SqlError::unsupported(
+            "sequences, serial and identity columns are not supported on a nodes' database",
+        ))
+    }
+
+    fn defined(&mut self) -> Result<(), Error> {
+        Ok(self.raise_version()?)
+    }
+}

@@ -1,0 +1,187 @@
+//! Units of a session on a node's tables: each is a transaction of the node, on a thread of its own, since it waits for locks
+//! that others hold and for stable storage.
+//!
+//! One that a deadlock chose is run again here if it is a transaction by itself; of another one the client is told (`40001`).
+
+use super::unit::{Unit, UnitDone, UnitEnd};
+use super::{Session, describing};
+use crate::class::Class;
+use crate::error::{SqlError, code};
+use crate::prepared::Prepared;
+use crate::result::{Outcome, Step};
+use crate::session::state::{OpenTransaction, TransactionState};
+use crate::store::{NodeStore, TRIES};
+use sardonyx::Error;
+use sardonyx_base::waiting;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What became of a unit: what it says itself, unless the node did not run it or commit it.
+type Ran = (Option<UnitEnd>, Result<bool, Error>);
+
+impl Unit {
+    /// Runs it as a transaction of a node.
+    fn run_on(self: Box<Self>, node: &dyn NodeStore) -> Ran {
+        let interrupt = self.state().interrupt.clone();
+        let (mut unit, mut end) = (Some(self), None);
+        let ran = waiting::interruptible(&interrupt, None, || {
+            node.run(&mut |tx| {
+                end = unit.take().map(|unit| unit.run(tx));
+                matches!(end, Some(Ok(_)))
+            })
+        });
+        (end, ran)
+    }
+}
+
+/// Whether a statement does the same when it is run again, and nothing to its session.
+fn is_data(statement: &Prepared) -> bool {
+    matches!(
+        statement.class(),
+        Class::Read | Class::Write | Class::Define
+    ) && !statement.sets_session()
+}
+
+/// The steps of a transaction by itself, to be run again if need be; `None` if some cannot.
+fn copies(steps: &VecDeque<Step>) -> Option<VecDeque<Step>> {
+    let mut copies = VecDeque::new();
+    for step in steps {
+        copies.push_back(match step {
+            Step::Execute {
+                statement,
+                parameters,
+                rows_max,
+            } if is_data(statement) => Step::Execute {
+                statement: statement.clone(),
+                parameters: parameters.clone(),
+                rows_max: *rows_max,
+            },
+            Step::Sync => {
+                copies.push_back(Step::Sync);
+                return Some(copies);
+            }
+            Step::Execute { .. } | Step::Copy { .. } | Step::Fail(_) => return None,
+        });
+    }
+    None
+}
+
+/// That a transaction met another one.
+fn conflict() -> SqlError {
+    SqlError::new(
+        code::SERIALIZATION_FAILURE,
+        "could not serialize access due to concurrent update",
+    )
+    .hint("The transaction might succeed if retried.")
+}
+
+fn is_conflict(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Failed(error) if error.code == code::SERIALIZATION_FAILURE)
+}
+
+impl Session {
+    /// Runs a unit on a node.
+    pub(super) async fn run_on_node(
+        &mut self,
+        node: Arc<dyn NodeStore>,
+        steps: &mut VecDeque<Step>,
+    ) -> UnitDone {
+        if matches!(self.state.transaction, TransactionState::Idle) {
+            for _ in 0..TRIES {
+                let Some(copied) = copies(steps) else {
+                    break;
+                };
+                let count = copied.len();
+                let unit = Unit::new(self.database.clone(), self.state.kept(), copied);
+                let (end, ran) = match self.on_thread(unit, &node).await {
+                    Ok(ran) => ran,
+                    Err(lost) => return self.refused(lost, count, steps),
+                };
+                let Some(Ok(mut done) | Err(mut done)) = end else {
+                    let error = ran.err().map_or_else(conflict, SqlError::from);
+                    return self.refused(error, count, steps);
+                };
+                let met =
+                    matches!(ran, Err(Error::Conflict(_))) || done.outcomes.iter().any(is_conflict);
+                if met {
+                    continue;
+                }
+                if let Err(error) = ran {
+                    return self.refused(error.into(), count, steps);
+                }
+                steps.drain(..count);
+                let mut rest = std::mem::take(&mut done.rest);
+                rest.append(steps);
+                std::mem::swap(&mut self.state, &mut done.state);
+                done.rest = rest;
+                return *done;
+            }
+        }
+        let is_idle = matches!(self.state.transaction, TransactionState::Idle);
+        // It stays if the node does not give the state back.
+        let kept = self.state.kept();
+        let state = std::mem::replace(&mut self.state, kept);
+        let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
+        let count = unit.steps();
+        let error = match self.on_thread(unit, &node).await {
+            // What is undone in any case was told what it found.
+            Ok((Some(Ok(mut done)), Ok(_))) | Ok((Some(Err(mut done)), _)) => {
+                std::mem::swap(&mut self.state, &mut done.state);
+                return *done;
+            }
+            Ok((_, Err(Error::Conflict(_)))) => conflict(),
+            Ok((_, Err(error))) => error.into(),
+            Ok((None, Ok(_))) => SqlError::new(code::INTERNAL, "a unit was not run"),
+            Err(error) => error,
+        };
+        self.state.transaction = match is_idle {
+            false => TransactionState::Failed(OpenTransaction::default()),
+            true => TransactionState::Idle,
+        };
+        UnitDone::refused(error, count, self.status())
+    }
+
+    /// Of so many steps, of which the last one is an end: whether they were run, and are durable, is not known.
+    fn refused(&self, error: SqlError, count: usize, steps: &mut VecDeque<Step>) -> UnitDone {
+        steps.drain(..count);
+        let ends = (0..count).map(|step| step + 1 == count).collect();
+        let mut refused = UnitDone::refused(error, ends, self.status());
+        refused.state = self.state.kept();
+        refused.rest = std::mem::take(steps);
+        refused
+    }
+
+    async fn on_thread(&self, unit: Box<Unit>, node: &Arc<dyn NodeStore>) -> Result<Ran, SqlError> {
+        let node = node.clone();
+        let ran = self.database.readers().run(move || unit.run_on(&*node));
+        ran.await
+    }
+
+    /// Compiles a statement over the tables as the session's open transaction makes them.
+    ///
+    /// # Errors
+    /// What is wrong with it; why the node does not go on.
+    pub(super) fn describe_on_node(
+        &mut self,
+        node: &dyn NodeStore,
+        prepared: &Prepared,
+    ) -> Result<(), SqlError> {
+        let state = std::mem::take(&mut self.state);
+        let mut unit = Unit::replaying(self.database.clone(), state);
+        let mut planned = Ok(());
+        let ran = node.run(&mut |tx| {
+            planned = unit.replay_and(tx, |tx, database| {
+                let version = database.version_in(tx);
+                describing::plan_for(prepared, database, version, &*tx)
+            });
+            false
+        });
+        self.state = unit.into_state();
+        self.database.catalogue_changed();
+        match ran {
+            Ok(_) => planned,
+            Err(Error::Conflict(_)) => Err(conflict()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

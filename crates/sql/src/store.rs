@@ -1,0 +1,176 @@
+//! The store that has a database's tables: main memory, whose sessions take turns in one serial stage, or a node, whose
+//! sessions run side by side with those of other nodes under page locks.
+//!
+//! A session's open transaction holds nothing between two flights in either: it is run again, and compared. So a node's
+//! transaction begins and ends in one call.
+
+use crate::database::Database;
+use crate::error::{SqlError, code};
+use crate::source::Source;
+use crate::write_target::WriteTarget;
+use sardonyx::{Error, Tables};
+use sardonyx_base::waiting::{Interrupt, interruptible};
+use sardonyx_rows::constraints::ComputeDefaults;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// So often something that was chosen to end a deadlock is run again without asking its client.
+pub(crate) const TRIES: usize = 32;
+
+/// Bits of a version that are a process's own.
+const OWN_BITS: u32 = 24;
+
+/// What keeps the tables of a database.
+#[derive(Debug)]
+pub(crate) enum Store {
+    /// Main memory.
+    Memory(Arc<Tables>),
+    /// A node, with how often sessions of this process changed the catalogue.
+    Node(Arc<dyn NodeStore>, AtomicU64),
+}
+
+/// A node's transactions.
+pub(crate) trait NodeStore: Debug + Send + Sync {
+    /// Runs something in a transaction, once: it commits if that returns true, and is undone otherwise. Returns what it
+    /// returned.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if it was chosen to end a deadlock, whatever it returned; why the node does not go on. Nothing is
+    /// committed then, unless the error says that it may be.
+    fn run(&self, act: &mut dyn FnMut(&mut dyn WriteTarget) -> bool) -> Result<bool, Error>;
+
+    /// Has defaults in SQL computed so.
+    fn compute_defaults_by(&self, computes: Arc<dyn ComputeDefaults>);
+}
+
+impl Database {
+    /// The tables in main memory; `None` if a node has them.
+    pub fn tables(&self) -> Option<&Arc<Tables>> {
+        match self.store() {
+            Store::Memory(tables) => Some(tables),
+            Store::Node(..) => None,
+        }
+    }
+
+    /// The same, for what a node does not do.
+    ///
+    /// # Errors
+    /// `0A000` if a node has the tables.
+    pub fn tables_in_memory(&self, what: &str) -> Result<&Arc<Tables>, SqlError> {
+        self.tables().ok_or_else(|| {
+            SqlError::unsupported(format!("{what} is not supported on a nodes' database"))
+        })
+    }
+
+    /// The node that has the tables.
+    pub(crate) fn node(&self) -> Option<&Arc<dyn NodeStore>> {
+        match self.store() {
+            Store::Memory(_) => None,
+            Store::Node(node, _) => Some(node),
+        }
+    }
+
+    /// The version of what plans know, as a transaction sees it.
+    pub(crate) fn version_in(&self, tx: &dyn WriteTarget) -> u64 {
+        match tx.version() {
+            // Of what was undone here no plan is left.
+            Some(version) => version << OWN_BITS | self.version() & ((1 << OWN_BITS) - 1),
+            None => self.version(),
+        }
+    }
+
+    /// Looks at the newest state of a node's tables, with the version of the catalogue.
+    ///
+    /// # Errors
+    /// What `look` returns; that it was interrupted; why the node does not go on.
+    pub(crate) fn look_at_node<R>(
+        &self,
+        node: &dyn NodeStore,
+        interrupt: &Arc<Interrupt>,
+        mut look: impl FnMut(&dyn Source, u64) -> Result<R, SqlError>,
+    ) -> Result<R, SqlError> {
+        let mut tries = 0;
+        loop {
+            let mut found = None;
+            let ran = interruptible(interrupt, None, || {
+                node.run(&mut |tx| {
+                    let version = self.version_in(tx);
+                    found = Some(look(&*tx, version));
+                    true
+                })
+            });
+            tries += 1;
+            match (ran, found) {
+                (Err(Error::Conflict(_)), _) if tries < TRIES => {}
+                (Err(error), _) => return Err(error.into()),
+                (Ok(_), Some(found)) => return found,
+                (Ok(_), None) => {
+                    return Err(SqlError::new(code::INTERNAL, "nothing was looked at"));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(feature = "nodes")]
+mod of_node {
+    use super::*;
+    use sardonyx::nodes::{NodeError, TableNode};
+
+    /// A node, closely or loosely coupled.
+    struct OfNode<N>(N);
+
+    impl<N> Debug for OfNode<N> {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.debug_struct("OfNode").finish_non_exhaustive()
+        }
+    }
+
+    /// How a transaction ends that does not commit.
+    enum End {
+        Undone,
+        Node(NodeError),
+    }
+
+    impl From<NodeError> for End {
+        fn from(error: NodeError) -> Self {
+            End::Node(error)
+        }
+    }
+
+    impl<N: TableNode + Send + Sync> NodeStore for OfNode<N> {
+        fn run(&self, act: &mut dyn FnMut(&mut dyn WriteTarget) -> bool) -> Result<bool, Error> {
+            let mut ran = false;
+            let done = self.0.run(|tx| {
+                if ran {
+                    // A deadlock's victim.
+                    return Err(End::Node(NodeError::Deadlock));
+                }
+                let mut tables = tx.tables()?;
+                ran = true;
+                match act(&mut tables) {
+                    true => Ok(()),
+                    false => Err(End::Undone),
+                }
+            });
+            match done {
+                Ok(()) => Ok(true),
+                Err(End::Undone) => Ok(false),
+                Err(End::Node(error)) => Err(error.into()),
+            }
+        }
+
+        fn compute_defaults_by(&self, computes: Arc<dyn ComputeDefaults>) {
+            self.0.compute_defaults_by(computes);
+        }
+    }
+
+    /// The store that a node is.
+    pub(crate) fn store_of(node: impl TableNode + Send + Sync + 'static) -> Arc<dyn NodeStore> {
+        Arc::new(OfNode(node))
+    }
+}
+
+#[cfg(feature = "nodes")]
+pub(crate) use of_node::store_of;
