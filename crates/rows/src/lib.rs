@@ -46,6 +46,7 @@ pub mod layout;
 mod plain;
 pub mod read;
 pub mod record;
+pub mod records;
 pub mod row;
 mod rows;
 pub mod schema;
@@ -68,6 +69,7 @@ pub use record::{
     AnyRow, FieldColumn, Found, Journal, JournalRow, Record, RowForm, Table, definition_of_plain,
     definition_of_table,
 };
+pub use records::{RecordMut, RecordRow, RecordRows, RecordsOf};
 pub use row::{KeyRange, OneRow, RowError, RowFormat, RowRef, RowWriter};
 pub use rows::Rows;
 pub use write::WriteRows;

@@ -158,6 +158,7 @@ pub use sardonyx_rows::{
     RowForm, StoredField, Table, field,
 };
 pub use sardonyx_rows::{DefineRows, ReadIndex, ReadRow, ReadRows, ScanRows, WriteRows};
+pub use sardonyx_rows::{RecordMut, RecordRow, RecordRows, RecordsOf};
 pub use sardonyx_rows::{RowError, RowRef, RowWriter, Rows};
 /// What rows are, known at run time; and types of fields that are no numbers.
 pub use sardonyx_rows::{schema, types};
@@ -174,7 +175,7 @@ pub use sardonyx_storage::store::{PageSnapshot, SnapshotEnded};
 #[doc(hidden)]
 pub use sardonyx_table::OpenRows;
 pub use sardonyx_table::{
-    Index, IndexRange, Marked, Prefetch, RebuildReport, RecordMut, Row, SpaceSnapshot, TableSpace,
+    Index, IndexRange, Marked, Prefetch, RebuildReport, Row, SpaceSnapshot, TableSpace,
     Transaction, View, Walk,
 };
 /// What makes plain data of a struct; [`record!`] writes its derives.

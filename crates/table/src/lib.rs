@@ -60,4 +60,4 @@ pub use rows::{SnapshotScan, ViewScan};
 pub use schemas::read_schemas;
 pub use snapshot::SpaceSnapshot;
 pub use space::{Prefetch, TableSpace, View};
-pub use transaction::{Marked, RecordMut, Transaction, Walk};
+pub use transaction::{Marked, Transaction, Walk};

@@ -13,10 +13,9 @@ use crate::table::{Place, TableState, make_index_room, page_bytes, remove_from_i
 use crate::undo::{Step, undo_step};
 use sardonyx_base::error::Error;
 use sardonyx_rows::constraints::{HeldReferences, check_row, delete_row};
-use sardonyx_rows::fields::values_of;
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
 use sardonyx_rows::record::{Journal, JournalRow, Record, Table};
-use sardonyx_rows::{Field, Plain, PlainLayout, TableError, plain_at};
+use sardonyx_rows::{Field, Plain, PlainLayout, RecordRows, TableError, plain_at, records};
 use sardonyx_storage::catalogue::{Definition, Kind};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::room::NoRoom;
@@ -38,7 +37,7 @@ mod verbs;
 pub(crate) use constraints::note_references;
 pub use savepoint::Marked;
 pub(crate) use savepoint::Savepoint;
-pub use verbs::{RecordMut, Walk};
+pub use verbs::Walk;
 
 /// Redo bytes kept in reserve for the catalogue's and the page's own changes by one operation.
 const OVERHEAD_BYTES: usize = 512;
@@ -166,15 +165,7 @@ impl<'a> Transaction<'a> {
     /// transaction is too large, or the catalogue has no room for more pages; [`Error::Full`] if there is no memory for
     /// them.
     pub fn insert<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<(), Error> {
-        let number = table.number();
-        let state = self.space.state_of(table)?;
-        if R::PLAIN.is_none() {
-            let columns = R::columns_in(&state.schema, &state.name)?;
-            self.insert_row_of(number, values_of(&columns, record))?;
-        } else {
-            self.insert_plain(number, record)?;
-        }
-        Ok(())
+        Ok(self.insert_record(table, record)?)
     }
 
     /// Inserts a plain record; the row is to change it without looking it up.
@@ -291,23 +282,10 @@ impl<'a> Transaction<'a> {
     /// [`Error::Limit`] if the transaction is too large; [`Error::Refused`] if rows refer to it, or the handle is another
     /// database's.
     pub fn delete<R: Record>(&mut self, table: Table<R>, key: R::Key<'_>) -> Result<bool, Error> {
-        let state = self.space.state_of(table)?;
-        let Some(at) = self.space.place_of::<R>(state, &key)? else {
-            return Ok(false);
-        };
-        self.delete_record(table, at)?;
-        Ok(true)
+        records::delete(self, table, &key)
     }
 
-    /// Deletes the record at an address, at which there is one.
-    fn delete_record<R: Record>(&mut self, table: Table<R>, at: Address) -> Result<(), TableError> {
-        match R::PLAIN {
-            Some(_) => self.delete_at(table.number(), at),
-            None => self.delete_row_at(table.number(), at),
-        }
-    }
-
-    /// The same of a plain record.
+    /// Deletes the plain record at an address, at which there is one.
     fn delete_at(&mut self, number: u16, address: Address) -> Result<(), TableError> {
         self.check_room(OVERHEAD_BYTES)?;
         if !self.state(number).has_one_shape() {

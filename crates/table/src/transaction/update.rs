@@ -1,10 +1,9 @@
 //! Records changed in copies of their own: a change that fails, or panics, has done nothing.
 
-use super::{OVERHEAD_BYTES, Transaction};
+use super::Transaction;
 use sardonyx_base::error::Error;
-use sardonyx_rows::TableError;
-use sardonyx_rows::fields::values_of;
 use sardonyx_rows::record::{Record, Table};
+use sardonyx_rows::{TableError, records};
 use sardonyx_storage::page::Address;
 
 impl Transaction<'_> {
@@ -35,69 +34,7 @@ impl Transaction<'_> {
         key: R::Key<'_>,
         change: impl FnOnce(&mut R) -> Result<T, E>,
     ) -> Result<Option<T>, E> {
-        let engine = |error: TableError| E::from(error.into());
-        let Some((at, mut changed)) = self.copy_of(table, key).map_err(engine)? else {
-            return Ok(None);
-        };
-        // Changed in a copy: the closure may panic half-way, and the caller may catch that and go
-        // on; no change may then stand in the pages that is not in the log.
-        let value = change(&mut changed)?;
-        self.store_changed(table, at, &changed).map_err(engine)?;
-        Ok(Some(value))
-    }
-
-    /// The record with this key, and where it stands. There is room for its change.
-    #[inline]
-    pub(super) fn copy_of<R: Record>(
-        &mut self,
-        table: Table<R>,
-        key: R::Key<'_>,
-    ) -> Result<Option<(Address, R)>, TableError> {
-        let state = self.space.state_of(table)?;
-        let Some(at) = self.space.place_of::<R>(state, &key)? else {
-            return Ok(None);
-        };
-        self.check_room_to_change::<R>()?;
-        Ok(Some((at, self.copy_at(table, at)?)))
-    }
-
-    #[inline]
-    pub(super) fn copy_at<R: Record>(&self, table: Table<R>, at: Address) -> Result<R, TableError> {
-        let state = self.space.state_of(table)?;
-        let columns = R::columns_in(&state.schema, &state.name)?;
-        R::copy_row(self.view().found(state, at), &columns)
-    }
-
-    /// Room for a changed record.
-    #[inline]
-    pub(super) fn check_room_to_change<R: Record>(&mut self) -> Result<(), TableError> {
-        match R::PLAIN {
-            // All of it may differ, in as many runs as there are pairs of words.
-            Some(plain) => self.check_room(2 * plain.bytes + OVERHEAD_BYTES),
-            None => Ok(()),
-        }
-    }
-
-    /// Stores a changed copy of the record at an address. There is room for it.
-    pub(super) fn store_changed<R: Record>(
-        &mut self,
-        table: Table<R>,
-        at: Address,
-        changed: &R,
-    ) -> Result<(), TableError> {
-        let number = table.number();
-        let Some(plain) = R::PLAIN else {
-            let state = self.space.state_of(table)?;
-            let columns = R::columns_in(&state.schema, &state.name)?;
-            return self.update_row_at(number, at, &values_of(&columns, changed));
-        };
-        let after = changed.plain_bytes();
-        let before = &self.space.store.bytes()[at.0 as usize..][..plain.bytes];
-        if after[plain.key()] != before[plain.key()] {
-            let table = R::TABLE.to_string();
-            return Err(TableError::KeyChanged { table });
-        }
-        self.store_plain(number, at, after)
+        records::try_update(self, table, &key, change)
     }
 
     /// Stores the changed bytes of a plain record, whose key has not changed.

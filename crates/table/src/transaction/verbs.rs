@@ -1,45 +1,25 @@
 //! What programs say every day, made of the transaction's few operations: put, remove, take out to change,
 //! walk over a table and change it meanwhile, keep some, clear.
 
-use super::Transaction;
+use super::{OVERHEAD_BYTES, Transaction};
 use crate::row::Row;
 use crate::table::Slot;
 use sardonyx_base::error::Error;
 use sardonyx_rows::fields::values_of;
 use sardonyx_rows::record::{Record, Table};
-use sardonyx_rows::{Plain, plain_at};
+use sardonyx_rows::{Plain, RecordMut, RecordRows, TableError, plain_at, records};
 use sardonyx_storage::page::Address;
-use std::borrow::Borrow;
 use std::fmt;
-use std::ops::{Deref, DerefMut};
 use zerocopy::FromBytes;
 
-impl<'a> Transaction<'a> {
+impl Transaction<'_> {
     /// Puts a record into a table: in the place of the one with its key, if there is one; then columns that are no fields
     /// get their defaults. Only what differs is stored and logged. Returns whether there was one.
     ///
     /// # Errors
     /// Those of [`Transaction::insert`], but for a duplicate of its key.
     pub fn put<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<bool, Error> {
-        let state = self.space.state_of(table)?;
-        let Some(plain) = R::PLAIN else {
-            let columns = R::columns_in(&state.schema, &state.name)?;
-            let values = values_of(&columns, record);
-            return self.rows_of(table.number())?.put_row(&values);
-        };
-        let bytes = record.plain_bytes();
-        let (key, pages) = (&bytes[plain.key()], self.space.store.bytes());
-        match state.find(&self.space.indexes, pages, state.hash.of(key), key) {
-            Some(at) => {
-                self.check_room_to_change::<R>()?;
-                self.store_plain(table.number(), at, bytes)?;
-                Ok(true)
-            }
-            None => self
-                .insert_plain(table.number(), record)
-                .map(|_| false)
-                .map_err(Error::from),
-        }
+        records::put(self, table, record)
     }
 
     /// Deletes a record and returns it: [`Transaction::delete`] for those who want to see it.
@@ -51,13 +31,7 @@ impl<'a> Transaction<'a> {
         table: Table<R>,
         key: R::Key<'_>,
     ) -> Result<Option<R>, Error> {
-        let state = self.space.state_of(table)?;
-        let Some(at) = self.space.place_of::<R>(state, &key)? else {
-            return Ok(None);
-        };
-        let record = self.copy_at(table, at)?;
-        self.delete_record(table, at)?;
-        Ok(Some(record))
+        records::remove(self, table, &key)
     }
 
     /// A copy of a record, to change and [save](RecordMut::save); `None` if there is no such record.
@@ -68,34 +42,17 @@ impl<'a> Transaction<'a> {
         &mut self,
         table: Table<R>,
         key: R::Key<'_>,
-    ) -> Result<Option<RecordMut<'_, 'a, R>>, Error> {
-        let state = self.space.state_of(table)?;
-        match self.space.place_of::<R>(state, &key)? {
-            Some(at) => Ok(Some(self.taken_out(table, at)?)),
-            None => Ok(None),
-        }
+    ) -> Result<Option<RecordMut<'_, Self, R>>, Error> {
+        records::take_out(self, table, &key)
     }
 
     /// A copy of a row's record, to change and [save](RecordMut::save).
     ///
     /// # Errors
     /// [`Error::Refused`] if it was deleted since the row was found.
-    pub fn record_mut<R: Plain>(&mut self, row: Row<R>) -> Result<RecordMut<'_, 'a, R>, Error> {
+    pub fn record_mut<R: Plain>(&mut self, row: Row<R>) -> Result<RecordMut<'_, Self, R>, Error> {
         let address = self.space.resolve(row)?;
-        self.taken_out(Table::new(row.table), address)
-    }
-
-    fn taken_out<R: Record>(
-        &mut self,
-        table: Table<R>,
-        at: Address,
-    ) -> Result<RecordMut<'_, 'a, R>, Error> {
-        Ok(RecordMut {
-            record: self.copy_at(table, at)?,
-            table,
-            at,
-            transaction: self,
-        })
+        RecordMut::of(self, Table::new(row.table), address)
     }
 
     /// Deletes a row's record.
@@ -151,20 +108,9 @@ impl<'a> Transaction<'a> {
     pub fn retain<R: Record>(
         &mut self,
         table: Table<R>,
-        mut keep: impl FnMut(&R) -> bool,
+        keep: impl FnMut(&R) -> bool,
     ) -> Result<u64, Error> {
-        let (mut at, mut deleted) = (Slot::default(), 0);
-        loop {
-            let state = self.space.state_of(table)?;
-            let Some((address, behind)) = state.record_from(self.space.store.bytes(), at) else {
-                return Ok(deleted);
-            };
-            at = behind;
-            if !keep(self.space.record_of::<R>(state, address)?.borrow()) {
-                self.delete_record(table, address)?;
-                deleted += 1;
-            }
-        }
+        records::retain(self, table, keep)
     }
 
     /// Deletes all records of a table. Returns how many.
@@ -198,49 +144,88 @@ impl<R> fmt::Debug for Walk<R> {
     }
 }
 
-/// A copy of a record that is being changed. What is not saved is forgotten.
-#[must_use = "what is not saved is forgotten"]
-pub struct RecordMut<'t, 'a, R: Record> {
-    transaction: &'t mut Transaction<'a>,
-    table: Table<R>,
-    at: Address,
-    record: R,
-}
-
-impl<R: Record> RecordMut<'_, '_, R> {
-    /// Stores the record as it now is. Only what differs is stored and logged.
-    ///
-    /// # Errors
-    /// Those of [`Transaction::update`]. The record in the table is then as before.
-    pub fn save(self) -> Result<(), Error> {
-        let RecordMut {
-            transaction,
-            table,
-            at,
-            record,
-        } = self;
-        transaction.check_room_to_change::<R>()?;
-        Ok(transaction.store_changed(table, at, &record)?)
+impl RecordRows for Transaction<'_> {
+    #[inline]
+    fn check_handle<R: Record>(&self, table: Table<R>) -> Result<(), TableError> {
+        self.space.state_of(table).map(drop)
     }
-}
 
-impl<R: Record> Deref for RecordMut<'_, '_, R> {
-    type Target = R;
-
-    fn deref(&self) -> &R {
-        &self.record
+    #[inline]
+    fn place_of_record<R: Record>(
+        &self,
+        table: Table<R>,
+        key: &R::Key<'_>,
+    ) -> Result<Option<Address>, TableError> {
+        let state = self.space.state_of(table)?;
+        self.space.place_of::<R>(state, key)
     }
-}
 
-impl<R: Record> DerefMut for RecordMut<'_, '_, R> {
-    fn deref_mut(&mut self) -> &mut R {
-        &mut self.record
+    #[inline]
+    fn place_like<R: Record>(
+        &self,
+        table: Table<R>,
+        record: &R,
+    ) -> Result<Option<Address>, TableError> {
+        let state = self.space.state_of(table)?;
+        let key = R::PLAIN.map(|plain| plain.key()).unwrap_or_default();
+        let (key, pages) = (&record.plain_bytes()[key], self.space.store.bytes());
+        Ok(state.find(&self.space.indexes, pages, state.hash.of(key), key))
     }
-}
 
-impl<R: Record + fmt::Debug> fmt::Debug for RecordMut<'_, '_, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.record.fmt(f)
+    #[inline]
+    fn record_at<R: Record>(&self, table: Table<R>, at: &Address) -> Result<R, TableError> {
+        let state = self.space.state_of(table)?;
+        let columns = R::columns_in(&state.schema, &state.name)?;
+        R::copy_row(self.view().found(state, *at), &columns)
+    }
+
+    #[inline]
+    fn room_to_change<R: Record>(&mut self) -> Result<(), TableError> {
+        match R::PLAIN {
+            // All of it may differ, in as many runs as there are pairs of words.
+            Some(plain) => self.check_room(2 * plain.bytes + OVERHEAD_BYTES),
+            None => Ok(()),
+        }
+    }
+
+    fn insert_record<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<(), TableError> {
+        let number = table.number();
+        let state = self.space.state_of(table)?;
+        if R::PLAIN.is_none() {
+            let columns = R::columns_in(&state.schema, &state.name)?;
+            self.insert_row_of(number, values_of(&columns, record))?;
+        } else {
+            self.insert_plain(number, record)?;
+        }
+        Ok(())
+    }
+
+    fn store_record<R: Record>(
+        &mut self,
+        table: Table<R>,
+        at: Address,
+        changed: &R,
+    ) -> Result<(), TableError> {
+        let number = table.number();
+        let Some(plain) = R::PLAIN else {
+            let state = self.space.state_of(table)?;
+            let columns = R::columns_in(&state.schema, &state.name)?;
+            return self.update_row_at(number, at, &values_of(&columns, changed));
+        };
+        let after = changed.plain_bytes();
+        let before = &self.space.store.bytes()[at.0 as usize..][..plain.bytes];
+        if after[plain.key()] != before[plain.key()] {
+            let table = R::TABLE.to_string();
+            return Err(TableError::KeyChanged { table });
+        }
+        self.store_plain(number, at, after)
+    }
+
+    fn delete_record<R: Record>(&mut self, table: Table<R>, at: Address) -> Result<(), TableError> {
+        match R::PLAIN {
+            Some(_) => self.delete_at(table.number(), at),
+            None => self.delete_row_at(table.number(), at),
+        }
     }
 }
 
