@@ -1,6 +1,7 @@
 //! What can go wrong with a table.
 
 use crate::condition::ConditionError;
+use crate::open::{Conflict, TransactionEnded};
 use crate::row::RowError;
 use crate::schema::{SchemaError, Value};
 use sardonyx_base::error::{CrateError, Error, Kind};
@@ -243,13 +244,30 @@ pub enum TableError {
     #[error(transparent)]
     Row(Box<RowError>),
     /// Something that an open transaction read was changed by another one before its end. It did nothing.
-    #[error("table {table:?} was changed by another transaction: {what}; run this one again")]
-    Conflict {
-        /// The table.
-        table: String,
-        /// What is not as it was.
-        what: Box<str>,
+    #[error(transparent)]
+    Conflict(Box<Conflict>),
+    /// An open transaction was ended from without.
+    #[error(transparent)]
+    Ended(TransactionEnded),
+    /// The open transactions of a database keep too much. The operation did nothing.
+    #[error(
+        "the open transactions keep {bytes} bytes together, the limit is {limit}: end those that are not needed, or set \
+         `open_transactions_bytes_max` to more"
+    )]
+    OpenTransactionsFull {
+        /// Bytes that they keep.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
     },
+    /// An open transaction that is of another database, or of an earlier opening of this one, was to be committed.
+    #[error(
+        "the open transaction is of another database: it had no effect; run it on the database that it was begun on"
+    )]
+    OtherDatabase,
+    /// An open transaction cannot begin behind changes of the one in which it is to run.
+    #[error("an open transaction begins in one that has done nothing yet")]
+    BehindChanges,
     /// No memory for more pages.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -310,7 +328,10 @@ impl CrateError for TableError {
             | TableError::KeyValue { .. }
             | TableError::NoSuchReference { .. }
             | TableError::Referenced { .. } => Error::Refused,
-            TableError::Conflict { .. } => Error::Conflict,
+            TableError::Conflict(_) => Error::Conflict,
+            TableError::Ended(ended) => ended.kind(),
+            TableError::OpenTransactionsFull { .. } => Error::Limit,
+            TableError::OtherDatabase | TableError::BehindChanges => Error::Refused,
             TableError::KeyTooLong { .. } => Error::Limit,
             TableError::KeyChanged { .. }
             | TableError::StaleRow { .. }
@@ -342,8 +363,18 @@ impl CrateError for TableError {
             TableError::Catalogue(error) => error.into(),
             TableError::Log(error) => error.into(),
             TableError::Engine(error) => error,
+            // Programs ask for these by their types.
+            TableError::Conflict(conflict) => Error::Conflict((*conflict).into()),
+            TableError::SnapshotEnded(ended) => Error::Limit(ended.into()),
+            TableError::Ended(ended) => ended.kind()(ended.into()),
             error => error.kind()(error.into()),
         }
+    }
+}
+
+impl From<Conflict> for TableError {
+    fn from(conflict: Conflict) -> Self {
+        TableError::Conflict(Box::new(conflict))
     }
 }
 

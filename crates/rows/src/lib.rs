@@ -43,6 +43,7 @@ mod error;
 pub mod fields;
 pub mod key;
 pub mod layout;
+mod open;
 mod plain;
 pub mod read;
 pub mod record;
@@ -63,6 +64,7 @@ pub use fields::{StoredField, check_fields};
 #[doc(hidden)]
 pub use fields::{find_columns, no_value_of_field};
 pub use key::KeyValues;
+pub use open::{Conflict, ConflictWith, TransactionEnded};
 pub use plain::{Field, Plain, PlainLayout, RecordKey, field_of, plain_at};
 pub use read::{CountedRows, ReadIndex, ReadRow, ReadRows, ScanPlace, ScanRows};
 pub use record::{

@@ -146,7 +146,7 @@ pub use snapshot::Snapshot;
 pub use statistics::Statistics;
 #[doc(hidden)]
 pub use tables::{Begun, Committed, Reached, Turn};
-pub use tables::{JournalRows, Tables};
+pub use tables::{JournalRows, OpenTransaction, RETRIES_ASIDE, Tables};
 pub use ticket::{BatchTicket, Ticket};
 
 /// Makes a struct with fields of any length a row of a table, an enum a field of one.
@@ -157,6 +157,7 @@ pub use sardonyx_rows::{
     AnyRow, ColumnType, Field, Journal, JournalRow, Plain, Record, RecordColumn, RecordKey,
     RowForm, StoredField, Table, field,
 };
+pub use sardonyx_rows::{Conflict, ConflictWith, TransactionEnded};
 pub use sardonyx_rows::{DefineRows, ReadIndex, ReadRow, ReadRows, ScanRows, WriteRows};
 pub use sardonyx_rows::{RecordMut, RecordRow, RecordRows, RecordsOf};
 pub use sardonyx_rows::{RowError, RowRef, RowWriter, Rows};
@@ -172,11 +173,9 @@ pub use sardonyx_storage::page::Address;
 pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
 pub use sardonyx_storage::store::{PageSnapshot, SnapshotEnded};
-#[doc(hidden)]
-pub use sardonyx_table::OpenRows;
 pub use sardonyx_table::{
-    Index, IndexRange, Marked, Prefetch, RebuildReport, Row, SpaceSnapshot, TableSpace,
-    Transaction, View, Walk,
+    Index, IndexRange, Marked, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, Prefetch,
+    RebuildReport, RecordIndex, Row, SpaceSnapshot, TableSpace, Transaction, View, Walk,
 };
 /// What makes plain data of a struct; [`record!`] writes its derives.
 pub use zerocopy;

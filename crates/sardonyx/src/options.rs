@@ -17,6 +17,10 @@ use std::time::Duration;
 /// Threads of one stage, at most: there are never so many processors for it.
 const STAGE_THREADS_MAX: usize = 256;
 
+/// Open transactions of a database, at most, and bytes that they keep together.
+const OPEN_TRANSACTIONS_MAX: usize = 10_000;
+const OPEN_TRANSACTIONS_BYTES_MAX: usize = 1 << 30;
+
 /// How to open a database, in whichever way: what is common to all ways first, then what one of them has.
 ///
 /// A database is one directory. Open it as tables, as memory or as operations, one way at a time: tables and
@@ -39,6 +43,8 @@ pub struct Options {
     pub(crate) shape: Shape,
     pub(crate) hash_seed: Option<u64>,
     pub(crate) snapshot_bytes_max: Option<u64>,
+    /// How many there may be, and bytes that they may keep.
+    pub(crate) open_transactions: [usize; 2],
     create: bool,
     #[cfg(feature = "memory")]
     memory: sardonyx_mapped::Options,
@@ -61,6 +67,7 @@ impl Options {
             shape: Shape::of_this_machine(),
             hash_seed: None,
             snapshot_bytes_max: None,
+            open_transactions: [OPEN_TRANSACTIONS_MAX, OPEN_TRANSACTIONS_BYTES_MAX],
             create: true,
             #[cfg(feature = "memory")]
             memory: sardonyx_mapped::Options::new(),
@@ -164,6 +171,23 @@ impl Options {
     /// ended; transactions never wait. For tables and operations.
     pub fn snapshot_bytes_max(mut self, bytes: u64) -> Self {
         self.snapshot_bytes_max = Some(bytes);
+        self
+    }
+
+    /// How many [open transactions](crate::OpenTransaction) of tables there may be (default 10,000). When one more begins,
+    /// the oldest is ended: its verbs and its commit say [`Error::Limit`], by a
+    /// [`TransactionEnded`](crate::TransactionEnded). So those that a program forgets do no harm.
+    pub fn open_transactions_max(mut self, number: usize) -> Self {
+        self.open_transactions[0] = number.max(1);
+        self
+    }
+
+    /// The most bytes that the [open transactions](crate::OpenTransaction) of tables keep together (default 1 GiB): their
+    /// changes, and notes of what they read; one of them, a quarter of that. An operation that would need more is
+    /// [`Error::Limit`] and does nothing; what the transaction did before can be committed. The old versions of pages that
+    /// they read have a bound of their own, [`Options::snapshot_bytes_max`].
+    pub fn open_transactions_bytes_max(mut self, bytes: u64) -> Self {
+        self.open_transactions[1] = usize::try_from(bytes).unwrap_or(usize::MAX);
         self
     }
 

@@ -1,11 +1,13 @@
 //! Tables: transactions one at a time, on typed records.
 
 mod journals;
+mod open;
 mod procedures;
 mod turn;
 mod underway;
 
 pub use journals::JournalRows;
+pub use open::{OpenTransaction, RETRIES_ASIDE};
 use procedures::Procedures;
 pub use turn::Turn;
 use underway::Underway;
@@ -23,7 +25,9 @@ use sardonyx_storage::engine::Engine;
 use sardonyx_storage::engine_view::EngineView;
 use sardonyx_storage::journal::{JournalReader, Retention};
 use sardonyx_storage::recovery::RecoveryReport;
-use sardonyx_table::{KeyHash, RebuildReport, SpaceSnapshot, TableSpace, Transaction, View};
+use sardonyx_table::{
+    KeyHash, OpenTransactions, RebuildReport, SpaceSnapshot, TableSpace, Transaction, View,
+};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,7 +39,9 @@ use std::sync::Arc;
 /// this one when the parent has closed it.
 #[derive(Debug)]
 pub struct Tables {
-    pub(crate) kernel: Kernel,
+    pub(crate) kernel: Arc<Kernel>,
+    /// The transactions that were begun by hand.
+    open: Arc<OpenTransactions>,
     recovery: RecoveryReport,
     rebuild: RebuildReport,
     procedures: Procedures,
@@ -63,10 +69,12 @@ impl Tables {
         if let Some(bytes) = options.snapshot_bytes_max {
             space.set_snapshot_bytes_max(bytes);
         }
-        let kernel = Kernel::start(space, opened.engine, shape);
+        let kernel = Arc::new(Kernel::start(space, opened.engine, shape));
+        let open = open::none(&kernel, options.open_transactions);
         let procedures = Procedures::default();
         Ok(Tables {
             kernel,
+            open,
             recovery: opened.report,
             rebuild,
             procedures,
@@ -423,6 +431,15 @@ impl Tables {
     /// [`Error::Forked`] in a child of the process that opened the database: nothing happens there, and the
     /// database stays open in the parent.
     pub fn close(&self) -> Result<(), Error> {
+        self.kernel.engine().process().check()?;
+        self.open.close();
         Ok(self.kernel.close()?)
+    }
+}
+
+impl Drop for Tables {
+    fn drop(&mut self) {
+        // The kernel may be somebody's who commits at this moment. Nobody can be told of an error.
+        let _ = self.close();
     }
 }

@@ -20,6 +20,8 @@ enum Source<T> {
     Value(sardonyx_serial::Ticket<T>),
     /// Of tables: what a closure returned.
     Outcome(sardonyx_serial::Ticket<Result<T, Error>>),
+    /// That nothing was run, until it is told.
+    Refused(Option<Error>),
     /// Of memory, which has run: the value, until it is given.
     #[cfg(feature = "memory")]
     Memory(sardonyx_mapped::Ticket, Option<T>),
@@ -34,6 +36,10 @@ impl<T> Ticket<T> {
         Ticket(Source::Outcome(ticket))
     }
 
+    pub(crate) fn refused(error: Error) -> Self {
+        Ticket(Source::Refused(Some(error)))
+    }
+
     #[cfg(feature = "memory")]
     pub(crate) fn of_memory(ticket: sardonyx_mapped::Ticket, value: T) -> Self {
         Ticket(Source::Memory(ticket, Some(value)))
@@ -44,6 +50,7 @@ impl<T> Ticket<T> {
         match &self.0 {
             Source::Value(ticket) => ticket.is_done(),
             Source::Outcome(ticket) => ticket.is_done(),
+            Source::Refused(_) => true,
             #[cfg(feature = "memory")]
             Source::Memory(ticket, _) => ticket.is_done(),
         }
@@ -61,6 +68,7 @@ impl<T> Ticket<T> {
         match self.0 {
             Source::Value(ticket) => Ok(ticket.wait()?),
             Source::Outcome(ticket) => ticket.wait()?,
+            Source::Refused(error) => Err(error.expect("a ticket is used once")),
             #[cfg(feature = "memory")]
             Source::Memory(ticket, value) => {
                 ticket.wait()?;
@@ -83,6 +91,12 @@ impl<T> Future for Ticket<T> {
         match &mut self.0 {
             Source::Value(ticket) => Pin::new(ticket).poll(context).map_err(Error::from),
             Source::Outcome(ticket) => Pin::new(ticket).poll(context).map(|outcome| outcome?),
+            Source::Refused(error) => {
+                let error = error.take();
+                Poll::Ready(Err(
+                    error.expect("a ticket is not polled after it was ready")
+                ))
+            }
             #[cfg(feature = "memory")]
             Source::Memory(ticket, value) => Pin::new(ticket).poll(context).map(|durable| {
                 durable?;

@@ -42,11 +42,14 @@ impl WriteTarget for NodeTables<'_> {
     }
 
     fn mark(&mut self) -> Marked {
-        Marked::numbered(NodeTables::mark(self).number())
+        Marked::numbered(NodeTables::mark(self).number(), 0)
     }
 
     fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
-        NodeTables::return_to(self, NodeMark::numbered(mark.number()))
+        match mark.number(0) {
+            Some(number) => NodeTables::return_to(self, NodeMark::numbered(number)),
+            None => Err(Error::Refused("the savepoint is of another transaction".into())),
+        }
     }
 
     fn hold_references(&mut self, holds: bool) {

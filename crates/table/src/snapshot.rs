@@ -45,6 +45,8 @@ pub(crate) struct FrozenTable {
     pub layout: PageLayout,
     pub extents: Vec<Extent>,
     pub fresh: Slot,
+    /// Its pages name it, as those of the table's other lives do not.
+    pub life: u32,
     pub shards: Shards,
     pub len: u64,
     pub schema: Arc<Schema>,
@@ -61,6 +63,7 @@ impl FrozenTable {
             layout: state.layout,
             extents: state.extents.clone(),
             fresh: state.fresh,
+            life: state.life,
             shards: state.index.shards().clone(),
             len: state.len(),
             schema: state.schema.clone(),

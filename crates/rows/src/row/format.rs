@@ -175,6 +175,11 @@ impl RowFormat {
         &self.schema
     }
 
+    /// Whether a row is its fixed part alone.
+    pub fn is_fixed(&self) -> bool {
+        self.schema.variable_columns().next().is_none()
+    }
+
     /// A row, to read.
     ///
     /// # Errors

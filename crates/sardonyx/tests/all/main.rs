@@ -37,6 +37,7 @@ mod migrations;
 mod model;
 mod nested;
 mod nodes;
+mod open_transactions;
 mod opening;
 mod own_threads;
 mod places;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "the snapshot was ended: the pages that changed since it was taken reached the bound on memory for \
-     copies of them; take a new one, or set `snapshot_bytes_max` to more"
+     copies of them; take a new one (run a transaction on it again), or set `snapshot_bytes_max` to more"
 )]
 pub struct SnapshotEnded;
 
@@ -55,6 +55,11 @@ impl PageStore {
     ) -> Result<(Arc<PageSnapshot>, Arc<PageSnapshot>), StoreError> {
         let [one, other] = freeze([self, other])?;
         Ok((one, other))
+    }
+
+    /// Whether a snapshot is of this store.
+    pub fn is_of(&self, snapshot: &PageSnapshot) -> bool {
+        Arc::ptr_eq(&self.mapping, &snapshot.live)
     }
 
     /// Whether there are snapshots, which need pages as they are before they change.

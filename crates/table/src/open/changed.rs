@@ -35,6 +35,8 @@ pub(super) struct Changed {
     rows: BTreeMap<Key, Own>,
     /// Of each index of the schema, but that of the primary key, which the rows themselves are.
     entries: Vec<BTreeMap<Vec<u8>, Key>>,
+    /// How many rows there are more than in the snapshot.
+    pub more: i64,
 }
 
 impl Changed {
@@ -43,6 +45,7 @@ impl Changed {
         Changed {
             rows: BTreeMap::new(),
             entries: (0..indexes).map(|_| BTreeMap::new()).collect(),
+            more: 0,
         }
     }
 

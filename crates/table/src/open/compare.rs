@@ -10,16 +10,15 @@ use crate::snapshot::FrozenTable;
 use crate::table::{TableState, page_bytes};
 use crate::transaction::Transaction;
 use sardonyx_rows::layout::PageLayout;
-use sardonyx_rows::row::{same, shown};
+use sardonyx_rows::row::same;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
-use sardonyx_rows::{RowRef, TableError};
+use sardonyx_rows::{Conflict, ConflictWith, RowRef, TableError};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageRead, PageSnapshot};
 use std::sync::Arc;
 
 /// A table then and now.
 struct Both<'a> {
-    number: u16,
     known: &'a Known,
     before: &'a FrozenTable,
     pages_before: &'a PageSnapshot,
@@ -31,14 +30,17 @@ impl OpenRows {
     /// Checks that all that was read is there still.
     ///
     /// # Errors
-    /// [`TableError::Conflict`] with the first difference; [`TableError::SnapshotEnded`].
+    /// [`TableError::Conflict`] with the first difference; [`TableError::SnapshotEnded`]; [`TableError::OtherDatabase`].
     pub(super) fn check_unchanged(&self, tx: &Transaction<'_>) -> Result<(), TableError> {
+        if !tx.space.store.is_of(&self.snapshot.rows) {
+            return Err(TableError::OtherDatabase);
+        }
         let reads = self.reads.borrow();
         for table in reads.tables() {
             self.check_schema(table, tx)?;
         }
-        for (table, values) in reads.keys() {
-            self.both(table, tx)?.check_key(values, tx, self)?;
+        for (table, key, at) in reads.keys() {
+            self.both(table, tx)?.check_key(key, at, tx)?;
         }
         for range in reads.ranges() {
             self.both(range.table, tx)?.check_range(range, tx, self)?;
@@ -49,7 +51,7 @@ impl OpenRows {
         for table in reads.counts() {
             let both = self.both(table, tx)?;
             if both.before.len != both.now.len() {
-                return Err(both.conflict(|| "it has another number of rows".into()));
+                return Err(both.conflict(ConflictWith::Count));
             }
         }
         Ok(())
@@ -61,7 +63,6 @@ impl OpenRows {
         let before = self.snapshot.tables.get(place).and_then(Option::as_ref);
         let now = tx.space.tables.get(place).and_then(Option::as_ref);
         Ok(Both {
-            number: table,
             known: self.known(table)?,
             before: before.ok_or_else(unknown)?,
             pages_before: &self.snapshot.rows,
@@ -88,28 +89,15 @@ impl OpenRows {
         if is_same(table) && referring.all(is_same) {
             return Ok(());
         }
-        Err(TableError::Conflict {
-            table: tx.space.name(table),
-            what: "its columns, indexes or constraints changed".into(),
-        })
+        let name = &*self.known(table)?.name;
+        Err(Conflict::new(name, ConflictWith::Schema).into())
     }
 }
 
 impl Both<'_> {
     #[cold]
-    fn conflict(&self, what: impl FnOnce() -> String) -> TableError {
-        TableError::Conflict {
-            table: self.known.name.to_string(),
-            what: what().into(),
-        }
-    }
-
-    #[cold]
-    fn row_conflict(&self, values: &[Value]) -> TableError {
-        self.conflict(|| {
-            let values: Vec<_> = values.iter().map(|value| shown(value.as_ref())).collect();
-            format!("the row with key {}", values.join(", "))
-        })
+    fn conflict(&self, with: ConflictWith) -> TableError {
+        Conflict::new(&*self.known.name, with).into()
     }
 
     fn row_before(&self, at: Address) -> Result<RowRef<'_, PageSnapshot>, TableError> {
@@ -120,11 +108,19 @@ impl Both<'_> {
         RowRef::new(self.pages_now, &self.now.schema, &self.now.name, at)
     }
 
+    /// Whether nothing has changed where a row stood, nor elsewhere that is of it.
+    fn is_untouched(&self, at: Address) -> bool {
+        let mut outside = self.before.schema.variable_columns();
+        // A table that was emptied leaves its pages as they are.
+        self.before.life == self.now.life
+            && self.pages_before.is_as_live(at.page())
+            && outside.next().is_none()
+    }
+
     /// Whether the row at an address then is the one at an address now.
     fn is_same(&self, before: Address, now: Address) -> Result<bool, TableError> {
         let schema = &self.before.schema;
-        let has_values_outside = schema.variable_columns().next().is_some();
-        if before == now && !has_values_outside && self.pages_before.is_as_live(before.page()) {
+        if before == now && self.is_untouched(before) {
             return Ok(true);
         }
         let (before, now) = (self.row_before(before)?, self.row_now(now)?);
@@ -136,24 +132,29 @@ impl Both<'_> {
         Ok(true)
     }
 
+    /// Checks a row that stood at a place, or that there is none with this key.
     fn check_key(
         &self,
-        values: &[Value],
+        key: &[u8],
+        before: Option<Address>,
         tx: &Transaction<'_>,
-        rows: &OpenRows,
     ) -> Result<(), TableError> {
+        // Its page says that it is there.
+        if before.is_some_and(|at| self.is_untouched(at)) {
+            return Ok(());
+        }
+        let values = self.known.primary.values_of(key);
         let key: Vec<ValueRef<'_>> = values.iter().map(Value::as_ref).collect();
         let (name, indexes) = (&self.now.name, &tx.space.indexes);
-        let now = crate::rows::find_row(indexes, self.pages_now, self.now, name, &key)?;
-        let before = rows.snapshot.row_with_key(self.number, &key)?;
+        let now = crate::rows::find_row(indexes, self.pages_now, self.now, name, &*key)?;
         let is_same = match (before, now) {
             (None, None) => true,
-            (Some(before), Some(now)) => self.is_same(before.address(), now)?,
+            (Some(before), Some(now)) => self.is_same(before, now)?,
             _ => false,
         };
         match is_same {
             true => Ok(()),
-            false => Err(self.row_conflict(values)),
+            false => Err(self.conflict(ConflictWith::Row(values))),
         }
     }
 
@@ -163,7 +164,9 @@ impl Both<'_> {
         tx: &Transaction<'_>,
         rows: &OpenRows,
     ) -> Result<(), TableError> {
-        let differs = || format!("rows in a range of the index {:?}", read.index);
+        let differs = || ConflictWith::Range {
+            index: read.index.to_string(),
+        };
         let (from, to) = read.span.edges();
         let index_before = named(&self.before.secondary, &self.known.name, &read.index)?;
         let index_now = named(&self.now.secondary, &self.known.name, &read.index)?;
@@ -177,7 +180,7 @@ impl Both<'_> {
             let Ok(now) = index_now.tree.count(nodes_now, first, last);
             return match before.map_err(TableError::from)? == now {
                 true => Ok(()),
-                false => Err(self.conflict(differs)),
+                false => Err(self.conflict(differs())),
             };
         };
         for (from_back, count) in [(false, extent.front), (true, extent.back)] {
@@ -201,7 +204,7 @@ impl Both<'_> {
                 match (then.map_err(TableError::from)?, there) {
                     (None, None) => break,
                     (Some(then), Some(there)) if self.is_same(then, there)? => {}
-                    _ => return Err(self.conflict(differs)),
+                    _ => return Err(self.conflict(differs())),
                 }
             }
         }
@@ -210,7 +213,6 @@ impl Both<'_> {
 
     /// Checks the rows of the first pages, or of all.
     fn check_scan(&self, extent: Extent) -> Result<(), TableError> {
-        let differs = || "its rows were all looked at".to_string();
         let runs_before = crate::table::used_runs(&self.before.extents, self.before.fresh);
         let mut runs_now = self.now.used_runs().flatten();
         let (mut seen, mut buffer) = (0, Vec::new());
@@ -219,7 +221,7 @@ impl Both<'_> {
                 return Ok(());
             }
             if runs_now.next() != Some(page) {
-                return Err(self.conflict(differs));
+                return Err(self.conflict(ConflictWith::Scan));
             }
             let page = PageId(page);
             let before = self
@@ -233,18 +235,18 @@ impl Both<'_> {
             }
             let layout = self.before.layout_of(before);
             if self.slots(page_bytes(self.pages_now, page), false) != slots_before {
-                return Err(self.conflict(differs));
+                return Err(self.conflict(ConflictWith::Scan));
             }
             for slot in slots_before {
                 let at = layout.record(page, slot);
                 if !self.is_same(at, at)? {
-                    return Err(self.conflict(differs));
+                    return Err(self.conflict(ConflictWith::Scan));
                 }
             }
         }
         let mut more = runs_now.map(|page| page_bytes(self.pages_now, PageId(page)));
         match extent.all && more.any(|content| !self.slots(content, false).is_empty()) {
-            true => Err(self.conflict(differs)),
+            true => Err(self.conflict(ConflictWith::Scan)),
             false => Ok(()),
         }
     }

@@ -131,7 +131,7 @@ impl ConstrainedRows for OpenRows {
 
     fn delete_alone(&mut self, table: u16, at: Key) -> Result<(), TableError> {
         let known = Arc::clone(self.known(table)?);
-        self.put(table, &known, at, Own::Gone)
+        self.put_own(table, &known, at, Own::Gone, -1)
     }
 
     fn whole<T>(
@@ -139,10 +139,13 @@ impl ConstrainedRows for OpenRows {
         steps: impl FnOnce(&mut Self) -> Result<T, TableError>,
     ) -> Result<T, TableError> {
         let before = self.undo.len();
+        self.depth += 1;
         let result = steps(self);
+        self.depth -= 1;
         if result.is_err() {
             self.undo_to(before);
         }
+        self.forget_undo();
         result
     }
 

@@ -2,7 +2,7 @@
 
 use super::reads::Span;
 use super::{OpenRange, OpenRow, OpenRows};
-use crate::secondary::Secondary;
+use crate::secondary::{Secondary, is_reversed};
 use sardonyx_base::error::Error;
 use sardonyx_rows::TableError;
 use sardonyx_rows::key::{BadKey, KeyValues};
@@ -70,45 +70,96 @@ impl<'r> OpenIndex<'r> {
     }
 }
 
-impl<'r> ReadIndex for OpenIndex<'r> {
-    type Row = OpenRow<'r>;
-    type Range = OpenRange<'r>;
-
-    fn get_by(&self, key: impl KeyValues) -> Result<Option<OpenRow<'r>>, Error> {
+/// Keys are as those of [`Index`](crate::Index).
+impl<'r> OpenIndex<'r> {
+    /// The first row with this key, or whose key begins with these values.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the values are none of the index's columns; [`Error::Limit`] if the key is too long, the
+    /// transaction keeps too much, or its snapshot was ended.
+    pub fn get_by(&self, key: impl KeyValues) -> Result<Option<OpenRow<'r>>, Error> {
         self.beginning(&key)?.next().transpose()
     }
 
-    fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<OpenRange<'r>, Error> {
-        Ok(self.walk(&self.span(&range)?)?)
+    /// The rows whose keys are in a range.
+    ///
+    /// # Errors
+    /// Those of [`OpenIndex::get_by`]; [`Error::Refused`] if the range ends before it begins.
+    pub fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<OpenRange<'r>, Error> {
+        Ok(self.walk(&self.forward(&range)?)?)
     }
 
-    fn prefix(&self, key: impl KeyValues) -> Result<OpenRange<'r>, Error> {
+    /// The rows whose keys begin with these values.
+    ///
+    /// # Errors
+    /// Those of [`OpenIndex::get_by`].
+    pub fn prefix(&self, key: impl KeyValues) -> Result<OpenRange<'r>, Error> {
         Ok(self.beginning(&key)?)
     }
 
-    fn starts_with(&self, key: impl KeyValues) -> Result<OpenRange<'r>, Error> {
+    /// The rows whose keys begin with these values, of which the last, a text or bytes, may go on.
+    ///
+    /// # Errors
+    /// Those of [`OpenIndex::get_by`].
+    pub fn starts_with(&self, key: impl KeyValues) -> Result<OpenRange<'r>, Error> {
         let bytes = self.index.what.shape.of_beginning(&key);
         let bytes = bytes.map_err(|bad| self.bad(bad))?.bytes.to_vec();
         Ok(self.walk(&Span::of_beginning(&bytes))?)
     }
 
-    fn all(&self) -> Result<OpenRange<'r>, Error> {
+    /// All rows, in the order of the index.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if the transaction keeps too much, or its snapshot was ended.
+    pub fn all(&self) -> Result<OpenRange<'r>, Error> {
         Ok(self.everything()?)
     }
 
-    fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
-        let span = self.span(&range)?;
-        if self.rows.changed(self.table).is_some() {
-            let mut count = 0;
-            for row in self.walk(&span)? {
-                row?;
-                count += 1;
-            }
-            return Ok(count);
+    /// The first row of all.
+    ///
+    /// # Errors
+    /// Those of [`OpenIndex::all`].
+    pub fn first(&self) -> Result<Option<OpenRow<'r>>, Error> {
+        self.all()?.next().transpose()
+    }
+
+    /// The last row of all.
+    ///
+    /// # Errors
+    /// Those of [`OpenIndex::all`].
+    pub fn last(&self) -> Result<Option<OpenRow<'r>>, Error> {
+        self.all()?.next_back().transpose()
+    }
+
+    /// How many rows have keys in a range.
+    ///
+    /// # Errors
+    /// Those of [`OpenIndex::range`].
+    pub fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
+        self.count(&self.forward(&range)?)
+    }
+
+    /// A range that does not end before it begins.
+    fn forward<K: KeyValues>(&self, range: &impl RangeBounds<K>) -> Result<Span, TableError> {
+        let span = self.span(range)?;
+        match span.edges() {
+            (Some(from), Some(to)) if is_reversed(from, to) => Err(TableError::ReversedRange {
+                table: self.rows.known(self.table)?.name.to_string(),
+                index: self.index.what.definition.name.clone(),
+            }),
+            _ => Ok(span),
         }
+    }
+
+    fn count(&self, span: &Span) -> Result<u64, Error> {
+        if self.rows.changed(self.table).is_some() {
+            let rows = self.walk(span)?;
+            return rows.map(|row| row.map(|_| 1)).sum();
+        }
+        self.rows.take_bytes(super::OVERHEAD_BYTES)?;
         let name = &self.index.what.definition.name;
         let mut reads = self.rows.reads.borrow_mut();
-        reads.note_count_of_range(self.table, name, &span);
+        reads.note_count_of_range(self.table, name, span);
         let snapshot = self.rows.snapshot();
         let (from, to) = span.edges();
         let places = self
@@ -119,6 +170,35 @@ impl<'r> ReadIndex for OpenIndex<'r> {
             .tree
             .count(&*snapshot.indexes, places.0, places.1);
         Ok(count.map_err(TableError::from)?)
+    }
+}
+
+impl<'r> ReadIndex for OpenIndex<'r> {
+    type Row = OpenRow<'r>;
+    type Range = OpenRange<'r>;
+
+    fn get_by(&self, key: impl KeyValues) -> Result<Option<OpenRow<'r>>, Error> {
+        OpenIndex::get_by(self, key)
+    }
+
+    fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<OpenRange<'r>, Error> {
+        Ok(self.walk(&self.span(&range)?)?)
+    }
+
+    fn prefix(&self, key: impl KeyValues) -> Result<OpenRange<'r>, Error> {
+        OpenIndex::prefix(self, key)
+    }
+
+    fn starts_with(&self, key: impl KeyValues) -> Result<OpenRange<'r>, Error> {
+        OpenIndex::starts_with(self, key)
+    }
+
+    fn all(&self) -> Result<OpenRange<'r>, Error> {
+        OpenIndex::all(self)
+    }
+
+    fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
+        self.count(&self.span(&range)?)
     }
 }
 

@@ -33,6 +33,7 @@ impl OpenRows {
     /// [`Error::Conflict`] if something that it read is not so any more: nothing has changed, and it can be run again.
     /// [`Error::Limit`] if its snapshot was ended, or the changes are too large; those of the changes.
     pub fn install(self, tx: &mut Transaction<'_>) -> Result<(), Error> {
+        self.check_life()?;
         if !self.has_changes() {
             return Ok(());
         }
@@ -60,7 +61,6 @@ impl OpenRows {
             };
             let known = self.known(table)?;
             for (key, own) in changed.rows() {
-                let key = known.primary.values_of(key);
                 changes.extend(self.change(table, known, key, own)?);
             }
         }
@@ -71,11 +71,11 @@ impl OpenRows {
         &self,
         table: u16,
         known: &Known,
-        key: Vec<Value>,
+        key: &[u8],
         own: &Own,
     ) -> Result<Option<Change>, TableError> {
-        let values: Vec<_> = key.iter().map(Value::as_ref).collect();
-        let before = self.snapshot.row_with_key(table, &values)?;
+        let before = self.read_frozen(table, key)?;
+        let key = known.primary.values_of(key);
         let mut change = Change {
             table,
             taken: None,

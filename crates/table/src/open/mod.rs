@@ -22,29 +22,36 @@ mod compare;
 mod constraints;
 mod index;
 mod install;
+mod life;
 mod range;
 mod reads;
+mod records;
 mod row;
 mod scan;
 mod verbs;
 
 use crate::snapshot::SpaceSnapshot;
-use crate::transaction::Marked;
+use crate::transaction::{Marked, Transaction};
 use changed::{Changed, Key, Own};
 pub use index::OpenIndex;
+use life::Life;
+pub use life::OpenTransactions;
 pub use range::OpenRange;
 use reads::Reads;
+pub use records::RecordIndex;
 pub use row::OpenRow;
 use sardonyx_base::error::Error;
 use sardonyx_rows::condition::Check;
 use sardonyx_rows::constraints::{HeldReferences, conditions_of};
 use sardonyx_rows::key::KeyShape;
-use sardonyx_rows::schema::{Schema, Value, ValueRef};
+use sardonyx_rows::schema::{Schema, Value};
 use sardonyx_rows::{RowFormat, RowRef, TableError};
+use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageSnapshot;
 pub use scan::OpenScan;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The default bound on what an open transaction keeps, in bytes.
@@ -59,7 +66,7 @@ pub struct OpenRows {
     /// By number.
     changed: Vec<Option<Changed>>,
     /// What was in the place of each change, in their order.
-    undo: Vec<(u16, Key, Option<Own>)>,
+    undo: Vec<Undo>,
     /// How many changes there were at each mark.
     marks: Vec<usize>,
     held: HeldReferences,
@@ -69,6 +76,32 @@ pub struct OpenRows {
     /// Bytes of changes, and of what undoing them needs.
     bytes: Cell<usize>,
     bytes_max: usize,
+    /// How many operations run, one in another.
+    depth: usize,
+    /// Which it is in the process.
+    number: u64,
+    /// Among those that a program began by hand.
+    life: Option<RefCell<Life>>,
+}
+
+/// So that marks of one are never taken for those of another.
+static NUMBERS: AtomicU64 = AtomicU64::new(1);
+
+/// What was in the place of a change.
+#[derive(Debug)]
+struct Undo {
+    table: u16,
+    key: Key,
+    before: Option<Own>,
+    /// How many rows there are more since.
+    more: i64,
+    /// Bytes of the change.
+    bytes: usize,
+}
+
+/// Bytes that a change takes.
+fn bytes_of_change(key: &[u8], own: &Own) -> usize {
+    own.bytes() + key.len() + OVERHEAD_BYTES
 }
 
 /// What is needed of a table to read and to change its rows.
@@ -113,6 +146,32 @@ impl OpenRows {
             referenced: OnceCell::new(),
             bytes: Cell::new(0),
             bytes_max: BYTES_MAX,
+            depth: 0,
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            life: None,
+        }
+    }
+
+    /// Is one of those that a program began by hand: it may be ended with them.
+    pub fn begun_among(mut self, all: &Arc<OpenTransactions>) -> Self {
+        self.bytes_max = all.bytes_of_one();
+        self.life = Some(RefCell::new(all.begin()));
+        self
+    }
+
+    /// Checks that it was not ended from without.
+    ///
+    /// # Errors
+    /// [`Error::Limit`], [`Error::Closed`] and [`Error::Forked`], by a [`TransactionEnded`](sardonyx_rows::TransactionEnded).
+    pub fn check(&self) -> Result<(), Error> {
+        Ok(self.check_life()?)
+    }
+
+    #[inline]
+    fn check_life(&self) -> Result<(), TableError> {
+        match &self.life {
+            Some(life) => life.borrow().check(),
+            None => Ok(()),
         }
     }
 
@@ -137,7 +196,7 @@ impl OpenRows {
         self.marks.push(self.undo.len());
         let mark = self.marks.len() - 1;
         self.held.mark(mark);
-        Marked::numbered(mark)
+        Marked::numbered(mark, self.number)
     }
 
     /// Undoes what was done since it marked a place. The mark stays; those that were made behind it do not.
@@ -145,11 +204,12 @@ impl OpenRows {
     /// # Errors
     /// [`Error::Refused`] if it has no such mark, or not any more: then nothing is undone.
     pub fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
-        let steps = self.marks.get(mark.number()).copied();
-        let steps = steps.ok_or(TableError::NoMark)?;
-        self.undo_to(steps);
-        self.marks.truncate(mark.number() + 1);
-        self.held.return_to(mark.number());
+        self.check_life()?;
+        let mark = mark.number(self.number).ok_or(TableError::NoMark)?;
+        let steps = self.marks.get(mark).copied();
+        self.undo_to(steps.ok_or(TableError::NoMark)?);
+        self.marks.truncate(mark + 1);
+        self.held.return_to(mark);
         Ok(())
     }
 
@@ -160,18 +220,33 @@ impl OpenRows {
 
     fn undo_to(&mut self, steps: usize) {
         while self.undo.len() > steps {
-            let Some((table, key, before)) = self.undo.pop() else {
+            let Some(undo) = self.undo.pop() else {
                 return;
             };
-            let known = self.known.get(usize::from(table)).and_then(OnceCell::get);
-            let changed = self.changed.get_mut(usize::from(table));
-            if let (Some(known), Some(Some(changed))) = (known, changed) {
-                changed.put_back(&known.format, key, before);
+            let place = usize::from(undo.table);
+            let known = self.known.get(place).and_then(OnceCell::get);
+            if let (Some(known), Some(Some(changed))) = (known, self.changed.get_mut(place)) {
+                changed.put_back(&known.format, undo.key, undo.before);
+                changed.more -= undo.more;
+            }
+            self.give_bytes(undo.bytes);
+        }
+    }
+
+    /// Forgets how to undo what was done, if nobody can ask for that any more.
+    fn forget_undo(&mut self) {
+        if self.depth > 0 || !self.marks.is_empty() {
+            return;
+        }
+        while let Some(undo) = self.undo.pop() {
+            if let Some(before) = undo.before {
+                self.give_bytes(bytes_of_change(&undo.key, &before));
             }
         }
     }
 
     fn known(&self, table: u16) -> Result<&Arc<Known>, TableError> {
+        self.check_life()?;
         let unknown = TableError::UnknownHandle { number: table };
         let Some(cell) = self.known.get(usize::from(table)) else {
             return Err(unknown);
@@ -197,14 +272,29 @@ impl OpenRows {
         self.changed(table)?.rows().get(key)
     }
 
-    /// Puts a row of the transaction's own into the place of the one with its key, or takes that away.
-    fn put(&mut self, table: u16, known: &Known, key: Key, own: Own) -> Result<(), TableError> {
-        let bytes = own.bytes() + key.len() + OVERHEAD_BYTES;
+    /// Puts a row of the transaction's own into the place of the one with its key, or takes that away: then there are so
+    /// many rows more.
+    fn put_own(
+        &mut self,
+        table: u16,
+        known: &Known,
+        key: Key,
+        own: Own,
+        more: i64,
+    ) -> Result<(), TableError> {
+        let bytes = bytes_of_change(&key, &own);
         self.take_bytes(bytes)?;
         let changed = &mut self.changed[usize::from(table)];
         let changed = changed.get_or_insert_with(|| Changed::of(known.schema.indexes.len()));
         let before = changed.put(&known.format, Arc::clone(&key), own)?;
-        self.undo.push((table, key, before));
+        changed.more += more;
+        self.undo.push(Undo {
+            table,
+            key,
+            before,
+            more,
+            bytes,
+        });
         Ok(())
     }
 
@@ -215,8 +305,38 @@ impl OpenRows {
             let limit = self.bytes_max;
             return Err(TableError::TransactionTooLarge { bytes, limit });
         }
+        if let Some(life) = &self.life {
+            life.borrow_mut().take(bytes)?;
+        }
         self.bytes.set(bytes);
         Ok(())
+    }
+
+    fn give_bytes(&self, bytes: usize) {
+        self.bytes.set(self.bytes.get().saturating_sub(bytes));
+    }
+
+    /// Where the row of the snapshot with this key stands, which is noted as read.
+    fn frozen_place(&self, table: u16, key: &[u8]) -> Result<Option<Address>, TableError> {
+        if let Some(noted) = self.reads.borrow().key(table, key) {
+            return Ok(noted);
+        }
+        self.take_bytes(2 * key.len() + OVERHEAD_BYTES)?;
+        let at = self.find_frozen(table, key)?;
+        self.reads.borrow_mut().note_key(table, key, at);
+        Ok(at)
+    }
+
+    /// Where the row of the snapshot with this key stands.
+    fn find_frozen(&self, table: u16, key: &[u8]) -> Result<Option<Address>, TableError> {
+        let values = self.known(table)?.primary.values_of(key);
+        let values: Vec<_> = values.iter().map(Value::as_ref).collect();
+        self.snapshot.frozen(table)?.place_of(&*values)
+    }
+
+    /// The row at a place of the snapshot.
+    fn frozen_row(&self, table: u16, at: Address) -> Result<RowRef<'_, PageSnapshot>, TableError> {
+        self.snapshot.frozen(table)?.found(at).row()
     }
 
     /// The row of the snapshot with this key, which is noted as read.
@@ -224,13 +344,9 @@ impl OpenRows {
         &self,
         table: u16,
         key: &[u8],
-        values: &[ValueRef<'_>],
     ) -> Result<Option<RowRef<'_, PageSnapshot>>, TableError> {
-        let is_new = self.reads.borrow_mut().note_key(table, key, values);
-        if is_new {
-            self.take_bytes(2 * key.len() + OVERHEAD_BYTES)?;
-        }
-        self.snapshot.row_with_key(table, values)
+        let at = self.frozen_place(table, key)?;
+        at.map(|at| self.frozen_row(table, at)).transpose()
     }
 
     /// The row with this key as it is now.
@@ -239,12 +355,7 @@ impl OpenRows {
         match self.own(table, key) {
             Some(Own::Row(bytes)) => Ok(Some(OpenRow::own(known.format.row(bytes)?))),
             Some(Own::Gone) => Ok(None),
-            None => {
-                let values = known.primary.values_of(key);
-                let values: Vec<_> = values.iter().map(Value::as_ref).collect();
-                let found = self.read_frozen(table, key, &values)?;
-                Ok(found.map(OpenRow::frozen))
-            }
+            None => Ok(self.read_frozen(table, key)?.map(OpenRow::frozen)),
         }
     }
 
@@ -254,7 +365,7 @@ impl OpenRows {
             return Ok(Arc::clone(bytes));
         }
         match self.row_with_key(table, key)? {
-            Some(row) => Ok(known.format.copy_of(&row)?.into()),
+            Some(row) => Ok(row.to_bytes(&known.format)?),
             None => Err(TableError::StaleRow {
                 table: known.name.to_string(),
             }),
@@ -270,6 +381,33 @@ impl OpenRows {
             references.map(|reference| reference.table).collect()
         });
         all.contains(&table)
+    }
+}
+
+impl Drop for OpenRows {
+    fn drop(&mut self) {
+        if self
+            .life
+            .as_ref()
+            .is_some_and(|life| !life.borrow().is_here())
+        {
+            // In a forked child the snapshot's locks may be taken for ever.
+            std::mem::forget(Arc::clone(&self.snapshot));
+        }
+    }
+}
+
+impl Transaction<'_> {
+    /// The rows of an open transaction that begins in this one, which has done nothing yet: at its end it is
+    /// [installed](OpenRows::install) in this one, and nothing can be in its way.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if this one has changed something; [`Error::Full`] if there is no address space for a snapshot.
+    pub fn open_rows(&mut self) -> Result<OpenRows, Error> {
+        if self.space.undo.len() > 0 {
+            return Err(TableError::BehindChanges.into());
+        }
+        Ok(OpenRows::begin(self.space.snapshot()?))
     }
 }
 

@@ -1,16 +1,16 @@
 //! Notes of what an open transaction took from its snapshot: it is compared with what is there at the transaction's end.
 
 use sardonyx_rows::key::Edge;
-use sardonyx_rows::schema::{Value, ValueRef};
+use sardonyx_storage::page::Address;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The values of keys, by the keys as bytes.
-type Keys = BTreeMap<Box<[u8]>, Box<[Value]>>;
+/// Keys as bytes, and where their rows stand in the snapshot.
+type Keys = BTreeMap<Box<[u8]>, Option<Address>>;
 
 /// What was read.
 #[derive(Debug, Default)]
 pub(super) struct Reads {
-    /// Keys that were looked up, with their values, whether there was a row or none.
+    /// Keys that were looked up, whether there was a row or none.
     keys: BTreeMap<u16, Keys>,
     /// Parts of indexes.
     ranges: Vec<RangeRead>,
@@ -90,16 +90,21 @@ pub(super) struct RangeRead {
 }
 
 impl Reads {
-    /// A key was looked up. Returns whether it is the first time.
-    pub fn note_key(&mut self, table: u16, key: &[u8], values: &[ValueRef<'_>]) -> bool {
-        self.tables.insert(table);
-        let keys = self.keys.entry(table).or_default();
-        if keys.contains_key(key) {
-            return false;
-        }
-        let values = values.iter().map(|value| value.to_value());
-        keys.insert(key.into(), values.collect());
-        true
+    /// Where the row of a key stands, which was looked up before.
+    pub fn key(&self, table: u16, key: &[u8]) -> Option<Option<Address>> {
+        self.keys.get(&table)?.get(key).copied()
+    }
+
+    /// A key was looked up for the first time.
+    pub fn note_key(&mut self, table: u16, key: &[u8], at: Option<Address>) {
+        let keys = match self.keys.get_mut(&table) {
+            Some(keys) => keys,
+            None => {
+                self.tables.insert(table);
+                self.keys.entry(table).or_default()
+            }
+        };
+        keys.insert(key.into(), at);
     }
 
     /// A part of an index is about to be read. Returns its number, to note how much of it is.
@@ -152,10 +157,10 @@ impl Reads {
         self.tables.iter().copied()
     }
 
-    /// The values of the keys that were looked up.
-    pub fn keys(&self) -> impl Iterator<Item = (u16, &[Value])> {
+    /// The keys that were looked up.
+    pub fn keys(&self) -> impl Iterator<Item = (u16, &[u8], Option<Address>)> {
         let keys = self.keys.iter();
-        keys.flat_map(|(table, keys)| keys.values().map(|values| (*table, &**values)))
+        keys.flat_map(|(table, keys)| keys.iter().map(|(key, at)| (*table, &**key, *at)))
     }
 
     pub fn ranges(&self) -> &[RangeRead] {

@@ -2,9 +2,10 @@
 
 use sardonyx_base::error::Error;
 use sardonyx_rows::schema::ValueRef;
-use sardonyx_rows::{OneRow, ReadRow, RowRef, TableError};
+use sardonyx_rows::{OneRow, ReadRow, Record, RecordRow, RowFormat, RowRef, TableError};
 use sardonyx_storage::store::PageSnapshot;
 use std::fmt;
+use std::sync::Arc;
 
 /// A row of an open transaction.
 pub struct OpenRow<'r>(Of<'r>);
@@ -21,6 +22,30 @@ impl<'r> OpenRow<'r> {
 
     pub(super) fn own(row: RowRef<'r, OneRow>) -> Self {
         OpenRow(Of::Own(row))
+    }
+}
+
+impl OpenRow<'_> {
+    /// The row as bytes of its own.
+    pub(super) fn to_bytes(&self, format: &RowFormat) -> Result<Arc<[u8]>, TableError> {
+        match &self.0 {
+            // Its fixed part is all of it, as it stands in either.
+            Of::Snapshot(row)
+                if format.is_fixed() && row.fixed().len() == format.schema().row_bytes =>
+            {
+                Ok(row.fixed().into())
+            }
+            _ => Ok(format.copy_of(self)?.into()),
+        }
+    }
+}
+
+impl RecordRow for OpenRow<'_> {
+    fn to_record<R: Record>(&self, columns: &R::Columns) -> Result<R, TableError> {
+        match &self.0 {
+            Of::Snapshot(row) => R::read_row(columns, row),
+            Of::Own(row) => R::read_row(columns, row),
+        }
     }
 }
 

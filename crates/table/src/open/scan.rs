@@ -15,11 +15,12 @@ use std::fmt;
 /// All rows of a table, in no particular order. An error is told once: it is the end.
 pub struct OpenScan<'r> {
     rows: &'r OpenRows,
-    known: &'r Known,
     table: u16,
     frozen: Option<SnapshotScan<'r>>,
     own: Option<btree_map::Iter<'r, Key, Own>>,
     extent: Extent,
+    /// Why no row is given.
+    refused: Option<TableError>,
 }
 
 impl<'r> OpenScan<'r> {
@@ -31,19 +32,21 @@ impl<'r> OpenScan<'r> {
 
     /// Of the snapshot's rows alone.
     pub(super) fn of_snapshot(rows: &'r OpenRows, table: u16) -> Result<Self, TableError> {
-        rows.take_bytes(super::OVERHEAD_BYTES)?;
         Ok(OpenScan {
-            rows,
-            known: rows.known(table)?,
-            table,
             frozen: Some(rows.snapshot.scan_of(table)?),
+            rows,
+            table,
             own: None,
             extent: Extent::default(),
+            refused: rows.take_bytes(super::OVERHEAD_BYTES).err(),
         })
     }
 
     /// The next row of the snapshot.
     pub(super) fn next_frozen(&mut self) -> Result<Option<RowRef<'r, PageSnapshot>>, TableError> {
+        if let Some(error) = self.refused.take() {
+            return Err(error);
+        }
         let Some(scan) = &mut self.frozen else {
             return Ok(None);
         };
@@ -63,20 +66,21 @@ impl<'r> OpenScan<'r> {
         &mut self,
         with_key: bool,
     ) -> Result<Option<(Vec<u8>, OpenRow<'r>)>, TableError> {
+        let known: &'r Known = self.rows.known(self.table)?;
         while let Some(row) = self.next_frozen()? {
             let mut key = KeyBytes::default();
             if self.own.is_none() && !with_key {
                 return Ok(Some((Vec::new(), OpenRow::frozen(row))));
             }
             let pages = &*self.rows.snapshot.rows;
-            self.known.primary.of_row(pages, row.address(), &mut key)?;
+            known.primary.of_row(pages, row.address(), &mut key)?;
             if self.rows.own(self.table, &key).is_none() {
                 return Ok(Some((key.to_vec(), OpenRow::frozen(row))));
             }
         }
         for (key, own) in self.own.iter_mut().flatten() {
             if let Own::Row(bytes) = own {
-                let row = self.known.format.row(bytes)?;
+                let row = known.format.row(bytes)?;
                 return Ok(Some((key.to_vec(), OpenRow::own(row))));
             }
         }
@@ -116,6 +120,6 @@ impl Drop for OpenScan<'_> {
 
 impl fmt::Debug for OpenScan<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "OpenScan of {:?}", self.known.name)
+        write!(f, "OpenScan of table {}", self.table)
     }
 }

@@ -39,33 +39,15 @@ impl ReadRows for OpenRows {
     fn count_rows(&self, table: u16) -> Result<u64, Error> {
         let before = self.snapshot.rows_in(table)?;
         self.reads.borrow_mut().note_count(table);
-        let Some(changed) = self.changed(table) else {
-            return Ok(before);
-        };
-        let known = self.known(table)?;
-        let (mut more, mut less) = (0, 0);
-        for (key, own) in changed.rows() {
-            let was_there = self.was_there(table, known, key)?;
-            match own {
-                Own::Row(_) => more += u64::from(!was_there),
-                Own::Gone => less += u64::from(was_there),
-            }
-        }
-        Ok(before + more - less)
+        let more = self.changed(table).map_or(0, |changed| changed.more);
+        Ok(before.saturating_add_signed(more))
     }
 
     fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<OpenRow<'_>>, Error> {
         let known = self.known(table)?;
         let values: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
         let bytes = known.format.key(&values[..])?;
-        Ok(match self.own(table, &bytes) {
-            Some(Own::Row(bytes)) => Some(OpenRow::own(known.format.row(bytes)?)),
-            Some(Own::Gone) => None,
-            None => {
-                let found = self.read_frozen(table, &bytes, &values)?;
-                found.map(OpenRow::frozen)
-            }
-        })
+        Ok(self.row_with_key(table, &bytes)?)
     }
 
     fn scan_rows(&self, table: u16, _: ScanPlace) -> Result<OpenScan<'_>, Error> {
@@ -88,16 +70,12 @@ impl OpenRows {
         ))
     }
 
-    /// Whether the snapshot has a row with this key.
-    pub(super) fn was_there(
-        &self,
-        table: u16,
-        known: &Known,
-        key: &[u8],
-    ) -> Result<bool, TableError> {
-        let values = known.primary.values_of(key);
-        let values: Vec<_> = values.iter().map(Value::as_ref).collect();
-        Ok(self.read_frozen(table, key, &values)?.is_some())
+    /// Whether there is a row with this key now.
+    pub(super) fn has_key(&self, table: u16, key: &[u8]) -> Result<bool, TableError> {
+        Ok(match self.own(table, key) {
+            Some(own) => matches!(own, Own::Row(_)),
+            None => self.frozen_place(table, key)?.is_some(),
+        })
     }
 
     /// Checks that no other row has this one's keys in unique indexes: in those whose keys differ from what it was.
@@ -148,13 +126,22 @@ impl OpenRows {
         known: &Known,
         row: &RowWriter<'_>,
     ) -> Result<(), TableError> {
-        let bytes = known.format.new_row(row)?;
+        self.insert_bytes(table, known, known.format.new_row(row)?)
+    }
+
+    /// Inserts a row that meets the table's conditions.
+    pub(super) fn insert_bytes(
+        &mut self,
+        table: u16,
+        known: &Known,
+        bytes: Vec<u8>,
+    ) -> Result<(), TableError> {
         let key: Key = known.format.key_of(&bytes)?.into();
         if self.row_with_key(table, &key)?.is_some() {
             return Err(known.format.duplicate(&bytes));
         }
         self.check_unique(table, known, &key, &bytes, None)?;
-        self.put(table, known, Arc::clone(&key), Own::Row(bytes.into()))?;
+        self.put_own(table, known, Arc::clone(&key), Own::Row(bytes.into()), 1)?;
         constraints::check_references(self, table, key)
     }
 
@@ -167,11 +154,23 @@ impl OpenRows {
     ) -> Result<(), TableError> {
         let before = self.bytes_of(table, known, key)?;
         let after = known.format.changed_row(&before, change)?;
+        self.change_bytes(table, known, key, &before, after)
+    }
+
+    /// Changes a row into one that meets the table's conditions.
+    pub(super) fn change_bytes(
+        &mut self,
+        table: u16,
+        known: &Known,
+        key: &Key,
+        before: &[u8],
+        after: Vec<u8>,
+    ) -> Result<(), TableError> {
         if *before == *after {
             return Ok(());
         }
         if self.is_referenced(table) {
-            let (old, new) = (known.format.row(&before)?, known.format.row(&after)?);
+            let (old, new) = (known.format.row(before)?, known.format.row(&after)?);
             let mut changed = Vec::new();
             for (number, column) in known.schema.live_columns() {
                 if !same(column.kind, old.get_at(number)?, new.get_at(number)?) {
@@ -181,8 +180,8 @@ impl OpenRows {
             let changes = |column| changed.contains(&column);
             constraints::check_unreferenced(self, table, Arc::clone(key), changes)?;
         }
-        self.check_unique(table, known, key, &after, Some(&before))?;
-        self.put(table, known, Arc::clone(key), Own::Row(after.into()))?;
+        self.check_unique(table, known, key, &after, Some(before))?;
+        self.put_own(table, known, Arc::clone(key), Own::Row(after.into()), 0)?;
         constraints::check_references(self, table, Arc::clone(key))
     }
 
@@ -217,15 +216,11 @@ impl WriteRows for OpenRows {
 
     fn find_row(&self, table: u16, key: &[ValueRef<'_>]) -> Result<Option<Key>, TableError> {
         let bytes = self.known(table)?.format.key(key)?;
-        let is_there = match self.own(table, &bytes) {
-            Some(own) => matches!(own, Own::Row(_)),
-            None => self.read_frozen(table, &bytes, key)?.is_some(),
-        };
-        Ok(is_there.then(|| bytes.into()))
+        Ok(self.has_key(table, &bytes)?.then(|| bytes.into()))
     }
 
     fn has_row(&self, table: u16, at: Key) -> Result<bool, TableError> {
-        Ok(self.row_with_key(table, &at)?.is_some())
+        self.has_key(table, &at)
     }
 
     fn row_at(&self, table: u16, at: Key) -> Result<Option<OpenRow<'_>>, TableError> {

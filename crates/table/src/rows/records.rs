@@ -195,7 +195,7 @@ impl SpaceSnapshot {
         Ok(self.state_of(table)?.index(name)?)
     }
 
-    fn state_of<R: Record>(&self, table: Table<R>) -> Result<Frozen<'_>, TableError> {
+    pub(crate) fn state_of<R: Record>(&self, table: Table<R>) -> Result<Frozen<'_>, TableError> {
         let found = self.frozen(table.number())?;
         let FrozenTable { fingerprint, .. } = *found.state;
         let fits = match R::PLAIN {

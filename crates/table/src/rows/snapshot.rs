@@ -74,17 +74,6 @@ impl SpaceSnapshot {
         Ok(&self.frozen(number)?.state.secondary)
     }
 
-    /// The row whose key columns have these values.
-    pub(crate) fn row_with_key(
-        &self,
-        number: u16,
-        key: &[ValueRef<'_>],
-    ) -> Result<Option<RowRef<'_, PageSnapshot>>, TableError> {
-        let table = self.frozen(number)?;
-        let found = table.place_of(key)?;
-        found.map(|at| table.found(at).row()).transpose()
-    }
-
     /// All rows of a table, from its first page on.
     pub(crate) fn scan_of(&self, number: u16) -> Result<SnapshotScan<'_>, TableError> {
         SnapshotScan::new(self.frozen(number)?, ScanPlace::default())

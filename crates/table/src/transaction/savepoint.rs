@@ -16,17 +16,21 @@ pub(crate) struct Savepoint {
 
 /// A place that a running transaction has marked, by its number among them: see [`Transaction::return_to`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Marked(usize);
+pub struct Marked {
+    number: usize,
+    /// Which open transaction's it is; 0 of a transaction of the serial stage, one of which runs at a time.
+    of: u64,
+}
 
 impl Marked {
-    /// The one with this number among a transaction's.
-    pub fn numbered(number: usize) -> Self {
-        Marked(number)
+    /// The one with this number among those of an open transaction; `of` is 0 for the transaction of another store.
+    pub fn numbered(number: usize, of: u64) -> Self {
+        Marked { number, of }
     }
 
-    /// Its number.
-    pub fn number(self) -> usize {
-        self.0
+    /// Its number, if it is of this one.
+    pub fn number(self, of: u64) -> Option<usize> {
+        (self.of == of).then_some(self.number)
     }
 }
 
@@ -44,7 +48,7 @@ impl Transaction<'_> {
         let savepoint = self.savepoint();
         let marked = self.space.undo.push_savepoint(savepoint);
         self.held.mark(marked);
-        Marked(marked)
+        Marked::numbered(marked, 0)
     }
 
     /// Undoes what the transaction did since it marked a place. The mark stays; those that were made behind it do not.
@@ -53,11 +57,12 @@ impl Transaction<'_> {
     /// [`Error::Refused`](sardonyx_base::error::Error::Refused) if this transaction has no such mark, or not any more:
     /// then nothing is undone.
     pub fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
-        let savepoint = self.space.undo.savepoint(mark.0);
+        let mark = mark.number(0).ok_or(TableError::NoMark)?;
+        let savepoint = self.space.undo.savepoint(mark);
         let savepoint = savepoint.ok_or(TableError::NoMark)?;
         self.roll_back_to(savepoint);
-        self.space.undo.forget_savepoints(mark.0 + 1);
-        self.held.return_to(mark.0);
+        self.space.undo.forget_savepoints(mark + 1);
+        self.held.return_to(mark);
         Ok(())
     }
 

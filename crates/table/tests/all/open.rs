@@ -1,7 +1,8 @@
 //! Open transactions: what they read and write beside the tables, what they are told at their end, and that all of them
 //! are as if they had run one after another.
 
-use crate::support::{STORE_BYTES, World, in_detail};
+use crate::support::{STORE_BYTES, World};
+use sardonyx_base::error::Error;
 use sardonyx_base::random::Random;
 use sardonyx_rows::constraints::{ConstrainedRows, Due};
 use sardonyx_rows::read::{ReadIndex, ReadRow};
@@ -77,7 +78,7 @@ impl Stock {
     }
 
     /// Ends an open transaction.
-    fn install(&mut self, open: OpenRows) -> Result<(), TableError> {
+    fn install(&mut self, open: OpenRows) -> Result<(), Error> {
         let mut tx = self.world.space.begin(&mut self.world.log);
         let done = open.install(&mut tx);
         match done.is_ok() {
@@ -85,13 +86,13 @@ impl Stock {
             false => tx.abort(),
         }
         self.world.redo();
-        in_detail(done)
+        done
     }
 
     fn conflicts(&mut self, open: OpenRows) -> bool {
         match self.install(open) {
             Ok(()) => false,
-            Err(TableError::Conflict { .. }) => true,
+            Err(Error::Conflict(_)) => true,
             Err(error) => panic!("{error}"),
         }
     }

@@ -1,0 +1,247 @@
+//! Transactions that a program begins and ends by hand.
+
+use super::Tables;
+use crate::ticket::Ticket;
+use crate::{Durability, Error};
+use sardonyx_rows::TransactionEnded;
+use sardonyx_serial::Kernel;
+use sardonyx_table::{Marked, OpenRows, OpenTransactions, Transaction};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Weak};
+
+/// How often [`Tables::retry`] runs a closure beside the serial stage.
+pub const RETRIES_ASIDE: usize = 5;
+
+/// A transaction that a program begins and ends by hand: [`Tables::begin`].
+///
+/// It has the verbs of a [`Transaction`] on records and rows ([`OpenRows`]), sees the state of its begin and its own changes,
+/// and holds no stage, no thread and no lock: others go on, however long it lives. So it can wait for a user or another
+/// service, be kept in a struct, be used by one thread after another, and be held across an `.await`.
+///
+/// At its commit the serial stage compares what it read with what is there, by values: rows by their keys, that there was
+/// none, ranges of indexes with all that was in them, and what constraints looked at. If all is as it was, its changes are
+/// made as if it had run at that moment: transactions are serializable. If not, the commit is [`Error::Conflict`], with a
+/// [`Conflict`](crate::Conflict) that names the table and the key; nothing was done, and the transaction is run again
+/// ([`Tables::retry`] does that). One that changed nothing never conflicts.
+///
+/// Dropped, it has no effect. What all open transactions of a database keep is bounded
+/// ([`Options::open_transactions_bytes_max`](crate::Options::open_transactions_bytes_max),
+/// [`open_transactions_max`](crate::Options::open_transactions_max),
+/// [`snapshot_bytes_max`](crate::Options::snapshot_bytes_max)); one that was ended at a bound says so
+/// ([`TransactionEnded`](crate::TransactionEnded), [`SnapshotEnded`](crate::SnapshotEnded)), and is run again. After the
+/// database was closed its verbs say [`Error::Closed`], in a forked child [`Error::Forked`].
+///
+/// Changes of the schema, and journals, are for closures ([`Tables::run`]). If the schema of a table that it used is changed
+/// meanwhile, its commit is a conflict.
+///
+/// ```
+/// use sardonyx::{Error, Tables, record};
+///
+/// record! {
+///     #[table("accounts", key = id)]
+///     struct Account { id: u64, balance: i64 }
+/// }
+///
+/// # fn main() -> Result<(), Error> {
+/// # let directory = tempfile::tempdir().unwrap();
+/// let bank = Tables::open(directory.path().join("bank.sdx"))?;
+/// let accounts = bank.table::<Account>()?;
+/// bank.run(|tx| tx.insert(accounts, &Account { id: 1, balance: 100 }))?;
+///
+/// let mut tx = bank.begin()?;
+/// let before = tx.get(accounts, 1)?.map_or(0, |account| account.balance);
+/// // Whatever takes long: others go on meanwhile.
+/// tx.update(accounts, 1, |account| account.balance = before - 30)?;
+/// tx.commit()?; // on stable storage when this returns
+///
+/// // One that meets another is run again.
+/// let mut tx = bank.begin()?;
+/// tx.update(accounts, 1, |account| account.balance += 1)?;
+/// bank.run(|tx| tx.update(accounts, 1, |account| account.balance += 1))?;
+/// assert!(tx.commit().unwrap_err().is_conflict());
+/// bank.retry(|tx| tx.update(accounts, 1, |account| account.balance += 1))?;
+/// # assert_eq!(bank.begin()?.get(accounts, 1)?.map(|account| account.balance), Some(72));
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a transaction that is dropped has no effect: commit it"]
+pub struct OpenTransaction {
+    rows: OpenRows,
+    kernel: Weak<Kernel>,
+    /// What it saw is durable with this group.
+    group: u64,
+}
+
+impl OpenTransaction {
+    /// Ends it, and returns when it is on stable storage.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if something that it read was changed meanwhile: run it again. [`Error::Limit`] if it was ended
+    /// at a bound, or is too large; [`Error::Full`], [`Error::Closed`], [`Error::Forked`]; [`Error::Nested`] inside a
+    /// transaction of this database. It then had no effect, but for [`Error::Poisoned`]: whether it is there after a restart
+    /// is not known.
+    pub fn commit(self) -> Result<(), Error> {
+        self.commit_with(Durability::Durable)
+    }
+
+    /// Like [`OpenTransaction::commit`], with a choice of when to return.
+    ///
+    /// # Errors
+    /// Those of [`OpenTransaction::commit`].
+    pub fn commit_with(self, durability: Durability) -> Result<(), Error> {
+        let (rows, kernel) = (self.rows, upgraded(&self.kernel));
+        rows.check()?;
+        let kernel = kernel?;
+        match (rows.has_changes(), durability) {
+            (true, _) => kernel.run(durability, |tx| rows.install(tx)),
+            // What it saw was one state, which is durable with its group.
+            (false, Durability::Durable) => Ticket::of_value(kernel.durable(self.group)).wait(),
+            (false, Durability::Deferred) => Ok(()),
+        }
+    }
+
+    /// Ends it, and does not wait: the ticket can be waited for or awaited, as that of [`Tables::submit`]. It tells of a
+    /// conflict, too.
+    pub fn commit_later(self) -> Ticket<()> {
+        let (rows, kernel) = (self.rows, upgraded(&self.kernel));
+        let kernel = match rows.check().and(kernel) {
+            Ok(kernel) => kernel,
+            Err(error) => return Ticket::refused(error),
+        };
+        match rows.has_changes() {
+            true => Ticket::of_outcome(kernel.submit(|tx| rows.install(tx))),
+            false => Ticket::of_value(kernel.durable(self.group)),
+        }
+    }
+
+    /// Ends it without effect, as dropping it does.
+    pub fn rollback(self) {}
+
+    /// Marks how far it has come, to [go back](OpenTransaction::rollback_to) there.
+    ///
+    /// ```
+    /// # use sardonyx::{Error, Tables, record};
+    /// # record! { #[table("accounts", key = id)] struct Account { id: u64, balance: i64 } }
+    /// # fn main() -> Result<(), Error> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let bank = Tables::open(directory.path().join("bank.sdx"))?;
+    /// # let accounts = bank.table::<Account>()?;
+    /// let mut tx = bank.begin()?;
+    /// tx.insert(accounts, &Account { id: 1, balance: 0 })?;
+    /// let savepoint = tx.savepoint();
+    /// tx.insert(accounts, &Account { id: 2, balance: 0 })?;
+    /// tx.rollback_to(savepoint)?;
+    /// tx.commit()?;
+    /// assert_eq!(bank.read(|view| view.count(accounts))?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn savepoint(&mut self) -> Marked {
+        self.rows.mark()
+    }
+
+    /// Undoes what it did since a savepoint, which stays; those that were made after it do not. What it read meanwhile is
+    /// compared at its commit all the same.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if it has no such savepoint, or not any more: then nothing is undone.
+    pub fn rollback_to(&mut self, savepoint: Marked) -> Result<(), Error> {
+        self.rows.return_to(savepoint)
+    }
+}
+
+fn upgraded(kernel: &Weak<Kernel>) -> Result<Arc<Kernel>, Error> {
+    let closed = || Error::Closed(TransactionEnded::Closed.into());
+    kernel.upgrade().ok_or_else(closed)
+}
+
+/// The verbs on records and rows.
+impl Deref for OpenTransaction {
+    type Target = OpenRows;
+
+    fn deref(&self) -> &OpenRows {
+        &self.rows
+    }
+}
+
+impl DerefMut for OpenTransaction {
+    fn deref_mut(&mut self) -> &mut OpenRows {
+        &mut self.rows
+    }
+}
+
+impl fmt::Debug for OpenTransaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenTransaction")
+            .field("has_changes", &self.rows.has_changes())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Transactions that are begun and ended by hand.
+impl Tables {
+    /// Begins a transaction that is ended by hand, in the state that is committed now. It costs some microseconds, and
+    /// others nothing: see [`OpenTransaction`].
+    ///
+    /// # Errors
+    /// [`Error::Nested`] inside a transaction of this database, [`Error::Closed`], [`Error::Forked`]; [`Error::Full`] if the
+    /// process has no address space for a snapshot.
+    pub fn begin(&self) -> Result<OpenTransaction, Error> {
+        let committed = self.committed(None)?;
+        Ok(self.opened(committed.snapshot.open()?, committed.group))
+    }
+
+    /// Runs a closure as a transaction that stops nobody, again whenever it meets another one, and returns when it is on
+    /// stable storage. It runs up to [`RETRIES_ASIDE`] times as an [`OpenTransaction`]; if each of these met another one, it
+    /// is run once more in the serial stage, where nothing can be in its way. So it ends. What it does beside the
+    /// transaction, it may do several times.
+    ///
+    /// # Errors
+    /// What the closure returned, after everything it did was undone; those of [`Tables::run`], but for a conflict.
+    ///
+    /// # Panics
+    /// With the closure's panic, after everything it did was undone.
+    pub fn retry<T>(
+        &self,
+        mut body: impl FnMut(&mut OpenTransaction) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        for _ in 0..RETRIES_ASIDE {
+            let mut transaction = self.begin()?;
+            let ended = body(&mut transaction).and_then(|value| {
+                transaction.commit()?;
+                Ok(value)
+            });
+            match ended {
+                Err(error) if error.is_conflict() => {}
+                ended => return ended,
+            }
+        }
+        self.run(|tx| self.run_installed(tx, &mut body))
+    }
+
+    /// Runs a closure as an open transaction in one of the serial stage that has done nothing yet.
+    pub(crate) fn run_installed<T>(
+        &self,
+        tx: &mut Transaction<'_>,
+        body: &mut impl FnMut(&mut OpenTransaction) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut transaction = self.opened(tx.open_rows()?, 0);
+        let value = body(&mut transaction)?;
+        transaction.rows.install(tx)?;
+        Ok(value)
+    }
+
+    fn opened(&self, rows: OpenRows, group: u64) -> OpenTransaction {
+        OpenTransaction {
+            rows: rows.begun_among(&self.open),
+            kernel: Arc::downgrade(&self.kernel),
+            group,
+        }
+    }
+}
+
+/// Those of a database, with the bounds of its options.
+pub(super) fn none(kernel: &Kernel, [number, bytes]: [usize; 2]) -> Arc<OpenTransactions> {
+    OpenTransactions::new(kernel.engine().process(), number, bytes)
+}

@@ -1,0 +1,259 @@
+//! The bounds of open transactions: at each the one that reaches it, or the oldest, is told by a typed error, and nobody else
+//! notices. One that is forgotten is in nobody's way.
+
+use super::{bump, ended};
+use crate::common::{Item, Opened, SEGMENT_BYTES, in_every_shape, options};
+use sardonyx::{Error, OpenTransaction, SnapshotEnded, TransactionEnded};
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::log::LogError;
+
+fn disk() -> SimulatedDisk {
+    SimulatedDisk::new(1, Faults::default())
+}
+
+fn insert_until_refused(tx: &mut OpenTransaction, opened: &Opened) -> (u64, Error) {
+    for id in 0.. {
+        if let Err(error) = tx.insert(opened.items, &Item::new(id, 1)) {
+            return (id, error);
+        }
+    }
+    unreachable!("numbers have no end")
+}
+
+#[test]
+fn what_one_keeps_is_bounded_and_what_it_did_before_stands() {
+    in_every_shape(|shape| {
+        let options = options(shape).open_transactions_bytes_max(64 << 10);
+        let opened = Opened::on(&disk(), options).unwrap();
+        let mut tx = opened.database.begin().unwrap();
+        let (inserted, error) = insert_until_refused(&mut tx, &opened);
+        assert!(matches!(error, Error::Limit(_)), "{error:?}");
+        assert!(error.to_string().contains("limit is 16384"), "{error}");
+        assert!(inserted > 10, "{inserted}");
+        // Scans and numbers are refused, too, by an error and no panic.
+        assert!(tx.scan(opened.items).unwrap().next().unwrap().is_err());
+        let rows = tx.rows("items").unwrap();
+        assert!(rows.scan().next().unwrap().is_err());
+        assert_eq!(rows.count(), inserted);
+        tx.commit().unwrap();
+        let there = opened
+            .database
+            .read(|view| view.count(opened.items))
+            .unwrap();
+        assert_eq!(there, inserted);
+        // Rolled back to a savepoint, what was kept is given back.
+        let mut tx = opened.database.begin().unwrap();
+        let savepoint = tx.savepoint();
+        for _ in 0..100 {
+            for id in 1000..1010 {
+                tx.insert(opened.items, &Item::new(id, 1)).unwrap();
+            }
+            tx.rollback_to(savepoint).unwrap();
+        }
+        // A row that is changed again and again is kept once.
+        let mut tx = opened.database.begin().unwrap();
+        for _ in 0..1000 {
+            bump(&mut tx, opened.items, 1).unwrap();
+        }
+        tx.commit().unwrap();
+        assert_eq!(opened.get(1), Some(1001));
+    });
+}
+
+#[test]
+fn what_all_keep_is_bounded_together() {
+    in_every_shape(|shape| {
+        let options = options(shape).open_transactions_bytes_max(1 << 20);
+        let opened = Opened::on(&disk(), options).unwrap();
+        let mut all = Vec::new();
+        let mut told = Vec::new();
+        for _ in 0..6 {
+            let mut tx = opened.database.begin().unwrap();
+            told.push(insert_until_refused(&mut tx, &opened).1.to_string());
+            all.push(tx);
+        }
+        assert!(told[0].contains("limit is 262144"), "{}", told[0]);
+        assert!(
+            told[5].contains("open_transactions_bytes_max"),
+            "{}",
+            told[5]
+        );
+        // What ends gives it back.
+        all.clear();
+        let mut tx = opened.database.begin().unwrap();
+        let told = insert_until_refused(&mut tx, &opened).1.to_string();
+        assert!(told.contains("limit is 262144"), "{told}");
+    });
+}
+
+#[test]
+fn the_oldest_of_too_many_is_ended() {
+    in_every_shape(|shape| {
+        let opened = Opened::on(&disk(), options(shape).open_transactions_max(3)).unwrap();
+        let items = opened.items;
+        opened.put(1, 1).unwrap();
+        let began = |id: u64| {
+            let mut tx = opened.database.begin().unwrap();
+            tx.insert(items, &Item::new(id, 1)).unwrap();
+            tx
+        };
+        let (mut one, two, three) = (began(11), began(12), began(13));
+        // One that has ended makes room.
+        two.commit().unwrap();
+        let four = began(14);
+        assert!(one.get(items, 1).is_ok());
+        let five = began(15);
+        for error in [
+            one.get(items, 1).unwrap_err(),
+            bump(&mut one, items, 1).unwrap_err(),
+            one.rows("items").map(drop).unwrap_err(),
+            one.commit().unwrap_err(),
+        ] {
+            assert!(matches!(error, Error::Limit(_)), "{error:?}");
+            assert_eq!(ended(&error), TransactionEnded::Displaced { max: 3 });
+        }
+        for tx in [three, four, five] {
+            tx.commit().unwrap();
+        }
+        let there: Vec<_> = (11..16).map(|id| opened.get(id).is_some()).collect();
+        assert_eq!(there, [false, true, true, true, true]);
+    });
+}
+
+#[test]
+fn old_pages_are_bounded_and_the_oldest_is_ended() {
+    in_every_shape(|shape| {
+        let options = options(shape).snapshot_bytes_max(16 << 12);
+        let opened = Opened::on(&disk(), options).unwrap();
+        let items = opened.items;
+        (0..2000).for_each(|id| opened.put(id, 1).unwrap());
+        let mut old = opened.database.begin().unwrap();
+        bump(&mut old, items, 5).unwrap();
+        (0..2000).for_each(|id| opened.put(id, 2).unwrap());
+        let is_ended = |error: Error| {
+            assert!(matches!(error, Error::Limit(_)), "{error:?}");
+            assert!(error.downcast_ref::<SnapshotEnded>().is_some(), "{error:?}");
+        };
+        is_ended(old.get(items, 1999).unwrap_err());
+        is_ended(old.update(items, 1998, |item| item.value = 7).unwrap_err());
+        is_ended(old.scan(items).unwrap().find_map(Result::err).unwrap());
+        assert_eq!(old.count(items).unwrap(), 2000);
+        is_ended(old.commit().unwrap_err());
+        assert_eq!(opened.get(5), Some(2));
+        // Run again it is done, also where the bound is met at each attempt.
+        let ran = std::cell::Cell::new(0);
+        let tried = opened.database.retry(|tx| {
+            ran.set(ran.get() + 1);
+            bump(tx, items, 5)?;
+            (0..2000).for_each(|id| drop(opened.put(id, 3)));
+            tx.get(items, 1999).map(drop)
+        });
+        tried.unwrap();
+        assert!(ran.get() > 1);
+        assert_eq!(opened.get(5), Some(4));
+    });
+}
+
+#[test]
+fn forgotten_ones_hold_up_nothing() {
+    in_every_shape(|shape| {
+        let disk = disk();
+        let opened = Opened::on(&disk, options(shape)).unwrap();
+        let items = opened.items;
+        (0..50).for_each(|id| opened.put(id, 0).unwrap());
+        let mut forgotten = Vec::new();
+        for id in 0..50 {
+            let mut tx = opened.database.begin().unwrap();
+            bump(&mut tx, items, id).unwrap();
+            forgotten.push(tx);
+        }
+        std::mem::forget(opened.database.begin().unwrap());
+        // Several times as much as the log takes, so that checkpoints have to free it.
+        let rounds = 20 * SEGMENT_BYTES / 200;
+        (0..rounds).for_each(|n| opened.put(n % 50, n).unwrap());
+        opened.database.checkpoint().unwrap();
+        opened.database.flush().unwrap();
+        opened.database.close().unwrap();
+        let opened = Opened::on(&disk, options(shape)).unwrap();
+        assert_eq!(opened.get((rounds - 1) % 50), Some(rounds - 1));
+        drop(forgotten);
+    });
+}
+
+#[test]
+fn one_that_is_too_large_for_the_log_is_refused_whole() {
+    in_every_shape(|shape| {
+        let opened = Opened::on(&disk(), options(shape).transaction_bytes(32 << 10)).unwrap();
+        let mut tx = opened.database.begin().unwrap();
+        for id in 0..2000 {
+            tx.insert(opened.items, &Item::new(id, 1)).unwrap();
+        }
+        let error = tx.commit().unwrap_err();
+        assert!(
+            matches!(error, Error::Limit(_) | Error::Full(_)),
+            "{error:?}"
+        );
+        assert!(opened.contents().unwrap().items.is_empty());
+        opened.put(1, 1).unwrap();
+    });
+}
+
+#[test]
+fn a_full_store_refuses_the_commit_and_is_as_before() {
+    in_every_shape(|shape| {
+        let options = options(shape)
+            .memory_bytes_max(4 << 20)
+            .log_bytes_max(256 * SEGMENT_BYTES)
+            .transaction_bytes(8 << 20);
+        let opened = Opened::on(&disk(), options).unwrap();
+        opened.put(1, 1).unwrap();
+        let before = opened.contents().unwrap();
+        let mut tx = opened.database.begin().unwrap();
+        for id in 10..40_000 {
+            tx.insert(opened.items, &Item::new(id, 1)).unwrap();
+        }
+        let error = tx.commit().unwrap_err();
+        assert!(
+            matches!(error, Error::Full(_) | Error::Limit(_)),
+            "{error:?}"
+        );
+        assert_eq!(opened.contents().unwrap(), before);
+        opened.put(2, 1).unwrap();
+    });
+}
+
+#[test]
+fn a_full_log_refuses_the_commit_and_it_can_be_run_again() {
+    in_every_shape(|shape| {
+        let full = Faults {
+            capacity_bytes: Some(3 << 20),
+            ..Faults::default()
+        };
+        let disk = disk();
+        drop(Opened::on(&disk, options(shape)).unwrap());
+        let disk = disk.restart(full);
+        let opened = Opened::on(&disk, options(shape)).unwrap();
+        let (mut acknowledged, mut refused) = (0, 0);
+        for id in 0..40_000 {
+            let put = |tx: &mut OpenTransaction| tx.put(opened.items, &Item::new(id, 1)).map(drop);
+            match opened.database.retry(put) {
+                Ok(()) => acknowledged += 1,
+                Err(error) => {
+                    let full = error.downcast_ref::<LogError>();
+                    assert!(matches!(full, Some(LogError::Full { .. })), "{error:?}");
+                    assert_eq!(opened.get(id), None);
+                    refused += 1;
+                }
+            }
+            if refused == 3 {
+                break;
+            }
+        }
+        assert!(
+            acknowledged > 100 && refused == 3,
+            "{acknowledged} and {refused}"
+        );
+        let items = opened.contents().unwrap().items;
+        assert_eq!(items.len(), acknowledged);
+    });
+}

@@ -1,0 +1,139 @@
+//! Crashes at every step of the disk while open transactions are committed, and processes that are killed with transactions
+//! open: what was acknowledged is there, whole, and nothing of what was not committed.
+
+use super::bump;
+use crate::common::{Item, Opened, SHAPES, options};
+use sardonyx::{Error, Shape, Tables};
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+/// Moves one from an item to another, by a transaction that is open while others commit.
+fn transfer(opened: &Opened, from: u64, to: u64) -> Result<(), Error> {
+    let items = opened.items;
+    let mut tx = opened.database.begin()?;
+    tx.update(items, from, |item| item.value -= 1)?;
+    let mut beside = opened.database.begin()?;
+    tx.update(items, to, |item| item.value += 1)?;
+    // One more that never ends.
+    bump(&mut beside, items, 0)?;
+    tx.commit()
+}
+
+fn crash(shape: Shape, at: u64) -> bool {
+    let what = format!("{shape:?}, crash at step {at}");
+    let disk = SimulatedDisk::new(at, Faults::default());
+    let opened = Opened::on(&disk, options(shape)).unwrap();
+    (0..4).for_each(|id| opened.put(id, 1000).unwrap());
+    opened.database.close().unwrap();
+    drop(opened);
+    let disk = disk.restart(Faults {
+        crash_at_step: Some(at),
+        ..Faults::default()
+    });
+    let mut model: BTreeMap<u64, u64> = (0..4).map(|id| (id, 1000)).collect();
+    let mut unknown = None;
+    if let Ok(opened) = Opened::on(&disk, options(shape)) {
+        for n in 0..60 {
+            let (from, to) = (n % 4, (n + 1) % 4);
+            let mut after = model.clone();
+            *after.get_mut(&from).unwrap() -= 1;
+            *after.get_mut(&to).unwrap() += 1;
+            match transfer(&opened, from, to) {
+                Ok(()) => model = after,
+                Err(_) => {
+                    unknown = Some(after);
+                    break;
+                }
+            }
+        }
+        let _ = opened.database.close();
+    }
+    let disk = disk.restart(Faults::default());
+    let opened = Opened::on(&disk, options(shape)).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let found = opened.contents().unwrap().items;
+    assert!(
+        found == model || Some(&found) == unknown.as_ref(),
+        "{what}: {found:?}"
+    );
+    unknown.is_some()
+}
+
+#[test]
+fn i1_a_crash_at_any_step_of_commits_keeps_what_was_acknowledged() {
+    for shape in SHAPES {
+        let crashed = (1..120).filter(|at| crash(shape, *at)).count();
+        assert!(crashed > 20, "{shape:?}: {crashed} crashes");
+    }
+}
+
+const DIRECTORY: &str = "SARDONYX_TEST_KILLED_OPEN";
+
+/// The process that is killed: says the number of each transaction that was acknowledged.
+fn commit_for_ever(directory: &str) -> Result<(), Error> {
+    let bank = Tables::open(directory)?;
+    let items = bank.table::<Item>()?;
+    bank.run(|tx| {
+        tx.put(items, &Item::new(1, 0))?;
+        tx.put(items, &Item::new(2, 0)).map(drop)
+    })?;
+    let mut open = Vec::new();
+    for number in 1.. {
+        let mut never = bank.begin()?;
+        never.insert(items, &Item::new(1000 + number, 1))?;
+        open.push(never);
+        let mut tx = bank.begin()?;
+        for id in [1, 2] {
+            tx.update(items, id, |item| item.value = number)?;
+        }
+        tx.commit()?;
+        println!("\nacknowledged {number}");
+    }
+    Ok(())
+}
+
+#[test]
+fn i1_killed_with_transactions_open_it_keeps_what_was_acknowledged() {
+    if let Ok(directory) = std::env::var(DIRECTORY) {
+        commit_for_ever(&directory).unwrap();
+    }
+    let directory = tempfile::tempdir().unwrap();
+    for kill in 1..4 {
+        let path = directory.path().join(format!("{kill}.sdx"));
+        let test = format!(
+            "{}::i1_killed_with_transactions_open_it_keeps_what_was_acknowledged",
+            module_path!().split_once("::").expect("the crate's name").1
+        );
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &test, "--nocapture"])
+            .env(DIRECTORY, &path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let told = BufReader::new(child.stdout.take().unwrap());
+        let mut acknowledged = 0;
+        for line in told.lines() {
+            if let Some(number) = line.unwrap().strip_prefix("acknowledged ") {
+                acknowledged = number.parse().unwrap();
+            }
+            if acknowledged == 7 * kill {
+                child.kill().unwrap();
+            }
+        }
+        child.wait().unwrap();
+        assert!(acknowledged >= 7 * kill, "{acknowledged}");
+        let bank = Tables::open(&path).unwrap();
+        let items = bank.table::<Item>().unwrap();
+        let (values, count) = bank
+            .read(|view| {
+                let value = |id| Ok::<_, Error>(view.get(items, id)?.map(|item| item.value));
+                Ok(([value(1)?, value(2)?], view.count(items)?))
+            })
+            .unwrap();
+        assert_eq!(values[0], values[1]);
+        assert_eq!(count, 2, "nothing of those that were open");
+        let there = values[0].unwrap();
+        assert!(there >= acknowledged, "{there} of {acknowledged}");
+    }
+}

@@ -1,0 +1,402 @@
+//! Records of a program's types in an open transaction: the store's side of their verbs.
+
+use super::changed::{Key, Own};
+use super::{Known, OpenIndex, OpenRange, OpenRows, OpenScan};
+use sardonyx_base::error::Error;
+use sardonyx_rows::fields::values_of;
+use sardonyx_rows::record::{Record, Table};
+use sardonyx_rows::{
+    KeyValues, PlainLayout, RecordMut, RecordRow, RecordRows, RecordsOf, RowWriter, Rows,
+    TableError, WriteRows, constraints, records,
+};
+use std::fmt;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+impl OpenRows {
+    /// The rows of the table with this name, to read and change by their columns' names.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table.
+    pub fn rows(&mut self, table: &str) -> Result<Rows<&mut OpenRows>, Error> {
+        Rows::named(self, table)
+    }
+
+    /// The handle of a record type's table, if it was declared when the transaction began.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if it was declared with another layout.
+    pub fn table<R: Record>(&self) -> Result<Option<Table<R>>, Error> {
+        Ok(self.snapshot.table()?)
+    }
+
+    /// The record with this key.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the handle is another database's, or its table had other columns; [`Error::Limit`] if the
+    /// transaction keeps too much, or its snapshot was ended; [`Error::Damaged`] if a value is none of its field's type.
+    pub fn get<R: Record>(&self, table: Table<R>, key: R::Key<'_>) -> Result<Option<R>, Error> {
+        let known = self.known_of(table)?;
+        let key = known.format.record_key::<R>(&key)?;
+        Ok(self.record_with_key(table, known, &key)?)
+    }
+
+    /// All records of a table, in no particular order.
+    ///
+    /// # Errors
+    /// As [`OpenRows::get`]; of each record, those of reading it.
+    pub fn scan<R: Record>(&self, table: Table<R>) -> Result<RecordsOf<OpenScan<'_>, R>, Error> {
+        let columns = self.known_of(table)?.columns::<R>()?;
+        let scan = OpenScan::of(self, table.number())?;
+        Ok(RecordsOf::new(scan, columns))
+    }
+
+    /// The number of records in a table.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the handle is another database's.
+    pub fn count<R: Record>(&self, table: Table<R>) -> Result<u64, Error> {
+        use sardonyx_rows::ReadRows;
+        self.known_of(table)?;
+        self.count_rows(table.number())
+    }
+
+    /// An ordered index of a table: one of its schema's, or that of its primary key if it is ordered.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such index, or the handle is another database's.
+    pub fn index<R: Record>(
+        &self,
+        table: Table<R>,
+        name: &str,
+    ) -> Result<RecordIndex<'_, R>, Error> {
+        let columns = self.known_of(table)?.columns::<R>()?;
+        let index = self.index_named(table.number(), name)?;
+        Ok(RecordIndex { index, columns })
+    }
+
+    /// Inserts a record.
+    ///
+    /// # Errors
+    /// [`Error::Duplicate`] if there is one with this key, or with one of a unique index; [`Error::Refused`] if a condition
+    /// is not met, the handle is another database's, or its table had other columns; [`Error::Limit`] if the transaction
+    /// keeps too much, or its snapshot was ended.
+    pub fn insert<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<(), Error> {
+        Ok(self.insert_record(table, record)?)
+    }
+
+    /// Puts a record into a table: in the place of the one with its key, if there is one; then columns that are no fields
+    /// get their defaults. Returns whether there was one.
+    ///
+    /// # Errors
+    /// Those of [`OpenRows::insert`], but for a duplicate of its key.
+    pub fn put<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<bool, Error> {
+        records::put(self, table, record)
+    }
+
+    /// Changes a record in a copy of its own; columns that are no fields stay as they are. Returns what `change` returns,
+    /// or `None` if there is no such record.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] also if the key was changed, otherwise those of [`OpenRows::insert`]. The record is then as
+    /// before. So it is if `change` panics.
+    pub fn update<R: Record, T>(
+        &mut self,
+        table: Table<R>,
+        key: R::Key<'_>,
+        change: impl FnOnce(&mut R) -> T,
+    ) -> Result<Option<T>, Error> {
+        let change = |record: &mut R| Ok::<_, Error>(change(record));
+        self.try_update(table, key, change)
+    }
+
+    /// As [`OpenRows::update`], with a change that may fail.
+    ///
+    /// # Errors
+    /// What `change` returns, and those of [`OpenRows::update`]. The record is then as before.
+    pub fn try_update<R: Record, T, E: From<Error>>(
+        &mut self,
+        table: Table<R>,
+        key: R::Key<'_>,
+        change: impl FnOnce(&mut R) -> Result<T, E>,
+    ) -> Result<Option<T>, E> {
+        records::try_update(self, table, &key, change)
+    }
+
+    /// A copy of a record, to change and [save](RecordMut::save); `None` if there is no such record.
+    ///
+    /// # Errors
+    /// Those of [`OpenRows::get`].
+    pub fn get_mut<R: Record>(
+        &mut self,
+        table: Table<R>,
+        key: R::Key<'_>,
+    ) -> Result<Option<RecordMut<'_, OpenRows, R>>, Error> {
+        records::take_out(self, table, &key)
+    }
+
+    /// Deletes a record. Returns false if there is no such record.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if rows refer to it, otherwise those of [`OpenRows::get`].
+    pub fn delete<R: Record>(&mut self, table: Table<R>, key: R::Key<'_>) -> Result<bool, Error> {
+        records::delete(self, table, &key)
+    }
+
+    /// Deletes a record and returns it.
+    ///
+    /// # Errors
+    /// Those of [`OpenRows::delete`].
+    pub fn remove<R: Record>(
+        &mut self,
+        table: Table<R>,
+        key: R::Key<'_>,
+    ) -> Result<Option<R>, Error> {
+        records::remove(self, table, &key)
+    }
+
+    /// Deletes the records of a table that `keep` does not want. Returns how many.
+    ///
+    /// # Errors
+    /// Those of [`OpenRows::delete`]: some records are deleted then, and the transaction should be given up.
+    pub fn retain<R: Record>(
+        &mut self,
+        table: Table<R>,
+        keep: impl FnMut(&R) -> bool,
+    ) -> Result<u64, Error> {
+        records::retain(self, table, keep)
+    }
+
+    /// Deletes all records of a table. Returns how many.
+    ///
+    /// # Errors
+    /// Those of [`OpenRows::retain`].
+    pub fn clear<R: Record>(&mut self, table: Table<R>) -> Result<u64, Error> {
+        self.retain(table, |_| false)
+    }
+
+    fn known_of<R: Record>(&self, table: Table<R>) -> Result<&Arc<Known>, TableError> {
+        self.snapshot.state_of(table)?;
+        self.known(table.number())
+    }
+
+    fn record_with_key<R: Record>(
+        &self,
+        table: Table<R>,
+        known: &Known,
+        key: &[u8],
+    ) -> Result<Option<R>, TableError> {
+        let number = table.number();
+        match self.own(number, key) {
+            Some(Own::Row(bytes)) => known.format.record_of(bytes).map(Some),
+            Some(Own::Gone) => Ok(None),
+            None => {
+                let Some(at) = self.frozen_place(number, key)? else {
+                    return Ok(None);
+                };
+                let found = self.snapshot.frozen(number)?.found(at);
+                R::copy_row(found, &known.columns::<R>()?).map(Some)
+            }
+        }
+    }
+}
+
+impl Known {
+    /// The columns that are a record's fields.
+    fn columns<R: Record>(&self) -> Result<R::Columns, TableError> {
+        R::columns_in(&self.schema, &self.name)
+    }
+}
+
+impl RecordRows for OpenRows {
+    fn check_handle<R: Record>(&self, table: Table<R>) -> Result<(), TableError> {
+        self.known_of(table).map(drop)
+    }
+
+    fn place_of_record<R: Record>(
+        &self,
+        table: Table<R>,
+        key: &R::Key<'_>,
+    ) -> Result<Option<Key>, TableError> {
+        let key = self.known_of(table)?.format.record_key::<R>(key)?;
+        Ok(self.has_key(table.number(), &key)?.then(|| key.into()))
+    }
+
+    fn place_like<R: Record>(
+        &self,
+        table: Table<R>,
+        record: &R,
+    ) -> Result<Option<Key>, TableError> {
+        let known = self.known_of(table)?;
+        let mut bytes = vec![0; known.schema.row_bytes];
+        put_plain(&mut bytes, record.plain_bytes());
+        let key = known.format.key_of(&bytes)?;
+        Ok(self.has_key(table.number(), &key)?.then(|| key.into()))
+    }
+
+    fn record_at<R: Record>(&self, table: Table<R>, at: &Key) -> Result<R, TableError> {
+        let known = self.known_of(table)?;
+        let found = self.record_with_key(table, known, at)?;
+        found.ok_or_else(|| TableError::StaleRow {
+            table: known.name.to_string(),
+        })
+    }
+
+    /// It is taken when the record is stored.
+    fn room_to_change<R: Record>(&mut self) -> Result<(), TableError> {
+        Ok(())
+    }
+
+    fn insert_record<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<(), TableError> {
+        let known = Arc::clone(self.known_of(table)?);
+        let Some(plain) = R::PLAIN else {
+            let columns = known.columns::<R>()?;
+            return self.insert_row(table.number(), values_of(&columns, record));
+        };
+        if known.is_all(&plain) {
+            let row = known.format.record_row(record.plain_bytes())?;
+            return constraints::ConstrainedRows::whole(self, |this| {
+                this.insert_bytes(table.number(), &known, row)
+            });
+        }
+        let mut bytes = vec![0; known.schema.row_bytes];
+        put_plain(&mut bytes, record.plain_bytes());
+        let there = known.format.row(&bytes)?;
+        let mut row = RowWriter::new(known.schema.columns.len());
+        for (number, column) in known.schema.live_columns() {
+            // Those that were added get their defaults.
+            if column.since_shape == 0 {
+                row.set(number, there.get_at(number)?);
+            }
+        }
+        self.insert_row(table.number(), row)
+    }
+
+    fn store_record<R: Record>(
+        &mut self,
+        table: Table<R>,
+        at: Key,
+        record: &R,
+    ) -> Result<(), TableError> {
+        let number = table.number();
+        let known = Arc::clone(self.known_of(table)?);
+        let Some(plain) = R::PLAIN else {
+            let columns = known.columns::<R>()?;
+            return self.update_row(number, at, &values_of(&columns, record));
+        };
+        let before = self.bytes_of(number, &known, &at)?;
+        let mut after = before.to_vec();
+        put_plain(&mut after, record.plain_bytes());
+        if after[plain.key()] != before[plain.key()] {
+            return Err(known.format.key_changed());
+        }
+        let after = known.format.record_row(&after)?;
+        constraints::ConstrainedRows::whole(self, |this| {
+            this.change_bytes(number, &known, &at, &before, after)
+        })
+    }
+
+    fn delete_record<R: Record>(&mut self, table: Table<R>, at: Key) -> Result<(), TableError> {
+        self.delete_row(table.number(), at)
+    }
+}
+
+impl Known {
+    /// Whether the rows are plain records, and nothing more.
+    fn is_all(&self, plain: &PlainLayout) -> bool {
+        plain.bytes == self.schema.row_bytes
+    }
+}
+
+/// Puts a plain record to the beginning of its row.
+fn put_plain(row: &mut [u8], record: &[u8]) {
+    let bytes = record.len().min(row.len());
+    row[..bytes].copy_from_slice(&record[..bytes]);
+}
+
+/// An ordered index of a table in an open transaction, to find records by it.
+pub struct RecordIndex<'r, R: Record> {
+    index: OpenIndex<'r>,
+    columns: R::Columns,
+}
+
+/// Records in the order of an index.
+type Records<'r, R> = RecordsOf<OpenRange<'r>, R>;
+
+impl<'r, R: Record> RecordIndex<'r, R> {
+    fn records(&self, range: OpenRange<'r>) -> Records<'r, R> {
+        RecordsOf::new(range, self.columns)
+    }
+
+    /// The first record with this key, or whose key begins with these values.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the values are none of the index's columns; [`Error::Limit`] if the key is too long, the
+    /// transaction keeps too much, or its snapshot was ended.
+    pub fn get_by(&self, key: impl KeyValues) -> Result<Option<R>, Error> {
+        let found = self.index.get_by(key)?;
+        Ok(found.map(|row| row.to_record(&self.columns)).transpose()?)
+    }
+
+    /// The records whose keys are in a range.
+    ///
+    /// # Errors
+    /// Those of [`RecordIndex::get_by`]; [`Error::Refused`] if the range ends before it begins.
+    pub fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<Records<'r, R>, Error> {
+        Ok(self.records(self.index.range(range)?))
+    }
+
+    /// The records whose keys begin with these values.
+    ///
+    /// # Errors
+    /// Those of [`RecordIndex::get_by`].
+    pub fn prefix(&self, key: impl KeyValues) -> Result<Records<'r, R>, Error> {
+        Ok(self.records(self.index.prefix(key)?))
+    }
+
+    /// The records whose keys begin with these values, of which the last, a text or bytes, may go on.
+    ///
+    /// # Errors
+    /// Those of [`RecordIndex::get_by`].
+    pub fn starts_with(&self, key: impl KeyValues) -> Result<Records<'r, R>, Error> {
+        Ok(self.records(self.index.starts_with(key)?))
+    }
+
+    /// All records, in the order of the index.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if the transaction keeps too much, or its snapshot was ended.
+    pub fn all(&self) -> Result<Records<'r, R>, Error> {
+        Ok(self.records(self.index.all()?))
+    }
+
+    /// The first record of all.
+    ///
+    /// # Errors
+    /// Those of [`RecordIndex::all`].
+    pub fn first(&self) -> Result<Option<R>, Error> {
+        self.all()?.next().transpose()
+    }
+
+    /// The last record of all.
+    ///
+    /// # Errors
+    /// Those of [`RecordIndex::all`].
+    pub fn last(&self) -> Result<Option<R>, Error> {
+        self.all()?.next_back().transpose()
+    }
+
+    /// How many records have keys in a range.
+    ///
+    /// # Errors
+    /// Those of [`RecordIndex::range`].
+    pub fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
+        self.index.count_range(range)
+    }
+}
+
+impl<R: Record> fmt::Debug for RecordIndex<'_, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of {}", self.index, R::TABLE)
+    }
+}
