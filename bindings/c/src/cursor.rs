@@ -6,10 +6,8 @@ use crate::statement::Plan;
 use crate::status::Failure;
 use crate::status::sdx_status::{self, SDX_END};
 use sardonyx::schema::Value;
-use sardonyx::{AnyRow, Error, Index, IndexRange, RowRef, Rows, Snapshot, Transaction};
+use sardonyx::{Error, ReadIndex, ReadRow, Rows, Snapshot, WriteRows};
 use sardonyx_base::sync::futex::Mutex;
-use sardonyx_rows::TableError;
-use sardonyx_storage::store::PageRead;
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_void};
 use std::ops::Bound;
@@ -163,30 +161,20 @@ impl Wanted {
     }
 
     /// The rows of an index.
-    pub fn walk<'a, P: PageRead + ?Sized>(
-        &self,
-        index: &Index<'a, AnyRow, P>,
-    ) -> Result<IndexRange<'a, AnyRow, P>, Error>
-    where
-        TableError: From<P::Error>,
-    {
+    pub fn walk<I: ReadIndex>(&self, index: &I) -> Result<I::Range, Error> {
         match (&self.from, self.starts_with) {
             (Bound::Included(key) | Bound::Excluded(key), true) => index.starts_with(key),
-            _ => index.range((self.from.clone(), self.to.clone())),
+            _ => index.forward_range((self.from.clone(), self.to.clone())),
         }
     }
 
     /// The values of rows that come in the right order, or in the opposite one if that is asked for.
-    pub fn values<'a, P>(
+    pub fn values<'a, W: ReadRow + 'a>(
         &self,
         plan: Arc<Plan>,
-        rows: impl DoubleEndedIterator<Item = Result<RowRef<'a, P>, Error>> + Send + 'a,
-    ) -> Box<dyn Iterator<Item = Result<Vec<Value>, Error>> + Send + 'a>
-    where
-        P: PageRead + ?Sized + 'a,
-        TableError: From<P::Error>,
-    {
-        let values = move |row: Result<RowRef<'a, P>, Error>| plan.values(&row?);
+        rows: impl DoubleEndedIterator<Item = Result<W, Error>> + Send + 'a,
+    ) -> Box<dyn Iterator<Item = Result<Vec<Value>, Error>> + Send + 'a> {
+        let values = move |row: Result<W, Error>| plan.values(&row?);
         match self.reverse {
             true => Box::new(rows.rev().take(self.limit).map(values)),
             false => Box::new(rows.take(self.limit).map(values)),
@@ -194,31 +182,30 @@ impl Wanted {
     }
 
     /// The values of all rows in no particular order, as far as the limit goes.
-    pub fn scan<'a, P>(
+    pub fn scan<'a, W: ReadRow + 'a>(
         &self,
         plan: Arc<Plan>,
-        rows: impl Iterator<Item = Result<RowRef<'a, P>, Error>> + 'a,
-    ) -> impl Iterator<Item = Result<Vec<Value>, Error>> + 'a
-    where
-        P: PageRead + ?Sized + 'a,
-        TableError: From<P::Error>,
-    {
+        rows: impl Iterator<Item = Result<W, Error>> + 'a,
+    ) -> impl Iterator<Item = Result<Vec<Value>, Error>> + 'a {
         rows.take(self.limit).map(move |row| plan.values(&row?))
     }
 
     /// All that is wanted of a table in a transaction.
-    pub fn collect(
+    pub fn collect<S: WriteRows>(
         &self,
         plan: &Arc<Plan>,
-        rows: &Rows<&mut Transaction<'_>>,
+        rows: &Rows<S>,
     ) -> Result<Vec<Vec<Value>>, Error> {
-        let plan = plan.clone();
+        let values = |row: Result<S::Row<'_>, Error>| plan.values(&row?);
         match self.index() {
             Some(name) => {
                 let range = self.walk(&rows.index(name)?)?;
-                self.values(plan, range).collect()
+                match self.reverse {
+                    true => range.rev().take(self.limit).map(values).collect(),
+                    false => range.take(self.limit).map(values).collect(),
+                }
             }
-            None => self.scan(plan, rows.scan()).collect(),
+            None => rows.scan().take(self.limit).map(values).collect(),
         }
     }
 }

@@ -9,10 +9,8 @@ use crate::status::Failure;
 use crate::status::sdx_status::{self, SDX_REFUSED};
 use crate::tables::{outside, sdx_tables};
 use sardonyx::schema::{KeyPart, Schema, Type, Value};
-use sardonyx::{Error, RowRef, RowWriter};
+use sardonyx::{Error, ReadRow, RowWriter};
 use sardonyx_base::sync::futex::Mutex;
-use sardonyx_rows::TableError;
-use sardonyx_storage::store::PageRead;
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
@@ -224,12 +222,9 @@ impl Plan {
     }
 
     /// The values of a row, in the order of the fields.
-    pub fn values<P: PageRead + ?Sized>(&self, row: &RowRef<'_, P>) -> Result<Vec<Value>, Error>
-    where
-        TableError: From<P::Error>,
-    {
+    pub fn values(&self, row: &impl ReadRow) -> Result<Vec<Value>, Error> {
         let values = self.fields.iter();
-        let values = values.map(|field| Ok(row.get_at(field.column)?.to_value()));
+        let values = values.map(|field| Ok(row.value_at(field.column)?.to_value()));
         values.collect()
     }
 

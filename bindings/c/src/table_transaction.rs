@@ -9,8 +9,7 @@ use crate::status::Failure;
 use crate::status::sdx_status::{self, SDX_NOT_FOUND, SDX_WRONG_THREAD};
 use crate::tables::{TablesState, outside, sdx_tables};
 use crate::transaction::{SDX_COMMIT_LATER, SDX_COMMIT_WAIT};
-use sardonyx::open_transaction::OpenTransaction;
-use sardonyx::{Durability, Error, Transaction};
+use sardonyx::{Durability, Error, OpenTransaction, Transaction};
 use sardonyx_base::sync::futex::Mutex;
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
@@ -19,7 +18,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::thread::ThreadId;
 
-/// A transaction on tables: one at a time runs, others wait for their turn. One thread at a time uses it.
+/// A transaction on tables. One thread at a time uses it.
 pub struct sdx_transaction {
     _private: [u8; 0],
 }
@@ -32,9 +31,34 @@ pub(crate) struct TransactionState {
 
 enum Way {
     /// Between `sdx_transaction_begin` and its end.
-    Driven(OpenTransaction),
+    Open(OpenTransaction),
     /// In a function that `sdx_transaction_run` calls.
     Called(Called),
+}
+
+/// What has the rows of a transaction.
+enum Target<'t> {
+    Open(&'t mut OpenTransaction),
+    Called(&'t mut Transaction<'static>),
+}
+
+/// Does something to the rows of a statement's table in a transaction, whichever has them.
+macro_rules! in_rows {
+    ($running:ident, $plan:ident, |$rows:pat_param| $act:expr) => {{
+        let done: Result<_, Error> = match $running.target()? {
+            Target::Open(open) => open.rows(&$plan.table).and_then(|rows| {
+                $plan.check(rows.schema())?;
+                let $rows = rows;
+                $act
+            }),
+            Target::Called(transaction) => transaction.rows(&$plan.table).and_then(|rows| {
+                $plan.check(rows.schema())?;
+                let $rows = rows;
+                $act
+            }),
+        };
+        done?
+    }};
 }
 
 /// A transaction that runs in this thread, below on the stack.
@@ -58,18 +82,15 @@ impl Kind for sdx_transaction {
 }
 
 impl TransactionState {
-    /// Does something in the transaction.
-    fn step<T: Send + 'static>(
-        &mut self,
-        step: impl FnOnce(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Failure> {
+    /// What has its rows.
+    fn target(&mut self) -> Result<Target<'_>, Failure> {
         match &mut self.way {
-            Way::Driven(open) => Ok(open.step(step)??),
+            Way::Open(open) => Ok(Target::Open(open)),
             Way::Called(called) if called.thread == std::thread::current().id() => {
                 // SAFETY: the handle is closed before the transaction ends (`sdx_transaction_run`), so it runs;
                 // it is this thread's, and nobody else uses it: whoever runs it waits for the function, and the
-                // handle is used by one at a time. Nothing of it outlives the step, which bears any lifetime.
-                Ok(step(unsafe { called.transaction.as_mut() })?)
+                // handle is used by one at a time. Nothing of it outlives the call.
+                Ok(Target::Called(unsafe { called.transaction.as_mut() }))
             }
             Way::Called(_) => {
                 let message =
@@ -82,7 +103,7 @@ impl TransactionState {
     /// That `sdx_transaction_begin` began it.
     fn ending(&self) -> Result<(), Failure> {
         match self.way {
-            Way::Driven(_) => Ok(()),
+            Way::Open(_) => Ok(()),
             Way::Called(_) => Err(Failure::argument(
                 "a function that sdx_transaction_run calls ends its transaction by returning: 0 commits it",
             )),
@@ -120,10 +141,13 @@ unsafe fn store_ticket(home: &TablesState, ticket: *mut *mut sdx_ticket) -> Resu
     unsafe { store("the ticket", ticket, claim) }
 }
 
-/// Begins a transaction when its turn comes, and returns then. End it by `sdx_transaction_commit` or
-/// `sdx_transaction_abort`; until then others wait. `SDX_INSIDE_TRANSACTION` if this thread has one already.
+/// Begins a transaction in the state that is committed now. End it by `sdx_transaction_commit` or
+/// `sdx_transaction_abort`. It holds nobody up, however long it lives, and may go from one thread to another between
+/// calls: it sees the state of its begin and its own changes, and its commit is `SDX_CONFLICT` if something that it read was
+/// changed meanwhile. Then it had no effect: run it again, or by `sdx_transaction_run`, where nothing can be in its way.
 ///
-/// It runs on a thread of its own, which costs some microseconds for each call; `sdx_transaction_run` does not.
+/// What it keeps is bounded: at a bound an operation is `SDX_LIMIT`, or `SDX_SNAPSHOT_ENDED`. When the database is closed it
+/// is over: `SDX_CLOSED`. `SDX_INSIDE_TRANSACTION` in a function that `sdx_transaction_run` calls.
 ///
 /// # Safety
 /// As for `sdx_open`.
@@ -136,9 +160,7 @@ pub unsafe extern "C" fn sdx_transaction_begin(
         check_place("the transaction", transaction)?;
         // SAFETY: the header's promise.
         let home = unsafe { outside(tables)? };
-        // Its end waits for what its commit asks for.
-        let open = OpenTransaction::begin(&home.tables, &home.inside, Durability::Deferred)?;
-        let way = Way::Driven(open);
+        let way = Way::Open(home.tables.begin()?);
         // SAFETY: the header's promise.
         unsafe {
             store(
@@ -150,7 +172,7 @@ pub unsafe extern "C" fn sdx_transaction_begin(
     })
 }
 
-/// Ends the transaction and makes what it did visible to all. `flags`: `SDX_COMMIT_WAIT` returns when it is on
+/// Ends the transaction and makes what it did visible to all: all of it, or, if the result is an error, nothing. `flags`: `SDX_COMMIT_WAIT` returns when it is on
 /// stable storage, `SDX_COMMIT_LATER` before; then `ticket` may be given to wait for that, or null.
 ///
 /// Unless the error is about the call itself (`SDX_INVALID_ARGUMENT`, `SDX_INVALID_HANDLE`, `SDX_BUSY`,
@@ -171,11 +193,8 @@ pub unsafe extern "C" fn sdx_transaction_commit(
         let used = unsafe { alone(transaction)? };
         used.ending()?;
         let TransactionState { way, home } = used.close::<sdx_transaction>();
-        if let Way::Driven(open) = way {
-            open.commit()?;
-        }
-        if durability == Durability::Durable {
-            home.tables.flush()?;
+        if let Way::Open(open) = way {
+            open.commit_with(durability)?;
         }
         // SAFETY: the header's promise.
         unsafe { store_ticket(&home, ticket) }
@@ -192,9 +211,7 @@ pub unsafe extern "C" fn sdx_transaction_abort(transaction: *mut sdx_transaction
         // SAFETY: the header's promise.
         let used = unsafe { alone(transaction)? };
         used.ending()?;
-        if let Way::Driven(open) = used.close::<sdx_transaction>().way {
-            open.abort()?;
-        }
+        drop(used.close::<sdx_transaction>());
         Ok(())
     })
 }
@@ -304,11 +321,8 @@ pub unsafe extern "C" fn sdx_insert(
         let plan = prepared.plan.clone();
         // SAFETY: the header's promise.
         let values = unsafe { plan.read(row)? };
-        running.step(move |transaction| {
-            let mut rows = transaction.rows(&plan.table)?;
-            plan.check(rows.schema())?;
-            rows.insert_row(&writer(&values))
-        })
+        in_rows!(running, plan, |mut rows| rows.insert_row(&writer(&values)));
+        Ok(())
     })
 }
 
@@ -333,11 +347,7 @@ pub unsafe extern "C" fn sdx_put(
         let plan = prepared.plan.clone();
         // SAFETY: the header's promise.
         let values = unsafe { plan.read(row)? };
-        let was_there = running.step(move |transaction| {
-            let mut rows = transaction.rows(&plan.table)?;
-            plan.check(rows.schema())?;
-            rows.put_row(&writer(&values))
-        })?;
+        let was_there = in_rows!(running, plan, |mut rows| rows.put_row(&writer(&values)));
         match replaced.is_null() {
             true => Ok(()),
             // SAFETY: the header's promise.
@@ -364,11 +374,8 @@ pub unsafe extern "C" fn sdx_update(
         // SAFETY: the header's promise.
         let (key, mut others) = unsafe { (plan.read_key(row)?, plan.read(row)?) };
         others.retain(|(column, _)| !plan.is_key(*column));
-        let was_there = running.step(move |transaction| {
-            let mut rows = transaction.rows(&plan.table)?;
-            plan.check(rows.schema())?;
-            rows.update_row(&key, &writer(&others))
-        })?;
+        let was_there = in_rows!(running, plan, |mut rows| rows
+            .update_row(&key, &writer(&others)));
         match was_there {
             true => Ok(()),
             false => Err(no_row(&prepared.plan)),
@@ -393,12 +400,10 @@ pub unsafe extern "C" fn sdx_get(
         let plan = prepared.plan.clone();
         // SAFETY: the header's promise.
         let key = unsafe { plan.read_key(row)? };
-        let found = running.step(move |transaction| {
-            let rows = transaction.rows(&plan.table)?;
-            plan.check(rows.schema())?;
+        let found = in_rows!(running, plan, |rows| {
             let row = rows.get(&key)?;
             row.map(|row| plan.values(&row)).transpose()
-        })?;
+        });
         let plan = prepared.plan.clone();
         prepared.held = found.ok_or_else(|| no_row(&plan))?;
         // SAFETY: the header's promise.
@@ -422,11 +427,7 @@ pub unsafe extern "C" fn sdx_delete(
         let plan = prepared.plan.clone();
         // SAFETY: the header's promise.
         let key = unsafe { plan.read_key(row)? };
-        let was_there = running.step(move |transaction| {
-            let mut rows = transaction.rows(&plan.table)?;
-            plan.check(rows.schema())?;
-            rows.delete(&key)
-        })?;
+        let was_there = in_rows!(running, plan, |mut rows| rows.delete(&key));
         match was_there {
             true => Ok(()),
             false => Err(no_row(&prepared.plan)),
@@ -453,11 +454,7 @@ pub unsafe extern "C" fn sdx_find(
         let plan = prepared.plan.clone();
         // SAFETY: the header's promise.
         let wanted = unsafe { Wanted::read(&plan, range)? };
-        let found = running.step(move |transaction| {
-            let rows = transaction.rows(&plan.table)?;
-            plan.check(rows.schema())?;
-            wanted.collect(&plan, &rows)
-        })?;
+        let found = in_rows!(running, plan, |rows| { wanted.collect(&plan, &rows) });
         let state = CursorState::of_rows(Arc::clone(&prepared.plan), found);
         // SAFETY: the header's promise.
         unsafe { store("the cursor", cursor, issue(state)) }

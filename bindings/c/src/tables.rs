@@ -5,8 +5,7 @@ use crate::handle::{Kind, Pool, issue, shared};
 use crate::schema::{sdx_column, sdx_schema, take_schema};
 use crate::status::Failure;
 use crate::status::sdx_status::{self, SDX_INSIDE_TRANSACTION, SDX_LIMIT, SDX_NOT_FOUND};
-use sardonyx::Tables;
-use sardonyx::open_transaction::Inside;
+use sardonyx::{Inside, Tables};
 use sardonyx_base::sync::futex::Mutex;
 use std::collections::VecDeque;
 use std::ffi::c_char;
@@ -78,7 +77,8 @@ pub unsafe extern "C" fn sdx_tables_open(
 }
 
 /// Makes everything durable and closes the database. Statements, views and cursors of it are still to be
-/// closed by themselves. `SDX_INSIDE_TRANSACTION` while a transaction runs: end it first.
+/// closed by themselves, and so are transactions, which are over. `SDX_INSIDE_TRANSACTION` while a function of
+/// `sdx_transaction_run` runs.
 ///
 /// # Safety
 /// As for `sdx_open`.

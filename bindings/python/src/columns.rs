@@ -6,9 +6,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sardonyx::schema::{Column, Schema, Type, ValueRef};
-use sardonyx::{Error, RowRef};
-use sardonyx_rows::TableError;
-use sardonyx_storage::store::PageRead;
+use sardonyx::{Error, ReadRow};
 
 /// A column's buffers.
 pub struct Buffers {
@@ -98,15 +96,12 @@ impl Buffers {
 }
 
 /// Reads columns of rows, about so many; all columns, if none are named.
-pub fn read<'a, P: PageRead + ?Sized + 'a>(
+pub fn read<W: ReadRow>(
     schema: &Schema,
     names: Option<&[String]>,
     about: u64,
-    rows: impl Iterator<Item = Result<RowRef<'a, P>, Error>>,
-) -> Result<Vec<Buffers>, Error>
-where
-    TableError: From<P::Error>,
-{
+    rows: impl Iterator<Item = Result<W, Error>>,
+) -> Result<Vec<Buffers>, Error> {
     let mut columns = Vec::new();
     match names {
         None => columns.extend(schema.live_columns().map(|(number, _)| number)),
@@ -123,7 +118,7 @@ where
     for row in rows {
         let row = row?;
         for (buffers, &number) in buffers.iter_mut().zip(&columns) {
-            buffers.push(row.get_at(number)?);
+            buffers.push(row.value_at(number)?);
         }
     }
     Ok(buffers)

@@ -1,7 +1,9 @@
 //! What went wrong, and which Python exception says so.
 
 use crate::directory::ArrayError;
-use pyo3::PyErr;
+use crate::value::to_python;
+use pyo3::types::PyTuple;
+use pyo3::{Bound, PyErr, Python};
 use sardonyx_mapped::SegmentError;
 use sardonyx_mapped::heap::HeapError;
 use sardonyx_mapped::memory::{GrowError, PlaceError};
@@ -50,6 +52,9 @@ pub enum Failure {
     /// The transaction on tables is over, or did not begin.
     #[error("the transaction is not running: use `with tables.transaction() as tx:`")]
     NotRunning,
+    /// The transaction was begun, and not ended.
+    #[error("this transaction is running already: `tables.transaction()` gives another one")]
+    RunsAlready,
     /// The handle was closed.
     #[error("this database was closed; open it again")]
     Closed,
@@ -88,6 +93,11 @@ impl Failure {
     }
 }
 
+/// Whether what was raised says that a transaction met another one.
+pub fn is_conflict(py: Python<'_>, raised: &PyErr) -> bool {
+    raised.is_instance_of::<python::Conflict>(py)
+}
+
 fn conflict(page: u64, array: Option<&str>) -> String {
     let of = array.map_or(String::new(), |name| format!(" of the array {name:?}"));
     format!("another transaction changed page {page}{of}, which this one used; run it again")
@@ -113,6 +123,7 @@ impl From<Failure> for PyErr {
             Failure::Conflict { page, array } => python::Conflict::new_err((message, page, array)),
             Failure::Tables(error) => of_tables(&error, message),
             Failure::NotRunning => python::NoTransaction::new_err(message),
+            Failure::RunsAlready => python::InsideTransaction::new_err(message),
             Failure::IsSegment { .. } => python::Mismatch::new_err(message),
             Failure::Closed => python::Error::new_err(message),
             Failure::SnapshotOver => python::NoTransaction::new_err(message),
@@ -159,10 +170,31 @@ fn of_tables(error: &sardonyx::Error, message: String) -> PyErr {
         Error::Poisoned(_) => python::Poisoned::new_err(message),
         Error::Nested(_) => python::InsideTransaction::new_err(message),
         Error::Forked(_) => python::Forked::new_err(message),
-        Error::Conflict(_) => python::Conflict::new_err(message),
+        Error::Conflict(_) => conflict_of_tables(error, message),
         Error::Locked(_) => python::Locked::new_err(message),
         _ => python::Error::new_err(message),
     }
+}
+
+/// A conflict, with the table and the row's key.
+fn conflict_of_tables(error: &sardonyx::Error, message: String) -> PyErr {
+    let Some(conflict) = error.downcast_ref::<sardonyx::Conflict>() else {
+        return python::Conflict::new_err(message);
+    };
+    Python::attach(|py| {
+        let key = conflict.key().map(|key| {
+            let values = key.iter().map(|value| to_python(py, value.as_ref()));
+            PyTuple::new(py, values.collect::<Result<Vec<_>, _>>()?)
+        });
+        match key.transpose() {
+            Ok(key) => {
+                let key = key.map(Bound::unbind);
+                let none = || py.None();
+                python::Conflict::new_err((message, none(), none(), conflict.table.clone(), key))
+            }
+            Err(error) => error,
+        }
+    })
 }
 
 fn of_heap(error: &HeapError, message: String) -> PyErr {

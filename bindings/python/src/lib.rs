@@ -14,12 +14,14 @@
 //! | `directory` | arrays by name in the segment's heap |
 //! | `tables` | a database of tables |
 //! | `table_transaction`, `table_snapshot` | tables in a transaction, and at one commit |
+//! | `defining` | a transaction that changes what tables are |
 //! | `table_index` | rows in a range of an index |
 //! | `row` | rows and keys as dictionaries and tuples |
 //! | `columns` | a table's columns as buffers for NumPy and Arrow |
 //! | `value` | values of columns as Python's objects |
 
 mod columns;
+mod defining;
 mod definition;
 mod directory;
 mod error;

@@ -5,24 +5,23 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use sardonyx::schema::{Schema, Value};
-use sardonyx::{Error, RowRef};
-use sardonyx_rows::TableError;
-use sardonyx_storage::store::PageRead;
+use sardonyx::{Error, ReadRow};
 use std::sync::Arc;
 
 /// A row's values, with what says their names.
 pub type Found = (Arc<Schema>, Vec<Value>);
 
 /// The values of a row that was looked for.
-pub fn found<P: PageRead + ?Sized>(
-    schema: &Arc<Schema>,
-    row: Option<RowRef<'_, P>>,
-) -> Result<Option<Found>, Error>
-where
-    TableError: From<P::Error>,
-{
-    let values = row.map(|row| row.to_values()).transpose()?;
+pub fn found(schema: &Arc<Schema>, row: Option<impl ReadRow>) -> Result<Option<Found>, Error> {
+    let values = row.map(|row| values_of(schema, &row)).transpose()?;
     Ok(values.map(|values| (schema.clone(), values)))
+}
+
+/// The values of the columns that are not dropped, in order.
+pub fn values_of(schema: &Schema, row: &impl ReadRow) -> Result<Vec<Value>, Error> {
+    let columns = schema.live_columns();
+    let values = columns.map(|(number, _)| Ok(row.value_at(number)?.to_value()));
+    values.collect()
 }
 
 /// The same for Python.

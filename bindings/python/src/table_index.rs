@@ -2,16 +2,14 @@
 //! transactions and in snapshots; as dictionaries, NumPy arrays or an Arrow table.
 
 use crate::columns::{self, Buffers};
-use crate::row::{dictionary_of, key, to_dictionaries, values};
+use crate::row::{dictionary_of, key, to_dictionaries, values, values_of};
 use crate::table_snapshot::TablesSnapshot;
 use crate::table_transaction::TableTransaction;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 use sardonyx::schema::{Schema, Value};
-use sardonyx::{AnyRow, Error, Index as TableIndex, RowRef};
-use sardonyx_rows::TableError;
-use sardonyx_storage::store::PageRead;
+use sardonyx::{Error, ReadIndex, ReadRow, ReadRows};
 use std::ops::Bound as Edge;
 use std::sync::Arc;
 
@@ -103,23 +101,22 @@ impl Range {
     }
 
     /// What is wanted of the rows of an index.
-    pub fn of_index<P: PageRead + ?Sized>(
+    pub fn of_index<I: ReadIndex<Row: ReadRow>>(
         &self,
         schema: &Arc<Schema>,
-        index: &TableIndex<'_, AnyRow, P>,
+        index: &I,
         want: &Want,
-    ) -> Result<Got, Error>
-    where
-        TableError: From<P::Error>,
-    {
+    ) -> Result<Got, Error> {
         let rows = match &self.keys {
             Keys::Between(from, to) => {
                 let range = (from.clone(), to.clone());
                 if matches!(want, Want::Count) {
+                    // Refused if it ends before it begins.
+                    drop(index.forward_range(range.clone())?);
                     let count = index.count_range(range)?;
                     return Ok(Got::Count(count.min(self.limit as u64)));
                 }
-                index.range(range)?
+                index.forward_range(range)?
             }
             Keys::Prefix(key) => index.prefix(key)?,
             Keys::StartsWith(key) => index.starts_with(key)?,
@@ -129,22 +126,31 @@ impl Range {
             false => want.collect(schema, 0, rows.take(self.limit)),
         }
     }
+
+    /// What is wanted of the rows of a table.
+    pub fn of_rows<S: ReadRows>(
+        &self,
+        rows: &sardonyx::Rows<S>,
+        want: &Want,
+    ) -> Result<Got, Error> {
+        match self.index() {
+            Some(name) => self.of_index(rows.schema(), &rows.index(name)?, want),
+            None => want.collect(rows.schema(), rows.count(), rows.scan()),
+        }
+    }
 }
 
 impl Want {
     /// Reads rows, about so many.
-    pub fn collect<'a, P: PageRead + ?Sized + 'a>(
+    pub fn collect<W: ReadRow>(
         &self,
         schema: &Arc<Schema>,
         about: u64,
-        rows: impl Iterator<Item = Result<RowRef<'a, P>, Error>>,
-    ) -> Result<Got, Error>
-    where
-        TableError: From<P::Error>,
-    {
+        rows: impl Iterator<Item = Result<W, Error>>,
+    ) -> Result<Got, Error> {
         Ok(match self {
             Want::Rows => {
-                let rows = rows.map(|row| row?.to_values());
+                let rows = rows.map(|row| values_of(schema, &row?));
                 Got::Rows(schema.clone(), rows.collect::<Result<_, Error>>()?)
             }
             Want::Columns(names) => {

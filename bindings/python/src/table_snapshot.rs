@@ -44,10 +44,7 @@ impl TablesSnapshot {
         range: &Range,
         want: &Want,
     ) -> PyResult<Got> {
-        self.read(py, table, |rows| match range.index() {
-            Some(name) => range.of_index(rows.schema(), &rows.index(name)?, want),
-            None => want.collect(rows.schema(), rows.count(), rows.scan()),
-        })
+        self.read(py, table, |rows| range.of_rows(&rows, want))
     }
 }
 

@@ -1,15 +1,15 @@
 //! Transactions on tables: `with tables.transaction() as tx: tx["accounts"].update(1, balance=70)`.
 
+use crate::defining::Defining;
 use crate::definition::{self, Change, Reference, schema_of};
-use crate::error::Failure;
+use crate::error::{Failure, is_conflict};
 use crate::lent::lock;
 use crate::row::{borrowed, dictionary_of, failed, found, key, named, names, no_row, values};
 use crate::table_index::{Got, Index, Range, Rows, Source, Want};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
-use sardonyx::open_transaction::{Inside, OpenTransaction};
-use sardonyx::{Durability, Error, Migrating, Rows as Running, Transaction};
+use sardonyx::{Error, Inside, Migrating, OpenTransaction, RETRIES_ASIDE, Transaction};
 use std::sync::{Arc, Mutex};
 
 /// A transaction on tables, from ``tables.transaction()``.
@@ -17,7 +17,80 @@ use std::sync::{Arc, Mutex};
 pub struct TableTransaction {
     tables: Arc<sardonyx::Tables>,
     inside: Inside,
-    open: Mutex<Option<OpenTransaction>>,
+    running: Mutex<Option<Running>>,
+}
+
+/// A transaction that runs.
+enum Running {
+    /// It holds nobody up.
+    Open(OpenTransaction),
+    /// It has changed what tables are, and has the serial stage.
+    Defining(Defining),
+}
+
+/// Does something to the rows of a table in a transaction, whichever has them.
+macro_rules! in_rows {
+    ($this:expr, $py:ident, $table:expr, |$rows:pat_param| $act:expr) => {{
+        let table: String = $table.to_string();
+        let done: Result<_, Failure> = $py.detach(|| match &mut *lock(&$this.running) {
+            Some(Running::Open(open)) => open
+                .rows(&table)
+                .and_then(|rows| {
+                    let $rows = rows;
+                    $act
+                })
+                .map_err(Failure::from),
+            Some(Running::Defining(defining)) => {
+                let done = defining.step(move |transaction: &mut Transaction<'_>| {
+                    let done: Result<_, Error> = transaction.rows(&table).and_then(|rows| {
+                        let $rows = rows;
+                        $act
+                    });
+                    done
+                });
+                done.and_then(|done| done).map_err(Failure::from)
+            }
+            None => Err(Failure::NotRunning),
+        });
+        done
+    }};
+}
+
+/// Asks whether to wait longer: a signal's handler, such as that of Ctrl-C, ends the waiting by what it raises.
+fn unless_raised<T>(
+    py: Python<'_>,
+    wait: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<Option<T>, Error> + Send,
+) -> PyResult<T>
+where
+    T: Send,
+{
+    let mut raised = None;
+    let waited = py.detach(|| {
+        let mut waits = || {
+            let checked = Python::attach(|py| py.check_signals());
+            checked.map_err(|error| raised = Some(error)).is_ok()
+        };
+        wait(&mut waits)
+    });
+    match (waited.map_err(Failure::from)?, raised) {
+        (_, Some(error)) => Err(error),
+        (Some(value), None) => Ok(value),
+        (None, None) => Err(Failure::NotRunning)?,
+    }
+}
+
+/// Calls a program's function with a transaction.
+fn called<'py>(
+    function: &Bound<'py, PyAny>,
+    transaction: &Bound<'py, TableTransaction>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let returned = function.call1((transaction,))?;
+    if returned.hasattr("__await__")? || returned.hasattr("gi_frame")? {
+        return Err(PyTypeError::new_err(
+            "the function of a transaction is neither a coroutine nor a generator: nothing of it ran",
+        ));
+    }
+    Ok(returned)
 }
 
 impl TableTransaction {
@@ -25,18 +98,51 @@ impl TableTransaction {
         TableTransaction {
             tables,
             inside,
-            open: Mutex::default(),
+            running: Mutex::default(),
         }
     }
 
+    /// One that runs already.
+    fn running(tables: Arc<sardonyx::Tables>, inside: Inside, open: OpenTransaction) -> Self {
+        let this = TableTransaction::new(tables, inside);
+        *lock(&this.running) = Some(Running::Open(open));
+        this
+    }
+
+    /// What a function that was given this one has done with it.
+    fn take(&self) -> Result<OpenTransaction, Failure> {
+        match lock(&self.running).take() {
+            Some(Running::Open(open)) => Ok(open),
+            Some(Running::Defining(_)) | None => Err(Failure::NotRunning),
+        }
+    }
+
+    /// Does something in the serial stage, which it has from the first time on.
     fn step<T: Send + 'static>(
         &self,
         py: Python<'_>,
         step: impl FnOnce(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     ) -> PyResult<T> {
-        let result = py.detach(|| match &*lock(&self.open) {
-            Some(open) => Ok(open.step(step)??),
-            None => Err(Failure::NotRunning),
+        let open = {
+            let mut running = lock(&self.running);
+            match running.take() {
+                Some(Running::Open(open)) => Some(open),
+                other => {
+                    *running = other;
+                    None
+                }
+            }
+        };
+        if let Some(open) = open {
+            let (tables, inside) = (&self.tables, &self.inside);
+            let defining = unless_raised(py, |waits| {
+                Defining::begin_while(tables, inside, open, waits)
+            })?;
+            *lock(&self.running) = Some(Running::Defining(defining));
+        }
+        let result = py.detach(|| match &*lock(&self.running) {
+            Some(Running::Defining(defining)) => Ok(defining.step(step)??),
+            _ => Err(Failure::NotRunning),
         });
         Ok(result?)
     }
@@ -44,6 +150,79 @@ impl TableTransaction {
     /// Changes what tables are.
     fn define(&self, py: Python<'_>, change: impl Change) -> PyResult<()> {
         self.step(py, change)
+    }
+
+    /// Ends it.
+    fn end(&self, py: Python<'_>, commits: bool) -> Result<(), Failure> {
+        let running = lock(&self.running).take().ok_or(Failure::NotRunning)?;
+        let ended = py.detach(|| match (running, commits) {
+            (Running::Open(open), true) => open.commit(),
+            (Running::Open(open), false) => {
+                open.rollback();
+                Ok(())
+            }
+            (Running::Defining(defining), true) => defining.commit(),
+            (Running::Defining(defining), false) => defining.abort(),
+        });
+        Ok(ended?)
+    }
+
+    /// Undoes it, unless the function that was given it has ended it.
+    fn give_up(&self, py: Python<'_>) -> Result<(), Failure> {
+        match self.end(py, false) {
+            Err(Failure::NotRunning) => Ok(()),
+            ended => ended,
+        }
+    }
+
+    /// Calls a function with a transaction until it meets no other one.
+    pub(crate) fn retry<'py>(
+        py: Python<'py>,
+        tables: &Arc<sardonyx::Tables>,
+        inside: &Inside,
+        function: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let begun = |open| TableTransaction::running(Arc::clone(tables), inside.clone(), open);
+        for _ in 0..RETRIES_ASIDE {
+            let open = unless_raised(py, |waits| tables.begin_while(waits))?;
+            let transaction = Bound::new(py, begun(open))?;
+            let ended = match called(function, &transaction) {
+                Ok(value) => match transaction.get().end(py, true) {
+                    Ok(()) => return Ok(value),
+                    Err(failure) => failure.into(),
+                },
+                Err(error) => {
+                    transaction.get().give_up(py)?;
+                    error
+                }
+            };
+            if !is_conflict(py, &ended) {
+                return Err(ended);
+            }
+        }
+        let (mut raised, function) = (None, function.clone().unbind());
+        let ran = py.detach(|| {
+            tables.run(|tx| {
+                let _driving = inside.enter();
+                let open = tables.begin_in(tx)?;
+                let ran = Python::attach(|py| {
+                    let transaction = Bound::new(py, begun(open))?;
+                    let value = called(function.bind(py), &transaction)?.unbind();
+                    Ok((value, transaction.get().take()?))
+                });
+                let (value, open) = ran.map_err(|error: PyErr| {
+                    raised = Some(error);
+                    Error::other("the function raised")
+                })?;
+                open.install(tx)?;
+                Ok(value)
+            })
+        });
+        match (ran, raised) {
+            (Ok(value), _) => Ok(value.into_bound(py)),
+            (Err(_), Some(raised)) => Err(raised),
+            (Err(error), None) => Err(Failure::from(error).into()),
+        }
     }
 
     /// Calls a migration's function with this transaction, which begins and ends here, unless it has run.
@@ -60,27 +239,14 @@ impl TableTransaction {
             if !this.get().step(py, move |tx| known.is_to_run(tx, number))? {
                 return Ok(());
             }
-            let returned = body.call1((&this,))?;
-            if returned.hasattr("__await__")? || returned.hasattr("__next__")? {
-                return Err(PyTypeError::new_err(
-                    "a migration's function is neither a coroutine nor a generator: nothing of it ran",
-                ));
-            }
+            called(body, &this)?;
             let known = migrating.clone();
             this.get().step(py, move |tx| known.note(tx, number))
         };
-        let ran = run();
-        // The function itself may have ended the transaction.
-        let open = lock(&this.get().open).take().ok_or(Failure::NotRunning);
-        match (ran, open) {
-            (Ok(()), open) => {
-                let open = open?;
-                Ok(py.detach(|| open.commit()).map_err(Failure::from)?)
-            }
-            (Err(error), open) => {
-                if let Ok(open) = open {
-                    py.detach(|| open.abort()).map_err(Failure::from)?;
-                }
+        match run() {
+            Ok(()) => Ok(this.get().end(py, true)?),
+            Err(error) => {
+                this.get().give_up(py)?;
                 Err(error)
             }
         }
@@ -94,14 +260,7 @@ impl TableTransaction {
         range: Range,
         want: Want,
     ) -> PyResult<Got> {
-        let table = table.to_string();
-        self.step(py, move |transaction| {
-            let rows = transaction.rows(&table)?;
-            match range.index() {
-                Some(name) => range.of_index(rows.schema(), &rows.index(name)?, &want),
-                None => want.collect(rows.schema(), rows.count(), rows.scan()),
-            }
-        })
+        Ok(in_rows!(self, py, table, |rows| range.of_rows(&rows, &want))?)
     }
 }
 
@@ -109,39 +268,23 @@ impl TableTransaction {
 impl TableTransaction {
     fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         let this = slf.get();
-        // A signal's handler, such as that of Ctrl-C, ends the waiting by what it raises.
-        let mut raised = None;
-        let waits = || {
-            let checked = Python::attach(|py| py.check_signals());
-            checked.map_err(|error| raised = Some(error)).is_ok()
-        };
-        let begin =
-            || OpenTransaction::begin_while(&this.tables, &this.inside, Durability::Durable, waits);
-        let begun = slf.py().detach(begin).map_err(Failure::from)?;
-        match (begun, raised) {
-            (Some(open), None) => {
-                *lock(&this.open) = Some(open);
-                Ok(slf)
-            }
-            (_, Some(error)) => Err(error),
-            (None, None) => Err(Failure::NotRunning)?,
+        this.inside.check_outside().map_err(Failure::from)?;
+        if lock(&this.running).is_some() {
+            return Err(Failure::RunsAlready.into());
         }
+        let open = unless_raised(slf.py(), |waits| this.tables.begin_while(waits))?;
+        *lock(&this.running) = Some(Running::Open(open));
+        Ok(slf)
     }
 
     #[pyo3(signature = (*exception))]
     fn __exit__(&self, py: Python<'_>, exception: Bound<'_, PyTuple>) -> PyResult<bool> {
-        let open = lock(&self.open).take().ok_or(Failure::NotRunning)?;
-        let failed = failed(&exception);
-        let ended = py.detach(|| match failed {
-            true => open.abort(),
-            false => open.commit(),
-        });
-        ended.map_err(Failure::from)?;
+        self.end(py, !failed(&exception))?;
         Ok(false)
     }
 
     fn __repr__(&self) -> &'static str {
-        match *lock(&self.open) {
+        match *lock(&self.running) {
             Some(_) => "<sardonyx.TableTransaction, running>",
             None => "<sardonyx.TableTransaction, not running>",
         }
@@ -257,10 +400,9 @@ impl TableTransaction {
 
     /// The table of a name.
     fn __getitem__(slf: Bound<'_, Self>, table: String) -> PyResult<Table> {
-        let name = table.clone();
-        slf.get().step(slf.py(), move |transaction| {
-            transaction.rows(&name).map(drop)
-        })?;
+        let py = slf.py();
+        let this = slf.get();
+        in_rows!(this, py, table, |_| Ok(()))?;
         Ok(Table {
             transaction: slf.unbind(),
             name: table,
@@ -275,25 +417,16 @@ pub struct Table {
     name: String,
 }
 
-impl Table {
-    fn step<T: Send + 'static>(
-        &self,
-        py: Python<'_>,
-        step: impl FnOnce(Running<&mut Transaction<'_>>) -> Result<T, Error> + Send + 'static,
-    ) -> PyResult<T> {
-        let name = self.name.clone();
-        let transaction = self.transaction.get();
-        transaction.step(py, move |transaction| step(transaction.rows(&name)?))
-    }
-}
-
 #[pymethods]
 impl Table {
     /// Inserts a row; columns that are not named get their defaults.
     #[pyo3(signature = (**columns))]
     fn insert(&self, py: Python<'_>, columns: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
         let columns = named(columns)?;
-        self.step(py, move |mut rows| rows.insert(&borrowed(&columns)))
+        let transaction = self.transaction.get();
+        Ok(in_rows!(transaction, py, self.name, |mut rows| {
+            rows.insert(&borrowed(&columns))
+        })?)
     }
 
     /// Inserts many rows, each a dictionary; returns how many.
@@ -302,17 +435,21 @@ impl Table {
         for row in rows.try_iter()? {
             all.push(named(Some(row?.cast::<PyDict>()?))?);
         }
-        self.step(py, move |mut rows| {
+        let transaction = self.transaction.get();
+        Ok(in_rows!(transaction, py, self.name, |mut rows| {
             all.iter().try_for_each(|row| rows.insert(&borrowed(row)))?;
             Ok(all.len() as u64)
-        })
+        })?)
     }
 
     /// Puts a row in the place of the one with its key; returns whether there was one.
     #[pyo3(signature = (**columns))]
     fn put(&self, py: Python<'_>, columns: Option<&Bound<'_, PyDict>>) -> PyResult<bool> {
         let columns = named(columns)?;
-        self.step(py, move |mut rows| rows.put(&borrowed(&columns)))
+        let transaction = self.transaction.get();
+        Ok(in_rows!(transaction, py, self.name, |mut rows| {
+            rows.put(&borrowed(&columns))
+        })?)
     }
 
     /// Changes columns of the row with a key; ``KeyError`` if there is none.
@@ -324,7 +461,8 @@ impl Table {
         columns: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let (wanted, columns) = (values(key)?, named(columns)?);
-        let there = self.step(py, move |mut rows| {
+        let transaction = self.transaction.get();
+        let there = in_rows!(transaction, py, self.name, |mut rows| {
             rows.update(&wanted, &borrowed(&columns))
         })?;
         there.then_some(()).ok_or_else(|| no_row(key))
@@ -334,7 +472,8 @@ impl Table {
     #[pyo3(signature = (*key))]
     fn delete(&self, py: Python<'_>, key: &Bound<'_, PyTuple>) -> PyResult<bool> {
         let key = values(key)?;
-        self.step(py, move |mut rows| rows.delete(&key))
+        let transaction = self.transaction.get();
+        Ok(in_rows!(transaction, py, self.name, |mut rows| rows.delete(&key))?)
     }
 
     /// The row with a key as a dictionary, or ``None``.
@@ -345,7 +484,10 @@ impl Table {
         key: &Bound<'py, PyTuple>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let key = values(key)?;
-        let row = self.step(py, move |rows| found(rows.schema(), rows.get(&key)?))?;
+        let transaction = self.transaction.get();
+        let row = in_rows!(transaction, py, self.name, |rows| {
+            found(rows.schema(), rows.get(&key)?)
+        })?;
         dictionary_of(py, row)
     }
 
@@ -363,7 +505,9 @@ impl Table {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.step(py, |rows| Ok(rows.count()))? as usize)
+        let transaction = self.transaction.get();
+        let count = in_rows!(transaction, py, self.name, |rows| Ok(rows.count()))?;
+        Ok(count as usize)
     }
 
     /// ``True`` if the table has a row with this key.
@@ -378,8 +522,10 @@ impl Table {
 
     /// An ordered index of the table; ``"primary"`` is that of an ordered key.
     fn index(&self, py: Python<'_>, name: String) -> PyResult<Index> {
-        let index = name.clone();
-        self.step(py, move |rows| rows.index(&index).map(drop))?;
+        let (transaction, index) = (self.transaction.get(), name.clone());
+        in_rows!(transaction, py, self.name, |rows| rows
+            .index(&index)
+            .map(drop))?;
         Ok(Index {
             source: Source::Transaction(self.transaction.clone_ref(py)),
             table: self.name.clone(),

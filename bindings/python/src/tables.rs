@@ -10,8 +10,7 @@ use crate::table_transaction::TableTransaction;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
-use sardonyx::open_transaction::Inside;
-use sardonyx::{Error, Migrating, Options, Rows, Transaction, View};
+use sardonyx::{Error, Inside, Migrating, Options, Rows, Transaction, View};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -83,8 +82,7 @@ fn is_segment(error: &Error) -> bool {
     error.to_string().contains("heap of a mapped segment")
 }
 
-/// A database that is open as tables. Transactions run one at a time, each on stable storage when its block
-/// has ended.
+/// A database that is open as tables. A transaction is on stable storage when its block has ended.
 #[pyclass(frozen, module = "sardonyx")]
 pub struct Tables {
     path: PathBuf,
@@ -130,9 +128,23 @@ impl Tables {
 
 #[pymethods]
 impl Tables {
-    /// Begins a transaction where the ``with`` block begins; its end commits it, an exception undoes it.
+    /// Begins a transaction where the ``with`` block begins; its end commits it, an exception undoes it. It holds nobody up,
+    /// however long it takes: it sees the state of its begin and its own changes. If something that it read was changed
+    /// meanwhile, the block's end raises ``Conflict``, and nothing was done: see ``retry``.
     fn transaction(&self) -> PyResult<TableTransaction> {
         Ok(TableTransaction::new(self.open()?, self.inside.clone()))
+    }
+
+    /// Calls ``function(tx)`` in a transaction, again whenever that meets another one, and returns what it returned, when
+    /// the transaction is on stable storage. After several conflicts it is called once more in the serial stage, where
+    /// nothing can be in its way. An exception undoes the transaction and is raised.
+    fn retry<'py>(
+        &self,
+        py: Python<'py>,
+        function: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let tables = self.outside()?;
+        TableTransaction::retry(py, &tables, &self.inside, function)
     }
 
     /// Makes a table: ``create_table("accounts", {"id": "u64", "owner": "text?"}, key="id")``. A type with

@@ -89,11 +89,43 @@ def test_tables_are_renamed_and_dropped(shop):
         shop.drop_table("sales")
 
 
-def test_definitions_are_refused_inside_of_a_transaction(shop):
-    with shop.transaction():
-        for inside in (lambda: shop.drop_table("orders"), shop.checkpoint):
+def test_an_open_transaction_is_in_nobodys_way(shop):
+    with pytest.raises(sardonyx.Conflict) as met:
+        with shop.transaction() as tx:
+            tx["orders"].update(7, n=9)
+            shop.add_column("orders", "note", "text?")
+            shop.checkpoint()
+    assert (met.value.table, met.value.key) == ("orders", None)
+    assert shop.get("orders", 7)["n"] == 3
+
+
+def test_what_waits_for_the_stage_is_refused_where_a_transaction_has_it(shop):
+    with shop.transaction() as tx:
+        tx["orders"].update(7, n=9)
+        tx.add_column("orders", "note", "text?")
+        for inside in (
+            lambda: shop.drop_table("orders"),
+            lambda: shop.get("orders", 7),
+            lambda: shop.transaction().__enter__(),
+            lambda: shop.retry(lambda tx: None),
+            shop.checkpoint,
+            shop.snapshot,
+        ):
             with pytest.raises(sardonyx.InsideTransaction):
                 inside()
+        # What it did before is in it.
+        tx["orders"].update(7, note=str(tx["orders"][7]["n"]))
+    assert shop.get("orders", 7) == {"id": 7, "customer": 1, "n": 9, "note": "9"}
+
+
+def test_a_change_of_tables_behind_a_conflict_is_one(shop):
+    with pytest.raises(sardonyx.Conflict):
+        with shop.transaction() as tx:
+            tx["orders"].update(7, n=9)
+            with shop.transaction() as other:
+                other["orders"].update(7, n=4)
+            tx.add_column("orders", "note", "text?")
+    assert shop.get("orders", 7) == {"id": 7, "customer": 1, "n": 4}
 
 
 def test_a_backup_is_a_database_of_its_own(shop, tmp_path):
@@ -172,7 +204,9 @@ def test_ctrl_c_ends_waiting_for_the_transaction_of_another_thread(shop):
     begun, end = threading.Event(), threading.Event()
 
     def other():
+        # One that changes what tables are has the stage.
         with shop.transaction() as tx:
+            tx.add_column("orders", "note", "text?")
             tx["orders"].update(7, n=4)
             begun.set()
             # The signal ends the wait, before it begins or while it lasts.

@@ -85,7 +85,8 @@ def test_what_is_no_migration_is_said_before_any_runs(shop):
         with pytest.raises(TypeError, match="coroutine"):
             shop.migrate([("customers", wrong)])
     assert shop.schema_version() == 0
-    with shop.transaction():
+    with shop.transaction() as tx:
+        tx.create_table("orders", {"id": "u64"}, key="id")
         with pytest.raises(sardonyx.InsideTransaction):
             shop.migrate(FIRST)
         with pytest.raises(sardonyx.InsideTransaction):

@@ -231,6 +231,13 @@ pub trait ReadIndex {
     /// Those of [`ReadIndex::get_by`].
     fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<Self::Range, Error>;
 
+    /// The rows whose keys are in a range, which does not end before it begins.
+    ///
+    /// # Errors
+    /// Those of [`ReadIndex::get_by`]; [`Error::Refused`] if the range ends before it begins.
+    fn forward_range<K: KeyValues>(&self, range: impl RangeBounds<K>)
+    -> Result<Self::Range, Error>;
+
     /// The rows whose keys begin with these values.
     ///
     /// # Errors

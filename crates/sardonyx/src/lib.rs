@@ -111,13 +111,12 @@ mod error;
 mod host_error;
 #[cfg(not(shuttle))]
 pub mod hosts;
+mod inside;
 #[cfg(feature = "memory")]
 pub mod memory;
 mod migrations;
 #[cfg(all(feature = "nodes", not(shuttle)))]
 pub mod nodes;
-#[doc(hidden)]
-pub mod open_transaction;
 #[cfg(feature = "operations")]
 pub mod operations;
 mod options;
@@ -133,6 +132,8 @@ pub use compact::Compaction;
 pub use error::Error;
 #[doc(hidden)]
 pub use error::interruption;
+#[doc(hidden)]
+pub use inside::{Driving, Inside};
 #[cfg(feature = "memory")]
 pub use memory::Memory;
 #[doc(hidden)]

@@ -254,7 +254,7 @@ pub fn check_record_bytes(name: &str, size: usize) -> Result<(), CatalogueError>
 }
 
 /// The catalogue in memory.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Catalogue {
     /// Tables, journals and areas; their numbers are their places here.
     pub definitions: Vec<Definition>,

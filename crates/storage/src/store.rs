@@ -33,7 +33,7 @@ use sardonyx_base::sync::atomic::{Ordering, fence};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use versions::Versions;
+use versions::{Spare, Versions};
 
 /// The unit in which memory is committed, and the alignment of the first page, in bytes: a huge
 /// page of common processors, so that a large store costs few entries of their address translation.
@@ -75,6 +75,8 @@ pub struct PageStore {
     sparse: bool,
     /// While there may be snapshots.
     versions: Option<Box<Versions>>,
+    /// What is kept of a snapshot for the next one.
+    spare: Spare,
     snapshot_bytes_max: u64,
     /// Who has the operating system give memory to pages before they are used, if somebody does.
     ahead: Option<Ahead>,
@@ -166,6 +168,7 @@ impl PageStore {
             mapping: Arc::new(mapping),
             sparse: false,
             versions: None,
+            spare: Spare::default(),
             snapshot_bytes_max: (limit as u64 / 4).min(SNAPSHOT_BYTES_MAX),
             ahead: None,
         })
@@ -356,7 +359,7 @@ impl PageStore {
         let start = at.0 as usize;
         let Some(versions) = self.versions.as_mut().filter(|v| !v.are_idle()) else {
             // The last reader is gone.
-            self.versions = None;
+            self.forget_versions();
             return self.write(at, bytes);
         };
         let pages = start / PAGE_SIZE..(start + bytes.len()).div_ceil(PAGE_SIZE);

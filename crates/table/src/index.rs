@@ -47,7 +47,7 @@ pub struct HashIndex {
 }
 
 /// Where the places of an index are: all that looking up needs, besides the places themselves.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Shards {
     /// `1 << depth` entries: the shard for each value of the hash's upper bits.
     directory: Vec<u32>,
@@ -56,7 +56,7 @@ pub struct Shards {
 }
 
 /// The places of a shard: words in a block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 struct Places {
     /// The block; 0 for the shard of an index that never had a key, whose one place is empty for ever.
     at: u64,

@@ -245,6 +245,13 @@ where
         Ok(self.walk(self.reader.range(range, false)?))
     }
 
+    fn forward_range<K: KeyValues>(
+        &self,
+        range: impl RangeBounds<K>,
+    ) -> Result<IndexRange<'a, T, P>, Error> {
+        Index::range(self, range)
+    }
+
     fn prefix(&self, key: impl KeyValues) -> Result<IndexRange<'a, T, P>, Error> {
         Index::prefix(self, key)
     }

@@ -1,9 +1,9 @@
 //! A snapshot of all tables: the state at one commit, to read from any thread for as long as one likes, while
 //! transactions go on.
 //!
-//! What stands in pages, rows and indexes, is read through snapshots of the two page stores; of each table a
-//! small copy is made of what reading needs besides: its layout, extents, and where its index is. So taking
-//! one costs some microseconds and the first change of each page a copy of it; whoever writes never waits.
+//! What stands in pages, rows and indexes, is read through snapshots of the two page stores; of each table that has changed
+//! a small copy is made of what reading needs besides: its layout, extents, and where its index is. So taking
+//! one costs a few microseconds and the first change of each page a copy of it; whoever writes never waits.
 //!
 //! Invariant: it is taken between transactions, so all three are of one commit. At the bound on memory for
 //! copies, which rows and indexes have together, the oldest snapshot is ended, both at once: every read says so
@@ -11,6 +11,7 @@
 
 use crate::hash::KeyHash;
 use crate::index::Shards;
+use crate::open::Known;
 use crate::secondary::Secondary;
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, shape_of};
@@ -22,18 +23,25 @@ use sardonyx_rows::schema::Schema;
 use sardonyx_rows::table_of;
 use sardonyx_storage::catalogue::{Catalogue, Definition, Extent};
 use sardonyx_storage::store::PageSnapshot;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The state of all tables at one commit.
 #[derive(Debug)]
 pub struct SpaceSnapshot {
     pub(crate) rows: Arc<PageSnapshot>,
     pub(crate) indexes: Arc<PageSnapshot>,
-    catalogue: Catalogue,
+    catalogue: Arc<Catalogue>,
     /// What computes defaults in SQL.
     pub(crate) computes_defaults: Option<Arc<dyn ComputeDefaults>>,
     /// By number; `None` for journals and areas.
-    pub(crate) tables: Vec<Option<FrozenTable>>,
+    pub(crate) tables: Vec<Option<Arc<FrozenTable>>>,
+}
+
+/// What the snapshot that was taken last has besides pages: the next one shares what has not changed.
+#[derive(Debug, Default)]
+pub(crate) struct FrozenBefore {
+    catalogue: Arc<Catalogue>,
+    tables: Vec<Option<Arc<FrozenTable>>>,
 }
 
 /// What reading a table needs, as it was.
@@ -52,11 +60,23 @@ pub(crate) struct FrozenTable {
     pub schema: Arc<Schema>,
     pub schema_is_stored: bool,
     pub secondary: Vec<Secondary>,
+    pub name: Arc<str>,
+    /// What open transactions need of it, once one used it.
+    pub known: Arc<OnceLock<Arc<Known>>>,
 }
 
 impl FrozenTable {
-    fn of(state: &TableState) -> Self {
+    /// As a table is now; `before` is as it was.
+    fn of(state: &TableState, before: Option<&Self>) -> Self {
+        let described = |before: &&FrozenTable| {
+            Arc::ptr_eq(&before.schema, &state.schema) && before.name == state.name
+        };
         FrozenTable {
+            name: Arc::clone(&state.name),
+            known: before
+                .filter(described)
+                .map(|before| Arc::clone(&before.known))
+                .unwrap_or_default(),
             fingerprint: state.fingerprint,
             key_offset: state.key_offset,
             hash: state.hash,
@@ -70,6 +90,23 @@ impl FrozenTable {
             schema_is_stored: state.schema_is_stored,
             secondary: state.secondary.clone(),
         }
+    }
+
+    /// Whether a table is so still.
+    fn is(&self, state: &TableState) -> bool {
+        let same_indexes = || {
+            let mut both = self.secondary.iter().zip(&state.secondary);
+            self.secondary.len() == state.secondary.len()
+                && both.all(|(a, b)| Arc::ptr_eq(&a.what, &b.what) && a.tree == b.tree)
+        };
+        Arc::ptr_eq(&self.schema, &state.schema)
+            && self.name == state.name
+            && self.fingerprint == state.fingerprint
+            && self.schema_is_stored == state.schema_is_stored
+            && (self.life, self.fresh, self.len) == (state.life, state.fresh, state.len())
+            && self.extents == state.extents
+            && self.shards == *state.index.shards()
+            && same_indexes()
     }
 
     /// How records lie in a page of rows, given its bytes.
@@ -102,15 +139,26 @@ impl TableSpace {
         {
             return Ok(newest);
         }
-        let tables = self.tables.iter();
+        let before = &mut self.frozen_before;
+        if *before.catalogue != self.catalogue {
+            before.catalogue = Arc::new(self.catalogue.clone());
+        }
+        before.tables.resize(self.tables.len(), None);
+        for (before, state) in before.tables.iter_mut().zip(&self.tables) {
+            match (&*before, state) {
+                (Some(frozen), Some(state)) if frozen.is(state) => {}
+                (_, state) => {
+                    let of = |state| Arc::new(FrozenTable::of(state, before.as_deref()));
+                    *before = state.as_ref().map(of);
+                }
+            }
+        }
         let snapshot = Arc::new(SpaceSnapshot {
             rows,
             indexes,
-            catalogue: self.catalogue.clone(),
+            catalogue: Arc::clone(&before.catalogue),
             computes_defaults: self.computes_defaults.lock().clone(),
-            tables: tables
-                .map(|state| state.as_ref().map(FrozenTable::of))
-                .collect(),
+            tables: before.tables.clone(),
         });
         self.newest_snapshot = Arc::downgrade(&snapshot);
         Ok(snapshot)

@@ -7,7 +7,7 @@ use crate::index_store::IndexStore;
 use crate::rebuild::{RebuildReport, check_all_values, rebuild};
 use crate::row::Row;
 use crate::secondary::build_ordered;
-use crate::snapshot::SpaceSnapshot;
+use crate::snapshot::{FrozenBefore, SpaceSnapshot};
 use crate::table::{TableState, fingerprint_of};
 use crate::transaction::{Transaction, note_references};
 use crate::undo::Undo;
@@ -51,6 +51,8 @@ pub struct TableSpace {
     pub(crate) workers: usize,
     /// The snapshot that was taken last, if somebody has it.
     pub(crate) newest_snapshot: Weak<SpaceSnapshot>,
+    /// What it has besides pages.
+    pub(crate) frozen_before: FrozenBefore,
     /// Computes defaults in SQL, once a program registered it.
     pub(crate) computes_defaults: Mutex<Option<Arc<dyn ComputeDefaults>>>,
 }
@@ -119,6 +121,7 @@ impl TableSpace {
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
             workers: workers.clamp(1, WORKERS_MAX),
             newest_snapshot: Weak::new(),
+            frozen_before: FrozenBefore::default(),
             computes_defaults: Mutex::default(),
         };
         note_references(&mut space.tables);

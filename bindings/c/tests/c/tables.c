@@ -146,9 +146,15 @@ static void by_hand(void)
 {
     sdx_transaction *transaction, *second;
     OK(sdx_transaction_begin(tables, &transaction));
-    STATUS(SDX_INSIDE_TRANSACTION, sdx_transaction_begin(tables, &second));
-    STATUS(SDX_INSIDE_TRANSACTION, sdx_tables_close(tables));
-    STATUS(SDX_INSIDE_TRANSACTION, sdx_tables_flush(tables));
+    /* It holds nobody up: another one begins and ends, and all is made durable. */
+    OK(sdx_transaction_begin(tables, &second));
+    struct row aside = make(70, "aside");
+    OK(sdx_insert(second, rows, &aside));
+    OK(sdx_transaction_commit(second, SDX_COMMIT_WAIT, NULL));
+    OK(sdx_tables_flush(tables));
+    OK(sdx_transaction_begin(tables, &second));
+    OK(sdx_delete(second, rows, &aside));
+    OK(sdx_transaction_commit(second, SDX_COMMIT_LATER, NULL));
     /* The longest key has 4096 bytes. */
     static char long_name[100001];
     memset(long_name, 'n', 100000);
@@ -206,6 +212,38 @@ static void by_hand(void)
     uint64_t count;
     OK(sdx_table_rows(tables, "things", &count));
     CHECK(count == 2);
+}
+
+/* What was read and is changed before the end is a conflict, and nothing was done. */
+static void conflicts(void)
+{
+    sdx_transaction *one, *other;
+    struct row row = make(1, NULL), fresh = make(80, "fresh");
+    uint64_t before, after;
+    OK(sdx_table_rows(tables, "things", &before));
+    OK(sdx_transaction_begin(tables, &one));
+    OK(sdx_transaction_begin(tables, &other));
+    OK(sdx_get(one, rows, &row));
+    OK(sdx_insert(one, rows, &fresh));
+    int small = row.small;
+    row.small = 77;
+    OK(sdx_update(other, rows, &row));
+    OK(sdx_transaction_commit(other, SDX_COMMIT_WAIT, NULL));
+    /* It sees the state of its begin. */
+    OK(sdx_get(one, rows, &row));
+    CHECK(row.small == small);
+    STATUS(SDX_CONFLICT, sdx_transaction_commit(one, SDX_COMMIT_WAIT, NULL));
+    CHECK(strstr(sdx_error_message(), "things") && strstr(sdx_error_message(), "key 1"));
+    STATUS(SDX_INVALID_HANDLE, sdx_transaction_abort(one));
+    OK(sdx_table_rows(tables, "things", &after));
+    CHECK(before == after);
+    /* Run again it is done; and what it was is put back. */
+    OK(sdx_transaction_begin(tables, &one));
+    OK(sdx_get(one, rows, &row));
+    CHECK(row.small == 77);
+    row.small = small;
+    OK(sdx_update(one, rows, &row));
+    OK(sdx_transaction_commit(one, SDX_COMMIT_WAIT, NULL));
 }
 
 static int fill(sdx_transaction *transaction, void *user)
@@ -410,7 +448,6 @@ static void statements(void)
     STATUS(SDX_REFUSED, sdx_get(transaction, statement, &row));
     CHECK(strstr(sdx_error_message(), "null"));
     OK(sdx_statement_close(statement));
-    STATUS(SDX_INSIDE_TRANSACTION, sdx_prepare(tables, "things", name + 1, 1, sizeof(struct row), &statement));
     STATUS(SDX_INVALID_ARGUMENT, sdx_transaction_commit(transaction, 9, NULL));
     OK(sdx_transaction_abort(transaction));
     OK(sdx_prepare(tables, "things", name + 1, 1, sizeof(struct row), &statement));
@@ -424,16 +461,24 @@ static void statements(void)
 
 static void forked(void)
 {
+    sdx_transaction *parents;
+    struct row row = { .id = 7 };
+    OK(sdx_transaction_begin(tables, &parents));
+    OK(sdx_get(parents, rows, &row));
     pid_t child = fork();
     if (child == 0) {
         sdx_transaction *transaction;
         sdx_view *view;
+        STATUS(SDX_FORKED, sdx_get(parents, rows, &row));
+        STATUS(SDX_FORKED, sdx_transaction_commit(parents, SDX_COMMIT_WAIT, NULL));
         STATUS(SDX_FORKED, sdx_transaction_begin(tables, &transaction));
         STATUS(SDX_FORKED, sdx_view_open(tables, &view));
         _exit(0);
     }
     int status;
     CHECK(waitpid(child, &status, 0) == child && status == 0);
+    OK(sdx_get(parents, rows, &row));
+    OK(sdx_transaction_commit(parents, SDX_COMMIT_WAIT, NULL));
 }
 
 int main(void)
@@ -445,6 +490,7 @@ int main(void)
     look();
     OK(sdx_prepare(tables, "things", all, COUNT(all), sizeof(struct row), &rows));
     by_hand();
+    conflicts();
     as_functions();
     ranges();
     threads();
@@ -453,8 +499,14 @@ int main(void)
     OK(sdx_tables_backup(tables, "backup.sdx"));
     STATUS(SDX_REFUSED, sdx_tables_backup(tables, "backup.sdx"));
     OK(sdx_tables_flush(tables));
+    sdx_transaction *left;
+    struct row of_left = { .id = 7 };
+    OK(sdx_transaction_begin(tables, &left));
     OK(sdx_tables_close(tables));
     STATUS(SDX_INVALID_HANDLE, sdx_tables_flush(tables));
+    /* A transaction that was left open is over. */
+    STATUS(SDX_CLOSED, sdx_get(left, rows, &of_left));
+    STATUS(SDX_CLOSED, sdx_transaction_commit(left, SDX_COMMIT_WAIT, NULL));
 
     /* It is there when it is opened again; the statement was the closed database's. */
     OK(sdx_tables_open("backup.sdx", &tables));

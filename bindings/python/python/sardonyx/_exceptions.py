@@ -9,13 +9,16 @@ class Conflict(Error):
     """Another transaction changed what this one used. It has no effect: run it again.
 
     ``array`` is the name of the array that both used, or ``None`` if it was no array's elements or
-    is not known; ``page`` is where in the segment, in pages of 4096 bytes, or ``None``.
+    is not known; ``page`` is where in the segment, in pages of 4096 bytes, or ``None``. Of tables,
+    ``table`` is the one that was changed, and ``key`` the row's, a tuple, if it was one row.
     """
 
-    def __init__(self, message="", page=None, array=None):
+    def __init__(self, message="", page=None, array=None, table=None, key=None):
         super().__init__(message)
         self.page = page
         self.array = array
+        self.table = table
+        self.key = key
 
 
 class WrittenOutside(Error):
@@ -23,7 +26,7 @@ class WrittenOutside(Error):
 
 
 class InsideTransaction(Error):
-    """This thread is inside of a transaction on this segment already."""
+    """This thread is inside of a transaction already, and this would wait for its end."""
 
 
 class NoTransaction(Error):
@@ -39,7 +42,7 @@ class Forked(Error):
 
 
 class TransactionTooLarge(Error):
-    """The transaction changed more than the versions kept in memory, or the log, have room for."""
+    """The transaction is beyond a limit, which the message names: run it again, or in parts."""
 
 
 class SlowReader(Error):

@@ -1,17 +1,24 @@
 //! Transactions that a program begins and ends by hand.
 
 use super::Tables;
+use crate::error::interruption;
 use crate::ticket::Ticket;
 use crate::{Durability, Error};
+use sardonyx_base::waiting::{Interrupt, Reason};
 use sardonyx_rows::TransactionEnded;
 use sardonyx_serial::Kernel;
+use sardonyx_storage::store::SnapshotEnded;
 use sardonyx_table::{Marked, OpenRows, OpenTransactions, Transaction};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 /// How often [`Tables::retry`] runs a closure beside the serial stage.
 pub const RETRIES_ASIDE: usize = 5;
+
+/// How often it is asked whether to wait longer.
+const ASK_EVERY: Duration = Duration::from_millis(50);
 
 /// A transaction that a program begins and ends by hand: [`Tables::begin`].
 ///
@@ -115,6 +122,15 @@ impl OpenTransaction {
         }
     }
 
+    /// Ends it in a closure's transaction that has done nothing yet, which goes on.
+    ///
+    /// # Errors
+    /// Those of [`OpenTransaction::commit`]: that one is to be given up.
+    #[doc(hidden)]
+    pub fn install(self, tx: &mut Transaction<'_>) -> Result<(), Error> {
+        self.rows.install(tx)
+    }
+
     /// Ends it without effect, as dropping it does.
     pub fn rollback(self) {}
 
@@ -149,6 +165,16 @@ impl OpenTransaction {
     pub fn rollback_to(&mut self, savepoint: Marked) -> Result<(), Error> {
         self.rows.return_to(savepoint)
     }
+}
+
+/// Whether others were in a transaction's way, so that it may end if it is run again.
+fn is_to_run_again(error: &Error) -> bool {
+    error.is_conflict()
+        || error.downcast_ref::<SnapshotEnded>().is_some()
+        || matches!(
+            error.downcast_ref(),
+            Some(TransactionEnded::Displaced { .. })
+        )
 }
 
 fn upgraded(kernel: &Weak<Kernel>) -> Result<Arc<Kernel>, Error> {
@@ -192,8 +218,36 @@ impl Tables {
         Ok(self.opened(committed.snapshot.open()?, committed.group))
     }
 
-    /// Runs a closure as a transaction that stops nobody, again whenever it meets another one, and returns when it is on
-    /// stable storage. It runs up to [`RETRIES_ASIDE`] times as an [`OpenTransaction`]; if each of these met another one, it
+    /// The same for bindings: `waits` is asked from time to time whether to wait longer for the stage. `None` if not.
+    ///
+    /// # Errors
+    /// Those of [`Tables::begin`].
+    #[doc(hidden)]
+    pub fn begin_while(
+        &self,
+        mut waits: impl FnMut() -> bool,
+    ) -> Result<Option<OpenTransaction>, Error> {
+        let interrupt = Arc::new(Interrupt::default());
+        loop {
+            interrupt.set_deadline(Some(Instant::now() + ASK_EVERY));
+            match self.committed(Some(&interrupt)) {
+                Ok(committed) => {
+                    return Ok(Some(
+                        self.opened(committed.snapshot.open()?, committed.group),
+                    ));
+                }
+                Err(error) if interruption(&error) == Some(Reason::Timeout) => {
+                    if !waits() {
+                        return Ok(None);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Runs a closure as a transaction that stops nobody, again whenever it meets another one or is ended at a bound, and
+    /// returns when it is on stable storage. It runs up to [`RETRIES_ASIDE`] times as an [`OpenTransaction`]; if each of these met another one, it
     /// is run once more in the serial stage, where nothing can be in its way. So it ends. What it does beside the
     /// transaction, it may do several times.
     ///
@@ -213,23 +267,25 @@ impl Tables {
                 Ok(value)
             });
             match ended {
-                Err(error) if error.is_conflict() => {}
+                Err(error) if is_to_run_again(&error) => {}
                 ended => return ended,
             }
         }
-        self.run(|tx| self.run_installed(tx, &mut body))
+        self.run(|tx| {
+            let mut transaction = self.begin_in(tx)?;
+            let value = body(&mut transaction)?;
+            transaction.install(tx)?;
+            Ok(value)
+        })
     }
 
-    /// Runs a closure as an open transaction in one of the serial stage that has done nothing yet.
-    pub(crate) fn run_installed<T>(
-        &self,
-        tx: &mut Transaction<'_>,
-        body: &mut impl FnMut(&mut OpenTransaction) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let mut transaction = self.opened(tx.open_rows()?, 0);
-        let value = body(&mut transaction)?;
-        transaction.rows.install(tx)?;
-        Ok(value)
+    /// Begins one in a closure's transaction that has done nothing yet, in which it is [installed](OpenTransaction::install).
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if that one has done something; [`Error::Full`] if there is no address space for a snapshot.
+    #[doc(hidden)]
+    pub fn begin_in(&self, tx: &mut Transaction<'_>) -> Result<OpenTransaction, Error> {
+        Ok(self.opened(tx.open_rows()?, 0))
     }
 
     fn opened(&self, rows: OpenRows, group: u64) -> OpenTransaction {

@@ -62,10 +62,19 @@ impl Life {
 }
 
 impl Frozen {
-    /// With no page changed.
-    pub fn new(pages: u64, life: Arc<Life>) -> rustix::io::Result<Self> {
-        let table = Table::zeroed(pages as usize)?;
+    /// With no page changed; by the table of another one that nobody has any more, if it is as long.
+    pub fn new(pages: u64, life: Arc<Life>, spare: Option<Untouched>) -> rustix::io::Result<Self> {
+        let spare = spare.filter(|Untouched(table)| table.entries().len() as u64 == pages);
+        let table = match spare {
+            Some(Untouched(table)) => table,
+            None => Table::zeroed(pages as usize)?,
+        };
         Ok(Frozen { table, life })
+    }
+
+    /// The table for another one: no page of this has changed.
+    pub fn into_untouched(self) -> Untouched {
+        Untouched(self.table)
     }
 
     pub fn pages(&self) -> u64 {
@@ -196,6 +205,10 @@ impl Frozen {
 pub(super) fn copy_place(entry: u32) -> usize {
     (entry as usize - 1) * PAGE_SIZE
 }
+
+/// The table of a snapshot of which no page has changed.
+#[derive(Debug)]
+pub(super) struct Untouched(Table);
 
 /// Zeroes that take memory only where they are changed.
 #[derive(Debug)]

@@ -66,7 +66,7 @@ impl PageStore {
     pub fn has_snapshots(&mut self) -> bool {
         if self.versions.as_ref().is_some_and(|v| v.are_idle()) {
             // The last reader is gone.
-            self.versions = None;
+            self.forget_versions();
         }
         self.versions.is_some()
     }

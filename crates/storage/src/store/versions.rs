@@ -9,7 +9,7 @@
 //! Handles are dropped by readers; the writer takes back the copies of what was closed a few at a time, when
 //! it needs one, so that no write pauses for them. The reader that drops the last handle frees the pool.
 
-use super::frozen::{Frozen, Life, UNWANTED, copy_place};
+use super::frozen::{Frozen, Life, UNWANTED, Untouched, copy_place};
 use super::mapping::Mapping;
 use super::snapshot::PageSnapshot;
 use super::{PageStore, StoreError, words};
@@ -43,6 +43,35 @@ pub(super) struct Shared {
     handles: AtomicUsize,
     /// The writer's; taken out, and freed, by who drops the last handle.
     book: Mutex<Option<Book>>,
+    /// Where a pool goes then that was not used.
+    spare: Arc<SparePool>,
+}
+
+/// A pool without pages, with its bound: addresses that are reserved for the next snapshot, since to reserve them, and to
+/// give them back, takes longer than most snapshots are there.
+#[derive(Debug, Default)]
+pub(super) struct SparePool(Mutex<Option<(u64, PageStore)>>);
+
+/// What a store keeps of a snapshot for the next one.
+#[derive(Debug, Default)]
+pub(super) struct Spare {
+    table: Option<Untouched>,
+    pool: Arc<SparePool>,
+}
+
+impl PageStore {
+    /// Forgets snapshots that nobody reads any more.
+    pub(super) fn forget_versions(&mut self) {
+        if let Some(versions) = self.versions.take() {
+            let Versions {
+                newest, changed, ..
+            } = *versions;
+            // Somebody may be about to drop it still.
+            if let (false, Some(newest)) = (changed, Arc::into_inner(newest)) {
+                self.spare.table = Some(newest.into_untouched());
+            }
+        }
+    }
 }
 
 /// Which copies there are, and whose.
@@ -91,7 +120,13 @@ impl Shared {
             return;
         }
         let book = self.book.lock().take();
-        drop(book);
+        if let Some(Book {
+            pool, pages_max, ..
+        }) = book
+            && pool.pages() == 0
+        {
+            *self.spare.0.lock() = Some((pages_max, pool));
+        }
     }
 
     /// Counts so many more handles, if any is left.
@@ -190,11 +225,15 @@ pub(super) fn freeze<const N: usize>(
             source: source.into(),
         }
     };
+    let mut stores = stores;
     let life = Arc::new(Life::of(N));
     let mut frozen = Vec::with_capacity(N);
-    for store in &stores {
+    for store in &mut stores {
+        if store.versions.as_ref().is_some_and(|v| v.are_idle()) {
+            store.forget_versions();
+        }
         let pages = store.pages();
-        let new = Frozen::new(pages, life.clone());
+        let new = Frozen::new(pages, life.clone(), store.spare.table.take());
         let new = new.map_err(refused(pages * size_of::<u32>() as u64))?;
         frozen.push((store.base.addr(), Arc::new(new)));
     }
@@ -211,7 +250,7 @@ pub(super) fn freeze<const N: usize>(
     let joined = before.and_then(|shared| Some((shared.join(&open)?, shared)));
     let (copies, shared) = match joined {
         Some(joined) => joined,
-        None => Shared::with(open, stores[0].snapshot_bytes_max)?,
+        None => Shared::with(open, stores[0].snapshot_bytes_max, &stores[0].spare.pool)?,
     };
     for store in &stores[..] {
         let others = store.versions.as_ref();
@@ -237,10 +276,18 @@ pub(super) fn freeze<const N: usize>(
 
 impl Shared {
     /// The first snapshot. Returns where the copies are, too.
-    fn with(first: Open, bytes_max: u64) -> Result<(Arc<Mapping>, Arc<Self>), StoreError> {
+    fn with(
+        first: Open,
+        bytes_max: u64,
+        spare: &Arc<SparePool>,
+    ) -> Result<(Arc<Mapping>, Arc<Self>), StoreError> {
         let pages_max = (bytes_max / PAGE_SIZE as u64).clamp(1, u64::from(UNWANTED) / 2);
-        // More than that, for what is not taken back at once.
-        let pool = PageStore::reserve(pages_max * 2 * PAGE_SIZE as u64)?;
+        let there = spare.0.lock().take();
+        let pool = match there.filter(|(bound, _)| *bound == pages_max) {
+            Some((_, pool)) => pool,
+            // More than that, for what is not taken back at once.
+            None => PageStore::reserve(pages_max * 2 * PAGE_SIZE as u64)?,
+        };
         let copies = pool.mapping.clone();
         let handles = AtomicUsize::new(first.frozen.len());
         let book = Book {
@@ -252,7 +299,15 @@ impl Shared {
             gone: Vec::new(),
         };
         let book = Mutex::new(Some(book));
-        Ok((copies, Arc::new(Shared { handles, book })))
+        let spare = Arc::clone(spare);
+        Ok((
+            copies,
+            Arc::new(Shared {
+                handles,
+                book,
+                spare,
+            }),
+        ))
     }
 
     /// A further snapshot; returns where the copies are. `None` if the last handle was dropped.

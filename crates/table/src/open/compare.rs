@@ -60,7 +60,7 @@ impl OpenRows {
     fn both<'a>(&'a self, table: u16, tx: &'a Transaction<'_>) -> Result<Both<'a>, TableError> {
         let unknown = || TableError::UnknownHandle { number: table };
         let place = usize::from(table);
-        let before = self.snapshot.tables.get(place).and_then(Option::as_ref);
+        let before = self.snapshot.tables.get(place).and_then(Option::as_deref);
         let now = tx.space.tables.get(place).and_then(Option::as_ref);
         Ok(Both {
             known: self.known(table)?,

@@ -185,6 +185,13 @@ impl<'r> ReadIndex for OpenIndex<'r> {
         Ok(self.walk(&self.span(&range)?)?)
     }
 
+    fn forward_range<K: KeyValues>(
+        &self,
+        range: impl RangeBounds<K>,
+    ) -> Result<OpenRange<'r>, Error> {
+        OpenIndex::range(self, range)
+    }
+
     fn prefix(&self, key: impl KeyValues) -> Result<OpenRange<'r>, Error> {
         OpenIndex::prefix(self, key)
     }

@@ -51,12 +51,10 @@ impl OpenRows {
     /// What it did to each row in the end.
     fn changes(&self) -> Result<Vec<Change>, TableError> {
         let mut changes = Vec::new();
-        for (number, changed) in self.changed.iter().enumerate() {
+        for (number, table) in self.tables.iter().enumerate() {
+            let changed = table.changed.as_ref();
             let table = number as u16;
-            let Some(changed) = changed
-                .as_ref()
-                .filter(|changed| !changed.rows().is_empty())
-            else {
+            let Some(changed) = changed.filter(|changed| !changed.rows().is_empty()) else {
                 continue;
             };
             let known = self.known(table)?;

@@ -51,8 +51,8 @@ use sardonyx_storage::store::PageSnapshot;
 pub use scan::OpenScan;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 /// The default bound on what an open transaction keeps, in bytes.
 const BYTES_MAX: usize = 1 << 30;
@@ -61,10 +61,8 @@ const BYTES_MAX: usize = 1 << 30;
 #[derive(Debug)]
 pub struct OpenRows {
     snapshot: Arc<SpaceSnapshot>,
-    /// By number, made when a table is first used.
-    known: Vec<OnceCell<Arc<Known>>>,
     /// By number.
-    changed: Vec<Option<Changed>>,
+    tables: Box<[OpenTable]>,
     /// What was in the place of each change, in their order.
     undo: Vec<Undo>,
     /// How many changes there were at each mark.
@@ -87,6 +85,16 @@ pub struct OpenRows {
 /// So that marks of one are never taken for those of another.
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
+/// What the transaction has of a table.
+#[derive(Debug, Default)]
+struct OpenTable {
+    /// Found when it is first used.
+    known: OnceCell<Arc<Known>>,
+    changed: Option<Changed>,
+    /// The keys of all rows of the snapshot, once they were asked for in order.
+    keys: OnceCell<Vec<Key>>,
+}
+
 /// What was in the place of a change.
 #[derive(Debug)]
 struct Undo {
@@ -106,7 +114,7 @@ fn bytes_of_change(key: &[u8], own: &Own) -> usize {
 
 /// What is needed of a table to read and to change its rows.
 #[derive(Debug)]
-struct Known {
+pub(crate) struct Known {
     name: Arc<str>,
     schema: Arc<Schema>,
     /// The key of rows in the snapshot.
@@ -114,8 +122,6 @@ struct Known {
     /// Of rows that the transaction has.
     format: RowFormat,
     conditions: Arc<[Check]>,
-    /// The keys of all rows of the snapshot, once they were asked for in order.
-    keys: OnceLock<Vec<Key>>,
 }
 
 impl Known {
@@ -126,7 +132,6 @@ impl Known {
             format: RowFormat::beside(name, schema)?,
             conditions: conditions_of(schema)?,
             schema: Arc::clone(schema),
-            keys: OnceLock::new(),
         })
     }
 }
@@ -136,8 +141,7 @@ impl OpenRows {
     pub fn begin(snapshot: Arc<SpaceSnapshot>) -> Self {
         let tables = snapshot.definitions().len();
         OpenRows {
-            known: (0..tables).map(|_| OnceCell::new()).collect(),
-            changed: (0..tables).map(|_| None).collect(),
+            tables: (0..tables).map(|_| OpenTable::default()).collect(),
             snapshot,
             undo: Vec::new(),
             marks: Vec::new(),
@@ -187,7 +191,7 @@ impl OpenRows {
 
     /// Whether it has changed anything.
     pub fn has_changes(&self) -> bool {
-        let mut changed = self.changed.iter().flatten();
+        let mut changed = (self.tables.iter()).filter_map(|table| table.changed.as_ref());
         changed.any(|changed| !changed.rows().is_empty())
     }
 
@@ -223,9 +227,9 @@ impl OpenRows {
             let Some(undo) = self.undo.pop() else {
                 return;
             };
-            let place = usize::from(undo.table);
-            let known = self.known.get(place).and_then(OnceCell::get);
-            if let (Some(known), Some(Some(changed))) = (known, self.changed.get_mut(place)) {
+            if let Some(table) = self.tables.get_mut(usize::from(undo.table))
+                && let (Some(known), Some(changed)) = (table.known.get(), &mut table.changed)
+            {
                 changed.put_back(&known.format, undo.key, undo.before);
                 changed.more -= undo.more;
             }
@@ -248,22 +252,26 @@ impl OpenRows {
     fn known(&self, table: u16) -> Result<&Arc<Known>, TableError> {
         self.check_life()?;
         let unknown = TableError::UnknownHandle { number: table };
-        let Some(cell) = self.known.get(usize::from(table)) else {
+        let Some(OpenTable { known: cell, .. }) = self.tables.get(usize::from(table)) else {
             return Err(unknown);
         };
         if let Some(known) = cell.get() {
             return Ok(known);
         }
-        let definition = self.snapshot.definitions().get(usize::from(table));
-        let (Some(definition), Some(schema)) = (definition, self.snapshot.schema_of(table)) else {
-            return Err(unknown);
+        let frozen = self.snapshot.tables.get(usize::from(table));
+        let frozen = frozen.and_then(Option::as_ref).ok_or(unknown)?;
+        let known = match frozen.known.get() {
+            Some(known) => Arc::clone(known),
+            None => {
+                let known = Arc::new(Known::of(&frozen.name, &frozen.schema)?);
+                Arc::clone(frozen.known.get_or_init(|| known))
+            }
         };
-        let known = Arc::new(Known::of(&definition.name, schema)?);
         Ok(cell.get_or_init(|| known))
     }
 
     fn changed(&self, table: u16) -> Option<&Changed> {
-        let changed = self.changed.get(usize::from(table))?.as_ref()?;
+        let changed = self.tables.get(usize::from(table))?.changed.as_ref()?;
         (!changed.rows().is_empty()).then_some(changed)
     }
 
@@ -284,7 +292,7 @@ impl OpenRows {
     ) -> Result<(), TableError> {
         let bytes = bytes_of_change(&key, &own);
         self.take_bytes(bytes)?;
-        let changed = &mut self.changed[usize::from(table)];
+        let changed = &mut self.tables[usize::from(table)].changed;
         let changed = changed.get_or_insert_with(|| Changed::of(known.schema.indexes.len()));
         let before = changed.put(&known.format, Arc::clone(&key), own)?;
         changed.more += more;

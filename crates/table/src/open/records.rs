@@ -17,8 +17,10 @@ impl OpenRows {
     /// The rows of the table with this name, to read and change by their columns' names.
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is no such table.
+    /// [`Error::Refused`] if there is no such table; [`Error::Limit`], [`Error::Closed`] and [`Error::Forked`] if it was ended
+    /// from without ([`TransactionEnded`](sardonyx_rows::TransactionEnded)), as all its verbs say.
     pub fn rows(&mut self, table: &str) -> Result<Rows<&mut OpenRows>, Error> {
+        self.check()?;
         Rows::named(self, table)
     }
 

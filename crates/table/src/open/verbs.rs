@@ -188,7 +188,8 @@ impl OpenRows {
     /// The keys of all rows of the snapshot, in order, which are noted as read.
     pub(super) fn frozen_keys(&self, table: u16) -> Result<&[Key], TableError> {
         let known = self.known(table)?;
-        if let Some(keys) = known.keys.get() {
+        let there = &self.tables[usize::from(table)].keys;
+        if let Some(keys) = there.get() {
             return Ok(keys);
         }
         let mut keys = Vec::new();
@@ -202,7 +203,7 @@ impl OpenRows {
         }
         drop(scan);
         keys.sort_unstable();
-        Ok(known.keys.get_or_init(|| keys))
+        Ok(there.get_or_init(|| keys))
     }
 }
 

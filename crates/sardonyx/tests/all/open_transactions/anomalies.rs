@@ -1,8 +1,8 @@
 //! Schedules that have names, because databases let them happen: here each ends in a conflict.
 
-use super::{conflict, open};
+use super::{conflict, key_of, open};
 use crate::common::{Item, Opened, in_every_shape};
-use sardonyx::schema::{Schema, Type, Value};
+use sardonyx::schema::{Schema, Type};
 use sardonyx::{ConflictWith, Error, OpenTransaction, ReadRow};
 
 fn value(tx: &OpenTransaction, opened: &Opened, id: u64) -> u64 {
@@ -44,7 +44,7 @@ fn write_skew() {
         });
         both[0].take().unwrap().commit().unwrap();
         let error = both[1].take().unwrap().commit().unwrap_err();
-        assert_eq!(conflict(&error).key(), Some(&[Value::Int(1)][..]));
+        assert_eq!(conflict(&error).key(), Some(&*key_of(1)));
         assert_eq!((opened.get(1), opened.get(2)), (Some(0), Some(1)));
     });
 }
@@ -73,7 +73,7 @@ fn phantoms() {
         ),
         (
             |tx, opened| value(tx, opened, 7),
-            ConflictWith::Row(vec![Value::Int(7)]),
+            ConflictWith::Row(key_of(7)),
         ),
     ];
     in_every_shape(|shape| {

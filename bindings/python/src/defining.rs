@@ -1,17 +1,14 @@
-//! A transaction on tables that is driven step by step: a thread runs it, and does what it is told.
+//! A transaction that changes what tables are: it has the serial stage from there to its end, and a thread that does what it is
+//! told, as the engine runs changes of the schema in closures, and Python has a block's begin and its end in two calls.
 //!
-//! The engine runs a transaction as a closure, from its begin to its end; other languages have its begin in one
-//! call and its end in another. So the closure runs on a thread of its own and takes the steps from a queue, at
-//! some microseconds for each. Whoever forgets the transaction aborts it: the queue is closed.
-//!
-//! For the bindings; a program in Rust has closures.
+//! Whoever forgets it aborts it: the queue is closed.
 
-use crate::{Durability, Error, Tables, Transaction};
+use sardonyx::{Driving, Error, Inside, OpenTransaction, Tables, Transaction};
 use sardonyx_base::process::Process;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{JoinHandle, ThreadId};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// How often it is asked whether to wait longer.
@@ -36,64 +33,9 @@ impl fmt::Display for Undone {
 
 impl std::error::Error for Undone {}
 
-/// Which thread is inside of a transaction that it drives: what would wait for that one's end is refused there.
-#[derive(Clone, Debug, Default)]
-pub struct Inside(Arc<Mutex<Option<(ThreadId, Process)>>>);
-
-impl Inside {
-    /// Checks that this thread does not drive a transaction.
-    ///
-    /// # Errors
-    /// [`Error::Nested`].
-    pub fn check_outside(&self) -> Result<(), Error> {
-        match self.get() == Some(std::thread::current().id()) {
-            true => Err(Error::Nested(
-                "this thread is inside of a transaction on these tables; use that one, or end it"
-                    .into(),
-            )),
-            false => Ok(()),
-        }
-    }
-
-    /// Whether some thread drives a transaction.
-    pub fn is_any(&self) -> bool {
-        self.get().is_some()
-    }
-
-    fn get(&self) -> Option<ThreadId> {
-        let inside = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // A forked child drives nothing: the transaction is its parent's.
-        let inside = inside.filter(|(_, process)| process.is_current());
-        inside.map(|(thread, _)| thread)
-    }
-
-    /// Marks that this thread drives one, as long as the mark lives.
-    pub fn enter(&self) -> Driving {
-        let own = std::thread::current().id();
-        let mut inside = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *inside = Some((own, Process::current()));
-        drop(inside);
-        Driving(self.clone(), own)
-    }
-}
-
-/// That a thread drives a transaction.
+/// A running transaction that changes what tables are.
 #[derive(Debug)]
-pub struct Driving(Inside, ThreadId);
-
-impl Drop for Driving {
-    fn drop(&mut self) {
-        let mut inside = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // The next one may have begun before this one's end is told.
-        if inside.is_some_and(|(thread, _)| thread == self.1) {
-            *inside = None;
-        }
-    }
-}
-
-/// A running transaction.
-#[derive(Debug)]
-pub struct OpenTransaction {
+pub struct Defining {
     commands: Option<SyncSender<Command>>,
     thread: Option<JoinHandle<Result<(), Error>>>,
     driving: Option<Driving>,
@@ -101,29 +43,16 @@ pub struct OpenTransaction {
     process: Process,
 }
 
-impl OpenTransaction {
-    /// Begins it when its turn comes, and returns then. `durability` is when its commit returns.
+impl Defining {
+    /// An open transaction gets the stage when its turn comes, with what it has done. `waits` is asked from time to time
+    /// whether to wait longer; `None` if not: nothing was done then.
     ///
     /// # Errors
-    /// [`Error::Nested`] if this thread drives one already; those of [`Tables::run`].
-    pub fn begin(
-        tables: &Arc<Tables>,
-        inside: &Inside,
-        durability: Durability,
-    ) -> Result<Self, Error> {
-        let begun = Self::begin_while(tables, inside, durability, || true)?;
-        begun.ok_or_else(died)
-    }
-
-    /// The same, but whoever begins it may give up before its turn comes: `waits` is asked from time to time. `None` if it
-    /// was given up; nothing was done then.
-    ///
-    /// # Errors
-    /// Those of [`OpenTransaction::begin`].
+    /// [`Error::Conflict`] if something that it read was changed; [`Error::Nested`] if this thread has the stage already.
     pub fn begin_while(
         tables: &Arc<Tables>,
         inside: &Inside,
-        durability: Durability,
+        open: OpenTransaction,
         mut waits: impl FnMut() -> bool,
     ) -> Result<Option<Self>, Error> {
         inside.check_outside()?;
@@ -131,14 +60,12 @@ impl OpenTransaction {
         let (begun, has_begun) = sync_channel(1);
         let tables = tables.clone();
         let run = move || {
-            tables
-                .transaction()
-                .durability(durability)
-                .run(|transaction| {
-                    let _ = begun.send(());
-                    drop(begun);
-                    run_steps(&steps, transaction)
-                })
+            tables.run(|transaction| {
+                open.install(transaction)?;
+                let _ = begun.send(());
+                drop(begun);
+                run_steps(&steps, transaction)
+            })
         };
         let builder = std::thread::Builder::new().name("transaction".to_string());
         let thread = builder.spawn(run)?;
@@ -153,7 +80,7 @@ impl OpenTransaction {
                 Err(RecvTimeoutError::Timeout) => return Ok(None),
             }
         }
-        Ok(Some(OpenTransaction {
+        Ok(Some(Defining {
             commands: Some(commands),
             thread: Some(thread),
             driving: Some(inside.enter()),
@@ -219,7 +146,7 @@ impl OpenTransaction {
     }
 }
 
-impl Drop for OpenTransaction {
+impl Drop for Defining {
     fn drop(&mut self) {
         // There is nobody to tell.
         let _ = self.end();

@@ -1,0 +1,61 @@
+//! Threads that have the serial stage for code of another language: what would wait for its end is refused there.
+
+use crate::Error;
+use sardonyx_base::process::Process;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ThreadId;
+
+/// Which thread is inside of a transaction that it drives: what would wait for that one's end is refused there.
+#[derive(Clone, Debug, Default)]
+pub struct Inside(Arc<Mutex<Option<(ThreadId, Process)>>>);
+
+impl Inside {
+    /// Checks that this thread does not drive a transaction.
+    ///
+    /// # Errors
+    /// [`Error::Nested`].
+    pub fn check_outside(&self) -> Result<(), Error> {
+        match self.get() == Some(std::thread::current().id()) {
+            true => Err(Error::Nested(
+                "this thread is inside of a transaction on these tables; use that one, or end it"
+                    .into(),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether some thread drives a transaction.
+    pub fn is_any(&self) -> bool {
+        self.get().is_some()
+    }
+
+    fn get(&self) -> Option<ThreadId> {
+        let inside = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A forked child drives nothing: the transaction is its parent's.
+        let inside = inside.filter(|(_, process)| process.is_current());
+        inside.map(|(thread, _)| thread)
+    }
+
+    /// Marks that this thread drives one, as long as the mark lives.
+    pub fn enter(&self) -> Driving {
+        let own = std::thread::current().id();
+        let mut inside = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *inside = Some((own, Process::current()));
+        drop(inside);
+        Driving(self.clone(), own)
+    }
+}
+
+/// That a thread drives a transaction.
+#[derive(Debug)]
+pub struct Driving(Inside, ThreadId);
+
+impl Drop for Driving {
+    fn drop(&mut self) {
+        let mut inside = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // The next one may have begun before this one's end is told.
+        if inside.is_some_and(|(thread, _)| thread == self.1) {
+            *inside = None;
+        }
+    }
+}
