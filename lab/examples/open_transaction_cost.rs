@@ -58,18 +58,20 @@ fn open(accounts: u64) -> Result<(tempfile::TempDir, Tables, Table<Account>), Er
         .open_tables(directory.path().join("bank.sdx"))?;
     let table = bank.table::<Account>()?;
     for first in (0..accounts).step_by(1000) {
-        bank.transaction().durability(Durability::Deferred).run(|tx| {
-            for id in first..(first + 1000).min(accounts) {
-                let account = Account {
-                    id,
-                    balance: 0,
-                    filler: [7; 84],
-                    branch: 1,
-                };
-                tx.insert(table, &account)?;
-            }
-            Ok(())
-        })?;
+        bank.transaction()
+            .durability(Durability::Deferred)
+            .run(|tx| {
+                for id in first..(first + 1000).min(accounts) {
+                    let account = Account {
+                        id,
+                        balance: 0,
+                        filler: [7; 84],
+                        branch: 1,
+                    };
+                    tx.insert(table, &account)?;
+                }
+                Ok(())
+            })?;
     }
     bank.checkpoint()?;
     Ok((directory, bank, table))
@@ -89,9 +91,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok(())
     })?;
     timed("begin behind a change, drop", transactions, |n| {
-        bank.transaction().durability(Durability::Deferred).run(|tx| {
-            tx.update(table, id(n, 0), |account| account.balance += 1)
-        })?;
+        bank.transaction()
+            .durability(Durability::Deferred)
+            .run(|tx| tx.update(table, id(n, 0), |account| account.balance += 1))?;
         black_box(bank.begin()?);
         Ok(())
     })?;
@@ -120,15 +122,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "a closure with the same reads and changes",
         transactions,
         |n| {
-            bank.transaction().durability(Durability::Deferred).run(|tx| {
-                for nth in 0..READS {
-                    black_box(tx.get(table, id(n, nth))?);
-                }
-                for nth in 0..CHANGES {
-                    tx.update(table, id(n, nth), |account| account.balance += 1)?;
-                }
-                Ok(())
-            })
+            bank.transaction()
+                .durability(Durability::Deferred)
+                .run(|tx| {
+                    for nth in 0..READS {
+                        black_box(tx.get(table, id(n, nth))?);
+                    }
+                    for nth in 0..CHANGES {
+                        tx.update(table, id(n, nth), |account| account.balance += 1)?;
+                    }
+                    Ok(())
+                })
         },
     )?;
     bank.close()?;
