@@ -167,7 +167,7 @@ impl TableTransaction {
         Ok(ended?)
     }
 
-    /// Undoes it, unless the function that was given it has ended it.
+    /// Undoes it, unless it has ended.
     fn give_up(&self, py: Python<'_>) -> Result<(), Failure> {
         match self.end(py, false) {
             Err(Failure::NotRunning) => Ok(()),
@@ -279,7 +279,11 @@ impl TableTransaction {
 
     #[pyo3(signature = (*exception))]
     fn __exit__(&self, py: Python<'_>, exception: Bound<'_, PyTuple>) -> PyResult<bool> {
-        self.end(py, !failed(&exception))?;
+        match failed(&exception) {
+            // What was raised may have ended it.
+            true => self.give_up(py)?,
+            false => self.end(py, true)?,
+        }
         Ok(false)
     }
 

@@ -1,6 +1,7 @@
 //! How to open a database. The defaults suit most; every value is checked when opening.
 
 use crate::host_error::HostError;
+use crate::tables::OPEN_TRANSACTIONS_MAX;
 use crate::{Error, Tables};
 use sardonyx_serial::Shape;
 use sardonyx_storage::checkpoint::{CheckpointPlace, RemoteCheckpointer};
@@ -16,10 +17,6 @@ use std::time::Duration;
 
 /// Threads of one stage, at most: there are never so many processors for it.
 const STAGE_THREADS_MAX: usize = 256;
-
-/// Open transactions of a database, at most, and bytes that they keep together.
-const OPEN_TRANSACTIONS_MAX: usize = 10_000;
-const OPEN_TRANSACTIONS_BYTES_MAX: usize = 1 << 30;
 
 /// How to open a database, in whichever way: what is common to all ways first, then what one of them has.
 ///
@@ -67,7 +64,7 @@ impl Options {
             shape: Shape::of_this_machine(),
             hash_seed: None,
             snapshot_bytes_max: None,
-            open_transactions: [OPEN_TRANSACTIONS_MAX, OPEN_TRANSACTIONS_BYTES_MAX],
+            open_transactions: OPEN_TRANSACTIONS_MAX,
             create: true,
             #[cfg(feature = "memory")]
             memory: sardonyx_mapped::Options::new(),

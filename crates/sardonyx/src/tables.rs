@@ -7,6 +7,7 @@ mod turn;
 mod underway;
 
 pub use journals::JournalRows;
+pub(crate) use open::OPEN_TRANSACTIONS_MAX;
 pub use open::{OpenTransaction, RETRIES_ASIDE};
 use procedures::Procedures;
 pub use turn::Turn;

@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 /// How often [`Tables::retry`] runs a closure beside the serial stage.
 pub const RETRIES_ASIDE: usize = 5;
 
+/// Unless chosen: how many there are at most, and bytes that they keep together.
+pub(crate) const OPEN_TRANSACTIONS_MAX: [usize; 2] = [10_000, 1 << 30];
+
 /// How often it is asked whether to wait longer.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 

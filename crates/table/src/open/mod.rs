@@ -326,11 +326,21 @@ impl OpenRows {
 
     /// Where the row of the snapshot with this key stands, which is noted as read.
     fn frozen_place(&self, table: u16, key: &[u8]) -> Result<Option<Address>, TableError> {
+        self.frozen_place_by(table, key, || self.find_frozen(table, key))
+    }
+
+    /// The same; `find` finds it if it was not asked for before.
+    fn frozen_place_by(
+        &self,
+        table: u16,
+        key: &[u8],
+        find: impl FnOnce() -> Result<Option<Address>, TableError>,
+    ) -> Result<Option<Address>, TableError> {
         if let Some(noted) = self.reads.borrow().key(table, key) {
             return Ok(noted);
         }
         self.take_bytes(2 * key.len() + OVERHEAD_BYTES)?;
-        let at = self.find_frozen(table, key)?;
+        let at = find()?;
         self.reads.borrow_mut().note_key(table, key, at);
         Ok(at)
     }

