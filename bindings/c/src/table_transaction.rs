@@ -454,7 +454,7 @@ pub unsafe extern "C" fn sdx_find(
         let plan = prepared.plan.clone();
         // SAFETY: the header's promise.
         let wanted = unsafe { Wanted::read(&plan, range)? };
-        let found = in_rows!(running, plan, |rows| { wanted.collect(&plan, &rows) });
+        let found = in_rows!(running, plan, |rows| wanted.collect(&plan, &rows));
         let state = CursorState::of_rows(Arc::clone(&prepared.plan), found);
         // SAFETY: the header's promise.
         unsafe { store("the cursor", cursor, issue(state)) }

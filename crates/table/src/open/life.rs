@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes that a transaction takes of what all may keep, at a time.
+/// Bytes that a transaction takes of what all may keep, at a time; less where that is little.
 const TAKEN_AT_ONCE: usize = 1 << 16;
 
 const RUNS: u8 = 0;
@@ -136,8 +136,9 @@ impl Life {
         if bytes <= self.taken {
             return Ok(());
         }
-        let more = (bytes - self.taken).next_multiple_of(TAKEN_AT_ONCE);
         let limit = self.all.bytes_max;
+        let at_once = (limit / 64).clamp(1, TAKEN_AT_ONCE);
+        let more = (bytes - self.taken).next_multiple_of(at_once);
         let take = |used: usize| used.checked_add(more).filter(|used| *used <= limit);
         let taken = (self.all.bytes).fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
         match taken {
