@@ -460,7 +460,7 @@ typedef struct sdx_tables sdx_tables;
 typedef struct sdx_ticket sdx_ticket;
 
 /**
- * A transaction on tables: one at a time runs, others wait for their turn. One thread at a time uses it.
+ * A transaction on tables. One thread at a time uses it.
  */
 typedef struct sdx_transaction sdx_transaction;
 
@@ -1017,7 +1017,8 @@ sdx_status sdx_tables_open(const char *directory, struct sdx_tables **tables);
 
 /**
  * Makes everything durable and closes the database. Statements, views and cursors of it are still to be
- * closed by themselves. `SDX_INSIDE_TRANSACTION` while a transaction runs: end it first.
+ * closed by themselves, and so are transactions, which are over. `SDX_INSIDE_TRANSACTION` while a function of
+ * `sdx_transaction_run` runs.
  */
 sdx_status sdx_tables_close(struct sdx_tables *tables);
 
@@ -1142,16 +1143,19 @@ sdx_status sdx_prepare(struct sdx_tables *tables,
 sdx_status sdx_statement_close(struct sdx_statement *statement);
 
 /**
- * Begins a transaction when its turn comes, and returns then. End it by `sdx_transaction_commit` or
- * `sdx_transaction_abort`; until then others wait. `SDX_INSIDE_TRANSACTION` if this thread has one already.
+ * Begins a transaction in the state that is committed now. End it by `sdx_transaction_commit` or
+ * `sdx_transaction_abort`. It holds nobody up, however long it lives, and may go from one thread to another between
+ * calls: it sees the state of its begin and its own changes, and its commit is `SDX_CONFLICT` if something that it read was
+ * changed meanwhile. Then it had no effect: run it again, or by `sdx_transaction_run`, where nothing can be in its way.
  *
- * It runs on a thread of its own, which costs some microseconds for each call; `sdx_transaction_run` does not.
+ * What it keeps is bounded: at a bound an operation is `SDX_LIMIT`, or `SDX_SNAPSHOT_ENDED`. When the database is closed it
+ * is over: `SDX_CLOSED`. `SDX_INSIDE_TRANSACTION` in a function that `sdx_transaction_run` calls.
  */
 sdx_status sdx_transaction_begin(struct sdx_tables *tables,
                                  struct sdx_transaction **transaction);
 
 /**
- * Ends the transaction and makes what it did visible to all. `flags`: `SDX_COMMIT_WAIT` returns when it is on
+ * Ends the transaction and makes what it did visible to all: all of it, or, if the result is an error, nothing. `flags`: `SDX_COMMIT_WAIT` returns when it is on
  * stable storage, `SDX_COMMIT_LATER` before; then `ticket` may be given to wait for that, or null.
  *
  * Unless the error is about the call itself (`SDX_INVALID_ARGUMENT`, `SDX_INVALID_HANDLE`, `SDX_BUSY`,

@@ -57,6 +57,16 @@ impl OpenRows {
         Ok(())
     }
 
+    /// Whether nothing has changed where a row stood.
+    pub(super) fn is_untouched(
+        &self,
+        table: u16,
+        at: Address,
+        tx: &Transaction<'_>,
+    ) -> Result<bool, TableError> {
+        Ok(self.both(table, tx)?.is_untouched(at))
+    }
+
     fn both<'a>(&'a self, table: u16, tx: &'a Transaction<'_>) -> Result<Both<'a>, TableError> {
         let unknown = || TableError::UnknownHandle { number: table };
         let place = usize::from(table);

@@ -9,6 +9,8 @@ use sardonyx_rows::constraints::Due;
 use sardonyx_rows::row::same;
 use sardonyx_rows::schema::Value;
 use sardonyx_rows::{ReadRow, RowWriter, TableError};
+use sardonyx_storage::page::Address;
+use std::sync::Arc;
 
 /// Values of columns by their numbers.
 type Values = Vec<(usize, Value)>;
@@ -23,6 +25,20 @@ struct Change {
     updated: Option<(Vec<Value>, Values)>,
     /// This row comes.
     inserted: Option<Values>,
+    /// The row at this place becomes these bytes.
+    stored: Option<(Address, Arc<[u8]>)>,
+}
+
+impl Change {
+    fn of(table: u16) -> Self {
+        Change {
+            table,
+            taken: None,
+            updated: None,
+            inserted: None,
+            stored: None,
+        }
+    }
 }
 
 impl OpenRows {
@@ -38,7 +54,7 @@ impl OpenRows {
             return Ok(());
         }
         self.check_unchanged(tx)?;
-        let changes = self.changes()?;
+        let changes = self.changes(tx)?;
         // Before pages change, so that none is copied for it.
         drop(self);
         tx.hold_references(true);
@@ -49,7 +65,7 @@ impl OpenRows {
     }
 
     /// What it did to each row in the end.
-    fn changes(&self) -> Result<Vec<Change>, TableError> {
+    fn changes(&self, tx: &Transaction<'_>) -> Result<Vec<Change>, TableError> {
         let mut changes = Vec::new();
         for (number, table) in self.tables.iter().enumerate() {
             let changed = table.changed.as_ref();
@@ -58,11 +74,44 @@ impl OpenRows {
                 continue;
             };
             let known = self.known(table)?;
+            let stays = known.is_flat() && !self.is_referenced(table);
             for (key, own) in changed.rows() {
-                changes.extend(self.change(table, known, key, own)?);
+                let stored = match (stays, own) {
+                    (true, Own::Row(bytes)) => self.stored(table, known, key, bytes, tx)?,
+                    _ => None,
+                };
+                match stored {
+                    Some(stored) => changes.push(stored),
+                    None => changes.extend(self.change(table, known, key, own)?),
+                }
             }
         }
         Ok(changes)
+    }
+
+    /// The change of a row that is where it was, which is then not looked up again.
+    fn stored(
+        &self,
+        table: u16,
+        known: &Known,
+        key: &[u8],
+        bytes: &Arc<[u8]>,
+        tx: &Transaction<'_>,
+    ) -> Result<Option<Change>, TableError> {
+        let (Some(at), Some(place)) = (self.frozen_place(table, key)?, known.schema.plain_key())
+        else {
+            return Ok(None);
+        };
+        // Keys that are equal may be other bytes, by which the row is found.
+        let before = self.frozen_row(table, at)?;
+        if before.fixed()[place.clone()] != bytes[place] || !self.is_untouched(table, at, tx)? {
+            return Ok(None);
+        }
+        let stored = Some((at, Arc::clone(bytes)));
+        Ok(Some(Change {
+            stored,
+            ..Change::of(table)
+        }))
     }
 
     fn change(
@@ -74,12 +123,7 @@ impl OpenRows {
     ) -> Result<Option<Change>, TableError> {
         let before = self.read_frozen(table, key)?;
         let key = known.primary.values_of(key);
-        let mut change = Change {
-            table,
-            taken: None,
-            updated: None,
-            inserted: None,
-        };
+        let mut change = Change::of(table);
         let (before, bytes) = match (before, own) {
             (None, Own::Gone) => return Ok(None),
             (Some(_), Own::Gone) => {
@@ -125,6 +169,15 @@ impl OpenRows {
     }
 }
 
+impl Known {
+    /// Whether a row is changed by its bytes alone: all of it stands in its place, and no other row can be in its way.
+    fn is_flat(&self) -> bool {
+        self.format.is_fixed()
+            && self.schema.earlier_shapes.is_empty()
+            && !self.schema.indexes.iter().any(|index| index.unique)
+    }
+}
+
 /// Makes changes: first rows go, then others come.
 fn apply(changes: &[Change], tx: &mut Transaction<'_>) -> Result<(), Error> {
     for change in changes {
@@ -133,6 +186,9 @@ fn apply(changes: &[Change], tx: &mut Transaction<'_>) -> Result<(), Error> {
         }
     }
     for change in changes {
+        if let Some((at, bytes)) = &change.stored {
+            tx.store_row(change.table, *at, bytes)?;
+        }
         if let Some((key, values)) = &change.updated {
             tx.rows_of(change.table)?.update_row(key, &writer(values))?;
         }

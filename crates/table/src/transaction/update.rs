@@ -1,6 +1,6 @@
 //! Records changed in copies of their own: a change that fails, or panics, has done nothing.
 
-use super::Transaction;
+use super::{OVERHEAD_BYTES, Transaction};
 use sardonyx_base::error::Error;
 use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::{TableError, records};
@@ -35,6 +35,17 @@ impl Transaction<'_> {
         change: impl FnOnce(&mut R) -> Result<T, E>,
     ) -> Result<Option<T>, E> {
         records::try_update(self, table, &key, change)
+    }
+
+    /// Stores the changed bytes of a row that is its fixed part alone, whose key has not changed, and to which no row refers.
+    pub(crate) fn store_row(
+        &mut self,
+        number: u16,
+        at: Address,
+        after: &[u8],
+    ) -> Result<(), TableError> {
+        self.check_room(2 * after.len() + OVERHEAD_BYTES)?;
+        self.store_plain(number, at, after)
     }
 
     /// Stores the changed bytes of a plain record, whose key has not changed.

@@ -46,7 +46,7 @@ impl RowFormat {
     /// may have if the index is unique. They begin with the index's key, and those of no other key do.
     ///
     /// # Errors
-    /// [`TableError::DamagedTable`] if the bytes are no row.
+    /// [`TableError::KeyTooLong`]; [`TableError::DamagedTable`] if the bytes are no row.
     pub fn index_keys(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TableError> {
         self.row(bytes)?;
         let bytes = &*self.newest(bytes)?;
@@ -54,6 +54,10 @@ impl RowFormat {
         let keys = indexes.map(|(shape, definition)| {
             let mut key = KeyBytes::default();
             let has_null = shape.of_row(OneRow::of(bytes), Address(0), &mut key)?;
+            let (name, width) = (&definition.name, shape.width());
+            shape
+                .check_length(&key)
+                .map_err(|bad| bad.into_error(&self.table, name, width, None))?;
             let mut key = key.to_vec();
             // Rows with a null are never equal.
             if !definition.unique || has_null {
