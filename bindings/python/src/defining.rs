@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often it is asked whether to wait longer.
+/// The time between two questions whether to wait longer.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
 type Step = Box<dyn for<'t, 'a> FnOnce(&'t mut Transaction<'a>) + Send>;
@@ -109,7 +109,7 @@ impl Defining {
     /// Commits it; it is as durable as was asked for when this returns.
     ///
     /// # Errors
-    /// Those of [`Tables::run`]; [`Error::Forked`] in a child of the process that began it, which goes on with it.
+    /// The errors of [`Tables::run`]; [`Error::Forked`] in a child of the process that began it, which goes on with it.
     pub fn commit(mut self) -> Result<(), Error> {
         self.process.check()?;
         if let Some(commands) = &self.commands {
@@ -121,7 +121,7 @@ impl Defining {
     /// Undoes it; in a forked child nothing happens, since it is the parent's.
     ///
     /// # Errors
-    /// Those of [`Tables::run`].
+    /// The errors of [`Tables::run`].
     pub fn abort(mut self) -> Result<(), Error> {
         self.end()
     }

@@ -93,7 +93,7 @@ impl Failure {
     }
 }
 
-/// Whether what was raised says that a transaction met another one.
+/// True if what was raised says that a transaction met another one.
 pub fn is_conflict(py: Python<'_>, raised: &PyErr) -> bool {
     raised.is_instance_of::<python::Conflict>(py)
 }

@@ -6,17 +6,17 @@ use sardonyx_base::error::{Error, Kind};
 use sardonyx_base::process::FORKED;
 use std::fmt;
 
-/// What an open transaction read is not so any more at its end. It did nothing: run it again.
+/// Something that an open transaction read is not so any more at its end. It did nothing: run it again.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Conflict {
     /// The table that another transaction changed.
     pub table: String,
-    /// What was read of it.
+    /// The part of it that was read.
     pub with: ConflictWith,
 }
 
-/// What an open transaction read.
+/// The kinds of what an open transaction reads.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum ConflictWith {
@@ -84,7 +84,7 @@ pub enum TransactionEnded {
          roll back those that are not needed, or set `open_transactions_max` to more, and run it again"
     )]
     Displaced {
-        /// How many may be open.
+        /// The number that may be open.
         max: usize,
     },
     /// The database was closed.

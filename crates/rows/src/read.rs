@@ -234,7 +234,7 @@ pub trait ReadIndex {
     /// The rows whose keys are in a range, which does not end before it begins.
     ///
     /// # Errors
-    /// Those of [`ReadIndex::get_by`]; [`Error::Refused`] if the range ends before it begins.
+    /// The errors of [`ReadIndex::get_by`]; [`Error::Refused`] if the range ends before it begins.
     fn forward_range<K: KeyValues>(&self, range: impl RangeBounds<K>)
     -> Result<Self::Range, Error>;
 

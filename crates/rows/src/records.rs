@@ -60,7 +60,7 @@ pub trait RecordRows: WriteRows {
     /// Where the record with the key of this one is, which is plain data.
     ///
     /// # Errors
-    /// Those of [`RecordRows::place_of_record`].
+    /// The errors of [`RecordRows::place_of_record`].
     fn place_like<R: Record>(
         &self,
         table: Table<R>,
@@ -70,7 +70,7 @@ pub trait RecordRows: WriteRows {
     /// A copy of the record at a place, at which there is one.
     ///
     /// # Errors
-    /// What reading it says.
+    /// The errors of reading it.
     fn record_at<R: Record>(&self, table: Table<R>, at: &Self::Place) -> Result<R, TableError>;
 
     /// Sees to it that a changed record can be stored.
@@ -82,13 +82,13 @@ pub trait RecordRows: WriteRows {
     /// Inserts a record.
     ///
     /// # Errors
-    /// Those of [`WriteRows::insert_row`].
+    /// The errors of [`WriteRows::insert_row`].
     fn insert_record<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<(), TableError>;
 
     /// Stores a changed copy of the record at a place, at which there is one. There is room for it.
     ///
     /// # Errors
-    /// Those of [`WriteRows::update_row`].
+    /// The errors of [`WriteRows::update_row`].
     fn store_record<R: Record>(
         &mut self,
         table: Table<R>,
@@ -99,7 +99,7 @@ pub trait RecordRows: WriteRows {
     /// Deletes the record at a place, at which there is one.
     ///
     /// # Errors
-    /// Those of [`WriteRows::delete_row`].
+    /// The errors of [`WriteRows::delete_row`].
     fn delete_record<R: Record>(
         &mut self,
         table: Table<R>,
@@ -111,7 +111,7 @@ pub trait RecordRows: WriteRows {
 /// Returns whether there was one.
 ///
 /// # Errors
-/// Those of [`RecordRows::insert_record`], but for a duplicate of its key.
+/// The errors of [`RecordRows::insert_record`], but for a duplicate of its key.
 pub fn put<S: RecordRows, R: Record>(
     store: &mut S,
     table: Table<R>,
@@ -139,7 +139,7 @@ pub fn put<S: RecordRows, R: Record>(
 /// Changes a record in a copy of its own. Returns what `change` returns, or `None` if there is no such record.
 ///
 /// # Errors
-/// What `change` returns, and those of [`RecordRows::store_record`]. The record is then as before. So it is if `change`
+/// The error of `change`, and the errors of [`RecordRows::store_record`]. The record is then as before. So it is if `change`
 /// panics.
 #[inline]
 pub fn try_update<S: RecordRows, R: Record, T, E: From<Error>>(
@@ -164,7 +164,7 @@ pub fn try_update<S: RecordRows, R: Record, T, E: From<Error>>(
 /// Deletes a record. Returns false if there is no such record.
 ///
 /// # Errors
-/// Those of [`RecordRows::delete_record`].
+/// The errors of [`RecordRows::delete_record`].
 #[inline]
 pub fn delete<S: RecordRows, R: Record>(
     store: &mut S,
@@ -181,7 +181,7 @@ pub fn delete<S: RecordRows, R: Record>(
 /// Deletes a record and returns it.
 ///
 /// # Errors
-/// Those of [`RecordRows::delete_record`].
+/// The errors of [`RecordRows::delete_record`].
 pub fn remove<S: RecordRows, R: Record>(
     store: &mut S,
     table: Table<R>,
@@ -198,7 +198,7 @@ pub fn remove<S: RecordRows, R: Record>(
 /// Deletes the records that `keep` does not want. Returns how many.
 ///
 /// # Errors
-/// Those of [`RecordRows::delete_record`]: some records are deleted then.
+/// The errors of [`RecordRows::delete_record`]: some records are deleted then.
 pub fn retain<S: RecordRows, R: Record>(
     store: &mut S,
     table: Table<R>,
@@ -219,7 +219,7 @@ pub fn retain<S: RecordRows, R: Record>(
 /// A copy of a record, to change and [save](RecordMut::save); `None` if there is no such record.
 ///
 /// # Errors
-/// Those of [`RecordRows::record_at`].
+/// The errors of [`RecordRows::record_at`].
 pub fn take_out<'t, S: RecordRows, R: Record>(
     store: &'t mut S,
     table: Table<R>,
@@ -244,7 +244,7 @@ impl<'t, S: RecordRows, R: Record> RecordMut<'t, S, R> {
     /// Of the record at a place, at which there is one.
     ///
     /// # Errors
-    /// Those of [`RecordRows::record_at`].
+    /// The errors of [`RecordRows::record_at`].
     #[doc(hidden)]
     pub fn of(store: &'t mut S, table: Table<R>, at: S::Place) -> Result<Self, Error> {
         Ok(RecordMut {
@@ -258,7 +258,7 @@ impl<'t, S: RecordRows, R: Record> RecordMut<'t, S, R> {
     /// Stores the record as it now is. Only what differs is stored and logged.
     ///
     /// # Errors
-    /// Those of the transaction's `update`. The record in the table is then as before.
+    /// The errors of the transaction's `update`. The record in the table is then as before.
     pub fn save(self) -> Result<(), Error> {
         let RecordMut {
             store,

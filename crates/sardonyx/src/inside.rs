@@ -24,7 +24,7 @@ impl Inside {
         }
     }
 
-    /// Whether some thread drives a transaction.
+    /// True if some thread drives a transaction.
     pub fn is_any(&self) -> bool {
         self.get().is_some()
     }

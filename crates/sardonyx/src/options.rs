@@ -40,7 +40,7 @@ pub struct Options {
     pub(crate) shape: Shape,
     pub(crate) hash_seed: Option<u64>,
     pub(crate) snapshot_bytes_max: Option<u64>,
-    /// How many there may be, and bytes that they may keep.
+    /// The number that there may be, and bytes that they may keep.
     pub(crate) open_transactions: [usize; 2],
     create: bool,
     #[cfg(feature = "memory")]
@@ -171,7 +171,7 @@ impl Options {
         self
     }
 
-    /// How many [open transactions](crate::OpenTransaction) of tables there may be (default 10,000). When one more begins,
+    /// The most [open transactions](crate::OpenTransaction) of tables (default 10,000). When one more begins,
     /// the oldest is ended: its verbs and its commit say [`Error::Limit`], by a
     /// [`TransactionEnded`](crate::TransactionEnded). So those that a program forgets do no harm.
     pub fn open_transactions_max(mut self, number: usize) -> Self {

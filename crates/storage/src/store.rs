@@ -75,7 +75,7 @@ pub struct PageStore {
     sparse: bool,
     /// While there may be snapshots.
     versions: Option<Box<Versions>>,
-    /// What is kept of a snapshot for the next one.
+    /// Parts of a snapshot that are kept for the next one.
     spare: Spare,
     snapshot_bytes_max: u64,
     /// Who has the operating system give memory to pages before they are used, if somebody does.

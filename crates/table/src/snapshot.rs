@@ -37,7 +37,7 @@ pub struct SpaceSnapshot {
     pub(crate) tables: Vec<Option<Arc<FrozenTable>>>,
 }
 
-/// What the snapshot that was taken last has besides pages: the next one shares what has not changed.
+/// The parts besides pages of the snapshot that was taken last: the next one shares what has not changed.
 #[derive(Debug, Default)]
 pub(crate) struct FrozenBefore {
     catalogue: Arc<Catalogue>,
@@ -61,7 +61,7 @@ pub(crate) struct FrozenTable {
     pub schema_is_stored: bool,
     pub secondary: Vec<Secondary>,
     pub name: Arc<str>,
-    /// What open transactions need of it, once one used it.
+    /// The needs of open transactions, once one used it.
     pub known: Arc<OnceLock<Arc<Known>>>,
 }
 
@@ -92,7 +92,7 @@ impl FrozenTable {
         }
     }
 
-    /// Whether a table is so still.
+    /// True if a table is so still.
     fn is(&self, state: &TableState) -> bool {
         let same_indexes = || {
             let mut both = self.secondary.iter().zip(&state.secondary);

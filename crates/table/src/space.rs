@@ -51,7 +51,7 @@ pub struct TableSpace {
     pub(crate) workers: usize,
     /// The snapshot that was taken last, if somebody has it.
     pub(crate) newest_snapshot: Weak<SpaceSnapshot>,
-    /// What it has besides pages.
+    /// Its parts besides pages.
     pub(crate) frozen_before: FrozenBefore,
     /// Computes defaults in SQL, once a program registered it.
     pub(crate) computes_defaults: Mutex<Option<Arc<dyn ComputeDefaults>>>,

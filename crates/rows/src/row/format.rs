@@ -175,7 +175,7 @@ impl RowFormat {
         &self.schema
     }
 
-    /// Whether a row is its fixed part alone.
+    /// True if a row is its fixed part alone.
     pub fn is_fixed(&self) -> bool {
         self.schema.variable_columns().next().is_none()
     }

@@ -14,13 +14,13 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// How often [`Tables::retry`] runs a closure beside the serial stage.
+/// The number of times that [`Tables::retry`] runs a closure beside the serial stage.
 pub const RETRIES_ASIDE: usize = 5;
 
 /// Unless chosen: how many there are at most, and bytes that they keep together.
 pub(crate) const OPEN_TRANSACTIONS_MAX: [usize; 2] = [10_000, 1 << 30];
 
-/// How often it is asked whether to wait longer.
+/// The time between two questions whether to wait longer.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
 /// A transaction that a program begins and ends by hand: [`Tables::begin`].
@@ -79,7 +79,7 @@ const ASK_EVERY: Duration = Duration::from_millis(50);
 pub struct OpenTransaction {
     rows: OpenRows,
     kernel: Weak<Kernel>,
-    /// What it saw is durable with this group.
+    /// All that it saw is durable with this group.
     group: u64,
 }
 
@@ -98,14 +98,14 @@ impl OpenTransaction {
     /// Like [`OpenTransaction::commit`], with a choice of when to return.
     ///
     /// # Errors
-    /// Those of [`OpenTransaction::commit`].
+    /// The errors of [`OpenTransaction::commit`].
     pub fn commit_with(self, durability: Durability) -> Result<(), Error> {
         let (rows, kernel) = (self.rows, upgraded(&self.kernel));
         rows.check()?;
         let kernel = kernel?;
         match (rows.has_changes(), durability) {
             (true, _) => kernel.run(durability, |tx| rows.install(tx)),
-            // What it saw was one state, which is durable with its group.
+            // It saw one state, which is durable with its group.
             (false, Durability::Durable) => Ticket::of_value(kernel.durable(self.group)).wait(),
             (false, Durability::Deferred) => Ok(()),
         }
@@ -128,7 +128,7 @@ impl OpenTransaction {
     /// Ends it in a closure's transaction that has done nothing yet, which goes on.
     ///
     /// # Errors
-    /// Those of [`OpenTransaction::commit`]: that one is to be given up.
+    /// The errors of [`OpenTransaction::commit`]: that one is to be given up.
     #[doc(hidden)]
     pub fn install(self, tx: &mut Transaction<'_>) -> Result<(), Error> {
         self.rows.install(tx)
@@ -170,7 +170,7 @@ impl OpenTransaction {
     }
 }
 
-/// Whether others were in a transaction's way, so that it may end if it is run again.
+/// True if others were in a transaction's way, so that it may end if it is run again.
 fn is_to_run_again(error: &Error) -> bool {
     error.is_conflict()
         || error.downcast_ref::<SnapshotEnded>().is_some()
@@ -224,7 +224,7 @@ impl Tables {
     /// The same for bindings: `waits` is asked from time to time whether to wait longer for the stage. `None` if not.
     ///
     /// # Errors
-    /// Those of [`Tables::begin`].
+    /// The errors of [`Tables::begin`].
     #[doc(hidden)]
     pub fn begin_while(
         &self,
@@ -249,13 +249,13 @@ impl Tables {
         }
     }
 
-    /// Runs a closure as a transaction that stops nobody, again whenever it meets another one or is ended at a bound, and
-    /// returns when it is on stable storage. It runs up to [`RETRIES_ASIDE`] times as an [`OpenTransaction`]; if each of these met another one, it
-    /// is run once more in the serial stage, where nothing can be in its way. So it ends. What it does beside the
-    /// transaction, it may do several times.
+    /// Runs a closure as a transaction that stops nobody, and returns when it is on stable storage. It runs up to
+    /// [`RETRIES_ASIDE`] times as an [`OpenTransaction`], again if that meets another one or is ended at a bound. After that it
+    /// is run once more in the serial stage, where nothing can be in its way, and others wait for it. So it ends. What the
+    /// closure does beside the transaction, it may do several times.
     ///
     /// # Errors
-    /// What the closure returned, after everything it did was undone; those of [`Tables::run`], but for a conflict.
+    /// The error that the closure returned, after everything it did was undone; those of [`Tables::run`], but for a conflict.
     ///
     /// # Panics
     /// With the closure's panic, after everything it did was undone.
@@ -300,7 +300,7 @@ impl Tables {
     }
 }
 
-/// Those of a database, with the bounds of its options.
+/// The open transactions of a database, with the bounds of its options.
 pub(super) fn none(kernel: &Kernel, [number, bytes]: [usize; 2]) -> Arc<OpenTransactions> {
     OpenTransactions::new(kernel.engine().process(), number, bytes)
 }

@@ -57,7 +57,7 @@ impl PageStore {
         Ok((one, other))
     }
 
-    /// Whether a snapshot is of this store.
+    /// True if a snapshot is of this store.
     pub fn is_of(&self, snapshot: &PageSnapshot) -> bool {
         Arc::ptr_eq(&self.mapping, &snapshot.live)
     }

@@ -52,7 +52,7 @@ pub(super) struct Shared {
 #[derive(Debug, Default)]
 pub(super) struct SparePool(Mutex<Option<(u64, PageStore)>>);
 
-/// What a store keeps of a snapshot for the next one.
+/// Parts of a snapshot that a store keeps for the next one.
 #[derive(Debug, Default)]
 pub(super) struct Spare {
     table: Option<Untouched>,

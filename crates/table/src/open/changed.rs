@@ -35,7 +35,7 @@ pub(super) struct Changed {
     rows: BTreeMap<Key, Own>,
     /// Of each index of the schema, but that of the primary key, which the rows themselves are.
     entries: Vec<BTreeMap<Vec<u8>, Key>>,
-    /// How many rows there are more than in the snapshot.
+    /// The number of rows that there are more than in the snapshot.
     pub more: i64,
 }
 

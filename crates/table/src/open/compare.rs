@@ -57,7 +57,7 @@ impl OpenRows {
         Ok(())
     }
 
-    /// Whether nothing has changed where a row stood.
+    /// True if nothing has changed where a row stood.
     pub(super) fn is_untouched(
         &self,
         table: u16,
@@ -118,7 +118,7 @@ impl Both<'_> {
         RowRef::new(self.pages_now, &self.now.schema, &self.now.name, at)
     }
 
-    /// Whether nothing has changed where a row stood, nor elsewhere that is of it.
+    /// True if nothing has changed where a row stood, nor elsewhere that is of it.
     fn is_untouched(&self, at: Address) -> bool {
         let mut outside = self.before.schema.variable_columns();
         // A table that was emptied leaves its pages as they are.

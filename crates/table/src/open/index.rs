@@ -84,7 +84,7 @@ impl<'r> OpenIndex<'r> {
     /// The rows whose keys are in a range.
     ///
     /// # Errors
-    /// Those of [`OpenIndex::get_by`]; [`Error::Refused`] if the range ends before it begins.
+    /// The errors of [`OpenIndex::get_by`]; [`Error::Refused`] if the range ends before it begins.
     pub fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<OpenRange<'r>, Error> {
         Ok(self.walk(&self.forward(&range)?)?)
     }
@@ -92,7 +92,7 @@ impl<'r> OpenIndex<'r> {
     /// The rows whose keys begin with these values.
     ///
     /// # Errors
-    /// Those of [`OpenIndex::get_by`].
+    /// The errors of [`OpenIndex::get_by`].
     pub fn prefix(&self, key: impl KeyValues) -> Result<OpenRange<'r>, Error> {
         Ok(self.beginning(&key)?)
     }
@@ -100,7 +100,7 @@ impl<'r> OpenIndex<'r> {
     /// The rows whose keys begin with these values, of which the last, a text or bytes, may go on.
     ///
     /// # Errors
-    /// Those of [`OpenIndex::get_by`].
+    /// The errors of [`OpenIndex::get_by`].
     pub fn starts_with(&self, key: impl KeyValues) -> Result<OpenRange<'r>, Error> {
         let bytes = self.index.what.shape.of_beginning(&key);
         let bytes = bytes.map_err(|bad| self.bad(bad))?.bytes.to_vec();
@@ -118,7 +118,7 @@ impl<'r> OpenIndex<'r> {
     /// The first row of all.
     ///
     /// # Errors
-    /// Those of [`OpenIndex::all`].
+    /// The errors of [`OpenIndex::all`].
     pub fn first(&self) -> Result<Option<OpenRow<'r>>, Error> {
         self.all()?.next().transpose()
     }
@@ -126,15 +126,15 @@ impl<'r> OpenIndex<'r> {
     /// The last row of all.
     ///
     /// # Errors
-    /// Those of [`OpenIndex::all`].
+    /// The errors of [`OpenIndex::all`].
     pub fn last(&self) -> Result<Option<OpenRow<'r>>, Error> {
         self.all()?.next_back().transpose()
     }
 
-    /// How many rows have keys in a range.
+    /// The number of rows that have keys in a range.
     ///
     /// # Errors
-    /// Those of [`OpenIndex::range`].
+    /// The errors of [`OpenIndex::range`].
     pub fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
         self.count(&self.forward(&range)?)
     }

@@ -170,7 +170,7 @@ impl OpenRows {
 }
 
 impl Known {
-    /// Whether a row is changed by its bytes alone: all of it stands in its place, and no other row can be in its way.
+    /// True if a row is changed by its bytes alone: all of it stands in its place, and no other row can be in its way.
     fn is_flat(&self) -> bool {
         self.format.is_fixed()
             && self.schema.earlier_shapes.is_empty()

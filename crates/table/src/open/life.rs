@@ -1,4 +1,4 @@
-//! What a database's open transactions have together: how many they may be, and how much they keep.
+//! The bounds that a database's open transactions have together: on their number, and on what they keep.
 //!
 //! One that is forgotten costs a bounded memory and is in nobody's way: at the bound on their number the oldest is ended, at
 //! that on their memory the one that wants more is refused.
@@ -26,7 +26,7 @@ pub struct OpenTransactions {
     open: Mutex<Open>,
 }
 
-/// Those that run, by their numbers, from the oldest on.
+/// The states of those that run, by their numbers, from the oldest on.
 #[derive(Debug, Default)]
 struct Open {
     next: u64,
@@ -56,7 +56,7 @@ impl OpenTransactions {
         self.bytes_max / 4
     }
 
-    /// How many run.
+    /// The number of those that run.
     pub fn count(&self) -> usize {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.states.len()
@@ -123,7 +123,7 @@ impl Life {
         })
     }
 
-    /// Whether this is the process that began it.
+    /// True if this is the process that began it.
     pub fn is_here(&self) -> bool {
         self.all.process.is_current()
     }

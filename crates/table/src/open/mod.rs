@@ -74,7 +74,7 @@ pub struct OpenRows {
     /// Bytes of changes, and of what undoing them needs.
     bytes: Cell<usize>,
     bytes_max: usize,
-    /// How many operations run, one in another.
+    /// The number of operations that run, one in another.
     depth: usize,
     /// Which it is in the process.
     number: u64,
@@ -85,7 +85,7 @@ pub struct OpenRows {
 /// So that marks of one are never taken for those of another.
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
-/// What the transaction has of a table.
+/// The transaction's part of a table.
 #[derive(Debug, Default)]
 struct OpenTable {
     /// Found when it is first used.
@@ -95,13 +95,13 @@ struct OpenTable {
     keys: OnceCell<Vec<Key>>,
 }
 
-/// What was in the place of a change.
+/// The state before a change.
 #[derive(Debug)]
 struct Undo {
     table: u16,
     key: Key,
     before: Option<Own>,
-    /// How many rows there are more since.
+    /// The number of rows that there are more since.
     more: i64,
     /// Bytes of the change.
     bytes: usize,

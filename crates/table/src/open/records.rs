@@ -94,7 +94,7 @@ impl OpenRows {
     /// get their defaults. Returns whether there was one.
     ///
     /// # Errors
-    /// Those of [`OpenRows::insert`], but for a duplicate of its key.
+    /// The errors of [`OpenRows::insert`], but for a duplicate of its key.
     pub fn put<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<bool, Error> {
         records::put(self, table, record)
     }
@@ -118,7 +118,7 @@ impl OpenRows {
     /// As [`OpenRows::update`], with a change that may fail.
     ///
     /// # Errors
-    /// What `change` returns, and those of [`OpenRows::update`]. The record is then as before.
+    /// The error of `change`, and the errors of [`OpenRows::update`]. The record is then as before.
     pub fn try_update<R: Record, T, E: From<Error>>(
         &mut self,
         table: Table<R>,
@@ -131,7 +131,7 @@ impl OpenRows {
     /// A copy of a record, to change and [save](RecordMut::save); `None` if there is no such record.
     ///
     /// # Errors
-    /// Those of [`OpenRows::get`].
+    /// The errors of [`OpenRows::get`].
     pub fn get_mut<R: Record>(
         &mut self,
         table: Table<R>,
@@ -151,7 +151,7 @@ impl OpenRows {
     /// Deletes a record and returns it.
     ///
     /// # Errors
-    /// Those of [`OpenRows::delete`].
+    /// The errors of [`OpenRows::delete`].
     pub fn remove<R: Record>(
         &mut self,
         table: Table<R>,
@@ -163,7 +163,7 @@ impl OpenRows {
     /// Deletes the records of a table that `keep` does not want. Returns how many.
     ///
     /// # Errors
-    /// Those of [`OpenRows::delete`]: some records are deleted then, and the transaction should be given up.
+    /// The errors of [`OpenRows::delete`]: some records are deleted then, and the transaction should be given up.
     pub fn retain<R: Record>(
         &mut self,
         table: Table<R>,
@@ -175,7 +175,7 @@ impl OpenRows {
     /// Deletes all records of a table. Returns how many.
     ///
     /// # Errors
-    /// Those of [`OpenRows::retain`].
+    /// The errors of [`OpenRows::retain`].
     pub fn clear<R: Record>(&mut self, table: Table<R>) -> Result<u64, Error> {
         self.retain(table, |_| false)
     }
@@ -305,7 +305,7 @@ impl RecordRows for OpenRows {
         let there = known.format.row(&bytes)?;
         let mut row = RowWriter::new(known.schema.columns.len());
         for (number, column) in known.schema.live_columns() {
-            // Those that were added get their defaults.
+            // Columns that were added get their defaults.
             if column.since_shape == 0 {
                 row.set(number, there.get_at(number)?);
             }
@@ -343,7 +343,7 @@ impl RecordRows for OpenRows {
 }
 
 impl Known {
-    /// Whether the rows are plain records, and nothing more.
+    /// True if the rows are plain records, and nothing more.
     fn is_all(&self, plain: &PlainLayout) -> bool {
         plain.bytes == self.schema.row_bytes
     }
@@ -382,7 +382,7 @@ impl<'r, R: Record> RecordIndex<'r, R> {
     /// The records whose keys are in a range.
     ///
     /// # Errors
-    /// Those of [`RecordIndex::get_by`]; [`Error::Refused`] if the range ends before it begins.
+    /// The errors of [`RecordIndex::get_by`]; [`Error::Refused`] if the range ends before it begins.
     pub fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<Records<'r, R>, Error> {
         Ok(self.records(self.index.range(range)?))
     }
@@ -390,7 +390,7 @@ impl<'r, R: Record> RecordIndex<'r, R> {
     /// The records whose keys begin with these values.
     ///
     /// # Errors
-    /// Those of [`RecordIndex::get_by`].
+    /// The errors of [`RecordIndex::get_by`].
     pub fn prefix(&self, key: impl KeyValues) -> Result<Records<'r, R>, Error> {
         Ok(self.records(self.index.prefix(key)?))
     }
@@ -398,7 +398,7 @@ impl<'r, R: Record> RecordIndex<'r, R> {
     /// The records whose keys begin with these values, of which the last, a text or bytes, may go on.
     ///
     /// # Errors
-    /// Those of [`RecordIndex::get_by`].
+    /// The errors of [`RecordIndex::get_by`].
     pub fn starts_with(&self, key: impl KeyValues) -> Result<Records<'r, R>, Error> {
         Ok(self.records(self.index.starts_with(key)?))
     }
@@ -414,7 +414,7 @@ impl<'r, R: Record> RecordIndex<'r, R> {
     /// The first record of all.
     ///
     /// # Errors
-    /// Those of [`RecordIndex::all`].
+    /// The errors of [`RecordIndex::all`].
     pub fn first(&self) -> Result<Option<R>, Error> {
         self.all()?.next().transpose()
     }
@@ -422,15 +422,15 @@ impl<'r, R: Record> RecordIndex<'r, R> {
     /// The last record of all.
     ///
     /// # Errors
-    /// Those of [`RecordIndex::all`].
+    /// The errors of [`RecordIndex::all`].
     pub fn last(&self) -> Result<Option<R>, Error> {
         self.all()?.next_back().transpose()
     }
 
-    /// How many records have keys in a range.
+    /// The number of records that have keys in a range.
     ///
     /// # Errors
-    /// Those of [`RecordIndex::range`].
+    /// The errors of [`RecordIndex::range`].
     pub fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
         self.index.count_range(range)
     }

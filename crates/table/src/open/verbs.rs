@@ -70,7 +70,7 @@ impl OpenRows {
         ))
     }
 
-    /// Whether there is a row with this key now.
+    /// True if there is a row with this key now.
     pub(super) fn has_key(&self, table: u16, key: &[u8]) -> Result<bool, TableError> {
         Ok(match self.own(table, key) {
             Some(own) => matches!(own, Own::Row(_)),
