@@ -87,14 +87,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (number * READS + nth).wrapping_mul(0x9e37_79b9_7f4a_7c15) % accounts
     };
     timed("begin, drop; nothing changes", transactions, |_| {
-        black_box(bank.begin()?);
+        let _ = black_box(bank.begin()?);
         Ok(())
     })?;
     timed("begin behind a change, drop", transactions, |n| {
         bank.transaction()
             .durability(Durability::Deferred)
             .run(|tx| tx.update(table, id(n, 0), |account| account.balance += 1))?;
-        black_box(bank.begin()?);
+        let _ = black_box(bank.begin()?);
         Ok(())
     })?;
     timed("begin, ten reads, commit", transactions, |n| {

@@ -166,3 +166,92 @@ fn shuttle_i10_checkpoints_and_a_log_at_its_bound() {
         assert_eq!(opened.contents().expect("readable").notes.len(), 20);
     });
 }
+
+/// Adds one to item 1 beside the stage. True if its commit was acknowledged, false if it met another one.
+fn add_beside(opened: &Opened) -> bool {
+    let mut tx = opened.database.begin().expect("begins");
+    tx.update(opened.items, 1, |item| item.value += 1)
+        .expect("it is there");
+    thread::yield_now();
+    match tx.commit() {
+        Ok(()) => true,
+        Err(error) if error.is_conflict() => false,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Sets one of the items 2 and 3 if both are zero: of two that do so, one meets the other.
+fn set_if_both_are_zero(opened: &Opened, id: u64) {
+    let mut tx = opened.database.begin().expect("begins");
+    let value = |tx: &sardonyx::OpenTransaction, id| {
+        let item = tx.get(opened.items, id).expect("readable");
+        item.expect("it is there").value
+    };
+    if value(&tx, 2) + value(&tx, 3) == 0 {
+        tx.update(opened.items, id, |item| item.value = 1)
+            .expect("it is there");
+    }
+    thread::yield_now();
+    if let Err(error) = tx.commit_later().wait() {
+        assert!(error.is_conflict(), "{error}");
+    }
+}
+
+/// Begin, install and the hand-over of snapshots, beside closures and a checkpoint: each acknowledged addition is there once,
+/// none that was refused; after a crash, too.
+fn open_transactions(shape: Shape) {
+    explore(120, move || {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let opened = Arc::new(Opened::on(&disk, small(shape)).expect("opens"));
+        (1..=3).for_each(|id| opened.put(id, 0).expect("durable"));
+        let bodies: Vec<fn(&Opened) -> u64> = vec![
+            |opened| u64::from(add_beside(opened)) + u64::from(add_beside(opened)),
+            |opened| u64::from(add_beside(opened)),
+            |opened| {
+                let added = opened
+                    .database
+                    .run(|tx| tx.update(opened.items, 1, |item| item.value += 1));
+                added.expect("it ran").map_or(0, |()| 1)
+            },
+            |opened| {
+                set_if_both_are_zero(opened, 2);
+                0
+            },
+            |opened| {
+                set_if_both_are_zero(opened, 3);
+                0
+            },
+        ];
+        let threads: Vec<_> = bodies
+            .into_iter()
+            .map(|body| {
+                let opened = opened.clone();
+                thread::spawn(move || body(&opened))
+            })
+            .collect();
+        let told: u64 = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a client ends well"))
+            .sum();
+        let after = disk.restart(Faults::default());
+        drop(opened);
+        let opened = Opened::on(&after, small(Shape::Threadless)).expect("recovers");
+        assert_eq!(opened.get(1), Some(told));
+        assert_ne!((opened.get(2), opened.get(3)), (Some(1), Some(1)));
+    });
+}
+
+#[test]
+fn shuttle_open_transactions_pipelined() {
+    open_transactions(PIPELINED);
+}
+
+#[test]
+fn shuttle_open_transactions_coalesced() {
+    open_transactions(Shape::Coalesced);
+}
+
+#[test]
+fn shuttle_open_transactions_without_threads() {
+    open_transactions(Shape::Threadless);
+}

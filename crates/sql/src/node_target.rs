@@ -48,7 +48,9 @@ impl WriteTarget for NodeTables<'_> {
     fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
         match mark.number(0) {
             Some(number) => NodeTables::return_to(self, NodeMark::numbered(number)),
-            None => Err(Error::Refused("the savepoint is of another transaction".into())),
+            None => Err(Error::Refused(
+                "the savepoint is of another transaction".into(),
+            )),
         }
     }
 

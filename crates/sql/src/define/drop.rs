@@ -74,8 +74,8 @@ pub(super) fn tables(
                 let relation = Relation::numbered(tx.view(), other)?;
                 drop_constraint(tx, &relation, &key.name, false, false)?;
             } else if goes && other != key.table {
-                let by = Relation::numbered(&tx.view(), other)?.name;
-                let on = Relation::numbered(&tx.view(), key.table)?.name;
+                let by = Relation::numbered(tx.view(), other)?.name;
+                let on = Relation::numbered(tx.view(), key.table)?.name;
                 let (key, by, on) = (&key.name, quoted(&by), quoted(&on));
                 depend.push(format!(
                     "constraint {key} on table {by} depends on table {on}"

@@ -8,7 +8,7 @@ use crate::table::used_runs;
 use sardonyx_base::error::Error;
 use sardonyx_rows::layout::PageLayout;
 use sardonyx_rows::read::{CountedRows, ReadRows, ScanPlace, ScanRows};
-use sardonyx_rows::schema::{Schema, Value, ValueRef};
+use sardonyx_rows::schema::{Schema, Value};
 use sardonyx_rows::{AnyRow, Found, KeyValues, RowForm, RowRef, Rows, TableError};
 use sardonyx_storage::catalogue::Definition;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};

@@ -4,6 +4,7 @@
 use crate::support::{STORE_BYTES, World};
 use sardonyx_base::error::Error;
 use sardonyx_base::random::Random;
+use sardonyx_rows::CountedRows;
 use sardonyx_rows::constraints::{ConstrainedRows, Due};
 use sardonyx_rows::read::{ReadIndex, ReadRow};
 use sardonyx_rows::schema::{PRIMARY, Schema, Type, Value};
@@ -137,7 +138,12 @@ fn told<T: std::fmt::Debug>(result: Result<T, sardonyx_base::error::Error>) -> S
 
 impl Step {
     /// Runs it, and says what came of it.
-    fn run<S: ConstrainedRows>(&self, store: &mut S, items: u16, parts: u16) -> String {
+    fn run<S: ConstrainedRows + CountedRows>(
+        &self,
+        store: &mut S,
+        items: u16,
+        parts: u16,
+    ) -> String {
         let table = match self {
             Step::InsertPart(..) | Step::DeletePart(_) | Step::Parts => parts,
             _ => items,

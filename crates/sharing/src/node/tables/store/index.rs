@@ -77,6 +77,13 @@ impl<'r, 't> ReadIndex for TableIndex<'r, 't> {
         Ok(self.walk(self.keys(&range)?))
     }
 
+    fn forward_range<K: KeyValues>(
+        &self,
+        range: impl RangeBounds<K>,
+    ) -> Result<TableRange<'r, 't>, Error> {
+        Ok(self.walk(self.info.format.key_range(self.number, &range)?))
+    }
+
     fn prefix(&self, key: impl KeyValues) -> Result<TableRange<'r, 't>, Error> {
         let keys = self.info.format.keys_beginning(self.number, &key, false);
         Ok(self.walk(keys?))
