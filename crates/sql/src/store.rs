@@ -41,6 +41,7 @@ pub(crate) trait NodeStore: Debug + Send + Sync {
     fn run(&self, act: &mut dyn FnMut(&mut dyn WriteTarget) -> bool) -> Result<bool, Error>;
 
     /// Has defaults in SQL computed so.
+    #[cfg_attr(not(feature = "nodes"), allow(dead_code))]
     fn compute_defaults_by(&self, computes: Arc<dyn ComputeDefaults>);
 }
 
