@@ -145,19 +145,23 @@ macro_rules! defines {
         }
 
         fn create_table(&mut self, name: &str, schema: Schema) -> Result<u16, Error> {
-            Ok($table::create_table(self, name, schema)?)
+            let number = $table::create_table(self, name, schema)?;
+            Ok(number)
         }
 
         fn drop_table(&mut self, name: &str) -> Result<(), Error> {
-            Ok($table::drop_table(self, name)?)
+            $table::drop_table(self, name)?;
+            Ok(())
         }
 
         fn truncate(&mut self, name: &str) -> Result<(), Error> {
-            Ok($table::truncate(self, name)?)
+            $table::truncate(self, name)?;
+            Ok(())
         }
 
         fn rename_table(&mut self, name: &str, to: &str) -> Result<(), Error> {
-            Ok($table::rename_table(self, name, to)?)
+            $table::rename_table(self, name, to)?;
+            Ok(())
         }
 
         fn add_column(

@@ -86,7 +86,7 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
 /// What a `"char"` keeps of a text.
 fn first_character(text: &str) -> &str {
     let end = text.chars().next().map_or(0, char::len_utf8);
-    &text[..end]
+    text.get(..end).unwrap_or_default()
 }
 
 fn stored_text(text: &str) -> Result<Value, SqlError> {

@@ -422,7 +422,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Refused`] if this one has changed something; [`Error::Full`] if there is no address space for a snapshot.
     pub fn open_rows(&mut self) -> Result<OpenRows, Error> {
-        if self.space.undo.len() > 0 {
+        if !self.space.undo.is_empty() {
             return Err(TableError::BehindChanges.into());
         }
         Ok(OpenRows::begin(self.space.snapshot()?))
