@@ -31,7 +31,7 @@ pub(crate) struct TransactionState {
 
 enum Way {
     /// Between `sdx_transaction_begin` and its end.
-    Open(OpenTransaction),
+    Open(Box<OpenTransaction>),
     /// In a function that `sdx_transaction_run` calls.
     Called(Called),
 }
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn sdx_transaction_begin(
         check_place("the transaction", transaction)?;
         // SAFETY: the header's promise.
         let home = unsafe { outside(tables)? };
-        let way = Way::Open(home.tables.begin()?);
+        let way = Way::Open(Box::new(home.tables.begin()?));
         // SAFETY: the header's promise.
         unsafe {
             store(

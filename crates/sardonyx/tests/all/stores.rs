@@ -249,7 +249,7 @@ fn place<S: Store>(store: &mut S, table: u16, column: &str) -> usize {
 }
 
 fn apply<S: Store>(store: &mut S, op: &Op) -> Result<String, Error> {
-    let done = match op {
+    match op {
         Op::Insert(table, values) => Rows::named(&mut *store, table)?.insert(values)?,
         Op::Put(table, values) => {
             return Ok(Rows::named(&mut *store, table)?.put(values)?.to_string());
@@ -330,8 +330,7 @@ fn apply<S: Store>(store: &mut S, op: &Op) -> Result<String, Error> {
                 }
             })?;
         }
-    };
-    let () = done;
+    }
     Ok(String::new())
 }
 
