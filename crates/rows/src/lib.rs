@@ -59,7 +59,7 @@ pub mod write;
 pub use columns::{ColumnType, RecordColumn};
 pub use compare::{beyond_records, record_schema, records_of, table_of};
 pub use define::DefineRows;
-pub use error::{TableError, check_name};
+pub use error::{RESERVED, TableError, check_name};
 pub use fields::{StoredField, check_fields};
 #[doc(hidden)]
 pub use fields::{find_columns, no_value_of_field};

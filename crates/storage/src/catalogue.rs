@@ -21,6 +21,7 @@
 //! Invariants: the extents are all pages behind the catalogue's own, each in exactly one of them; the entries of
 //! one table stand in the order in which it got them.
 
+mod beside;
 mod change;
 mod entries;
 mod error;

@@ -31,10 +31,12 @@
 mod addresses;
 mod build;
 mod change;
+mod changed_rows;
 pub mod hash;
 pub mod index;
 pub mod index_store;
 mod index_view;
+mod made_beside;
 mod open;
 mod ordered;
 mod ordered_build;
@@ -60,4 +62,4 @@ pub use rows::{SnapshotScan, ViewScan};
 pub use schemas::read_schemas;
 pub use snapshot::SpaceSnapshot;
 pub use space::{Prefetch, TableSpace, View};
-pub use transaction::{Marked, Transaction, Walk};
+pub use transaction::{Beside, Marked, Transaction, Walk};

@@ -4,6 +4,7 @@ use crate::addresses::Addresses;
 use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::index_store::IndexStore;
+use crate::made_beside::MadeBeside;
 use crate::ordered::Tree;
 use crate::secondary::Secondary;
 use crate::values::ValueSpace;
@@ -67,6 +68,8 @@ pub(crate) struct TableState {
     pub name: Arc<str>,
     /// The conditions of the schema that is named beside them, once they were needed.
     pub checks: Option<(Arc<Schema>, Arc<[Check]>)>,
+    /// Of the next content of a table that is made beside it: see [`Beside`](crate::Beside).
+    pub beside: Option<MadeBeside>,
     /// Rows inserted, changed and deleted since the opening. Not undone with a transaction: it tells what is worked on.
     pub changes: u64,
 }
@@ -159,6 +162,7 @@ impl TableState {
             schema_is_stored: false,
             name: Arc::from(definition.name.as_str()),
             checks: None,
+            beside: None,
             changes: 0,
         }))
     }

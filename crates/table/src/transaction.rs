@@ -24,6 +24,7 @@ use sardonyx_storage::page::{Address, PageId};
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+mod beside;
 mod constraints;
 mod declaring;
 mod indexes;
@@ -34,6 +35,7 @@ mod update;
 mod values;
 mod verbs;
 
+pub use beside::Beside;
 pub(crate) use constraints::note_references;
 pub use savepoint::Marked;
 pub(crate) use savepoint::Savepoint;
@@ -235,7 +237,7 @@ impl<'a> Transaction<'a> {
             let kind = PageKind::Rows { shape };
             let page_use = PageUse {
                 kind,
-                ..PageUse::rows(number, life)
+                ..PageUse::rows(state.number_in_pages(number), life)
             };
             self.space.store.back(page);
             self.set_page_use(page, layout, page_use);

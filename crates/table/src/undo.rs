@@ -5,10 +5,12 @@
 //!
 //! Source: TPK paper, Figure 2 ("copy all records to be modified, for use in case of abort").
 
+use crate::made_beside::MadeBeside;
 use crate::secondary::{Secondary, is_hashed};
 use crate::space::TableSpace;
 use crate::table::{SchemaBefore, Slot, TableState, remove_from_index};
 use crate::transaction::{Savepoint, note_references};
+use sardonyx_rows::schema::Schema;
 use sardonyx_storage::catalogue::Catalogue;
 use sardonyx_storage::page::{Address, PageId};
 use std::sync::Arc;
@@ -100,6 +102,18 @@ pub(crate) enum Was {
     Named { name: Arc<str>, fingerprint: u64 },
     /// With an extent less.
     Smaller,
+    /// In this state, before it took over what was made under another number.
+    TakenOver(Box<TakenOver>),
+}
+
+/// A table before it took over its next content.
+#[derive(Debug)]
+pub(crate) struct TakenOver {
+    pub state: TableState,
+    /// The number of the content, and what that was.
+    pub from: u16,
+    pub made: MadeBeside,
+    pub schema: Arc<Schema>,
 }
 
 impl Undo {
@@ -257,7 +271,8 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
         }
         Step::Values { table, page, class } => {
             let state = state_of(tables, table);
-            state.values.refresh(store.bytes(), table, page, class);
+            let named = state.number_in_pages(table);
+            state.values.refresh(store.bytes(), named, page, class);
         }
         Step::PageTaken {
             table,
@@ -326,6 +341,12 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
                     now.fingerprint = fingerprint;
                 }
                 (Was::Smaller, Some(now)) => drop(now.extents.pop()),
+                (Was::TakenOver(was), Some(now)) => {
+                    let mut content = std::mem::replace(now, was.state);
+                    content.take_schema(was.schema, true);
+                    content.beside = Some(was.made);
+                    tables[usize::from(was.from)] = Some(content);
+                }
                 (_, None) => unreachable!("it is a table"),
             }
             note_references(tables);

@@ -200,7 +200,7 @@ impl Catalogue {
         Ok((extent, writes))
     }
 
-    fn push_extent(&mut self, number: u16, extent: Extent) -> Vec<Write> {
+    pub(super) fn push_extent(&mut self, number: u16, extent: Extent) -> Vec<Write> {
         let at = Self::extent_address(self.extents.len());
         let entry = ExtentBytes::of(self, number, extent);
         self.extents.push((number, extent));

@@ -185,7 +185,7 @@ impl Catalogue {
         Ok(self.last_life)
     }
 
-    fn check_table(&self, number: u16) -> Result<(), CatalogueError> {
+    pub(super) fn check_table(&self, number: u16) -> Result<(), CatalogueError> {
         match self.definitions.get(usize::from(number)).map(|d| d.kind) {
             Some(Kind::Table { .. }) => Ok(()),
             _ => Err(CatalogueError::NoTable { number }),
@@ -193,7 +193,7 @@ impl Catalogue {
     }
 
     /// A table's extents are nobody's; free neighbours become one.
-    fn free_extents(&mut self, number: u16) {
+    pub(super) fn free_extents(&mut self, number: u16) {
         for (of, extent) in &mut self.extents {
             if *of == number {
                 *of = FREE;

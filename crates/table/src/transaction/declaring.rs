@@ -89,7 +89,11 @@ impl Transaction<'_> {
                 false => Err(error),
             };
         }
-        let (extent, writes) = self.space.catalogue.extend_table(table, pages)?;
+        let is_beside = self.state(table).beside.is_some();
+        let (extent, writes) = match is_beside {
+            true => self.space.catalogue.extend_beside(table, pages)?,
+            false => self.space.catalogue.extend_table(table, pages)?,
+        };
         self.write_catalogue(&writes);
         self.parts(table).1.extents.push(extent);
         self.space.undo.push(Step::Extended { table });

@@ -7,7 +7,7 @@ use crate::table::{TableState, page_bytes};
 use crate::undo::Step;
 use sardonyx_rows::TableError;
 use sardonyx_rows::constraints::{check_row, check_unreferenced, computed_defaults, delete_row};
-use sardonyx_rows::layout::{PageKind, PageUse};
+use sardonyx_rows::layout::{PageKind, PageUse, word_at};
 use sardonyx_rows::row::{RowRef, RowWriter, same, set_column, shown};
 use sardonyx_rows::schema::{Schema, ValueRef};
 use sardonyx_rows::values::Reference;
@@ -56,7 +56,8 @@ impl Transaction<'_> {
             let slot = layout.slot(at);
             let is_ours = |of: PageUse| {
                 let has_rows = matches!(of.kind, PageKind::Rows { .. });
-                of.table == number && of.life == state.life && has_rows
+                let table = state.number_in_pages(number);
+                of.table == table && of.life == state.life && has_rows
             };
             PageUse::of(content).is_some_and(is_ours)
                 && slot < layout.records
@@ -157,6 +158,7 @@ impl Transaction<'_> {
             self.fill(number, &schema, &name, row, &mut fixed)?;
             self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
             self.write_differences(at, &fixed);
+            self.touch(at);
             self.index_row(number, at, indexes)?;
             match self.state(number).is_checked {
                 true => check_row(self, number, at),
@@ -164,6 +166,14 @@ impl Transaction<'_> {
             }
         });
         changed.inspect_err(|_| self.roll_back_to(savepoint))
+    }
+
+    /// Has snapshots see that the page of a row changed, also if only values outside of it did.
+    fn touch(&mut self, at: Address) {
+        if self.space.store.lacks(at.page()) {
+            let word = word_at(self.space.store.bytes(), at.0 as usize);
+            self.space.store.write(at, &word.to_le_bytes());
+        }
     }
 
     /// Changes a row by putting it into another place: into a page of the newest shape, or, where the whole
@@ -274,7 +284,7 @@ impl Transaction<'_> {
         }
         let (layout, fresh_before) = (state.layout, state.fresh);
         let page_use = PageUse {
-            table,
+            table: state.number_in_pages(table),
             life: state.life,
             kind: PageKind::Rows {
                 shape: state.shape(),

@@ -15,7 +15,7 @@ pub(crate) struct Savepoint {
 }
 
 /// A place that a running transaction has marked, by its number among them: see [`Transaction::return_to`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Marked {
     number: usize,
     /// Which open transaction's it is; 0 of a transaction of the serial stage, one of which runs at a time.

@@ -127,7 +127,7 @@ impl Transaction<'_> {
     }
 
     /// Notes what a table and the catalogue were before.
-    fn note(&mut self, table: u16, was: Was, catalogue: Catalogue) {
+    pub(super) fn note(&mut self, table: u16, was: Was, catalogue: Catalogue) {
         self.space.undo.push_replaced(Replaced {
             catalogue,
             table,
@@ -141,14 +141,16 @@ impl Transaction<'_> {
     #[cold]
     pub(super) fn release_replaced(&mut self) {
         for replaced in self.space.undo.take_replaced() {
-            if let Was::State(Some(mut state)) = replaced.was {
-                state.release(&mut self.space.indexes);
+            match replaced.was {
+                Was::State(Some(mut state)) => state.release(&mut self.space.indexes),
+                Was::TakenOver(mut was) => was.state.release(&mut self.space.indexes),
+                Was::State(None) | Was::Named { .. } | Was::Smaller => {}
             }
         }
     }
 
     /// Room for writes to the catalogue, and for what comes with the operation.
-    fn check_room_for(&mut self, writes: &[CatalogueWrite]) -> Result<(), TableError> {
+    pub(super) fn check_room_for(&mut self, writes: &[CatalogueWrite]) -> Result<(), TableError> {
         let bytes = writes.iter().map(|write| encoded_bytes(write.bytes.len()));
         self.check_room(bytes.sum::<usize>() + OVERHEAD_BYTES)
     }

@@ -179,7 +179,8 @@ impl Transaction<'_> {
 
     fn refresh(&mut self, table: u16, page: PageId, class: u8) {
         let (bytes, state) = self.parts(table);
-        state.values.refresh(bytes, table, page, class);
+        let named = state.number_in_pages(table);
+        state.values.refresh(bytes, named, page, class);
     }
 
     /// A page without occupied cells, made one of a class: one that was of another, or a fresh one.
@@ -199,8 +200,13 @@ impl Transaction<'_> {
         debug_assert!(usize::from(class) < CLASSES);
         self.space.undo.push(Step::Values { table, page, class });
         let kind = PageKind::Values { class };
-        let life = self.state(table).life;
-        self.set_page_use(page, layout_of(class), PageUse { table, life, kind });
+        let state = self.state(table);
+        let page_use = PageUse {
+            table: state.number_in_pages(table),
+            life: state.life,
+            kind,
+        };
+        self.set_page_use(page, layout_of(class), page_use);
         self.refresh(table, page, class_before);
         Ok(page)
     }

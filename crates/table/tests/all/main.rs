@@ -1,6 +1,7 @@
 //! The tests of tables, rows and indexes as one program: it is compiled and linked once.
 
 mod areas;
+mod beside;
 mod change;
 mod collisions;
 mod condition;

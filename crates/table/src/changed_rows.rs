@@ -1,0 +1,184 @@
+//! The rows of a table that are not what they were in a snapshot: of what is there now, or of a later snapshot.
+//!
+//! Pages that did not change since the snapshot are not looked at. Invariant for that: whatever changes a row, also values
+//! outside of it alone, changes its page.
+
+use crate::snapshot::SpaceSnapshot;
+use crate::space::View;
+use crate::table::used_runs;
+use sardonyx_rows::layout::PageLayout;
+use sardonyx_rows::row::same;
+use sardonyx_rows::schema::Schema;
+use sardonyx_rows::{RowRef, TableError};
+use sardonyx_storage::page::{PAGE_SIZE, PageId};
+use sardonyx_storage::store::{PageRead, PageSnapshot};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// A state of a table.
+struct Side<'a, P: ?Sized> {
+    pages: &'a P,
+    schema: &'a Schema,
+    name: &'a str,
+    life: u32,
+    layout_of: &'a dyn Fn(&[u8]) -> PageLayout,
+    runs: Vec<Range<u64>>,
+}
+
+impl<'a, P> Side<'a, P>
+where
+    P: PageRead + ?Sized,
+    TableError: From<P::Error>,
+{
+    /// The rows of a page, by their slots.
+    fn rows(&self, page: PageId) -> Result<BTreeMap<u64, RowRef<'a, P>>, TableError> {
+        let mut buffer = Vec::new();
+        let content = self.pages.read(page.address(), PAGE_SIZE, &mut buffer)?;
+        if !PageLayout::has_rows(content) {
+            return Ok(BTreeMap::new());
+        }
+        let layout = (self.layout_of)(content);
+        let mut rows = BTreeMap::new();
+        for slot in layout.occupied(content) {
+            let at = layout.record(page, slot);
+            let row = RowRef::new(self.pages, self.schema, self.name, at)?;
+            rows.insert(at.0, row);
+        }
+        Ok(rows)
+    }
+
+    fn pages(&self) -> impl Iterator<Item = u64> + '_ {
+        self.runs.iter().cloned().flatten()
+    }
+}
+
+impl SpaceSnapshot {
+    /// Calls `each` with every row of a table that may not be what it was, as it was and as it is now. The table
+    /// has the same columns.
+    ///
+    /// # Errors
+    /// What `each` returns; [`TableError::Conflict`] if all rows were replaced at once; that there is no such table, or that
+    /// the snapshot was ended.
+    pub fn changed_rows<E: From<TableError>>(
+        &self,
+        table: u16,
+        now: View<'_>,
+        each: impl FnMut(Option<RowRef<'_, PageSnapshot>>, Option<RowRef<'_>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let unknown = || TableError::UnknownHandle { number: table };
+        let state = now.state_of(table).ok_or_else(unknown)?;
+        let layout_of = |page: &[u8]| state.layout_of(page);
+        let now = Side {
+            pages: now.pages(),
+            schema: &state.schema,
+            name: &state.name,
+            life: state.life,
+            layout_of: &layout_of,
+            runs: state.used_runs().collect(),
+        };
+        self.compare(table, &now, is_same, each)
+    }
+
+    /// The same of a later snapshot.
+    ///
+    /// # Errors
+    /// As [`SpaceSnapshot::changed_rows`].
+    pub fn rows_changed_until<E: From<TableError>>(
+        &self,
+        table: u16,
+        later: &SpaceSnapshot,
+        each: impl FnMut(
+            Option<RowRef<'_, PageSnapshot>>,
+            Option<RowRef<'_, PageSnapshot>>,
+        ) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let there = later.frozen(table)?;
+        let layout_of = |page: &[u8]| there.state.layout_of(page);
+        let now = Side {
+            pages: &*later.rows,
+            schema: &there.state.schema,
+            name: there.name,
+            life: there.state.life,
+            layout_of: &layout_of,
+            runs: used_runs(&there.state.extents, there.state.fresh).collect(),
+        };
+        self.compare(table, &now, is_same, each)
+    }
+
+    fn compare<P, E>(
+        &self,
+        table: u16,
+        now: &Side<'_, P>,
+        is_same: impl Fn(&Schema, &RowRef<'_, PageSnapshot>, &RowRef<'_, P>) -> Result<bool, TableError>,
+        mut each: impl FnMut(Option<RowRef<'_, PageSnapshot>>, Option<RowRef<'_, P>>) -> Result<(), E>,
+    ) -> Result<(), E>
+    where
+        P: PageRead + ?Sized,
+        TableError: From<P::Error>,
+        E: From<TableError>,
+    {
+        let there = self.frozen(table)?;
+        let layout_of = |page: &[u8]| there.state.layout_of(page);
+        let before = Side {
+            pages: &*self.rows,
+            schema: &there.state.schema,
+            name: there.name,
+            life: there.state.life,
+            layout_of: &layout_of,
+            runs: used_runs(&there.state.extents, there.state.fresh).collect(),
+        };
+        let other_content = || TableError::Conflict {
+            table: before.name.to_string(),
+            what: "all of its rows were replaced".into(),
+        };
+        if before.life != now.life {
+            return Err(other_content().into());
+        }
+        let mut pages_before = before.pages().peekable();
+        for page in now.pages() {
+            // The pages of before are the first ones.
+            let was_there = pages_before.next_if_eq(&page).is_some();
+            let page = PageId(page);
+            if was_there && self.rows.is_as_live(page) {
+                continue;
+            }
+            let mut rows_before = match was_there {
+                true => before.rows(page)?,
+                false => BTreeMap::new(),
+            };
+            for (at, row) in now.rows(page)? {
+                match rows_before.remove(&at) {
+                    Some(was) if is_same(before.schema, &was, &row)? => {}
+                    was => each(was, Some(row))?,
+                }
+            }
+            for (_, was) in rows_before {
+                each(Some(was), None)?;
+            }
+        }
+        match pages_before.next() {
+            None => Ok(()),
+            // Pages of a table only become more.
+            Some(_) => Err(other_content().into()),
+        }
+    }
+}
+
+fn is_same<A, B>(
+    schema: &Schema,
+    one: &RowRef<'_, A>,
+    other: &RowRef<'_, B>,
+) -> Result<bool, TableError>
+where
+    A: PageRead + ?Sized,
+    B: PageRead + ?Sized,
+    TableError: From<A::Error>,
+    TableError: From<B::Error>,
+{
+    for (number, column) in schema.live_columns() {
+        if !same(column.kind, one.get_at(number)?, other.get_at(number)?) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,260 @@
+//! A table's next content, made beside the one that it has, by as many transactions as one likes, and then taken over by
+//! one: readers and writers of the table see nothing of it before.
+//!
+//! What is made stands in the catalogue as a table of the engine's own without rows: its pages name the table whose they
+//! will be, and a life that this does not have yet. What was begun and not taken over, by a process that ended, is an
+//! empty table, which the next one drops.
+
+use super::{Transaction, note_references};
+use crate::made_beside::MadeBeside;
+use crate::secondary::{Secondary, What, wanted};
+use crate::table::TableState;
+use crate::undo::{TakenOver, Was};
+use sardonyx_base::error::Error;
+use sardonyx_rows::row::RowWriter;
+use sardonyx_rows::schema::{IndexDefinition, Schema, ValueRef};
+use sardonyx_rows::{RESERVED, TableError, WriteRows};
+use std::sync::Arc;
+
+/// A table's next content. Nobody goes on with what is made without it.
+#[derive(Debug)]
+pub struct Beside {
+    /// The table.
+    table: u16,
+    /// The number under which the content is made.
+    number: u16,
+    /// The life of the table before, and with the content.
+    lives: [u32; 2],
+    /// What the table was when this began.
+    schema: Arc<Schema>,
+    owner: Arc<()>,
+}
+
+impl Beside {
+    /// The table whose content it is.
+    pub fn table(&self) -> u16 {
+        self.table
+    }
+}
+
+fn name_of(table: u16) -> String {
+    format!("{RESERVED}next.{table}")
+}
+
+impl Transaction<'_> {
+    /// Begins to make a table's next content, which is empty. It is checked as the table's rows are, but for what they
+    /// refer to. It may have other indexes than the table: the transaction in which the table takes it over gives the table
+    /// these, or they go.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if another one is being made; [`Error::Refused`] if there is no such table; [`Error::Limit`],
+    /// [`Error::Full`]. Nothing is changed then.
+    #[doc(hidden)]
+    pub fn begin_beside(
+        &mut self,
+        table: u16,
+        indexes: &[IndexDefinition],
+    ) -> Result<Beside, Error> {
+        Ok(self.whole(|tx| tx.try_begin_beside(table, indexes))?)
+    }
+
+    fn try_begin_beside(
+        &mut self,
+        table: u16,
+        indexes: &[IndexDefinition],
+    ) -> Result<Beside, TableError> {
+        let life_before = self.row_state(table)?.life;
+        let name = name_of(table);
+        if let Ok(there) = self.space.catalogue.table_named(&name) {
+            if self.is_being_made(there) {
+                return Err(self.beside_conflict(table, "another statement changes all of them"));
+            }
+            self.drop_beside(there)?;
+        }
+        self.require_newer_catalogue(table)?;
+        let mut definition = self.space.catalogue.definitions[usize::from(table)].clone();
+        definition.name = name;
+        let number = self.declare(definition)?;
+        let catalogue = self.space.catalogue.clone();
+        let (life, writes) = self.space.catalogue.give_life()?;
+        let made = self.state(number);
+        let (name, fingerprint) = (made.name.clone(), made.fingerprint);
+        self.note(number, Was::Named { name, fingerprint }, catalogue);
+        self.write_catalogue(&writes);
+        let owner = Arc::new(());
+        let of = self.state(table);
+        let definition = &self.space.catalogue.definitions[usize::from(table)];
+        let mut state = TableState::new(definition, self.space.hash)?
+            .ok_or(TableError::UnknownHandle { number: table })?
+            .in_life(life)
+            .described_as(of);
+        let schema = Arc::clone(&of.schema);
+        if !schema.foreign_keys.is_empty() || !indexes.is_empty() {
+            let mut own = (*schema).clone();
+            own.foreign_keys.clear();
+            own.indexes.extend_from_slice(indexes);
+            own.check().map_err(|source| TableError::Schema {
+                table: definition.name.clone(),
+                source: Box::new(source),
+            })?;
+            let all = wanted(&own, state.is_hashed).into_iter();
+            let is_new = |what: &What| indexes.contains(&what.definition);
+            state
+                .secondary
+                .extend(all.filter(is_new).map(Secondary::new));
+            state.take_schema(Arc::new(own), true);
+        }
+        state.is_checked = !schema.checks.is_empty();
+        state.is_referenced = false;
+        state.beside = Some(MadeBeside {
+            of: table,
+            owner: Arc::downgrade(&owner),
+        });
+        self.space.may_be_indexed |= state.is_indexed();
+        // What undoes the declaration takes whatever stands there.
+        self.space.tables[usize::from(number)] = Some(state);
+        Ok(Beside {
+            table,
+            number,
+            lives: [life_before, life],
+            schema,
+            owner,
+        })
+    }
+
+    /// Inserts a row into a table's next content.
+    ///
+    /// # Errors
+    /// Those of inserting into the table; [`Error::Conflict`] if it is not made any more.
+    #[doc(hidden)]
+    pub fn insert_beside(&mut self, beside: &Beside, row: RowWriter<'_>) -> Result<(), Error> {
+        self.check_beside(beside)?;
+        self.insert_row_of(beside.number, row)?;
+        Ok(())
+    }
+
+    /// Deletes the row with a key of a table's next content. Returns false if there is none.
+    ///
+    /// # Errors
+    /// Those of deleting from the table; [`Error::Conflict`] if it is not made any more.
+    #[doc(hidden)]
+    pub fn delete_beside(&mut self, beside: &Beside, key: &[ValueRef<'_>]) -> Result<bool, Error> {
+        self.check_beside(beside)?;
+        let Some(at) = WriteRows::find_row(self, beside.number, key)? else {
+            return Ok(false);
+        };
+        self.delete_row_alone(beside.number, at)?;
+        Ok(true)
+    }
+
+    /// Whether a table is still what it was when its next content was begun.
+    fn is_beside(&self, beside: &Beside) -> bool {
+        self.row_state(beside.table).is_ok_and(|state| {
+            state.life == beside.lives[0] && Arc::ptr_eq(&state.schema, &beside.schema)
+        })
+    }
+
+    /// A table's next content becomes its content.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if the table has changed but for its rows, or the content is not made any more;
+    /// [`Error::Limit`]. Nothing has changed then.
+    #[doc(hidden)]
+    pub fn take_over(&mut self, beside: Beside) -> Result<(), Error> {
+        self.check_beside(&beside)?;
+        let Beside {
+            table,
+            number,
+            lives,
+            schema,
+            ..
+        } = beside;
+        let before = self.space.catalogue.clone();
+        let mut catalogue = before.clone();
+        let writes = catalogue.take_over(table, number, lives[1]);
+        let writes = writes.map_err(TableError::from)?;
+        self.check_room_for(&writes)?;
+        let made = self.space.tables[usize::from(number)].take();
+        let (Some(mut state), Some(now)) = (made, self.space.tables[usize::from(table)].as_mut())
+        else {
+            return Err(TableError::UnknownHandle { number }.into());
+        };
+        let own_schema = Arc::clone(&state.schema);
+        state.take_schema(schema, now.schema_is_stored);
+        state.fingerprint = now.fingerprint;
+        // It may have another name by now.
+        state.name = now.name.clone();
+        state.checks = None;
+        state.changes += now.changes;
+        let made = state.beside.take();
+        let before_it = std::mem::replace(now, state);
+        let was = match made {
+            Some(made) => Was::TakenOver(Box::new(TakenOver {
+                state: before_it,
+                from: number,
+                made,
+                schema: own_schema,
+            })),
+            None => Was::State(Some(Box::new(before_it))),
+        };
+        self.note(table, was, before);
+        note_references(&mut self.space.tables);
+        self.space.catalogue = catalogue;
+        self.write_catalogue(&writes);
+        Ok(())
+    }
+
+    /// Drops what was made as a table's next content, if nobody has it any more.
+    ///
+    /// # Errors
+    /// [`Error::Limit`]; nothing has changed then.
+    #[doc(hidden)]
+    pub fn forget_beside(&mut self, table: u16) -> Result<(), Error> {
+        match self.space.catalogue.table_named(&name_of(table)) {
+            Ok(number) if !self.is_being_made(number) => {
+                Ok(self.whole(|tx| tx.drop_beside(number))?)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether somebody goes on with a content.
+    fn is_being_made(&self, number: u16) -> bool {
+        let state = self.space.tables.get(usize::from(number));
+        let made = state.and_then(Option::as_ref);
+        let made = made.and_then(|state| state.beside.as_ref());
+        made.is_some_and(|made| made.owner.strong_count() > 0)
+    }
+
+    fn drop_beside(&mut self, number: u16) -> Result<(), TableError> {
+        let mut catalogue = self.space.catalogue.clone();
+        let writes = catalogue.drop_table(number)?;
+        self.check_room_for(&writes)?;
+        let before = std::mem::replace(&mut self.space.catalogue, catalogue);
+        self.replace_state(number, None, before);
+        self.write_catalogue(&writes);
+        Ok(())
+    }
+
+    fn check_beside(&self, beside: &Beside) -> Result<(), TableError> {
+        let state = self.space.tables.get(usize::from(beside.number));
+        let made = state.and_then(Option::as_ref);
+        let made = made.and_then(|state| state.beside.as_ref());
+        let is_made = made.is_some_and(|made| made.owner.as_ptr() == Arc::as_ptr(&beside.owner));
+        match is_made && self.is_beside(beside) {
+            true => Ok(()),
+            false => Err(self.beside_conflict(
+                beside.table,
+                "its columns, indexes or constraints changed, or it was emptied",
+            )),
+        }
+    }
+
+    #[cold]
+    fn beside_conflict(&self, table: u16, what: &str) -> TableError {
+        TableError::Conflict {
+            table: self.space.name(table),
+            what: what.into(),
+        }
+    }
+}

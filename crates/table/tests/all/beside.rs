@@ -1,0 +1,440 @@
+//! The next content of a table: before it is taken over nothing of it is in the table, now or after a crash; afterwards it
+//! is the table. And the rows that changed since a snapshot.
+
+use crate::support::{STORE_BYTES, World, hash, in_detail, store_of};
+use sardonyx_base::error::Error;
+use sardonyx_base::random::Random;
+use sardonyx_rows::read::{ReadRow, ReadRows};
+use sardonyx_rows::schema::{
+    IndexDefinition, IndexKind, IntoSchema, KeyPart, Schema, Type, Value, ValueRef,
+};
+use sardonyx_rows::{RowWriter, Rows, TableError};
+use sardonyx_table::{Beside, TableSpace, Transaction};
+use std::collections::BTreeMap;
+
+type Content = BTreeMap<i64, (i64, String)>;
+
+const ITEMS: &str = "items";
+
+fn long(text: &str, n: i64) -> String {
+    format!("{text}, which is too long to stand in its row: {n}")
+}
+
+fn schema(is_ordered: bool) -> impl IntoSchema {
+    let schema = Schema::new()
+        .column("id", Type::I64)
+        .column("amount", Type::I64)
+        .column("name", Type::Text)
+        .primary_key(["id"]);
+    let schema = match is_ordered {
+        true => schema.ordered(),
+        false => schema,
+    };
+    let schema = schema.index("by_amount", ["amount"]).ordered();
+    let schema = schema.index("by_name", ["name"]).ordered().unique();
+    schema.check("not_negative", "amount >= 0")
+}
+
+fn row<'v>(id: i64, amount: i64, name: &'v str) -> RowWriter<'v> {
+    let mut row = RowWriter::new(3);
+    row.set(0, ValueRef::Int(id.into()));
+    row.set(1, ValueRef::Int(amount.into()));
+    row.set(2, ValueRef::Text(name));
+    row
+}
+
+fn insert(tx: &mut Transaction<'_>, table: u16, id: i64, amount: i64, name: &str) {
+    let mut rows = Rows::numbered(&mut *tx, table).expect("it is there");
+    rows.insert_row(&row(id, amount, name)).expect("inserted");
+}
+
+fn stock(is_ordered: bool) -> (World, u16, Content) {
+    let mut world = World::with_memory(STORE_BYTES);
+    let table = world.commit(|tx| {
+        let table = tx.create_table(ITEMS, schema(is_ordered)).expect("created");
+        // So that there are free extents, and another table's pages.
+        let other = tx
+            .create_table("other", schema(is_ordered))
+            .expect("created");
+        for id in 0..300 {
+            insert(tx, other, id, id, &long("another", id));
+        }
+        table
+    });
+    world.commit(|tx| tx.drop_table("other").expect("dropped"));
+    let mut content = Content::new();
+    world.commit(|tx| {
+        for id in 0..40 {
+            let name = long("an item", id);
+            insert(tx, table, id, id % 7, &name);
+            content.insert(id, (id % 7, name));
+        }
+    });
+    (world, table, content)
+}
+
+fn next_of(content: &Content) -> Content {
+    let kept = content.iter().filter(|(id, _)| *id % 3 != 0);
+    kept.map(|(id, (amount, name))| (id + 1000, (amount + 1, format!("{name}, changed"))))
+        .collect()
+}
+
+/// Compares everything that can be seen of the table, by scans and indexes.
+fn check(space: &TableSpace, table: u16, content: &Content) {
+    let view = space.view();
+    let rows = Rows::numbered(view, table).expect("it is there");
+    assert_eq!(rows.count(), content.len() as u64);
+    let read = |row: &dyn ReadRow| {
+        let int = |column| match row.value_at(column).expect("read") {
+            ValueRef::Int(value) => value as i64,
+            other => panic!("a number: {other:?}"),
+        };
+        let name = match row.value_at(2).expect("read") {
+            ValueRef::Text(name) => name.to_string(),
+            other => panic!("a text: {other:?}"),
+        };
+        (int(0), (int(1), name))
+    };
+    let mut found = Content::new();
+    for row in rows.scan() {
+        let (id, rest) = read(&row.expect("a row"));
+        assert!(found.insert(id, rest).is_none());
+    }
+    assert_eq!(found, *content);
+    for index in ["by_amount", "by_name"] {
+        let index = view.row_index(table, index).expect("it is there");
+        let range: Vec<_> = index
+            .range::<&Vec<Value>>(..)
+            .expect("a range")
+            .map(|row| read(&row.expect("a row")))
+            .collect();
+        assert_eq!(range.len(), content.len());
+        assert_eq!(range.into_iter().collect::<Content>(), *content);
+    }
+    for (id, there) in content {
+        let found = rows.get(&[Value::Int((*id).into())]).expect("found");
+        assert_eq!(read(&found.expect("it is there")).1, *there);
+    }
+    assert!(rows.get(&[Value::Int(-1)]).expect("found").is_none());
+}
+
+/// What the redo records alone make of it, as recovery opens it.
+fn after_crash(world: &World) -> TableSpace {
+    TableSpace::open_with(store_of(&world.redone), 1, hash())
+        .expect("it opens")
+        .0
+}
+
+fn fill(world: &mut World, table: u16, beside: &Beside, before: &Content, next: &Content) {
+    for (number, (id, (amount, name))) in next.iter().enumerate() {
+        // One that is undone leaves nothing.
+        let mut tx = world.space.begin(&mut world.log);
+        tx.insert_beside(beside, row(id + 5000, 1, "undone"))
+            .expect("inserted");
+        tx.abort();
+        world.commit(|tx| {
+            tx.insert_beside(beside, row(*id, *amount, name))
+                .expect("inserted")
+        });
+        if number % 5 == 0 {
+            check(&world.space, table, before);
+            check(&after_crash(world), table, before);
+        }
+    }
+    // One that comes and goes again.
+    world.commit(|tx| {
+        tx.insert_beside(beside, row(-5, 1, &long("a guest", 1)))
+            .expect("inserted");
+        let key = [ValueRef::Int(-5)];
+        assert!(tx.delete_beside(beside, &key).expect("deleted"));
+        assert!(!tx.delete_beside(beside, &key).expect("looked for"));
+    });
+}
+
+#[test]
+fn a_content_is_the_tables_once_it_is_taken_over_and_nothing_of_it_shows_before() {
+    for is_ordered in [false, true] {
+        let (mut world, table, before) = stock(is_ordered);
+        let next = next_of(&before);
+        let snapshot = world.space.snapshot().expect("a snapshot");
+        let beside = world.commit(|tx| tx.begin_beside(table, &[]).expect("begun"));
+        fill(&mut world, table, &beside, &before, &next);
+        // Taken over, and undone: what was made is nobody's.
+        let mut tx = world.space.begin(&mut world.log);
+        tx.insert_beside(&beside, row(-7, 1, "in the last call"))
+            .expect("inserted");
+        tx.take_over(beside).expect("taken over");
+        insert(&mut tx, table, -8, 1, "behind it");
+        tx.abort();
+        check(&world.space, table, &before);
+        let beside = world.commit(|tx| tx.begin_beside(table, &[]).expect("begun again"));
+        fill(&mut world, table, &beside, &before, &next);
+        world.commit(|tx| tx.take_over(beside).expect("taken over"));
+        check(&world.space, table, &next);
+        check(&after_crash(&world), table, &next);
+        assert_eq!(
+            Rows::numbered(&*snapshot, table).expect("there").count(),
+            before.len() as u64
+        );
+        let names = world
+            .space
+            .definitions()
+            .iter()
+            .map(|one| one.name.as_str());
+        assert_eq!(
+            names
+                .filter(|name| name.starts_with("sardonyx.next"))
+                .count(),
+            0
+        );
+        // And it goes on being a table.
+        let mut now = next.clone();
+        world.commit(|tx| {
+            for id in 1..90 {
+                let name = long("later", id);
+                insert(tx, table, id, 3, &name);
+                now.insert(id, (3, name));
+            }
+            for id in [1001, 1004, 7] {
+                let mut rows = Rows::numbered(&mut *tx, table).expect("it is there");
+                assert!(rows.delete(&[Value::Int(id.into())]).expect("deleted"));
+                now.remove(&id);
+            }
+        });
+        check(&world.space, table, &now);
+        check(&after_crash(&world), table, &now);
+        world.reopen(2);
+        check(&world.space, table, &now);
+        world.commit(|tx| tx.truncate(ITEMS).expect("emptied"));
+        check(&world.space, table, &Content::new());
+        check(&after_crash(&world), table, &Content::new());
+    }
+}
+
+#[test]
+fn what_a_crash_left_is_dropped_by_the_next_one() {
+    let (mut world, table, before) = stock(true);
+    let next = next_of(&before);
+    let definitions = world.space.definitions().len();
+    for _ in 0..3 {
+        let beside = world.commit(|tx| tx.begin_beside(table, &[]).expect("begun"));
+        fill(&mut world, table, &beside, &before, &next);
+        drop(beside);
+        world.reopen(1);
+        check(&world.space, table, &before);
+        assert!(world.space.definitions().len() <= definitions + 1);
+    }
+    let beside = world.commit(|tx| tx.begin_beside(table, &[]).expect("begun"));
+    fill(&mut world, table, &beside, &before, &next);
+    world.commit(|tx| tx.take_over(beside).expect("taken over"));
+    check(&after_crash(&world), table, &next);
+}
+
+fn is_conflict<T: std::fmt::Debug>(said: Result<T, Error>) -> bool {
+    matches!(in_detail(said), Err(TableError::Conflict { .. }))
+}
+
+#[test]
+fn a_table_that_changed_otherwise_takes_nothing_over() {
+    for changed in 0..4 {
+        let (mut world, table, _) = stock(false);
+        let beside = world.commit(|tx| tx.begin_beside(table, &[]).expect("begun"));
+        world.commit(|tx| {
+            assert!(
+                is_conflict(tx.begin_beside(table, &[])),
+                "one is being made"
+            );
+            match changed {
+                0 => tx.truncate(ITEMS).expect("emptied"),
+                1 => tx.drop_table(ITEMS).expect("dropped"),
+                2 => tx.drop_index(table, "by_amount").expect("dropped"),
+                _ => drop(
+                    tx.add_column(ITEMS, "more", Type::I64, true, Value::Null)
+                        .expect("added"),
+                ),
+            }
+        });
+        world.commit(|tx| {
+            assert!(
+                is_conflict(tx.insert_beside(&beside, row(1, 1, "one"))),
+                "{changed}"
+            );
+            assert!(is_conflict(tx.take_over(beside)), "{changed}");
+            tx.forget_beside(table).expect("forgotten");
+        });
+        let names = world
+            .space
+            .definitions()
+            .iter()
+            .map(|one| one.name.as_str());
+        assert_eq!(
+            names
+                .filter(|name| name.starts_with("sardonyx.next"))
+                .count(),
+            0
+        );
+    }
+}
+
+#[test]
+fn a_renamed_table_keeps_its_name_and_its_conditions_hold() {
+    let (mut world, table, before) = stock(false);
+    let beside = world.commit(|tx| tx.begin_beside(table, &[]).expect("begun"));
+    world.commit(|tx| {
+        let refused = tx.insert_beside(&beside, row(1, -1, "negative"));
+        assert!(matches!(
+            in_detail(refused),
+            Err(TableError::Condition(_) | TableError::Row(_))
+        ));
+        for (id, (amount, name)) in &before {
+            tx.insert_beside(&beside, row(*id, *amount, name))
+                .expect("inserted");
+        }
+        let twice = tx.insert_beside(&beside, row(7, 1, "another name"));
+        assert!(matches!(
+            in_detail(twice),
+            Err(TableError::DuplicateKey { .. })
+        ));
+        let same_name = tx.insert_beside(&beside, row(99, 1, &long("an item", 5)));
+        assert!(matches!(
+            in_detail(same_name),
+            Err(TableError::DuplicateValue { .. })
+        ));
+        tx.rename_table(ITEMS, "things").expect("renamed");
+    });
+    world.commit(|tx| tx.take_over(beside).expect("taken over"));
+    check(&world.space, table, &before);
+    assert!(Rows::named(world.space.view(), "things").is_ok());
+}
+
+#[test]
+fn a_content_has_an_index_that_the_table_gets_with_it() {
+    for unique in [false, true] {
+        let (mut world, table, before) = stock(true);
+        let definition = IndexDefinition {
+            name: "more".into(),
+            kind: IndexKind::Ordered,
+            unique,
+            key: vec![
+                KeyPart {
+                    column: 1,
+                    descending: true,
+                },
+                KeyPart {
+                    column: 0,
+                    descending: false,
+                },
+            ],
+        };
+        let indexes = [definition.clone()];
+        let beside = world.commit(|tx| tx.begin_beside(table, &indexes).expect("begun"));
+        world.commit(|tx| {
+            for (id, (amount, name)) in &before {
+                tx.insert_beside(&beside, row(*id, *amount, name))
+                    .expect("inserted");
+            }
+        });
+        world.commit(|tx| {
+            tx.take_over(beside).expect("taken over");
+            tx.create_index(table, definition).expect("created");
+        });
+        check(&world.space, table, &before);
+        let index = world.space.view();
+        let index = index.row_index(table, "more").expect("it is there");
+        assert_eq!(
+            index.range::<&Vec<Value>>(..).expect("a range").count(),
+            before.len()
+        );
+    }
+}
+
+#[test]
+fn changed_rows_are_all_that_changed_since_a_snapshot() {
+    for seed in 0..40 {
+        let mut random = Random::new(seed);
+        let (mut world, table, mut now) = stock(seed % 2 == 0);
+        let before = world.space.snapshot().expect("a snapshot");
+        let then = now.clone();
+        for _ in 0..random.below(30) {
+            let id = random.below(60) as i64;
+            let what = random.below(4);
+            world.commit(|tx| {
+                let mut rows = Rows::numbered(&mut *tx, table).expect("it is there");
+                let key = [Value::Int(id.into())];
+                let is_there = now.contains_key(&id);
+                let name = long("changed", id * 100 + random.below(9) as i64);
+                match (what, is_there) {
+                    (0, true) => {
+                        assert!(rows.delete(&key).expect("deleted"));
+                        now.remove(&id);
+                    }
+                    // Of the same length and beginning: the bytes of the row are what they were.
+                    (1, true) => {
+                        let amount = now[&id].0;
+                        let name = now[&id].1.replace("in its row", "at its row");
+                        let mut change = RowWriter::new(3);
+                        change.set(2, ValueRef::Text(&name));
+                        assert!(rows.update_row(&key, &change).expect("changed"));
+                        now.insert(id, (amount, name));
+                    }
+                    (_, true) => {
+                        let amount = random.below(3) as i64;
+                        let mut change = RowWriter::new(3);
+                        change.set(1, ValueRef::Int(amount.into()));
+                        assert!(rows.update_row(&key, &change).expect("changed"));
+                        now.get_mut(&id).expect("it is there").0 = amount;
+                    }
+                    (_, false) => {
+                        rows.insert_row(&row(id, 1, &name)).expect("inserted");
+                        now.insert(id, (1, name));
+                    }
+                }
+            });
+        }
+        let later = world.space.snapshot().expect("a snapshot");
+        let differ: BTreeMap<i64, (bool, bool)> = then
+            .keys()
+            .chain(now.keys())
+            .filter(|id| then.get(id) != now.get(id))
+            .map(|id| (*id, (then.contains_key(id), now.contains_key(id))))
+            .collect();
+        let id_of = |row: &dyn ReadRow| match row.value_at(0).expect("read") {
+            ValueRef::Int(id) => id as i64,
+            other => panic!("a number: {other:?}"),
+        };
+        let mut live: BTreeMap<i64, (bool, bool)> = BTreeMap::new();
+        let said = before.changed_rows(table, world.space.view(), |was, is| {
+            if let Some(row) = &was {
+                live.entry(id_of(row)).or_default().0 = true;
+            }
+            if let Some(row) = &is {
+                live.entry(id_of(row)).or_default().1 = true;
+            }
+            Ok::<_, TableError>(())
+        });
+        said.expect("compared");
+        let mut frozen: BTreeMap<i64, (bool, bool)> = BTreeMap::new();
+        let said = before.rows_changed_until(table, &later, |was, is| {
+            if let Some(row) = &was {
+                frozen.entry(id_of(row)).or_default().0 = true;
+            }
+            if let Some(row) = &is {
+                frozen.entry(id_of(row)).or_default().1 = true;
+            }
+            Ok::<_, TableError>(())
+        });
+        said.expect("compared");
+        assert_eq!(live, frozen, "{seed}");
+        for (id, what) in &differ {
+            assert_eq!(live.get(id), Some(what), "{seed}: {id}");
+        }
+        // A row that moved, or came back, may be told though it is the same again.
+        for (id, what) in &live {
+            assert_eq!(
+                *what,
+                (then.contains_key(id), now.contains_key(id)),
+                "{seed}: {id}"
+            );
+        }
+    }
+}
