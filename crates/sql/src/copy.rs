@@ -100,6 +100,21 @@ pub(crate) fn check(prepared: &Prepared, source: &dyn Source) -> Result<usize, S
     }
 }
 
+/// The number of the table into which a statement copies.
+///
+/// # Errors
+/// What is wrong with the statement.
+pub(crate) fn table_of(prepared: &Prepared, source: &dyn Source) -> Result<u16, SqlError> {
+    match parts(prepared)?.0 {
+        Of::Table(name, _) => {
+            let mut parameters = Parameters::default();
+            let mut planning = Planning::new(source, &mut parameters, prepared.rights());
+            Ok(planning.relation_to_change(name)?.number)
+        }
+        Of::Query(_) => Err(SqlError::syntax("COPY FROM needs a table")),
+    }
+}
+
 /// Stores what a client sent. Returns how many rows.
 ///
 /// # Errors

@@ -37,6 +37,41 @@ pub struct Database {
     has_keyspace: AtomicBool,
     /// With so many statements before it a flight of an open transaction runs aside.
     aside_from: AtomicUsize,
+    beside: Mutex<BesideLimits>,
+}
+
+/// The bounds of statements that change many rows.
+#[derive(Clone)]
+pub struct BesideLimits {
+    /// From so many rows of a table on, a statement that looks at all of them does so aside.
+    pub from: u64,
+    /// So many rows are changed in one call. If they are more, and not few of the table's, its next content is made.
+    pub few: u64,
+    /// So many rows go into that in one call.
+    pub slice: usize,
+    /// Called between two calls, for tests.
+    pub between: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+impl fmt::Debug for BesideLimits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BesideLimits")
+            .field("from", &self.from)
+            .field("few", &self.few)
+            .field("slice", &self.slice)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for BesideLimits {
+    fn default() -> Self {
+        BesideLimits {
+            from: 10_000,
+            few: 2000,
+            slice: 500,
+            between: None,
+        }
+    }
 }
 
 /// With so many statements before it a flight runs aside, if the program says nothing else: to run a few of them again
@@ -108,6 +143,7 @@ impl Database {
             memory: Arc::default(),
             has_keyspace: AtomicBool::new(false),
             aside_from: AtomicUsize::new(ASIDE_FROM),
+            beside: Mutex::default(),
         })
     }
 
@@ -115,6 +151,16 @@ impl Database {
     #[doc(hidden)]
     pub fn set_aside_from(&self, statements: usize) {
         self.aside_from.store(statements, Ordering::Relaxed);
+    }
+
+    /// Sets the bounds of statements that change many rows.
+    #[doc(hidden)]
+    pub fn set_beside(&self, limits: BesideLimits) {
+        *locked(&self.beside) = limits;
+    }
+
+    pub(crate) fn beside(&self) -> BesideLimits {
+        locked(&self.beside).clone()
     }
 
     pub(crate) fn aside_from(&self) -> usize {

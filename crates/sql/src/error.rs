@@ -216,6 +216,16 @@ impl SqlError {
         SqlError::new(code, text)
     }
 
+    /// Whether it says that a statement was ended.
+    pub(crate) fn is_interruption(&self) -> bool {
+        let codes = [
+            code::QUERY_CANCELED,
+            code::CONNECTION_FAILURE,
+            code::SHUTDOWN,
+        ];
+        codes.contains(&self.code)
+    }
+
     pub(crate) fn syntax(message: impl Into<String>) -> Self {
         SqlError::new(code::SYNTAX, message)
     }

@@ -92,7 +92,7 @@ pub use column::ResultColumn;
 pub use copy::binary::Tuples as CopyTuples;
 pub use copy::options::CopyFormat;
 pub use cursors::CursorCommand;
-pub use database::{Database, ProcedureBody};
+pub use database::{BesideLimits, Database, ProcedureBody};
 pub use declarations::{Declaration, declarations};
 pub use error::{ErrorFields, SqlError, code};
 pub use incoming::{IncomingRow, IncomingTable, InsertedRows, RowsTransaction};

@@ -256,6 +256,11 @@ impl Prepared {
         )
     }
 
+    /// Whether it is `INSERT`, or `COPY … FROM STDIN`.
+    pub(crate) fn inserts(&self) -> bool {
+        self.is_copy_in() || matches!(self.statement, Some(Statement::Insert(_)))
+    }
+
     /// Whether it is `COPY … TO STDOUT`.
     pub fn is_copy_out(&self) -> bool {
         matches!(&self.statement, Some(Statement::Copy { to: true, .. }))

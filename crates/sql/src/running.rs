@@ -5,6 +5,7 @@ use crate::constraints::in_statement;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::plan::Plan;
+use crate::plan::rewriting::Among;
 use crate::result::{Complete, Tag};
 use crate::rows::Table;
 use crate::source::Source;
@@ -45,6 +46,19 @@ pub(crate) fn run_plan(
     plan: &Plan,
     with: &Environment<'_>,
 ) -> Result<Read, SqlError> {
+    run_plan_among(tx, plan, with, Among::All)
+}
+
+/// The same; `UPDATE` and `DELETE` look at some rows of their table.
+///
+/// # Errors
+/// As [`run_plan`].
+pub(crate) fn run_plan_among(
+    tx: &mut dyn WriteTarget,
+    plan: &Plan,
+    with: &Environment<'_>,
+    among: Among<'_>,
+) -> Result<Read, SqlError> {
     let changed = |word, (rows, table): (u64, Table)| {
         let columns = plan.columns().cloned();
         let complete = Complete::of(Tag::rows(word, rows));
@@ -57,11 +71,11 @@ pub(crate) fn run_plan(
             changed("INSERT", done)
         }
         Plan::Update(plan) => {
-            let done = in_statement(tx, with, |tx| plan.run(tx, with))?;
+            let done = in_statement(tx, with, |tx| plan.run(tx, with, among))?;
             changed("UPDATE", done)
         }
         Plan::Delete(plan) => {
-            let done = in_statement(tx, with, |tx| plan.run(tx, with))?;
+            let done = in_statement(tx, with, |tx| plan.run(tx, with, among))?;
             changed("DELETE", done)
         }
     })

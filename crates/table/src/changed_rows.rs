@@ -9,7 +9,7 @@ use crate::table::used_runs;
 use sardonyx_rows::layout::PageLayout;
 use sardonyx_rows::row::same;
 use sardonyx_rows::schema::Schema;
-use sardonyx_rows::{RowRef, TableError};
+use sardonyx_rows::{Conflict, ConflictWith, RowRef, TableError};
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageRead, PageSnapshot};
 use std::collections::BTreeMap;
@@ -127,9 +127,9 @@ impl SpaceSnapshot {
             layout_of: &layout_of,
             runs: used_runs(&there.state.extents, there.state.fresh).collect(),
         };
-        let other_content = || TableError::Conflict {
-            table: before.name.to_string(),
-            what: "all of its rows were replaced".into(),
+        let other_content = || {
+            let table = before.name.to_string();
+            TableError::Conflict(Box::new(Conflict::new(table, ConflictWith::Scan)))
         };
         if before.life != now.life {
             return Err(other_content().into());

@@ -48,7 +48,6 @@ pub(crate) struct FrozenBefore {
 #[derive(Debug)]
 pub(crate) struct FrozenTable {
     pub fingerprint: u64,
-    pub life: u32,
     pub key_offset: usize,
     pub hash: KeyHash,
     pub layout: PageLayout,
@@ -79,7 +78,6 @@ impl FrozenTable {
                 .map(|before| Arc::clone(&before.known))
                 .unwrap_or_default(),
             fingerprint: state.fingerprint,
-            life: state.life,
             key_offset: state.key_offset,
             hash: state.hash,
             layout: state.layout,

@@ -296,18 +296,51 @@ fn add_constraint(
     }
 }
 
+/// The index that a constraint would have, if it is one that has an index.
+///
+/// # Errors
+/// That there is no such column.
+pub(super) fn index_of_constraint(
+    tx: &dyn DefineTarget,
+    relation: &Relation,
+    constraint: &Constraint,
+) -> Result<Option<IndexDefinition>, SqlError> {
+    let (name, columns, suffix) = match constraint {
+        Constraint::Primary { name, columns } => (name, columns, "pkey"),
+        Constraint::Unique { name, columns } => (name, columns, "key"),
+        Constraint::Foreign { .. } | Constraint::Check { .. } => return Ok(None),
+    };
+    let parts: Vec<&str> = match constraint {
+        Constraint::Unique { .. } => columns.iter().map(|(name, _)| name.as_str()).collect(),
+        _ => Vec::new(),
+    };
+    let name = match name {
+        Some(name) => name.clone(),
+        None => free_name(tx, &relation.name, &parts, suffix, &[])?,
+    };
+    Ok(Some(unique_definition(relation, name, columns)?))
+}
+
+fn unique_definition(
+    relation: &Relation,
+    name: String,
+    columns: &[(String, bool)],
+) -> Result<IndexDefinition, SqlError> {
+    Ok(IndexDefinition {
+        name,
+        kind: IndexKind::Ordered,
+        unique: true,
+        key: key_parts(relation, columns)?,
+    })
+}
+
 fn unique_index(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
     name: String,
     columns: &[(String, bool)],
 ) -> Result<(), SqlError> {
-    let definition = IndexDefinition {
-        name,
-        kind: IndexKind::Ordered,
-        unique: true,
-        key: key_parts(relation, columns)?,
-    };
+    let definition = unique_definition(relation, name, columns)?;
     let columns = definition.key.iter().map(|part| part.column).collect();
     let created = tx.create_index(relation.number, definition);
     created.map_err(|error| SqlError::from(error).of_index_build(columns))

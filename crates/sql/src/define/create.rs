@@ -486,14 +486,39 @@ pub(super) fn constraint_exists(name: &str, table: &str) -> SqlError {
 /// # Errors
 /// What is wrong with it; `23505` if rows have one key.
 pub(super) fn index(tx: &mut dyn DefineTarget, create: &CreateIndex) -> Result<Complete, SqlError> {
-    const WORD: &str = "CREATE INDEX";
+    let (table, definition) = match new_index(tx, create)? {
+        NewIndex::There(complete) => return Ok(complete),
+        NewIndex::New(table, definition) => (table, definition),
+    };
+    let columns = definition.key.iter().map(|part| part.column).collect();
+    let created = tx.create_index(table, definition);
+    created.map_err(|error| SqlError::from(error).of_index_build(columns))?;
+    Ok(Complete::of(Tag::plain(INDEX_WORD)))
+}
+
+const INDEX_WORD: &str = "CREATE INDEX";
+
+/// What `CREATE INDEX` would make.
+pub(super) enum NewIndex {
+    /// There is something of its name, and that is no error.
+    There(Complete),
+    /// This index of the table with this number.
+    New(u16, IndexDefinition),
+}
+
+/// What `CREATE INDEX` would make.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn new_index(tx: &dyn DefineTarget, create: &CreateIndex) -> Result<NewIndex, SqlError> {
+    const WORD: &str = INDEX_WORD;
     let CreateIndex {
         name: _,
         table_name: _,
         using,
         columns: _,
         unique: _,
-        // Others wait while it is built, in any case.
+        // An index of many rows is built so in any case.
         concurrently: _,
         r#async,
         if_not_exists: _,
@@ -533,7 +558,8 @@ pub(super) fn index(tx: &mut dyn DefineTarget, create: &CreateIndex) -> Result<C
         return match create.if_not_exists {
             true => {
                 let message = format!("relation \"{name}\" already exists, skipping");
-                Ok(skipped(WORD, code::DUPLICATE_TABLE, message))
+                let there = skipped(WORD, code::DUPLICATE_TABLE, message);
+                Ok(NewIndex::There(there))
             }
             false => Err(exists(&name)),
         };
@@ -544,8 +570,5 @@ pub(super) fn index(tx: &mut dyn DefineTarget, create: &CreateIndex) -> Result<C
         unique: create.unique,
         key: key_parts(&relation, &columns)?,
     };
-    let columns = definition.key.iter().map(|part| part.column).collect();
-    let created = tx.create_index(relation.number, definition);
-    created.map_err(|error| SqlError::from(error).of_index_build(columns))?;
-    Ok(Complete::of(Tag::plain(WORD)))
+    Ok(NewIndex::New(relation.number, definition))
 }

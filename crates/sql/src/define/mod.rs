@@ -1,6 +1,7 @@
 //! What changes tables: created, altered, emptied, dropped, with their indexes, in the engine's transactions.
 
 mod alter;
+mod built;
 mod checks;
 mod columns;
 mod comment;
@@ -12,6 +13,7 @@ mod procedure;
 mod sequence;
 mod view;
 
+pub(crate) use built::{builds_index, index_to_build};
 pub(crate) use create::check_new_name;
 pub(crate) use drop::index_named;
 pub(crate) use naming::name_of_sequence;

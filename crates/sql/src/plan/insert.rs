@@ -76,6 +76,15 @@ impl InsertPlan {
             InsertRows::Query(..) => false,
         }
     }
+
+    /// Whether it inserts rows and does nothing else, tells nothing of them, and they may be many.
+    pub fn inserts_many(&self) -> bool {
+        let may_be_many = match &self.rows {
+            InsertRows::Values(_) => !self.is_short(),
+            InsertRows::Query(select, _) => !select.is_short(),
+        };
+        may_be_many && self.conflict.is_none() && self.returning.is_none()
+    }
 }
 
 /// What a column gets that is not given.

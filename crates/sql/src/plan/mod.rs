@@ -21,6 +21,7 @@ pub(crate) mod output;
 pub(crate) mod planning;
 pub(crate) mod query;
 pub(crate) mod recursion;
+pub(crate) mod rewriting;
 mod scopes;
 pub(crate) mod select;
 pub(crate) mod select_run;
@@ -35,6 +36,7 @@ pub(crate) mod target;
 pub(crate) mod tree;
 mod unread;
 pub(crate) mod views;
+mod whole;
 pub(crate) mod window;
 mod window_run;
 pub(crate) mod write;
@@ -45,6 +47,7 @@ use insert::InsertPlan;
 use planning::Queries;
 use sardonyx::schema::Schema;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use tree::SelectPlan;
 use write::{DeletePlan, UpdatePlan};
 
@@ -67,12 +70,29 @@ pub(crate) struct Planned {
     asks_session: bool,
     /// Whether it looks at few rows and writes few, so that it does not hold others up.
     pub is_short: bool,
+    /// Whether it may be a [rewriting](rewriting::Rewriting) of many rows.
+    pub is_rewriting: bool,
+    /// Whether it inserts rows, perhaps many, and nothing else.
+    pub is_filling: bool,
+    /// So often it still runs in the stage, since it looked at few rows.
+    short_runs: AtomicU32,
 }
+
+/// So often a statement that looked at few rows runs in the stage before it is looked again.
+const SHORT_RUNS: u32 = 32;
 
 impl Planned {
     pub fn new(plan: Plan, version: u64, queries: Queries) -> Self {
+        let is_short = queries.subqueries == 0 && plan.is_short();
         Planned {
-            is_short: queries.subqueries == 0 && plan.is_short(),
+            is_rewriting: queries.subqueries == 0
+                && !queries.around.asks_session
+                && rewriting::is_rewriting(&plan, is_short),
+            is_filling: !is_short
+                && !queries.around.asks_session
+                && matches!(&plan, Plan::Insert(insert) if insert.inserts_many()),
+            short_runs: AtomicU32::new(0),
+            is_short,
             plan,
             version,
             asks_session: queries.around.asks_session,
@@ -80,9 +100,35 @@ impl Planned {
         }
     }
 
-    /// Whether it is of this version, and asks nothing of the session.
+    /// Whether it is of this version, asks nothing of the session, and does not run aside.
     pub fn is_by_itself(&self, version: u64) -> bool {
-        self.version == version && !self.asks_session
+        self.version == version && !self.asks_session && !self.may_run_beside()
+    }
+
+    /// The tables that it was made for, by number.
+    pub fn tables(&self) -> impl Iterator<Item = u16> + '_ {
+        self.tables.iter().map(|(number, _)| *number)
+    }
+
+    /// Whether it may run beside others, as things are.
+    fn may_run_beside(&self) -> bool {
+        (self.is_rewriting || self.is_filling) && self.short_runs.load(Ordering::Relaxed) == 0
+    }
+
+    /// Whether it runs beside others this time.
+    pub fn runs_beside(&self) -> bool {
+        if !self.is_rewriting && !self.is_filling {
+            return false;
+        }
+        let less = |runs: u32| runs.checked_sub(1);
+        let runs = &self.short_runs;
+        runs.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+            .is_err()
+    }
+
+    /// It looked at few rows: for some time it is not worth more than a run in the stage.
+    pub fn was_short(&self) {
+        self.short_runs.store(SHORT_RUNS, Ordering::Relaxed);
     }
 
     /// Whether it holds for a state of the tables.

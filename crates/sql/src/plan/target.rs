@@ -8,6 +8,7 @@ use super::draft::{FromNode, FromTable};
 use super::from::plan_behind;
 use super::join::plan_join;
 use super::planning::Planning;
+use super::rewriting::Among;
 use super::scopes::scope_of;
 use super::tree::Input;
 use crate::aggregate::key_of_row;
@@ -169,8 +170,12 @@ impl Target {
         &self,
         source: &dyn Source,
         with: &Environment<'_>,
+        among: Among<'_>,
         each: EachTarget<'_>,
     ) -> Result<(), SqlError> {
+        if let Among::Keys(keys) = among {
+            return self.walk_among(source, with, keys, each);
+        }
         let mut memory = with.memory();
         let mut found: HashSet<Vec<u8>> = HashSet::new();
         let may_repeat = matches!(self.input, Input::Join(_));

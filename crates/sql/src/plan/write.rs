@@ -2,7 +2,10 @@
 
 use super::output::{Output, compile_items};
 use super::planning::Planning;
+use super::rewriting::Among;
 use super::target::{Target, TargetDraft, key_columns};
+use super::whole::conditions_first;
+pub(crate) use super::whole::{check_whole, insert_whole, whole, with_row};
 use crate::error::{SqlError, code};
 use crate::expression::Kept;
 use crate::expression::{Environment, Expr, Scope};
@@ -13,15 +16,12 @@ use crate::rows::Table;
 use crate::rows::{InputRow, Values};
 use crate::source::Source;
 use crate::values::cast::Coercion;
-use crate::violations::failing_row;
 use crate::write_target::WriteTarget;
-use sardonyx::schema::{Schema, Value, ValueRef};
-use sardonyx::{Address, Error, RowWriter};
-use sardonyx_rows::TableError;
+use sardonyx::schema::Value;
+use sardonyx::{Address, RowWriter};
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, Expr as Tree, FromTable, SelectItem, UpdateTableFromKind,
 };
-use std::sync::Arc;
 
 /// A compiled `UPDATE`.
 #[derive(Debug)]
@@ -323,6 +323,20 @@ impl Changes {
         })
     }
 
+    /// All columns of a row as they are then.
+    ///
+    /// # Errors
+    /// What cannot be computed.
+    pub fn changed(
+        &self,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<Vec<Value>, SqlError> {
+        Ok(self
+            .of_row(row, with, Found::Key(Vec::new()), self.width)?
+            .row)
+    }
+
     /// Changes one row, as it is given. Returns all its columns as they are then.
     ///
     /// # Errors
@@ -445,76 +459,8 @@ impl Changes {
     }
 }
 
-/// An error with the row that could not be stored, where PostgreSQL tells it: if a condition does not hold.
-#[cold]
-pub(crate) fn with_row<'c>(
-    error: SqlError,
-    columns: impl Iterator<Item = &'c StoredColumn>,
-    row: &[Value],
-) -> SqlError {
-    match error.code {
-        code::CHECK | code::NOT_NULL if error.detail.is_none() => {
-            error.detail(failing_row(columns, row))
-        }
-        _ => error,
-    }
-}
-
-/// A row of all columns of a table, by number.
-fn whole<'v>(schema: &Schema, values: &'v [Value]) -> RowWriter<'v> {
-    let mut writer = RowWriter::new(values.len());
-    for (number, _) in schema.live_columns() {
-        let value = values.get(number).map_or(ValueRef::Null, Value::as_ref);
-        writer.set(number, value);
-    }
-    writer
-}
-
-/// Checks a new row of all columns by number, before it is looked at whether its key is there.
-///
-/// # Errors
-/// `23502`, `23514`, and what else the engine says of its values.
-pub(crate) fn check_whole(
-    tx: &mut dyn WriteTarget,
-    number: u16,
-    values: &[Value],
-) -> Result<(), SqlError> {
-    let schema = schema_of(tx, number)?;
-    Ok(tx.check_new(number, &whole(&schema, values))?)
-}
-
-fn schema_of(tx: &mut dyn WriteTarget, number: u16) -> Result<Arc<Schema>, SqlError> {
-    let schema = tx.schema(number);
-    Ok(schema.ok_or_else(|| Error::from(TableError::UnknownHandle { number }))?)
-}
-
-/// Inserts a row of all columns by number.
-pub(crate) fn insert_whole(
-    tx: &mut dyn WriteTarget,
-    number: u16,
-    values: &[Value],
-) -> Result<(), SqlError> {
-    let schema = schema_of(tx, number)?;
-    let inserted = tx.insert(number, &whole(&schema, values));
-    inserted.map_err(|error| conditions_first(tx, number, values, error.into()))
-}
-
-/// The error of a row whose key is there, but that of a condition if the row does not meet it: PostgreSQL tests these first.
-#[cold]
-fn conditions_first(
-    tx: &mut dyn WriteTarget,
-    number: u16,
-    values: &[Value],
-    error: SqlError,
-) -> SqlError {
-    match error.code {
-        code::UNIQUE => check_whole(tx, number, values).err().unwrap_or(error),
-        _ => error,
-    }
-}
-
 impl UpdatePlan {
-    /// Runs it. Returns how many rows it changed, and what is returned of them.
+    /// Runs it over some rows. Returns how many it changed, and what is returned of them.
     ///
     /// # Errors
     /// What cannot be computed, read or stored.
@@ -522,6 +468,7 @@ impl UpdatePlan {
         &self,
         tx: &mut dyn WriteTarget,
         with: &Environment<'_>,
+        among: Among<'_>,
     ) -> Result<(u64, Table), SqlError> {
         let mut changes = Vec::new();
         let kept = Kept::default();
@@ -533,7 +480,7 @@ impl UpdatePlan {
             None => 0,
         };
         let by_key = self.changes.moves || self.changes.may_collide;
-        self.target.walk(source, reading, &mut |row| {
+        self.target.walk(source, reading, among, &mut |row| {
             let found = match row.address() {
                 Some(address) if !by_key => Found::At(address),
                 _ => Found::Key(self.target.key_of(row)?),
@@ -563,7 +510,7 @@ impl UpdatePlan {
 }
 
 impl DeletePlan {
-    /// Runs it. Returns how many rows it deleted, and what is returned of them.
+    /// Runs it over some rows. Returns how many it deleted, and what is returned of them.
     ///
     /// # Errors
     /// What cannot be computed, read or deleted.
@@ -571,6 +518,7 @@ impl DeletePlan {
         &self,
         tx: &mut dyn WriteTarget,
         with: &Environment<'_>,
+        among: Among<'_>,
     ) -> Result<(u64, Table), SqlError> {
         let mut keys = Vec::new();
         let mut table = Table::default();
@@ -578,7 +526,7 @@ impl DeletePlan {
         let source: &dyn Source = &*tx;
         let reading = &with.over(source, &kept);
         let mut memory = reading.memory();
-        self.target.walk(source, reading, &mut |row| {
+        self.target.walk(source, reading, among, &mut |row| {
             let key = self.target.key_of(row)?;
             memory.take(&key)?;
             keys.push(key);

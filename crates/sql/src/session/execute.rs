@@ -119,7 +119,7 @@ fn table_numbers(statement: &Prepared, source: &dyn Source) -> HashMap<String, u
 }
 
 /// Checks that there is a value for each parameter.
-fn check_parameters(given: &Given<'_>) -> Result<(), SqlError> {
+pub(super) fn check_parameters(given: &Given<'_>) -> Result<(), SqlError> {
     let wanted = given.statement.parameters().len();
     if wanted == given.parameters.len() {
         return Ok(());

@@ -15,6 +15,7 @@
 //! gives. As long as a transaction has only read, it reads one snapshot, and nothing is run again.
 
 mod aside;
+mod beside;
 mod control;
 mod describing;
 mod execute;
@@ -461,6 +462,10 @@ impl Session {
                 }
                 Handled::Done(outcome)
             }
+            Class::Write | Class::Define => match self.run_beside(steps).await {
+                Some(outcome) => Handled::Done(outcome),
+                None => Handled::Unit,
+            },
             _ => Handled::Unit,
         }
     }

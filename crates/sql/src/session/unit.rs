@@ -4,7 +4,7 @@
 mod replay;
 mod turns;
 
-pub(super) use turns::{SHORT_STATEMENTS_MAX, is_long_step};
+pub(super) use turns::{SHORT_COPY_BYTES_MAX, SHORT_STATEMENTS_MAX, is_long_step};
 
 use super::control;
 use super::execute::{Call, check_may_write};

@@ -5,6 +5,7 @@ mod common;
 mod copies;
 mod flights;
 mod functions;
+mod large;
 mod lists;
 mod long_reads;
 mod long_writes;

@@ -13,7 +13,7 @@ use crate::undo::{TakenOver, Was};
 use sardonyx_base::error::Error;
 use sardonyx_rows::row::RowWriter;
 use sardonyx_rows::schema::{IndexDefinition, Schema, ValueRef};
-use sardonyx_rows::{RESERVED, TableError, WriteRows};
+use sardonyx_rows::{Conflict, ConflictWith, RESERVED, TableError, WriteRows};
 use std::sync::Arc;
 
 /// A table's next content. Nobody goes on with what is made without it.
@@ -67,7 +67,7 @@ impl Transaction<'_> {
         let name = name_of(table);
         if let Ok(there) = self.space.catalogue.table_named(&name) {
             if self.is_being_made(there) {
-                return Err(self.beside_conflict(table, "another statement changes all of them"));
+                return Err(self.beside_conflict(table));
             }
             self.drop_beside(there)?;
         }
@@ -243,18 +243,13 @@ impl Transaction<'_> {
         let is_made = made.is_some_and(|made| made.owner.as_ptr() == Arc::as_ptr(&beside.owner));
         match is_made && self.is_beside(beside) {
             true => Ok(()),
-            false => Err(self.beside_conflict(
-                beside.table,
-                "its columns, indexes or constraints changed, or it was emptied",
-            )),
+            false => Err(self.beside_conflict(beside.table)),
         }
     }
 
     #[cold]
-    fn beside_conflict(&self, table: u16, what: &str) -> TableError {
-        TableError::Conflict {
-            table: self.space.name(table),
-            what: what.into(),
-        }
+    fn beside_conflict(&self, table: u16) -> TableError {
+        let table = self.space.name(table);
+        TableError::Conflict(Box::new(Conflict::new(table, ConflictWith::Schema)))
     }
 }

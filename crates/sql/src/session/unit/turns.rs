@@ -18,7 +18,7 @@ use std::convert::Infallible;
 /// So many statements, with those that are run again, are not short together.
 pub(in crate::session) const SHORT_STATEMENTS_MAX: usize = 500;
 /// So much data is not copied in a short time.
-const SHORT_COPY_BYTES_MAX: usize = 64 << 10;
+pub(in crate::session) const SHORT_COPY_BYTES_MAX: usize = 64 << 10;
 
 impl Unit {
     /// Runs it; the ticket tells when that is durable.

@@ -1,0 +1,200 @@
+//! `UPDATE` and `DELETE` of one table, of which each row says alone what becomes of it: neither another row nor the moment
+//! is asked. So it does not matter in which order, or how often, rows are looked at, and rows that others change meanwhile
+//! are just looked at again.
+
+use super::Plan;
+use super::access::Path;
+use super::target::Target;
+use super::tree::Input;
+use super::write::{Changes, columns_of, whole_row};
+use crate::error::SqlError;
+use crate::expression::{Environment, Expr};
+use crate::rows::InputRow;
+use crate::source::Source;
+use sardonyx::schema::{ForeignKey, Value};
+
+/// Which rows of its table a statement looks at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Among<'k> {
+    /// Those that its plan finds.
+    All,
+    /// Those that have one of these keys, each key once.
+    Keys(&'k [Vec<Value>]),
+}
+
+/// Such a statement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rewriting<'p> {
+    target: &'p Target,
+    conditions: [Option<&'p Expr>; 2],
+    /// None if rows are deleted.
+    changes: Option<&'p Changes>,
+    returns: bool,
+    is_referenced: bool,
+}
+
+impl<'p> Rewriting<'p> {
+    /// The one of a plan; `None` if that is another statement.
+    pub fn of(plan: &'p Plan) -> Option<Self> {
+        let (target, changes, returning, is_referenced) = match plan {
+            Plan::Update(plan) => (
+                &plan.target,
+                Some(&plan.changes),
+                plan.returning.as_ref(),
+                plan.changes.is_referenced,
+            ),
+            Plan::Delete(plan) => (
+                &plan.target,
+                None,
+                plan.returning.as_ref(),
+                plan.is_referenced,
+            ),
+            Plan::Select(_) | Plan::Insert(_) => return None,
+        };
+        let Input::Table(access) = &target.input else {
+            return None;
+        };
+        let conditions = [access.condition.as_ref(), target.filter.as_ref()];
+        let is_known = access.condition.is_some() || matches!(access.path, Path::Scan);
+        let set = changes.iter().flat_map(|changes| &changes.set);
+        let returned = returning.iter().flat_map(|output| &output.expressions);
+        let mut all = conditions
+            .iter()
+            .copied()
+            .flatten()
+            .chain(set.map(|(_, expr)| expr))
+            .chain(returned);
+        (is_known && all.all(Expr::is_plain)).then_some(Rewriting {
+            target,
+            conditions,
+            changes,
+            returns: returning.is_some(),
+            is_referenced,
+        })
+    }
+
+    /// The table.
+    pub fn table(&self) -> u16 {
+        self.target.number
+    }
+
+    /// Calls `each` with the rows that it changes or deletes, by the way that its plan has chosen.
+    ///
+    /// # Errors
+    /// What `each` returns; what cannot be read or computed.
+    pub fn walk(
+        &self,
+        source: &dyn Source,
+        with: &Environment<'_>,
+        each: super::target::EachTarget<'_>,
+    ) -> Result<(), SqlError> {
+        self.target.walk(source, with, Among::All, each)
+    }
+
+    /// Whether a row is one that it changes or deletes.
+    ///
+    /// # Errors
+    /// What cannot be computed.
+    pub fn takes(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<bool, SqlError> {
+        for condition in self.conditions.into_iter().flatten() {
+            if !condition.holds(row, with)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The key of a row.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn key_of(&self, row: &dyn InputRow) -> Result<Vec<Value>, SqlError> {
+        columns_of(row, &self.target.key)
+    }
+
+    /// The key of a row of all columns.
+    pub fn key_of_whole(&self, row: &[Value]) -> Vec<Value> {
+        let key = self.target.key.iter();
+        key.map(|column| row.get(*column).cloned().unwrap_or_default())
+            .collect()
+    }
+
+    /// A row of all columns as it will be, `None` if it will be none; and whether it is one that the statement takes.
+    ///
+    /// # Errors
+    /// What cannot be computed.
+    pub fn rewritten(
+        &self,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<(Option<Vec<Value>>, bool), SqlError> {
+        if !self.takes(row, with)? {
+            return Ok((Some(whole_row(row, self.target.width)?), false));
+        }
+        match self.changes {
+            Some(changes) => Ok((Some(changes.changed(row, with)?), true)),
+            None => Ok((None, true)),
+        }
+    }
+
+    /// Whether nothing is asked of other tables' rows, and nothing told of the rows: all that it does is to change
+    /// its table.
+    pub fn is_alone(&self, source: &dyn Source) -> bool {
+        if self.returns || self.is_referenced {
+            return false;
+        }
+        let Some(changes) = self.changes else {
+            return true;
+        };
+        let sets = |column: &usize| changes.set.iter().any(|(set, _)| set.number == *column);
+        let refers = |key: &ForeignKey| key.columns.iter().any(sets);
+        let may_change_key = changes.moves || changes.may_collide;
+        (0..source.definitions().len() as u16).all(|number| {
+            let Some(schema) = source.schema(number) else {
+                return true;
+            };
+            let is_own = number == self.table();
+            let mut keys = schema.foreign_keys.iter();
+            !keys
+                .any(|key| (is_own && refers(key)) || (key.table == self.table() && may_change_key))
+        })
+    }
+}
+
+impl Target {
+    /// Calls `each` with the rows of a statement on one table that have one of these keys.
+    ///
+    /// # Errors
+    /// As [`Target::walk`].
+    pub fn walk_among(
+        &self,
+        source: &dyn Source,
+        with: &Environment<'_>,
+        keys: &[Vec<Value>],
+        each: super::target::EachTarget<'_>,
+    ) -> Result<(), SqlError> {
+        let condition = match &self.input {
+            Input::Table(access) => access.condition.as_ref(),
+            _ => None,
+        };
+        let conditions = [condition, self.filter.as_ref()];
+        for key in keys {
+            with.context.look_at_row()?;
+            source.point(self.number, key, &mut |row| {
+                for condition in conditions.into_iter().flatten() {
+                    if !condition.holds(row, with)? {
+                        return Ok(true);
+                    }
+                }
+                each(row)?;
+                Ok(true)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a plan is such a statement, and not a short one.
+pub(super) fn is_rewriting(plan: &Plan, is_short: bool) -> bool {
+    !is_short && Rewriting::of(plan).is_some()
+}

@@ -1,0 +1,88 @@
+//! The rows that a statement takes are few: one call changes them. It looks at them again, and at those that others changed
+//! since the snapshot, which may be taken now.
+
+use super::made::Came;
+use super::rewrite::Trying;
+use crate::constraints::at_commit;
+use crate::error::SqlError;
+use crate::plan::rewriting::Among;
+use crate::running::{Read, run_plan_among};
+use crate::violations::explained;
+use crate::write_target::WriteTarget;
+use sardonyx::schema::Value;
+use sardonyx::{Durability, Error, Transaction};
+use std::collections::HashSet;
+
+/// Why the call did nothing.
+enum Refused {
+    /// The plan does not hold any more.
+    Changed,
+    Error(SqlError),
+    Engine(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Refused::Engine(error)
+    }
+}
+
+impl From<SqlError> for Refused {
+    fn from(error: SqlError) -> Self {
+        Refused::Error(error)
+    }
+}
+
+impl From<sardonyx_rows::TableError> for Refused {
+    fn from(error: sardonyx_rows::TableError) -> Self {
+        Refused::Engine(error.into())
+    }
+}
+
+impl Trying<'_> {
+    /// Changes the rows with these keys, and those that others changed since the snapshot so that they are taken now.
+    pub(super) fn change_few(&self, keys: Vec<Vec<Value>>) -> Result<Came<Read>, SqlError> {
+        let turn = self.database.turn(&self.with.context.interrupt)?;
+        let done = turn.run(Durability::Deferred, |tx| self.change_in_turn(tx, keys));
+        match done {
+            Ok(read) => Ok(Came::Done(read)),
+            Err(Refused::Changed | Refused::Engine(Error::Conflict(_))) => Ok(Came::Again),
+            Err(Refused::Error(error)) => Err(error),
+            Err(Refused::Engine(error)) => Err(error.into()),
+        }
+    }
+
+    fn change_in_turn(
+        &self,
+        tx: &mut Transaction<'_>,
+        mut keys: Vec<Vec<Value>>,
+    ) -> Result<Read, Refused> {
+        let version = self.database.version();
+        if !self.planned.holds(version, &*tx) {
+            return Err(Refused::Changed);
+        }
+        let table = self.rewriting.table();
+        let mut new = Vec::new();
+        let snapshot = self.snapshot.space();
+        snapshot.changed_rows(table, tx.view(), |_, now| {
+            if let Some(row) = now
+                && self.rewriting.takes(&row, &self.with)?
+            {
+                new.push(self.rewriting.key_of(&row)?);
+            }
+            Ok::<_, Refused>(())
+        })?;
+        if !new.is_empty() {
+            let known: HashSet<Vec<u8>> = keys
+                .iter()
+                .map(|key| crate::aggregate::key_of_row(key))
+                .collect();
+            new.retain(|key| !known.contains(&crate::aggregate::key_of_row(key)));
+            keys.append(&mut new);
+        }
+        let among = Among::Keys(&keys);
+        let ran = run_plan_among(tx, &self.planned.plan, &self.with, among)
+            .and_then(|read| at_commit(tx as &mut dyn WriteTarget).map(|()| read));
+        ran.map_err(|error| Refused::Error(explained(&*tx, error)))
+    }
+}

@@ -1,0 +1,263 @@
+//! Rows that a statement inserts, collected beside the tables: few are inserted in one call, many go into the table's next
+//! content as they come. Tables are read as they were when the statement began, and what it has read is noted.
+
+use super::made::Content;
+use super::whole::{Stop, Whole};
+use crate::define_target::DefineTarget;
+use crate::error::SqlError;
+use crate::plan::write::whole as writer_of;
+use crate::rows::EachRow;
+use crate::source::{KeyRange, Source};
+use crate::write_target::{DueOf, WriteTarget};
+use sardonyx::schema::{Schema, Value};
+use sardonyx::{
+    Address, Error, HeldReference, Marked, RowWriter, Snapshot, SpaceSnapshot, Transaction,
+};
+use sardonyx_rows::constraints::Objects;
+use sardonyx_rows::{ScanPlace, TableError};
+use sardonyx_storage::catalogue::Definition;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Where the rows of a statement go.
+#[derive(Debug)]
+pub(super) struct Filling<'f> {
+    pub whole: &'f Whole<'f>,
+    /// In which it reads.
+    pub snapshot: &'f Snapshot,
+    /// So many rows are kept.
+    pub few: usize,
+    /// Whether the table can have a next content.
+    pub may_be_many: bool,
+    pub rows: Vec<Vec<Value>>,
+    pub count: u64,
+    pub content: Option<Content>,
+    /// Whether one was begun.
+    pub has_begun: bool,
+    read: RefCell<BTreeSet<u16>>,
+    /// Why it does not go on.
+    pub stop: Option<Stop>,
+}
+
+impl<'f> Filling<'f> {
+    pub fn new(
+        whole: &'f Whole<'f>,
+        snapshot: &'f Snapshot,
+        few: usize,
+        may_be_many: bool,
+    ) -> Self {
+        Filling {
+            whole,
+            snapshot,
+            few,
+            may_be_many,
+            rows: Vec::new(),
+            count: 0,
+            content: None,
+            has_begun: false,
+            read: RefCell::default(),
+            stop: None,
+        }
+    }
+
+    fn source(&self) -> &SpaceSnapshot {
+        self.snapshot.space()
+    }
+
+    fn reads(&self, number: u16) -> &SpaceSnapshot {
+        self.read.borrow_mut().insert(number);
+        self.source()
+    }
+
+    /// Rows go into the next content, if there are many.
+    fn flush_if_many(&mut self) -> Result<(), Stop> {
+        let slice = self.whole.limits.slice;
+        match &self.content {
+            None if self.rows.len() <= self.few => return Ok(()),
+            None if !self.may_be_many => {
+                let what = "its rows refer to others".to_string();
+                return Err(Stop::Engine(Error::Refused(what.into())));
+            }
+            None => {
+                let beside = self.whole.begin(&[])?;
+                self.has_begun = true;
+                let snapshot = self.whole.newest()?;
+                self.whole.fill_from(&beside, &snapshot)?;
+                self.content = Some(Content { beside, snapshot });
+            }
+            Some(_) if self.rows.len() < slice => return Ok(()),
+            Some(_) => {}
+        }
+        self.flush()
+    }
+
+    /// All rows go into the next content, if there is one.
+    pub fn flush(&mut self) -> Result<(), Stop> {
+        if let Some(content) = &self.content {
+            let rows = std::mem::take(&mut self.rows);
+            self.whole.insert_in_turns(&content.beside, rows)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that what was read is there still.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if not.
+    pub fn check_read(&self, tx: &Transaction<'_>) -> Result<(), Stop> {
+        for table in self.read.borrow().iter() {
+            self.source()
+                .changed_rows(*table, tx.view(), |_, _| Err(self.whole.conflict()))?;
+        }
+        Ok(())
+    }
+
+    /// Inserts the rows that were kept.
+    pub fn insert_kept(&self, tx: &mut dyn WriteTarget) -> Result<(), SqlError> {
+        for row in &self.rows {
+            let row = writer_of(&self.whole.schema, row);
+            tx.insert(self.whole.made.table(), &row)?;
+        }
+        Ok(())
+    }
+}
+
+impl Source for Filling<'_> {
+    fn definitions(&self) -> &[Definition] {
+        self.source().definitions()
+    }
+
+    fn schema(&self, number: u16) -> Option<Arc<Schema>> {
+        Source::schema(&self.source(), number)
+    }
+
+    fn knows_counts(&self) -> bool {
+        Source::knows_counts(&self.source())
+    }
+
+    fn has_schema(&self, number: u16, schema: &Arc<Schema>) -> bool {
+        Source::has_schema(&self.source(), number, schema)
+    }
+
+    fn count(&self, number: u16) -> Result<u64, SqlError> {
+        Source::count(&self.reads(number), number)
+    }
+
+    fn point(&self, number: u16, key: &[Value], each: EachRow<'_>) -> Result<(), SqlError> {
+        Source::point(&self.reads(number), number, key, each)
+    }
+
+    fn scan_from(
+        &self,
+        number: u16,
+        place: &mut ScanPlace,
+        each: EachRow<'_>,
+    ) -> Result<bool, SqlError> {
+        Source::scan_from(&self.reads(number), number, place, each)
+    }
+
+    fn first(
+        &self,
+        number: u16,
+        index: &str,
+        key: &[Value],
+        each: EachRow<'_>,
+    ) -> Result<(), SqlError> {
+        Source::first(&self.reads(number), number, index, key, each)
+    }
+
+    fn range(
+        &self,
+        number: u16,
+        index: &str,
+        range: &KeyRange,
+        each: EachRow<'_>,
+    ) -> Result<(), SqlError> {
+        Source::range(&self.reads(number), number, index, range, each)
+    }
+
+    fn count_range(&self, number: u16, index: &str, range: &KeyRange) -> Result<u64, SqlError> {
+        Source::count_range(&self.reads(number), number, index, range)
+    }
+}
+
+/// That a statement does something else than to insert: it runs in the stage.
+#[cold]
+fn only_inserts() -> Error {
+    Error::Refused("rows are only inserted here".into())
+}
+
+impl WriteTarget for Filling<'_> {
+    fn insert(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error> {
+        if number != self.whole.made.table() {
+            return Err(only_inserts());
+        }
+        let mut values = vec![Value::Null; self.whole.schema.columns.len()];
+        for (column, value) in row.set_columns() {
+            values[column] = value.to_value();
+        }
+        self.rows.push(values);
+        self.count += 1;
+        match self.flush_if_many() {
+            Ok(()) => Ok(()),
+            Err(stop) => {
+                self.stop = Some(stop);
+                Err(only_inserts())
+            }
+        }
+    }
+
+    fn check_new(&mut self, _: u16, _: &RowWriter<'_>) -> Result<(), Error> {
+        Err(only_inserts())
+    }
+
+    fn update_at(&mut self, _: u16, _: Address, _: &RowWriter<'_>) -> Result<(), Error> {
+        Err(only_inserts())
+    }
+
+    fn update(&mut self, _: u16, _: &[Value], _: &RowWriter<'_>) -> Result<bool, Error> {
+        Err(only_inserts())
+    }
+
+    fn delete(&mut self, _: u16, _: &[Value]) -> Result<bool, Error> {
+        Err(only_inserts())
+    }
+
+    fn take(&mut self, _: u16, _: &[Value]) -> Result<bool, Error> {
+        Err(only_inserts())
+    }
+
+    fn at(&self, _: u16, _: Address, _: EachRow<'_>) -> Result<(), SqlError> {
+        Err(only_inserts().into())
+    }
+
+    fn mark(&mut self) -> Marked {
+        // Nothing is undone here, so that no mark is used.
+        Marked::default()
+    }
+
+    fn return_to(&mut self, _: Marked) -> Result<(), Error> {
+        Err(TableError::NoMark.into())
+    }
+
+    fn hold_references(&mut self, _: bool) {}
+
+    fn held_references(&self) -> Vec<HeldReference> {
+        Vec::new()
+    }
+
+    fn check_held(&mut self, _: DueOf<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn objects(&mut self, _: &mut dyn FnMut(&mut dyn Objects)) {}
+
+    fn tables(&mut self, _: &mut dyn FnMut(&mut Transaction<'_>)) -> bool {
+        false
+    }
+
+    fn define(&mut self) -> Option<&mut dyn DefineTarget> {
+        None
+    }
+}

@@ -1,0 +1,140 @@
+//! `INSERT` and `COPY … FROM` of many rows: they are computed beside the tables, and the last call checks that what was
+//! read for them is there still.
+
+use super::filling::Filling;
+use super::made::{Came, KEYS_MAX, Made};
+use super::whole::{Stop, Whole};
+use crate::constraints::{at_commit, in_statement};
+use crate::copy;
+use crate::database::Database;
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::plan::Plan;
+use crate::result::{Complete, Tag};
+use crate::running::{Read, run_plan};
+use crate::session::execute::check_parameters;
+use crate::session::given::Given;
+use crate::source::Source;
+use crate::write_target::WriteTarget;
+use sardonyx::{Durability, Error, Transaction};
+use sqlparser::ast::Statement;
+use std::sync::Arc;
+
+/// A table's next content is made if rows come of which it has not so many times as many.
+const OLD_ROWS_MAX: u64 = 4;
+
+/// Tries once.
+pub(super) fn insert(
+    database: &Arc<Database>,
+    given: &Given<'_>,
+    with: &Environment<'_>,
+) -> Result<Came<Read>, SqlError> {
+    check_parameters(given)?;
+    let begun = database.committed(&with.context.interrupt)?;
+    let (version, snapshot) = (begun.version, begun.snapshot);
+    let source = &**snapshot.space();
+    let limits = database.beside();
+    let is_copy = matches!(given.statement.statement(), Some(Statement::Copy { .. }));
+    let (table, planned) = match is_copy {
+        true => (copy::table_of(given.statement, &source)?, None),
+        false => {
+            let planned = given.statement.planned(version, &source)?;
+            match &planned.plan {
+                Plan::Insert(plan) if planned.is_filling => (plan.number, Some(planned.clone())),
+                _ => return Ok(Came::InStage),
+            }
+        }
+    };
+    let Some(schema) = Source::schema(&source, table) else {
+        return Ok(Came::InStage);
+    };
+    database.memory().check()?;
+    let whole = Whole {
+        database,
+        limits: &limits,
+        with: *with,
+        made: Made::Kept {
+            table,
+            schema: schema.clone(),
+        },
+        schema,
+        version,
+    };
+    let there = Source::count(&source, table)?;
+    if let Some(planned) = &planned {
+        // A few rows of small tables are read at once.
+        let mut others = planned
+            .tables()
+            .filter(|number| *number != table)
+            .peekable();
+        let has_others = others.peek().is_some();
+        let mut counts = others.map(|number| Source::count(&source, number).unwrap_or_default());
+        if has_others && counts.all(|count| count < limits.from) {
+            return Ok(Came::InStage);
+        }
+    }
+    let few = usize::try_from(there / OLD_ROWS_MAX).unwrap_or(usize::MAX);
+    // What would copy far more rows than come is done in the stage.
+    let may_be_many = whole.schema.foreign_keys.is_empty() && few <= KEYS_MAX;
+    let few = few
+        .max(usize::try_from(limits.few).unwrap_or(usize::MAX))
+        .min(KEYS_MAX);
+    let looked_at = with.context.looked_at.get();
+    let mut filling = Filling::new(&whole, &snapshot, few, may_be_many);
+    let ran = match &planned {
+        Some(planned) => run_plan(&mut filling, &planned.plan, with).map(drop),
+        None => match given.data {
+            Some(data) => {
+                copy::from_client(&mut filling, given.statement, version, data, with).map(drop)
+            }
+            None => return Ok(Came::InStage),
+        },
+    };
+    let ended = match (ran, filling.stop.take()) {
+        (_, Some(stop)) => Err(stop),
+        (Err(error), None) if error.is_interruption() => Err(Stop::Statement(error)),
+        (Err(_), None) => Err(in_stage()),
+        (Ok(()), None) => end(&whole, &mut filling),
+    };
+    let looked_at = with.context.looked_at.get().wrapping_sub(looked_at);
+    if let Some(planned) = &planned
+        && u64::from(looked_at).max(filling.count) < limits.few.min(limits.from)
+    {
+        planned.was_short();
+    }
+    let Err(stop) = ended else {
+        let word = if is_copy { "COPY" } else { "INSERT" };
+        let tag = Tag::rows(word, filling.count);
+        return Ok(Came::Done((Complete::of(tag), None)));
+    };
+    if filling.has_begun {
+        drop(filling);
+        whole.give_up();
+    }
+    stop.came()
+}
+
+/// That a row cannot be stored: so it is told where all rows before it were.
+#[cold]
+fn in_stage() -> Stop {
+    Stop::Engine(Error::Refused("a row cannot be stored".into()))
+}
+
+/// The last call.
+fn end(whole: &Whole<'_>, filling: &mut Filling<'_>) -> Result<(), Stop> {
+    filling.flush()?;
+    whole.limits.pause(&whole.with)?;
+    let Some(content) = filling.content.take() else {
+        let turn = whole.turn()?;
+        return turn.run(Durability::Deferred, |tx: &mut Transaction<'_>| {
+            whole.check_table(tx)?;
+            filling.check_read(tx)?;
+            let tx: &mut dyn WriteTarget = tx;
+            let inserted = in_statement(tx, &whole.with, |tx| filling.insert_kept(tx));
+            let inserted = inserted.and_then(|()| at_commit(tx));
+            inserted.map_err(|_| in_stage())
+        });
+    };
+    let (last, _) = whole.catch_up(&content.beside, content.snapshot)?;
+    whole.take_over(content.beside, last, |tx, _| filling.check_read(tx))
+}

@@ -1,0 +1,130 @@
+//! A table's next content as it is made: what becomes of each row.
+
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::plan::rewriting::Rewriting;
+use crate::plan::write::whole_row;
+use crate::rows::InputRow;
+use sardonyx::schema::{Schema, Value};
+use sardonyx::{Beside, Error, Snapshot};
+use std::sync::Arc;
+
+/// The most keys of rows that are kept.
+pub(super) const KEYS_MAX: usize = 100_000;
+
+/// What came of trying.
+pub(super) enum Came<T> {
+    Done(T),
+    /// The table is not what it was.
+    Again,
+    /// The statement runs in the stage.
+    InStage,
+}
+
+impl<T> Came<T> {
+    /// What an error of the engine means.
+    pub fn of(error: Error) -> Result<Self, SqlError> {
+        match error {
+            Error::Conflict(_) => Ok(Came::Again),
+            // Interrupted, or closed.
+            Error::Unavailable(_) | Error::Closed(_) => Err(error.into()),
+            _ => Ok(Came::InStage),
+        }
+    }
+}
+
+/// The next content that the rows go into, and the state in which the rows of before that it has were.
+#[derive(Debug)]
+pub(super) struct Content {
+    pub beside: Beside,
+    pub snapshot: Snapshot,
+}
+
+/// What becomes of each row of a table.
+#[derive(Debug)]
+pub(super) enum Made<'m> {
+    /// What a statement makes of it.
+    Rewritten(Rewriting<'m>),
+    /// It stays as it is.
+    Kept {
+        /// The table.
+        table: u16,
+        /// Its columns.
+        schema: Arc<Schema>,
+    },
+}
+
+impl Made<'_> {
+    /// The table.
+    pub fn table(&self) -> u16 {
+        match self {
+            Made::Rewritten(rewriting) => rewriting.table(),
+            Made::Kept { table, .. } => *table,
+        }
+    }
+
+    /// A row of all columns as it will be, if it will be one, and whether a statement takes it.
+    fn of(
+        &self,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<(Option<Vec<Value>>, bool), SqlError> {
+        match self {
+            Made::Rewritten(rewriting) => rewriting.rewritten(row, with),
+            Made::Kept { schema, .. } => Ok((Some(whole_row(row, schema.columns.len())?), false)),
+        }
+    }
+
+    /// The key of a row of all columns.
+    fn key_of(&self, row: &[Value]) -> Vec<Value> {
+        match self {
+            Made::Rewritten(rewriting) => rewriting.key_of_whole(row),
+            Made::Kept { schema, .. } => {
+                let key = schema.primary.key.iter();
+                key.map(|part| row.get(part.column).cloned().unwrap_or_default())
+                    .collect()
+            }
+        }
+    }
+}
+
+/// What is done to the next content: rows go, and rows come.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    pub gone: Vec<Vec<Value>>,
+    pub come: Vec<Vec<Value>>,
+    /// How many more rows the statement has taken.
+    pub taken: i64,
+}
+
+impl Changes {
+    /// A row is not, or is another one, any more.
+    pub fn take_out(
+        &mut self,
+        row: &dyn InputRow,
+        made: &Made<'_>,
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
+        let (row, is_taken) = made.of(row, with)?;
+        self.taken -= i64::from(is_taken);
+        self.gone.extend(row.map(|row| made.key_of(&row)));
+        Ok(())
+    }
+
+    /// A row is there.
+    pub fn put_in(
+        &mut self,
+        row: &dyn InputRow,
+        made: &Made<'_>,
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
+        let (row, is_taken) = made.of(row, with)?;
+        self.taken += i64::from(is_taken);
+        self.come.extend(row);
+        Ok(())
+    }
+
+    pub fn len(&self) -> usize {
+        self.gone.len() + self.come.len()
+    }
+}

@@ -1,0 +1,141 @@
+//! Statements on many rows, run aside: nothing else waits for longer than a slice of the work.
+//!
+//! `UPDATE` and `DELETE` in which each row says alone what becomes of it ([`Rewriting`](crate::plan::rewriting::Rewriting)) look at a snapshot of their table
+//! first. Where few rows are concerned ([`few`]), one short call changes those. Where many are ([`whole`]), the table's next
+//! content is made beside the one that it has, in short calls, and then taken over in one. Either way, rows that others
+//! changed since the snapshot are looked at again in the call that commits: so the statement is as if it had run there.
+//! Rows of `INSERT` and `COPY` are computed aside, and inserted in one call or put into a next content ([`insert`]). An
+//! index is built with a next content of the same rows ([`index`]).
+//!
+//! What cannot be done so runs in the stage as any statement: if the table's definition changes meanwhile, again and again
+//! ([`ATTEMPTS`]); if there is no room for a second content; if a row cannot be stored, so that the error is the usual one.
+
+mod few;
+mod filling;
+mod index;
+mod insert;
+mod made;
+mod rewrite;
+mod whole;
+
+use super::execute::with_context;
+use super::given::Given;
+use super::state::TransactionState;
+use super::telling::{attach, count};
+use super::unit::SHORT_COPY_BYTES_MAX;
+use super::{Session, spans};
+use crate::class::Class;
+use crate::define::builds_index;
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::prepared::Prepared;
+use crate::result::{Complete, Outcome, Step};
+use crate::running::{now, seed};
+use crate::sequences::Draws;
+use made::Came;
+use sardonyx_base::waiting;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use tracing::Instrument;
+
+/// So often a statement begins again, if the table changed otherwise than by its rows.
+const ATTEMPTS: usize = 3;
+
+/// Whether a statement may run aside.
+fn may_run_beside(statement: &Prepared) -> bool {
+    match statement.class() {
+        Class::Write if statement.is_copy_in() => true,
+        Class::Write => statement.last_plan().is_some_and(|plan| plan.runs_beside()),
+        Class::Define => statement.statement().is_some_and(builds_index),
+        _ => false,
+    }
+}
+
+impl Session {
+    /// Runs the next step aside, if it is such a statement, alone in its transaction. None if it is to run in the stage.
+    pub(super) async fn run_beside(&mut self, steps: &VecDeque<Step>) -> Option<Outcome> {
+        let (statement, parameters, data, rows_max) = match steps.front()? {
+            Step::Execute {
+                statement,
+                parameters,
+                rows_max,
+            } => (statement, &parameters[..], None, *rows_max),
+            Step::Copy { statement, data } if data.0.len() > SHORT_COPY_BYTES_MAX => {
+                (statement, &[][..], Some(data), 0)
+            }
+            _ => return None,
+        };
+        if !matches!(steps.get(1), Some(Step::Sync)) {
+            return None;
+        }
+        // Only tables in main memory have next contents.
+        self.database.tables()?;
+        let is_idle = matches!(self.state.transaction, TransactionState::Idle);
+        if !is_idle || !may_run_beside(statement) || self.state.usually_reads() {
+            return None;
+        }
+        let started = now();
+        let given = Given {
+            statement,
+            parameters,
+            data,
+            rows_max,
+            transaction_started: started,
+            statement_started: started,
+            seed: seed(),
+            again: Vec::new(),
+            digests: false,
+        };
+        let span = spans::statement(statement);
+        let interrupt = self.state.interrupt.clone();
+        let ran = waiting::long(|| {
+            waiting::interruptible(&interrupt, None, || {
+                span.in_scope(|| self.try_beside(&given))
+            })
+        });
+        let outcome = match ran {
+            Ok(Some(complete)) => match self.durable().await {
+                Ok(()) => Outcome::Done(complete),
+                Err(error) => Outcome::Failed(error),
+            },
+            Ok(None) => return None,
+            Err(error) => Outcome::Failed(statement.placed(error)),
+        };
+        spans::ended(&span, &outcome);
+        Some(outcome)
+    }
+
+    /// Waits for what has run; no interruption ends that.
+    async fn durable(&self) -> Result<(), SqlError> {
+        let group = self.database.committed(&Arc::default())?.group;
+        if let Some(tables) = self.database.tables() {
+            let durable = tables.durable(group);
+            durable.instrument(spans::durability()).await?;
+        }
+        Ok(())
+    }
+
+    fn try_beside(&mut self, given: &Given<'_>) -> Result<Option<Complete>, SqlError> {
+        let database = self.database.clone();
+        for _ in 0..ATTEMPTS {
+            let draws = Draws::refused("what runs aside draws no numbers from sequences");
+            let tables = HashMap::new();
+            let attempt = |with: &Environment<'_>| match given.statement.class() {
+                Class::Define => index::build(&database, given, with),
+                _ if given.statement.inserts() => insert::insert(&database, given, with),
+                _ => rewrite::rewrite(&database, given, with),
+            };
+            let (came, _) = with_context(&database, &mut self.state, given, tables, draws, attempt);
+            match came? {
+                Came::Done((mut complete, table)) => {
+                    count(&mut complete, table.as_ref(), database.memory())?;
+                    attach(&mut complete, table, given.rows_max);
+                    return Ok(Some(complete));
+                }
+                Came::Again => {}
+                Came::InStage => break,
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,143 @@
+//! `UPDATE` and `DELETE` in which each row says alone what becomes of it: how many rows they take decides how they run.
+
+use super::made::{Came, KEYS_MAX, Made};
+use super::whole::Whole;
+use crate::database::{BesideLimits, Database};
+use crate::error::SqlError;
+use crate::expression::{Environment, Kept};
+use crate::plan::rewriting::Rewriting;
+use crate::plan::{Plan, Planned};
+use crate::result::{Complete, Tag};
+use crate::running::Read;
+use crate::session::execute::check_parameters;
+use crate::session::given::Given;
+use crate::source::Source;
+use sardonyx::Snapshot;
+use sardonyx::schema::Value;
+use std::sync::Arc;
+
+/// A table's next content is made if such a part of its rows, at least, is changed.
+const WHOLE_SHARE: u64 = 16;
+
+/// `UPDATE` or `DELETE` that is tried.
+pub(super) struct Trying<'t> {
+    pub database: &'t Arc<Database>,
+    pub planned: &'t Planned,
+    pub rewriting: Rewriting<'t>,
+    pub limits: BesideLimits,
+    /// The state in which it looks at the table.
+    pub snapshot: Snapshot,
+    pub with: Environment<'t>,
+}
+
+/// Tries once.
+pub(super) fn rewrite(
+    database: &Arc<Database>,
+    given: &Given<'_>,
+    with: &Environment<'_>,
+) -> Result<Came<Read>, SqlError> {
+    check_parameters(given)?;
+    let begun = database.committed(&with.context.interrupt)?;
+    let source = &**begun.snapshot.space();
+    let planned = given.statement.planned(begun.version, &source)?;
+    let Some(rewriting) = Rewriting::of(&planned.plan).filter(|_| planned.is_rewriting) else {
+        return Ok(Came::InStage);
+    };
+    let rows = Source::count(&source, rewriting.table())?;
+    let limits = database.beside();
+    if rows < limits.from {
+        return Ok(Came::InStage);
+    }
+    database.memory().check()?;
+    let trying = Trying {
+        database,
+        planned: &planned,
+        rewriting,
+        limits,
+        snapshot: begun.snapshot.clone(),
+        with: *with,
+    };
+    let is_alone = rewriting.is_alone(&source);
+    match trying.sought(rows, is_alone)? {
+        Sought::Few(keys) => trying.change_few(keys),
+        Sought::Many if is_alone => trying.change_many(begun.version),
+        Sought::Many | Sought::Short => Ok(Came::InStage),
+    }
+}
+
+/// How many rows a statement takes.
+enum Sought {
+    /// Their keys.
+    Few(Vec<Vec<Value>>),
+    Many,
+    /// Few rows were looked at: that is as soon done in the stage.
+    Short,
+}
+
+/// What ends a walk over rows that are many.
+#[cold]
+fn enough() -> SqlError {
+    SqlError::syntax("there are enough of them")
+}
+
+impl Trying<'_> {
+    /// The keys of the rows of the snapshot that the statement takes, unless these are many of the table's.
+    fn sought(&self, rows: u64, may_be_many: bool) -> Result<Sought, SqlError> {
+        let kept = Kept::default();
+        let source = &**self.snapshot.space();
+        let with = &self.with.over(&source, &kept);
+        let few_max = self.limits.few;
+        let (mut keys, mut is_many) = (Vec::new(), false);
+        let mut memory = with.memory();
+        let looked_at = with.context.looked_at.get();
+        let walked = self.rewriting.walk(&source, with, &mut |row| {
+            let key = self.rewriting.key_of(row)?;
+            memory.take(&key)?;
+            keys.push(key);
+            let taken = keys.len() as u64;
+            let is_share = taken > few_max && taken.saturating_mul(WHOLE_SHARE) >= rows;
+            is_many = (may_be_many && is_share) || keys.len() > KEYS_MAX;
+            match is_many {
+                true => Err(enough()),
+                false => Ok(()),
+            }
+        });
+        if !is_many {
+            walked?;
+        }
+        let looked_at = with.context.looked_at.get().wrapping_sub(looked_at);
+        if !is_many && u64::from(looked_at) < few_max.min(self.limits.from) {
+            self.planned.was_short();
+            return Ok(Sought::Short);
+        }
+        self.limits.pause(with)?;
+        Ok(match is_many {
+            true => Sought::Many,
+            false => Sought::Few(keys),
+        })
+    }
+
+    /// Makes the table's next content of the rows as they will be.
+    fn change_many(&self, version: u64) -> Result<Came<Read>, SqlError> {
+        let source = &**self.snapshot.space();
+        let Some(schema) = Source::schema(&source, self.rewriting.table()) else {
+            return Ok(Came::Again);
+        };
+        let whole = Whole {
+            database: self.database,
+            limits: &self.limits,
+            with: self.with,
+            made: Made::Rewritten(self.rewriting),
+            schema,
+            version,
+        };
+        let word = match self.planned.plan {
+            Plan::Delete(_) => "DELETE",
+            _ => "UPDATE",
+        };
+        whole.make(&[], |_, taken| {
+            let rows = u64::try_from(taken).unwrap_or_default();
+            Ok((Complete::of(Tag::rows(word, rows)), None))
+        })
+    }
+}

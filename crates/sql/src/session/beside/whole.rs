@@ -1,0 +1,302 @@
+//! The rows that a statement takes are many of its table's, or an index is built: the next content of the table is made
+//! beside it, in calls of a bounded number of rows, and taken over in one short call.
+//!
+//! Each row of the next content is what the statement makes of one row of the table, whatever that does to the others. So
+//! rows that were changed since they were looked at are taken out and made again: in calls of their own while they are many,
+//! and the last ones in the call that takes the content over.
+
+use super::made::{Came, Changes, KEYS_MAX, Made};
+use crate::database::{BesideLimits, Database};
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::plan::write::whole;
+use crate::rows::InputRow;
+use crate::source::Source;
+use sardonyx::schema::{IndexDefinition, Schema, Value};
+use sardonyx::{Beside, Durability, Error, Snapshot, Transaction, Turn};
+use sardonyx_base::waiting::Interrupt;
+use sardonyx_rows::{Conflict, ConflictWith, ScanPlace, TableError};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The most rows that the last call looks at again, if others do not change more in each round.
+const LAST_ROWS: usize = 200;
+/// How long the stage is left between two calls, so that one which waits for it is awake before the next.
+const BETWEEN: Duration = Duration::from_micros(50);
+/// How often rows that were changed meanwhile are made again before the last call.
+const ROUNDS: usize = 8;
+
+/// What ends a call.
+#[derive(Debug)]
+pub(super) enum Stop {
+    Engine(Error),
+    Statement(SqlError),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Engine(error)
+    }
+}
+
+impl From<SqlError> for Stop {
+    fn from(error: SqlError) -> Self {
+        Stop::Statement(error)
+    }
+}
+
+impl From<TableError> for Stop {
+    fn from(error: TableError) -> Self {
+        Stop::Engine(error.into())
+    }
+}
+
+impl Stop {
+    /// A statement's error stands in its snapshot: it is told. What the engine says is about the content.
+    pub fn came<T>(self) -> Result<Came<T>, SqlError> {
+        match self {
+            Stop::Engine(error) => Came::of(error),
+            Stop::Statement(error) => Err(error),
+        }
+    }
+}
+
+/// What a table's next content is made of.
+#[derive(Debug)]
+pub(super) struct Whole<'w> {
+    pub database: &'w Arc<Database>,
+    pub limits: &'w BesideLimits,
+    pub with: Environment<'w>,
+    pub made: Made<'w>,
+    /// As the table is.
+    pub schema: Arc<Schema>,
+    /// Of the catalogue: what is made of rows was compiled for it.
+    pub version: u64,
+}
+
+impl Whole<'_> {
+    /// Makes the table's next content, with more indexes than it has, and has the table take it over in one call with
+    /// `finish`. That is told how many rows were taken by the statement, and returns what this does.
+    pub fn make<T>(
+        &self,
+        indexes: &[IndexDefinition],
+        finish: impl FnOnce(&mut Transaction<'_>, i64) -> Result<T, SqlError>,
+    ) -> Result<Came<T>, SqlError> {
+        let done = self.begin(indexes).and_then(|beside| {
+            let snapshot = self.newest()?;
+            let taken = self.fill_from(&beside, &snapshot)?;
+            let (last, more) = self.catch_up(&beside, snapshot)?;
+            self.take_over(beside, last, |tx, last| {
+                Ok(finish(tx, taken + more + last)?)
+            })
+        });
+        match done {
+            Ok(done) => Ok(Came::Done(done)),
+            Err(stop) => {
+                // What was made is nobody's any more.
+                self.give_up();
+                stop.came()
+            }
+        }
+    }
+
+    /// Begins. The table is what it was from here on, or it takes nothing over.
+    pub fn begin(&self, indexes: &[IndexDefinition]) -> Result<Beside, Stop> {
+        let table = self.made.table();
+        let turn = self.turn()?;
+        let begun = turn.run(Durability::Deferred, |tx| tx.begin_beside(table, indexes));
+        begun.map_err(|error| match error {
+            // Another statement makes one: this one comes after it, in the stage.
+            Error::Conflict(error) => Stop::Engine(Error::Refused(error)),
+            error => Stop::Engine(error),
+        })
+    }
+
+    /// The table takes the content over, in one call with `finish`, which is told how many more rows were taken.
+    pub fn take_over<T>(
+        &self,
+        beside: Beside,
+        last: Snapshot,
+        finish: impl FnOnce(&mut Transaction<'_>, i64) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        let table = self.made.table();
+        let turn = self.turn()?;
+        turn.run(Durability::Deferred, |tx| {
+            self.check_table(tx)?;
+            let mut changes = Changes::default();
+            last.space().changed_rows(table, tx.view(), |was, is| {
+                let was = was.as_ref().map(|row| row as &dyn InputRow);
+                let is = is.as_ref().map(|row| row as &dyn InputRow);
+                self.changed(&mut changes, was, is)
+            })?;
+            // So that nothing is copied for it.
+            drop(last);
+            let Changes { gone, come, .. } = &changes;
+            self.take_out_and_put(tx, &beside, gone, come)?;
+            tx.take_over(beside)?;
+            finish(tx, changes.taken)
+        })
+    }
+
+    /// Checks that the table is what it was.
+    pub fn check_table(&self, tx: &Transaction<'_>) -> Result<(), Stop> {
+        let is_same = self.database.version() == self.version
+            && Source::has_schema(tx, self.made.table(), &self.schema);
+        match is_same {
+            true => Ok(()),
+            false => Err(self.conflict()),
+        }
+    }
+
+    pub fn turn(&self) -> Result<Turn<'_>, SqlError> {
+        self.database.turn(&self.with.context.interrupt)
+    }
+
+    /// Drops what was made beside the table, if that can be done; else the next one that makes one does.
+    pub fn give_up(&self) {
+        let table = self.made.table();
+        if let Ok(turn) = self.database.turn(&Arc::<Interrupt>::default()) {
+            let _ = turn.run(Durability::Deferred, |tx| tx.forget_beside(table));
+        }
+    }
+
+    #[cold]
+    pub fn conflict(&self) -> Stop {
+        let table = format!("number {}", self.made.table());
+        let conflict = Conflict::new(table, ConflictWith::Schema);
+        Stop::Engine(TableError::Conflict(Box::new(conflict)).into())
+    }
+
+    fn changed(
+        &self,
+        changes: &mut Changes,
+        was: Option<&dyn InputRow>,
+        is: Option<&dyn InputRow>,
+    ) -> Result<(), Stop> {
+        if let Some(row) = was {
+            changes.take_out(row, &self.made, &self.with)?;
+        }
+        if let Some(row) = is {
+            changes.put_in(row, &self.made, &self.with)?;
+        }
+        match changes.len() <= KEYS_MAX {
+            true => Ok(()),
+            false => Err(self.conflict()),
+        }
+    }
+
+    /// Makes rows again that were changed since a state, until few are left. Returns the state of which they are, and how
+    /// many more were taken.
+    pub fn catch_up(
+        &self,
+        beside: &Beside,
+        mut snapshot: Snapshot,
+    ) -> Result<(Snapshot, i64), Stop> {
+        let mut taken = 0;
+        for _ in 0..ROUNDS {
+            let next = self.newest()?;
+            let mut changes = Changes::default();
+            let (before, after) = (snapshot.space(), next.space());
+            before.rows_changed_until(self.made.table(), after, |was, is| {
+                self.with.context.look_at_row()?;
+                let was = was.as_ref().map(|row| row as &dyn InputRow);
+                let is = is.as_ref().map(|row| row as &dyn InputRow);
+                self.changed(&mut changes, was, is)
+            })?;
+            let count = changes.len();
+            taken += self.put_in_turns(beside, &changes)?;
+            snapshot = next;
+            if count < LAST_ROWS {
+                break;
+            }
+        }
+        Ok((snapshot, taken))
+    }
+
+    /// Makes all rows of a state. Returns how many were taken.
+    pub fn fill_from(&self, beside: &Beside, snapshot: &Snapshot) -> Result<i64, Stop> {
+        let (mut taken, mut place) = (0, ScanPlace::default());
+        let source = &**snapshot.space();
+        loop {
+            let mut changes = Changes::default();
+            let is_end = Source::scan_from(&source, self.made.table(), &mut place, &mut |row| {
+                self.with.context.look_at_row()?;
+                changes.put_in(row, &self.made, &self.with)?;
+                Ok(changes.len() < self.limits.slice)
+            })?;
+            taken += self.put_in_turns(beside, &changes)?;
+            // In the stage it needs less.
+            let memory = self.database.memory().check();
+            memory.map_err(|error| Stop::Engine(Error::Full(error.into())))?;
+            if is_end {
+                return Ok(taken);
+            }
+        }
+    }
+
+    /// The newest state, in which the table is what it was.
+    pub fn newest(&self) -> Result<Snapshot, Stop> {
+        let newest = self.database.committed(&self.with.context.interrupt)?;
+        let source = &**newest.snapshot.space();
+        match newest.version == self.version
+            && Source::has_schema(&source, self.made.table(), &self.schema)
+        {
+            true => Ok(newest.snapshot),
+            false => Err(self.conflict()),
+        }
+    }
+
+    /// Puts rows into the content, in slices.
+    pub fn insert_in_turns(&self, beside: &Beside, come: Vec<Vec<Value>>) -> Result<(), Stop> {
+        let changes = Changes {
+            come,
+            ..Changes::default()
+        };
+        self.put_in_turns(beside, &changes).map(drop)
+    }
+
+    /// Changes the content, in slices. Returns how many rows were taken.
+    fn put_in_turns(&self, beside: &Beside, changes: &Changes) -> Result<i64, Stop> {
+        let slice = self.limits.slice;
+        let gone = changes.gone.chunks(slice).map(|gone| (gone, &[][..]));
+        let come = changes.come.chunks(slice).map(|come| (&[][..], come));
+        for (gone, come) in gone.chain(come) {
+            let turn = self.turn()?;
+            turn.run(Durability::Deferred, |tx| {
+                self.take_out_and_put(tx, beside, gone, come)
+            })?;
+            // Whoever waited was woken just now, and comes first.
+            std::thread::sleep(BETWEEN);
+            self.limits.pause(&self.with)?;
+        }
+        Ok(changes.taken)
+    }
+
+    /// Rows go before others come, which may have their keys.
+    fn take_out_and_put(
+        &self,
+        tx: &mut Transaction<'_>,
+        beside: &Beside,
+        gone: &[Vec<Value>],
+        come: &[Vec<Value>],
+    ) -> Result<(), Error> {
+        for key in gone {
+            let key: Vec<_> = key.iter().map(Value::as_ref).collect();
+            tx.delete_beside(beside, &key)?;
+        }
+        for row in come {
+            tx.insert_beside(beside, whole(&self.schema, row))?;
+        }
+        Ok(())
+    }
+}
+
+impl BesideLimits {
+    /// Others may have the stage, and the statement may be ended.
+    pub(super) fn pause(&self, with: &Environment<'_>) -> Result<(), SqlError> {
+        if let Some(between) = &self.between {
+            between();
+        }
+        with.context.check_interrupted()
+    }
+}

@@ -1,0 +1,392 @@
+//! Statements that change many rows, run aside while others write: each is as if it had run alone at its end, whatever the
+//! others do meanwhile; a table's next content that is not taken over leaves nothing.
+
+use crate::common::{Fresh, lines, query, run};
+use sardonyx_base::random::Random;
+use sardonyx_sql::{BesideLimits, Database, Interrupt, Session, SqlError, code};
+use std::sync::{Arc, Mutex};
+
+const TABLE: &str = "create table t (id int primary key, a int check (a > -500), b varchar(80), c int unique);
+    create index t_a on t (a);
+    create table s (id int primary key, v int);
+    insert into s select n, n from generate_series(1, 30) as s (n);
+    insert into t select n, n % 10, 'a text that is long ' || n, n from generate_series(1, 60) as s (n)";
+
+/// Statements that change many rows; some of them cannot.
+const LARGE: [&str; 18] = [
+    "update t set a = a + 1",
+    "update t set b = b || '!' where a > 3",
+    "update t set b = null, a = a + 100 where id > 20 and a <> 5",
+    "update t set id = id + 1000 where a % 2 = 0",
+    "update t set id = -id",
+    "update t set c = c + 1",
+    "update t set c = null where a in (1, 2, 3)",
+    "delete from t where a % 3 = 0",
+    "delete from t",
+    "update t set a = a + 1 where id > 7 returning id, a, b",
+    "update t set a = a - 504",
+    "update t set c = 1 where id > 0",
+    "insert into t select id + 2000, v, 'inserted', null from s where v > 3",
+    "insert into t (id, a) select id + 3000, a from t where a < 9",
+    "insert into t select id, v, null, null from s",
+    "create index if not exists t_b on t (b, a desc)",
+    "create unique index t_ac on t (a, id)",
+    "alter table t add constraint t_bc unique (b)",
+];
+
+/// Two databases: in one of them large statements run aside.
+struct Both {
+    aside: Fresh,
+    plain: Fresh,
+}
+
+fn unlimited() -> BesideLimits {
+    BesideLimits {
+        from: u64::MAX,
+        ..BesideLimits::default()
+    }
+}
+
+impl Both {
+    fn new() -> Both {
+        let both = Both {
+            aside: Fresh::new(),
+            plain: Fresh::new(),
+        };
+        both.plain.database.set_beside(unlimited());
+        for fresh in [&both.aside, &both.plain] {
+            run(&mut fresh.session(), TABLE).expect("they are there");
+        }
+        both
+    }
+}
+
+impl Drop for Both {
+    /// What is called between two calls has the database, which would stay for ever.
+    fn drop(&mut self) {
+        self.aside.database.set_beside(unlimited());
+    }
+}
+
+/// What a statement told: its rows, in order, and its tag; or the code of its error.
+fn told(session: &mut Session, text: &str) -> Result<(Vec<String>, Option<u64>), &'static str> {
+    let done = run(session, text).map_err(|error| error.code)?;
+    let mut rows: Vec<String> = done.iter().flat_map(lines).collect();
+    rows.sort();
+    Ok((rows, done.last().and_then(|last| last.tag.rows)))
+}
+
+fn content(database: &Arc<Database>) -> Vec<Vec<String>> {
+    let mut session = crate::common::session(database);
+    let texts = [
+        "select * from t order by id",
+        "select id, a from t where a >= -500 order by a, id",
+        "select id, c from t where c > -100000 order by c",
+        "select count(*) from t",
+        "select * from s order by id",
+        "select b, a from t where b >= 'a' order by b, a desc",
+        "select indexname from pg_indexes where tablename = 't' order by indexname",
+        "select table_name from information_schema.tables where table_schema = 'public'",
+    ];
+    texts
+        .iter()
+        .map(|text| query(&mut session, text).expect(text))
+        .collect()
+}
+
+fn small(random: &mut Random) -> String {
+    let id = random.below(70);
+    let id = if random.below(4) == 0 { id + 1000 } else { id };
+    let (a, n) = (random.below(12), random.below(60));
+    match random.below(9) {
+        0 => format!("insert into t values ({id}, {a}, 'new', {n})"),
+        1 => format!("insert into t values ({id}, {a}, repeat('n', {n}), null)"),
+        2 => format!("update t set a = {a} where id = {id}"),
+        // Of the same length and beginning, so that the row itself stays as it is.
+        3 => format!("update t set b = 'a text that is lung ' || id where id = {id}"),
+        4 => format!("delete from t where id = {id}"),
+        5 => format!("update t set id = {id} + 500 where id = {id}"),
+        6 => format!("update s set v = {a} where id = {n}"),
+        7 => format!("insert into s values ({id}, {a}) on conflict (id) do update set v = s.v + 1"),
+        _ => format!("update t set c = {n}, b = repeat('z', {n}) where id = {id}"),
+    }
+}
+
+/// Runs a large statement aside, with others between its calls that a seed says, and beside it as it should be.
+fn judge(seed: u64) {
+    let mut both = Both::new();
+    let random = Arc::new(Mutex::new(Random::new(seed)));
+    let draw = |below: u64| random.lock().expect("no panic").below(below);
+    for _ in 0..4 {
+        let large = LARGE[draw(LARGE.len() as u64) as usize];
+        let chance = draw(4);
+        let (aside, plain) = (both.aside.database.clone(), both.plain.database.clone());
+        let between = {
+            let (random, aside) = (random.clone(), aside.clone());
+            move || {
+                let mut random = random.lock().expect("no panic");
+                if random.below(4) < chance {
+                    let text = small(&mut random);
+                    let told_aside = told(&mut crate::common::session(&aside), &text);
+                    let told_plain = told(&mut crate::common::session(&plain), &text);
+                    assert_eq!(told_aside, told_plain, "{seed}: {text}");
+                }
+            }
+        };
+        both.aside.database.set_beside(BesideLimits {
+            from: 1,
+            few: draw(12),
+            slice: draw(9) as usize + 1,
+            between: Some(Arc::new(between)),
+        });
+        let told_aside = told(&mut both.aside.session(), large);
+        aside.set_beside(unlimited());
+        let told_plain = told(&mut both.plain.session(), large);
+        assert_eq!(told_aside, told_plain, "{seed}: {large}");
+        let now = content(&both.aside.database);
+        assert_eq!(now, content(&both.plain.database), "{seed}: {large}");
+        if draw(3) == 0 {
+            drop(aside);
+            both.aside.reopen();
+            assert_eq!(
+                now,
+                content(&both.aside.database),
+                "{seed}: {large}, reopened"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_large_statement_is_as_if_it_had_run_alone_at_its_end() {
+    for seed in 0..24 {
+        judge(seed);
+    }
+}
+
+fn with_limits(fresh: &Fresh, few: u64, between: impl Fn() + Send + Sync + 'static) {
+    fresh.database.set_beside(BesideLimits {
+        from: 1,
+        few,
+        slice: 5,
+        between: Some(Arc::new(between)),
+    });
+}
+
+#[test]
+fn others_neither_see_the_half_of_it_nor_wait_for_its_end() {
+    for (large, few) in [
+        ("update t set a = a + 1", 0),
+        ("delete from t where a < 8", 0),
+        ("update t set a = a + 1 where a = 4", 100),
+        ("insert into t select id + 2000, v, 'new', null from s", 0),
+        (
+            "insert into t select n, n, 'new', null from generate_series(2000, 2030) as g (n)",
+            0,
+        ),
+        (
+            "insert into t select n, n, 'new', null from generate_series(2000, 2030) as g (n)",
+            50,
+        ),
+        ("create index more on t (b)", 0),
+        ("create unique index more on t (b, id)", 0),
+        ("alter table t add unique (id, a)", 0),
+        ("alter table s add unique (v)", 0),
+    ] {
+        let both = Both::new();
+        let database = both.aside.database.clone();
+        let seen = Arc::new(Mutex::new(0));
+        let count = seen.clone();
+        with_limits(&both.aside, few, move || {
+            let mut session = crate::common::session(&database);
+            let there = query(&mut session, "select count(*), sum(a) from t").expect("it reads");
+            assert_eq!(there, ["60|270"], "{large}");
+            *count.lock().expect("no panic") += 1;
+        });
+        run(&mut both.aside.session(), large).expect(large);
+        assert!(
+            *seen.lock().expect("no panic") > 0,
+            "{large} did not run aside"
+        );
+    }
+}
+
+#[test]
+fn a_changed_definition_begins_it_again_and_at_last_it_runs_in_the_stage() {
+    for (large, few) in [
+        ("update t set a = a + 1", 0),
+        ("update t set a = a + 1 where a = 4", 100),
+    ] {
+        let both = Both::new();
+        let database = both.aside.database.clone();
+        let times = Arc::new(Mutex::new(0));
+        let counted = times.clone();
+        with_limits(&both.aside, few, move || {
+            let mut times = counted.lock().expect("no panic");
+            *times += 1;
+            let text = format!("alter table t add column more{times} int");
+            run(&mut crate::common::session(&database), &text).expect("it is altered");
+        });
+        let told_aside = told(&mut both.aside.session(), large);
+        let times = *times.lock().expect("no panic");
+        assert!(times >= 3, "{large}: {times}");
+        let text = (1..=times).map(|n| format!("alter table t add column more{n} int"));
+        let text = text.collect::<Vec<_>>().join("; ");
+        run(&mut both.plain.session(), &text).expect("it is altered");
+        assert_eq!(told_aside, told(&mut both.plain.session(), large));
+        assert_eq!(content(&both.aside.database), content(&both.plain.database));
+    }
+}
+
+#[test]
+fn a_table_that_is_emptied_or_dropped_meanwhile_is_no_longer_changed() {
+    for (meanwhile, after) in [
+        (
+            "truncate t; insert into t values (1, 1, 'one', 1)",
+            Ok((Vec::new(), Some(1))),
+        ),
+        ("drop table t", Err(code::UNKNOWN_TABLE)),
+    ] {
+        let both = Both::new();
+        let database = both.aside.database.clone();
+        let first = Mutex::new(true);
+        with_limits(&both.aside, 0, move || {
+            if std::mem::take(&mut *first.lock().expect("no panic")) {
+                run(&mut crate::common::session(&database), meanwhile).expect("it runs");
+            }
+        });
+        let told = told(&mut both.aside.session(), "update t set a = a + 1");
+        assert_eq!(told, after, "{meanwhile}");
+    }
+}
+
+#[test]
+fn a_request_and_a_time_limit_end_it_in_every_phase_and_nothing_is_left() {
+    for (large, few) in [
+        ("update t set a = a + 1", 0),
+        ("update t set a = a + 1 where a = 4", 100),
+        (
+            "insert into t select n, n, 'new', null from generate_series(2000, 2030) as g (n)",
+            0,
+        ),
+        (
+            "insert into t select n, n, 'new', null from generate_series(2000, 2030) as g (n)",
+            50,
+        ),
+        ("create index t_new on t (b)", 0),
+    ] {
+        for phase in 1..40 {
+            let both = Both::new();
+            let before = content(&both.aside.database);
+            let interrupt = Arc::new(Interrupt::default());
+            let mut session = both.aside.session();
+            session.set_interrupt(interrupt.clone());
+            let times = Arc::new(Mutex::new(0));
+            let counted = times.clone();
+            with_limits(&both.aside, few, move || {
+                let mut times = counted.lock().expect("no panic");
+                *times += 1;
+                if *times == phase {
+                    interrupt.request();
+                }
+            });
+            let ended = run(&mut session, large).map(drop);
+            if *times.lock().expect("no panic") < phase {
+                assert!(phase > 1, "it has phases");
+                ended.expect("nothing asked for its end");
+                break;
+            }
+            let error: SqlError = ended.expect_err("it was ended");
+            assert_eq!(error.code, code::QUERY_CANCELED, "{large}, phase {phase}");
+            assert_eq!(
+                content(&both.aside.database),
+                before,
+                "{large}, phase {phase}"
+            );
+            let definitions = both
+                .aside
+                .database
+                .tables()
+                .read(|view| Ok(view.definitions().to_vec()));
+            let mut definitions = definitions.expect("it reads").into_iter();
+            assert!(!definitions.any(|one| one.name.starts_with("sardonyx.next")));
+            // The next one is not in the way of anything.
+            both.aside.database.set_beside(BesideLimits::default());
+            run(&mut session, large).expect("it runs");
+        }
+    }
+}
+
+#[test]
+fn several_large_statements_of_one_table_come_one_after_another() {
+    let both = Both::new();
+    let database = both.aside.database.clone();
+    let first = Mutex::new(4);
+    with_limits(&both.aside, 0, move || {
+        let left = {
+            let mut left = first.lock().expect("no panic");
+            *left -= 1;
+            *left
+        };
+        if left == 1 {
+            run(
+                &mut crate::common::session(&database),
+                "update t set a = a * 2",
+            )
+            .expect("it runs");
+        }
+    });
+    run(&mut both.aside.session(), "update t set a = a + 1").expect("it runs");
+    let sum = query(&mut both.aside.session(), "select sum(a) from t").expect("it reads");
+    assert_eq!(sum, ["600"]);
+}
+
+#[test]
+fn rows_that_are_copied_go_into_a_next_content_or_run_in_the_stage() {
+    let line = |id: i64| format!("{id}\t1\ta line that is somewhat long\t\\N\n");
+    let good: String = (1000..4000).map(line).collect();
+    for (data, few, copied) in [
+        (good.clone(), 0, Some(3000)),
+        (good.clone(), 1_000_000, Some(3000)),
+        // Of a row that is there the usual is told.
+        (format!("{good}{}", line(7)), 0, None),
+        (format!("{good}{}", line(1007)), 0, None),
+        (format!("{good}not a line\n"), 0, None),
+    ] {
+        let both = Both::new();
+        let database = both.aside.database.clone();
+        let first = Mutex::new(3);
+        let moved = Arc::new(Mutex::new(false));
+        let has_moved = moved.clone();
+        with_limits(&both.aside, few, move || {
+            let mut left = first.lock().expect("no panic");
+            *left -= 1;
+            if *left == 0 {
+                let text = "update t set b = 'a text that is lung 5' where id = 5; delete from t where id = 6;
+                    insert into t values (500, 1, 'new', 500)";
+                run(&mut crate::common::session(&database), text).expect("it runs");
+                *has_moved.lock().expect("no panic") = true;
+            }
+        });
+        let text = "copy t from stdin";
+        let told = crate::common::copy_in(&mut both.aside.session(), text, data.as_bytes());
+        let text_of =
+            |error: &SqlError| format!("{} {} {:?}", error.code, error.message, error.context);
+        if *moved.lock().expect("no panic") {
+            let text =
+                "update t set b = 'a text that is lung 5' where id = 5; delete from t where id = 6;
+                insert into t values (500, 1, 'new', 500)";
+            run(&mut both.plain.session(), text).expect("it runs");
+        }
+        let plain = crate::common::copy_in(&mut both.plain.session(), text, data.as_bytes());
+        assert_eq!(
+            told.as_ref().ok().map(|done| done.tag.rows),
+            copied.map(Some)
+        );
+        assert_eq!(
+            told.as_ref().err().map(text_of),
+            plain.as_ref().err().map(text_of)
+        );
+        assert_eq!(content(&both.aside.database), content(&both.plain.database));
+    }
+}
