@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""The waits of writers of one row while a statement changes many rows, beside PostgreSQL.
+
+    bench/clients/large_statements.py [--rows N] [--only NAME,NAME] [--writer other,same] [--engines sardonyx,postgresql]
+                                      [--every MILLISECONDS] [--postgresql DSN] [--json]
+
+A writer changes one row in a transaction of its own, due every millisecond (open loop): its wait is counted from when it
+was due to its durable reply. It writes to another table than the large statement, or to the same table, a row that the
+statement does not change. Shown are the longest wait, the 99.9th percentile and the median of the time from the beginning
+of the statement to its end, how long the statement ran, and how often it had to be sent again (40001). `served` is the time from when a write was sent:
+on a machine that is busy with something else the writer may be late.
+
+PostgreSQL runs as in compare.py, or is a server that runs already. SARDONYX is the command. Everything is in a temporary directory.
+"""
+
+import argparse
+import json
+import multiprocessing
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+
+import psycopg
+from psycopg import errors
+
+from compare import PostgreSQL, Sardonyx, dsn
+
+ENGINES = {"sardonyx": Sardonyx, "postgresql": PostgreSQL}
+# The rows of each statement are those from 1 on; the writer's have other keys.
+WORK = {
+    "update": "UPDATE large SET amount = amount + 1 WHERE id > 0",
+    "delete": "DELETE FROM large WHERE id > 0",
+    "insert": "INSERT INTO empty SELECT id, amount, filler FROM large WHERE id > 0",
+    "index": "CREATE INDEX large_amount ON large (amount)",
+    "copy": "COPY empty FROM STDIN",
+}
+WRITERS = 16
+
+
+def make(at, rows):
+    with psycopg.connect(at, autocommit=True) as client:
+        for name in ("large", "empty", "small"):
+            client.execute(f"DROP TABLE IF EXISTS {name}")
+            client.execute(f"CREATE TABLE {name} (id int PRIMARY KEY, amount int, filler varchar(40))")
+        for first in range(1, rows + 1, 100_000):
+            last = min(first + 99_999, rows)
+            client.execute(
+                f"INSERT INTO large SELECT n, n % 1000, 'filler of a row' FROM generate_series({first}, {last}) AS n"
+            )
+        for table in ("large", "empty", "small"):
+            with client.cursor() as cursor:
+                rows_of_writers = [(-1 - n, 0, "a writer's") for n in range(WRITERS)]
+                cursor.executemany(f"INSERT INTO {table} VALUES (%s, %s, %s)", rows_of_writers)
+
+
+def write(at, table, every, begins, ends, waits):
+    """Writes until it is told to end; sends when each write was due, and how long it took from then, in seconds."""
+    found, again = [], 0
+    with psycopg.connect(at, autocommit=True) as client:
+        text = f"UPDATE {table} SET amount = amount + 1 WHERE id = %s"
+        for n in range(20):
+            client.execute(text, (-1 - n % WRITERS,), prepare=True)
+        begins.set()
+        first, number = time.monotonic(), 0
+        while not ends.is_set():
+            due = first + number * every
+            pause = due - time.monotonic()
+            if pause > 0:
+                time.sleep(pause)
+            sent = time.monotonic()
+            while True:
+                try:
+                    client.execute(text, (-1 - number % WRITERS,), prepare=True)
+                    break
+                except errors.SerializationFailure:
+                    again += 1
+            now = time.monotonic()
+            found.append((due, now - due, now - sent))
+            number += 1
+    waits.put((found, again))
+
+
+def large(at, name, rows):
+    """Runs the statement. Returns its beginning, its end, and how often it was sent again."""
+    again = 0
+    with psycopg.connect(at, autocommit=True) as client:
+        data = "".join(f"{n}\t{n % 1000}\tfiller of a row\n" for n in range(1, rows + 1)) if name == "copy" else ""
+        begin = time.monotonic()
+        while True:
+            try:
+                if name == "copy":
+                    with client.cursor().copy(WORK[name]) as copy:
+                        copy.write(data)
+                else:
+                    client.execute(WORK[name])
+                return begin, time.monotonic(), again
+            except errors.SerializationFailure:
+                again += 1
+
+
+def percentile(sorted_values, share):
+    return sorted_values[min(len(sorted_values) - 1, int(share * len(sorted_values)))]
+
+
+def measure(at, name, writer, rows, every):
+    make(at, rows)
+    target = "empty" if name in ("insert", "copy") else "large"
+    table = {"other": "small", "same": target}[writer]
+    begins, ends, waits = multiprocessing.Event(), multiprocessing.Event(), multiprocessing.Queue()
+    process = multiprocessing.Process(target=write, args=(at, table, every, begins, ends, waits))
+    process.start()
+    begins.wait()
+    time.sleep(0.5)
+    begin, end, again = large(at, name, rows)
+    time.sleep(0.2)
+    ends.set()
+    found, again_of_writer = waits.get()
+    process.join()
+    found = [(wait, served) for due, wait, served in found if begin <= due + wait and due <= end]
+    during, served = sorted(wait for wait, _ in found), sorted(served for _, served in found)
+    return {
+        "statement": name,
+        "writer": writer,
+        "rows": rows,
+        "statement_seconds": round(end - begin, 3),
+        "statement_sent_again": again,
+        "writes": len(during),
+        "writer_sent_again": again_of_writer,
+        "median_ms": round(1000 * percentile(during, 0.5), 3),
+        "p99_ms": round(1000 * percentile(during, 0.99), 3),
+        "p999_ms": round(1000 * percentile(during, 0.999), 3),
+        "longest_ms": round(1000 * during[-1], 3),
+        "served_p999_ms": round(1000 * percentile(served, 0.999), 3),
+        "served_longest_ms": round(1000 * served[-1], 3),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--only", default=",".join(WORK))
+    parser.add_argument("--writer", default="other,same")
+    parser.add_argument("--engines", default="sardonyx,postgresql")
+    parser.add_argument("--every", type=float, default=1.0)
+    parser.add_argument("--postgresql", help="where a server runs already, with a database of this tool's own")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="large_statements"))
+    directory.chmod(0o755)
+    results = []
+    try:
+        for engine in arguments.engines.split(","):
+            is_there = engine == "postgresql" and arguments.postgresql
+            running = None if is_there else ENGINES[engine](directory / engine)
+            at = arguments.postgresql if is_there else dsn(running)
+            try:
+                for name in arguments.only.split(","):
+                    for writer in arguments.writer.split(","):
+                        result = measure(at, name, writer, arguments.rows, arguments.every / 1000)
+                        result = {"engine": engine, **result}
+                        results.append(result)
+                        if not arguments.json:
+                            print(" ".join(f"{key}={value}" for key, value in result.items()), flush=True)
+            finally:
+                if running:
+                    running.end()
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    if arguments.json:
+        json.dump(results, sys.stdout, indent=1)
+        print()
+
+
+if __name__ == "__main__":
+    main()
