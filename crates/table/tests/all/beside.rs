@@ -438,3 +438,25 @@ fn changed_rows_are_all_that_changed_since_a_snapshot() {
         }
     }
 }
+
+#[test]
+fn a_value_that_changes_outside_of_its_row_is_a_change_of_the_row() {
+    let (mut world, table, content) = stock(true);
+    let before = world.space.snapshot().expect("a snapshot");
+    // Of the same length and beginning: the bytes of the row stay what they were.
+    let name = content[&5].1.replace("in its row", "at its row");
+    world.commit(|tx| {
+        let mut rows = Rows::numbered(tx, table).expect("it is there");
+        let mut change = RowWriter::new(3);
+        change.set(2, ValueRef::Text(&name));
+        let key = [Value::Int(5)];
+        assert!(rows.update_row(&key, &change).expect("changed"));
+    });
+    let mut told = 0;
+    let said = before.changed_rows(table, world.space.view(), |was, is| {
+        told += u32::from(was.is_some() && is.is_some());
+        Ok::<_, TableError>(())
+    });
+    said.expect("compared");
+    assert_eq!(told, 1);
+}
