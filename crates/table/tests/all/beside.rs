@@ -248,10 +248,9 @@ fn a_table_that_changed_otherwise_takes_nothing_over() {
                 0 => tx.truncate(ITEMS).expect("emptied"),
                 1 => tx.drop_table(ITEMS).expect("dropped"),
                 2 => tx.drop_index(table, "by_amount").expect("dropped"),
-                _ => drop(
-                    tx.add_column(ITEMS, "more", Type::I64, true, Value::Null)
-                        .expect("added"),
-                ),
+                _ => tx
+                    .add_column(ITEMS, "more", Type::I64, true, Value::Null)
+                    .expect("added"),
             }
         });
         world.commit(|tx| {
