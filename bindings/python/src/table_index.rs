@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 use sardonyx::schema::{Schema, Value};
-use sardonyx::{Error, ReadIndex, ReadRow, ReadRows};
+use sardonyx::{CountedRows, Error, ReadIndex, ReadRow};
 use std::ops::Bound as Edge;
 use std::sync::Arc;
 
@@ -128,7 +128,7 @@ impl Range {
     }
 
     /// What is wanted of the rows of a table.
-    pub fn of_rows<S: ReadRows>(
+    pub fn of_rows<S: CountedRows>(
         &self,
         rows: &sardonyx::Rows<S>,
         want: &Want,

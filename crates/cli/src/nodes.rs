@@ -126,13 +126,13 @@ fn loose(server: SocketAddr, members: &Path, parts: Vec<Box<dyn Any>>) -> anyhow
     Ok(Opened::of_node(database, parts))
 }
 
-/// A register of who takes part that ends with its process.
-struct Register(PathBuf);
-
-impl Drop for Register {
-    fn drop(&mut self) {
-        // What is left is named by a process that is no more.
-        let _ = std::fs::remove_dir_all(&self.0);
+/// The register of who takes part: beside the database, under its own name unless `cluster` made it. A node's number is
+/// given once in it, since the log of a number is there as long as the database is.
+fn register_of(path: &Path) -> PathBuf {
+    let of_cluster = path.with_file_name("members");
+    match of_cluster.is_dir() {
+        true => of_cluster,
+        false => path.with_extension("members"),
     }
 }
 
@@ -141,14 +141,8 @@ fn page_server(path: &Path) -> anyhow::Result<Opened> {
     let server = PageServer::open(path, PAGES, StorageOptions::default())?;
     let listener = TcpListener::bind("127.0.0.1:0").context("a page server")?;
     let serving = Serving::start(server, listener, None)?;
-    let name = format!("sardonyx-members-{}", std::process::id());
-    let members = std::env::temp_dir().join(name);
-    let register = Register(members.clone());
-    loose(
-        serving.address(),
-        &members,
-        vec![Box::new(serving), Box::new(register)],
-    )
+    let address = serving.address();
+    loose(address, &register_of(path), vec![Box::new(serving)])
 }
 
 /// The way of a database that is not one of tables.

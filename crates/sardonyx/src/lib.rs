@@ -159,7 +159,9 @@ pub use sardonyx_rows::{
     RowForm, StoredField, Table, field,
 };
 pub use sardonyx_rows::{Conflict, ConflictWith, TransactionEnded};
-pub use sardonyx_rows::{DefineRows, ReadIndex, ReadRow, ReadRows, ScanRows, WriteRows};
+pub use sardonyx_rows::{
+    CountedRows, DefineRows, ReadIndex, ReadRow, ReadRows, ScanRows, WriteRows,
+};
 pub use sardonyx_rows::{RecordMut, RecordRow, RecordRows, RecordsOf};
 pub use sardonyx_rows::{RowError, RowRef, RowWriter, Rows};
 /// What rows are, known at run time; and types of fields that are no numbers.
