@@ -10,10 +10,12 @@
 
 use super::NodeError;
 use super::running::{AtLocal, Runs};
-use super::tables::Used;
+use super::tables::{Access, Change, Known, Used};
+use super::work::Savepoint;
 use crate::protocol::{LockMode, PageId, TransactionId};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::tree::Page;
 use std::ops::Range;
 
 /// A transaction that runs on a node, closely or loosely coupled.
@@ -175,5 +177,73 @@ impl Transaction<'_> {
             _ => {}
         }
         done
+    }
+}
+
+impl Access for Transaction<'_> {
+    fn slot(&self) -> usize {
+        self.member.slot()
+    }
+
+    fn pages(&self) -> u64 {
+        self.member.pages()
+    }
+
+    fn read_page(&mut self, page: u64, mode: LockMode, into: &mut Page) -> Result<(), NodeError> {
+        self.read_locked(page, mode, 0, into)
+    }
+
+    fn lock_to_write(&mut self, page: u64) -> Result<(), NodeError> {
+        self.read_locked(page, LockMode::Write, 0, &mut [])
+    }
+
+    fn write_all(&mut self, changes: &[Change<'_>]) -> Result<(), NodeError> {
+        let bytes = changes
+            .iter()
+            .map(|change| encoded_bytes(change.bytes.len()));
+        self.check_room(bytes.sum())?;
+        for change in changes {
+            let written = self.write(change.page, change.offset, change.bytes);
+            if let Err(error) = &written {
+                // The pages are locked and there is room, so the node has stopped, or the page's copy had gone and
+                // cannot come back: a part of an operation is never committed.
+                self.failed = Some(error.clone());
+                return written;
+            }
+        }
+        Ok(())
+    }
+
+    fn database(&self) -> u64 {
+        Transaction::database(self)
+    }
+
+    fn known(&self) -> Option<&Known> {
+        Some(self.member.known())
+    }
+
+    fn used(&mut self) -> &mut Used {
+        &mut self.used
+    }
+
+    fn savepoint(&mut self) -> Result<Savepoint, NodeError> {
+        let (number, mut savepoint) = (self.number, Savepoint::default());
+        self.member.with_local(&mut |local| {
+            savepoint = local.savepoint(number);
+            Ok(())
+        })?;
+        Ok(savepoint)
+    }
+
+    fn roll_back(&mut self, to: Savepoint) -> Result<(), NodeError> {
+        let number = self.number;
+        let undone = self.member.with_local(&mut |local| {
+            local.roll_back(number, to);
+            Ok(())
+        });
+        if let Err(error) = &undone {
+            self.failed.get_or_insert_with(|| error.clone());
+        }
+        undone
     }
 }

@@ -64,6 +64,7 @@ mod view;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub(super) use access::{Access, Change};
 pub use check::PagesInUse;
 pub(super) use dropping::empty_dropped;
 pub use frozen::{FrozenDefinition, FrozenTables};
