@@ -3,7 +3,7 @@
 //! every transaction (DB'), and the plain maps that it is compared with.
 
 use sardonyx_base::error::Error;
-use sardonyx_rows::{Field, JournalRow, Plain, Table, TableError, field, record};
+use sardonyx_rows::{Conflict, Field, JournalRow, Plain, Table, TableError, field, record};
 use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -403,8 +403,15 @@ pub fn apply(pages: &mut Vec<u8>, payload: &[u8]) {
 /// What a transaction said, as the table's own error.
 pub fn in_detail<T>(said: Result<T, Error>) -> Result<T, TableError> {
     let of_catalogue = |error: Error| error.downcast().map(TableError::Catalogue);
+    // Programs ask for these by their own types.
+    let of_conflict = |error: Error| {
+        let conflict: Result<Conflict, _> = error.downcast();
+        conflict.map(TableError::from)
+    };
+    let of_snapshot = |error: Error| error.downcast().map(TableError::SnapshotEnded);
     said.map_err(|error| {
         let error = error.downcast().or_else(of_catalogue);
+        let error = error.or_else(of_conflict).or_else(of_snapshot);
         error.expect("a table's error")
     })
 }
