@@ -91,6 +91,7 @@ impl OpenRows {
         if !indexes.any(|index| index.unique) {
             return Ok(());
         }
+        known.format.check_index_keys(bytes)?;
         let new = known.format.index_keys(bytes)?;
         let old = match before {
             Some(before) => known.format.index_keys(before)?,
