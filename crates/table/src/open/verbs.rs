@@ -87,11 +87,11 @@ impl OpenRows {
         bytes: &[u8],
         before: Option<&[u8]>,
     ) -> Result<(), TableError> {
+        known.format.check_index_keys(bytes)?;
         let mut indexes = known.schema.indexes.iter();
         if !indexes.any(|index| index.unique) {
             return Ok(());
         }
-        known.format.check_index_keys(bytes)?;
         let new = known.format.index_keys(bytes)?;
         let old = match before {
             Some(before) => known.format.index_keys(before)?,
