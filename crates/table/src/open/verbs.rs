@@ -78,7 +78,7 @@ impl OpenRows {
         })
     }
 
-    /// Checks that no other row has this one's keys in unique indexes: in those whose keys differ from what it was.
+    /// Checks that indexes take this row's keys, and that no other row has those of unique ones that differ from what they were.
     fn check_unique(
         &self,
         table: u16,
