@@ -313,7 +313,7 @@ impl RowFormat {
     /// The number of the column with this name.
     ///
     /// # Errors
-    /// [`RowError::UnknownColumn`].
+    /// [`RowError::UnknownColumn`](super::RowError::UnknownColumn).
     pub fn column(&self, name: &str) -> Result<usize, TableError> {
         Ok(super::writer::column_named(
             &self.schema,
