@@ -5,7 +5,7 @@
                                       [--every MILLISECONDS] [--postgresql DSN] [--json]
 
 A writer changes one row in a transaction of its own, due every millisecond (open loop): its wait is counted from when it
-was due to its durable reply. It writes to another table than the large statement, or to the same table, a row that the
+was due to its durable reply, also of those that were due while another one waited. It writes to another table than the large statement, or to the same table, a row that the
 statement does not change. Shown are the longest wait, the 99.9th percentile and the median of the time from the beginning
 of the statement to its end, how long the statement ran, and how often it had to be sent again (40001). `served` is the time from when a write was sent:
 on a machine that is busy with something else the writer may be late.
@@ -37,6 +37,8 @@ WORK = {
     "copy": "COPY empty FROM STDIN",
 }
 WRITERS = 16
+# The writer is at its pace before the statement begins.
+SECONDS_BEFORE = 0.5
 
 
 def make(at, rows):
@@ -56,16 +58,17 @@ def make(at, rows):
 
 
 def write(at, table, every, begins, ends, waits):
-    """Writes until it is told to end; sends when each write was due, and how long it took from then, in seconds."""
+    """Sends a write every so many seconds, up to the last that is due before `ends`; those that the server keeps waiting follow
+    as soon as they can. Puts when each was due, and the seconds from then and from its sending to its reply."""
     found, again = [], 0
     with psycopg.connect(at, autocommit=True) as client:
         text = f"UPDATE {table} SET amount = amount + 1 WHERE id = %s"
         for n in range(20):
             client.execute(text, (-1 - n % WRITERS,), prepare=True)
-        begins.set()
         first, number = time.monotonic(), 0
-        while not ends.is_set():
-            due = first + number * every
+        while (due := first + number * every) <= ends.value:
+            if number * every >= SECONDS_BEFORE:
+                begins.set()
             pause = due - time.monotonic()
             if pause > 0:
                 time.sleep(pause)
@@ -108,14 +111,14 @@ def measure(at, name, writer, rows, every):
     make(at, rows)
     target = "empty" if name in ("insert", "copy") else "large"
     table = {"other": "small", "same": target}[writer]
-    begins, ends, waits = multiprocessing.Event(), multiprocessing.Event(), multiprocessing.Queue()
+    begins, waits = multiprocessing.Event(), multiprocessing.Queue()
+    ends = multiprocessing.Value("d", float("inf"))
     process = multiprocessing.Process(target=write, args=(at, table, every, begins, ends, waits))
     process.start()
     begins.wait()
-    time.sleep(0.5)
     begin, end, again = large(at, name, rows)
-    time.sleep(0.2)
-    ends.set()
+    # What was due before the end is sent, however late: a wait at the end is not lost.
+    ends.value = end
     found, again_of_writer = waits.get()
     process.join()
     found = [(wait, served) for due, wait, served in found if begin <= due + wait and due <= end]

@@ -36,7 +36,7 @@ enum Way {
     Called(Called),
 }
 
-/// What has the rows of a transaction.
+/// The rows of a transaction: of an open one, or of one in the serial stage.
 enum Target<'t> {
     Open(&'t mut OpenTransaction),
     Called(&'t mut Transaction<'static>),
@@ -142,11 +142,11 @@ unsafe fn store_ticket(home: &TablesState, ticket: *mut *mut sdx_ticket) -> Resu
 }
 
 /// Begins a transaction in the state that is committed now. End it by `sdx_transaction_commit` or
-/// `sdx_transaction_abort`. It holds nobody up, however long it lives, and may go from one thread to another between
+/// `sdx_transaction_abort`. It blocks no other transaction, however long it lives, and may go from one thread to another between
 /// calls: it sees the state of its begin and its own changes, and its commit is `SDX_CONFLICT` if something that it read was
 /// changed meanwhile. Then it had no effect: run it again, or by `sdx_transaction_run`, where nothing can be in its way.
 ///
-/// What it keeps is bounded: at a bound an operation is `SDX_LIMIT`, or `SDX_SNAPSHOT_ENDED`. When the database is closed it
+/// Its memory is bounded: at a bound an operation returns `SDX_LIMIT` or `SDX_SNAPSHOT_ENDED`. When the database is closed it
 /// is over: `SDX_CLOSED`. `SDX_INSIDE_TRANSACTION` in a function that `sdx_transaction_run` calls.
 ///
 /// # Safety

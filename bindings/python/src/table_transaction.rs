@@ -22,7 +22,7 @@ pub struct TableTransaction {
 
 /// A transaction that runs.
 enum Running {
-    /// It holds nobody up.
+    /// It blocks no other transaction.
     Open(OpenTransaction),
     /// It has changed what tables are, and has the serial stage.
     Defining(Defining),

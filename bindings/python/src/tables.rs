@@ -128,8 +128,8 @@ impl Tables {
 
 #[pymethods]
 impl Tables {
-    /// Begins a transaction where the ``with`` block begins; its end commits it, an exception undoes it. It holds nobody up,
-    /// however long it takes: it sees the state of its begin and its own changes. If something that it read was changed
+    /// Begins a transaction where the ``with`` block begins; its end commits it, an exception undoes it. It blocks no
+    /// other transaction, however long it takes: it sees the state of its begin and its own changes. If something that it read was changed
     /// meanwhile, the block's end raises ``Conflict``, and nothing was done: see ``retry``.
     fn transaction(&self) -> PyResult<TableTransaction> {
         Ok(TableTransaction::new(self.open()?, self.inside.clone()))

@@ -46,7 +46,7 @@
 //! The handles have the same verbs: `open`, `run` (a closure is a transaction, which an error or a panic
 //! undoes), `transaction` ([`RunOptions`]: a choice of [`Durability`], an error type of your own), `flush`, `checkpoint`,
 //! `statistics`, `recovery`, `close`. Tables and memory have `submit` (a [`Ticket`]), all but nodes `begin` (to end
-//! by hand: an [`OpenTransaction`] of tables holds nobody up). [`Options`] opens all of them.
+//! by hand: an [`OpenTransaction`] of tables blocks no other transaction). [`Options`] opens all of them.
 //!
 //! # Errors
 //!

@@ -146,7 +146,7 @@ static void by_hand(void)
 {
     sdx_transaction *transaction, *second;
     OK(sdx_transaction_begin(tables, &transaction));
-    /* It holds nobody up: another one begins and ends, and all is made durable. */
+    /* It blocks no other one: another begins and ends, and all is made durable. */
     OK(sdx_transaction_begin(tables, &second));
     struct row aside = make(70, "aside");
     OK(sdx_insert(second, rows, &aside));

@@ -2,6 +2,7 @@
 
 mod common;
 mod constraints;
+mod copies;
 mod cursors;
 mod functions;
 mod http;

@@ -1,6 +1,6 @@
 //! Indexes that a statement makes, known before it runs: of a table with many rows they are built beside it.
 
-use super::alter::index_of_constraint;
+use super::constraint::index_of_constraint;
 use super::create::{NewIndex, constraint_of, new_index};
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;

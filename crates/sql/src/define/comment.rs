@@ -2,7 +2,7 @@
 //!
 //! The parser knows neither constraints here nor the arguments of functions, so the statement is read here.
 
-use super::alter::notes_of_column;
+use super::constraint::notes_of_column;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};

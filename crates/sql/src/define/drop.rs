@@ -1,7 +1,7 @@
 //! `DROP` and `TRUNCATE`.
 
-use super::alter::drop_constraint;
 use super::comment::forget;
+use super::constraint::drop_constraint;
 use super::options::refuse;
 use super::skipped;
 use crate::declared::put_notes;

@@ -5,6 +5,7 @@ mod built;
 mod checks;
 mod columns;
 mod comment;
+mod constraint;
 mod create;
 mod drop;
 mod naming;

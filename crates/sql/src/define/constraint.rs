@@ -1,0 +1,337 @@
+//! `ADD CONSTRAINT`, `DROP CONSTRAINT` and `NOT NULL` of tables that are there.
+//!
+//! Keys are unique indexes, references and CHECK the store's, and what these cannot say stands in the table's notes: so each
+//! constraint is added, and dropped, in both places.
+
+use super::checks::check_of;
+use super::columns::Constraint;
+use super::create::{add_foreign, constraint_exists, free_name, key_parts};
+use super::naming::{chosen, only_column};
+use crate::declared::put_notes;
+use crate::define_target::DefineTarget;
+use crate::error::{SqlError, code};
+use crate::names::full_match_of;
+use crate::relation::{ColumnNotes, Relation};
+use crate::source::Source;
+use sardonyx::schema::{IndexDefinition, IndexKind, ValueRef};
+
+/// Adds a constraint to a table, and gives it a name if it has none.
+///
+/// # Errors
+/// That there is one of this name; what is wrong with it; that rows violate it.
+pub(super) fn add_constraint(
+    tx: &mut dyn DefineTarget,
+    relation: &Relation,
+    constraint: &Constraint,
+) -> Result<(), SqlError> {
+    let given = match constraint {
+        Constraint::Primary { name, .. }
+        | Constraint::Unique { name, .. }
+        | Constraint::Foreign { name, .. }
+        | Constraint::Check { name, .. } => name.as_ref(),
+    };
+    if let Some(name) = given.filter(|name| relation.has_constraint(name)) {
+        return Err(constraint_exists(name, &relation.name));
+    }
+    match constraint {
+        Constraint::Primary { name, columns } => {
+            add_key(tx, relation, name.as_ref(), columns, true)
+        }
+        Constraint::Unique { name, columns } => {
+            add_key(tx, relation, name.as_ref(), columns, false)
+        }
+        Constraint::Foreign { .. } => add_foreign(tx, &relation.name, constraint),
+        Constraint::Check { name, condition } => {
+            let known: Vec<&str> = relation
+                .columns
+                .iter()
+                .map(|column| &*column.name)
+                .collect();
+            let column = only_column(&condition.to_string(), &known);
+            let name = chosen(
+                name.as_ref(),
+                &relation.name,
+                column.as_slice(),
+                "check",
+                |name| relation.has_constraint(name),
+            );
+            let condition = check_of(relation, condition)?;
+            let added = tx.add_check(relation.number, &name, &condition);
+            added.map_err(|error| {
+                let mut error = SqlError::from(error);
+                if error.code == code::CHECK {
+                    error.message = format!(
+                        "check constraint \"{name}\" of relation \"{}\" is violated by some row",
+                        relation.name
+                    );
+                }
+                error
+            })
+        }
+    }
+}
+
+/// Adds a constraint that has an index.
+fn add_key(
+    tx: &mut dyn DefineTarget,
+    relation: &Relation,
+    name: Option<&String>,
+    columns: &[(String, bool)],
+    is_primary: bool,
+) -> Result<(), SqlError> {
+    if is_primary && relation.primary_constraint().is_some() {
+        return Err(SqlError::new(
+            code::INVALID_TABLE_DEFINITION,
+            format!(
+                "multiple primary keys for table \"{}\" are not allowed",
+                relation.name
+            ),
+        ));
+    }
+    let definition = index_of_key(tx, relation, name, columns, is_primary)?;
+    let mut notes = relation.notes.clone();
+    notes.table.clone_from(&relation.name);
+    let index = definition.name.clone();
+    if is_primary {
+        for (column, _) in columns {
+            note_not_null(tx, relation, &mut notes, column)?;
+        }
+        notes.primary_index = Some(index);
+    } else {
+        notes.constraints.push(index);
+    }
+    let columns = definition.key.iter().map(|part| part.column).collect();
+    let created = tx.create_index(relation.number, definition);
+    created.map_err(|error| SqlError::from(error).of_index_build(columns))?;
+    put_notes(tx, relation.number, &notes)
+}
+
+/// The index that a constraint would have, if it is one that has an index.
+///
+/// # Errors
+/// That there is no such column.
+pub(super) fn index_of_constraint(
+    tx: &dyn DefineTarget,
+    relation: &Relation,
+    constraint: &Constraint,
+) -> Result<Option<IndexDefinition>, SqlError> {
+    match constraint {
+        Constraint::Primary { name, columns } => {
+            index_of_key(tx, relation, name.as_ref(), columns, true).map(Some)
+        }
+        Constraint::Unique { name, columns } => {
+            index_of_key(tx, relation, name.as_ref(), columns, false).map(Some)
+        }
+        Constraint::Foreign { .. } | Constraint::Check { .. } => Ok(None),
+    }
+}
+
+fn index_of_key(
+    tx: &dyn DefineTarget,
+    relation: &Relation,
+    name: Option<&String>,
+    columns: &[(String, bool)],
+    is_primary: bool,
+) -> Result<IndexDefinition, SqlError> {
+    let parts: Vec<&str> = match is_primary {
+        true => Vec::new(),
+        false => columns.iter().map(|(name, _)| name.as_str()).collect(),
+    };
+    let suffix = if is_primary { "pkey" } else { "key" };
+    let name = match name {
+        Some(name) => name.clone(),
+        None => free_name(tx, &relation.name, &parts, suffix, &[])?,
+    };
+    Ok(IndexDefinition {
+        name,
+        kind: IndexKind::Ordered,
+        unique: true,
+        key: key_parts(relation, columns)?,
+    })
+}
+
+/// Notes that a column may not be null, if no row has a null there.
+pub(super) fn note_not_null(
+    tx: &dyn DefineTarget,
+    relation: &Relation,
+    notes: &mut crate::relation::TableNotes,
+    name: &str,
+) -> Result<(), SqlError> {
+    let column = relation.column(name)?;
+    let number = column.number;
+    if column.not_null {
+        return Ok(());
+    }
+    let mut has_null = false;
+    Source::scan(tx.view(), relation.number, &mut |row| {
+        has_null = row.value(number)? == ValueRef::Null;
+        Ok(!has_null)
+    })?;
+    if has_null {
+        return Err(SqlError::new(
+            code::NOT_NULL,
+            format!(
+                "column \"{name}\" of relation \"{}\" contains null values",
+                relation.name
+            ),
+        )
+        .of_table(&relation.name)
+        .of_column(name));
+    }
+    notes_of_column(notes, column).not_null = true;
+    Ok(())
+}
+
+/// The notes of a column, to be changed.
+pub(super) fn notes_of_column<'n>(
+    notes: &'n mut crate::relation::TableNotes,
+    column: &crate::relation::RelationColumn,
+) -> &'n mut ColumnNotes {
+    notes
+        .columns
+        .entry(column.number)
+        .or_insert_with(|| ColumnNotes {
+            kind: column.spec.kind.oid(),
+            modifier: column.spec.modifier,
+            ..ColumnNotes::default()
+        })
+}
+
+/// Drops a constraint of a table.
+///
+/// # Errors
+/// `42704` if there is none of the name; what the engine says.
+pub(super) fn drop_constraint(
+    tx: &mut dyn DefineTarget,
+    relation: &Relation,
+    name: &str,
+    if_exists: bool,
+    cascades: bool,
+) -> Result<(), SqlError> {
+    let mut notes = relation.notes.clone();
+    notes.table.clone_from(&relation.name);
+    let schema = &relation.schema;
+    if schema.foreign_keys.iter().any(|key| key.name == name) {
+        tx.drop_reference(relation.number, name)?;
+        let full = full_match_of(name);
+        if schema.checks.iter().any(|(check, _)| *check == full) {
+            tx.drop_check(relation.number, &full)?;
+        }
+        let (before, is_noted) = (
+            notes.constraint_comments.remove(name),
+            notes.references.remove(name),
+        );
+        return match before.is_some() || is_noted.is_some() {
+            true => put_notes(tx, relation.number, &notes),
+            false => Ok(()),
+        };
+    }
+    if schema.checks.iter().any(|(check, _)| check == name) {
+        tx.drop_check(relation.number, name)?;
+        return match notes.constraint_comments.remove(name) {
+            Some(_) => put_notes(tx, relation.number, &notes),
+            None => Ok(()),
+        };
+    }
+    let is_primary = notes.primary_index.as_deref() == Some(name);
+    if is_primary
+        || notes
+            .constraints
+            .iter()
+            .any(|constraint| constraint == name)
+    {
+        notes.constraints.retain(|constraint| constraint != name);
+        notes.constraint_comments.remove(name);
+        notes.index_comments.remove(name);
+        if is_primary {
+            notes.primary_index = None;
+        }
+        if cascades {
+            drop_references_to(tx, relation, name)?;
+        }
+        let dropped = tx.drop_index(relation.number, name);
+        dropped.map_err(|error| needed(error.into(), relation, name))?;
+        return put_notes(tx, relation.number, &notes);
+    }
+    if relation.primary_constraint().as_deref() == Some(name) {
+        return Err(SqlError::unsupported(
+            "the primary key that a table was created with cannot be dropped",
+        ));
+    }
+    match if_exists {
+        true => Ok(()),
+        false => Err(no_constraint(relation, name)),
+    }
+}
+
+/// That references need a unique key that was to be dropped.
+fn needed(error: SqlError, relation: &Relation, name: &str) -> SqlError {
+    match error.code {
+        code::INVALID_TABLE_DEFINITION => SqlError::new(
+            code::DEPENDENT_OBJECTS,
+            format!(
+                "cannot drop constraint {name} on table {} because other objects depend on it",
+                relation.name
+            ),
+        )
+        .detail(error.message.clone())
+        .hint("Use DROP ... CASCADE to drop the dependent objects too."),
+        _ => error,
+    }
+}
+
+pub(super) fn no_constraint(relation: &Relation, name: &str) -> SqlError {
+    SqlError::new(
+        code::UNKNOWN_OBJECT,
+        format!(
+            "constraint \"{name}\" of relation \"{}\" does not exist",
+            relation.name
+        ),
+    )
+}
+
+/// Takes away the references of other tables that need a unique index.
+fn drop_references_to(
+    tx: &mut dyn DefineTarget,
+    relation: &Relation,
+    index: &str,
+) -> Result<(), SqlError> {
+    let mut indexes = relation.schema.indexes.iter();
+    let Some(index) = indexes.find(|there| there.name == index) else {
+        return Ok(());
+    };
+    let key: Vec<usize> = index.key.iter().map(|part| part.column).collect();
+    drop_references(tx, relation.number, |columns| *columns == key)
+}
+
+/// Takes away the references to a table by columns for which `is_it` says so.
+fn drop_references(
+    tx: &mut dyn DefineTarget,
+    to: u16,
+    is_it: impl Fn(&Vec<usize>) -> bool,
+) -> Result<(), SqlError> {
+    for number in 0..tx.view().definitions().len() as u16 {
+        let Ok(other) = Relation::numbered(tx.view(), number) else {
+            continue;
+        };
+        let keys = other.schema.foreign_keys.clone();
+        for key in keys
+            .iter()
+            .filter(|key| key.table == to && is_it(&key.referenced))
+        {
+            let other = Relation::numbered(tx.view(), number)?;
+            drop_constraint(tx, &other, &key.name, false, false)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes away the constraints and indexes that have a column, and references to it: it is dropped with `CASCADE`.
+pub(super) fn drop_what_names(
+    tx: &mut dyn DefineTarget,
+    relation: &Relation,
+    column: &str,
+) -> Result<(), SqlError> {
+    let number = relation.column(column)?.number;
+    drop_references(tx, relation.number, |columns| columns.contains(&number))
+}
