@@ -133,7 +133,7 @@ impl Arguments {
             true => Some(infer(format, &mut source, &self.key, self.delimiter).with_context(file)?),
             false => None,
         };
-        if !self.create && !self.node.is_elsewhere() {
+        if !self.create {
             // It has to be there.
             self.target.disk()?;
         }
@@ -181,7 +181,9 @@ impl Arguments {
             }
         }
         bar.finish_and_clear();
-        let Import { rows, bad, .. } = import;
+        let (rows, bad) = (import.rows, import.bad);
+        // The node leaves before what it needs is closed.
+        drop(import);
         // Nothing waited for the disk so far.
         opened.close()?;
         match output.is_json() {

@@ -1,17 +1,13 @@
 //! Verbs, exit codes and tables of several nodes; `without_nodes` stands in its place in a build without the feature `nodes`.
 
-use anyhow::{Context, Error};
+use anyhow::Error;
 use sardonyx::Tables;
 use sardonyx_command::exit::UsageError;
 use sardonyx_rows::ReadRows;
-use sardonyx_sharing::node::loose::{LooseNode, LooseOptions, OneHost, PageServer, Serving};
-use sardonyx_sharing::node::{NodeOptions, Nodes};
+use sardonyx_sharing::node::{NodeError, NodeOptions, Nodes};
 use sardonyx_sql::{Database, Declaration, declarations};
 use sardonyx_storage::catalogue::{CatalogueError, Definition, Way};
-use sardonyx_storage::engine::StorageOptions;
-use std::any::Any;
-use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub use crate::cluster::Arguments as Cluster;
 pub use crate::opened::Opened;
@@ -19,28 +15,19 @@ pub use sardonyx_cluster::command::node::Arguments as Node;
 pub use sardonyx_cluster::exit;
 pub use sardonyx_sharing::node::{FrozenTables, leftovers};
 
-/// Pages of the database of a page server that is opened here.
-const PAGES: u64 = 16 << 10;
-
 /// Bytes of redo on their way, of the process that opens a database first: statements on many rows are one transaction.
 const RING_BYTES: usize = 64 << 20;
 
 /// How a verb takes part in a database of nodes. A database that was made by nodes needs none of these.
 #[derive(Debug, clap::Args)]
 pub struct NodeOption {
-    /// Take part as a closely coupled node of this host, beside other processes that do; a database that is not there is
-    /// made as one of nodes, if databases are made
-    #[arg(long, conflicts_with_all = ["page_server", "members"])]
+    /// Take part as a closely coupled node of this host, beside other processes that do; creates a database of nodes if none
+    /// exists and the verb creates databases
+    #[arg(long)]
     node: bool,
     /// Pages for nodes' tables, of the process that opens the database first [default: 16384]
     #[arg(long, value_name = "N", requires = "node")]
     node_pages: Option<u64>,
-    /// Take part as a loosely coupled node with the page server at this address; the database's directory is not used
-    #[arg(long, value_name = "HOST:PORT", requires = "members")]
-    page_server: Option<SocketAddr>,
-    /// Where loosely coupled nodes of this host note which of them take part
-    #[arg(long, value_name = "DIR", requires = "page_server")]
-    members: Option<PathBuf>,
 }
 
 impl NodeOption {
@@ -62,10 +49,6 @@ impl NodeOption {
             ))),
             None => Ok(()),
         };
-        if let (Some(server), Some(members)) = (self.page_server, &self.members) {
-            check()?;
-            return loose(server, members, Vec::new());
-        }
         if self.node {
             check()?;
             return self.close(path);
@@ -79,24 +62,17 @@ impl NodeOption {
                 check()?;
                 self.close(path)
             }
-            Some(Way::PageServer) => {
-                check()?;
-                page_server(path)
-            }
             // Others have it open: maybe as nodes.
             None if is_locked(&refused) && of_tables.is_none() => {
                 match Nodes::open(path, self.options()) {
                     Ok(nodes) => of_close(nodes),
+                    Err(error @ NodeError::NotHere { .. }) => Err(error.into()),
+                    // Tables in main memory have it open.
                     Err(_) => Err(refused),
                 }
             }
             _ => Err(refused),
         }
-    }
-
-    /// Whether the database is not in the directory that is named.
-    pub fn is_elsewhere(&self) -> bool {
-        self.page_server.is_some()
     }
 
     fn options(&self) -> NodeOptions {
@@ -116,33 +92,7 @@ impl NodeOption {
 fn of_close(nodes: Nodes) -> anyhow::Result<Opened> {
     let node = nodes.join()?;
     let database = Database::of_node(node)?;
-    Ok(Opened::of_node(database, vec![Box::new(nodes)]))
-}
-
-fn loose(server: SocketAddr, members: &Path, parts: Vec<Box<dyn Any>>) -> anyhow::Result<Opened> {
-    let members = OneHost::open(members)?;
-    let node = LooseNode::join(Box::new(members), LooseOptions::new(server))?;
-    let database = Database::of_node(node)?;
-    Ok(Opened::of_node(database, parts))
-}
-
-/// The register of who takes part: beside the database, under its own name unless `cluster` made it. A node's number is
-/// given once in it, since the log of a number is there as long as the database is.
-fn register_of(path: &Path) -> PathBuf {
-    let of_cluster = path.with_file_name("members");
-    match of_cluster.is_dir() {
-        true => of_cluster,
-        false => path.with_extension("members"),
-    }
-}
-
-/// A page server in this process, and a node of it.
-fn page_server(path: &Path) -> anyhow::Result<Opened> {
-    let server = PageServer::open(path, PAGES, StorageOptions::default())?;
-    let listener = TcpListener::bind("127.0.0.1:0").context("a page server")?;
-    let serving = Serving::start(server, listener, None)?;
-    let address = serving.address();
-    loose(address, &register_of(path), vec![Box::new(serving)])
+    Ok(Opened::of_node(database, Box::new(nodes)))
 }
 
 /// The way of a database that is not one of tables.

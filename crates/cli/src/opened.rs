@@ -29,8 +29,8 @@ pub fn of_tables_alone(
 pub struct Opened {
     database: Arc<Database>,
     tables: Option<Arc<Tables>>,
-    /// What the node needs, to be dropped behind it, the first one first.
-    _parts: Vec<Box<dyn Any>>,
+    /// The nodes' shared memory, dropped after the node.
+    _nodes: Option<Box<dyn Any>>,
 }
 
 impl Opened {
@@ -43,17 +43,17 @@ impl Opened {
         Ok(Opened {
             database: Database::new(tables.clone())?,
             tables: Some(tables),
-            _parts: Vec::new(),
+            _nodes: None,
         })
     }
 
     /// A node's.
     #[cfg_attr(not(feature = "nodes"), allow(dead_code))]
-    pub fn of_node(database: Arc<Database>, parts: Vec<Box<dyn Any>>) -> Opened {
+    pub fn of_node(database: Arc<Database>, nodes: Box<dyn Any>) -> Opened {
         Opened {
             database,
             tables: None,
-            _parts: parts,
+            _nodes: Some(nodes),
         }
     }
 

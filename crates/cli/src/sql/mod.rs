@@ -98,7 +98,7 @@ impl Arguments {
         let (connection, opened) = match url {
             Some(url) => (Connection::to_server(url, self.ca.as_deref())?, None),
             None => {
-                if !self.create && !self.node.is_elsewhere() {
+                if !self.create {
                     // It has to be there.
                     self.target.disk()?;
                 }

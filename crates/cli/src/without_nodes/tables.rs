@@ -28,16 +28,11 @@ pub struct NodeOption {
     #[arg(long)]
     node: bool,
     /// Not in this build, which lacks the feature `nodes`
-    #[arg(long, value_name = "HOST:PORT")]
-    page_server: Option<String>,
+    #[arg(long, value_name = "N")]
+    node_pages: Option<u64>,
 }
 
 impl NodeOption {
-    /// Whether the database is not in the directory that is named.
-    pub fn is_elsewhere(&self) -> bool {
-        self.page_server.is_some()
-    }
-
     /// Opens a database as `tables` says.
     ///
     /// # Errors
@@ -48,7 +43,7 @@ impl NodeOption {
         _: Option<&'static str>,
         tables: impl FnOnce() -> anyhow::Result<Tables>,
     ) -> anyhow::Result<Opened> {
-        if self.node || self.page_server.is_some() {
+        if self.node || self.node_pages.is_some() {
             return Err(missing("nodes are").into());
         }
         let refused = match tables() {

@@ -70,8 +70,8 @@ impl Way {
                 "open it as closely coupled nodes, as `sql`, `serve` and `import` do; `rows`, `schema` and `export` read its tables"
             }
             Way::PageServer => {
-                "open it with the page server of its nodes (`cluster up` if it is in a cluster's directory), as `sql`, \
-                 `serve` and `import` do; `rows`, `schema` and `export` read the tables of its nodes"
+                "open it with the page server of its nodes (`cluster up` if it is in a cluster's directory); `rows`, `schema` \
+                 and `export` read the tables of its nodes"
             }
             Way::Pages => {
                 "open it as memory or as closely coupled nodes, as it was made (`cluster up` if it is in a cluster's \
