@@ -107,20 +107,19 @@ impl Options {
         opened.engine.start();
         let (before, report) = open(opened.store)?;
         let disk_error = |error| Error::from(CompactionError::Disk(error));
-        let log_error = |error| Error::from(CompactionError::Log(error));
         let engine = opened.engine;
         engine.check_compacts()?;
         let file_bytes_before = engine.file_bytes().map_err(disk_error)?;
         let pages_before = before.pages().len() as u64;
-        let compacted = |pages| engine.file_bytes_compacted(pages).map_err(log_error);
+        let compacted = |pages| engine.file_bytes_compacted(pages);
         // Before the checkpoint of what there is: its files may be larger than those that there are.
-        let packed = match compacted(pages_before)? >= file_bytes_before {
+        let packed = match compacted(pages_before) >= file_bytes_before {
             true => Some(before.packed(memory_bytes_max)?),
             false => None,
         };
         if let Some(packed) = &packed {
             let pages = packed.bytes().len() as u64;
-            let file_bytes = compacted(pages)?;
+            let file_bytes = compacted(pages);
             if file_bytes > file_bytes_before
                 || file_bytes == file_bytes_before && pages >= pages_before
             {

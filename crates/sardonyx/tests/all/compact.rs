@@ -390,7 +390,33 @@ fn contents_of_ids(database: &Tables) -> Vec<(Value, usize)> {
     read.expect("readable")
 }
 
-/// What there is nothing of.
+/// The file of a log's first segment has been used again, for a later one.
+#[test]
+fn a_log_that_has_left_its_first_segment_is_compacted() {
+    let disk = base().restart(Faults::default());
+    let database = open(disk.clone()).expect("opens");
+    let first = disk
+        .files()
+        .into_iter()
+        .find(|name| name.starts_with("log/"));
+    let first = first.expect("a log has a file");
+    let mut amount = 0;
+    while disk.files().contains(&first) {
+        (0..2_000).for_each(|_| note(&database, 1));
+        amount += 2_000;
+        database.checkpoint().expect("a checkpoint");
+        assert!(amount < 100_000, "{first} is never used again");
+    }
+    let before = contents(&database);
+    database.close().expect("closes");
+    let done = compact(&disk).expect("compacted");
+    assert!(done.file_bytes <= done.file_bytes_before, "{done:?}");
+    let database = open(disk).expect("opens");
+    assert!(contents(&database) == before);
+    assert_eq!(notes(&database).len(), amount);
+}
+
+/// A compaction of an empty database, and of a directory without one.
 #[test]
 fn an_empty_database_and_none_are_told_apart() {
     let disk = SimulatedDisk::new(1, Faults::default());

@@ -29,7 +29,9 @@ use crate::checkpoint::{CheckpointError, Checkpointer, Progress, StripeLayout};
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskError, DiskLock};
 use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
 use crate::log::reader::group_before;
-use crate::log::segment::{LOG_DIRECTORY, Segments, segment_file, segments_present};
+use crate::log::segment::{
+    LOG_DIRECTORY, Segments, first_segment_bytes, segment_file, segments_present,
+};
 use crate::log::{LogError, LogPosition};
 use crate::manifest::{Compacted, Manifest, ManifestError};
 use crate::store::{PageStore, StoreError};
@@ -115,14 +117,9 @@ impl Engine {
     }
 
     /// Bytes that the files of the log and the backup have, at most, after a compaction to so many bytes of pages.
-    ///
-    /// # Errors
-    /// The log's.
-    pub fn file_bytes_compacted(&self, pages: u64) -> Result<u64, LogError> {
+    pub fn file_bytes_compacted(&self, pages: u64) -> u64 {
         let manifest = &self.manifest;
-        let layout = manifest.log_layout();
-        let segments = Segments::open(self.disk.clone(), layout, layout.begin(), 1)?;
-        let log = segments.first_bytes(self.options.log_bytes_first);
+        let log = first_segment_bytes(manifest.log_layout(), self.options.log_bytes_first);
         let stripes = u64::from(manifest.stripes);
         let blocks = pages.div_ceil(u64::from(manifest.block_bytes));
         let slots = (0..manifest.stripes).map(|stripe| {
@@ -131,7 +128,7 @@ impl Engine {
             blocks.max(1) + 1
         });
         let slot = StripeLayout::of(manifest, 0).slot_bytes();
-        Ok(log.first_segment_bytes() + slots.sum::<u64>() * slot)
+        log + slots.sum::<u64>() * slot
     }
 
     /// Ends the log in order, after a checkpoint of everything, and stops. The database stays locked, and the memory of

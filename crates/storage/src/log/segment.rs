@@ -118,6 +118,13 @@ pub enum Prepared {
     NoRoom,
 }
 
+/// How many bytes the first segment of a log begins with, if so many are asked for: whole blocks, and no more than a segment.
+pub fn first_segment_bytes(layout: LogLayout, asked: u64) -> u64 {
+    let bytes = asked.clamp(2 * MARGIN_BYTES, 1 << 30);
+    let blocks = bytes.next_multiple_of(GROUP_ALIGNMENT as u64);
+    blocks.min(layout.segment_bytes)
+}
+
 impl Segments {
     /// Opens the segments of a log that is needed from `needed_from` on. Files below that are taken
     /// for reuse.
@@ -180,17 +187,10 @@ impl Segments {
         })
     }
 
-    /// The first segment begins with so many bytes, rounded up to blocks.
+    /// The first segment begins with so many bytes: see [`first_segment_bytes`].
     pub fn first_bytes(mut self, bytes: u64) -> Self {
-        let bytes = bytes.clamp(2 * MARGIN_BYTES, 1 << 30);
-        let blocks = bytes.next_multiple_of(GROUP_ALIGNMENT as u64);
-        self.first_bytes = blocks.min(self.layout.segment_bytes);
+        self.first_bytes = first_segment_bytes(self.layout, bytes);
         self
-    }
-
-    /// How many bytes the first segment has.
-    pub fn first_segment_bytes(&self) -> u64 {
-        self.first_bytes
     }
 
     /// What the log looks like.
