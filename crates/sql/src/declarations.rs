@@ -47,7 +47,7 @@ pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError>
         sequences.insert(name, parsed::<Sequence>(&body)?);
     }
     let mut written = Writing {
-        source: Some(source),
+        source,
         sequences,
         found: Vec::new(),
     };
@@ -73,8 +73,7 @@ pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError>
 }
 
 struct Writing<'a> {
-    /// None of a table that is known by its schema only.
-    source: Option<&'a dyn Source>,
+    source: &'a dyn Source,
     sequences: BTreeMap<String, Sequence>,
     found: Vec<Declaration>,
 }

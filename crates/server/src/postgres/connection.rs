@@ -6,7 +6,7 @@ use super::session::{Send, Session, Wants};
 use super::startup::{self, Client};
 use super::startup_options::session_parameters;
 use crate::cancelling::Entry;
-use crate::connection::{Connection, Outgoing, Received};
+use crate::connection::{Connection, Outgoing, Received, Receiver};
 use crate::gate::Gate;
 use crate::metrics::Protocol;
 use crate::server::{Shared, rights_of};
@@ -114,7 +114,7 @@ async fn run(
             return connection.shared().1.send(&mut output).await;
         }
     };
-    let mut session = Session::new(sql, entry.interrupt().clone());
+    let session = Session::new(sql, entry.interrupt().clone());
     let mut answers = Answers(&mut output);
     for notice in session.sql().first_notices() {
         answers.notice(notice);
@@ -124,97 +124,121 @@ async fn run(
     }
     answers.cancel_key(process, &secret);
     answers.ready(session.sql().status());
-    let (mut receiver, mut outgoing) = connection.shared();
+    let (receiver, mut outgoing) = connection.shared();
     entry.look_at(&receiver);
-    let interrupt = entry.interrupt();
     outgoing.send(&mut output).await?;
-    loop {
-        let wants = session.receive(&mut receiver.incoming().input);
-        let wants = match wants {
-            Ok(wants) => wants,
-            Err(error) => {
-                let mut answers = Answers(&mut output);
-                let mut told = SqlError::new(error.code(), error.to_string());
-                if let MessageError::InCopy { .. } = error {
-                    note_lost(shared, &user, &told);
-                    answers.error(Severity::Error, &told);
-                    let text = "terminating connection because protocol synchronization was lost";
-                    told = SqlError::new(told.code, text);
-                } else {
-                    shared.metrics.error(told.code);
-                }
-                answers.error(Severity::Fatal, &told);
-                return outgoing.send(&mut output).await;
-            }
-        };
-        if wants != Wants::Bytes {
-            let (started, steps) = (Instant::now(), session.steps());
-            let continues = shared.options.continue_trace;
-            let span = spans::postgres_flight(&user, session.statements(), continues);
-            let flight = entry.flight();
-            let waits = Gate::is_narrow() && !(shared.database.has_long() && session.only_reads());
-            let mut client = Answered {
-                outgoing: &mut outgoing,
-                shared,
-                user: &user,
-                span: Some(span.clone()),
-            };
-            // In its place: it is large, and handed on several times.
-            let answered = pin!(async {
-                session.run(&mut output, &mut client).await?;
-                client.outgoing.send(&mut output).await
-            });
-            let answered = shared.gate.pass(interrupt, waits, answered);
-            answered.instrument(span).await?;
-            drop(flight);
-            receiver.incoming().answered();
-            shared
-                .metrics
-                .flight(Protocol::Postgres, steps, started.elapsed());
+    let mut serving = Serving {
+        shared,
+        user: &user,
+        entry,
+        session,
+        receiver,
+        outgoing,
+        output,
+    };
+    let ended = serving.until_its_end().await;
+    serving.end(ended).await
+}
+
+/// A connection whose client is let in.
+struct Serving<'a> {
+    shared: &'a Shared,
+    user: &'a str,
+    entry: &'a Entry<'a>,
+    session: Session,
+    receiver: Receiver,
+    outgoing: Outgoing,
+    output: BytesMut,
+}
+
+impl Serving<'_> {
+    /// Answers what the client sends, until it ends the connection, or until the server does, which says why.
+    async fn until_its_end(&mut self) -> io::Result<Option<SqlError>> {
+        let interrupt = self.entry.interrupt();
+        loop {
+            let wants = self.session.receive(&mut self.receiver.incoming().input);
             match wants {
-                _ if interrupt.reason() == Some(Reason::Disconnected) => return Ok(()),
-                Wants::End => return Ok(()),
-                _ => continue,
-            }
-        }
-        let received = match session.sql().idle_limit() {
-            None => receiver.receive().await?,
-            Some((limit, error)) => match timeout(limit, receiver.receive()).await {
-                Ok(received) => received?,
-                Err(_) => {
-                    shared.metrics.error(error.code);
-                    Answers(&mut output).error(Severity::Fatal, &error);
-                    return outgoing.send(&mut output).await;
+                Ok(Wants::Bytes) => {}
+                Ok(wants) => {
+                    self.answer().await?;
+                    match wants {
+                        _ if interrupt.reason() == Some(Reason::Disconnected) => return Ok(None),
+                        Wants::End => return Ok(None),
+                        _ => continue,
+                    }
                 }
-            },
-        };
-        match received {
-            Received::Bytes => {}
-            Received::Refused(memory) => {
-                let error = SqlError::from(memory);
-                shared.metrics.error(error.code);
-                Answers(&mut output).error(Severity::Fatal, &error);
-                return outgoing.send(&mut output).await;
-            }
-            Received::Closed => {
-                if let Some(error) = session.lost() {
-                    note_lost(shared, &user, &error);
+                Err(error @ MessageError::InCopy { .. }) => {
+                    let told = SqlError::new(error.code(), error.to_string());
+                    log_lost(self.user, &told);
+                    Answers(&mut self.output).error(Severity::Error, &told);
+                    let text = "terminating connection because protocol synchronization was lost";
+                    return Ok(Some(SqlError::new(told.code, text)));
                 }
-                return Ok(());
+                Err(error) => return Ok(Some(SqlError::new(error.code(), error.to_string()))),
             }
-            Received::Stop => {
-                let text = "the server is stopped: connect again when it is back";
-                let error = SqlError::new("57P01", text.to_string());
-                shared.metrics.error(error.code);
-                Answers(&mut output).error(Severity::Fatal, &error);
-                return outgoing.send(&mut output).await;
+            let received = match self.session.sql().idle_limit() {
+                None => self.receiver.receive().await?,
+                Some((limit, error)) => match timeout(limit, self.receiver.receive()).await {
+                    Ok(received) => received?,
+                    Err(_) => return Ok(Some(error)),
+                },
+            };
+            match received {
+                Received::Bytes => {}
+                Received::Refused(memory) => return Ok(Some(SqlError::from(memory))),
+                Received::Closed => return Ok(None),
+                Received::Stop => {
+                    let text = "the server is stopped: connect again when it is back";
+                    return Ok(Some(SqlError::new("57P01", text.to_string())));
+                }
             }
         }
     }
+
+    /// Runs what was received whole.
+    async fn answer(&mut self) -> io::Result<()> {
+        let shared = self.shared;
+        let (started, steps) = (Instant::now(), self.session.steps());
+        let continues = shared.options.continue_trace;
+        let span = spans::postgres_flight(self.user, self.session.statements(), continues);
+        let flight = self.entry.flight();
+        let waits = Gate::is_narrow() && !(shared.database.has_long() && self.session.only_reads());
+        let mut client = Answered {
+            outgoing: &mut self.outgoing,
+            shared,
+            user: self.user,
+            span: Some(span.clone()),
+        };
+        // In its place: it is large, and handed on several times.
+        let answered = pin!(async {
+            self.session.run(&mut self.output, &mut client).await?;
+            client.outgoing.send(&mut self.output).await
+        });
+        let answered = shared.gate.pass(self.entry.interrupt(), waits, answered);
+        answered.instrument(span).await?;
+        drop(flight);
+        self.receiver.incoming().answered();
+        let metrics = &shared.metrics;
+        metrics.flight(Protocol::Postgres, steps, started.elapsed());
+        Ok(())
+    }
+
+    /// Counts the error that ends the connection. The client learns it, unless it is gone.
+    async fn end(mut self, ended: io::Result<Option<SqlError>>) -> io::Result<()> {
+        if let Ok(Some(error)) = ended {
+            self.shared.metrics.error(error.code);
+            Answers(&mut self.output).error(Severity::Fatal, &error);
+            return self.outgoing.send(&mut self.output).await;
+        }
+        if let Some(error) = self.session.lost() {
+            self.shared.metrics.error(error.code);
+            log_lost(self.user, &error);
+        }
+        ended.map(drop)
+    }
 }
 
-/// A connection ended within a copy, of which nothing is kept: it is counted and logged, since its client may not be told.
-fn note_lost(shared: &Shared, user: &str, error: &SqlError) {
-    shared.metrics.error(error.code);
+/// Logs a connection that ended within a copy: nothing of the copy is kept, and the client may not learn it.
+fn log_lost(user: &str, error: &SqlError) {
     tracing::info!(user, code = error.code, reason = %error.message, "a copy was given up with its connection");
 }

@@ -83,6 +83,16 @@ fn a_copy_whose_connection_ends_keeps_nothing_and_is_counted() {
         assert_eq!(socket.rest(), []);
         assert_eq!(counted(), before + 1);
     }
+    // One that closes with bytes that it has not read resets the connection, and not only ends it.
+    let before = counted();
+    let mut socket = running.socket();
+    socket.begin();
+    socket.send(&[query("SELECT 1"), query("COPY t FROM STDIN")].concat());
+    socket.0.read_exact(&mut [0; 1]).unwrap();
+    drop(socket);
+    while counted() == before {
+        std::thread::yield_now();
+    }
     let count = client.query_one("SELECT count(*) FROM t", &[]).unwrap();
     assert_eq!(count.get::<_, i64>(0), 0);
 }

@@ -418,6 +418,7 @@ fn no_prefix_operator(operator: &str, kind: SqlType) -> SqlError {
     .hint("No operator matches the given name and argument type. You might need to add an explicit type cast.")
 }
 
+#[cold]
 pub(super) fn no_operator(operator: &str, left: SqlType, right: SqlType) -> SqlError {
     SqlError::new(
         code::UNKNOWN_FUNCTION,

@@ -115,12 +115,12 @@ fn numbers_of(relation: &Relation, columns: &[usize]) -> Value {
     Value::Text(crate::values::arrays::written(numbers))
 }
 
-/// The constraints of a table; without a source but for references, which name other tables.
+/// The constraints of a table.
 ///
 /// # Errors
 /// What cannot be read.
 pub(crate) fn constraints_of(
-    source: Option<&dyn Source>,
+    source: &dyn Source,
     relation: &Relation,
 ) -> Result<Vec<Constraint>, SqlError> {
     let mut found: Vec<Constraint> = Vec::new();
@@ -158,7 +158,6 @@ pub(crate) fn constraints_of(
         });
     }
     for key in &relation.schema.foreign_keys {
-        let Some(source) = source else { continue };
         let other = Relation::numbered(source, key.table)?;
         let notes = relation.reference_notes(&key.name);
         let (deletes, on_delete) = match key.on_delete {
@@ -210,7 +209,7 @@ pub(crate) fn constraints_of(
 fn constraints(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     for relation in relations(source)? {
-        for constraint in constraints_of(Some(source), &relation)? {
+        for constraint in constraints_of(source, &relation)? {
             let is_foreign = constraint.letter == "f";
             let letter = |letter: &str| text(if is_foreign { letter } else { " " });
             let other = match is_foreign {
@@ -271,7 +270,7 @@ pub(super) fn constraint_numbers(
     source: &dyn Source,
     relation: &Relation,
 ) -> Result<Vec<(String, u32)>, SqlError> {
-    let constraints = constraints_of(Some(source), relation)?.into_iter();
+    let constraints = constraints_of(source, relation)?.into_iter();
     Ok(constraints.map(|there| (there.name, there.oid)).collect())
 }
 
@@ -281,7 +280,7 @@ pub(super) fn constraint_numbers(
 /// What cannot be read.
 pub(crate) fn constraint_definition(source: &dyn Source, number: u32) -> Result<Value, SqlError> {
     for relation in relations(source)? {
-        let constraints = constraints_of(Some(source), &relation)?;
+        let constraints = constraints_of(source, &relation)?;
         let found = constraints.into_iter().find(|there| there.oid == number);
         if let Some(constraint) = found {
             return Ok(Value::Text(constraint.definition));

@@ -9,6 +9,11 @@ statement error 22003
 select acos(2)
 
 query
+select asinh(0.7), acosh(1.3), atanh(0.3), asinh(-3.5), acosh(77.7), atanh(-0.9), atanh(1), asinh(1e300)
+----
+0.6526665660823557|0.7564329108569596|0.30951960420311175|-1.9657204716496515|5.045961026053396|-1.4722194895832204|Infinity|691.4686750787736
+
+query
 select asin('nan'), atan2(1, 1), atanh(1), acosh(1), asinh(0)
 ----
 NaN|0.7853981633974483|Infinity|0|0
@@ -83,6 +88,16 @@ query
 select to_hex(255), to_hex(-1), to_hex(-1::bigint), to_hex(9223372036854775807)
 ----
 ff|ffffffff|ffffffffffffffff|7fffffffffffffff
+
+query
+select translate('abcabc', 'aab', 'xyz'), translate('äöü', 'öä', 'o')
+----
+xzcxzc|oü
+
+query
+select length(encode(repeat('a', 5000000)::bytea, 'hex'))
+----
+10000000
 
 query
 select translate('12345', '143', 'ax'), translate('', 'a', 'b'), translate('aab', 'aa', 'xy')

@@ -9,6 +9,7 @@ use base64::Engine;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 use sardonyx::schema::{Value, ValueRef};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 pub(super) static TABLE: &[Definition] = functions! {
@@ -45,8 +46,11 @@ fn unknown(encoding: &str) -> SqlError {
 }
 
 fn encode(bytes: &[u8], encoding: &str) -> Answer {
-    check_length(bytes.len().saturating_mul(4))?;
-    match encoding.to_ascii_lowercase().as_str() {
+    let name = encoding.to_ascii_lowercase();
+    // Of a byte; of base64 a few more than there are.
+    let characters = if name == "escape" { 4 } else { 2 };
+    check_length(bytes.len().saturating_mul(characters))?;
+    match name.as_str() {
         "hex" => {
             let mut digits = String::with_capacity(bytes.len() * 2);
             for byte in bytes {
@@ -126,12 +130,14 @@ fn quoted(of: &str) -> String {
 }
 
 fn translated(a: Arguments<'_>) -> String {
-    let from: Vec<char> = a.text(1).chars().collect();
-    let to: Vec<char> = a.text(2).chars().collect();
-    let one = |character: char| match from.iter().position(|from| *from == character) {
-        Some(at) => to.get(at).copied(),
-        None => Some(character),
-    };
+    let mut to = a.text(2).chars();
+    let mut instead = HashMap::new();
+    // The first place of a character counts.
+    for from in a.text(1).chars() {
+        let to = to.next();
+        instead.entry(from).or_insert(to);
+    }
+    let one = |character| instead.get(&character).map_or(Some(character), |to| *to);
     a.text(0).chars().filter_map(one).collect()
 }
 

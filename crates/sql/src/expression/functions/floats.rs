@@ -1,20 +1,21 @@
 //! Functions of floats alone: roots, angles, and what belongs to them. They are those of the system's mathematical library, as
-//! PostgreSQL's are.
+//! PostgreSQL's are. Three inverses are computed here, by the formulas of that library (fdlibm): Rust computes them otherwise,
+//! and its last digits differ.
 
 use super::definition::*;
 use crate::error::{SqlError, code};
 use crate::values::arithmetic::{float_of, float_out_of_range};
 use sardonyx::schema::Value;
-use std::f64::consts::PI;
+use std::f64::consts::{LN_2, PI};
 
 pub(super) static TABLE: &[Definition] = functions! {
     acos(FLOAT8) -> FLOAT8, |a, _| within_one(a, f64::acos), "angle with this cosine, in radians";
-    acosh(FLOAT8) -> FLOAT8, |a, _| limited(a, 1.0..=f64::INFINITY, f64::acosh), "inverse of the hyperbolic cosine";
+    acosh(FLOAT8) -> FLOAT8, |a, _| limited(a, 1.0..=f64::INFINITY, inverse_cosh), "inverse of the hyperbolic cosine";
     asin(FLOAT8) -> FLOAT8, |a, _| within_one(a, f64::asin), "angle with this sine, in radians";
-    asinh(FLOAT8) -> FLOAT8, |a, _| float(a, f64::asinh), "inverse of the hyperbolic sine";
+    asinh(FLOAT8) -> FLOAT8, |a, _| float(a, inverse_sinh), "inverse of the hyperbolic sine";
     atan(FLOAT8) -> FLOAT8, |a, _| float(a, f64::atan), "angle with this tangent, in radians";
     atan2(FLOAT8, FLOAT8) -> FLOAT8, |a, _| two(a, f64::atan2), "angle whose tangent is the first divided by the second, in radians";
-    atanh(FLOAT8) -> FLOAT8, |a, _| within_one(a, f64::atanh), "inverse of the hyperbolic tangent";
+    atanh(FLOAT8) -> FLOAT8, |a, _| within_one(a, inverse_tanh), "inverse of the hyperbolic tangent";
     cbrt(FLOAT8) -> FLOAT8, |a, _| float(a, f64::cbrt), "cube root";
     cos(FLOAT8) -> FLOAT8, |a, _| angle(a, f64::cos), "cosine of an angle in radians";
     cosh(FLOAT8) -> FLOAT8, |a, _| float(a, f64::cosh), "hyperbolic cosine";
@@ -68,4 +69,45 @@ fn in_range(a: Arguments<'_>, of: fn(f64) -> f64) -> Answer {
         value if value.is_infinite() && x.is_finite() => Err(float_out_of_range("overflow")),
         value => Ok(Value::Float(value)),
     }
+}
+
+/// Above, a square plus 1 is the square; below its inverse, the functions are the number itself.
+const LARGE: f64 = (1u64 << 28) as f64;
+
+fn inverse_sinh(x: f64) -> f64 {
+    let size = x.abs();
+    let of_size = match size {
+        _ if size < LARGE.recip() => return x,
+        _ if size > LARGE => size.ln() + LN_2,
+        _ if size > 2.0 => (2.0 * size + 1.0 / ((size * size + 1.0).sqrt() + size)).ln(),
+        _ => {
+            let square = size * size;
+            (size + square / (1.0 + (1.0 + square).sqrt())).ln_1p()
+        }
+    };
+    of_size.copysign(x)
+}
+
+/// Of a number from 1 on.
+fn inverse_cosh(x: f64) -> f64 {
+    match x {
+        _ if x > LARGE => x.ln() + LN_2,
+        _ if x > 2.0 => (2.0 * x - 1.0 / (x + (x * x - 1.0).sqrt())).ln(),
+        _ => {
+            let above = x - 1.0;
+            (above + (2.0 * above + above * above).sqrt()).ln_1p()
+        }
+    }
+}
+
+/// Of a number from -1 to 1.
+fn inverse_tanh(x: f64) -> f64 {
+    let size = x.abs();
+    let double = size + size;
+    let quotient = match size {
+        _ if size < LARGE.recip() => return x,
+        _ if size < 0.5 => double + double * size / (1.0 - size),
+        _ => double / (1.0 - size),
+    };
+    (0.5 * quotient.ln_1p()).copysign(x)
 }
