@@ -6,7 +6,7 @@ use sardonyx_base::random::Random;
 use sardonyx_sql::{BesideLimits, Database, Interrupt, Session, SqlError, code};
 use std::sync::{Arc, Mutex};
 
-const TABLE: &str = "create table t (id int primary key, a int check (a > -500), b varchar(80), c int unique);
+pub const TABLE: &str = "create table t (id int primary key, a int check (a > -500), b varchar(80), c int unique);
     create index t_a on t (a);
     create table s (id int primary key, v int);
     insert into s select n, n from generate_series(1, 30) as s (n);
@@ -40,7 +40,7 @@ struct Both {
     plain: Fresh,
 }
 
-fn unlimited() -> BesideLimits {
+pub fn unlimited() -> BesideLimits {
     BesideLimits {
         from: u64::MAX,
         ..BesideLimits::default()
@@ -76,7 +76,7 @@ fn told(session: &mut Session, text: &str) -> Result<(Vec<String>, Option<u64>),
     Ok((rows, done.last().and_then(|last| last.tag.rows)))
 }
 
-fn content(database: &Arc<Database>) -> Vec<Vec<String>> {
+pub fn content(database: &Arc<Database>) -> Vec<Vec<String>> {
     let mut session = crate::common::session(database);
     let texts = [
         "select * from t order by id",

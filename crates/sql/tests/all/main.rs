@@ -6,6 +6,7 @@ mod copies;
 mod flights;
 mod functions;
 mod large;
+mod large_crashes;
 mod lists;
 mod long_reads;
 mod long_writes;

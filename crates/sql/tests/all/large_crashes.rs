@@ -1,0 +1,243 @@
+//! Crashes, kills, failed syncs and full disks at every step of the disk while a statement on many rows makes its table's
+//! next content and the table takes it over: the table has its rows before or after the statement, and those after it if
+//! that was acknowledged; others' commits meanwhile are there; and the next such statement finds nothing in its way.
+
+use crate::common::{query, run, session};
+use crate::large::{TABLE, content, unlimited};
+use sardonyx::disk::{Faults, SimulatedDisk};
+use sardonyx::{GroupLimits, Options, Shape, Tables};
+use sardonyx_sql::{BesideLimits, Database};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+const LARGE: [&str; 7] = [
+    "update t set a = a + 1, b = b || '!', c = c + 100",
+    "update t set id = -id where a <> 4",
+    "delete from t where a % 3 <> 0",
+    "insert into t select n, n % 7, repeat('n', 70), n from generate_series(1001, 1060) as g (n)",
+    "create unique index t_ac on t (a, id)",
+    "alter table t add constraint t_bc unique (b)",
+    "alter table s add unique (v)",
+];
+
+/// Another transaction, which is run between two calls of the statement, and the value that it gives.
+fn count(text: &str, n: u64) -> String {
+    let id = 10_000 + n;
+    match text.contains("table s") {
+        true => format!("insert into t values ({id}, 1, 'other ' || {n}, {id})"),
+        false => format!("insert into s values ({id}, {id})"),
+    }
+}
+
+fn open(disk: &SimulatedDisk) -> Option<(Arc<Tables>, Arc<Database>)> {
+    let options = Options::new()
+        .shape(Shape::Threadless)
+        .segment_bytes(256 << 10)
+        .log_bytes_max(2 << 20)
+        .memory_bytes_max(64 << 20)
+        .group_limits(GroupLimits {
+            group_bytes: 64 << 10,
+            transaction_bytes: 128 << 10,
+            depth: 2,
+            buffers: 6,
+        });
+    let tables = Arc::new(options.open_tables_on(Arc::new(disk.clone())).ok()?);
+    let database = Database::new(tables.clone()).ok()?;
+    Some((tables, database))
+}
+
+fn reopen(disk: &SimulatedDisk, what: &str) -> Arc<Database> {
+    open(disk).unwrap_or_else(|| panic!("{what}: opens")).1
+}
+
+/// The tables' rows but for those of the other transactions, and the numbers of these.
+fn found(database: &Arc<Database>) -> (Vec<Vec<String>>, Vec<u64>) {
+    let mut session = session(database);
+    let mut others = Vec::new();
+    for table in ["t", "s"] {
+        let text = format!("delete from {table} where id >= 10000 returning id - 10000");
+        let rows = query(&mut session, &text).expect("deleted");
+        others.extend(rows.iter().map(|row| row.parse::<u64>().expect("a number")));
+    }
+    others.sort_unstable();
+    (content(database), others)
+}
+
+/// What happened to the statement and to the others.
+struct Ran {
+    is_done: bool,
+    /// The others' transactions that were acknowledged, and those that were begun.
+    acknowledged: u64,
+    begun: u64,
+}
+
+/// Runs the statement aside, with another transaction and now and then a checkpoint between its calls.
+fn run_with_others(tables: &Arc<Tables>, database: &Arc<Database>, text: &'static str) -> Ran {
+    let (begun, acknowledged) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let other = Mutex::new(session(database));
+    let between = {
+        let (tables, begun, acknowledged) = (tables.clone(), begun.clone(), acknowledged.clone());
+        move || {
+            // Once one has failed, the database accepts no more.
+            let n = begun.load(Ordering::Relaxed);
+            if acknowledged.load(Ordering::Relaxed) < n {
+                return;
+            }
+            begun.store(n + 1, Ordering::Relaxed);
+            let mut other = other.lock().unwrap_or_else(PoisonError::into_inner);
+            if run(&mut other, &count(text, n)).is_ok() {
+                acknowledged.store(n + 1, Ordering::Relaxed);
+            }
+            if n % 4 == 1 {
+                let _ = tables.checkpoint();
+            }
+        }
+    };
+    database.set_beside(BesideLimits {
+        from: 1,
+        few: 0,
+        slice: 7,
+        between: Some(Arc::new(between)),
+    });
+    let is_done = run(&mut session(database), text).is_ok();
+    database.set_beside(unlimited());
+    Ran {
+        is_done,
+        acknowledged: acknowledged.load(Ordering::Relaxed),
+        begun: begun.load(Ordering::Relaxed),
+    }
+}
+
+/// A database with both tables, on a disk that has it whole.
+fn base() -> SimulatedDisk {
+    let disk = SimulatedDisk::new(7, Faults::default());
+    let (tables, database) = open(&disk).expect("opens");
+    database.set_beside(unlimited());
+    run(&mut session(&database), TABLE).expect("made");
+    tables.close().expect("closes");
+    disk
+}
+
+/// Runs the statement on a disk with a fault, and judges the database that the next process finds. Returns false if the
+/// fault has not come.
+fn judge(
+    base: &SimulatedDisk,
+    text: &'static str,
+    states: &[Vec<Vec<String>>; 2],
+    faults: Faults,
+) -> bool {
+    let what = format!("{text}: {faults:?}");
+    let disk = base.restart(faults);
+    let ran = open(&disk).map(|(tables, database)| {
+        let ran = run_with_others(&tables, &database, text);
+        // What was answered is so for those who ask now.
+        if ran.is_done {
+            assert_eq!(ran.acknowledged, ran.begun, "{what}");
+        }
+        (ran, tables.close().is_ok())
+    });
+    let is_whole = matches!(ran, Some((_, true)));
+    let disk = match faults.kill_at_step {
+        Some(_) => disk.next_process(Faults::default()),
+        None => disk.restart(Faults::default()),
+    };
+    let database = reopen(&disk, &what);
+    database.set_beside(unlimited());
+    let (content_now, others) = found(&database);
+    match &ran {
+        None => assert!(content_now == states[0] && others.is_empty(), "{what}"),
+        Some((ran, _)) => {
+            let is_after = content_now == states[1];
+            assert!(
+                is_after || content_now == states[0] && !ran.is_done,
+                "{what}: {content_now:?}"
+            );
+            let numbers: Vec<u64> = (0..others.len() as u64).collect();
+            assert_eq!(others, numbers, "{what}");
+            let count = others.len() as u64;
+            assert!(
+                (ran.acknowledged..=ran.begun).contains(&count),
+                "{what}: {count}"
+            );
+        }
+    }
+    // Nothing of what was begun is in the way of the next one.
+    database.set_beside(BesideLimits {
+        from: 1,
+        few: 0,
+        slice: 50,
+        between: None,
+    });
+    let after = "update t set a = a + 1; delete from t where a % 2 = 0; update s set v = v + 1000";
+    run(&mut session(&database), after).unwrap_or_else(|error| panic!("{what}: {error:?}"));
+    !is_whole
+}
+
+/// The rows before and after a statement that runs alone.
+fn states(base: &SimulatedDisk, text: &'static str) -> [Vec<Vec<String>>; 2] {
+    let (_tables, database) = open(&base.restart(Faults::default())).expect("opens");
+    database.set_beside(unlimited());
+    let before = found(&database).0;
+    run(&mut session(&database), text).expect(text);
+    [before, found(&database).0]
+}
+
+/// Judges with each fault that a number gives, from the first one until one that no longer comes.
+fn explore(step: u64, fault: impl Fn(u64) -> Faults) {
+    let base = base();
+    for text in LARGE {
+        let states = states(&base, text);
+        let mut faults = 0;
+        for at in (1..).step_by(step as usize) {
+            if !judge(&base, text, &states, fault(at)) {
+                break;
+            }
+            faults += 1;
+        }
+        assert!(faults * step > 5, "{text}: {faults} faults");
+    }
+}
+
+#[test]
+fn i1_a_crash_at_any_step_leaves_the_rows_before_or_after() {
+    explore(2, |at| Faults {
+        crash_at_step: Some(at),
+        ..Faults::default()
+    });
+}
+
+#[test]
+fn i1_a_kill_at_any_step_leaves_the_rows_before_or_after() {
+    explore(3, |at| Faults {
+        kill_at_step: Some(at),
+        ..Faults::default()
+    });
+}
+
+#[test]
+fn i7_a_failed_sync_is_never_acknowledged() {
+    explore(1, |at| Faults {
+        fail_sync_at: Some(at),
+        ..Faults::default()
+    });
+}
+
+#[test]
+fn i14_a_full_disk_leaves_the_rows_before_or_after() {
+    let base = base();
+    for text in LARGE {
+        let states = states(&base, text);
+        for from in (1..50).step_by(6) {
+            let full_steps = Some((from, from + 20));
+            judge(
+                &base,
+                text,
+                &states,
+                Faults {
+                    full_steps,
+                    ..Faults::default()
+                },
+            );
+        }
+    }
+}
