@@ -1,7 +1,9 @@
 //! Aggregates: what is computed of the rows of a group.
 
+mod moments;
 mod running;
 
+pub(crate) use moments::Spread;
 pub(crate) use running::{Accumulator, key_of, key_of_row};
 
 use crate::error::{SqlError, code};
@@ -21,6 +23,11 @@ pub(crate) enum AggregateKind {
     Maximum,
     BoolAnd,
     BoolOr,
+    BitAnd,
+    BitOr,
+    BitXor,
+    /// Variances and standard deviations.
+    Spread(Spread),
     /// `string_agg`: texts with a separator between them.
     Texts,
     /// `array_agg`
@@ -32,11 +39,17 @@ pub(crate) enum AggregateKind {
 }
 
 /// Aggregates by name, each with a line for people.
-pub(crate) const AGGREGATES: [(&str, AggregateKind, &str); 12] = {
+pub(crate) const AGGREGATES: [(&str, AggregateKind, &str); 21] = {
     use AggregateKind as Kind;
+    const fn spread(of_sample: bool, is_root: bool) -> Kind {
+        Kind::Spread(Spread { of_sample, is_root })
+    }
     [
         ("array_agg", Kind::Array, "the values as an array"),
         ("avg", Kind::Average, "arithmetic mean"),
+        ("bit_and", Kind::BitAnd, "the bits that all have"),
+        ("bit_or", Kind::BitOr, "the bits that one has"),
+        ("bit_xor", Kind::BitXor, "the bits that an odd number has"),
         ("bool_and", Kind::BoolAnd, "true if all are true"),
         ("bool_or", Kind::BoolOr, "true if one is true"),
         (
@@ -57,12 +70,30 @@ pub(crate) const AGGREGATES: [(&str, AggregateKind, &str); 12] = {
         ),
         ("max", Kind::Maximum, "greatest value"),
         ("min", Kind::Minimum, "least value"),
+        ("stddev", spread(true, true), "as stddev_samp"),
+        (
+            "stddev_pop",
+            spread(false, true),
+            "standard deviation, of all",
+        ),
+        (
+            "stddev_samp",
+            spread(true, true),
+            "standard deviation, estimated of a sample",
+        ),
         (
             "string_agg",
             Kind::Texts,
             "the texts with a separator between them",
         ),
         ("sum", Kind::Sum, "sum"),
+        ("var_pop", spread(false, false), "variance, of all"),
+        (
+            "var_samp",
+            spread(true, false),
+            "variance, estimated of a sample",
+        ),
+        ("variance", spread(true, false), "as var_samp"),
     ]
 };
 
@@ -86,6 +117,12 @@ pub(crate) struct Aggregate {
 }
 
 impl Aggregate {
+    /// The first name of an aggregate.
+    pub fn name(kind: AggregateKind) -> &'static str {
+        let found = AGGREGATES.iter().find(|(_, known, _)| *known == kind);
+        found.map_or("", |(name, ..)| name)
+    }
+
     /// The aggregate of this name.
     pub fn named(name: &str) -> Option<AggregateKind> {
         let found = AGGREGATES.iter().find(|(known, ..)| *known == name);
@@ -119,15 +156,22 @@ impl Aggregate {
             (AggregateKind::Minimum | AggregateKind::Maximum, SqlType::Varchar) => SqlType::Text,
             (AggregateKind::Minimum | AggregateKind::Maximum, of) if of != SqlType::Void => of,
             (AggregateKind::BoolAnd | AggregateKind::BoolOr, SqlType::Bool) => of,
+            (
+                AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor,
+                SqlType::Int2 | SqlType::Int4 | SqlType::Int8,
+            ) => of,
+            (AggregateKind::Spread(_), SqlType::Float4 | SqlType::Float8) => SqlType::Float8,
+            (
+                AggregateKind::Spread(_),
+                SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Numeric,
+            ) => SqlType::Numeric,
             (AggregateKind::Texts, of) if of.is_text() => SqlType::Text,
             (AggregateKind::Array, of) if of != SqlType::Void => arrays::array_kind(of),
             (AggregateKind::JsonArray | AggregateKind::JsonObject, of) if of != SqlType::Void => {
                 SqlType::Json
             }
             _ => {
-                let mut names = AGGREGATES.iter();
-                let name = names.find(|(_, there, _)| *there == kind);
-                let name = name.map_or("", |(name, ..)| name);
+                let name = Aggregate::name(kind);
                 return Err(SqlError::new(
                     code::UNKNOWN_FUNCTION,
                     format!("function {name}({}) does not exist", of.name()),
@@ -167,7 +211,8 @@ impl Aggregate {
     pub fn is_mergeable(&self) -> bool {
         let adds = matches!(self.kind, AggregateKind::Sum | AggregateKind::Average);
         let is_float = matches!(self.of, SqlType::Float4 | SqlType::Float8);
-        !(self.is_distinct || self.collects() || adds && is_float)
+        let spreads = matches!(self.kind, AggregateKind::Spread(_));
+        !(self.is_distinct || self.collects() || spreads || adds && is_float)
     }
 
     /// Whether values are put together, so that nulls and their order matter.

@@ -1,5 +1,6 @@
 //! Aggregates on their way: what is kept of the rows that were taken.
 
+use super::moments::Moments;
 use super::{Aggregate, AggregateKind};
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, in_order};
@@ -21,6 +22,8 @@ const STATE_BYTES_MAX: usize = 16 << 20;
 pub(crate) struct Accumulator {
     count: i64,
     value: Value,
+    /// Of variances.
+    moments: Option<Box<Moments>>,
     seen: Option<HashSet<Vec<u8>>>,
     seen_bytes: usize,
     collected: Vec<Collected>,
@@ -39,6 +42,7 @@ impl Accumulator {
         Accumulator {
             count: 0,
             value: Value::Null,
+            moments: None,
             seen: of.is_distinct.then(HashSet::new),
             seen_bytes: 0,
             collected: Vec::new(),
@@ -193,6 +197,22 @@ impl Accumulator {
             | AggregateKind::Array
             | AggregateKind::JsonArray
             | AggregateKind::JsonObject => {}
+            AggregateKind::Spread(_) => {
+                let moments = self
+                    .moments
+                    .get_or_insert_with(|| Moments::new(of.of).into());
+                moments.add(value, self.count)?;
+            }
+            AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor => {
+                self.value = match (&self.value, value) {
+                    (Value::Int(bits), ValueRef::Int(more)) => Value::Int(match of.kind {
+                        AggregateKind::BitAnd => bits & more,
+                        AggregateKind::BitOr => bits | more,
+                        _ => bits ^ more,
+                    }),
+                    (_, first) => first.to_value(),
+                };
+            }
             AggregateKind::Minimum if replaces(Ordering::Less) => self.value = value.to_value(),
             AggregateKind::Maximum if replaces(Ordering::Greater) => self.value = value.to_value(),
             AggregateKind::Minimum | AggregateKind::Maximum => {}
@@ -240,6 +260,10 @@ impl Accumulator {
     pub fn finish(&self, of: &Aggregate) -> Result<Value, SqlError> {
         match of.kind {
             AggregateKind::Count => Ok(Value::Int(self.count.into())),
+            AggregateKind::Spread(spread) => match &self.moments {
+                Some(moments) => moments.finish(spread, self.count),
+                None => Ok(Value::Null),
+            },
             _ if of.collects() => self.together(of),
             AggregateKind::Average if self.value != Value::Null => {
                 let count = Value::Int(self.count.into());

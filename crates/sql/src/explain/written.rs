@@ -1,6 +1,6 @@
 //! Expressions as `EXPLAIN` writes them: in PostgreSQL's form, with names for columns and every operation in parentheses.
 
-use crate::aggregate::{Aggregate, AggregateKind, Grouping};
+use crate::aggregate::{Aggregate, Grouping};
 use crate::expression::SortKey;
 use crate::expression::{Comparison, Expr, List, ListOf, Scope};
 use crate::expression::{Question, Subquery};
@@ -151,19 +151,7 @@ impl<'n> Names<'n> {
     }
 
     fn aggregate(&self, of: &Aggregate) -> String {
-        let name = match of.kind {
-            AggregateKind::Count => "count",
-            AggregateKind::Sum => "sum",
-            AggregateKind::Average => "avg",
-            AggregateKind::Minimum => "min",
-            AggregateKind::Maximum => "max",
-            AggregateKind::BoolAnd => "bool_and",
-            AggregateKind::BoolOr => "bool_or",
-            AggregateKind::Texts => "string_agg",
-            AggregateKind::Array => "array_agg",
-            AggregateKind::JsonArray => "json_agg",
-            AggregateKind::JsonObject => "json_object_agg",
-        };
+        let name = Aggregate::name(of.kind);
         let distinct = if of.is_distinct { "DISTINCT " } else { "" };
         let argument = of.argument.as_ref();
         let argument = argument.map_or("*".into(), |argument| self.written(argument));

@@ -30,6 +30,7 @@ mod order;
 mod outer_aggregates;
 mod parameters;
 pub(crate) mod patterns;
+mod precedence;
 mod predicates;
 mod scope;
 mod subqueries;

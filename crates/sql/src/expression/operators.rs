@@ -5,13 +5,24 @@ use super::cast::Coercion;
 use super::compile::Compiler;
 use super::functions::{MATCHES, MATCHES_ANY_CASE};
 use super::predicates::boolean;
-use super::{Comparison, Expr, Function, Typed, literal_value};
+use super::{Comparison, Expr, Function, Typed, literal_value, precedence};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, BinaryOperator, Expr as Tree, UnaryOperator};
 
 impl Compiler<'_> {
+    /// A root, which is one of floats.
+    fn root(&mut self, operator: &str, function: &str, tree: &Tree) -> Result<Typed, SqlError> {
+        let typed = self.compile(tree)?;
+        if !typed.kind().is_number() && typed.kind() != SqlType::Unknown {
+            return Err(no_prefix_operator(operator, typed.kind()));
+        }
+        let float = TypeSpec::plain(SqlType::Float8);
+        let number = self.coerce(typed, float, Coercion::Implicit)?;
+        self.call(function, vec![Typed::new(number, SqlType::Float8)])
+    }
+
     pub(super) fn unary(
         &mut self,
         operator: UnaryOperator,
@@ -35,8 +46,17 @@ impl Compiler<'_> {
                     kind,
                 ))
             }
+            UnaryOperator::PGAbs => {
+                let typed = self.compile(tree)?;
+                match typed.kind().is_number() {
+                    true => self.call("abs", vec![typed]),
+                    false => Err(no_prefix_operator("@", typed.kind())),
+                }
+            }
+            UnaryOperator::PGSquareRoot => self.root("|/", "sqrt", tree),
+            UnaryOperator::PGCubeRoot => self.root("||/", "cbrt", tree),
             UnaryOperator::Minus | UnaryOperator::Plus => {
-                if let Some(powers) = signed_powers(operator, tree) {
+                if let Some(powers) = precedence::signed_powers(operator, tree) {
                     return self.compile(&powers);
                 }
                 // A negative literal, which may be one below the greatest positive one.
@@ -87,7 +107,15 @@ impl Compiler<'_> {
             BinaryOperator::GtEq => Some(Comparison::GreaterOrEqual),
             _ => None,
         };
-        if let Some((ignores_case, negated)) = pattern_operator(operator) {
+        if comparison.is_some() && precedence::is_comparison(left) {
+            return Err(SqlError::syntax(format!(
+                "syntax error at or near \"{operator}\""
+            )));
+        }
+        if let Some(grouped) = precedence::regrouped(left, operator, right) {
+            return self.compile(&grouped);
+        }
+        if let Some((ignores_case, negated)) = precedence::pattern_operator(operator) {
             return self.matches(left, right, ignores_case, negated);
         }
         if let Some(comparison) = comparison {
@@ -100,7 +128,7 @@ impl Compiler<'_> {
             BinaryOperator::Divide => Arithmetic::Divide,
             BinaryOperator::Modulo => Arithmetic::Modulo,
             BinaryOperator::PGExp => {
-                if let Some(grouped) = regrouped_power(tree) {
+                if let Some(grouped) = precedence::regrouped_power(tree) {
                     return self.compile(&grouped);
                 }
                 Arithmetic::Power
@@ -295,92 +323,6 @@ impl Compiler<'_> {
         let spec = TypeSpec::plain(kind);
         let expr = self.coerce(typed, spec, Coercion::Implicit)?;
         Ok(Typed { expr, spec })
-    }
-}
-
-/// The powers behind a sign with the sign at the first of them, to which it belongs: `-a ^ b` is `(-a) ^ b`. The parser takes
-/// the sign for the weaker operator. `None` if there are none.
-fn signed_powers(sign: UnaryOperator, tree: &Tree) -> Option<Tree> {
-    match tree {
-        Tree::BinaryOp {
-            op: BinaryOperator::PGExp,
-            ..
-        } => Some(with_sign(sign, tree)),
-        Tree::UnaryOp {
-            op: inner @ (UnaryOperator::Minus | UnaryOperator::Plus),
-            expr,
-        } => signed_powers(*inner, expr).map(|powers| with_sign(sign, &powers)),
-        _ => None,
-    }
-}
-
-fn with_sign(sign: UnaryOperator, tree: &Tree) -> Tree {
-    match tree {
-        Tree::BinaryOp {
-            left,
-            op: BinaryOperator::PGExp,
-            right,
-        } => power(with_sign(sign, left), (**right).clone()),
-        other => Tree::UnaryOp {
-            op: sign,
-            expr: Box::new(other.clone()),
-        },
-    }
-}
-
-fn power(left: Tree, right: Tree) -> Tree {
-    Tree::BinaryOp {
-        left: Box::new(left),
-        op: BinaryOperator::PGExp,
-        right: Box::new(right),
-    }
-}
-
-/// `a ^ -b ^ c` as `(a ^ -b) ^ c`, if a power is one whose exponent has a sign before powers.
-fn regrouped_power(tree: &Tree) -> Option<Tree> {
-    let Tree::BinaryOp { left, right, .. } = tree else {
-        return None;
-    };
-    let Tree::UnaryOp {
-        op: op @ (UnaryOperator::Minus | UnaryOperator::Plus),
-        expr,
-    } = &**right
-    else {
-        return None;
-    };
-    let powers = signed_powers(*op, expr)?;
-    let mut exponents = Vec::new();
-    let mut rest = &powers;
-    while let Tree::BinaryOp {
-        left,
-        op: BinaryOperator::PGExp,
-        right,
-    } = rest
-    {
-        exponents.push(&**right);
-        rest = left;
-    }
-    let base = power((**left).clone(), rest.clone());
-    let exponents = exponents.into_iter().rev();
-    Some(exponents.fold(base, |base, exponent| power(base, exponent.clone())))
-}
-
-/// Of an operator of regular expressions: whether it ignores case, and whether it is negated.
-fn pattern_operator(operator: &BinaryOperator) -> Option<(bool, bool)> {
-    let word = match operator {
-        BinaryOperator::PGRegexMatch => "~",
-        BinaryOperator::PGRegexIMatch => "~*",
-        BinaryOperator::PGRegexNotMatch => "!~",
-        BinaryOperator::PGRegexNotIMatch => "!~*",
-        BinaryOperator::PGCustomBinaryOperator(words) => words.last()?.as_str(),
-        _ => return None,
-    };
-    match word {
-        "~" => Some((false, false)),
-        "~*" => Some((true, false)),
-        "!~" => Some((false, true)),
-        "!~*" => Some((true, true)),
-        _ => None,
     }
 }
 

@@ -393,13 +393,18 @@ fn first_group(units: i128, scale: u8) -> (i32, i128) {
     (weight, first)
 }
 
+/// Digits behind the point of a quotient, by the first groups of its parts and the most digits that these show.
+pub(crate) fn quotient_scale(of: (i32, i128), by: (i32, i128), shown: i32) -> i32 {
+    let weight = of.0 - by.0 - i32::from(of.1 <= by.1);
+    (16 - weight * 4).max(shown)
+}
+
 /// A quotient with at least 16 significant digits, as in PostgreSQL (`select_div_scale`), or as many as there is room
 /// for.
 fn divide(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
-    let ((weight_a, first_a), (weight_b, first_b)) = (first_group(a, x), first_group(b, y));
-    let weight = weight_a - weight_b - i32::from(first_a <= first_b);
-    let wanted = (16 - weight * 4).clamp(i32::from(x.max(y)), 38);
-    let mut scale = wanted as u8;
+    let (of_a, of_b) = (first_group(a, x), first_group(b, y));
+    let wanted = quotient_scale(of_a, of_b, x.max(y).into());
+    let mut scale = wanted.min(38) as u8;
     loop {
         match quotient(a, b, i32::from(scale) + i32::from(y) - i32::from(x)) {
             Some(units) => return Some((units, scale)),

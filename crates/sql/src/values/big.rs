@@ -185,6 +185,22 @@ impl Big {
         self.limbs.is_empty()
     }
 
+    /// The place of the first group of four digits, counted from the point, and that group; of zero both are zero.
+    pub fn first_group(&self) -> (i32, i128) {
+        let mut upper = self.limbs.iter().rev();
+        let Some(first) = upper.next() else {
+            return (0, 0);
+        };
+        let below = upper.next().copied().unwrap_or(0);
+        let leading = u128::from(*first) * u128::from(BASE) + u128::from(below);
+        let digits = (self.limbs.len() as u32 - 1) * LIMB_DIGITS + first.ilog10() + 1;
+        let before_point = digits as i32 - FRACTION_DIGITS as i32;
+        let weight = (before_point - 1).div_euclid(4);
+        let of_group = (before_point - 4 * weight) as u32;
+        let cut = leading.ilog10() + 1 - of_group;
+        (weight, (leading / 10_u128.pow(cut)) as i128)
+    }
+
     pub fn plus(&self, other: &Big) -> Big {
         if self.negative == other.negative {
             return Big::new(self.negative, add(&self.limbs, &other.limbs));

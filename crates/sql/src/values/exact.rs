@@ -28,7 +28,11 @@ fn power_undefined(message: &str) -> SqlError {
     SqlError::new("2201F", message)
 }
 
-fn given(value: &Big, scale: i32) -> Result<Value, SqlError> {
+/// A number with so many digits behind the point, or with as many as there is room for.
+///
+/// # Errors
+/// `22003` if it is too large.
+pub(crate) fn given(value: &Big, scale: i32) -> Result<Value, SqlError> {
     let mut scale = scale.clamp(0, SCALE_MAX) as u8;
     loop {
         match value.rounded(scale) {
@@ -112,6 +116,14 @@ pub(crate) fn root(number: Decimal) -> Result<Value, SqlError> {
         _ => (digits - i32::from(scale) - 1).div_euclid(4),
     };
     given(&big(number).root(), scale_for(weight * 2 + 1, &[number]))
+}
+
+/// The square root of a number that is not negative, with so many digits behind the point.
+///
+/// # Errors
+/// `22003` if it is too large.
+pub(crate) fn root_with(number: Decimal, scale: i32) -> Result<Value, SqlError> {
+    given(&big(number).root(), scale)
 }
 
 /// `e` to a power.

@@ -3,7 +3,7 @@
 
 pub(crate) mod arithmetic;
 pub(crate) mod arrays;
-mod big;
+pub(crate) mod big;
 pub(crate) mod cast;
 mod comparison;
 pub(crate) mod exact;

@@ -1,4 +1,4 @@
-//! Functions that write bytes as texts and read them, and texts as SQL.
+//! Functions that write bytes as texts and read them, texts as SQL, and hashes of bytes.
 
 use super::definition::*;
 use super::texts::check_length;
@@ -8,7 +8,9 @@ use crate::types::SqlType;
 use base64::Engine;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use md5::Md5;
 use sardonyx::schema::{Value, ValueRef};
+use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -17,10 +19,16 @@ pub(super) static TABLE: &[Definition] = functions! {
     bit_length(TEXT) -> INT4, |a, _| bits(a), "number of bits";
     decode(TEXT, TEXT) -> BYTEA, |a, _| decode(a.text(0), a.text(1)), "bytes that are written as base64, escape or hex";
     encode(BYTEA, TEXT) -> TEXT, |a, _| encode(bytes(a), a.text(1)), "bytes written as base64, escape or hex";
+    md5(BYTEA) -> TEXT, |a, _| text(hexadecimal(&Md5::digest(bytes(a)))), "MD5 of the bytes, in hexadecimal digits";
+    md5(TEXT) -> TEXT, |a, _| text(hexadecimal(&Md5::digest(bytes(a)))), "MD5 of the text, in hexadecimal digits";
     overlay(TEXT, TEXT, INT4) -> TEXT, |a, _| overlay(a, None), "with the second text in the place of as many characters, from a place on: `OVERLAY(text PLACING text FROM place)`";
     overlay(TEXT, TEXT, INT4, INT4) -> TEXT, |a, _| overlay(a, Some(a.int(3))), "with the second text in the place of so many characters: `OVERLAY(text PLACING text FROM place FOR count)`";
     quote_literal(TEXT) -> TEXT, |a, _| text(quoted(a.text(0))), "as a literal of SQL";
     quote_nullable(TEXT) -> TEXT, |a, _| text(a.given_text(0).map_or("NULL".into(), quoted)), "as a literal of SQL, or NULL", on_null;
+    sha224(BYTEA) -> BYTEA, |a, _| hash::<Sha224>(a), "SHA-224 of the bytes";
+    sha256(BYTEA) -> BYTEA, |a, _| hash::<Sha256>(a), "SHA-256 of the bytes";
+    sha384(BYTEA) -> BYTEA, |a, _| hash::<Sha384>(a), "SHA-384 of the bytes";
+    sha512(BYTEA) -> BYTEA, |a, _| hash::<Sha512>(a), "SHA-512 of the bytes";
     to_hex(INT4) -> TEXT, |a, _| text(format!("{:x}", a.int(0) as i32)), "hexadecimal digits";
     to_hex(INT8) -> TEXT, |a, _| text(format!("{:x}", a.int(0))), "hexadecimal digits";
     translate(TEXT, TEXT, TEXT) -> TEXT, |a, _| text(translated(a)), "with each character of the second text replaced by the one at its place in the third, or left out";
@@ -51,13 +59,7 @@ fn encode(bytes: &[u8], encoding: &str) -> Answer {
     let characters = if name == "escape" { 4 } else { 2 };
     check_length(bytes.len().saturating_mul(characters))?;
     match name.as_str() {
-        "hex" => {
-            let mut digits = String::with_capacity(bytes.len() * 2);
-            for byte in bytes {
-                write!(digits, "{byte:02x}").expect("a text takes it");
-            }
-            text(digits)
-        }
+        "hex" => text(hexadecimal(bytes)),
         "escape" => text(escaped(bytes)),
         "base64" => {
             let whole = STANDARD.encode(bytes);
@@ -67,6 +69,18 @@ fn encode(bytes: &[u8], encoding: &str) -> Answer {
         }
         _ => Err(unknown(encoding)),
     }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut digits = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        write!(digits, "{byte:02x}").expect("a text takes it");
+    }
+    digits
+}
+
+fn hash<H: Digest>(a: Arguments<'_>) -> Answer {
+    Ok(Value::Bytes(H::digest(bytes(a)).to_vec()))
 }
 
 /// Bytes that are no characters of ASCII as three octal digits, a backslash as two.

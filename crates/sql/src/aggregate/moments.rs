@@ -1,0 +1,122 @@
+//! Variance and standard deviation: sums of values and of their squares, computed as PostgreSQL does, so that the results have
+//! its digits. Of exact numbers the sums are exact (`numeric_stddev_internal`); of floats the squares of distances from the
+//! mean are summed (Youngs and Cramer, `float8_accum`), and depend on the order of the rows.
+
+use crate::error::SqlError;
+use crate::types::SqlType;
+use crate::values::arithmetic::{decimal_of, float_of, float_out_of_range, quotient_scale};
+use crate::values::big::Big;
+use crate::values::exact::{given, root_with};
+use sardonyx::schema::{Value, ValueRef};
+
+/// What is computed of the sums.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Spread {
+    /// Of rows that are a sample of all, and not all.
+    pub of_sample: bool,
+    /// The standard deviation: the root of the variance.
+    pub is_root: bool,
+}
+
+/// The sums.
+#[derive(Clone, Debug)]
+pub(super) enum Moments {
+    Exact { sum: Big, squares: Big, scale: u8 },
+    Float { sum: f64, squares: f64 },
+}
+
+impl Moments {
+    /// Of values of a type.
+    pub fn new(of: SqlType) -> Moments {
+        match of {
+            SqlType::Float4 | SqlType::Float8 => Moments::Float {
+                sum: 0.0,
+                squares: 0.0,
+            },
+            _ => Moments::Exact {
+                sum: Big::of(0, 0),
+                squares: Big::of(0, 0),
+                scale: 0,
+            },
+        }
+    }
+
+    /// Adds a value, which is the `count`th one.
+    ///
+    /// # Errors
+    /// `22003` if the sums of floats are too large.
+    pub fn add(&mut self, value: ValueRef<'_>, count: i64) -> Result<(), SqlError> {
+        match self {
+            Moments::Exact {
+                sum,
+                squares,
+                scale,
+            } => {
+                let (units, places) = decimal_of(value).unwrap_or((0, 0));
+                let value = Big::of(units, places);
+                *sum = sum.plus(&value);
+                *squares = squares.plus(&value.times(&value));
+                *scale = (*scale).max(places);
+                Ok(())
+            }
+            Moments::Float { sum, squares } => {
+                let value = float_of(value);
+                let (before, count) = (*sum, count as f64);
+                *sum += value;
+                if count > 1.0 {
+                    let distance = value * count - *sum;
+                    *squares += distance * distance / (count * (count - 1.0));
+                    if sum.is_infinite() || squares.is_infinite() {
+                        if before.is_finite() && value.is_finite() {
+                            return Err(float_out_of_range("overflow"));
+                        }
+                        *squares = f64::NAN;
+                    }
+                } else if !value.is_finite() {
+                    *squares = f64::NAN;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The result of so many values; null if they are too few.
+    ///
+    /// # Errors
+    /// `22003` if it is too large.
+    pub fn finish(&self, of: Spread, count: i64) -> Result<Value, SqlError> {
+        if count <= i64::from(of.of_sample) {
+            return Ok(Value::Null);
+        }
+        let others = count - i64::from(of.of_sample);
+        match self {
+            Moments::Float { squares, .. } => {
+                let variance = squares / others as f64;
+                Ok(Value::Float(if of.is_root {
+                    variance.sqrt()
+                } else {
+                    variance
+                }))
+            }
+            Moments::Exact {
+                sum,
+                squares,
+                scale,
+            } => {
+                let count = Big::of(count.into(), 0);
+                let distances = squares.times(&count).minus(&sum.times(sum));
+                if distances.is_zero() {
+                    return Ok(Value::Decimal(0, 0));
+                }
+                let divisor = count.times(&Big::of(others.into(), 0));
+                let groups = (distances.first_group(), divisor.first_group());
+                let scale = quotient_scale(groups.0, groups.1, 2 * i32::from(*scale));
+                let variance = given(&distances.over(&divisor), scale)?;
+                match (of.is_root, decimal_of(variance.as_ref())) {
+                    (true, Some(variance)) => root_with(variance, scale),
+                    _ => Ok(variance),
+                }
+            }
+        }
+    }
+}
