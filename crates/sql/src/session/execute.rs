@@ -91,7 +91,7 @@ pub(super) fn with_context<R>(
 }
 
 /// The numbers of the tables by name, if the statement asks for them.
-fn table_numbers(statement: &Prepared, source: &dyn Source) -> HashMap<String, u32> {
+pub(super) fn table_numbers(statement: &Prepared, source: &dyn Source) -> HashMap<String, u32> {
     let mut numbers = HashMap::new();
     if !statement.names_tables() {
         return numbers;

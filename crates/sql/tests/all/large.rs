@@ -35,9 +35,9 @@ const LARGE: [&str; 18] = [
 ];
 
 /// Two databases: in one of them large statements run aside.
-struct Both {
-    aside: Fresh,
-    plain: Fresh,
+pub struct Both {
+    pub aside: Fresh,
+    pub plain: Fresh,
 }
 
 pub fn unlimited() -> BesideLimits {
@@ -48,7 +48,7 @@ pub fn unlimited() -> BesideLimits {
 }
 
 impl Both {
-    fn new() -> Both {
+    pub fn new() -> Both {
         let both = Both {
             aside: Fresh::new(),
             plain: Fresh::new(),
@@ -69,7 +69,7 @@ impl Drop for Both {
 }
 
 /// What a statement told: its rows, in order, and its tag; or the code of its error.
-fn told(session: &mut Session, text: &str) -> Result<(Vec<String>, Option<u64>), &'static str> {
+pub fn told(session: &mut Session, text: &str) -> Result<(Vec<String>, Option<u64>), &'static str> {
     let done = run(session, text).map_err(|error| error.code)?;
     let mut rows: Vec<String> = done.iter().flat_map(lines).collect();
     rows.sort();
@@ -164,7 +164,7 @@ fn a_large_statement_is_as_if_it_had_run_alone_at_its_end() {
     }
 }
 
-fn with_limits(fresh: &Fresh, few: u64, between: impl Fn() + Send + Sync + 'static) {
+pub fn with_limits(fresh: &Fresh, few: u64, between: impl Fn() + Send + Sync + 'static) {
     fresh.database.set_beside(BesideLimits {
         from: 1,
         few,

@@ -5,8 +5,10 @@ use super::made::Came;
 use super::rewrite::Trying;
 use crate::constraints::at_commit;
 use crate::error::SqlError;
+use crate::expression::Kept;
 use crate::plan::rewriting::Among;
 use crate::running::{Read, run_plan_among};
+use crate::source::Source;
 use crate::violations::explained;
 use crate::write_target::WriteTarget;
 use sardonyx::schema::Value;
@@ -64,9 +66,12 @@ impl Trying<'_> {
         let table = self.rewriting.table();
         let mut new = Vec::new();
         let snapshot = self.snapshot.space();
+        let kept = Kept::default();
+        let source: &dyn Source = &*tx;
+        let with = &self.with.over(source, &kept);
         snapshot.changed_rows(table, tx.view(), |_, now| {
             if let Some(row) = now
-                && self.rewriting.takes(&row, &self.with)?
+                && self.rewriting.takes(&row, with)?
             {
                 new.push(self.rewriting.key_of(&row)?);
             }

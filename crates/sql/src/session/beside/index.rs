@@ -5,7 +5,7 @@ use super::whole::Whole;
 use crate::database::Database;
 use crate::define;
 use crate::error::SqlError;
-use crate::expression::Environment;
+use crate::expression::{Environment, Kept};
 use crate::running::Read;
 use crate::sequences::SequenceChanges;
 use crate::session::given::Given;
@@ -52,6 +52,7 @@ pub(super) fn build(
         },
         schema,
         version,
+        kept: Kept::default(),
     };
     let made = whole.make(&[definition], |tx, _| {
         // The index is there already: what is left is to say so.

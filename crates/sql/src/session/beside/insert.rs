@@ -8,7 +8,7 @@ use crate::constraints::{at_commit, in_statement};
 use crate::copy;
 use crate::database::Database;
 use crate::error::SqlError;
-use crate::expression::Environment;
+use crate::expression::{Environment, Kept};
 use crate::plan::Plan;
 use crate::result::{Complete, Tag};
 use crate::running::{Read, run_plan};
@@ -16,21 +16,21 @@ use crate::session::execute::check_parameters;
 use crate::session::given::Given;
 use crate::source::Source;
 use crate::write_target::WriteTarget;
-use sardonyx::{Durability, Error, Transaction};
+use sardonyx::{Committed, Durability, Error, Transaction};
 use sqlparser::ast::Statement;
 use std::sync::Arc;
 
 /// A table's next content is made if rows come of which it has not so many times as many.
 const OLD_ROWS_MAX: u64 = 4;
 
-/// Tries once.
+/// Tries once, from the state that has begun it.
 pub(super) fn insert(
     database: &Arc<Database>,
+    begun: Committed,
     given: &Given<'_>,
     with: &Environment<'_>,
 ) -> Result<Came<Read>, SqlError> {
     check_parameters(given)?;
-    let begun = database.committed(&with.context.interrupt)?;
     let (version, snapshot) = (begun.version, begun.snapshot);
     let source = &**snapshot.space();
     let limits = database.beside();
@@ -59,6 +59,7 @@ pub(super) fn insert(
         },
         schema,
         version,
+        kept: Kept::default(),
     };
     let there = Source::count(&source, table)?;
     if let Some(planned) = &planned {

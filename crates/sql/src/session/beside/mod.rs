@@ -18,7 +18,7 @@ mod made;
 mod rewrite;
 mod whole;
 
-use super::execute::with_context;
+use super::execute::{table_numbers, with_context};
 use super::given::Given;
 use super::state::TransactionState;
 use super::telling::{attach, count};
@@ -119,13 +119,22 @@ impl Session {
         let database = self.database.clone();
         for _ in 0..ATTEMPTS {
             let draws = Draws::refused("what runs aside draws no numbers from sequences");
-            let tables = HashMap::new();
-            let attempt = |with: &Environment<'_>| match given.statement.class() {
-                Class::Define => index::build(&database, given, with),
-                _ if given.statement.inserts() => insert::insert(&database, given, with),
-                _ => rewrite::rewrite(&database, given, with),
+            let state = &mut self.state;
+            let (came, _) = match given.statement.class() {
+                Class::Define => {
+                    let build = |with: &Environment<'_>| index::build(&database, given, with);
+                    with_context(&database, state, given, HashMap::new(), draws, build)
+                }
+                _ => {
+                    let begun = database.committed(&state.interrupt)?;
+                    let tables = table_numbers(given.statement, &&**begun.snapshot.space());
+                    let attempt = |with: &Environment<'_>| match given.statement.inserts() {
+                        true => insert::insert(&database, begun, given, with),
+                        false => rewrite::rewrite(&database, begun, given, with),
+                    };
+                    with_context(&database, state, given, tables, draws, attempt)
+                }
             };
-            let (came, _) = with_context(&database, &mut self.state, given, tables, draws, attempt);
             match came? {
                 Came::Done((mut complete, table)) => {
                     count(&mut complete, table.as_ref(), database.memory())?;

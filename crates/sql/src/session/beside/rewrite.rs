@@ -12,8 +12,8 @@ use crate::running::Read;
 use crate::session::execute::check_parameters;
 use crate::session::given::Given;
 use crate::source::Source;
-use sardonyx::Snapshot;
 use sardonyx::schema::Value;
+use sardonyx::{Committed, Snapshot};
 use std::sync::Arc;
 
 /// A table's next content is made if such a part of its rows, at least, is changed.
@@ -30,14 +30,14 @@ pub(super) struct Trying<'t> {
     pub with: Environment<'t>,
 }
 
-/// Tries once.
+/// Tries once, from the state that has begun it.
 pub(super) fn rewrite(
     database: &Arc<Database>,
+    begun: Committed,
     given: &Given<'_>,
     with: &Environment<'_>,
 ) -> Result<Came<Read>, SqlError> {
     check_parameters(given)?;
-    let begun = database.committed(&with.context.interrupt)?;
     let source = &**begun.snapshot.space();
     let planned = given.statement.planned(begun.version, &source)?;
     let Some(rewriting) = Rewriting::of(&planned.plan).filter(|_| planned.is_rewriting) else {
@@ -130,6 +130,7 @@ impl Trying<'_> {
             made: Made::Rewritten(self.rewriting),
             schema,
             version,
+            kept: Kept::default(),
         };
         let word = match self.planned.plan {
             Plan::Delete(_) => "DELETE",

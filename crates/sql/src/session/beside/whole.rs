@@ -8,7 +8,7 @@
 use super::made::{Came, Changes, KEYS_MAX, Made};
 use crate::database::{BesideLimits, Database};
 use crate::error::SqlError;
-use crate::expression::Environment;
+use crate::expression::{Environment, Kept};
 use crate::plan::write::whole;
 use crate::rows::InputRow;
 use crate::source::Source;
@@ -72,6 +72,8 @@ pub(super) struct Whole<'w> {
     pub schema: Arc<Schema>,
     /// Of the catalogue: what is made of rows was compiled for it.
     pub version: u64,
+    /// The sets of the statement's lists, for all calls.
+    pub kept: Kept,
 }
 
 impl Whole<'_> {
@@ -124,10 +126,12 @@ impl Whole<'_> {
         turn.run(Durability::Deferred, |tx| {
             self.check_table(tx)?;
             let mut changes = Changes::default();
+            let source: &dyn Source = &*tx;
+            let with = &self.with.over(source, &self.kept);
             last.space().changed_rows(table, tx.view(), |was, is| {
                 let was = was.as_ref().map(|row| row as &dyn InputRow);
                 let is = is.as_ref().map(|row| row as &dyn InputRow);
-                self.changed(&mut changes, was, is)
+                self.changed(&mut changes, with, was, is)
             })?;
             // So that nothing is copied for it.
             drop(last);
@@ -170,14 +174,15 @@ impl Whole<'_> {
     fn changed(
         &self,
         changes: &mut Changes,
+        with: &Environment<'_>,
         was: Option<&dyn InputRow>,
         is: Option<&dyn InputRow>,
     ) -> Result<(), Stop> {
         if let Some(row) = was {
-            changes.take_out(row, &self.made, &self.with)?;
+            changes.take_out(row, &self.made, with)?;
         }
         if let Some(row) = is {
-            changes.put_in(row, &self.made, &self.with)?;
+            changes.put_in(row, &self.made, with)?;
         }
         match changes.len() <= KEYS_MAX {
             true => Ok(()),
@@ -197,11 +202,13 @@ impl Whole<'_> {
             let next = self.newest()?;
             let mut changes = Changes::default();
             let (before, after) = (snapshot.space(), next.space());
+            let source = &**after;
+            let with = &self.with.over(&source, &self.kept);
             before.rows_changed_until(self.made.table(), after, |was, is| {
                 self.with.context.look_at_row()?;
                 let was = was.as_ref().map(|row| row as &dyn InputRow);
                 let is = is.as_ref().map(|row| row as &dyn InputRow);
-                self.changed(&mut changes, was, is)
+                self.changed(&mut changes, with, was, is)
             })?;
             let count = changes.len();
             taken += self.put_in_turns(beside, &changes)?;
@@ -217,11 +224,12 @@ impl Whole<'_> {
     pub fn fill_from(&self, beside: &Beside, snapshot: &Snapshot) -> Result<i64, Stop> {
         let (mut taken, mut place) = (0, ScanPlace::default());
         let source = &**snapshot.space();
+        let with = &self.with.over(&source, &self.kept);
         loop {
             let mut changes = Changes::default();
             let is_end = Source::scan_from(&source, self.made.table(), &mut place, &mut |row| {
                 self.with.context.look_at_row()?;
-                changes.put_in(row, &self.made, &self.with)?;
+                changes.put_in(row, &self.made, with)?;
                 Ok(changes.len() < self.limits.slice)
             })?;
             taken += self.put_in_turns(beside, &changes)?;

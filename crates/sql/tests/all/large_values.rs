@@ -1,0 +1,65 @@
+//! Large statements that ask for more than their rows: the names and definitions of tables, and lists of values.
+
+use crate::common::{query, run};
+use crate::large::{Both, told, with_limits};
+use std::sync::{Arc, Mutex};
+
+const NAMES: &str = "create view w as select id from t;
+    alter table t add column o oid;
+    update t set o = 'w'::regclass;
+    create table made (id int primary key, o oid, name text)";
+
+/// Statements that name tables, ask for definitions, or have a long list.
+const ASKING: [&str; 10] = [
+    "update t set o = to_regclass('s')",
+    "update t set b = o::regclass::text",
+    "update t set b = pg_get_viewdef(o)",
+    "update t set b = pg_get_viewdef(o) where a = 4",
+    "update t set b = o::regclass::text where a = 4 returning b",
+    "delete from t where o = 'w'::regclass",
+    "delete from t where o <> 's'::regclass and a = 4",
+    "insert into made select id, to_regclass('t')::oid, 'w'::regclass::text from t",
+    "insert into made select id, 's'::regclass::oid, pg_get_viewdef(o) from t",
+    "update t set a = a + 1 where id <> all ('{1,2,3,4,5,6,7,8,9,10,11,12}')",
+];
+
+const FOUND: [&str; 2] = [
+    "select id, a, b, o::regclass from t order by id",
+    "select id, o::regclass, name from made order by id",
+];
+
+#[test]
+fn a_large_statement_knows_the_names_and_definitions_of_tables() {
+    for asking in ASKING {
+        for few in [0, 100] {
+            let both = Both::new();
+            for fresh in [&both.aside, &both.plain] {
+                run(&mut fresh.session(), NAMES).expect("they are there");
+            }
+            let database = both.aside.database.clone();
+            let times = Arc::new(Mutex::new(0));
+            let counted = times.clone();
+            // A row that another changes is made again.
+            let change = "update t set c = c + 1000 where id = 4";
+            with_limits(&both.aside, few, move || {
+                let mut times = counted.lock().expect("no panic");
+                *times += 1;
+                if *times == 1 {
+                    run(&mut crate::common::session(&database), change).expect("it runs");
+                }
+            });
+            let aside = told(&mut both.aside.session(), asking);
+            run(&mut both.plain.session(), change).expect("it runs");
+            let plain = told(&mut both.plain.session(), asking);
+            assert_eq!(aside, plain, "{asking}");
+            assert!(plain.is_ok(), "{asking}: {plain:?}");
+            assert!(*times.lock().expect("no panic") > 0, "{asking} ran aside");
+            both.aside.database.set_beside(crate::large::unlimited());
+            for text in FOUND {
+                let [aside, plain] = [&both.aside, &both.plain]
+                    .map(|fresh| query(&mut fresh.session(), text).expect(text));
+                assert_eq!(aside, plain, "{asking}");
+            }
+        }
+    }
+}
