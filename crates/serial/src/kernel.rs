@@ -215,14 +215,15 @@ impl Kernel {
         durability: Durability,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        Self::run_held(self.take()?, durability, body)
+        Self::run_held(self.take()?, durability, body).map(|(value, _)| value)
     }
 
+    /// Runs a closure as a transaction in this turn. Returns what it returned, and the group in which the transaction is.
     pub(crate) fn run_held<T, E: From<SerialError>>(
         mut held: Held<'_, TableSpace>,
         durability: Durability,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
-    ) -> Result<T, E> {
+    ) -> Result<(T, u64), E> {
         let mut execution = Execution::of(&mut held);
         if let Err(error) = execution.admit() {
             // The conversion is the caller's code.
@@ -239,7 +240,7 @@ impl Kernel {
             }
         };
         match ended {
-            Ended::Committed(value) => fate.map(|()| value).map_err(E::from),
+            Ended::Committed(value) => fate.map(|()| (value, group)).map_err(E::from),
             Ended::Aborted(error) => Err(error),
             Ended::Panicked(panic) => resume_unwind(panic),
             Ended::Forked => Err(SerialError::Forked.into()),

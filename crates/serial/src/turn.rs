@@ -94,7 +94,23 @@ impl<'k> Turn<'k> {
         durability: Durability,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        Kernel::run_held(self.held, durability, body)
+        Kernel::run_held(self.held, durability, body).map(|(value, _)| value)
+    }
+
+    /// Runs a closure as a transaction, and returns when that has run; the ticket tells when it is durable. The closure may
+    /// have what no other thread may, unlike that of [`Turn::submit`].
+    ///
+    /// # Errors
+    /// As [`Kernel::run`]. Once this has returned `Ok` the transaction is committed.
+    ///
+    /// # Panics
+    /// As [`Kernel::run`].
+    pub fn run_later<T, E: From<SerialError>>(
+        self,
+        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<(T, Ticket<()>), E> {
+        let (value, group) = Kernel::run_held(self.held, Durability::Deferred, body)?;
+        Ok((value, self.kernel.durable(group)))
     }
 
     /// Runs a closure as a transaction; the ticket tells when it is durable: see [`Kernel::submit`]. It runs here and now in

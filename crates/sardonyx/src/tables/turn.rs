@@ -75,6 +75,20 @@ impl Turn<'_> {
         outcome.map_err(|Typed(error)| error)
     }
 
+    /// The same; it returns when the closure has run, and the ticket tells when that is durable. The closure may have what
+    /// no other thread may, unlike that of [`Turn::submit`].
+    ///
+    /// # Errors
+    /// As [`RunOptions::run`]. Once this has returned `Ok` the transaction is committed.
+    pub fn run_later<T, E: From<Error>>(
+        self,
+        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<(T, Ticket<()>), E> {
+        let body = |transaction: &mut Transaction<'_>| body(transaction).map_err(Typed);
+        let (value, ticket) = self.turn.run_later(body).map_err(|Typed(error)| error)?;
+        Ok((value, Ticket::of_value(ticket)))
+    }
+
     /// Runs a closure as a transaction; the ticket tells when it is durable: as [`RunOptions::submit`].
     pub fn submit<T: Send, E: Send>(
         self,
@@ -82,6 +96,7 @@ impl Turn<'_> {
     ) -> Ticket<Result<T, E>> {
         Ticket::of_value(self.turn.submit(body))
     }
+
     /// Runs a batch of a procedure's requests; the ticket tells when all of it is durable: as
     /// [`Tables::submit_batch`]. It runs here and now in every shape; `begun` is of a turn that has
     /// [set out](Turn::set_out).

@@ -1,18 +1,19 @@
 //! The rows that a statement takes are few: one call changes them. It looks at them again, and at those that others changed
 //! since the snapshot, which may be taken now.
 
-use super::made::Came;
+use super::made::{Came, Ran};
 use super::rewrite::Trying;
 use crate::constraints::at_commit;
 use crate::error::SqlError;
 use crate::expression::Kept;
 use crate::plan::rewriting::Among;
 use crate::running::{Read, run_plan_among};
+use crate::session::telling::count;
 use crate::source::Source;
 use crate::violations::explained;
 use crate::write_target::WriteTarget;
 use sardonyx::schema::Value;
-use sardonyx::{Durability, Error, Transaction};
+use sardonyx::{Error, Transaction};
 use std::collections::HashSet;
 
 /// Why the call did nothing.
@@ -43,11 +44,11 @@ impl From<sardonyx_rows::TableError> for Refused {
 
 impl Trying<'_> {
     /// Changes the rows with these keys, and those that others changed since the snapshot so that they are taken now.
-    pub(super) fn change_few(&self, keys: Vec<Vec<Value>>) -> Result<Came<Read>, SqlError> {
+    pub(super) fn change_few(&self, keys: Vec<Vec<Value>>) -> Result<Came<Ran<Read>>, SqlError> {
         let turn = self.database.turn(&self.with.context.interrupt)?;
-        let done = turn.run(Durability::Deferred, |tx| self.change_in_turn(tx, keys));
+        let done = turn.run_later(|tx| self.change_in_turn(tx, keys));
         match done {
-            Ok(read) => Ok(Came::Done(read)),
+            Ok(ran) => Ok(Came::Done(ran)),
             Err(Refused::Changed | Refused::Engine(Error::Conflict(_))) => Ok(Came::Again),
             Err(Refused::Error(error)) => Err(error),
             Err(Refused::Engine(error)) => Err(error.into()),
@@ -86,8 +87,14 @@ impl Trying<'_> {
             keys.append(&mut new);
         }
         let among = Among::Keys(&keys);
-        let ran = run_plan_among(tx, &self.planned.plan, &self.with, among)
-            .and_then(|read| at_commit(tx as &mut dyn WriteTarget).map(|()| read));
+        let mut run = || {
+            let (mut complete, table) = run_plan_among(tx, &self.planned.plan, &self.with, among)?;
+            at_commit(tx as &mut dyn WriteTarget)?;
+            // Without memory for the answer nothing is changed.
+            count(&mut complete, table.as_ref(), self.database.memory())?;
+            Ok((complete, table))
+        };
+        let ran = run();
         ran.map_err(|error| Refused::Error(explained(&*tx, error)))
     }
 }

@@ -1,6 +1,6 @@
 //! An index of a table with many rows: the table's next content has it, and the same rows.
 
-use super::made::{Came, Made};
+use super::made::{Came, Made, Ran};
 use super::whole::Whole;
 use crate::database::Database;
 use crate::define;
@@ -18,7 +18,7 @@ pub(super) fn build(
     database: &Arc<Database>,
     given: &Given<'_>,
     with: &Environment<'_>,
-) -> Result<Came<Read>, SqlError> {
+) -> Result<Came<Ran<Read>>, SqlError> {
     let Some(statement) = given.statement.statement() else {
         return Ok(Came::InStage);
     };
@@ -68,7 +68,7 @@ pub(super) fn build(
     });
     database.catalogue_changed();
     Ok(match made? {
-        Came::Done(complete) => Came::Done((complete, None)),
+        Came::Done((complete, durable)) => Came::Done(((complete, None), durable)),
         Came::Again => Came::Again,
         Came::InStage => Came::InStage,
     })

@@ -2,7 +2,7 @@
 //! read for them is there still.
 
 use super::filling::Filling;
-use super::made::{Came, KEYS_MAX, Made};
+use super::made::{Came, KEYS_MAX, Made, Ran};
 use super::whole::{Stop, Whole};
 use crate::constraints::{at_commit, in_statement};
 use crate::copy;
@@ -16,7 +16,7 @@ use crate::session::execute::check_parameters;
 use crate::session::given::Given;
 use crate::source::Source;
 use crate::write_target::WriteTarget;
-use sardonyx::{Committed, Durability, Error, Transaction};
+use sardonyx::{Committed, Error, Transaction};
 use sqlparser::ast::Statement;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(super) fn insert(
     begun: Committed,
     given: &Given<'_>,
     with: &Environment<'_>,
-) -> Result<Came<Read>, SqlError> {
+) -> Result<Came<Ran<Read>>, SqlError> {
     check_parameters(given)?;
     let (version, snapshot) = (begun.version, begun.snapshot);
     let source = &**snapshot.space();
@@ -103,10 +103,13 @@ pub(super) fn insert(
     {
         planned.was_short();
     }
-    let Err(stop) = ended else {
-        let word = if is_copy { "COPY" } else { "INSERT" };
-        let tag = Tag::rows(word, filling.count);
-        return Ok(Came::Done((Complete::of(tag), None)));
+    let stop = match ended {
+        Ok(((), durable)) => {
+            let word = if is_copy { "COPY" } else { "INSERT" };
+            let complete = Complete::of(Tag::rows(word, filling.count));
+            return Ok(Came::Done(((complete, None), durable)));
+        }
+        Err(stop) => stop,
     };
     if filling.has_begun {
         drop(filling);
@@ -122,12 +125,12 @@ fn in_stage() -> Stop {
 }
 
 /// The last call.
-fn end(whole: &Whole<'_>, filling: &mut Filling<'_>) -> Result<(), Stop> {
+fn end(whole: &Whole<'_>, filling: &mut Filling<'_>) -> Result<Ran<()>, Stop> {
     filling.flush()?;
     whole.limits.pause(&whole.with)?;
     let Some(content) = filling.content.take() else {
         let turn = whole.turn()?;
-        return turn.run(Durability::Deferred, |tx: &mut Transaction<'_>| {
+        return turn.run_later(|tx: &mut Transaction<'_>| {
             whole.check_table(tx)?;
             filling.check_read(tx)?;
             let tx: &mut dyn WriteTarget = tx;

@@ -6,11 +6,14 @@ use crate::plan::rewriting::Rewriting;
 use crate::plan::write::whole_row;
 use crate::rows::InputRow;
 use sardonyx::schema::{Schema, Value};
-use sardonyx::{Beside, Error, Snapshot};
+use sardonyx::{Beside, Error, Snapshot, Ticket};
 use std::sync::Arc;
 
 /// The most keys of rows that are kept.
 pub(super) const KEYS_MAX: usize = 100_000;
+
+/// A statement that has run, and is committed: what is told of it once the ticket says that it is durable.
+pub(super) type Ran<T> = (T, Ticket<()>);
 
 /// What came of trying.
 pub(super) enum Came<T> {

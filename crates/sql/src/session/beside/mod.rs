@@ -21,7 +21,7 @@ mod whole;
 use super::execute::{table_numbers, with_context};
 use super::given::Given;
 use super::state::TransactionState;
-use super::telling::{attach, count};
+use super::telling::attach;
 use super::unit::SHORT_COPY_BYTES_MAX;
 use super::{Session, spans};
 use crate::class::Class;
@@ -32,10 +32,9 @@ use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Step};
 use crate::running::{now, seed};
 use crate::sequences::Draws;
-use made::Came;
+use made::{Came, Ran};
 use sardonyx_base::waiting;
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 use tracing::Instrument;
 
 /// So often a statement begins again, if the table changed otherwise than by its rows.
@@ -94,9 +93,10 @@ impl Session {
             })
         });
         let outcome = match ran {
-            Ok(Some(complete)) => match self.durable().await {
+            // No interruption ends this wait: the statement is committed.
+            Ok(Some((complete, durable))) => match durable.instrument(spans::durability()).await {
                 Ok(()) => Outcome::Done(complete),
-                Err(error) => Outcome::Failed(error),
+                Err(error) => Outcome::Failed(error.into()),
             },
             Ok(None) => return None,
             Err(error) => Outcome::Failed(statement.placed(error)),
@@ -105,17 +105,7 @@ impl Session {
         Some(outcome)
     }
 
-    /// Waits for what has run; no interruption ends that.
-    async fn durable(&self) -> Result<(), SqlError> {
-        let group = self.database.committed(&Arc::default())?.group;
-        if let Some(tables) = self.database.tables() {
-            let durable = tables.durable(group);
-            durable.instrument(spans::durability()).await?;
-        }
-        Ok(())
-    }
-
-    fn try_beside(&mut self, given: &Given<'_>) -> Result<Option<Complete>, SqlError> {
+    fn try_beside(&mut self, given: &Given<'_>) -> Result<Option<Ran<Complete>>, SqlError> {
         let database = self.database.clone();
         for _ in 0..ATTEMPTS {
             let draws = Draws::refused("what runs aside draws no numbers from sequences");
@@ -136,10 +126,10 @@ impl Session {
                 }
             };
             match came? {
-                Came::Done((mut complete, table)) => {
-                    count(&mut complete, table.as_ref(), database.memory())?;
+                // It is committed: nothing fails any more.
+                Came::Done(((mut complete, table), durable)) => {
                     attach(&mut complete, table, given.rows_max);
-                    return Ok(Some(complete));
+                    return Ok(Some((complete, durable)));
                 }
                 Came::Again => {}
                 Came::InStage => break,

@@ -1,6 +1,6 @@
 //! `UPDATE` and `DELETE` in which each row says alone what becomes of it: how many rows they take decides how they run.
 
-use super::made::{Came, KEYS_MAX, Made};
+use super::made::{Came, KEYS_MAX, Made, Ran};
 use super::whole::Whole;
 use crate::database::{BesideLimits, Database};
 use crate::error::SqlError;
@@ -36,7 +36,7 @@ pub(super) fn rewrite(
     begun: Committed,
     given: &Given<'_>,
     with: &Environment<'_>,
-) -> Result<Came<Read>, SqlError> {
+) -> Result<Came<Ran<Read>>, SqlError> {
     check_parameters(given)?;
     let source = &**begun.snapshot.space();
     let planned = given.statement.planned(begun.version, &source)?;
@@ -118,7 +118,7 @@ impl Trying<'_> {
     }
 
     /// Makes the table's next content of the rows as they will be.
-    fn change_many(&self, version: u64) -> Result<Came<Read>, SqlError> {
+    fn change_many(&self, version: u64) -> Result<Came<Ran<Read>>, SqlError> {
         let source = &**self.snapshot.space();
         let Some(schema) = Source::schema(&source, self.rewriting.table()) else {
             return Ok(Came::Again);

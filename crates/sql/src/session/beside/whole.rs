@@ -5,7 +5,7 @@
 //! rows that were changed since they were looked at are taken out and made again: in calls of their own while they are many,
 //! and the last ones in the call that takes the content over.
 
-use super::made::{Came, Changes, KEYS_MAX, Made};
+use super::made::{Came, Changes, KEYS_MAX, Made, Ran};
 use crate::database::{BesideLimits, Database};
 use crate::error::SqlError;
 use crate::expression::{Environment, Kept};
@@ -83,7 +83,7 @@ impl Whole<'_> {
         &self,
         indexes: &[IndexDefinition],
         finish: impl FnOnce(&mut Transaction<'_>, i64) -> Result<T, SqlError>,
-    ) -> Result<Came<T>, SqlError> {
+    ) -> Result<Came<Ran<T>>, SqlError> {
         let done = self.begin(indexes).and_then(|beside| {
             let snapshot = self.newest()?;
             let taken = self.fill_from(&beside, &snapshot)?;
@@ -120,10 +120,10 @@ impl Whole<'_> {
         beside: Beside,
         last: Snapshot,
         finish: impl FnOnce(&mut Transaction<'_>, i64) -> Result<T, Stop>,
-    ) -> Result<T, Stop> {
+    ) -> Result<Ran<T>, Stop> {
         let table = self.made.table();
         let turn = self.turn()?;
-        turn.run(Durability::Deferred, |tx| {
+        turn.run_later(|tx| {
             self.check_table(tx)?;
             let mut changes = Changes::default();
             let source: &dyn Source = &*tx;
