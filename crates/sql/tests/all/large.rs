@@ -180,6 +180,8 @@ fn others_neither_see_the_half_of_it_nor_wait_for_its_end() {
         ("delete from t where a < 8", 0),
         ("update t set a = a + 1 where a = 4", 100),
         ("insert into t select id + 2000, v, 'new', null from s", 0),
+        ("insert into t select id + 2000, a, b, null from t", 0),
+        ("insert into t select id + 2000, a, b, null from t", 100),
         (
             "insert into t select n, n, 'new', null from generate_series(2000, 2030) as g (n)",
             0,

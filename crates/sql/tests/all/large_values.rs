@@ -82,3 +82,35 @@ fn a_statement_whose_answer_has_no_memory_changes_nothing() {
     both.aside.database.memory().set_bytes_max(usize::MAX);
     assert_eq!(content(&both.aside.database), content(&both.plain.database));
 }
+
+/// How often others had the stage while a statement ran aside.
+fn pauses(few: u64, text: &str) -> usize {
+    let both = Both::new();
+    let tables = "create table k (id int primary key, v int); create table n (a int, b int);
+        create table u (id int primary key, a int, b varchar(80));
+        insert into u select id, a, b from t";
+    run(&mut both.aside.session(), tables).expect("they are there");
+    let times = Arc::new(Mutex::new(0));
+    let counted = times.clone();
+    with_limits(&both.aside, few, move || {
+        *counted.lock().expect("no panic") += 1;
+    });
+    run(&mut both.aside.session(), text).expect(text);
+    let times = *times.lock().expect("no panic");
+    times
+}
+
+#[test]
+fn a_table_that_is_read_by_what_is_inserted_into_it_gets_its_rows_at_once() {
+    for few in [0, 100] {
+        // As often as another one: the rows are made once.
+        let of_another = pauses(few, "insert into t select id + 2000, a, b, null from u");
+        let of_its_own = pauses(few, "insert into t select id + 2000, a, b, null from t");
+        assert_eq!(of_its_own, of_another, "with {few} rows kept");
+        // The next number of a row without a key is read from the table.
+        let with_key = pauses(few, "insert into k select id, a from t");
+        let without = pauses(few, "insert into n select id, a from t");
+        assert_eq!(without, with_key, "with {few} rows kept");
+        assert!(of_another > 0 && with_key > 0);
+    }
+}

@@ -140,5 +140,6 @@ fn end(whole: &Whole<'_>, filling: &mut Filling<'_>) -> Result<Ran<()>, Stop> {
         });
     };
     let (last, _) = whole.catch_up(&content.beside, content.snapshot)?;
-    whole.take_over(content.beside, last, |tx, _| filling.check_read(tx))
+    let check = |tx: &Transaction<'_>| filling.check_read(tx);
+    whole.take_over(content.beside, last, check, |_, _| Ok(()))
 }

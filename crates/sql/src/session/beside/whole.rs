@@ -88,9 +88,12 @@ impl Whole<'_> {
             let snapshot = self.newest()?;
             let taken = self.fill_from(&beside, &snapshot)?;
             let (last, more) = self.catch_up(&beside, snapshot)?;
-            self.take_over(beside, last, |tx, last| {
-                Ok(finish(tx, taken + more + last)?)
-            })
+            self.take_over(
+                beside,
+                last,
+                |_| Ok(()),
+                |tx, last| Ok(finish(tx, taken + more + last)?),
+            )
         });
         match done {
             Ok(done) => Ok(Came::Done(done)),
@@ -114,17 +117,20 @@ impl Whole<'_> {
         })
     }
 
-    /// The table takes the content over, in one call with `finish`, which is told how many more rows were taken.
+    /// The table takes the content over, in one call. `check` looks at the tables before that: afterwards all rows of the
+    /// table are other ones. `finish` comes after it, and is told how many more rows were taken.
     pub fn take_over<T>(
         &self,
         beside: Beside,
         last: Snapshot,
+        check: impl FnOnce(&Transaction<'_>) -> Result<(), Stop>,
         finish: impl FnOnce(&mut Transaction<'_>, i64) -> Result<T, Stop>,
     ) -> Result<Ran<T>, Stop> {
         let table = self.made.table();
         let turn = self.turn()?;
         turn.run_later(|tx| {
             self.check_table(tx)?;
+            check(tx)?;
             let mut changes = Changes::default();
             let source: &dyn Source = &*tx;
             let with = &self.with.over(source, &self.kept);
