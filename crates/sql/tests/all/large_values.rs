@@ -1,6 +1,6 @@
 //! Large statements that ask for more than their rows: the names and definitions of tables, and lists of values.
 
-use crate::common::{query, run};
+use crate::common::{Fresh, query, run};
 use crate::large::{Both, content, told, with_limits};
 use sardonyx_sql::code;
 use std::sync::{Arc, Mutex};
@@ -112,5 +112,59 @@ fn a_table_that_is_read_by_what_is_inserted_into_it_gets_its_rows_at_once() {
         let without = pauses(few, "insert into n select id, a from t");
         assert_eq!(without, with_key, "with {few} rows kept");
         assert!(of_another > 0 && with_key > 0);
+    }
+}
+
+#[test]
+fn a_statement_whose_snapshot_is_ended_runs_in_the_stage() {
+    let options = sardonyx::Options::new().snapshot_bytes_max(8 * 4096);
+    for (large, few, told_of) in [
+        ("update big set v = v + 1", 0, Ok(200)),
+        ("update big set v = v + 1 where v >= 100", 150, Ok(100)),
+        ("delete from big where v >= 100", 0, Ok(100)),
+        ("create index big_v on big (v)", 0, Ok(0)),
+        (
+            "insert into big select id + 1000, v, b from big",
+            0,
+            Ok(200),
+        ),
+        (
+            "insert into big select id + 1000, v, b from big",
+            1000,
+            Ok(200),
+        ),
+        (
+            "update big set v = 1 / (v - 150)",
+            0,
+            Err(code::DIVISION_BY_ZERO),
+        ),
+    ] {
+        for phase in [1, 3] {
+            let fresh = Fresh::with(&options);
+            let mut session = fresh.session();
+            let rows = "create table big (id int primary key, v int, b varchar(600));
+                insert into big select n, n, repeat('b', 500) from generate_series(0, 199) as g (n)";
+            run(&mut session, rows).expect("they are there");
+            let database = fresh.database.clone();
+            let times = Arc::new(Mutex::new(0));
+            let counted = times.clone();
+            with_limits(&fresh, few, move || {
+                let mut times = counted.lock().expect("no panic");
+                *times += 1;
+                if *times == phase {
+                    let mut session = crate::common::session(&database);
+                    for id in 0..200 {
+                        let text = format!("update big set b = repeat('c', 500) where id = {id}");
+                        run(&mut session, &text).expect("it is changed");
+                    }
+                }
+            });
+            let done = run(&mut session, large).map_err(|error| error.code);
+            let rows = |done: Vec<sardonyx_sql::Complete>| done[0].tag.rows.unwrap_or(0);
+            assert_eq!(done.map(rows), told_of, "{large}, phase {phase}");
+            let times = *times.lock().expect("no panic");
+            assert!(times > 0, "{large} did not run aside");
+            fresh.database.set_beside(crate::large::unlimited());
+        }
     }
 }

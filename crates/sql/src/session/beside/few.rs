@@ -49,9 +49,9 @@ impl Trying<'_> {
         let done = turn.run_later(|tx| self.change_in_turn(tx, keys));
         match done {
             Ok(ran) => Ok(Came::Done(ran)),
-            Err(Refused::Changed | Refused::Engine(Error::Conflict(_))) => Ok(Came::Again),
+            Err(Refused::Changed) => Ok(Came::Again),
             Err(Refused::Error(error)) => Err(error),
-            Err(Refused::Engine(error)) => Err(error.into()),
+            Err(Refused::Engine(error)) => Came::of(error),
         }
     }
 

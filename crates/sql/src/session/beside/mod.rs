@@ -8,7 +8,8 @@
 //! index is built with a next content of the same rows ([`index`]).
 //!
 //! What cannot be done so runs in the stage as any statement: if the table's definition changes meanwhile, again and again
-//! ([`ATTEMPTS`]); if there is no room for a second content; if a row cannot be stored, so that the error is the usual one.
+//! ([`ATTEMPTS`]); if there is no room for a second content; if a snapshot that it reads is ended for want of memory; if a row
+//! cannot be stored, so that the error is the usual one.
 
 mod few;
 mod filling;
@@ -110,19 +111,25 @@ impl Session {
         for _ in 0..ATTEMPTS {
             let draws = Draws::refused("what runs aside draws no numbers from sequences");
             let state = &mut self.state;
-            let (came, _) = match given.statement.class() {
+            let came = match given.statement.class() {
                 Class::Define => {
                     let build = |with: &Environment<'_>| index::build(&database, given, with);
-                    with_context(&database, state, given, HashMap::new(), draws, build)
+                    with_context(&database, state, given, HashMap::new(), draws, build).0
                 }
                 _ => {
                     let begun = database.committed(&state.interrupt)?;
                     let tables = table_numbers(given.statement, &&**begun.snapshot.space());
+                    let read = begun.snapshot.clone();
                     let attempt = |with: &Environment<'_>| match given.statement.inserts() {
                         true => insert::insert(&database, begun, given, with),
                         false => rewrite::rewrite(&database, begun, given, with),
                     };
-                    with_context(&database, state, given, tables, draws, attempt)
+                    let (came, _) = with_context(&database, state, given, tables, draws, attempt);
+                    match came {
+                        // What it has read was ended, which says nothing of the statement.
+                        Err(error) if read.is_ended() && !error.is_interruption() => break,
+                        came => came,
+                    }
                 }
             };
             match came? {

@@ -13,7 +13,7 @@ use crate::plan::write::whole;
 use crate::rows::InputRow;
 use crate::source::Source;
 use sardonyx::schema::{IndexDefinition, Schema, Value};
-use sardonyx::{Beside, Durability, Error, Snapshot, Transaction, Turn};
+use sardonyx::{Beside, Durability, Error, Snapshot, SnapshotEnded, Transaction, Turn};
 use sardonyx_base::waiting::Interrupt;
 use sardonyx_rows::{Conflict, ConflictWith, ScanPlace, TableError};
 use std::sync::Arc;
@@ -52,6 +52,18 @@ impl From<TableError> for Stop {
 }
 
 impl Stop {
+    /// A state that was ended says nothing of the statement, which can be run in the stage.
+    fn unless_ended(self, read: &[&Snapshot]) -> Stop {
+        match self {
+            Stop::Statement(error)
+                if !error.is_interruption() && read.iter().any(|read| read.is_ended()) =>
+            {
+                Stop::Engine(TableError::SnapshotEnded(SnapshotEnded).into())
+            }
+            stop => stop,
+        }
+    }
+
     /// A statement's error stands in its snapshot: it is told. What the engine says is about the content.
     pub fn came<T>(self) -> Result<Came<T>, SqlError> {
         match self {
@@ -134,11 +146,12 @@ impl Whole<'_> {
             let mut changes = Changes::default();
             let source: &dyn Source = &*tx;
             let with = &self.with.over(source, &self.kept);
-            last.space().changed_rows(table, tx.view(), |was, is| {
+            let compared = last.space().changed_rows(table, tx.view(), |was, is| {
                 let was = was.as_ref().map(|row| row as &dyn InputRow);
                 let is = is.as_ref().map(|row| row as &dyn InputRow);
                 self.changed(&mut changes, with, was, is)
-            })?;
+            });
+            compared.map_err(|stop: Stop| stop.unless_ended(&[&last]))?;
             // So that nothing is copied for it.
             drop(last);
             let Changes { gone, come, .. } = &changes;
@@ -210,12 +223,13 @@ impl Whole<'_> {
             let (before, after) = (snapshot.space(), next.space());
             let source = &**after;
             let with = &self.with.over(&source, &self.kept);
-            before.rows_changed_until(self.made.table(), after, |was, is| {
+            let compared = before.rows_changed_until(self.made.table(), after, |was, is| {
                 self.with.context.look_at_row()?;
                 let was = was.as_ref().map(|row| row as &dyn InputRow);
                 let is = is.as_ref().map(|row| row as &dyn InputRow);
                 self.changed(&mut changes, with, was, is)
-            })?;
+            });
+            compared.map_err(|stop: Stop| stop.unless_ended(&[&snapshot, &next]))?;
             let count = changes.len();
             taken += self.put_in_turns(beside, &changes)?;
             snapshot = next;
@@ -233,11 +247,12 @@ impl Whole<'_> {
         let with = &self.with.over(&source, &self.kept);
         loop {
             let mut changes = Changes::default();
-            let is_end = Source::scan_from(&source, self.made.table(), &mut place, &mut |row| {
+            let scanned = Source::scan_from(&source, self.made.table(), &mut place, &mut |row| {
                 self.with.context.look_at_row()?;
                 changes.put_in(row, &self.made, with)?;
                 Ok(changes.len() < self.limits.slice)
-            })?;
+            });
+            let is_end = scanned.map_err(|error| Stop::from(error).unless_ended(&[snapshot]))?;
             taken += self.put_in_turns(beside, &changes)?;
             // In the stage it needs less.
             let memory = self.database.memory().check();

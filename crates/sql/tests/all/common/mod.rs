@@ -53,8 +53,25 @@ impl Fresh {
         }
     }
 
+    /// With options of the engine.
+    pub fn with(options: &sardonyx::Options) -> Fresh {
+        let mut fresh = Fresh::new();
+        fresh.close();
+        let tables = options
+            .clone()
+            .open_tables(fresh.directory.path().join("test.sdx"));
+        let tables = Arc::new(tables.expect("it opens"));
+        fresh.database = Database::new(tables).expect("it speaks SQL");
+        fresh
+    }
+
     pub fn session(&self) -> Session {
         session(&self.database)
+    }
+
+    fn close(&self) {
+        let tables = self.database.tables().expect("in main memory");
+        tables.close().expect("it closes");
     }
 
     /// Closes the database and opens it again.
@@ -63,11 +80,7 @@ impl Fresh {
         if self.nodes.is_some() {
             return self.reopen_nodes();
         }
-        self.database
-            .tables()
-            .expect("in main memory")
-            .close()
-            .expect("it closes");
+        self.close();
         self.database = open(self.directory.path());
     }
 }
