@@ -51,6 +51,8 @@ pub struct BesideLimits {
     pub slice: usize,
     /// Called between two calls, for tests.
     pub between: Option<Arc<dyn Fn() + Send + Sync>>,
+    /// Called in the call that changes few rows, for tests.
+    pub within: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl fmt::Debug for BesideLimits {
@@ -70,6 +72,7 @@ impl Default for BesideLimits {
             few: 2000,
             slice: 500,
             between: None,
+            within: None,
         }
     }
 }

@@ -138,6 +138,7 @@ fn judge(seed: u64) {
             few: draw(12),
             slice: draw(9) as usize + 1,
             between: Some(Arc::new(between)),
+            within: None,
         });
         let told_aside = told(&mut both.aside.session(), large);
         aside.set_beside(unlimited());
@@ -170,6 +171,7 @@ pub fn with_limits(fresh: &Fresh, few: u64, between: impl Fn() + Send + Sync + '
         few,
         slice: 5,
         between: Some(Arc::new(between)),
+        within: None,
     });
 }
 

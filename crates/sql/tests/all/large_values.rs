@@ -2,7 +2,7 @@
 
 use crate::common::{Fresh, query, run};
 use crate::large::{Both, content, told, with_limits};
-use sardonyx_sql::code;
+use sardonyx_sql::{BesideLimits, code};
 use std::sync::{Arc, Mutex};
 
 const NAMES: &str = "create view w as select id from t;
@@ -166,5 +166,41 @@ fn a_statement_whose_snapshot_is_ended_runs_in_the_stage() {
             assert!(times > 0, "{large} did not run aside");
             fresh.database.set_beside(crate::large::unlimited());
         }
+    }
+}
+
+#[test]
+fn others_read_while_one_call_changes_more_rows_than_a_slice() {
+    for (large, is_long) in [
+        ("update t set a = a + 1 where a = 4", true),
+        ("delete from t where a = 4 returning id", true),
+        ("update t set a = a + 1 where b like '% 7'", false),
+        (
+            "insert into t select id + 2000, v, 'new', null from s",
+            true,
+        ),
+        (
+            "insert into t select id + 2000, v, 'new', null from s where id < 4",
+            false,
+        ),
+    ] {
+        let both = Both::new();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (database, noted) = (both.aside.database.clone(), seen.clone());
+        let within = move || {
+            let tables = database.tables().expect("tables in main memory");
+            noted.lock().expect("no panic").push(tables.has_long());
+        };
+        both.aside.database.set_beside(BesideLimits {
+            from: 1,
+            few: 100,
+            slice: 5,
+            between: None,
+            within: Some(Arc::new(within)),
+        });
+        run(&mut both.aside.session(), large).expect(large);
+        assert_eq!(*seen.lock().expect("no panic"), [is_long], "{large}");
+        let tables = both.aside.database.tables().expect("in main memory");
+        assert!(!tables.has_long(), "{large}");
     }
 }

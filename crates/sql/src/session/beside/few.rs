@@ -3,6 +3,7 @@
 
 use super::made::{Came, Ran};
 use super::rewrite::Trying;
+use super::whole::commit;
 use crate::constraints::at_commit;
 use crate::error::SqlError;
 use crate::expression::Kept;
@@ -46,7 +47,8 @@ impl Trying<'_> {
     /// Changes the rows with these keys, and those that others changed since the snapshot so that they are taken now.
     pub(super) fn change_few(&self, keys: Vec<Vec<Value>>) -> Result<Came<Ran<Read>>, SqlError> {
         let turn = self.database.turn(&self.with.context.interrupt)?;
-        let done = turn.run_later(|tx| self.change_in_turn(tx, keys));
+        let rows = keys.len();
+        let done = commit(turn, &self.limits, rows, |tx| self.change_in_turn(tx, keys));
         match done {
             Ok(ran) => Ok(Came::Done(ran)),
             Err(Refused::Changed) => Ok(Came::Again),

@@ -3,7 +3,7 @@
 
 use super::filling::Filling;
 use super::made::{Came, KEYS_MAX, Made, Ran};
-use super::whole::{Stop, Whole};
+use super::whole::{Stop, Whole, commit};
 use crate::constraints::{at_commit, in_statement};
 use crate::copy;
 use crate::database::Database;
@@ -130,7 +130,8 @@ fn end(whole: &Whole<'_>, filling: &mut Filling<'_>) -> Result<Ran<()>, Stop> {
     whole.limits.pause(&whole.with)?;
     let Some(content) = filling.content.take() else {
         let turn = whole.turn()?;
-        return turn.run_later(|tx: &mut Transaction<'_>| {
+        let rows = filling.rows.len();
+        return commit(turn, whole.limits, rows, |tx: &mut Transaction<'_>| {
             whole.check_table(tx)?;
             filling.check_read(tx)?;
             let tx: &mut dyn WriteTarget = tx;

@@ -320,6 +320,25 @@ impl Whole<'_> {
     }
 }
 
+/// Runs the call that commits, which changes so many rows. If they are more than a slice, others read the state before it
+/// meanwhile.
+pub(super) fn commit<T, E: From<Error>>(
+    mut turn: Turn<'_>,
+    limits: &BesideLimits,
+    rows: usize,
+    body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+) -> Result<Ran<T>, E> {
+    let begun = (rows > limits.slice).then(|| turn.set_out());
+    turn.run_later(|tx| {
+        if let Some(within) = &limits.within {
+            within();
+        }
+        let done = body(tx);
+        drop(begun);
+        done
+    })
+}
+
 impl BesideLimits {
     /// Others may have the stage, and the statement may be ended.
     pub(super) fn pause(&self, with: &Environment<'_>) -> Result<(), SqlError> {
