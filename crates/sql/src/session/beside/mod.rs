@@ -1,4 +1,5 @@
-//! Statements on many rows, run aside: nothing else waits for longer than a slice of the work.
+//! Statements on many rows, run aside: others wait for calls on a slice of the rows, or for one call on a bounded number.
+//! Reads do not wait for a call on more rows than a slice.
 //!
 //! `UPDATE` and `DELETE` in which each row says alone what becomes of it ([`Rewriting`](crate::plan::rewriting::Rewriting)) look at a snapshot of their table
 //! first. Where few rows are concerned ([`few`]), one short call changes those. Where many are ([`whole`]), the table's next
