@@ -2,7 +2,7 @@
 
 use crate::common::{Fresh, query, run};
 use crate::large::{Both, content, told, with_limits};
-use sardonyx_sql::{BesideLimits, code};
+use sardonyx_sql::{BesideLimits, Session, code};
 use std::sync::{Arc, Mutex};
 
 const NAMES: &str = "create view w as select id from t;
@@ -203,4 +203,69 @@ fn others_read_while_one_call_changes_more_rows_than_a_slice() {
         let tables = both.aside.database.tables().expect("in main memory");
         assert!(!tables.has_long(), "{large}");
     }
+}
+
+/// How often others had the stage between two calls, and how often a call changed few rows, while something ran aside.
+fn calls(fresh: &Fresh, few: u64, run: impl FnOnce()) -> (usize, usize) {
+    let times = Arc::new(Mutex::new((0, 0)));
+    let (between, within) = (times.clone(), times.clone());
+    fresh.database.set_beside(BesideLimits {
+        from: 1,
+        few,
+        slice: 1000,
+        between: Some(Arc::new(move || between.lock().expect("no panic").0 += 1)),
+        within: Some(Arc::new(move || within.lock().expect("no panic").1 += 1)),
+    });
+    run();
+    fresh.database.set_beside(crate::large::unlimited());
+    let times = *times.lock().expect("no panic");
+    times
+}
+
+#[test]
+fn a_slice_ends_by_its_bytes_too() {
+    let fresh = Fresh::new();
+    let mut session = fresh.session();
+    let rows = "create table v (id int primary key, a int, b text);
+        create table w (id int primary key, a int, b text);
+        insert into v select n, n, repeat('b', 600000) from generate_series(1, 10) as g (n)";
+    run(&mut session, rows).expect("they are there");
+    for large in [
+        "update v set a = a + 1",
+        "insert into w select * from v",
+        "create index v_a on v (a)",
+    ] {
+        let mut run = || drop(run(&mut session, large).expect(large));
+        let (pauses, _) = calls(&fresh, 0, &mut run);
+        // Two rows are a slice.
+        assert!(pauses >= 5, "{large}: {pauses}");
+    }
+}
+
+#[test]
+fn rows_that_are_gathered_take_memory_or_the_statement_runs_in_the_stage() {
+    let fresh = Fresh::new();
+    let mut session = fresh.session();
+    let rows = "create table v (id int primary key, a int, b text);
+        create table w (id int primary key, b text);
+        insert into v select n, n, repeat('b', 60000) from generate_series(1, 10) as g (n)";
+    run(&mut session, rows).expect("they are there");
+    fresh.database.memory().set_bytes_max(300_000);
+    let update = "update v set a = a + 1";
+    let called = calls(&fresh, 0, || drop(run(&mut session, update).expect(update)));
+    // After the rows are counted no call follows.
+    assert_eq!(called, (1, 0));
+    let line = |id: i64| format!("{id}\t{}\n", "x".repeat(1000));
+    let data: String = (0..400).map(line).collect();
+    let copy = |session: &mut Session| {
+        let copied = crate::common::copy_in(session, "copy w from stdin", data.as_bytes());
+        assert_eq!(copied.expect("it copies").tag.rows, Some(400));
+    };
+    let called = calls(&fresh, 1000, || copy(&mut session));
+    assert_eq!(called, (0, 0));
+    fresh.database.memory().set_bytes_max(usize::MAX);
+    run(&mut session, "delete from w").expect("it deletes");
+    let called = calls(&fresh, 1000, || copy(&mut session));
+    assert_eq!(called, (1, 1));
+    assert_eq!(fresh.database.memory().taken(), 0);
 }

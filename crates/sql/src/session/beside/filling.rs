@@ -1,10 +1,11 @@
 //! Rows that a statement inserts, collected beside the tables: few are inserted in one call, many go into the table's next
 //! content as they come. Tables are read as they were when the statement began, and what it has read is noted.
 
-use super::made::Content;
+use super::made::{Content, SLICE_BYTES};
 use super::whole::{Stop, Whole};
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
+use crate::memory::Memory;
 use crate::plan::write::whole as writer_of;
 use crate::rows::EachRow;
 use crate::source::{KeyRange, Source};
@@ -20,6 +21,9 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// Kept rows take so many bytes at most: more are many.
+const KEPT_BYTES_MAX: usize = 64 << 20;
+
 /// Where the rows of a statement go.
 #[derive(Debug)]
 pub(super) struct Filling<'f> {
@@ -31,6 +35,8 @@ pub(super) struct Filling<'f> {
     /// Whether the table can have a next content.
     pub may_be_many: bool,
     pub rows: Vec<Vec<Value>>,
+    /// What they take.
+    memory: Memory<'f>,
     pub count: u64,
     pub content: Option<Content>,
     /// Whether one was begun.
@@ -53,6 +59,7 @@ impl<'f> Filling<'f> {
             few,
             may_be_many,
             rows: Vec::new(),
+            memory: whole.with.memory(),
             count: 0,
             content: None,
             has_begun: false,
@@ -74,7 +81,9 @@ impl<'f> Filling<'f> {
     fn flush_if_many(&mut self) -> Result<(), Stop> {
         let slice = self.whole.limits.slice;
         match &self.content {
-            None if self.rows.len() <= self.few => return Ok(()),
+            None if self.rows.len() <= self.few && self.memory.bytes() <= KEPT_BYTES_MAX => {
+                return Ok(());
+            }
             None if !self.may_be_many => {
                 let what = "its rows refer to others".to_string();
                 return Err(Stop::Engine(Error::Refused(what.into())));
@@ -86,7 +95,9 @@ impl<'f> Filling<'f> {
                 self.whole.fill_from(&beside, &snapshot)?;
                 self.content = Some(Content { beside, snapshot });
             }
-            Some(_) if self.rows.len() < slice => return Ok(()),
+            Some(_) if self.rows.len() < slice && self.memory.bytes() < SLICE_BYTES => {
+                return Ok(());
+            }
             Some(_) => {}
         }
         self.flush()
@@ -97,6 +108,7 @@ impl<'f> Filling<'f> {
         if let Some(content) = &self.content {
             let rows = std::mem::take(&mut self.rows);
             self.whole.insert_in_turns(&content.beside, rows)?;
+            self.memory.give_back(self.memory.bytes());
         }
         Ok(())
     }
@@ -197,9 +209,10 @@ impl WriteTarget for Filling<'_> {
         for (column, value) in row.set_columns() {
             values[column] = value.to_value();
         }
+        let taken = self.memory.take(&values).map_err(Stop::Statement);
         self.rows.push(values);
         self.count += 1;
-        match self.flush_if_many() {
+        match taken.and_then(|()| self.flush_if_many()) {
             Ok(()) => Ok(()),
             Err(stop) => {
                 self.stop = Some(stop);

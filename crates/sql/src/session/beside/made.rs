@@ -2,6 +2,7 @@
 
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::memory::{Memory, bytes_of};
 use crate::plan::rewriting::Rewriting;
 use crate::plan::write::whole_row;
 use crate::rows::InputRow;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 
 /// The most keys of rows that are kept.
 pub(super) const KEYS_MAX: usize = 100_000;
+/// A slice ends with the row that brings it to so many bytes.
+pub(super) const SLICE_BYTES: usize = 1 << 20;
 
 /// A statement that has run, and is committed: what is told of it once the ticket says that it is durable.
 pub(super) type Ran<T> = (T, Ticket<()>);
@@ -93,14 +96,32 @@ impl Made<'_> {
 
 /// What is done to the next content: rows go, and rows come.
 #[derive(Debug, Default)]
-pub(super) struct Changes {
+pub(super) struct Changes<'m> {
     pub gone: Vec<Vec<Value>>,
     pub come: Vec<Vec<Value>>,
     /// How many more rows the statement has taken.
     pub taken: i64,
+    /// What the rows take.
+    memory: Memory<'m>,
 }
 
-impl Changes {
+impl<'m> Changes<'m> {
+    /// None yet.
+    pub fn with(memory: Memory<'m>) -> Self {
+        Changes {
+            memory,
+            ..Changes::default()
+        }
+    }
+
+    /// Rows that come, whose memory is counted elsewhere.
+    pub fn of(come: Vec<Vec<Value>>) -> Self {
+        Changes {
+            come,
+            ..Changes::default()
+        }
+    }
+
     /// A row is not, or is another one, any more.
     pub fn take_out(
         &mut self,
@@ -110,7 +131,11 @@ impl Changes {
     ) -> Result<(), SqlError> {
         let (row, is_taken) = made.of(row, with)?;
         self.taken -= i64::from(is_taken);
-        self.gone.extend(row.map(|row| made.key_of(&row)));
+        if let Some(row) = row {
+            let key = made.key_of(&row);
+            self.memory.take(&key)?;
+            self.gone.push(key);
+        }
         Ok(())
     }
 
@@ -123,11 +148,30 @@ impl Changes {
     ) -> Result<(), SqlError> {
         let (row, is_taken) = made.of(row, with)?;
         self.taken += i64::from(is_taken);
-        self.come.extend(row);
+        if let Some(row) = row {
+            self.memory.take(&row)?;
+            self.come.push(row);
+        }
         Ok(())
     }
 
     pub fn len(&self) -> usize {
         self.gone.len() + self.come.len()
     }
+
+    /// Whether they are a slice of so many rows, or more.
+    pub fn is_slice(&self, rows: usize) -> bool {
+        self.len() >= rows || self.memory.bytes() >= SLICE_BYTES
+    }
+}
+
+/// How many of some rows are a slice, of which one has so many rows at most.
+pub(super) fn slice_of(rows: &[Vec<Value>], most: usize) -> usize {
+    let mut bytes = 0;
+    let fits = |row: &&Vec<Value>| {
+        let fits = bytes < SLICE_BYTES;
+        bytes += bytes_of(row);
+        fits
+    };
+    rows.iter().take(most).take_while(fits).count()
 }

@@ -5,6 +5,7 @@ use super::whole::Whole;
 use crate::database::{BesideLimits, Database};
 use crate::error::SqlError;
 use crate::expression::{Environment, Kept};
+use crate::memory::Memory;
 use crate::plan::rewriting::Rewriting;
 use crate::plan::{Plan, Planned};
 use crate::result::{Complete, Tag};
@@ -59,16 +60,17 @@ pub(super) fn rewrite(
     };
     let is_alone = rewriting.is_alone(&source);
     match trying.sought(rows, is_alone)? {
-        Sought::Few(keys) => trying.change_few(keys),
+        // The memory of the keys is there until they are used.
+        Sought::Few(keys, _memory) => trying.change_few(keys),
         Sought::Many if is_alone => trying.change_many(begun.version),
         Sought::Many | Sought::Short => Ok(Came::InStage),
     }
 }
 
 /// How many rows a statement takes.
-enum Sought {
+enum Sought<'m> {
     /// Their keys.
-    Few(Vec<Vec<Value>>),
+    Few(Vec<Vec<Value>>, Memory<'m>),
     Many,
     /// Few rows were looked at: that is as soon done in the stage.
     Short,
@@ -80,15 +82,15 @@ fn enough() -> SqlError {
     SqlError::syntax("there are enough of them")
 }
 
-impl Trying<'_> {
+impl<'t> Trying<'t> {
     /// The keys of the rows of the snapshot that the statement takes, unless these are many of the table's.
-    fn sought(&self, rows: u64, may_be_many: bool) -> Result<Sought, SqlError> {
+    fn sought(&self, rows: u64, may_be_many: bool) -> Result<Sought<'t>, SqlError> {
         let kept = Kept::default();
         let source = &**self.snapshot.space();
         let with = &self.with.over(&source, &kept);
         let few_max = self.limits.few;
         let (mut keys, mut is_many) = (Vec::new(), false);
-        let mut memory = with.memory();
+        let mut memory = self.with.memory();
         let looked_at = with.context.looked_at.get();
         let walked = self.rewriting.walk(&source, with, &mut |row| {
             let key = self.rewriting.key_of(row)?;
@@ -113,7 +115,7 @@ impl Trying<'_> {
         self.limits.pause(with)?;
         Ok(match is_many {
             true => Sought::Many,
-            false => Sought::Few(keys),
+            false => Sought::Few(keys, memory),
         })
     }
 

@@ -5,9 +5,9 @@
 //! rows that were changed since they were looked at are taken out and made again: in calls of their own while they are many,
 //! and the last ones in the call that takes the content over.
 
-use super::made::{Came, Changes, KEYS_MAX, Made, Ran};
+use super::made::{Came, Changes, KEYS_MAX, Made, Ran, slice_of};
 use crate::database::{BesideLimits, Database};
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::expression::{Environment, Kept};
 use crate::plan::write::whole;
 use crate::rows::InputRow;
@@ -68,6 +68,8 @@ impl Stop {
     pub fn came<T>(self) -> Result<Came<T>, SqlError> {
         match self {
             Stop::Engine(error) => Came::of(error),
+            // In the stage it needs less.
+            Stop::Statement(error) if error.code == code::OUT_OF_MEMORY => Ok(Came::InStage),
             Stop::Statement(error) => Err(error),
         }
     }
@@ -143,9 +145,9 @@ impl Whole<'_> {
         turn.run_later(|tx| {
             self.check_table(tx)?;
             check(tx)?;
-            let mut changes = Changes::default();
             let source: &dyn Source = &*tx;
             let with = &self.with.over(source, &self.kept);
+            let mut changes = Changes::with(self.with.memory());
             let compared = last.space().changed_rows(table, tx.view(), |was, is| {
                 let was = was.as_ref().map(|row| row as &dyn InputRow);
                 let is = is.as_ref().map(|row| row as &dyn InputRow);
@@ -192,7 +194,7 @@ impl Whole<'_> {
 
     fn changed(
         &self,
-        changes: &mut Changes,
+        changes: &mut Changes<'_>,
         with: &Environment<'_>,
         was: Option<&dyn InputRow>,
         is: Option<&dyn InputRow>,
@@ -219,10 +221,10 @@ impl Whole<'_> {
         let mut taken = 0;
         for _ in 0..ROUNDS {
             let next = self.newest()?;
-            let mut changes = Changes::default();
             let (before, after) = (snapshot.space(), next.space());
             let source = &**after;
             let with = &self.with.over(&source, &self.kept);
+            let mut changes = Changes::with(self.with.memory());
             let compared = before.rows_changed_until(self.made.table(), after, |was, is| {
                 self.with.context.look_at_row()?;
                 let was = was.as_ref().map(|row| row as &dyn InputRow);
@@ -246,11 +248,11 @@ impl Whole<'_> {
         let source = &**snapshot.space();
         let with = &self.with.over(&source, &self.kept);
         loop {
-            let mut changes = Changes::default();
+            let mut changes = Changes::with(self.with.memory());
             let scanned = Source::scan_from(&source, self.made.table(), &mut place, &mut |row| {
                 self.with.context.look_at_row()?;
                 changes.put_in(row, &self.made, with)?;
-                Ok(changes.len() < self.limits.slice)
+                Ok(!changes.is_slice(self.limits.slice))
             });
             let is_end = scanned.map_err(|error| Stop::from(error).unless_ended(&[snapshot]))?;
             taken += self.put_in_turns(beside, &changes)?;
@@ -277,19 +279,19 @@ impl Whole<'_> {
 
     /// Puts rows into the content, in slices.
     pub fn insert_in_turns(&self, beside: &Beside, come: Vec<Vec<Value>>) -> Result<(), Stop> {
-        let changes = Changes {
-            come,
-            ..Changes::default()
-        };
-        self.put_in_turns(beside, &changes).map(drop)
+        self.put_in_turns(beside, &Changes::of(come)).map(drop)
     }
 
     /// Changes the content, in slices. Returns how many rows were taken.
-    fn put_in_turns(&self, beside: &Beside, changes: &Changes) -> Result<i64, Stop> {
-        let slice = self.limits.slice;
-        let gone = changes.gone.chunks(slice).map(|gone| (gone, &[][..]));
-        let come = changes.come.chunks(slice).map(|come| (&[][..], come));
-        for (gone, come) in gone.chain(come) {
+    fn put_in_turns(&self, beside: &Beside, changes: &Changes<'_>) -> Result<i64, Stop> {
+        let (mut all_gone, mut all_come) = (&changes.gone[..], &changes.come[..]);
+        while !all_gone.is_empty() || !all_come.is_empty() {
+            let (gone, come);
+            (gone, all_gone) = all_gone.split_at(slice_of(all_gone, self.limits.slice));
+            (come, all_come) = match gone.is_empty() {
+                true => all_come.split_at(slice_of(all_come, self.limits.slice)),
+                false => (&[][..], all_come),
+            };
             let turn = self.turn()?;
             turn.run(Durability::Deferred, |tx| {
                 self.take_out_and_put(tx, beside, gone, come)
