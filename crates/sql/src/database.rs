@@ -8,7 +8,7 @@ use crate::sequences::{Counter, Counters, Sequence, SequenceChanges};
 use crate::source::Source;
 use crate::store::{NodeStore, Store, TRIES};
 use sardonyx::schema::{Schema, SchemaBuilder, Type, Value};
-use sardonyx::{Tables, Transaction};
+use sardonyx::{Durability, Tables, Transaction};
 use sardonyx_base::memory::Budget;
 use std::any::Any;
 use std::collections::HashMap;
@@ -97,6 +97,7 @@ impl Database {
         if !is_there {
             tables.create_table(OBJECTS, objects_schema())?;
         }
+        forget_next_contents(&tables)?;
         let database = Self::with(Store::Memory(tables.clone()));
         let load = |view: &sardonyx::View<'_>| Ok(database.load_sequences(view));
         tables.read(load)??;
@@ -274,6 +275,20 @@ impl Database {
             changes.committed(&mut self.counters.lock());
         }
     }
+}
+
+/// Drops the next contents of tables that a process left which ended while it made them.
+///
+/// # Errors
+/// The engine's.
+fn forget_next_contents(tables: &Tables) -> Result<(), SqlError> {
+    if tables.read(|view| Ok(view.has_next_contents()))? {
+        let turn = tables.turn()?;
+        let forgotten = turn.run(Durability::Deferred, |tx| tx.forget_all_beside());
+        // A database whose log is full is to be read all the same. Then they are dropped later.
+        drop(forgotten);
+    }
+    Ok(())
 }
 
 /// The table of what the engine's schemas cannot say.

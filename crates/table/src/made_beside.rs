@@ -1,9 +1,9 @@
-//! What a table's state is that will be another table's: its next content.
+//! State of a replacement table: the next content of a table.
 
 use crate::table::TableState;
 use std::sync::Weak;
 
-/// What a state is that will be another table's.
+/// The part of a replacement table's state that names the table, and the owner.
 #[derive(Clone, Debug)]
 pub(crate) struct MadeBeside {
     /// The table, which its pages name.

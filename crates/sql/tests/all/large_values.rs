@@ -269,3 +269,32 @@ fn rows_that_are_gathered_take_memory_or_the_statement_runs_in_the_stage() {
     assert_eq!(called, (1, 1));
     assert_eq!(fresh.database.memory().taken(), 0);
 }
+
+#[test]
+fn what_a_process_left_of_a_next_content_is_dropped_when_the_database_is_opened() {
+    let mut both = Both::new();
+    let fresh = &mut both.aside;
+    let has_left = |fresh: &Fresh| {
+        let tables = fresh.database.tables().expect("in main memory");
+        let has_left = tables.read(|view| Ok(view.has_next_contents()));
+        has_left.expect("it reads")
+    };
+    let begin = |fresh: &Fresh| {
+        let tables = fresh.database.tables().expect("in main memory");
+        tables.run(|tx| {
+            let definitions = tx.view().definitions().iter();
+            let names: Vec<_> = definitions.map(|one| one.name.clone()).collect();
+            let table = names.iter().position(|name| name == "t");
+            tx.begin_beside(table.expect("it is there") as u16, &[])
+                .map(drop)
+        })
+    };
+    begin(fresh).expect("it is begun");
+    assert!(has_left(fresh));
+    fresh.reopen();
+    assert!(!has_left(fresh));
+    // With its table it goes at once.
+    begin(fresh).expect("it is begun");
+    run(&mut fresh.session(), "drop table t").expect("it is dropped");
+    assert!(!has_left(fresh));
+}

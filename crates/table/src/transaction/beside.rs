@@ -3,9 +3,10 @@
 //!
 //! What is made stands in the catalogue as a table of the engine's own without rows: its pages name the table whose they
 //! will be, and a life that this does not have yet. What was begun and not taken over, by a process that ended, is an
-//! empty table, which the next one drops.
+//! empty table. It is dropped by the next one, with its table, and by [`Transaction::forget_all_beside`].
 
 use super::{Transaction, note_references};
+use crate::View;
 use crate::made_beside::MadeBeside;
 use crate::secondary::{Secondary, What, wanted};
 use crate::table::TableState;
@@ -16,7 +17,7 @@ use sardonyx_rows::schema::{IndexDefinition, Schema, ValueRef};
 use sardonyx_rows::{Conflict, ConflictWith, RESERVED, TableError, WriteRows};
 use std::sync::Arc;
 
-/// A table's next content. Nobody goes on with what is made without it.
+/// A table's next content. Dropping this handle abandons the content.
 #[derive(Debug)]
 pub struct Beside {
     /// The table.
@@ -39,6 +40,20 @@ impl Beside {
 
 fn name_of(table: u16) -> String {
     format!("{RESERVED}next.{table}")
+}
+
+fn is_next_content(name: &str) -> bool {
+    let rest = name.strip_prefix(RESERVED);
+    rest.is_some_and(|rest| rest.starts_with("next."))
+}
+
+impl View<'_> {
+    /// Whether a next content of a table is made, or was left by a process that ended.
+    #[doc(hidden)]
+    pub fn has_next_contents(&self) -> bool {
+        let mut definitions = self.definitions().iter();
+        definitions.any(|definition| is_next_content(&definition.name))
+    }
 }
 
 impl Transaction<'_> {
@@ -65,11 +80,11 @@ impl Transaction<'_> {
     ) -> Result<Beside, TableError> {
         let life_before = self.row_state(table)?.life;
         let name = name_of(table);
-        if let Ok(there) = self.space.catalogue.table_named(&name) {
+        if let Some(there) = self.next_content(table) {
             if self.is_being_made(there) {
                 return Err(self.beside_conflict(table));
             }
-            self.drop_beside(there)?;
+            self.drop_numbered(there)?;
         }
         self.require_newer_catalogue(table)?;
         let mut definition = self.space.catalogue.definitions[usize::from(table)].clone();
@@ -210,12 +225,34 @@ impl Transaction<'_> {
     /// [`Error::Limit`]; nothing has changed then.
     #[doc(hidden)]
     pub fn forget_beside(&mut self, table: u16) -> Result<(), Error> {
-        match self.space.catalogue.table_named(&name_of(table)) {
-            Ok(number) if !self.is_being_made(number) => {
-                Ok(self.whole(|tx| tx.drop_beside(number))?)
+        match self.next_content(table) {
+            Some(number) if !self.is_being_made(number) => {
+                Ok(self.whole(|tx| tx.drop_numbered(number))?)
             }
             _ => Ok(()),
         }
+    }
+
+    /// Drops the next contents of all tables that are not made any more: processes that ended left them.
+    ///
+    /// # Errors
+    /// [`Error::Limit`]; nothing has changed then.
+    #[doc(hidden)]
+    pub fn forget_all_beside(&mut self) -> Result<(), Error> {
+        Ok(self.whole(|tx| {
+            for number in 0..tx.space.catalogue.definitions.len() as u16 {
+                let name = &tx.space.catalogue.definitions[usize::from(number)].name;
+                if is_next_content(name) && !tx.is_being_made(number) {
+                    tx.drop_numbered(number)?;
+                }
+            }
+            Ok::<_, TableError>(())
+        })?)
+    }
+
+    /// The number under which a table's next content is made, or was.
+    pub(super) fn next_content(&self, table: u16) -> Option<u16> {
+        self.space.catalogue.table_named(&name_of(table)).ok()
     }
 
     /// Whether somebody goes on with a content.
@@ -224,16 +261,6 @@ impl Transaction<'_> {
         let made = state.and_then(Option::as_ref);
         let made = made.and_then(|state| state.beside.as_ref());
         made.is_some_and(|made| made.owner.strong_count() > 0)
-    }
-
-    fn drop_beside(&mut self, number: u16) -> Result<(), TableError> {
-        let mut catalogue = self.space.catalogue.clone();
-        let writes = catalogue.drop_table(number)?;
-        self.check_room_for(&writes)?;
-        let before = std::mem::replace(&mut self.space.catalogue, catalogue);
-        self.replace_state(number, None, before);
-        self.write_catalogue(&writes);
-        Ok(())
     }
 
     fn check_beside(&self, beside: &Beside) -> Result<(), TableError> {

@@ -11,7 +11,8 @@ use sardonyx_storage::catalogue::{Catalogue, Write as CatalogueWrite};
 use sardonyx_storage::log::record::encoded_bytes;
 
 impl Transaction<'_> {
-    /// Drops a table with all its records. Its pages are used again for other tables.
+    /// Drops a table with all its records, and a next content that was begun for it. Its pages are used again for other
+    /// tables.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table, the name is one of the engine's own, or another table refers to
@@ -19,12 +20,20 @@ impl Transaction<'_> {
     pub fn drop_table(&mut self, name: &str) -> Result<(), Error> {
         let number = self.table_to_change(name)?;
         self.check_not_referenced(number, name)?;
-        let savepoint = self.savepoint();
-        self.forget_schema(number)?;
+        self.whole(|tx| {
+            tx.forget_schema(number)?;
+            if let Some(next) = tx.next_content(number) {
+                tx.drop_numbered(next)?;
+            }
+            Ok(tx.drop_numbered(number)?)
+        })
+    }
+
+    /// Drops a table, as far as the catalogue and its state in memory say.
+    pub(super) fn drop_numbered(&mut self, number: u16) -> Result<(), TableError> {
         let mut catalogue = self.space.catalogue.clone();
-        let writes = catalogue.drop_table(number).map_err(TableError::from);
-        let ready = writes.and_then(|writes| self.check_room_for(&writes).map(|()| writes));
-        let writes = ready.inspect_err(|_| self.roll_back_to(savepoint))?;
+        let writes = catalogue.drop_table(number)?;
+        self.check_room_for(&writes)?;
         let before = std::mem::replace(&mut self.space.catalogue, catalogue);
         self.replace_state(number, None, before);
         self.write_catalogue(&writes);

@@ -230,6 +230,60 @@ fn what_a_crash_left_is_dropped_by_the_next_one() {
     check(&after_crash(&world), table, &next);
 }
 
+#[test]
+fn what_a_crash_left_goes_with_its_table_and_when_it_is_asked_for() {
+    for is_dropped in [false, true] {
+        let (mut world, table, before) = stock(true);
+        let next = next_of(&before);
+        let beside = world.commit(|tx| tx.begin_beside(table, &[]).expect("begun"));
+        fill(&mut world, table, &beside, &before, &next);
+        // It is made: it stays.
+        world.commit(|tx| tx.forget_all_beside().expect("looked at"));
+        assert!(world.space.view().has_next_contents());
+        drop(beside);
+        world.reopen(1);
+        assert!(world.space.view().has_next_contents());
+        let free = |world: &World| {
+            world
+                .space
+                .definitions()
+                .iter()
+                .filter(|one| one.name.is_empty())
+                .count()
+        };
+        let free_before = free(&world);
+        let forget = |tx: &mut Transaction<'_>| match is_dropped {
+            true => tx.drop_table(ITEMS).expect("dropped"),
+            false => tx.forget_all_beside().expect("forgotten"),
+        };
+        // What is undone is as if it had not been.
+        let mut tx = world.space.begin(&mut world.log);
+        forget(&mut tx);
+        tx.abort();
+        assert!(world.space.view().has_next_contents());
+        check(&world.space, table, &before);
+        world.commit(forget);
+        for space in [&world.space, &after_crash(&world)] {
+            assert!(!space.view().has_next_contents());
+            if !is_dropped {
+                check(space, table, &before);
+            }
+        }
+        assert_eq!(free(&world), free_before + 1 + usize::from(is_dropped));
+    }
+}
+
+#[test]
+fn a_table_that_is_dropped_while_its_next_content_is_made_takes_that_with_it() {
+    let (mut world, table, before) = stock(true);
+    let beside = world.commit(|tx| tx.begin_beside(table, &[]).expect("begun"));
+    fill(&mut world, table, &beside, &before, &next_of(&before));
+    world.commit(|tx| tx.drop_table(ITEMS).expect("dropped"));
+    assert!(!world.space.view().has_next_contents());
+    let inserted = world.commit(|tx| tx.insert_beside(&beside, row(1, 1, "one")));
+    assert!(is_conflict(inserted));
+}
+
 fn is_conflict<T: std::fmt::Debug>(said: Result<T, Error>) -> bool {
     matches!(in_detail(said), Err(TableError::Conflict { .. }))
 }
