@@ -77,7 +77,7 @@ impl InsertPlan {
         }
     }
 
-    /// Whether it inserts rows and does nothing else, tells nothing of them, and they may be many.
+    /// True for an `INSERT` of perhaps many rows, without `RETURNING` and `ON CONFLICT`.
     pub fn inserts_many(&self) -> bool {
         let may_be_many = match &self.rows {
             InsertRows::Values(_) => !self.is_short(),

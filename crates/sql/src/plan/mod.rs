@@ -126,7 +126,7 @@ impl Planned {
             .is_err()
     }
 
-    /// It looked at few rows: for some time it is not worth more than a run in the stage.
+    /// Notes that a run looked at few rows. The next `SHORT_RUNS` runs use the stage, which costs less for few rows.
     pub fn was_short(&self) {
         self.short_runs.store(SHORT_RUNS, Ordering::Relaxed);
     }

@@ -42,7 +42,7 @@ pub(super) struct Filling<'f> {
     /// Whether one was begun.
     pub has_begun: bool,
     read: RefCell<BTreeSet<u16>>,
-    /// Why it does not go on.
+    /// The reason for which the statement does not go on aside.
     pub stop: Option<Stop>,
 }
 
@@ -246,7 +246,7 @@ impl WriteTarget for Filling<'_> {
     }
 
     fn mark(&mut self) -> Marked {
-        // Nothing is undone here, so that no mark is used.
+        // A statement that fails runs again in the stage: no step is undone here.
         Marked::default()
     }
 

@@ -112,7 +112,7 @@ impl Whole<'_> {
         match done {
             Ok(done) => Ok(Came::Done(done)),
             Err(stop) => {
-                // What was made is nobody's any more.
+                // The content is abandoned.
                 self.give_up();
                 stop.came()
             }
@@ -177,7 +177,7 @@ impl Whole<'_> {
         self.database.turn(&self.with.context.interrupt)
     }
 
-    /// Drops what was made beside the table, if that can be done; else the next one that makes one does.
+    /// Drops the abandoned content. If that fails, the table's next large statement drops it.
     pub fn give_up(&self) {
         let table = self.made.table();
         if let Ok(turn) = self.database.turn(&Arc::<Interrupt>::default()) {
