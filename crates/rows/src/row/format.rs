@@ -110,23 +110,48 @@ impl RowFormat {
     /// Those of [`RowFormat::new`], but for the name's.
     pub fn of_any(table: &str, schema: Schema) -> Result<Self, TableError> {
         schema.definition(table).check()?;
-        schema.check().map_err(|source| TableError::Schema {
+        let checked = schema.check().and_then(|()| Self::check_shapes(&schema));
+        checked.map_err(|source| TableError::Schema {
             table: table.to_string(),
             source: Box::new(source),
         })?;
         Self::of(table, schema)
     }
 
-    /// A schema with a shape more, whose rows are longer than those of the shapes before: rows say their shape by that.
+    /// The schema with each shape's rows longer than those of the shapes before: rows say their shape by that. A table in
+    /// main memory may have several shapes of one length, since its pages say their shape.
     ///
     /// # Errors
     /// [`SchemaError::RowTooLong`].
     pub fn lengthened(mut schema: Schema) -> Result<Schema, SchemaError> {
-        if schema.earlier_shapes.last() == Some(&schema.row_bytes) {
-            schema.row_bytes += 8;
+        let shapes = schema.earlier_shapes.iter_mut();
+        let (mut before, mut has_changed) = (0, false);
+        for bytes in shapes.chain([&mut schema.row_bytes]) {
+            if *bytes <= before {
+                *bytes = before + 8;
+                has_changed = true;
+            }
+            before = *bytes;
+        }
+        if has_changed {
             schema.check()?;
         }
         Ok(schema)
+    }
+
+    /// Checks that rows say their shape.
+    fn check_shapes(schema: &Schema) -> Result<(), SchemaError> {
+        let shapes = schema.earlier_shapes.iter().chain([&schema.row_bytes]);
+        let Some(shape) = shapes.clone().zip(shapes.skip(1)).position(|(a, b)| a >= b) else {
+            return Ok(());
+        };
+        let added = |column: &&Column| usize::from(column.since_shape) == shape + 1;
+        let column = schema.columns.iter().find(added);
+        Err(SchemaError::Place {
+            column: column.map_or_else(String::new, |column| column.name.clone()),
+            offset: column.map_or(0, |column| column.offset),
+            reason: "makes rows no longer, and the length of a row says its shape",
+        })
     }
 
     /// Of rows of a table that stand beside it for a while, on their way into it: all are of the newest shape, and its

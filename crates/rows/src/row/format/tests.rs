@@ -248,3 +248,46 @@ fn a_default_in_sql_is_not_passed_over() {
     let error = error.expect_err("nothing computes it").to_string();
     assert!(error.contains("upper('x')"), "{error}");
 }
+
+/// Main memory adds a column in bytes that only filled, so its rows stay as long as they were.
+#[test]
+fn rows_of_shapes_of_one_length_are_refused_or_lengthened() {
+    let schema = Schema::new()
+        .column("id", Type::U64)
+        .column("a", Type::U8)
+        .primary_key(["id"]);
+    let schema = schema.build().expect("a schema");
+    let schema = schema.with_column("b", Type::U8, false, 0.into());
+    let schema = schema.and_then(|schema| schema.with_column("c", Type::U8, false, 7.into()));
+    let schema = schema.expect("a schema");
+    assert_eq!(
+        (&schema.earlier_shapes[..], schema.row_bytes),
+        (&[16, 16][..], 16)
+    );
+    let error = RowFormat::new("t", schema.clone()).expect_err("rows of one length");
+    assert!(
+        error
+            .to_string()
+            .contains("\"b\" at offset 9 makes rows no longer"),
+        "{error}"
+    );
+    let schema = RowFormat::lengthened(schema).expect("a schema");
+    assert_eq!(
+        (&schema.earlier_shapes[..], schema.row_bytes),
+        (&[16, 24][..], 32)
+    );
+    let format = RowFormat::new("t", schema).expect("rows of their own");
+    let row = [
+        ("id", 1.into()),
+        ("a", 2.into()),
+        ("b", 5.into()),
+        ("c", 6.into()),
+    ];
+    let row = format.new_row(&format.named(&row).expect("values"));
+    let row = row.expect("a row");
+    assert_eq!(values(&format, &row), [1, 2, 5, 6].map(Value::from));
+    assert_eq!(
+        format.value_at(&row, 2).expect("a value").to_value(),
+        5.into()
+    );
+}

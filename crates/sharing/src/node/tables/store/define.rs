@@ -73,6 +73,7 @@ impl NodeTables<'_> {
                 return Err(differs(name, "there is a journal of this name"));
             };
             let schema = schema.into_schema(name, &|name| lookup(&self.tables, name));
+            let schema = schema.and_then(RowFormat::lengthened);
             let (stored, schema) = (stored.format.schema(), schema.map_err(refused(name))?);
             if is_as_said(stored, &schema) {
                 return Ok(number);
@@ -96,6 +97,7 @@ impl NodeTables<'_> {
                 true => Some((number, rows.clone())),
                 false => lookup(&tables, there),
             });
+            let schema = schema.and_then(RowFormat::lengthened);
             let format = RowFormat::of_any(name, schema.map_err(refused(name))?)?;
             let database = this.access.get_mut().database();
             this.change(|view| {

@@ -33,6 +33,7 @@ on_both!(
     rows_by_name_are_checked_and_survive_a_restart,
     a_type_that_is_not_the_table_is_refused_and_so_are_others_handles,
     threads_of_several_nodes_lose_no_transfer,
+    a_schema_of_main_memory_whose_shapes_have_one_length_keeps_its_values,
 );
 
 pub fn account(id: u64, balance: i64) -> Account {
@@ -274,5 +275,33 @@ fn threads_of_several_nodes_lose_no_transfer<P: Place>() -> Result<(), NodeError
     assert_eq!(sum, 0);
     let pages = members[1].check_tables()?;
     assert_eq!(pages.rows, 200 + 6 * 40);
+    Ok(())
+}
+
+/// A column that was added into padding makes rows no longer in main memory. Rows of nodes say their shape by their length.
+fn a_schema_of_main_memory_whose_shapes_have_one_length_keeps_its_values<P: Place>()
+-> Result<(), NodeError> {
+    let schema = Schema::new()
+        .column("id", Type::U64)
+        .column("a", Type::U8)
+        .primary_key(["id"]);
+    let schema = schema.build().expect("a schema");
+    let schema = schema.with_column("b", Type::U8, false, 0.into());
+    let schema = schema.expect("a schema");
+    assert_eq!(schema.earlier_shapes, [schema.row_bytes]);
+    let place = P::new();
+    let node = place.join()?;
+    let number = node.create_table("t", schema.clone())?;
+    node.run(|tx| {
+        let mut rows = tx.rows("t")?;
+        rows.insert(&[("id", 1.into()), ("a", 2.into()), ("b", 5.into())])
+    })?;
+    let found = node.run(|tx| {
+        let mut rows = tx.rows("t")?;
+        let row = rows.get(&[1.into()])?.expect("it is there");
+        Ok::<_, NodeError>((row.get("a")?, row.get("b")?))
+    })?;
+    assert_eq!(found, (2.into(), 5.into()));
+    assert_eq!(node.create_table("t", schema)?, number);
     Ok(())
 }
