@@ -117,16 +117,24 @@ impl Session {
                 return *done;
             }
         }
-        let is_idle = matches!(self.state.transaction, TransactionState::Idle);
+        // What is behind its end is run whatever becomes of it.
+        let end = steps.iter().position(|step| matches!(step, Step::Sync));
+        let mut rest = end.map_or_else(VecDeque::new, |end| steps.split_off(end + 1));
+        let is_block = match &self.state.transaction {
+            TransactionState::Idle => false,
+            TransactionState::Open(open) => !open.is_implicit,
+            TransactionState::Failed(_) => true,
+        };
         // It stays if the node does not give the state back.
         let kept = self.state.kept();
         let state = std::mem::replace(&mut self.state, kept);
         let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
-        let count = unit.steps();
+        let (count, ends_at_once) = (unit.steps(), unit.first_ends());
         let error = match self.on_thread(unit, &node).await {
-            // What is undone in any case was told what it found.
+            // The client may know what an undone unit found.
             Ok((Some(Ok(mut done)), Ok(_))) | Ok((Some(Err(mut done)), _)) => {
                 std::mem::swap(&mut self.state, &mut done.state);
+                done.rest.append(&mut rest);
                 return *done;
             }
             Ok((_, Err(Error::Conflict(_)))) => conflict(),
@@ -134,11 +142,14 @@ impl Session {
             Ok((None, Ok(_))) => SqlError::new(code::INTERNAL, "a unit was not run"),
             Err(error) => error,
         };
-        self.state.transaction = match is_idle {
-            false => TransactionState::Failed(OpenTransaction::default()),
-            true => TransactionState::Idle,
+        // A `COMMIT` that fails has ended its transaction.
+        self.state.transaction = match is_block && !ends_at_once {
+            true => TransactionState::Failed(OpenTransaction::default()),
+            false => TransactionState::Idle,
         };
-        UnitDone::refused(error, count, self.status())
+        let mut refused = UnitDone::refused(error, count, self.status());
+        refused.rest = rest;
+        refused
     }
 
     /// Of so many steps, of which the last one is an end: whether they were run, and are durable, is not known.
@@ -185,3 +196,6 @@ impl Session {
         }
     }
 }
+
+#[cfg(all(test, feature = "nodes"))]
+mod tests;

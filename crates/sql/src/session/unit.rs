@@ -293,7 +293,7 @@ impl Unit {
     }
 
     /// Whether the first step ends the transaction in any case.
-    fn first_ends(&self) -> bool {
+    pub fn first_ends(&self) -> bool {
         match self.steps.front() {
             Some(Step::Execute { statement, .. }) => {
                 matches!(statement.statement(), Some(Statement::Commit { .. }))

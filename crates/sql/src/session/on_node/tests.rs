@@ -1,0 +1,199 @@
+//! Units on a node whose transactions a deadlock ends: the client is told so once, its transaction ends where its statements
+//! say, and what it sent behind that is run.
+
+use super::*;
+use crate::database::Database;
+use crate::store::store_of;
+use crate::write_target::WriteTarget;
+use sardonyx::nodes::{NodeOptions, Nodes, StorageOptions};
+use sardonyx_rows::constraints::ComputeDefaults;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+/// A node that a deadlock ends some transactions of, after their work.
+#[derive(Debug)]
+struct Victim {
+    node: Arc<dyn NodeStore>,
+    /// How many more.
+    deadlocks: AtomicUsize,
+}
+
+impl NodeStore for Victim {
+    fn run(&self, act: &mut dyn FnMut(&mut dyn WriteTarget) -> bool) -> Result<bool, Error> {
+        let fewer = |left: usize| left.checked_sub(1);
+        let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+        if self
+            .deadlocks
+            .fetch_update(success, failure, fewer)
+            .is_err()
+        {
+            return self.node.run(act);
+        }
+        self.node.run(&mut |tx| {
+            act(tx);
+            false
+        })?;
+        Err(sardonyx::nodes::NodeError::Deadlock.into())
+    }
+
+    fn compute_defaults_by(&self, computes: Arc<dyn ComputeDefaults>) {
+        self.node.compute_defaults_by(computes);
+    }
+}
+
+/// Wakes a thread that waits for a future.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn wait<F: Future>(future: F) -> F::Output {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let (mut future, mut context) = (pin!(future), Context::from_waker(&waker));
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(done) => return done,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+struct Fresh {
+    session: Session,
+    victim: Arc<Victim>,
+    _nodes: Nodes,
+    _places: [tempfile::TempDir; 2],
+}
+
+fn fresh() -> Fresh {
+    let directory = tempfile::tempdir().expect("a directory");
+    let memory = tempfile::tempdir_in("/dev/shm").expect("a directory");
+    let options = NodeOptions {
+        pages: 4096,
+        slots: 4,
+        shared_memory: memory.path().into(),
+        storage: StorageOptions {
+            memory_bytes_max: 1 << 27,
+            workers: 1,
+            ..StorageOptions::default()
+        },
+        ..NodeOptions::default()
+    };
+    let nodes = Nodes::open(directory.path().join("test.sdx"), options).expect("it opens");
+    let victim = Arc::new(Victim {
+        node: store_of(nodes.join().expect("a node")),
+        deadlocks: AtomicUsize::new(0),
+    });
+    let database = Database::over_node(victim.clone()).expect("it speaks SQL");
+    let mut fresh = Fresh {
+        session: Session::new(database, Default::default()).expect("a session"),
+        victim,
+        _nodes: nodes,
+        _places: [directory, memory],
+    };
+    let made = "create table t (id int primary key, x int); insert into t values (1, 0)";
+    assert_eq!(
+        fresh.told(0, &[made, "sync"]),
+        ["CREATE TABLE", "INSERT 0 1", "I"]
+    );
+    fresh
+}
+
+impl Fresh {
+    /// Runs statements, and `sync` for an end, in one flight, while a deadlock ends so many of the next transactions.
+    fn told(&mut self, deadlocks: usize, flight: &[&str]) -> Vec<String> {
+        let mut steps = Vec::new();
+        for text in flight {
+            if *text == "sync" {
+                steps.push(Step::Sync);
+                continue;
+            }
+            for statement in self.session.prepare(text, &[]).expect(text) {
+                steps.push(Step::Execute {
+                    statement,
+                    parameters: Vec::new(),
+                    rows_max: 0,
+                });
+            }
+        }
+        self.victim.deadlocks.store(deadlocks, Ordering::Relaxed);
+        let outcomes = wait(self.session.run(steps));
+        assert_eq!(
+            self.victim.deadlocks.load(Ordering::Relaxed),
+            0,
+            "{flight:?}"
+        );
+        let outcomes = outcomes.iter().map(|outcome| match outcome {
+            Outcome::Done(complete) => complete.tag.to_string(),
+            Outcome::Failed(error) => error.code.to_string(),
+            Outcome::Skipped => "skipped".to_string(),
+            Outcome::Synced(status) => char::from(status.letter()).to_string(),
+        });
+        outcomes.collect()
+    }
+}
+
+const UPDATE: &str = "update t set x = x + 1 where id = 1";
+
+#[test]
+fn what_is_behind_the_end_of_a_deadlocks_victim_is_run() {
+    let mut fresh = fresh();
+    let insert = "insert into t values (2, 0)";
+    let flight = ["begin", UPDATE, "sync", "commit", "sync", insert, "sync"];
+    fresh.told(0, &flight[..3]);
+    let told = fresh.told(1, &flight[3..]);
+    assert_eq!(told, ["40001", "I", "INSERT 0 1", "I"]);
+    // A skipped `COMMIT` ends nothing.
+    let flight = [
+        "begin", UPDATE, "commit", "sync", insert, "sync", "rollback", "sync",
+    ];
+    let told = fresh.told(1, &flight);
+    let expected = [
+        "BEGIN", "40001", "skipped", "E", "25P02", "E", "ROLLBACK", "I",
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(
+        fresh.told(0, &["select * from t where x = 0", "sync"]),
+        ["SELECT 2", "I"]
+    );
+    // So it is without one.
+    let flight = [
+        "begin", UPDATE, "sync", UPDATE, "commit", "sync", UPDATE, "sync",
+    ];
+    let told = fresh.told(0, &flight);
+    let expected = [
+        "BEGIN", "UPDATE 1", "T", "UPDATE 1", "COMMIT", "I", "UPDATE 1", "I",
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(
+        fresh.told(0, &["select * from t where x = 3", "sync"]),
+        ["SELECT 1", "I"]
+    );
+}
+
+#[test]
+fn a_commit_that_a_deadlock_ends_has_ended_its_transaction() {
+    let mut fresh = fresh();
+    assert_eq!(
+        fresh.told(0, &["begin", UPDATE, "sync"]),
+        ["BEGIN", "UPDATE 1", "T"]
+    );
+    assert_eq!(fresh.told(1, &["commit", "sync"]), ["40001", "I"]);
+    assert_eq!(
+        fresh.told(0, &["begin", UPDATE, "sync"]),
+        ["BEGIN", "UPDATE 1", "T"]
+    );
+    // A statement before it is told, and skips it: the client ends its transaction.
+    let told = fresh.told(1, &[UPDATE, "commit", "sync"]);
+    assert_eq!(told, ["40001", "skipped", "E"]);
+    assert_eq!(fresh.told(0, &["rollback", "sync"]), ["ROLLBACK", "I"]);
+    assert_eq!(
+        fresh.told(0, &["select * from t where x = 0", "sync"]),
+        ["SELECT 1", "I"]
+    );
+}
