@@ -9,14 +9,25 @@ use crate::error::{SqlError, code};
 use crate::source::Source;
 use crate::write_target::WriteTarget;
 use sardonyx::{Error, Tables};
-use sardonyx_base::waiting::{Interrupt, interruptible};
+use sardonyx_base::waiting::{self, Interrupt, interruptible};
 use sardonyx_rows::constraints::ComputeDefaults;
+use std::cell::Cell;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 /// So often something that was chosen to end a deadlock is run again without asking its client.
 pub(crate) const TRIES: usize = 32;
+
+thread_local! {
+    /// This thread runs a node's transaction.
+    static RUNS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread runs a node's transaction. Another one would wait for locks that this one has.
+pub(crate) fn runs_on_node() -> bool {
+    RUNS.get()
+}
 
 /// Bits of a version that are a process's own.
 const OWN_BITS: u32 = 24;
@@ -36,8 +47,8 @@ pub(crate) trait NodeStore: Debug + Send + Sync {
     /// returned.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if it was chosen to end a deadlock, whatever it returned; why the node does not go on. Nothing is
-    /// committed then, unless the error says that it may be.
+    /// [`Error::Conflict`] if it was chosen to end a deadlock, whatever it returned; [`Error::Nested`] if this thread runs one
+    /// already; why the node does not go on. Nothing is committed then, unless the error says that it may be.
     fn run(&self, act: &mut dyn FnMut(&mut dyn WriteTarget) -> bool) -> Result<bool, Error>;
 
     /// Has defaults in SQL computed so.
@@ -81,7 +92,8 @@ impl Database {
         }
     }
 
-    /// Looks at the newest state of a node's tables, with the version of the catalogue.
+    /// Looks at the newest state of a node's tables, with the version of the catalogue. It waits for pages, so a thread
+    /// that serves others steps aside.
     ///
     /// # Errors
     /// What `look` returns; that it was interrupted; why the node does not go on.
@@ -94,11 +106,13 @@ impl Database {
         let mut tries = 0;
         loop {
             let mut found = None;
-            let ran = interruptible(interrupt, None, || {
-                node.run(&mut |tx| {
-                    let version = self.version_in(tx);
-                    found = Some(look(&*tx, version));
-                    true
+            let ran = waiting::aside(|| {
+                interruptible(interrupt, None, || {
+                    node.run(&mut |tx| {
+                        let version = self.version_in(tx);
+                        found = Some(look(&*tx, version));
+                        true
+                    })
                 })
             });
             tries += 1;
@@ -118,6 +132,7 @@ impl Database {
 mod of_node {
     use super::*;
     use sardonyx::nodes::{NodeError, TableNode};
+    use sardonyx_storage::log::LogError;
 
     /// A node, closely or loosely coupled.
     struct OfNode<N>(N);
@@ -140,8 +155,27 @@ mod of_node {
         }
     }
 
+    /// This thread runs a transaction.
+    struct Running;
+
+    impl Running {
+        fn begin() -> Result<Running, Error> {
+            match RUNS.replace(true) {
+                true => Err(LogError::Nested.into()),
+                false => Ok(Running),
+            }
+        }
+    }
+
+    impl Drop for Running {
+        fn drop(&mut self) {
+            RUNS.set(false);
+        }
+    }
+
     impl<N: TableNode + Send + Sync> NodeStore for OfNode<N> {
         fn run(&self, act: &mut dyn FnMut(&mut dyn WriteTarget) -> bool) -> Result<bool, Error> {
+            let _running = Running::begin()?;
             let mut ran = false;
             let done = self.0.run(|tx| {
                 if ran {

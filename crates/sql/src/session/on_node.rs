@@ -177,15 +177,21 @@ impl Session {
         node: &dyn NodeStore,
         prepared: &Prepared,
     ) -> Result<(), SqlError> {
+        let interrupt = self.state.interrupt.clone();
         let state = std::mem::take(&mut self.state);
         let mut unit = Unit::replaying(self.database.clone(), state);
         let mut planned = Ok(());
-        let ran = node.run(&mut |tx| {
-            planned = unit.replay_and(tx, |tx, database| {
-                let version = database.version_in(tx);
-                describing::plan_for(prepared, database, version, &*tx)
-            });
-            false
+        // All that it did is run again.
+        let ran = waiting::long(|| {
+            waiting::interruptible(&interrupt, None, || {
+                node.run(&mut |tx| {
+                    planned = unit.replay_and(tx, |tx, database| {
+                        let version = database.version_in(tx);
+                        describing::plan_for(prepared, database, version, &*tx)
+                    });
+                    false
+                })
+            })
         });
         self.state = unit.into_state();
         self.database.catalogue_changed();

@@ -11,6 +11,7 @@ use crate::result::{Complete, Notice, Outcome, Rows, Tag};
 use crate::rights::Rights;
 use crate::sequences::Drawn;
 use crate::settings::Settings;
+use crate::store::runs_on_node;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{
@@ -140,9 +141,12 @@ fn act(
             if let Some((parameters, columns)) = super::describing::described(&inner, state)? {
                 inner.describe(parameters, columns);
             } else if let Some(node) = database.node() {
-                database.look_at_node(&**node, &state.interrupt, |source, version| {
-                    super::describing::plan_for(&inner, database, version, source)
-                })?;
+                // Inside of a transaction it is compiled when it is run.
+                if !runs_on_node() {
+                    database.look_at_node(&**node, &state.interrupt, |source, version| {
+                        super::describing::plan_for(&inner, database, version, source)
+                    })?;
+                }
             } else {
                 let tables = database.tables_in_memory("PREPARE")?;
                 // Inside of a serial call the tables are not to be asked: it is compiled when it is run.

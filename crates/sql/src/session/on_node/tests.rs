@@ -1,12 +1,14 @@
 //! Units on a node whose transactions a deadlock ends: the client is told so once, its transaction ends where its statements
-//! say, and what it sent behind that is run.
+//! say, and what it sent behind that is run. A thread that serves others steps aside where it waits for a node.
 
 use super::*;
 use crate::database::Database;
 use crate::store::store_of;
 use crate::write_target::WriteTarget;
 use sardonyx::nodes::{NodeOptions, Nodes, StorageOptions};
+use sardonyx_base::waiting::set_step_aside;
 use sardonyx_rows::constraints::ComputeDefaults;
+use std::cell::Cell;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
@@ -18,10 +20,18 @@ struct Victim {
     node: Arc<dyn NodeStore>,
     /// How many more.
     deadlocks: AtomicUsize,
+    /// Transactions that kept a thread from serving others.
+    in_the_way: AtomicUsize,
+}
+
+thread_local! {
+    /// This thread serves others, and has not stepped aside.
+    static SERVES: Cell<bool> = const { Cell::new(false) };
 }
 
 impl NodeStore for Victim {
     fn run(&self, act: &mut dyn FnMut(&mut dyn WriteTarget) -> bool) -> Result<bool, Error> {
+        (self.in_the_way).fetch_add(usize::from(SERVES.get()), Ordering::Relaxed);
         let fewer = |left: usize| left.checked_sub(1);
         let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
         if self
@@ -88,6 +98,7 @@ fn fresh() -> Fresh {
     let victim = Arc::new(Victim {
         node: store_of(nodes.join().expect("a node")),
         deadlocks: AtomicUsize::new(0),
+        in_the_way: AtomicUsize::new(0),
     });
     let database = Database::over_node(victim.clone()).expect("it speaks SQL");
     let mut fresh = Fresh {
@@ -196,4 +207,46 @@ fn a_commit_that_a_deadlock_ends_has_ended_its_transaction() {
         fresh.told(0, &["select * from t where x = 0", "sync"]),
         ["SELECT 1", "I"]
     );
+}
+
+#[test]
+fn a_thread_that_serves_others_steps_aside_for_a_node() {
+    let mut fresh = fresh();
+    set_step_aside(|work| {
+        SERVES.set(false);
+        work();
+        SERVES.set(true);
+    });
+    SERVES.set(true);
+    let select = "select * from t";
+    let looks: [&[&str]; 4] = [
+        &[select, "sync"],
+        &["prepare a as select * from t", "vacuum t", "sync"],
+        &["begin", "create table u (id int primary key)", "sync"],
+        &["insert into u values (1)", "commit", "sync"],
+    ];
+    let told = looks.map(|flight| fresh.told(0, flight));
+    SERVES.set(false);
+    let expected: [&[&str]; 4] = [
+        &["SELECT 1", "I"],
+        &["PREPARE", "VACUUM", "I"],
+        &["BEGIN", "CREATE TABLE", "T"],
+        &["INSERT 0 1", "COMMIT", "I"],
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(fresh.victim.in_the_way.load(Ordering::Relaxed), 0);
+}
+
+/// The transaction has the catalogue's pages, for which another one waits for ever.
+#[test]
+fn a_statement_that_is_prepared_within_a_transaction_is_compiled_when_it_is_run() {
+    let mut fresh = fresh();
+    let flight = [
+        "begin; create table u (id int primary key); prepare a as select * from u; execute a",
+        "sync",
+    ];
+    let told = fresh.told(0, &flight);
+    assert_eq!(told, ["BEGIN", "CREATE TABLE", "PREPARE", "SELECT 0", "T"]);
+    let told = fresh.told(0, &["commit", "execute a", "sync"]);
+    assert_eq!(told, ["COMMIT", "SELECT 0", "I"]);
 }
