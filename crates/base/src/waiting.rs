@@ -11,7 +11,10 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// A thread that waits looks so often whether its wait was interrupted.
+pub const BETWEEN_LOOKS: Duration = Duration::from_millis(25);
 
 /// Runs a closure while the tasks of this thread go on elsewhere.
 pub type StepAside = fn(&mut dyn FnMut());
@@ -245,7 +248,6 @@ pub fn interruption() -> Option<Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn a_request_ends_one_statement_and_the_rest_is_not_taken_back() {

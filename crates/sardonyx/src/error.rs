@@ -15,9 +15,13 @@ impl<E: From<Error>, R: CrateError> From<R> for Typed<E> {
     }
 }
 
-/// Why the wait for a turn, or what ran in it, was interrupted, if that is what an error says.
+/// Why the wait for a turn or a page, or the work in a turn, was interrupted, if that is what an error says.
 #[doc(hidden)]
 pub fn interruption(error: &Error) -> Option<Reason> {
+    #[cfg(feature = "nodes")]
+    if let Some(crate::nodes::NodeError::Interrupted(reason)) = error.downcast_ref() {
+        return Some(*reason);
+    }
     match (error.downcast_ref(), error.downcast_ref()) {
         (Some(LogError::Interrupted(reason)), _)
         | (_, Some(TableError::Log(LogError::Interrupted(reason)))) => Some(*reason),

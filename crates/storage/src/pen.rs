@@ -43,8 +43,6 @@ const SHORT_WAIT: Duration = Duration::from_millis(1);
 /// It steps aside after this time for anything else: where processors are few, a thread that has the pen may wait for one
 /// for milliseconds, and stepping aside for that costs more than it gives.
 const USUAL_WAIT: Duration = Duration::from_millis(50);
-/// After this time a thread that waits looks whether its wait was interrupted.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(25);
 
 /// The right to append to a log, and the appender's state.
 pub struct Pen<A> {
@@ -131,7 +129,7 @@ impl<A> Pen<A> {
                 if let Some(reason) = waiting::interruption() {
                     return Err(LogError::Interrupted(reason));
                 }
-                if let Some(open) = open.lock_within(BETWEEN_LOOKS) {
+                if let Some(open) = open.lock_within(waiting::BETWEEN_LOOKS) {
                     return Ok(open);
                 }
             }

@@ -6,6 +6,7 @@ use crate::protocol::fence::Fenced;
 use sardonyx_base::error::Error;
 use sardonyx_base::process::Forked;
 use sardonyx_base::transport::TransportError;
+use sardonyx_base::waiting::Reason;
 use sardonyx_rows::TableError;
 use sardonyx_storage::disk::DiskError;
 use sardonyx_storage::engine::OpenError;
@@ -269,6 +270,9 @@ pub enum NodeError {
         /// How long.
         seconds: u64,
     },
+    /// The transaction's wait for a page, or for the node's lease, was ended from outside. It had no effect.
+    #[error("the wait for a page was ended: {0:?}")]
+    Interrupted(Reason),
     /// This node's log was closed by others.
     #[error(transparent)]
     Fenced(#[from] Fenced),

@@ -37,6 +37,7 @@ impl CrateError for NodeError {
             | NodeError::NotHere { .. }
             | NodeError::Unreachable { .. }
             | NodeError::TimedOut { .. }
+            | NodeError::Interrupted(_)
             | NodeError::Membership { .. } => Error::Unavailable,
             NodeError::OpenHere { .. } => Error::Locked,
             NodeError::Stopped { .. } | NodeError::ShutOut { .. } | NodeError::Fenced(_) => {

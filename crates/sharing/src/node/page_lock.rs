@@ -1,10 +1,11 @@
-//! How a thread of a closely coupled node waits for a lock and its page. Nobody else is waited for so long that it would
-//! be given up: who has died is recovered, who is stopped is fenced ([`super::fencing`]).
+//! How a thread of a closely coupled node waits for a lock and its page. No limit of time ends the wait, only an
+//! interruption: a node that has died is recovered, one that is stopped is fenced ([`super::fencing`]).
 
 use super::NodeError;
 use super::fencing::Waiting;
 use super::imposed::sleep;
 use super::member::Member;
+use super::running::wait_for_change;
 use super::shell::Shell;
 use crate::protocol::{LockMode, PageId, TransactionId};
 use sardonyx_base::sync::futex::MutexGuard;
@@ -43,7 +44,7 @@ impl Member {
                 continue;
             }
             let _waiting = Waiting::begin(&self.waiting);
-            self.changed.wait(&mut shell);
+            wait_for_change(&self.changed, &mut shell, None)?;
         }
     }
 }

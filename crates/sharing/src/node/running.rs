@@ -7,9 +7,12 @@ use super::observer::{Committed, Observer};
 use super::tables::{JournalSource, Known, empty_dropped};
 use super::transaction::Transaction;
 use crate::protocol::{LockMode, PageId, TransactionId};
+use sardonyx_base::sync::futex::{Condvar, MutexGuard};
+use sardonyx_base::waiting;
 use sardonyx_storage::journal::JournalPosition;
 use std::fmt::Debug;
 use std::ops::Range;
+use std::time::Instant;
 
 /// What is done to a node's buffer and transactions while nobody else uses them.
 pub(super) type AtLocal<'a> = &'a mut dyn FnMut(&mut Local) -> Result<(), NodeError>;
@@ -37,8 +40,8 @@ pub(super) trait Runs: Debug + Sync {
     /// Waits until a transaction has a lock and the page, and then does something with it.
     ///
     /// # Errors
-    /// [`NodeError::Deadlock`]: it was chosen to end one. [`NodeError::TimedOut`]: it is to be undone. Else why it was
-    /// refused; it may go on without.
+    /// [`NodeError::Deadlock`]: it was chosen to end one. [`NodeError::TimedOut`], [`NodeError::Interrupted`]: it is to be
+    /// undone. Else why it was refused; it may go on without.
     fn with_page(
         &self,
         transaction: TransactionId,
@@ -80,6 +83,36 @@ pub(super) trait Runs: Debug + Sync {
         journal: u16,
         range: Range<JournalPosition>,
     ) -> Result<Box<dyn JournalSource>, NodeError>;
+}
+
+/// Whether nothing asks for the end of what this thread waits for.
+///
+/// # Errors
+/// [`NodeError::Interrupted`].
+pub(super) fn check_interruption() -> Result<(), NodeError> {
+    match waiting::interruption() {
+        Some(reason) => Err(NodeError::Interrupted(reason)),
+        None => Ok(()),
+    }
+}
+
+/// Sleeps until a shell has changed, or it is time to look. The transaction that gives up by an error is to be undone: the
+/// protocol takes back what it asked for.
+///
+/// # Errors
+/// [`NodeError::Interrupted`].
+pub(super) fn wait_for_change<S>(
+    changed: &Condvar,
+    shell: &mut MutexGuard<'_, S>,
+    until: Option<Instant>,
+) -> Result<(), NodeError> {
+    let look = waiting::is_observed().then(|| Instant::now() + waiting::BETWEEN_LOOKS);
+    check_interruption()?;
+    match look.into_iter().chain(until).min() {
+        Some(until) => drop(changed.wait_until(shell, until)),
+        None => changed.wait(shell),
+    }
+    Ok(())
 }
 
 /// Runs a closure in a transaction.

@@ -65,8 +65,8 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// [`NodeError::Deadlock`]: end the closure, it is run again. [`NodeError::NoPage`],
-    /// [`NodeError::NotInPage`], [`NodeError::BufferFull`], and whatever stops the node. On a loosely coupled node
-    /// [`NodeError::TimedOut`]: the transaction is undone.
+    /// [`NodeError::NotInPage`], [`NodeError::BufferFull`], and whatever stops the node. [`NodeError::Interrupted`], and on
+    /// a loosely coupled node [`NodeError::TimedOut`]: the transaction is undone.
     pub fn read(&mut self, page: u64, range: Range<usize>) -> Result<Vec<u8>, NodeError> {
         let mut bytes = vec![0; range.len()];
         self.read_into(page, range.start, &mut bytes)?;
@@ -173,7 +173,9 @@ impl Transaction<'_> {
         let done = self.member.with_page(self.number, PageId(page), mode, then);
         match &done {
             Err(NodeError::Deadlock) => self.is_victim = true,
-            Err(error @ NodeError::TimedOut { .. }) => self.failed = Some(error.clone()),
+            Err(error @ (NodeError::TimedOut { .. } | NodeError::Interrupted(_))) => {
+                self.failed = Some(error.clone());
+            }
             _ => {}
         }
         done

@@ -467,6 +467,7 @@ impl Member {
                 let reason = "this node's lease has run out, and cannot be renewed".into();
                 return Err(NodeError::Membership { reason });
             }
+            running::check_interruption()?;
             std::thread::sleep(Duration::from_millis(5));
         }
     }

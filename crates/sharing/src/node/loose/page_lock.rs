@@ -5,6 +5,7 @@ use super::member::Member;
 use super::shell::Shell;
 use crate::node::NodeError;
 use crate::node::imposed::sleep;
+use crate::node::running::wait_for_change;
 use crate::protocol::{LockMode, PageId, TransactionId};
 use sardonyx_base::sync::futex::MutexGuard;
 use std::time::Instant;
@@ -50,7 +51,7 @@ impl Member {
                 let seconds = patience.as_secs();
                 return Err(NodeError::TimedOut { seconds });
             }
-            self.changed.wait_until(&mut shell, until);
+            wait_for_change(&self.changed, &mut shell, Some(until))?;
         }
     }
 }

@@ -9,6 +9,7 @@ struct Seen {
     committed: u32,
     victims: u32,
     died: u32,
+    gave_up: u32,
     asked_for: u64,
     /// Of trees, at the end.
     nodes: u64,
@@ -24,6 +25,13 @@ fn update(seed: u64) -> UpdateStrategy {
 fn explore(seed: u64, kills: bool) -> Seen {
     let world = World::new(seed, 3, update(seed), !seed.is_multiple_of(3));
     explore_in(world, kills, 1500)
+}
+
+/// Transactions give up while they wait for a lock or a page, as those that are interrupted.
+fn explore_giving_up(seed: u64) -> Seen {
+    let mut world = World::new(seed, 3, update(seed), !seed.is_multiple_of(3));
+    world.gives_up = true;
+    explore_in(world, seed % 4 > 1, 1500)
 }
 
 fn explore_rows(seed: u64, kills: bool) -> Seen {
@@ -47,6 +55,7 @@ fn explore_in(mut world: World, kills: bool, steps: u32) -> Seen {
         committed: world.committed,
         victims: world.victims,
         died: world.died,
+        gave_up: world.gave_up,
         asked_for: world.asked_for,
         nodes,
     };
@@ -62,6 +71,7 @@ fn explore_all(seeds: std::ops::Range<u64>, explored: impl Fn(u64) -> Seen) -> S
         all.committed += seen.committed;
         all.victims += seen.victims;
         all.died += seen.died;
+        all.gave_up += seen.gave_up;
         all.asked_for += seen.asked_for;
     }
     println!("{all:?}");
@@ -85,6 +95,12 @@ fn every_grant_is_of_the_newest_version_and_storage_has_the_truth() {
 fn i9_nodes_that_die_at_any_step_lose_nothing_published_and_leave_nothing_half() {
     let seen = explore_all(1000..1120, |seed| explore(seed, true));
     assert!(seen.committed > 1000 && seen.died > 400, "{seen:?}");
+}
+
+#[test]
+fn transactions_that_give_up_while_they_wait_leave_nothing_behind() {
+    let seen = explore_all(3000..3060, explore_giving_up);
+    assert!(seen.committed > 500 && seen.gave_up > 300, "{seen:?}");
 }
 
 #[test]

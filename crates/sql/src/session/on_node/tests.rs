@@ -5,11 +5,12 @@ use super::*;
 use crate::database::Database;
 use crate::store::store_of;
 use crate::write_target::WriteTarget;
-use sardonyx::nodes::{NodeOptions, Nodes, StorageOptions};
+use sardonyx::nodes::{NodeError, NodeOptions, Nodes, StorageOptions};
 use sardonyx_base::waiting::set_step_aside;
 use sardonyx_rows::constraints::ComputeDefaults;
 use std::cell::Cell;
 use std::pin::pin;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
@@ -76,7 +77,7 @@ fn wait<F: Future>(future: F) -> F::Output {
 struct Fresh {
     session: Session,
     victim: Arc<Victim>,
-    _nodes: Nodes,
+    nodes: Nodes,
     _places: [tempfile::TempDir; 2],
 }
 
@@ -104,7 +105,7 @@ fn fresh() -> Fresh {
     let mut fresh = Fresh {
         session: Session::new(database, Default::default()).expect("a session"),
         victim,
-        _nodes: nodes,
+        nodes,
         _places: [directory, memory],
     };
     let made = "create table t (id int primary key, x int); insert into t values (1, 0)";
@@ -249,4 +250,30 @@ fn a_statement_that_is_prepared_within_a_transaction_is_compiled_when_it_is_run(
     assert_eq!(told, ["BEGIN", "CREATE TABLE", "PREPARE", "SELECT 0", "T"]);
     let told = fresh.told(0, &["commit", "execute a", "sync"]);
     assert_eq!(told, ["COMMIT", "SELECT 0", "I"]);
+}
+
+#[test]
+fn a_time_limit_ends_the_wait_for_a_page_of_another_node() {
+    let mut fresh = fresh();
+    let other = fresh.nodes.join().expect("a node");
+    let (has, waited) = (Barrier::new(2), Barrier::new(2));
+    thread::scope(|scope| {
+        let holds = scope.spawn(|| {
+            other.run(|tx| {
+                tx.rows("t")?.delete(&[1.into()])?;
+                has.wait();
+                waited.wait();
+                Ok::<_, NodeError>(())
+            })
+        });
+        has.wait();
+        let told = fresh.told(0, &["set statement_timeout = 1", "sync", UPDATE, "sync"]);
+        let prepared = fresh.session.prepare("select * from t", &[]);
+        waited.wait();
+        assert_eq!(told, ["SET", "I", "57014", "I"]);
+        assert!(prepared.is_ok(), "{prepared:?}");
+        holds.join().expect("no panic").expect("it commits");
+    });
+    let told = fresh.told(0, &["reset statement_timeout", "sync", UPDATE, "sync"]);
+    assert_eq!(told, ["RESET", "I", "UPDATE 0", "I"]);
 }

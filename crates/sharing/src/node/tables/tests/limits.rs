@@ -5,8 +5,9 @@ use super::place::{BUFFER_PAGES, Loose, Place, on_both, storage};
 use super::verbs::{Account, account};
 use crate::node::loose::LooseOptions;
 use crate::node::{NodeError, TableNode};
+use sardonyx_base::waiting::{self, Interrupt, Reason};
 use sardonyx_rows::schema::{Schema, SchemaBuilder, Type};
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 fn texts() -> SchemaBuilder {
@@ -183,7 +184,45 @@ on_both!(
     a_full_buffer_refuses_and_loses_nothing,
     nodes_that_make_the_same_things_at_once_have_the_same,
     a_deadlock_s_victim_is_run_again,
+    a_wait_for_a_page_is_ended_from_outside_and_leaves_nothing,
 );
+
+fn a_wait_for_a_page_is_ended_from_outside_and_leaves_nothing<P: Place>() -> Result<(), NodeError> {
+    let place = P::new();
+    let (one, other) = (place.join()?, place.join()?);
+    let accounts = one.table::<Account>()?;
+    one.run(|tx| (0..600).try_for_each(|id| tx.insert(accounts, &account(id, 0))))?;
+    let interrupt = Arc::new(Interrupt::default());
+    let change = |balance| {
+        other.run(|tx| {
+            tx.update(accounts, 599, |account| account.balance = balance)?;
+            let waited = tx.update(accounts, 0, |account| account.balance = balance);
+            // It goes on with nothing.
+            match waited {
+                Err(NodeError::Interrupted(Reason::Request)) => Ok(()),
+                waited => waited.map(drop),
+            }
+        })
+    };
+    one.run(|tx| {
+        tx.update(accounts, 0, |account| account.balance = 1)?;
+        interrupt.request();
+        let waited = waiting::interruptible(&interrupt, None, || change(2));
+        let is_interrupted = matches!(waited, Err(NodeError::Interrupted(Reason::Request)));
+        assert!(is_interrupted, "{waited:?}");
+        Ok::<(), NodeError>(())
+    })?;
+    let balances = || {
+        one.run(|tx| {
+            let of = |found: Option<Account>| found.map(|account| account.balance);
+            Ok::<_, NodeError>((of(tx.get(accounts, 0)?), of(tx.get(accounts, 599)?)))
+        })
+    };
+    assert_eq!(balances()?, (Some(1), Some(0)));
+    waiting::interruptible(&interrupt, None, || change(3))?;
+    assert_eq!(balances()?, (Some(3), Some(3)));
+    Ok(())
+}
 
 #[test]
 fn who_has_waited_too_long_is_undone_whatever_its_closure_makes_of_that() -> Result<(), NodeError> {
