@@ -221,7 +221,7 @@ pub enum NodeError {
     NotAPageServers,
     /// Another version of the program made the tables.
     #[error(
-        "the nodes' tables are of version {version}, this program knows version 1: use a newer one"
+        "the nodes' tables are of version {version}, this program knows versions 1 and 2: use a newer one"
     )]
     TablesVersion {
         /// The version found.

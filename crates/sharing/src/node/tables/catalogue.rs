@@ -4,8 +4,9 @@
 //! the page of its tree's root, or of a journal the bytes of a row (4 bytes). Of a table then how many indexes it has
 //! beside that of the primary key (2 bytes), the page of each one's root (4 bytes each), and its schema, encoded.
 //!
-//! A table that was dropped has its number under a key that is no name, 255 and the number, until its pages have gone
-//! back: the version, 3 and the number as above, how many trees are left (4 bytes), and the page of each one's root.
+//! Trees that were dropped stand under a key that is no name, 255 and the number of their table, until their pages have gone
+//! back: the version, 3 and the number as above, how many trees are left (4 bytes), and the page of each one's root. The
+//! table may still exist: it was truncated, or has lost an index.
 //!
 //! Under another key that is no name, 254, stands the version (8 bytes): how often the catalogue has changed. So a node that
 //! has read it once, committed, reads it again when that differs ([`super::known`]).
@@ -30,7 +31,7 @@ const DROPPED: u8 = 3;
 /// What no name begins with: of those that were dropped.
 const NO_NAME: u8 = 0xff;
 /// The key of the version.
-const KEY_OF_VERSION: [u8; 1] = [0xfe];
+pub(super) const KEY_OF_VERSION: [u8; 1] = [0xfe];
 const HEADER: usize = 8;
 
 /// A table that is there.
@@ -243,7 +244,7 @@ pub(super) fn take_out(
     let catalogue = space::prepare(view)?.catalogue;
     entries::remove(view, catalogue, name.as_bytes())?;
     drop_trees(view, number, &trees)?;
-    raise_version(view, catalogue)
+    raise_version(view)
 }
 
 /// How often the catalogue at this root has changed.
@@ -259,7 +260,8 @@ fn version_of(bytes: &[u8]) -> u64 {
 }
 
 /// The catalogue has changed, or what stands in tables that is like it.
-pub(super) fn raise_version(view: &mut View<'_>, catalogue: u32) -> Result<(), NodeError> {
+pub(super) fn raise_version(view: &mut View<'_>) -> Result<(), NodeError> {
+    let catalogue = space::prepare_to_define(view)?.catalogue;
     let found = entries::get(view, catalogue, &KEY_OF_VERSION, Intent::Write)?;
     let next = found.map_or(0, |bytes| version_of(&bytes)).wrapping_add(1);
     entries::put(view, catalogue, &KEY_OF_VERSION, &next.to_le_bytes()).map(drop)
@@ -302,7 +304,7 @@ pub(super) fn all(view: &View<'_>, database: u64) -> Result<Vec<(String, Definit
 fn add(view: &mut View<'_>, name: &str, bytes: &[u8]) -> Result<(), NodeError> {
     let head = space::prepare(view)?;
     match entries::insert(view, head.catalogue, name.as_bytes(), bytes)? {
-        true => raise_version(view, head.catalogue),
+        true => raise_version(view),
         false => Err(differs(name, "there is something of this name already")),
     }
 }
@@ -353,7 +355,7 @@ pub(super) fn change_table(view: &mut View<'_>, info: &TableInfo) -> Result<(), 
     let catalogue = space::prepare(view)?.catalogue;
     let name = info.format.table().as_bytes();
     entries::put(view, catalogue, name, &info.encode())?;
-    raise_version(view, catalogue)
+    raise_version(view)
 }
 
 /// Has a table under another name.

@@ -11,7 +11,7 @@
 //! | bytes | of page 0, the head |
 //! | --- | --- |
 //! | 0..8 | `SdxNRows` |
-//! | 8..12 | version: 1 |
+//! | 8..12 | version: 1, or 2 since the catalogue has a version of its own |
 //! | 12..16 | the catalogue's root |
 //! | 16..24 | pages given out to pools: all before are in one, or in use |
 //! | 24..28 | the number of the next table or journal |
@@ -37,7 +37,9 @@ use sardonyx_storage::page::PageId;
 use sardonyx_storage::tree::{Built, Page, damaged};
 
 const HEAD: u64 = 0;
-const VERSION: u32 = 1;
+/// Version 1 knows no version of the catalogue, no rows of several shapes, and no dropped trees of tables that still exist.
+const VERSION: u32 = 2;
+const OLDEST_VERSION: u32 = 1;
 const POOL: [u8; 4] = *b"ixp\x01";
 const FREE: [u8; 4] = *b"ixf\0";
 const MARK: [u8; 4] = *b"ixd\x01";
@@ -66,6 +68,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 /// Page 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Head {
+    version: u32,
     pub catalogue: u32,
     pub used: u64,
     pub next_number: u32,
@@ -83,10 +86,11 @@ impl Head {
             return Err(NodeError::OtherPages);
         }
         let version = u32_at(bytes, 8);
-        if version != VERSION {
+        if !(OLDEST_VERSION..=VERSION).contains(&version) {
             return Err(NodeError::TablesVersion { version });
         }
         let head = Head {
+            version,
             catalogue: u32_at(bytes, 12),
             used: u64_at(bytes, 16),
             next_number: u32_at(bytes, 24),
@@ -101,7 +105,7 @@ impl Head {
     fn write(self, view: &mut View<'_>) -> Result<(), NodeError> {
         let bytes = view.change(HEAD, 0..32)?;
         bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.version.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.catalogue.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.used.to_le_bytes());
         bytes[24..28].copy_from_slice(&self.next_number.to_le_bytes());
@@ -120,6 +124,16 @@ impl Head {
     }
 }
 
+/// As [`prepare`], for a change of the catalogue: programs that know older versions alone do not open it any more.
+pub(super) fn prepare_to_define(view: &mut View<'_>) -> Result<Head, NodeError> {
+    let mut head = prepare(view)?;
+    if head.version < VERSION {
+        head.version = VERSION;
+        head.write(view)?;
+    }
+    Ok(head)
+}
+
 /// The head; makes it, and an empty catalogue, of zeroes.
 pub(super) fn prepare(view: &mut View<'_>) -> Result<Head, NodeError> {
     if let Some(head) = Head::read(view, LockMode::Read)? {
@@ -131,6 +145,7 @@ pub(super) fn prepare(view: &mut View<'_>) -> Result<Head, NodeError> {
         });
     }
     let head = Head {
+        version: VERSION,
         catalogue: FIRST_PAGE as u32,
         used: PAGES_MIN,
         next_number: 0,

@@ -170,10 +170,7 @@ impl NodeTables<'_> {
     /// Those of [`Transaction::read`](crate::node::Transaction::read).
     #[doc(hidden)]
     pub fn raise_version(&mut self) -> Result<(), NodeError> {
-        self.change(|view| {
-            let catalogue = space::prepare(view)?.catalogue;
-            catalogue::raise_version(view, catalogue)
-        })?;
+        self.change(catalogue::raise_version)?;
         self.changed()
     }
 

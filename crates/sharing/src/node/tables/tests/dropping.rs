@@ -3,7 +3,10 @@
 
 use super::place::{Place, on_both};
 use super::verbs::{Account, account};
+use crate::node::tables::catalogue::KEY_OF_VERSION;
 use crate::node::tables::dropping::take_out;
+use crate::node::tables::entries;
+use crate::node::tables::space::FIRST_PAGE;
 use crate::node::tables::view::View;
 use crate::node::{NodeError, TableNode};
 use sardonyx_rows::TableError;
@@ -145,7 +148,46 @@ fn users_of_a_table_that_is_dropped_find_it_whole_or_not<P: Place>() -> Result<(
     Ok(())
 }
 
+/// What version 1 does not know stands there behind the first change of the catalogue.
+fn an_older_version_opens_and_a_newer_one_is_refused_by_its_number<P: Place>()
+-> Result<(), NodeError> {
+    let place = P::new();
+    place.join()?.create_table("notes", notes())?;
+    let written = |node: &P::Node| -> Result<u32, NodeError> {
+        let bytes = node.run(|tx| tx.read(0, 8..12))?;
+        Ok(bytes
+            .iter()
+            .rev()
+            .fold(0, |all, byte| all << 8 | u32::from(*byte)))
+    };
+    place.join()?.run(|tx| {
+        tx.write(0, 8, &1_u32.to_le_bytes())?;
+        let mut view = View::new(tx);
+        assert!(entries::remove(&mut view, FIRST_PAGE as u32, &KEY_OF_VERSION)?.is_some());
+        view.finish()
+    })?;
+    let node = place.join()?;
+    let row = [("id", 1.into()), ("kind", 1.into()), ("text", "n".into())];
+    node.run(|tx| tx.rows("notes")?.insert(&row))?;
+    assert_eq!(written(&node)?, 1);
+    node.run(|tx| tx.tables()?.rename_table("notes", "words"))?;
+    assert_eq!(written(&node)?, 2);
+    assert_eq!(place.join()?.run(|tx| tx.rows("words")?.count())?, 1);
+    node.run(|tx| tx.write(0, 8, &3_u32.to_le_bytes()))?;
+    let refused = place
+        .join()?
+        .run(|tx| tx.rows("words").map(drop))
+        .unwrap_err();
+    assert!(
+        matches!(refused, NodeError::TablesVersion { version: 3 }),
+        "{refused}"
+    );
+    assert!(refused.to_string().contains("of version 3"), "{refused}");
+    Ok(())
+}
+
 on_both!(
+    an_older_version_opens_and_a_newer_one_is_refused_by_its_number,
     older_handles_are_told_and_pages_come_back,
     what_is_left_of_a_drop_is_done_by_the_next,
     users_of_a_table_that_is_dropped_find_it_whole_or_not,
