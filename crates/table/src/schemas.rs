@@ -14,6 +14,7 @@ use crate::space::TableSpace;
 use crate::table::TableState;
 use crate::transaction::{Transaction, note_references};
 use sardonyx_base::error::Error;
+use sardonyx_rows::constraints::check_added_references;
 use sardonyx_rows::plain_at;
 use sardonyx_rows::record::definition_of_table;
 use sardonyx_rows::record::{Record, Table};
@@ -244,10 +245,7 @@ impl Transaction<'_> {
             tx.set_schema(number, Arc::new(schema), true);
             tx.have_index_columns(number)?;
             tx.match_indexes(number)?;
-            if tx.state(number).schema.foreign_keys != references_before {
-                tx.check_all_references(number)?;
-            }
-            Ok(())
+            Ok(check_added_references(tx, number, &references_before)?)
         })
     }
 

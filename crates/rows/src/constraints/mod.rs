@@ -4,6 +4,7 @@
 //!
 //! - [`ConstrainedRows`]: what a store gives, beside rows to read and to change;
 //! - [`check_row`], made of [`check_conditions`] and [`check_references`]: of a row as it now stands;
+//! - [`check_added_references`]: of all rows, when a schema has changed;
 //! - [`check_unreferenced`], [`delete_row`], [`take_row`]: of a row that changes or goes;
 //! - [`HeldReferences`], [`check_held`]: references that are checked at the end of a statement or transaction;
 //! - [`computed_defaults`]: of a row that comes in;
@@ -24,7 +25,8 @@ pub use defaults::{ComputeDefaults, DefaultFailure, Objects, computed_defaults, 
 pub use deleting::delete_row;
 pub use held::{Due, HeldReference, HeldReferences, check_held};
 pub use references::{
-    check_conditions, check_references, check_row, check_schema, check_unreferenced, take_row,
+    check_added_references, check_conditions, check_references, check_row, check_schema,
+    check_unreferenced, take_row,
 };
 
 use crate::condition::Check;

@@ -109,14 +109,62 @@ pub fn check_references<S: ConstrainedRows>(
     table: u16,
     at: S::Place,
 ) -> Result<(), TableError> {
-    let mut missing = Vec::new();
     let schema = match store.row_schema(table) {
         Some(schema) if !schema.foreign_keys.is_empty() => Arc::clone(schema),
         _ => return Ok(()),
     };
+    let mut missing = Vec::new();
     let there = store.row_there(table, at)?;
-    for reference in &schema.foreign_keys {
-        let values = values_of(&there, &reference.columns)?;
+    find_missing(store, table, &schema.foreign_keys, &there, &mut missing)?;
+    drop(there);
+    note_missing(store, table, &schema, missing);
+    Ok(())
+}
+
+/// The same for all rows of a table, of references that were not among those `before`.
+///
+/// # Errors
+/// [`TableError::NoSuchReference`]; that the statement is to end.
+pub fn check_added_references<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+    before: &[ForeignKey],
+) -> Result<(), TableError> {
+    let Some(schema) = store.row_schema(table).map(Arc::clone) else {
+        return Ok(());
+    };
+    let added = schema.foreign_keys.iter();
+    let added: Vec<&ForeignKey> = added.filter(|key| !before.contains(key)).collect();
+    if added.is_empty() {
+        return Ok(());
+    }
+    let mut missing = Vec::new();
+    for (number, at) in store.places(table).enumerate() {
+        let at = at?;
+        check_interruption(number)?;
+        let there = store.row_there(table, at)?;
+        find_missing(store, table, added.iter().copied(), &there, &mut missing)?;
+    }
+    note_missing(store, table, &schema, missing);
+    Ok(())
+}
+
+/// A reference and its values, to which no row has the key.
+type Missing<'k> = (&'k ForeignKey, Vec<Value>);
+
+/// Finds the references of a row whose rows are missing, where these are noted.
+///
+/// # Errors
+/// [`TableError::NoSuchReference`] where they are refused.
+fn find_missing<'k, S: ConstrainedRows>(
+    store: &S,
+    table: u16,
+    references: impl IntoIterator<Item = &'k ForeignKey>,
+    row: &impl ReadRow,
+    missing: &mut Vec<Missing<'k>>,
+) -> Result<(), TableError> {
+    for reference in references {
+        let values = values_of(row, &reference.columns)?;
         if values.contains(&ValueRef::Null) || is_there(store, reference, &values)? {
             continue;
         }
@@ -126,12 +174,19 @@ pub fn check_references<S: ConstrainedRows>(
         let values: Vec<Value> = values.iter().map(|value| value.to_value()).collect();
         missing.push((reference, values));
     }
-    drop(there);
+    Ok(())
+}
+
+fn note_missing<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+    schema: &Schema,
+    missing: Vec<Missing<'_>>,
+) {
     for (reference, values) in missing {
         let held = store.held_mut();
-        held.note(table, &schema, reference, values, Why::REFERS);
+        held.note(table, schema, reference, values, Why::REFERS);
     }
-    Ok(())
 }
 
 pub(super) fn no_such_reference<S: ConstrainedRows>(

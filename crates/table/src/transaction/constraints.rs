@@ -214,16 +214,6 @@ impl Transaction<'_> {
         }
     }
 
-    /// Checks what all rows of a table refer to.
-    ///
-    /// # Errors
-    /// [`TableError::NoSuchReference`].
-    pub(crate) fn check_all_references(&mut self, table: u16) -> Result<(), TableError> {
-        let rows = self.places(table).collect::<Result<Vec<_>, _>>()?;
-        rows.into_iter()
-            .try_for_each(|at| constraints::check_references(self, table, at))
-    }
-
     /// From now on, references that do not hold are noted, or refused at once again.
     pub fn hold_references(&mut self, holds: bool) {
         self.held.hold(holds);

@@ -225,7 +225,6 @@ impl NodeTables<'_> {
             return Err(differs(&name, "its primary key and its first rows stay"));
         }
         let schema = RowFormat::lengthened(schema).map_err(refused(&name))?;
-        let references_differ = schema.foreign_keys != there.foreign_keys;
         let wanted = schema.indexes.clone();
         let format = RowFormat::of_any(&name, schema)?;
         self.whole(|this| {
@@ -261,13 +260,11 @@ impl NodeTables<'_> {
                 this.build_index(&info, index)?;
             }
             check_schema(this, number)?;
-            if references_differ {
-                let rows = this.places(number).collect::<Result<Vec<_>, _>>()?;
-                for at in rows {
-                    rules::check_references(this, number, at)?;
-                }
-            }
-            Ok(())
+            Ok(rules::check_added_references(
+                this,
+                number,
+                &there.foreign_keys,
+            )?)
         })
     }
 

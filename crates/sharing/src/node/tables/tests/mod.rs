@@ -9,6 +9,7 @@ mod limits;
 pub mod model;
 pub mod place;
 mod processes;
+mod reads;
 pub mod rows;
 mod serializable;
 mod verbs;

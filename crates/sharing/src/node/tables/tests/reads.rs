@@ -1,0 +1,135 @@
+//! How many pages operations read: each is locked, and copied, so rows that need not be looked at are not.
+
+use super::place::{Place, on_both};
+use crate::node::tables::access::{Access, Change};
+use crate::node::tables::known::{Known, Used};
+use crate::node::tables::store::NodeTables;
+use crate::node::work::Savepoint;
+use crate::node::{NodeError, TableNode};
+use crate::protocol::LockMode;
+use sardonyx_rows::schema::{ForeignKey, Schema, Type};
+use sardonyx_rows::{DefineRows, ReadRows, Rows};
+use sardonyx_storage::tree::Page;
+
+/// A transaction, and the pages that are read in it.
+struct Counted<'t> {
+    access: &'t mut dyn Access,
+    pages: usize,
+}
+
+impl Access for Counted<'_> {
+    fn slot(&self) -> usize {
+        self.access.slot()
+    }
+
+    fn pages(&self) -> u64 {
+        self.access.pages()
+    }
+
+    fn read_page(&mut self, page: u64, mode: LockMode, into: &mut Page) -> Result<(), NodeError> {
+        self.pages += 1;
+        self.access.read_page(page, mode, into)
+    }
+
+    fn lock_to_write(&mut self, page: u64) -> Result<(), NodeError> {
+        self.access.lock_to_write(page)
+    }
+
+    fn write_all(&mut self, changes: &[Change<'_>]) -> Result<(), NodeError> {
+        self.access.write_all(changes)
+    }
+
+    fn database(&self) -> u64 {
+        self.access.database()
+    }
+
+    fn known(&self) -> Option<&Known> {
+        self.access.known()
+    }
+
+    fn used(&mut self) -> &mut Used {
+        self.access.used()
+    }
+
+    fn savepoint(&mut self) -> Result<Savepoint, NodeError> {
+        self.access.savepoint()
+    }
+
+    fn roll_back(&mut self, to: Savepoint) -> Result<(), NodeError> {
+        self.access.roll_back(to)
+    }
+}
+
+/// How many pages a transaction reads.
+fn pages_read(
+    node: &impl TableNode,
+    mut act: impl FnMut(&mut NodeTables<'_>) -> Result<(), NodeError>,
+) -> Result<usize, NodeError> {
+    node.run(|tx| {
+        let mut counted = Counted {
+            access: tx,
+            pages: 0,
+        };
+        act(&mut NodeTables::of(&mut counted)?)?;
+        Ok(counted.pages)
+    })
+}
+
+fn rows_are_looked_at_for_references_that_are_new<P: Place>() -> Result<(), NodeError> {
+    let place = P::new();
+    let node = place.join()?;
+    let id = Schema::new().column("id", Type::U64).primary_key(["id"]);
+    node.create_table("parents", id.clone().ordered())?;
+    let children = id.column("parent", Type::U64).ordered();
+    let reference = |name: &str| ForeignKey {
+        name: name.into(),
+        columns: vec![1],
+        table: 0,
+        referenced: vec![0],
+        on_delete: Default::default(),
+    };
+    let number = node.create_table("children", children)?;
+    node.run(|tx| tx.rows("parents")?.insert(&[("id", 1.into())]))?;
+    node.run(|tx| {
+        let mut rows = tx.rows("children")?;
+        (0..500_u64).try_for_each(|id| rows.insert(&[("id", id.into()), ("parent", 1.into())]))
+    })?;
+    let add = |name| {
+        move |tables: &mut NodeTables<'_>| Ok(tables.add_reference(number, reference(name))?)
+    };
+    let added = pages_read(&node, add("one"))?;
+    assert!(added > 500, "{added}");
+    let added = pages_read(&node, add("other"))?;
+    assert!(added > 500, "{added}");
+    let dropped = pages_read(&node, |tables| Ok(tables.drop_reference(number, "one")?))?;
+    assert!(dropped < 100, "{dropped}");
+    // One that is new is looked at beside others that are not.
+    node.run(|tx| {
+        tx.rows("children")?
+            .update(&[7.into()], &[("parent", 1.into())])
+    })?;
+    node.run(|tx| {
+        let mut tables = tx.tables()?;
+        tables.drop_reference(number, "other")?;
+        let found =
+            Rows::numbered(&mut tables, number)?.update(&[7.into()], &[("parent", 2.into())]);
+        assert!(found?, "it is there");
+        let refused = tables
+            .add_reference(number, reference("other"))
+            .unwrap_err();
+        assert!(refused.to_string().contains("\"other\""), "{refused}");
+        Rows::numbered(&mut tables, number)?.update(&[7.into()], &[("parent", 1.into())])?;
+        tables.add_reference(number, reference("other"))?;
+        assert_eq!(
+            tables
+                .row_schema(number)
+                .expect("a table")
+                .foreign_keys
+                .len(),
+            1
+        );
+        Ok::<_, NodeError>(())
+    })
+}
+
+on_both!(rows_are_looked_at_for_references_that_are_new);
