@@ -1,7 +1,7 @@
 //! Changes of what a table is, in a transaction of any store: each makes another schema of the one that there is, and the
 //! store has that from then on.
 
-use crate::constraints::{ConstrainedRows, check_conditions};
+use crate::constraints::{ConstrainedRows, check_all_conditions};
 use crate::error::{TableError, check_name};
 use crate::rows::Rows;
 use crate::schema::{Declared, ForeignKey, IndexDefinition, Schema, SchemaError, Type, Value};
@@ -80,9 +80,7 @@ pub trait DefineRows: ConstrainedRows + Sized {
                 .push((name.to_string(), condition.to_string()));
             let stored = store.store_schema(table, schema);
             stored.map_err(TableError::of)?;
-            let rows = store.places(table).collect::<Result<Vec<_>, _>>()?;
-            let mut rows = rows.into_iter();
-            rows.try_for_each(|at| check_conditions(store, table, at))
+            check_all_conditions(store, table)
         });
         Ok(added?)
     }
@@ -129,7 +127,7 @@ pub trait DefineRows: ConstrainedRows + Sized {
         })
     }
 
-    /// Drops a column of the table of a name. Its bytes in the rows stay, and are read by nobody.
+    /// Drops a column of the table of a name. Its bytes stay in the rows, unused.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table or column, or an index, a reference or a condition names it.

@@ -1,8 +1,10 @@
 //! CHECK: conditions of a table, tested on a row wherever it is.
 
 use super::ConstrainedRows;
+use super::references::check_interruption;
 use crate::condition::{Check, CheckFailure, SqlCheck};
 use crate::error::TableError;
+use crate::read::ReadRow;
 use crate::row::{RowError, RowWriter};
 use crate::schema::{Schema, ValueRef};
 use std::sync::Arc;
@@ -47,6 +49,26 @@ pub fn meets<'v>(
             },
         };
         return Err(error.into());
+    }
+    Ok(())
+}
+
+/// Checks that all rows of a table meet its conditions.
+///
+/// # Errors
+/// The errors of [`meets`]; that the statement is to end.
+pub fn check_all_conditions<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+) -> Result<(), TableError> {
+    let (schema, name) = store.described(table)?;
+    let conditions = store.conditions(table)?;
+    for (number, at) in store.places(table).enumerate() {
+        let at = at?;
+        check_interruption(number)?;
+        let row = store.row_there(table, at)?;
+        let value = |column| row.value_at(column);
+        meets(&|| name.to_string(), &schema, &conditions, value)?;
     }
     Ok(())
 }

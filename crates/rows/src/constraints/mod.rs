@@ -4,7 +4,7 @@
 //!
 //! - [`ConstrainedRows`]: what a store gives, beside rows to read and to change;
 //! - [`check_row`], made of [`check_conditions`] and [`check_references`]: of a row as it now stands;
-//! - [`check_added_references`]: of all rows, when a schema has changed;
+//! - [`check_added_references`], [`check_all_conditions`]: of all rows, when a schema has changed;
 //! - [`check_unreferenced`], [`delete_row`], [`take_row`]: of a row that changes or goes;
 //! - [`HeldReferences`], [`check_held`]: references that are checked at the end of a statement or transaction;
 //! - [`computed_defaults`]: of a row that comes in;
@@ -20,7 +20,7 @@ mod deleting;
 mod held;
 mod references;
 
-pub use checks::{check_new_row, conditions_of, meets};
+pub use checks::{check_all_conditions, check_new_row, conditions_of, meets};
 pub use defaults::{ComputeDefaults, DefaultFailure, Objects, computed_defaults, objects};
 pub use deleting::delete_row;
 pub use held::{Due, HeldReference, HeldReferences, check_held};

@@ -66,6 +66,16 @@ impl NodeTables<'_> {
         })?;
         Ok(found)
     }
+
+    /// A piece of a table's keys: the first ones, or those behind a key. An empty one is the end.
+    pub(super) fn keys_behind(&self, table: u16, key: Option<Key>) -> Result<Vec<Key>, TableError> {
+        let root = self.info(table)?.root;
+        let keys = Keys {
+            lower: key.map_or(Bound::Unbounded, Bound::Excluded),
+            upper: Bound::Unbounded,
+        };
+        Ok(self.look(|view| entries::keys(view, root, &keys, PIECE))?)
+    }
 }
 
 impl ConstrainedRows for NodeTables<'_> {
@@ -128,28 +138,17 @@ impl ConstrainedRows for NodeTables<'_> {
     }
 
     fn places(&self, table: u16) -> impl Iterator<Item = Result<Key, TableError>> {
-        let mut keys = Some(Keys {
-            lower: Bound::Unbounded,
-            upper: Bound::Unbounded,
-        });
-        let (mut ready, mut error) = (VecDeque::new(), None);
-        let root = self.info(table).map(|info| info.root);
-        let root = root.map_err(|unknown| error = Some(unknown)).ok();
+        // Where the next piece begins; `None`: there is none.
+        let (mut ready, mut behind) = (VecDeque::new(), Some(None));
         std::iter::from_fn(move || {
-            if let Some(error) = error.take() {
-                return Some(Err(error));
-            }
             if ready.is_empty()
-                && let (Some(from), Some(root)) = (keys.take(), root)
+                && let Some(last) = behind.take()
             {
-                match self.look(|view| entries::keys(view, root, &from, PIECE)) {
+                match self.keys_behind(table, last) {
                     Ok(found) => ready = VecDeque::from(found),
-                    Err(error) => return Some(Err(error.into())),
+                    Err(error) => return Some(Err(error)),
                 }
-                keys = ready.back().cloned().map(|last| Keys {
-                    lower: Bound::Excluded(last),
-                    upper: Bound::Unbounded,
-                });
+                behind = ready.back().cloned().map(Some);
             }
             ready.pop_front().map(Ok)
         })

@@ -282,12 +282,16 @@ impl NodeTables<'_> {
                 Ok(wider)
             })?;
             let wider = this.described(number)?.0.columns.len() - 1;
-            for at in this.places(number).collect::<Result<Vec<_>, _>>()? {
-                let row = this.row_there(number, at.clone())?;
-                let value = sardonyx_rows::ReadRow::value_at(&row, from)?;
-                let mut change = RowWriter::new(wider + 1);
-                change.set(wider, value);
-                this.update_row(number, at, &change)?;
+            let mut piece = this.keys_behind(number, None)?;
+            while let Some(last) = piece.last().cloned() {
+                for at in piece {
+                    let row = this.row_there(number, at.clone())?;
+                    let value = sardonyx_rows::ReadRow::value_at(&row, from)?;
+                    let mut change = RowWriter::new(wider + 1);
+                    change.set(wider, value);
+                    this.update_row(number, at, &change)?;
+                }
+                piece = this.keys_behind(number, Some(last))?;
             }
             this.change_columns(number, |schema| schema.with_widened_column(name))?;
             Ok::<_, Widened>(())
