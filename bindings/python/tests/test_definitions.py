@@ -128,6 +128,17 @@ def test_a_change_of_tables_behind_a_conflict_is_one(shop):
     assert shop.get("orders", 7) == {"id": 7, "customer": 1, "n": 4}
 
 
+def test_a_change_of_tables_behind_a_stale_read_is_a_conflict(shop):
+    with pytest.raises(sardonyx.Conflict):
+        with shop.transaction() as tx:
+            n = tx["orders"][7]["n"]
+            with shop.transaction() as other:
+                other["orders"].update(7, n=4)
+            tx.add_column("orders", "note", "text?")
+            tx["orders"].update(7, n=n + 1)
+    assert shop.get("orders", 7) == {"id": 7, "customer": 1, "n": 4}
+
+
 def test_a_backup_is_a_database_of_its_own(shop, tmp_path):
     shop.checkpoint()
     shop.backup(tmp_path / "copy.sdx")

@@ -42,17 +42,14 @@ impl Change {
 }
 
 impl OpenRows {
-    /// Ends it in a transaction that has done nothing yet: all of its changes are made, or none. One that changed nothing
-    /// is as it is: it read the state of one moment.
+    /// Ends it in a transaction that has done nothing yet: all of its changes are made, or none. What it read is compared
+    /// also if it changed nothing: the transaction may go on with that. One that ends without a change needs no installing.
     ///
     /// # Errors
     /// [`Error::Conflict`] if something that it read is not so any more: nothing has changed, and it can be run again.
     /// [`Error::Limit`] if its snapshot was ended, or the changes are too large; those of the changes.
     pub fn install(self, tx: &mut Transaction<'_>) -> Result<(), Error> {
         self.check_life()?;
-        if !self.has_changes() {
-            return Ok(());
-        }
         self.check_unchanged(tx)?;
         let changes = self.changes(tx)?;
         // Before pages change, so that none is copied for it.
