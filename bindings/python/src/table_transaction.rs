@@ -57,7 +57,7 @@ macro_rules! in_rows {
 }
 
 /// Asks whether to wait longer: a signal's handler, such as that of Ctrl-C, ends the waiting by what it raises.
-fn unless_raised<T>(
+pub(crate) fn unless_raised<T>(
     py: Python<'_>,
     wait: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<Option<T>, Error> + Send,
 ) -> PyResult<T>
@@ -152,27 +152,30 @@ impl TableTransaction {
         self.step(py, change)
     }
 
-    /// Ends it.
-    fn end(&self, py: Python<'_>, commits: bool) -> Result<(), Failure> {
+    /// Ends it. The thread that has the stage for another one must not wait for it here.
+    fn end(&self, py: Python<'_>, commits: bool) -> PyResult<()> {
         let running = lock(&self.running).take().ok_or(Failure::NotRunning)?;
-        let ended = py.detach(|| match (running, commits) {
-            (Running::Open(open), true) => open.commit(),
+        let (tables, inside) = (&self.tables, &self.inside);
+        unless_raised(py, |waits| match (running, commits) {
+            (Running::Open(open), true) => {
+                inside.check_outside()?;
+                open.commit_while(tables, waits)
+            }
             (Running::Open(open), false) => {
                 open.rollback();
-                Ok(())
+                Ok(Some(()))
             }
-            (Running::Defining(defining), true) => defining.commit(),
-            (Running::Defining(defining), false) => defining.abort(),
-        });
-        Ok(ended?)
+            (Running::Defining(defining), true) => defining.commit().map(Some),
+            (Running::Defining(defining), false) => defining.abort().map(Some),
+        })
     }
 
     /// Undoes it, unless it has ended.
-    fn give_up(&self, py: Python<'_>) -> Result<(), Failure> {
-        match self.end(py, false) {
-            Err(Failure::NotRunning) => Ok(()),
-            ended => ended,
+    fn give_up(&self, py: Python<'_>) -> PyResult<()> {
+        if lock(&self.running).is_none() {
+            return Ok(());
         }
+        self.end(py, false)
     }
 
     /// Calls a function with a transaction until it meets no other one.
@@ -189,7 +192,7 @@ impl TableTransaction {
             let ended = match called(function, &transaction) {
                 Ok(value) => match transaction.get().end(py, true) {
                     Ok(()) => return Ok(value),
-                    Err(failure) => failure.into(),
+                    Err(raised) => raised,
                 },
                 Err(error) => {
                     transaction.get().give_up(py)?;
@@ -244,7 +247,7 @@ impl TableTransaction {
             this.get().step(py, move |tx| known.note(tx, number))
         };
         match run() {
-            Ok(()) => Ok(this.get().end(py, true)?),
+            Ok(()) => this.get().end(py, true),
             Err(error) => {
                 this.get().give_up(py)?;
                 Err(error)

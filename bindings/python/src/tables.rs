@@ -6,11 +6,11 @@ use crate::lent::lock;
 use crate::row::{dictionary_of, found, names, values};
 use crate::segment::Segment;
 use crate::table_snapshot::TablesSnapshot;
-use crate::table_transaction::TableTransaction;
+use crate::table_transaction::{TableTransaction, unless_raised};
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
-use sardonyx::{Error, Inside, Migrating, Options, Rows, Transaction, View};
+use sardonyx::{Durability, Error, Inside, Migrating, Options, Rows, Transaction, View};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -110,19 +110,34 @@ impl Tables {
         change: impl FnOnce(&mut Transaction<'_>) -> Result<(), Error> + Send,
     ) -> PyResult<()> {
         let tables = self.outside()?;
-        Ok(py.detach(|| tables.run(change)).map_err(Failure::from)?)
+        unless_raised(py, |waits| {
+            let turn = tables.turn_while(waits)?;
+            turn.map(|turn| turn.run(Durability::Durable, change))
+                .transpose()
+        })
     }
 
     /// Reads what is committed now.
     fn read<T: Send>(
         &self,
         py: Python<'_>,
+        read: impl FnOnce(View<'_>) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let tables = self.outside()?;
+        unless_raised(py, |waits| {
+            let turn = tables.turn_while(waits)?;
+            turn.map(|turn| read(turn.view())).transpose()
+        })
+    }
+
+    /// The same, of a table.
+    fn read_rows<T: Send>(
+        &self,
+        py: Python<'_>,
         table: &str,
         read: impl FnOnce(Rows<View<'_>>) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
-        let tables = self.outside()?;
-        let result = py.detach(|| tables.read(|view| read(view.rows(table)?)));
-        Ok(result.map_err(Failure::from)?)
+        self.read(py, |view| read(view.rows(table)?))
     }
 }
 
@@ -303,20 +318,17 @@ impl Tables {
 
     /// The tables' names, and their columns with their types.
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let tables = self.outside()?;
-        let schemas = py.detach(|| {
-            tables.read(|view| {
-                let names = view.definitions().iter().map(|definition| &definition.name);
-                let tables = names.filter(|name| !name.starts_with("sardonyx."));
-                let tables = tables.filter_map(|name| {
-                    let rows = view.rows(name).ok()?;
-                    Some((name.clone(), rows.schema().clone()))
-                });
-                Ok(tables.collect::<Vec<_>>())
-            })
-        });
+        let schemas = self.read(py, |view| {
+            let names = view.definitions().iter().map(|definition| &definition.name);
+            let tables = names.filter(|name| !name.starts_with("sardonyx."));
+            let tables = tables.filter_map(|name| {
+                let rows = view.rows(name).ok()?;
+                Some((name.clone(), rows.schema().clone()))
+            });
+            Ok(tables.collect::<Vec<_>>())
+        })?;
         let all = PyDict::new(py);
-        for (name, schema) in schemas.map_err(Failure::from)? {
+        for (name, schema) in schemas {
             let columns = PyDict::new(py);
             for (_, column) in schema.live_columns() {
                 let nullable = if column.is_nullable() { "?" } else { "" };
@@ -336,20 +348,23 @@ impl Tables {
         key: &Bound<'py, PyTuple>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let key = values(key)?;
-        let row = self.read(py, table, move |rows| found(rows.schema(), rows.get(&key)?))?;
+        let row = self.read_rows(py, table, move |rows| found(rows.schema(), rows.get(&key)?))?;
         dictionary_of(py, row)
     }
 
     /// All tables as they are committed now, to read for as long as you like: ``with tables.snapshot() as s:``.
     fn snapshot(&self, py: Python<'_>) -> PyResult<TablesSnapshot> {
         let tables = self.outside()?;
-        let snapshot = py.detach(|| tables.snapshot()).map_err(Failure::from)?;
-        Ok(TablesSnapshot::new(snapshot))
+        let snapshot = unless_raised(py, |waits| {
+            let turn = tables.turn_while(waits)?;
+            turn.map(|turn| turn.snapshot()).transpose()
+        });
+        snapshot.map(|(snapshot, _)| TablesSnapshot::new(snapshot))
     }
 
     /// How many rows a table has.
     fn count(&self, py: Python<'_>, table: &str) -> PyResult<u64> {
-        self.read(py, table, |rows| Ok(rows.count()))
+        self.read_rows(py, table, |rows| Ok(rows.count()))
     }
 
     /// Closes the database.

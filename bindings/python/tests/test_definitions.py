@@ -1,5 +1,6 @@
 """Tables that change: columns, indexes, foreign keys, tables; backups, checkpoints, options, and what is shown of handles."""
 
+import asyncio
 import decimal
 import os
 import signal
@@ -212,31 +213,82 @@ def test_handles_say_what_they_are(shop, tmp_path):
 
 
 def test_ctrl_c_ends_waiting_for_the_transaction_of_another_thread(shop):
-    begun, end = threading.Event(), threading.Event()
-
-    def other():
-        # One that changes what tables are has the stage.
-        with shop.transaction() as tx:
-            tx.add_column("orders", "note", "text?")
-            tx["orders"].update(7, n=4)
-            begun.set()
-            # The signal ends the wait, before it begins or while it lasts.
-            os.kill(os.getpid(), signal.SIGINT)
-            end.wait()
-
-    thread = threading.Thread(target=other)
-    with pytest.raises(KeyboardInterrupt):
-        thread.start()
-        begun.wait()
+    def block():
         with shop.transaction():
             raise AssertionError("it is another's turn")
-    end.set()
-    thread.join()
-    # The abandoned transaction has no effect and blocks no other one.
+
+    def end_of_a_block(tx):
+        tx["orders"].update(7, n=9)
+        return lambda: tx.__exit__(None, None, None)
+
+    waits = [
+        lambda _: block,
+        end_of_a_block,
+        lambda _: lambda: shop.get("orders", 7),
+        lambda _: shop.schema,
+        lambda _: shop.snapshot,
+        lambda _: lambda: shop.create_table("others", {"id": "u64"}, key="id"),
+        lambda _: lambda: shop.retry(lambda tx: None),
+    ]
+    waiting = []
+
+    def interrupted(*_):
+        if waiting:
+            waiting.clear()
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    for prepared in waits:
+        begun, end = threading.Event(), threading.Event()
+
+        def other():
+            # One that changes what tables are has the stage.
+            with shop.transaction() as tx:
+                tx.rename_column("orders", "n", "m")
+                tx.rename_column("orders", "m", "n")
+                begun.set()
+                while not end.wait(0.01):
+                    os.kill(os.getpid(), signal.SIGINT)
+
+        wait = prepared(shop.transaction().__enter__())
+        thread = threading.Thread(target=other)
+        thread.start()
+        begun.wait()
+        with pytest.raises(KeyboardInterrupt):
+            waiting.append(True)
+            wait()
+        end.set()
+        thread.join()
+    signal.signal(signal.SIGINT, before)
+    # What was abandoned has no effect and blocks no other one.
+    assert sorted(shop.schema()) == ["customers", "orders"]
     with shop.transaction() as tx:
-        assert tx["orders"][7]["n"] == 4
+        assert tx["orders"][7]["n"] == 3
         tx["orders"].update(7, n=5)
     assert shop.get("orders", 7)["n"] == 5
+
+
+def test_a_task_s_block_does_not_wait_for_the_task_that_has_the_stage(shop):
+    async def main():
+        has_changed, ended = asyncio.Event(), asyncio.Event()
+
+        async def changes_a_table():
+            with shop.transaction() as tx:
+                tx.add_column("orders", "note", "text?")
+                has_changed.set()
+                await ended.wait()
+
+        async def ends_meanwhile():
+            with pytest.raises(sardonyx.InsideTransaction):
+                with shop.transaction() as tx:
+                    tx["orders"].update(7, n=9)
+                    await has_changed.wait()
+            ended.set()
+
+        await asyncio.gather(ends_meanwhile(), changes_a_table())
+
+    asyncio.run(main())
+    assert shop.get("orders", 7) == {"id": 7, "customer": 1, "n": 3, "note": None}
 
 
 def child(body):

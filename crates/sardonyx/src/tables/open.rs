@@ -1,10 +1,9 @@
 //! Transactions that a program begins and ends by hand.
 
 use super::Tables;
-use crate::error::interruption;
+use super::turn::asking;
 use crate::ticket::Ticket;
 use crate::{Durability, Error};
-use sardonyx_base::waiting::{Interrupt, Reason};
 use sardonyx_rows::TransactionEnded;
 use sardonyx_serial::Kernel;
 use sardonyx_storage::store::SnapshotEnded;
@@ -12,16 +11,12 @@ use sardonyx_table::{Marked, OpenRows, OpenTransactions, Transaction};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
 
 /// The number of times that [`Tables::retry`] runs a closure beside the serial stage.
 pub const RETRIES_ASIDE: usize = 5;
 
 /// Unless chosen: how many there are at most, and bytes that they keep together.
 pub(crate) const OPEN_TRANSACTIONS_MAX: [usize; 2] = [10_000, 1 << 30];
-
-/// The time between two questions whether to wait longer.
-const ASK_EVERY: Duration = Duration::from_millis(50);
 
 /// A transaction that a program begins and ends by hand: [`Tables::begin`].
 ///
@@ -123,6 +118,33 @@ impl OpenTransaction {
             true => Ticket::of_outcome(kernel.submit(|tx| rows.install(tx))),
             false => Ticket::of_value(kernel.durable(self.group)),
         }
+    }
+
+    /// Like [`OpenTransaction::commit`], for bindings: `waits` is asked from time to time whether to wait longer for the
+    /// stage of its tables. `None` if not: then it had no effect.
+    ///
+    /// # Errors
+    /// The errors of [`OpenTransaction::commit`].
+    #[doc(hidden)]
+    pub fn commit_while(
+        self,
+        tables: &Tables,
+        waits: impl FnMut() -> bool,
+    ) -> Result<Option<()>, Error> {
+        self.rows.check()?;
+        let changes = self.rows.has_changes();
+        if !changes && tables.durable(self.group).is_done() {
+            return Ok(Some(()));
+        }
+        let Some(turn) = tables.turn_while(waits)? else {
+            return Ok(None);
+        };
+        let ended = turn.run(Durability::Durable, |tx| match changes {
+            true => self.rows.install(tx),
+            // What it saw is written with the group.
+            false => Ok(()),
+        });
+        ended.map(Some)
     }
 
     /// Ends it in a closure's transaction that has done nothing yet, which goes on.
@@ -228,25 +250,14 @@ impl Tables {
     #[doc(hidden)]
     pub fn begin_while(
         &self,
-        mut waits: impl FnMut() -> bool,
+        waits: impl FnMut() -> bool,
     ) -> Result<Option<OpenTransaction>, Error> {
-        let interrupt = Arc::new(Interrupt::default());
-        loop {
-            interrupt.set_deadline(Some(Instant::now() + ASK_EVERY));
-            match self.committed(Some(&interrupt)) {
-                Ok(committed) => {
-                    return Ok(Some(
-                        self.opened(committed.snapshot.open()?, committed.group),
-                    ));
-                }
-                Err(error) if interruption(&error) == Some(Reason::Timeout) => {
-                    if !waits() {
-                        return Ok(None);
-                    }
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        let committed = asking(waits, |interrupt| self.committed(Some(interrupt)))?;
+        let opened = committed.map(|committed| {
+            let rows = committed.snapshot.open()?;
+            Ok(self.opened(rows, committed.group))
+        });
+        opened.transpose()
     }
 
     /// Runs a closure as a transaction that stops nobody, and returns when it is on stable storage. It runs up to

@@ -1,11 +1,37 @@
 //! Turns of the serial stage, for programs that serve clients: see [`sardonyx_serial::Turn`].
 
 use super::{Begun, Tables};
-use crate::error::Typed;
+use crate::error::{Typed, interruption};
 use crate::ticket::{BatchTicket, Ticket};
 use crate::{Error, Snapshot};
+use sardonyx_base::waiting::{Interrupt, Reason, interruptible};
 use sardonyx_serial::{Durability, Procedure, Registered};
 use sardonyx_table::{Transaction, View};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The time between two questions whether to wait longer.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+
+/// Does what may wait for a turn, and asks from time to time whether to wait longer. `None` if not.
+pub(super) fn asking<T>(
+    mut waits: impl FnMut() -> bool,
+    mut work: impl FnMut(&Arc<Interrupt>) -> Result<T, Error>,
+) -> Result<Option<T>, Error> {
+    let interrupt = Arc::new(Interrupt::default());
+    loop {
+        interrupt.set_deadline(Some(Instant::now() + ASK_EVERY));
+        match work(&interrupt) {
+            Ok(done) => return Ok(Some(done)),
+            Err(error) if interruption(&error) == Some(Reason::Timeout) => {
+                if !waits() {
+                    return Ok(None);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
 
 /// The serial stage, until this is used up or dropped.
 #[derive(Debug)]
@@ -25,6 +51,17 @@ impl Tables {
         Ok(Turn {
             turn: self.kernel.turn()?,
             tables: self,
+        })
+    }
+
+    /// Waits for a turn; `waits` is asked from time to time whether to wait longer. `None` if not.
+    ///
+    /// # Errors
+    /// As [`Tables::turn`], but for an interruption.
+    #[doc(hidden)]
+    pub fn turn_while(&self, waits: impl FnMut() -> bool) -> Result<Option<Turn<'_>>, Error> {
+        asking(waits, |interrupt| {
+            interruptible(interrupt, None, || self.turn())
         })
     }
 
