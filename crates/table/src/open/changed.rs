@@ -3,8 +3,10 @@
 //!
 //! Invariant: each row that is there has an entry in every index, and no other row has one.
 
+use super::reads::Span;
 use sardonyx_rows::{RowFormat, TableError};
-use std::collections::BTreeMap;
+use std::collections::btree_map::{self, BTreeMap};
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// The primary key of a row, as bytes in the order of the values.
@@ -54,9 +56,20 @@ impl Changed {
         &self.rows
     }
 
-    /// The entries of an index by its number in the schema.
-    pub fn entries(&self, index: usize) -> &BTreeMap<Vec<u8>, Key> {
-        &self.entries[index]
+    /// The rows that are there, in a part of an index by its number in the schema, or of the primary key.
+    pub fn between(&self, index: Option<usize>, span: &Span) -> OwnRows<'_> {
+        let Some((from, to)) = span.keys() else {
+            return OwnRows::None;
+        };
+        let to = match &to {
+            Some(to) => Bound::Excluded(&**to),
+            None => Bound::Unbounded,
+        };
+        let bounds = (Bound::Included(&*from), to);
+        match index {
+            Some(index) => OwnRows::Entries(self.entries[index].range::<[u8], _>(bounds)),
+            None => OwnRows::Rows(self.rows.range::<[u8], _>(bounds)),
+        }
     }
 
     /// Has a row in the place of what was there, which is returned.
@@ -98,6 +111,63 @@ impl Changed {
             entries.insert(new, Arc::clone(key));
         }
     }
+}
+
+/// Rows that are there in the order of an index, from both ends.
+#[derive(Debug)]
+pub(super) enum OwnRows<'c> {
+    None,
+    Rows(btree_map::Range<'c, Key, Own>),
+    Entries(btree_map::Range<'c, Vec<u8>, Key>),
+}
+
+/// What a row is known by in an index, and its key.
+pub(super) type Entry<'c> = (&'c [u8], &'c Key);
+
+fn entry_of_row<'c>((key, own): (&'c Key, &Own)) -> Option<Entry<'c>> {
+    look();
+    matches!(own, Own::Row(_)).then_some((&**key, key))
+}
+
+fn entry<'c>((entry, key): (&'c Vec<u8>, &'c Key)) -> Entry<'c> {
+    look();
+    (entry, key)
+}
+
+impl<'c> Iterator for OwnRows<'c> {
+    type Item = Entry<'c>;
+
+    fn next(&mut self) -> Option<Entry<'c>> {
+        match self {
+            OwnRows::None => None,
+            OwnRows::Rows(rows) => rows.find_map(entry_of_row),
+            OwnRows::Entries(entries) => entries.next().map(entry),
+        }
+    }
+}
+
+impl DoubleEndedIterator for OwnRows<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        match self {
+            OwnRows::None => None,
+            OwnRows::Rows(rows) => rows.rev().find_map(entry_of_row),
+            OwnRows::Entries(entries) => entries.next_back().map(entry),
+        }
+    }
+}
+
+/// The number of rows of its own that a test's transactions have looked at.
+#[cfg(test)]
+pub(super) mod looked_at {
+    std::thread_local! {
+        pub static ROWS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
+}
+
+#[inline]
+fn look() {
+    #[cfg(test)]
+    looked_at::ROWS.set(looked_at::ROWS.get() + 1);
 }
 
 /// What a row is known by in each index; nothing of one that is not there.

@@ -28,6 +28,8 @@ mod reads;
 mod records;
 mod row;
 mod scan;
+#[cfg(test)]
+mod tests;
 mod verbs;
 
 use crate::snapshot::SpaceSnapshot;

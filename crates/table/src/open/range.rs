@@ -1,7 +1,7 @@
 //! Rows of an open transaction in the order of an index: those of the snapshot that it has not changed, and between them
 //! its own.
 
-use super::changed::{Key, Own};
+use super::changed::{Entry, Key, Own, OwnRows};
 use super::reads::{Extent, Span};
 use super::{Known, OpenRow, OpenRows};
 use crate::ordered::Cursor;
@@ -11,7 +11,6 @@ use sardonyx_rows::key::KeyBytes;
 use sardonyx_rows::{RowRef, TableError};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::{PageRead, PageSnapshot};
-use std::collections::VecDeque;
 use std::fmt;
 
 /// Rows of an open transaction in the order of an index, from both ends. An error is told once: it is the end.
@@ -24,8 +23,8 @@ pub struct OpenRange<'r> {
     /// The next rows of the snapshot from either end, with what they are known by in the index.
     front: Option<Ahead<'r>>,
     back: Option<Ahead<'r>>,
-    /// Its own ones in the range, in order.
-    own: VecDeque<(&'r [u8], &'r Key)>,
+    /// Its own ones in the range.
+    own: OwnAhead<'r>,
     /// Whether rows of the snapshot may be changed ones.
     has_changes: bool,
     /// The number of the note.
@@ -37,6 +36,48 @@ struct Ahead<'r> {
     entry: Vec<u8>,
     key: Vec<u8>,
     row: RowRef<'r, PageSnapshot>,
+}
+
+/// Own rows, of which the next one at either end is looked at before it is taken.
+struct OwnAhead<'r> {
+    rest: OwnRows<'r>,
+    front: Option<Entry<'r>>,
+    back: Option<Entry<'r>>,
+}
+
+impl<'r> OwnAhead<'r> {
+    fn of(rest: OwnRows<'r>) -> Self {
+        OwnAhead {
+            rest,
+            front: None,
+            back: None,
+        }
+    }
+
+    fn peek(&mut self, from_back: bool) -> Option<Entry<'r>> {
+        // The last one may have been looked at from the other end.
+        match from_back {
+            true if self.back.is_none() => {
+                self.back = self.rest.next_back().or_else(|| self.front.take());
+            }
+            false if self.front.is_none() => {
+                self.front = self.rest.next().or_else(|| self.back.take());
+            }
+            _ => {}
+        }
+        match from_back {
+            true => self.back,
+            false => self.front,
+        }
+    }
+
+    fn take(&mut self, from_back: bool) -> Option<Entry<'r>> {
+        self.peek(from_back);
+        match from_back {
+            true => self.back.take(),
+            false => self.front.take(),
+        }
+    }
 }
 
 /// A row with its primary key.
@@ -56,26 +97,10 @@ impl<'r> OpenRange<'r> {
         let name = &index.what.definition.name;
         let note = rows.reads.borrow_mut().note_range(table, name, span);
         rows.take_bytes(super::OVERHEAD_BYTES)?;
-        let mut own = VecDeque::new();
-        if let Some(changed) = rows.changed(table) {
-            match known.format.index(name)? {
-                Some(number) => {
-                    let entries = changed.entries(number).iter();
-                    own.extend(
-                        entries
-                            .filter(|(entry, _)| span.has(entry))
-                            .map(|(entry, key)| (&**entry, key)),
-                    );
-                }
-                None => {
-                    let there = changed.rows().iter();
-                    own.extend(there.filter_map(|(key, row)| match row {
-                        Own::Row(_) if span.has(key) => Some((&**key, key)),
-                        _ => None,
-                    }));
-                }
-            }
-        }
+        let own = match rows.changed(table) {
+            Some(changed) => changed.between(known.format.index(name)?, span),
+            None => OwnRows::None,
+        };
         Ok(OpenRange {
             rows,
             known,
@@ -84,7 +109,7 @@ impl<'r> OpenRange<'r> {
             cursor: index.cursor(places),
             front: None,
             back: None,
-            own,
+            own: OwnAhead::of(own),
             has_changes: rows.changed(table).is_some(),
             note,
             extent: Extent::default(),
@@ -160,31 +185,23 @@ impl<'r> OpenRange<'r> {
                 false => self.back.take(),
             };
         }
-        let own = match from_back {
-            true => self.own.back(),
-            false => self.own.front(),
-        };
+        let own = self.own.peek(from_back);
         let is_own = match (&next, own) {
             (_, None) => false,
             (None, Some(_)) => true,
             (Some(frozen), Some((entry, _))) => match from_back {
-                true => **entry > *frozen.entry,
-                false => **entry < *frozen.entry,
+                true => *entry > *frozen.entry,
+                false => *entry < *frozen.entry,
             },
         };
         if !is_own {
             return Ok(next.map(|frozen| (frozen.key, OpenRow::frozen(frozen.row))));
         }
-        let own = match from_back {
-            true => {
-                self.back = next;
-                self.own.pop_back()
-            }
-            false => {
-                self.front = next;
-                self.own.pop_front()
-            }
-        };
+        match from_back {
+            true => self.back = next,
+            false => self.front = next,
+        }
+        let own = self.own.take(from_back);
         own.map(|(_, key)| self.own_row(key)).transpose()
     }
 
@@ -192,7 +209,7 @@ impl<'r> OpenRange<'r> {
         let found = self.step(from_back).transpose()?;
         if found.is_err() {
             self.cursor.finish();
-            self.own.clear();
+            self.own = OwnAhead::of(OwnRows::None);
         }
         Some(found.map(|(_, row)| row).map_err(Error::from))
     }

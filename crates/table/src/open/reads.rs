@@ -44,14 +44,29 @@ impl Span {
         (edge(&self.from), edge(&self.to))
     }
 
-    /// Whether a key lies between them.
-    pub fn has(&self, key: &[u8]) -> bool {
-        let is_behind = |place: &(Vec<u8>, bool)| match place {
-            (bytes, true) => key[..key.len().min(bytes.len())] > **bytes,
-            (bytes, false) => *key >= **bytes,
+    /// The first key that may lie between them, and the first one behind, if there is one; `None` if no key does.
+    pub fn keys(&self) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
+        let from = match &self.from {
+            None => Vec::new(),
+            Some((bytes, false)) => bytes.clone(),
+            Some((bytes, true)) => behind(bytes)?,
         };
-        self.from.as_ref().is_none_or(is_behind) && !self.to.as_ref().is_some_and(is_behind)
+        let to = match &self.to {
+            None => None,
+            Some((bytes, false)) => Some(bytes.clone()),
+            Some((bytes, true)) => behind(bytes),
+        };
+        let is_forward = to.as_ref().is_none_or(|to| from < *to);
+        is_forward.then_some((from, to))
     }
+}
+
+/// The first key behind all that begin with these bytes, if there can be one.
+fn behind(bytes: &[u8]) -> Option<Vec<u8>> {
+    let last = bytes.iter().rposition(|byte| *byte != u8::MAX)?;
+    let mut behind = bytes[..=last].to_vec();
+    behind[last] += 1;
+    Some(behind)
 }
 
 fn edge(place: &Option<(Vec<u8>, bool)>) -> Option<Edge<'_>> {

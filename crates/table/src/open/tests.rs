@@ -1,0 +1,129 @@
+//! The work of an open transaction does not grow with what it has done before: counted in rows of its own that it looks at.
+
+use super::OpenRows;
+use super::changed::looked_at;
+use super::reads::Span;
+use crate::space::TableSpace;
+use sardonyx_base::random::Random;
+use sardonyx_rows::constraints::ConstrainedRows;
+use sardonyx_rows::schema::{Schema, Type, Value, ValueRef};
+use sardonyx_storage::log::seal::GroupBuilder;
+use sardonyx_storage::store::PageStore;
+
+/// A transaction on items with a unique and another index, and on parts that refer to items and are deleted with them.
+fn begun(rows: i64) -> (TableSpace, OpenRows, [u16; 2]) {
+    let store = PageStore::reserve(64 << 20).expect("address space");
+    let (mut space, _) = TableSpace::open(store, 1).expect("opened");
+    let mut log = GroupBuilder::with_capacity(1 << 16);
+    let mut tx = space.begin(&mut log);
+    let schema = Schema::new()
+        .column("id", Type::I64)
+        .column("code", Type::I64)
+        .column("kind", Type::I64)
+        .primary_key(["id"])
+        .ordered()
+        .index("by_code", ["code"])
+        .ordered()
+        .unique()
+        .index("by_kind", ["kind"])
+        .ordered();
+    let items = tx.create_table("items", schema).expect("created");
+    for id in 0..rows {
+        tx.rows("items")
+            .expect("a table")
+            .insert(&item(id))
+            .expect("inserted");
+    }
+    let schema = Schema::new()
+        .column("id", Type::I64)
+        .column("item", Type::I64)
+        .primary_key(["id"])
+        .index("by_item", ["item"])
+        .ordered()
+        .foreign_key("of_item", ["item"], "items", ["id"]);
+    let parts = tx.create_table("parts", schema).expect("created");
+    tx.commit();
+    let open = OpenRows::begin(space.snapshot().expect("a snapshot"));
+    (space, open, [items, parts])
+}
+
+fn item(id: i64) -> [(&'static str, Value); 3] {
+    [
+        ("id", Value::from(id)),
+        ("code", Value::from(-id)),
+        ("kind", Value::from(id)),
+    ]
+}
+
+/// The number of own rows that are looked at meanwhile.
+fn looks(work: impl FnOnce()) -> usize {
+    let before = looked_at::ROWS.get();
+    work();
+    looked_at::ROWS.get() - before
+}
+
+#[test]
+fn a_row_costs_as_much_behind_many_as_behind_few() {
+    let (_space, mut open, [items, parts]) = begun(0);
+    let mut of_each = Vec::new();
+    for id in 0..1000 {
+        of_each.push(looks(|| {
+            let mut rows = open.rows("items").expect("a table");
+            rows.insert(&item(id)).expect("inserted");
+            let mut rows = open.rows("parts").expect("a table");
+            let part = [("id", Value::from(id)), ("item", Value::from(id))];
+            rows.insert(&part).expect("inserted");
+            let mut rows = open.rows("items").expect("a table");
+            rows.update(&[Value::from(id)], &[("code", Value::from(id + 5000))])
+                .expect("updated");
+            let code = rows.index("by_code").expect("an index");
+            assert!(code.get_by((id + 5000,)).expect("read").is_some());
+            let key = open.row_with(items, &[1], &[ValueRef::Int(i128::from(id + 5000))]);
+            assert!(key.expect("read").is_some());
+            let last = open.last_by_key(items).expect("read");
+            assert!(last.is_some());
+            let found = open.rows_with(parts, &[1], &[ValueRef::Int(i128::from(id))]);
+            assert_eq!(found.expect("read").map(|found| found.len()), Some(1));
+        }));
+    }
+    assert_eq!(of_each.first(), of_each.last());
+    assert!(of_each.iter().all(|looks| *looks < 20), "{of_each:?}");
+}
+
+#[test]
+fn own_rows_between_two_places_are_those_that_a_walk_finds() {
+    let mut random = Random::new(7);
+    let mut byte = |random: &mut Random| [0, 1, 127, 254, 255][random.below(5) as usize];
+    let key = |random: &mut Random, byte: &mut dyn FnMut(&mut Random) -> u8| {
+        (0..random.below(4))
+            .map(|_| byte(random))
+            .collect::<Vec<u8>>()
+    };
+    let keys: std::collections::BTreeSet<Vec<u8>> =
+        (0..200).map(|_| key(&mut random, &mut byte)).collect();
+    for _ in 0..2000 {
+        let mut place = || match random.below(4) {
+            0 => None,
+            _ => Some((key(&mut random, &mut byte), random.below(2) == 0)),
+        };
+        let span = Span {
+            from: place(),
+            to: place(),
+        };
+        let is_behind = |place: &(Vec<u8>, bool), key: &[u8]| match place {
+            (bytes, true) => key[..key.len().min(bytes.len())] > **bytes,
+            (bytes, false) => *key >= **bytes,
+        };
+        let is_between = |key: &&Vec<u8>| {
+            span.from.as_ref().is_none_or(|place| is_behind(place, key))
+                && !span.to.as_ref().is_some_and(|place| is_behind(place, key))
+        };
+        let walked: Vec<_> = keys.iter().filter(is_between).collect();
+        let found: Vec<_> = match span.keys() {
+            None => Vec::new(),
+            Some((from, None)) => keys.range(from..).collect(),
+            Some((from, Some(to))) => keys.range(from..to).collect(),
+        };
+        assert_eq!(found, walked, "{span:?}");
+    }
+}
