@@ -72,6 +72,19 @@ impl Changed {
         }
     }
 
+    /// All of them behind a key, those that are gone among them.
+    pub fn behind<'c>(
+        &'c self,
+        key: Option<&Key>,
+    ) -> impl Iterator<Item = (&'c Key, &'c Own)> + use<'c> {
+        let from = match key {
+            Some(key) => Bound::Excluded(&**key),
+            None => Bound::Unbounded,
+        };
+        let rows = self.rows.range::<[u8], _>((from, Bound::Unbounded));
+        rows.inspect(|_| look())
+    }
+
     /// Has a row in the place of what was there, which is returned.
     ///
     /// # Errors

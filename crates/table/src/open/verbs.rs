@@ -11,7 +11,6 @@ use sardonyx_rows::row::same;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{RowWriter, TableError, WriteRows};
 use sardonyx_storage::catalogue::Definition;
-use std::ops::Bound;
 use std::sync::Arc;
 
 impl ReadRows for OpenRows {
@@ -273,22 +272,26 @@ impl WriteRows for OpenRows {
             None => 0,
             Some(place) => frozen.partition_point(|key| key <= place),
         };
-        let mut frozen = frozen[from..].iter();
-        let frozen = frozen.find(|key| self.own(table, key).is_none());
-        let behind = match place {
-            None => Bound::Unbounded,
-            Some(place) => Bound::Excluded(place),
-        };
-        let own = self.changed(table).and_then(|changed| {
-            let mut behind = changed.rows().range((behind, Bound::Unbounded));
-            let found = behind.find(|(_, own)| matches!(own, Own::Row(_)));
-            found.map(|(key, _)| key)
-        });
-        Ok(match (frozen, own) {
-            (Some(frozen), Some(own)) => Some(frozen.min(own)),
-            (frozen, own) => frozen.or(own),
+        let mut frozen = frozen[from..].iter().peekable();
+        let changed = self.changed(table);
+        let mut own = changed
+            .into_iter()
+            .flat_map(|own| own.behind(place.as_ref()))
+            .peekable();
+        loop {
+            let key = match (frozen.peek(), own.peek()) {
+                (None, None) => return Ok(None),
+                (Some(frozen), Some((own, _))) => (*frozen).min(own),
+                (Some(key), None) | (None, Some((key, _))) => key,
+            };
+            let is_there = frozen.next_if(|frozen| *frozen == key).is_some();
+            match own.next_if(|(own, _)| *own == key) {
+                Some((_, Own::Gone)) => {}
+                Some((key, Own::Row(_))) => return Ok(Some(Arc::clone(key))),
+                None if is_there => return Ok(Some(Arc::clone(key))),
+                None => {}
+            }
         }
-        .cloned())
     }
 }
 
