@@ -1,5 +1,7 @@
 //! How to open a database. The defaults suit most; every value is checked when opening.
 
+mod checks;
+
 use crate::host_error::HostError;
 use crate::tables::OPEN_TRANSACTIONS_MAX;
 use crate::{Error, Tables};
@@ -14,9 +16,6 @@ use sardonyx_storage::places::Directories;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Threads of one stage, at most: there are never so many processors for it.
-const STAGE_THREADS_MAX: usize = 256;
 
 /// How to open a database, in whichever way: what is common to all ways first, then what one of them has.
 ///
@@ -173,16 +172,16 @@ impl Options {
 
     /// The most [open transactions](crate::OpenTransaction) of tables (default 10,000). When one more begins,
     /// the oldest is ended: its verbs and its commit say [`Error::Limit`], by a
-    /// [`TransactionEnded`](crate::TransactionEnded). So those that a program forgets do no harm.
+    /// [`TransactionEnded`](crate::TransactionEnded). So those that a program forgets do no harm. At least 1.
     pub fn open_transactions_max(mut self, number: usize) -> Self {
-        self.open_transactions[0] = number.max(1);
+        self.open_transactions[0] = number;
         self
     }
 
     /// The most bytes that the [open transactions](crate::OpenTransaction) of tables keep together (default 1 GiB): their
     /// changes, and notes of what they read; one of them, a quarter of that. An operation that would need more is
     /// [`Error::Limit`] and does nothing; what the transaction did before can be committed. The old versions of pages that
-    /// they read have a bound of their own, [`Options::snapshot_bytes_max`].
+    /// they read have a bound of their own, [`Options::snapshot_bytes_max`]. At least 4.
     pub fn open_transactions_bytes_max(mut self, bytes: u64) -> Self {
         self.open_transactions[1] = usize::try_from(bytes).unwrap_or(usize::MAX);
         self
@@ -365,6 +364,7 @@ impl Options {
     /// As [`Tables::open`]; [`Error::Refused`] for an option that cannot work; [`Error::NotFound`].
     pub fn open_tables(self, path: impl AsRef<Path>) -> Result<Tables, Error> {
         let path = path.as_ref();
+        self.check_open_transactions()?;
         self.check_there(path)?;
         self.open_tables_on(Arc::new(RealDisk::open(path)?))
     }
@@ -374,36 +374,11 @@ impl Options {
     /// # Errors
     /// As [`Options::open_tables`].
     pub fn open_tables_on(mut self, disk: Arc<dyn Disk>) -> Result<Tables, Error> {
+        self.check_open_transactions()?;
         self.check_on(&*disk)?;
         self.check_shape()?;
         self.storage.threaded = self.shape.is_threaded();
         Tables::open_with(disk, self)
-    }
-
-    /// A thread that the system cannot start would be noticed in the middle of opening.
-    fn check_shape(&self) -> Result<(), OpenError> {
-        let Shape::Pipelined {
-            input_threads,
-            output_threads,
-        } = self.shape
-        else {
-            return Ok(());
-        };
-        let threads = [
-            ("input_threads", input_threads),
-            ("output_threads", output_threads),
-        ];
-        match threads
-            .into_iter()
-            .find(|(_, threads)| *threads > STAGE_THREADS_MAX)
-        {
-            None => Ok(()),
-            Some((option, threads)) => Err(OpenError::Option {
-                option,
-                value: threads as u64,
-                requirement: "at most 256",
-            }),
-        }
     }
 }
 

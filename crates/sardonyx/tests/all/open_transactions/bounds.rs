@@ -3,7 +3,7 @@
 
 use super::{bump, ended};
 use crate::common::{Item, Opened, SEGMENT_BYTES, in_every_shape, options};
-use sardonyx::{Error, OpenTransaction, SnapshotEnded, TransactionEnded};
+use sardonyx::{Error, OpenTransaction, Options, SnapshotEnded, TransactionEnded};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::log::LogError;
 
@@ -119,6 +119,32 @@ fn the_oldest_of_too_many_is_ended() {
         let there: Vec<_> = (11..16).map(|id| opened.get(id).is_some()).collect();
         assert_eq!(there, [false, true, true, true, true]);
     });
+}
+
+#[test]
+fn bounds_at_which_nothing_could_be_done_are_refused() {
+    let refused = |options: Options| {
+        let error = Opened::on(&disk(), options).unwrap_err();
+        assert!(matches!(error, Error::Refused(_)), "{error:?}");
+        error.to_string()
+    };
+    in_every_shape(|shape| {
+        let told = refused(options(shape).open_transactions_max(0));
+        assert!(told.contains("open_transactions_max"), "{told}");
+        for bytes in 0..4 {
+            let told = refused(options(shape).open_transactions_bytes_max(bytes));
+            assert!(told.contains("open_transactions_bytes_max"), "{told}");
+        }
+        let least = options(shape)
+            .open_transactions_max(1)
+            .open_transactions_bytes_max(4);
+        assert!(Opened::on(&disk(), least).is_ok());
+    });
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("none.sdx");
+    let options = Options::new().open_transactions_max(0);
+    assert!(options.open_tables(&path).is_err());
+    assert!(!path.exists());
 }
 
 #[test]
