@@ -164,7 +164,8 @@ impl SpaceSnapshot {
     }
 }
 
-fn is_same<A, B>(
+/// True if two rows have the same values in all columns.
+pub(crate) fn is_same<A, B>(
     schema: &Schema,
     one: &RowRef<'_, A>,
     other: &RowRef<'_, B>,

@@ -1,16 +1,17 @@
 //! Comparing what an open transaction read with what is there at its end.
 //!
 //! Pages that did not change since the snapshot are not looked at; of the others row by row, by values. So two transactions
-//! that met in one page are not in each other's way, and a value that came back is as if it had stayed.
+//! that met in one page are not in each other's way, and a value that came back is as if it had stayed. That is right for
+//! values outside of rows, too: whatever changes one changes the page of its row (`crate::changed_rows`).
 
 use super::reads::{Extent, RangeRead};
 use super::{Known, OpenRows};
+use crate::changed_rows::is_same;
 use crate::index_view::named;
 use crate::snapshot::FrozenTable;
 use crate::table::{TableState, page_bytes};
 use crate::transaction::Transaction;
 use sardonyx_rows::layout::PageLayout;
-use sardonyx_rows::row::same;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{Conflict, ConflictWith, RowRef, TableError};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
@@ -120,26 +121,17 @@ impl Both<'_> {
 
     /// True if nothing has changed where a row stood, nor elsewhere that is of it.
     fn is_untouched(&self, at: Address) -> bool {
-        let mut outside = self.before.schema.variable_columns();
         // A table that was emptied leaves its pages as they are.
-        self.before.life == self.now.life
-            && self.pages_before.is_as_live(at.page())
-            && outside.next().is_none()
+        self.before.life == self.now.life && self.pages_before.is_as_live(at.page())
     }
 
     /// Whether the row at an address then is the one at an address now.
     fn is_same(&self, before: Address, now: Address) -> Result<bool, TableError> {
-        let schema = &self.before.schema;
         if before == now && self.is_untouched(before) {
             return Ok(true);
         }
         let (before, now) = (self.row_before(before)?, self.row_now(now)?);
-        for (number, column) in schema.live_columns() {
-            if !same(column.kind, before.get_at(number)?, now.get_at(number)?) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        is_same(&self.before.schema, &before, &now)
     }
 
     /// Checks a row that stood at a place, or that there is none with this key.
@@ -239,8 +231,7 @@ impl Both<'_> {
                 .read(page.address(), PAGE_SIZE, &mut buffer)?;
             let slots_before = self.slots(before, true);
             seen += slots_before.len() as u64;
-            let has_values_outside = self.before.schema.variable_columns().next().is_some();
-            if self.pages_before.is_as_live(page) && !has_values_outside {
+            if self.pages_before.is_as_live(page) {
                 continue;
             }
             let layout = self.before.layout_of(before);

@@ -168,7 +168,8 @@ impl Transaction<'_> {
         changed.inspect_err(|_| self.roll_back_to(savepoint))
     }
 
-    /// Has snapshots see that the page of a row changed, also if only values outside of it did.
+    /// Has snapshots see that the page of a row changed, also if only values outside of it did: those that compare with
+    /// one look at changed pages alone (`crate::changed_rows`, `crate::open`).
     fn touch(&mut self, at: Address) {
         if self.space.store.lacks(at.page()) {
             let word = word_at(self.space.store.bytes(), at.0 as usize);

@@ -441,6 +441,38 @@ fn what_is_not_in_the_way_is_no_conflict() {
 }
 
 #[test]
+fn a_value_outside_of_its_row_is_compared_with_the_row() {
+    // Of the same length and beginning as the code that stood there: the bytes of the row stay what they were.
+    let code = |step: &str| Value::from(format!("code 1 of a text that is {step} than its place"));
+    let reads = [
+        Step::Get(1),
+        Step::Range(0, 100, 100, false),
+        Step::ByAmount(1),
+        Step::Scan,
+    ];
+    for read in reads {
+        for (changed, conflicts) in [("larger", true), ("longer", false)] {
+            let mut stock = Stock::new(true);
+            let (items, parts) = (stock.items, stock.parts);
+            let mut open = stock.begin();
+            read.run(&mut open, items, parts);
+            let change = |stock: &mut Stock, step: &str| {
+                stock.world.commit(|tx| {
+                    let mut rows = Rows::numbered(tx, items).expect("a table");
+                    rows.update(&[Value::from(1)], &[("code", code(step))])
+                        .expect("updated");
+                });
+            };
+            change(&mut stock, "larger");
+            if changed == "longer" {
+                change(&mut stock, "longer");
+            }
+            assert_eq!(stock.conflicts(open), conflicts, "{read:?}");
+        }
+    }
+}
+
+#[test]
 fn rows_exchange_what_is_unique() {
     let mut stock = Stock::new(true);
     let (items, parts) = (stock.items, stock.parts);
