@@ -325,7 +325,6 @@ impl Integers {
 
 impl Part {
     /// Appends the column's part of a row's key. Returns whether it is null.
-    #[inline]
     fn of_row<P: PageRead + ?Sized>(
         &self,
         pages: &P,
@@ -378,7 +377,6 @@ impl Part {
     }
 
     /// Appends a value as it stands in a row.
-    #[inline]
     fn push_fixed(&self, bytes: &[u8], key: &mut KeyBytes) {
         if self.is_short {
             return self.push_short(bytes, key);
@@ -409,7 +407,6 @@ impl Part {
 
 impl Part {
     /// Appends an integer as it stands in a row, in as few bytes as it needs.
-    #[inline]
     fn push_short(&self, bytes: &[u8], key: &mut KeyBytes) {
         let is_signed = self.integers.is_some_and(|integers| integers.least != 0);
         let is_negative = is_signed && bytes[bytes.len() - 1] >= 0x80;
@@ -428,7 +425,6 @@ impl Part {
 
 /// Gives equal floats equal bytes, the most significant first: both zeros are 0, and each NaN, whatever its sign and
 /// payload, is the positive quiet one, which is above infinity.
-#[inline]
 fn make_canonical(bytes: &mut [u8]) {
     let exponent_end = if bytes.len() == 4 { 0x80 } else { 0xf0 };
     let has_full_exponent = bytes[0] & 0x7f == 0x7f && bytes[1] & exponent_end == exponent_end;
@@ -444,7 +440,6 @@ fn make_canonical(bytes: &mut [u8]) {
 }
 
 /// Appends text or bytes, and their end.
-#[inline]
 fn push_escaped(value: &[u8], key: &mut KeyBytes) {
     push_beginning(value, key);
     key.extend(&[0, 0]);

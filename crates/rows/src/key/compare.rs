@@ -28,7 +28,6 @@ impl KeyShape {
 
     /// How the beginning of a row's key compares with these bytes, as many as they are, if its entry in the index does
     /// not tell them apart: columns that the entry has all of are not looked at, nor those behind the first difference.
-    #[inline]
     fn compare_beginning<P: PageRead + ?Sized>(
         &self,
         pages: &P,
@@ -138,7 +137,6 @@ impl Part {
 
     /// How a text, or bytes, of a row compares with the beginning of a key's bytes, and what is behind it there: where it
     /// stands, without encoding it. `None` for what has to be encoded.
-    #[inline]
     fn compare_as_it_stands<'b, P: PageRead + ?Sized>(
         &self,
         pages: &P,
@@ -165,7 +163,6 @@ impl Part {
 
 /// How text or bytes, encoded, compare with the beginning of bytes, as many as they are, and what is behind there. `None`
 /// for a value with a zero byte, which stands otherwise in a key.
-#[inline]
 pub(super) fn compare_escaped<'b>(value: &[u8], wanted: &'b [u8]) -> Option<(Ordering, &'b [u8])> {
     let both = value.len().min(wanted.len());
     if value[..both].contains(&0) {

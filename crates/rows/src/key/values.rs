@@ -135,7 +135,6 @@ impl KeyShape {
         self.encode(values, true)
     }
 
-    #[inline]
     fn encode(
         &self,
         values: &(impl KeyValues + ?Sized),
@@ -202,7 +201,6 @@ impl Part {
     }
 
     /// Appends a value; false if it is none of this column.
-    #[inline]
     pub(super) fn push(&self, value: ValueRef<'_>, key: &mut KeyBytes) -> bool {
         let from = key.len();
         let is_null = matches!(value, ValueRef::Null);
@@ -216,7 +214,6 @@ impl Part {
         pushed
     }
 
-    #[inline]
     fn push_value(&self, value: ValueRef<'_>, key: &mut KeyBytes) -> bool {
         if self.kind.is_variable() {
             let bytes = variable_bytes(self.kind, value);

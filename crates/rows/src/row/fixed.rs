@@ -166,7 +166,6 @@ pub fn decode(kind: Type, bytes: &[u8]) -> ValueRef<'_> {
 }
 
 /// The bytes of a text or of bytes, if it fits a column of text or bytes.
-#[inline]
 pub fn variable_bytes<'v>(kind: Type, value: ValueRef<'v>) -> Result<&'v [u8], Unfit> {
     let bytes = match (kind, value) {
         (Type::Text, ValueRef::Text(text)) => text.as_bytes(),
@@ -190,7 +189,6 @@ pub fn variable_bytes<'v>(kind: Type, value: ValueRef<'v>) -> Result<&'v [u8], U
 ///
 /// # Panics
 /// If `place` has another length than the type, or the type has none.
-#[inline]
 pub fn encode(kind: Type, value: ValueRef<'_>, place: &mut [u8]) -> Result<(), Unfit> {
     macro_rules! integer {
         ($type:ty) => {{
@@ -286,7 +284,6 @@ fn float(value: ValueRef<'_>) -> Result<f64, Unfit> {
 }
 
 /// Whether a value in a row is the one given, which may say it in another way.
-#[inline]
 pub fn same(kind: Type, there: ValueRef<'_>, given: ValueRef<'_>) -> bool {
     if kind.is_variable() {
         return variable_bytes(kind, there).ok() == variable_bytes(kind, given).ok();
@@ -299,7 +296,6 @@ pub fn same(kind: Type, there: ValueRef<'_>, given: ValueRef<'_>) -> bool {
 }
 
 /// The bytes of a value of a type: the same for values that are the [`same`].
-#[inline]
 pub fn identity(kind: Type, value: ValueRef<'_>) -> Vec<u8> {
     if kind.is_variable() {
         let bytes = variable_bytes(kind, value);
