@@ -73,20 +73,25 @@ pub fn read_schemas(
     state = state.in_life(catalogue.life(number));
     state.extents.extend(catalogue.extents_of(number));
     find_places(pages, number, &mut state).map_err(|Damage { at, reason }| damaged(at, reason))?;
-    // In the order of their keys, with where they stand.
-    let pieces: BTreeMap<u64, (Address, &Piece)> = state
-        .records(pages)
+    // In the order of their keys, and so of their tables, with where they stand.
+    let records = state.records(pages);
+    let mut pieces: Vec<(Address, &Piece)> = records
         .map(|at| (at, plain_at::<Piece>(pages, at)))
-        .map(|(at, piece)| (piece.key, (at, piece)))
         .collect();
-    let mut encoded: BTreeMap<u16, (Address, Vec<u8>)> = BTreeMap::new();
-    for (&key, &(at, piece)) in &pieces {
+    pieces.sort_unstable_by_key(|(_, piece)| piece.key);
+    let mut encoded: Vec<(u16, Address, Vec<u8>)> = Vec::new();
+    for (at, piece) in pieces {
         let wrong = |reason| Err(damaged(at, reason));
-        let (of, number) = (key >> 32, key as u32 as usize);
+        let (of, number) = (piece.key >> 32, piece.key as u32 as usize);
         let Ok(of) = u16::try_from(of) else {
             return wrong("a schema of an impossible table");
         };
-        let (_, bytes) = encoded.entry(of).or_insert((at, Vec::new()));
+        if encoded.last().is_none_or(|(last, ..)| *last != of) {
+            encoded.push((of, at, Vec::new()));
+        }
+        let Some((_, _, bytes)) = encoded.last_mut() else {
+            break;
+        };
         // So the pieces before are whole and there.
         if bytes.len() != number * PIECE_BYTES || bytes.len() >= SCHEMA_BYTES_MAX {
             return wrong("a piece of a schema without the piece before");
@@ -96,7 +101,7 @@ pub fn read_schemas(
             _ => return wrong("a piece of a schema with an impossible length"),
         }
     }
-    for (number, (at, bytes)) in encoded {
+    for (number, at, bytes) in encoded {
         let Some(definition) = catalogue.definitions.get(usize::from(number)) else {
             return Err(damaged(at, "a schema of no table"));
         };

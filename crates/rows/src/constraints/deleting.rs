@@ -7,10 +7,10 @@ use super::{ConstrainedRows, name_of};
 use crate::error::TableError;
 use crate::row::{RowError, RowWriter, same};
 use crate::schema::{DeclaredDefault, OnDelete, Schema, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-/// Columns that are set of rows that stay, with their values.
-type Set<P> = BTreeMap<(u16, P), BTreeMap<usize, Value>>;
+/// Rows, each with the columns that are set of it and their values: none of a row that is deleted.
+type Rows<P> = BTreeMap<(u16, P), Vec<(usize, Value)>>;
 
 /// Deletes a row and those that go with it, and sets the columns of those that are to refer to something else; nothing if
 /// one of them must stay as it is.
@@ -25,7 +25,8 @@ pub fn delete_row<S: ConstrainedRows>(
     at: S::Place,
 ) -> Result<(), TableError> {
     let mut going = vec![(table, at.clone())];
-    let mut known = BTreeSet::from([(table, at)]);
+    let mut known = Rows::new();
+    known.insert((table, at), Vec::new());
     let (mut staying, mut setting) = (Vec::new(), Vec::new());
     let mut next = 0;
     // Each referring row is found once, also in a circle.
@@ -43,7 +44,10 @@ pub fn delete_row<S: ConstrainedRows>(
                 }
                 OnDelete::Cascade => {
                     for at in referred.rows(store)? {
-                        if known.insert((referred.by, at.clone())) {
+                        if known
+                            .insert((referred.by, at.clone()), Vec::new())
+                            .is_none()
+                        {
                             going.push((referred.by, at));
                         }
                     }
@@ -57,7 +61,7 @@ pub fn delete_row<S: ConstrainedRows>(
             continue;
         }
         let mut rows = referred.rows(store)?.into_iter();
-        if rows.any(|at| !known.contains(&(referred.by, at))) {
+        if rows.any(|at| !known.contains_key(&(referred.by, at))) {
             return Err(referred.refused(store));
         }
     }
@@ -80,15 +84,16 @@ pub fn delete_row<S: ConstrainedRows>(
 fn set_of<S: ConstrainedRows>(
     store: &S,
     setting: &[(Referred, Vec<(usize, Value)>)],
-    going: &BTreeSet<(u16, S::Place)>,
-) -> Result<Set<S::Place>, TableError> {
-    let mut set = Set::new();
+    going: &Rows<S::Place>,
+) -> Result<Rows<S::Place>, TableError> {
+    let mut set = Rows::new();
     for (referred, values) in setting {
         let rows = referred.rows(store)?.into_iter();
         let rows = rows.map(|at| (referred.by, at));
-        for row in rows.filter(|row| !going.contains(row)) {
-            let columns: &mut BTreeMap<usize, Value> = set.entry(row).or_default();
-            columns.extend(values.iter().cloned());
+        for row in rows.filter(|row| !going.contains_key(row)) {
+            // Of a column that is set twice the last value counts: `RowWriter::set` replaces the one before.
+            let columns: &mut Vec<(usize, Value)> = set.entry(row).or_default();
+            columns.extend_from_slice(values);
         }
     }
     Ok(set)

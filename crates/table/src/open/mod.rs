@@ -52,7 +52,6 @@ use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageSnapshot;
 pub use scan::OpenScan;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -72,7 +71,7 @@ pub struct OpenRows {
     held: HeldReferences,
     reads: RefCell<Reads>,
     /// Tables to which others refer.
-    referenced: OnceCell<BTreeSet<u16>>,
+    referenced: OnceCell<Box<[bool]>>,
     /// Bytes of changes, and of what undoing them needs.
     bytes: Cell<usize>,
     bytes_max: usize,
@@ -395,12 +394,18 @@ impl OpenRows {
     /// Whether rows of any table refer to this one's.
     fn is_referenced(&self, table: u16) -> bool {
         let all = self.referenced.get_or_init(|| {
-            let numbers = 0..self.snapshot.definitions().len() as u16;
-            let schemas = numbers.filter_map(|number| self.snapshot.schema_of(number));
-            let references = schemas.flat_map(|schema| &schema.foreign_keys);
-            references.map(|reference| reference.table).collect()
+            let tables = self.snapshot.definitions().len();
+            let mut all = vec![false; tables].into_boxed_slice();
+            let schemas = (0..tables as u16).filter_map(|number| self.snapshot.schema_of(number));
+            for reference in schemas.flat_map(|schema| &schema.foreign_keys) {
+                if let Some(is_referenced) = all.get_mut(usize::from(reference.table)) {
+                    *is_referenced = true;
+                }
+            }
+            all
         });
-        all.contains(&table)
+        all.get(usize::from(table))
+            .is_some_and(|is_referenced| *is_referenced)
     }
 }
 

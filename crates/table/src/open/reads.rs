@@ -2,7 +2,7 @@
 
 use sardonyx_rows::key::Edge;
 use sardonyx_storage::page::Address;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Keys as bytes, and where their rows stand in the snapshot.
 type Keys = BTreeMap<Box<[u8]>, Option<Address>>;
@@ -10,16 +10,21 @@ type Keys = BTreeMap<Box<[u8]>, Option<Address>>;
 /// What was read.
 #[derive(Debug, Default)]
 pub(super) struct Reads {
-    /// Keys that were looked up, whether there was a row or none.
-    keys: BTreeMap<u16, Keys>,
+    /// By table: all tables that were used in any way.
+    tables: BTreeMap<u16, OfTable>,
     /// Parts of indexes.
     ranges: Vec<RangeRead>,
-    /// Tables of which all rows were looked at, or the first ones.
-    scans: BTreeMap<u16, Extent>,
-    /// Tables of which the number of rows was asked for.
-    counts: BTreeSet<u16>,
-    /// Tables that were used in any way.
-    tables: BTreeSet<u16>,
+}
+
+/// What was read of a table, apart from ranges of its indexes.
+#[derive(Debug, Default)]
+struct OfTable {
+    /// Keys that were looked up, whether there was a row or none.
+    keys: Keys,
+    /// How much was read of its rows in their order.
+    scan: Option<Extent>,
+    /// Whether the number of its rows was asked for.
+    counted: bool,
 }
 
 /// Two places in an index; without one its end.
@@ -107,24 +112,17 @@ pub(super) struct RangeRead {
 impl Reads {
     /// Where the row of a key stands, which was looked up before.
     pub fn key(&self, table: u16, key: &[u8]) -> Option<Option<Address>> {
-        self.keys.get(&table)?.get(key).copied()
+        self.tables.get(&table)?.keys.get(key).copied()
     }
 
     /// A key was looked up for the first time.
     pub fn note_key(&mut self, table: u16, key: &[u8], at: Option<Address>) {
-        let keys = match self.keys.get_mut(&table) {
-            Some(keys) => keys,
-            None => {
-                self.tables.insert(table);
-                self.keys.entry(table).or_default()
-            }
-        };
-        keys.insert(key.into(), at);
+        self.table(table).keys.insert(key.into(), at);
     }
 
     /// A part of an index is about to be read. Returns its number, to note how much of it is.
     pub fn note_range(&mut self, table: u16, index: &str, span: &Span) -> usize {
-        self.tables.insert(table);
+        self.table(table);
         self.ranges.push(RangeRead {
             table,
             index: index.into(),
@@ -136,7 +134,7 @@ impl Reads {
 
     /// The number of rows in a part of an index was asked for.
     pub fn note_count_of_range(&mut self, table: u16, index: &str, span: &Span) {
-        self.tables.insert(table);
+        self.table(table);
         self.ranges.push(RangeRead {
             table,
             index: index.into(),
@@ -158,24 +156,28 @@ impl Reads {
 
     /// So much of a scan was read.
     pub fn note_scan(&mut self, table: u16, extent: Extent) {
-        self.tables.insert(table);
-        self.scans.entry(table).or_default().add(extent);
+        let scan = &mut self.table(table).scan;
+        scan.get_or_insert_default().add(extent);
     }
 
     /// The number of a table's rows was asked for.
     pub fn note_count(&mut self, table: u16) {
-        self.tables.insert(table);
-        self.counts.insert(table);
+        self.table(table).counted = true;
+    }
+
+    /// The table is one that was used.
+    fn table(&mut self, table: u16) -> &mut OfTable {
+        self.tables.entry(table).or_default()
     }
 
     pub fn tables(&self) -> impl Iterator<Item = u16> + '_ {
-        self.tables.iter().copied()
+        self.tables.keys().copied()
     }
 
     /// The keys that were looked up.
     pub fn keys(&self) -> impl Iterator<Item = (u16, &[u8], Option<Address>)> {
-        let keys = self.keys.iter();
-        keys.flat_map(|(table, keys)| keys.iter().map(|(key, at)| (*table, &**key, *at)))
+        let tables = self.tables.iter();
+        tables.flat_map(|(table, read)| read.keys.iter().map(|(key, at)| (*table, &**key, *at)))
     }
 
     pub fn ranges(&self) -> &[RangeRead] {
@@ -183,10 +185,12 @@ impl Reads {
     }
 
     pub fn scans(&self) -> impl Iterator<Item = (u16, Extent)> + '_ {
-        self.scans.iter().map(|(table, extent)| (*table, *extent))
+        let tables = self.tables.iter();
+        tables.filter_map(|(table, read)| Some((*table, read.scan?)))
     }
 
     pub fn counts(&self) -> impl Iterator<Item = u16> + '_ {
-        self.counts.iter().copied()
+        let counted = self.tables.iter().filter(|(_, read)| read.counted);
+        counted.map(|(table, _)| *table)
     }
 }

@@ -15,20 +15,24 @@ use sardonyx_rows::row::check_declared;
 use sardonyx_rows::schema::{Declared, ForeignKey, IndexDefinition, PRIMARY, ValueRef};
 use sardonyx_rows::{DefineRows, RowRef, TableError};
 use sardonyx_storage::page::Address;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Notes of every table whether its rows are checked when they change, and whether others refer to it.
 pub(crate) fn note_references(tables: &mut [Option<TableState>]) {
     let schemas = tables.iter().flatten().map(|state| &state.schema);
     let references = schemas.flat_map(|schema| &schema.foreign_keys);
-    let referenced: BTreeSet<u16> = references.map(|reference| reference.table).collect();
-    for (number, state) in tables.iter_mut().enumerate() {
+    let mut referenced = vec![false; tables.len()];
+    for reference in references {
+        if let Some(is_referenced) = referenced.get_mut(usize::from(reference.table)) {
+            *is_referenced = true;
+        }
+    }
+    for (state, is_referenced) in tables.iter_mut().zip(referenced) {
         if let Some(state) = state {
             let schema = &state.schema;
             state.is_checked = !schema.foreign_keys.is_empty() || !schema.checks.is_empty();
             state.is_declared = !schema.declared.is_empty();
-            state.is_referenced = referenced.contains(&(number as u16));
+            state.is_referenced = is_referenced;
         }
     }
 }

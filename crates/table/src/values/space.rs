@@ -6,14 +6,14 @@ use sardonyx_rows::values::{CLASSES, layout_of};
 use sardonyx_storage::page::PageId;
 use std::collections::BTreeSet;
 
-/// The value pages of a table that have room.
+/// The value pages of a table that have room, by their numbers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ValueSpace {
     /// By size class: pages with free cells and occupied ones, the lowest first. Empty as long as the table
     /// has no value pages.
-    with_room: Vec<BTreeSet<PageId>>,
+    with_room: Vec<BTreeSet<u64>>,
     /// Pages without an occupied cell, of whichever class they were: good for any.
-    empty: BTreeSet<PageId>,
+    empty: BTreeSet<u64>,
     /// The table's life: pages of another are not its own any more.
     life: u32,
 }
@@ -35,12 +35,13 @@ impl ValueSpace {
 
     /// A page with a free cell of a class.
     pub fn with_room(&self, class: u8) -> Option<PageId> {
-        self.with_room.get(usize::from(class))?.first().copied()
+        let pages = self.with_room.get(usize::from(class))?;
+        pages.first().copied().map(PageId)
     }
 
     /// A value page without an occupied cell.
     pub fn empty_page(&self) -> Option<PageId> {
-        self.empty.first().copied()
+        self.empty.first().copied().map(PageId)
     }
 
     /// Looks at a page again whose bytes changed. If it was a value page, or is one, it was or is one of
@@ -65,7 +66,7 @@ impl ValueSpace {
             has_room = !is_empty && layout.vacant(content).next().is_some();
         }
         if now != Some(class) {
-            self.with_room[usize::from(class)].remove(&page);
+            self.with_room[usize::from(class)].remove(&page.0);
         }
         set(&mut self.empty, page, is_empty);
         if let Some(class) = now {
@@ -75,9 +76,9 @@ impl ValueSpace {
 }
 
 /// Has a page in a set, or not.
-fn set(pages: &mut BTreeSet<PageId>, page: PageId, is_in: bool) {
+fn set(pages: &mut BTreeSet<u64>, page: PageId, is_in: bool) {
     match is_in {
-        true => pages.insert(page),
-        false => pages.remove(&page),
+        true => pages.insert(page.0),
+        false => pages.remove(&page.0),
     };
 }
