@@ -98,6 +98,7 @@ fn run_with_others(tables: &Arc<Tables>, database: &Arc<Database>, text: &'stati
         few: 0,
         slice: 7,
         between: Some(Arc::new(between)),
+        ..BesideLimits::default()
     });
     let is_done = run(&mut session(database), text).is_ok();
     database.set_beside(unlimited());
@@ -166,7 +167,7 @@ fn judge(
         from: 1,
         few: 0,
         slice: 50,
-        between: None,
+        ..BesideLimits::default()
     });
     let after = "update t set a = a + 1; delete from t where a % 2 = 0; update s set v = v + 1000";
     run(&mut session(&database), after).unwrap_or_else(|error| panic!("{what}: {error:?}"));
