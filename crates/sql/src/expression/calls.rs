@@ -171,11 +171,30 @@ impl Compiler<'_> {
     }
 
     pub(super) fn call_with(&mut self, name: &str, trees: &[&Tree]) -> Result<Typed, SqlError> {
-        let mut arguments = Vec::with_capacity(trees.len());
-        for tree in trees {
-            arguments.push(self.compile(tree)?);
+        match self.compiled(trees) {
+            Ok(arguments) => self.call(name, arguments),
+            Err(error) if error.code == code::GROUPING => {
+                Err(self.unknown(name, trees).unwrap_or(error))
+            }
+            Err(error) => Err(error),
         }
-        self.call(name, arguments)
+    }
+
+    fn compiled(&mut self, trees: &[&Tree]) -> Result<Vec<Typed>, SqlError> {
+        trees.iter().map(|tree| self.compile(tree)).collect()
+    }
+
+    /// The error of a call of no function, which goes before one of what its arguments are in a grouped query.
+    #[cold]
+    fn unknown(&mut self, name: &str, trees: &[&Tree]) -> Option<SqlError> {
+        let grouping = self.grouping.take();
+        let was_trying = std::mem::replace(&mut self.is_trying, true);
+        let called = self.compiled(trees);
+        let called = called.and_then(|arguments| self.call(name, arguments));
+        (self.grouping, self.is_trying) = (grouping, was_trying);
+        called
+            .err()
+            .filter(|error| error.code == code::UNKNOWN_FUNCTION)
     }
 
     pub(super) fn call(&mut self, name: &str, arguments: Vec<Typed>) -> Result<Typed, SqlError> {
@@ -261,6 +280,9 @@ fn operands_of_equal(left: SqlType, right: SqlType) -> Option<SqlType> {
     })
 }
 
+/// PostgreSQL's aggregates that are called with WITHIN GROUP.
+const ORDERED_SET: [&str; 3] = ["mode", "percentile_cont", "percentile_disc"];
+
 /// Refuses what only aggregates and window functions take, of a function that is neither.
 ///
 /// # Errors
@@ -285,6 +307,11 @@ fn check_plain(function: &ast::Function, name: &str) -> Result<(), SqlError> {
             "ORDER BY",
         ),
     ];
+    if !function.within_group.is_empty() && ORDERED_SET.contains(&name) {
+        return Err(SqlError::unsupported(format!(
+            "aggregates of an ordered set are not supported: {name}"
+        )));
+    }
     if let Some((_, clause)) = of_aggregates.iter().find(|(is_there, _)| *is_there) {
         return Err(SqlError::new(
             code::WRONG_OBJECT_TYPE,

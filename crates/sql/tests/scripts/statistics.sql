@@ -139,3 +139,19 @@ select |/ true
 statement error 2201F
 select |/ -4
 
+
+# A function that is none goes before a column that is not grouped; one of an ordered set is refused by its name.
+statement error 42883
+select count(*), nosuch(n) from st
+
+statement error 42803
+select count(*), abs(n) from st
+
+statement error 42883
+select count(*), nosuch(n, 'x') + 1 from st
+
+statement error 42803
+select count(*), abs(g + n) from st group by g
+
+statement error 0A000
+select percentile_cont(0.5) within group (order by n) from st
