@@ -68,14 +68,14 @@ fn a_large_statement_knows_the_names_and_definitions_of_tables() {
 #[test]
 fn a_statement_whose_answer_has_no_memory_changes_nothing() {
     let both = Both::new();
-    // What is computed takes 200 KB, and to send it three times as much.
+    // What is computed takes 2 MB, and to send it three times as much.
     let times = Arc::new(Mutex::new(0));
     let counted = times.clone();
     with_limits(&both.aside, 100, move || {
         *counted.lock().expect("no panic") += 1;
     });
-    both.aside.database.memory().set_bytes_max(500_000);
-    let text = "update t set a = a + 100 where b like '% 7' returning repeat('x', 200000)";
+    both.aside.database.memory().set_bytes_max(4_000_000);
+    let text = "update t set a = a + 100 where b like '% 7' returning repeat('x', 2000000)";
     let aside = told(&mut both.aside.session(), text);
     assert_eq!(aside, Err(code::OUT_OF_MEMORY));
     assert_eq!(*times.lock().expect("no panic"), 1, "it ran aside");
