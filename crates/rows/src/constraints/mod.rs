@@ -25,8 +25,8 @@ pub use defaults::{ComputeDefaults, DefaultFailure, Objects, computed_defaults, 
 pub use deleting::delete_row;
 pub use held::{Due, HeldReference, HeldReferences, check_held};
 pub use references::{
-    check_added_references, check_conditions, check_references, check_row, check_schema,
-    check_unreferenced, take_row,
+    check_added_references, check_conditions, check_references, check_references_of, check_row,
+    check_schema, check_unreferenced, take_row,
 };
 
 use crate::condition::Check;

@@ -121,6 +121,27 @@ pub fn check_references<S: ConstrainedRows>(
     Ok(())
 }
 
+/// The same of a row in hand, of references with a column for which `concerns` says so.
+///
+/// # Errors
+/// [`TableError::NoSuchReference`].
+pub fn check_references_of<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+    row: &impl ReadRow,
+    concerns: impl Fn(usize) -> bool,
+) -> Result<(), TableError> {
+    let Some(schema) = store.row_schema(table).map(Arc::clone) else {
+        return Ok(());
+    };
+    let references = schema.foreign_keys.iter();
+    let references = references.filter(|key| key.columns.iter().any(|&column| concerns(column)));
+    let mut missing = Vec::new();
+    find_missing(store, table, references, row, &mut missing)?;
+    note_missing(store, table, &schema, missing);
+    Ok(())
+}
+
 /// The same for all rows of a table, of references that were not among those `before`.
 ///
 /// # Errors

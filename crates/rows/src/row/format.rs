@@ -486,7 +486,11 @@ impl RowFormat {
         Ok(fixed)
     }
 
-    fn check_conditions(&self, bytes: &[u8]) -> Result<(), TableError> {
+    /// Checks that a row meets the table's conditions.
+    ///
+    /// # Errors
+    /// The errors of [`meets`].
+    pub fn check_conditions(&self, bytes: &[u8]) -> Result<(), TableError> {
         if self.conditions.is_empty() {
             return Ok(());
         }

@@ -76,10 +76,9 @@ impl TableInfo {
         Ok(())
     }
 
-    /// Whether a row of it is checked as it stands.
-    pub fn is_checked(&self) -> bool {
-        let schema = self.format.schema();
-        !schema.checks.is_empty() || !schema.foreign_keys.is_empty()
+    /// Whether rows of it refer to others.
+    pub fn has_references(&self) -> bool {
+        !self.format.schema().foreign_keys.is_empty()
     }
 
     /// The tree of an index of the schema; `None`: that of the primary key.

@@ -5,7 +5,7 @@ use super::super::entries::{self, Keys};
 use super::super::range::OwnedRow;
 use super::super::records::checked_key;
 use super::NodeTables;
-use sardonyx_rows::constraints::{self as rules, check_row, check_unreferenced};
+use sardonyx_rows::constraints::{self as rules, check_unreferenced};
 use sardonyx_rows::row::same;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{RowWriter, TableError, WriteRows};
@@ -23,7 +23,7 @@ impl NodeTables<'_> {
         info: &TableInfo,
         steps: impl FnOnce(&mut Self) -> Result<T, TableError>,
     ) -> Result<T, TableError> {
-        match info.is_checked() || !info.format.schema().declared.is_empty() {
+        match info.has_references() || !info.format.schema().declared.is_empty() {
             true => self.whole(steps),
             false => steps(self),
         }
@@ -31,10 +31,24 @@ impl NodeTables<'_> {
 
     /// Adds a row, whose key is new.
     pub(super) fn add(&mut self, info: &TableInfo, row: &[u8]) -> Result<(), TableError> {
+        info.format.check_conditions(row)?;
         let key = checked_key(info, info.format.key_of(row)?)?;
         self.change(|view| info.insert_row(view, &key, row))?;
-        match info.is_checked() {
-            true => check_row(self, info.number, key),
+        self.check_references_of(info, row, |_| true)
+    }
+
+    /// Checks the references of a row that is there, as these bytes, of columns for which `concerns` says so.
+    fn check_references_of(
+        &mut self,
+        info: &TableInfo,
+        row: &[u8],
+        concerns: impl Fn(usize) -> bool,
+    ) -> Result<(), TableError> {
+        match info.has_references() {
+            true => {
+                let row = info.format.row(row)?;
+                rules::check_references_of(self, info.number, &row, concerns)
+            }
             false => Ok(()),
         }
     }
@@ -50,22 +64,23 @@ impl NodeTables<'_> {
         if before == after {
             return Ok(());
         }
-        if self.tables.is_referenced(info.number) {
-            let mut changed = Vec::new();
+        info.format.check_conditions(after)?;
+        let is_referenced = self.tables.is_referenced(info.number);
+        let mut changed = Vec::new();
+        if is_referenced || info.has_references() {
             for (number, column) in info.format.schema().live_columns() {
                 let old = info.format.value_at(before, number)?;
                 if !same(column.kind, old, info.format.value_at(after, number)?) {
                     changed.push(number);
                 }
             }
-            let changes = |column| changed.contains(&column);
+        }
+        let changes = |column| changed.contains(&column);
+        if is_referenced {
             check_unreferenced(self, info.number, key.to_vec(), changes)?;
         }
         self.change(|view| info.put_row(view, key, Some(before), after))?;
-        match info.is_checked() {
-            true => check_row(self, info.number, key.to_vec()),
-            false => Ok(()),
-        }
+        self.check_references_of(info, after, changes)
     }
 
     /// The row with a key, which will be changed.
@@ -106,7 +121,7 @@ impl WriteRows for NodeTables<'_> {
         Ok((format.schema().clone(), format.name().clone()))
     }
 
-    /// Who asks for a place is about to change what is there: it is locked for that.
+    /// The row is locked for writing: a caller that asks for its place is about to change it.
     fn find_row(&self, table: u16, key: &[ValueRef<'_>]) -> Result<Option<Key>, TableError> {
         let info = self.info(table)?;
         let key = info.format.key(key)?;

@@ -7,7 +7,7 @@ use crate::node::tables::store::NodeTables;
 use crate::node::work::Savepoint;
 use crate::node::{NodeError, TableNode};
 use crate::protocol::LockMode;
-use sardonyx_rows::schema::{ForeignKey, Schema, Type};
+use sardonyx_rows::schema::{ForeignKey, Schema, Type, Value};
 use sardonyx_rows::{DefineRows, ReadRows, Rows};
 use sardonyx_storage::tree::Page;
 
@@ -132,4 +132,55 @@ fn rows_are_looked_at_for_references_that_are_new<P: Place>() -> Result<(), Node
     })
 }
 
-on_both!(rows_are_looked_at_for_references_that_are_new);
+fn a_row_in_hand_is_not_read_again_to_be_checked<P: Place>() -> Result<(), NodeError> {
+    let place = P::new();
+    let node = place.join()?;
+    let id = Schema::new().column("id", Type::U64).primary_key(["id"]);
+    node.create_table("parents", id.clone())?;
+    let plain = id.column("parent", Type::U64).column("x", Type::I64);
+    let checked = plain.clone().check("positive", "x > 0");
+    let referring = checked
+        .clone()
+        .foreign_key("of", ["parent"], "parents", ["id"]);
+    node.run(|tx| tx.rows("parents")?.insert(&[("id", 1.into())]))?;
+    let mut read = Vec::new();
+    for (name, schema) in [
+        ("plain", plain),
+        ("checked", checked),
+        ("referring", referring),
+    ] {
+        let number = node.create_table(name, schema)?;
+        let row = [("id", 1.into()), ("parent", 1.into()), ("x", 1.into())];
+        let inserted = pages_read(&node, |tables| {
+            Ok(Rows::numbered(tables, number)?.insert(&row)?)
+        })?;
+        let updated = |change: [(&'static str, Value); 1]| {
+            pages_read(&node, |tables| {
+                assert!(Rows::numbered(tables, number)?.update(&[1.into()], &change)?);
+                Ok(())
+            })
+        };
+        read.push((inserted, updated([("x", 2.into())])?));
+        if name != "plain" {
+            let refused = updated([("x", 0.into())]).unwrap_err().to_string();
+            assert!(refused.contains("\"positive\""), "{refused}");
+        }
+        if name == "referring" {
+            let refused = updated([("parent", 2.into())]).unwrap_err().to_string();
+            assert!(refused.contains("\"of\""), "{refused}");
+        }
+    }
+    assert_eq!(read[1], read[0]);
+    assert_eq!(read[2].1, read[0].1);
+    // The row to which it refers.
+    let parent = pages_read(&node, |tables| {
+        Ok(tables.get_row(0, &[1.into()]).map(drop)?)
+    })?;
+    assert!(read[2].0 <= read[0].0 + parent, "{read:?}, {parent}");
+    Ok(())
+}
+
+on_both!(
+    rows_are_looked_at_for_references_that_are_new,
+    a_row_in_hand_is_not_read_again_to_be_checked,
+);
