@@ -7,13 +7,14 @@
 //! Invariant: what is noted for later transactions was committed.
 
 use super::super::NodeError;
+use super::super::work::Savepoint;
 use super::access::Access;
 use super::catalogue::{self, Definition, TableInfo};
 use super::space::{FIRST_PAGE, Head};
 use super::view::View;
 use crate::protocol::LockMode;
 use sardonyx_base::sync::futex::Mutex;
-use sardonyx_rows::constraints::ComputeDefaults;
+use sardonyx_rows::constraints::{ComputeDefaults, HeldReferences};
 use sardonyx_storage::catalogue::{Definition as Named, Kind};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -194,6 +195,10 @@ pub(crate) struct Used {
     defines: bool,
     /// It has dropped trees, whose pages go back when it is durable.
     pub(in super::super) drops: bool,
+    /// How far it had come at each mark.
+    pub(super) marks: Vec<Savepoint>,
+    /// References that are checked later, while no [`NodeTables`](super::NodeTables) has them.
+    pub(super) held: HeldReferences,
 }
 
 impl Used {

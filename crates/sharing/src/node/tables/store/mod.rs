@@ -40,13 +40,13 @@ use std::sync::Arc;
 pub struct NodeTables<'t> {
     access: RefCell<&'t mut dyn Access>,
     tables: Arc<Tables>,
+    /// Those of the transaction.
     held: HeldReferences,
-    marks: Vec<Savepoint>,
     /// Rows that are looked up by their keys will be changed.
     changes_found: bool,
 }
 
-/// How far a transaction had come, to [return](NodeTables::return_to) there.
+/// How far a transaction had come, to [return](NodeTables::return_to) there. It is one of the transaction's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeMark(usize);
 
@@ -77,11 +77,11 @@ impl Transaction<'_> {
 impl<'t> NodeTables<'t> {
     pub(in super::super) fn of(access: &'t mut dyn Access) -> Result<Self, NodeError> {
         let tables = Tables::of(access)?;
+        let held = std::mem::take(&mut access.used().held);
         Ok(NodeTables {
             access: RefCell::new(access),
             tables,
-            held: HeldReferences::default(),
-            marks: Vec::new(),
+            held,
             changes_found: false,
         })
     }
@@ -176,8 +176,9 @@ impl<'t> NodeTables<'t> {
     pub fn mark(&mut self) -> NodeMark {
         // A node that has stopped commits nothing any more.
         let savepoint = self.savepoint().unwrap_or_default();
-        self.marks.push(savepoint);
-        let mark = self.marks.len() - 1;
+        let marks = &mut self.access.get_mut().used().marks;
+        marks.push(savepoint);
+        let mark = marks.len() - 1;
         self.held.mark(mark);
         NodeMark(mark)
     }
@@ -187,14 +188,15 @@ impl<'t> NodeTables<'t> {
     /// # Errors
     /// [`Error::Refused`] if there is no such mark, or not any more; why the node does not go on.
     pub fn return_to(&mut self, mark: NodeMark) -> Result<(), Error> {
-        let savepoint = self.marks.get(mark.0).copied();
+        let savepoint = self.access.get_mut().used().marks.get(mark.0).copied();
         self.roll_back(savepoint.ok_or(TableError::NoMark)?)?;
-        self.marks.truncate(mark.0 + 1);
+        self.access.get_mut().used().marks.truncate(mark.0 + 1);
         self.held.return_to(mark.0);
         Ok(())
     }
 
-    /// References that do not hold are noted from now on, or refused at once again. The owner of this checks them.
+    /// References that do not hold are noted from now on, or refused at once again, until the transaction ends. The program
+    /// [checks](NodeTables::check_held) them before it commits.
     pub fn hold_references(&mut self, holds: bool) {
         self.held.hold(holds);
     }
@@ -211,6 +213,13 @@ impl<'t> NodeTables<'t> {
     /// [`Transaction::read`].
     pub fn check_held(&mut self, due: impl Fn(&HeldReference) -> Due) -> Result<(), TableError> {
         rules::check_held(self, due)
+    }
+}
+
+/// The transaction has what is held from then on.
+impl Drop for NodeTables<'_> {
+    fn drop(&mut self) {
+        self.access.get_mut().used().held = std::mem::take(&mut self.held);
     }
 }
 

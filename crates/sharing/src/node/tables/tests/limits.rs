@@ -6,6 +6,8 @@ use super::verbs::{Account, account};
 use crate::node::loose::LooseOptions;
 use crate::node::{NodeError, TableNode};
 use sardonyx_base::waiting::{self, Interrupt, Reason};
+use sardonyx_rows::TableError;
+use sardonyx_rows::constraints::Due;
 use sardonyx_rows::schema::{Schema, SchemaBuilder, Type};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
@@ -185,7 +187,46 @@ on_both!(
     nodes_that_make_the_same_things_at_once_have_the_same,
     a_deadlock_s_victim_is_run_again,
     a_wait_for_a_page_is_ended_from_outside_and_leaves_nothing,
+    marks_and_held_references_are_the_transactions,
 );
+
+fn marks_and_held_references_are_the_transactions<P: Place>() -> Result<(), NodeError> {
+    let place = P::new();
+    let node = place.join()?;
+    let schema = Schema::new().column("id", Type::U64).primary_key(["id"]);
+    let referring = schema.clone().column("of", Type::U64);
+    let referring = referring.foreign_key("refers", ["of"], "parents", ["id"]);
+    node.create_table("parents", schema)?;
+    node.create_table("children", referring)?;
+    node.run(|tx| {
+        let first = tx.tables()?.mark();
+        tx.rows("parents")?.insert(&[("id", 1.into())])?;
+        let second = tx.tables()?.mark();
+        assert_ne!(first, second);
+        tx.rows("parents")?.insert(&[("id", 2.into())])?;
+        tx.tables()?.return_to(second)?;
+        assert_eq!(tx.rows("parents")?.count()?, 1);
+        tx.tables()?.return_to(first)?;
+        assert_eq!(tx.rows("parents")?.count()?, 0);
+        assert!(
+            tx.tables()?.return_to(second).is_err(),
+            "it was made behind"
+        );
+        tx.tables()?.hold_references(true);
+        tx.rows("children")?
+            .insert(&[("id", 1.into()), ("of", 7.into())])?;
+        assert_eq!(tx.tables()?.held_references().len(), 1);
+        let refused = tx.tables()?.check_held(|_| Due::NOW).unwrap_err();
+        assert!(
+            matches!(refused, TableError::NoSuchReference { .. }),
+            "{refused}"
+        );
+        tx.rows("parents")?.insert(&[("id", 7.into())])?;
+        tx.tables()?.check_held(|_| Due::NOW)?;
+        assert_eq!(tx.tables()?.held_references(), []);
+        Ok::<_, NodeError>(())
+    })
+}
 
 fn a_wait_for_a_page_is_ended_from_outside_and_leaves_nothing<P: Place>() -> Result<(), NodeError> {
     let place = P::new();
