@@ -443,7 +443,7 @@ impl Catalogue {
     /// Whether every page behind the catalogue's own is in one extent.
     fn extents_fit(&self) -> bool {
         let mut runs: Vec<_> = self.extents.iter().map(|(_, extent)| *extent).collect();
-        runs.sort_unstable_by_key(|extent| extent.first_page);
+        sort_by_place(&mut runs);
         let mut end = CATALOGUE_PAGES;
         for extent in runs {
             if extent.first_page.0 != end {
@@ -453,6 +453,11 @@ impl Catalogue {
         }
         end == self.pages
     }
+}
+
+/// In the order of their pages.
+fn sort_by_place(extents: &mut [Extent]) {
+    extents.sort_unstable_by_key(|extent| extent.first_page);
 }
 
 fn read_entry<T: FromBytes>(bytes: &[u8], at: Address) -> T {

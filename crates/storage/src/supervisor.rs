@@ -45,6 +45,14 @@ impl SupervisorNumber {
     }
 }
 
+/// The work of a thread.
+type Body = Box<dyn FnOnce() + Send>;
+
+/// Starts a thread without a supervisor. Boxed, so that the code that starts one is compiled once, not for each body.
+pub(crate) fn start(name: String, body: Body) -> std::io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name).spawn(body)
+}
+
 /// Starts the threads of one database, and is told of their deaths.
 pub struct Supervisor {
     number: SupervisorNumber,
@@ -95,12 +103,16 @@ impl Supervisor {
         name: impl Into<String>,
         body: impl FnOnce() + Send + 'static,
     ) -> std::io::Result<JoinHandle<()>> {
+        self.start(name.into(), Box::new(body))
+    }
+
+    fn start(self: &Arc<Self>, name: String, body: Body) -> std::io::Result<JoinHandle<()>> {
         let supervisor = self.clone();
-        let builder = thread::Builder::new().name(name.into());
-        builder.spawn(move || {
+        let watched = move || {
             SUPERVISOR.set(supervisor.number.0);
             supervisor.attempt(body);
-        })
+        };
+        start(name, Box::new(watched))
     }
 
     /// Does a part of a thread's work. If it panics, that is told as the thread's death before anything
@@ -148,14 +160,13 @@ impl Supervisor {
         // Kept apart from the closure, so that it is not ended here after all if no thread can be had.
         let place = Arc::new(Mutex::new(Some(ended)));
         let at_closing = place.clone();
-        let builder = thread::Builder::new().name("closing".into());
-        let started = builder.spawn(move || {
+        let closing = move || {
             let ended = at_closing.lock().take();
             if let Some(ended) = ended {
                 caught(move || drop(end(ended)));
             }
-        });
-        if let Err(error) = started {
+        };
+        if let Err(error) = start("closing".into(), Box::new(closing)) {
             events::error!(%error, "no thread to close the database on: it stays open");
             std::mem::forget(place.lock().take());
         }

@@ -78,7 +78,7 @@ impl TableSpace {
                 None => Needs::default(),
             });
         }
-        let catalogue = self.catalogue.packed(|number| {
+        let catalogue = self.catalogue.packed(&|number| {
             let number = usize::from(number);
             self.tables[number]
                 .as_ref()

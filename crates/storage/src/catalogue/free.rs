@@ -10,7 +10,7 @@
 use super::change::check_limit;
 use super::{
     Catalogue, CatalogueError, Definition, EXTENT_PAGES_MIN, EXTENTS_MAX, Extent, ExtentBytes,
-    FREE, Kind, LIFE_MAX, Write,
+    FREE, Kind, LIFE_MAX, Write, sort_by_place,
 };
 use crate::page::PageId;
 use zerocopy::{FromZeros, IntoBytes};
@@ -207,7 +207,7 @@ impl Catalogue {
             .filter(is_free)
             .map(|&(_, extent)| extent)
             .collect();
-        free.sort_unstable_by_key(|extent| extent.first_page);
+        sort_by_place(&mut free);
         let mut merged: Vec<Extent> = Vec::with_capacity(free.len());
         for extent in free {
             match merged.last_mut() {

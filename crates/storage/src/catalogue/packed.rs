@@ -4,7 +4,10 @@
 //! them, one after the other; what is left between areas is free.
 
 use super::change::check_limit;
-use super::{CATALOGUE_PAGES, Catalogue, CatalogueError, EXTENTS_MAX, Extent, FREE, Kind, Write};
+use super::{
+    CATALOGUE_PAGES, Catalogue, CatalogueError, EXTENTS_MAX, Extent, FREE, Kind, Write,
+    sort_by_place,
+};
 use crate::page::PageId;
 
 impl Catalogue {
@@ -13,7 +16,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::Limit`] if that takes more extents than there can be.
-    pub fn packed(&self, pages_of: impl Fn(u16) -> u64) -> Result<Catalogue, CatalogueError> {
+    pub fn packed(&self, pages_of: &dyn Fn(u16) -> u64) -> Result<Catalogue, CatalogueError> {
         let mut packed = Catalogue {
             definitions: self.definitions.clone(),
             extents: Vec::new(),
@@ -28,7 +31,7 @@ impl Catalogue {
         };
         let areas = || self.extents.iter().filter(|(number, _)| is_area(*number));
         let mut fixed: Vec<Extent> = areas().map(|(_, extent)| *extent).collect();
-        fixed.sort_unstable_by_key(|extent| extent.first_page);
+        sort_by_place(&mut fixed);
         let mut fixed = fixed.into_iter().peekable();
         // In the order in which each got its own.
         packed.extents.extend(areas());

@@ -90,7 +90,7 @@ fn files_of(
         names.retain(|name| {
             folder != LOG_DIRECTORY || segment_of_file(name).is_some_and(|number| number >= first)
         });
-        names.sort();
+        names.sort_unstable();
         files.extend(names.iter().map(|name| format!("{folder}/{name}")));
     }
     Ok(files)

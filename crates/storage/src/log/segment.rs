@@ -59,11 +59,15 @@ pub fn segment_of_file(name: &str) -> Option<u64> {
 /// # Errors
 /// The disk's.
 pub(crate) fn segments_present(disk: &dyn Disk) -> Result<BTreeSet<u64>, DiskError> {
-    let names = disk.list(LOG_DIRECTORY)?;
-    Ok(names
-        .iter()
-        .filter_map(|name| segment_of_file(name))
-        .collect())
+    Ok(segments_of(&disk.list(LOG_DIRECTORY)?))
+}
+
+fn segments_of(names: &[String]) -> BTreeSet<u64> {
+    let mut segments = BTreeSet::new();
+    for segment in names.iter().filter_map(|name| segment_of_file(name)) {
+        segments.insert(segment);
+    }
+    segments
 }
 
 /// The bytes of a segment file that hold log or are prepared for it. `None`: no segment of this log has
@@ -102,8 +106,8 @@ struct Files {
     /// Segments whose log nobody needs; to be renamed, the oldest first, so that what is left leads
     /// up to the live ones without a gap.
     superfluous: BTreeSet<u64>,
-    /// Readers hold the log back from here on.
-    pins: BTreeMap<u64, Lsn>,
+    /// Readers, by their numbers, hold the log back from here on.
+    pins: Vec<(u64, Lsn)>,
     next_pin: u64,
     /// The oldest byte needed, apart from pins.
     needed_from: Lsn,
@@ -136,22 +140,23 @@ impl Segments {
     ) -> Result<Self, LogError> {
         disk.create_directory(LOG_DIRECTORY)?;
         let names = disk.list(LOG_DIRECTORY)?;
-        let found: BTreeSet<u64> = names
-            .iter()
-            .filter_map(|name| segment_of_file(name))
-            .collect();
+        let found = segments_of(&names);
         // An archive that got no rows since the last compaction ends before the log began again.
         let needed_from = needed_from.max(layout.begin());
         let first = layout.segment_of(needed_from);
         let mut files = Files {
             live: BTreeMap::new(),
-            superfluous: found.range(..first).copied().collect(),
-            pins: BTreeMap::new(),
+            superfluous: BTreeSet::new(),
+            pins: Vec::new(),
             next_pin: 0,
             needed_from,
         };
         let mut end = first;
-        for &segment in found.range(first..) {
+        for segment in found {
+            if segment < first {
+                files.superfluous.insert(segment);
+                continue;
+            }
             if segment != end {
                 return Err(LogError::MissingSegment {
                     file: disk.display_name(&segment_file(end)),
@@ -390,7 +395,8 @@ impl Segments {
         }
         let mut files = self.files.lock();
         files.needed_from = files.needed_from.max(lsn);
-        let oldest_pin = files.pins.values().copied().min().unwrap_or(lsn);
+        let oldest_pin = files.pins.iter().map(|(_, from)| *from).min();
+        let oldest_pin = oldest_pin.unwrap_or(lsn);
         let first_needed = self.layout.segment_of(files.needed_from.min(oldest_pin));
         let kept = files.live.split_off(&first_needed);
         let freed = std::mem::replace(&mut files.live, kept);
@@ -415,7 +421,7 @@ impl Segments {
         }
         let number = files.next_pin;
         files.next_pin += 1;
-        files.pins.insert(number, lsn);
+        files.pins.push((number, lsn));
         Some(LogPin {
             segments: self.clone(),
             number,
@@ -466,7 +472,10 @@ impl LogPin {
         }
         let needed_from = {
             let mut files = self.segments.files.lock();
-            files.pins.insert(self.number, lsn);
+            let mut pins = files.pins.iter_mut();
+            if let Some((_, from)) = pins.find(|(number, _)| *number == self.number) {
+                *from = lsn;
+            }
             files.needed_from
         };
         self.segments.free_before(needed_from);
@@ -480,7 +489,7 @@ impl Drop for LogPin {
         }
         let needed_from = {
             let mut files = self.segments.files.lock();
-            files.pins.remove(&self.number);
+            files.pins.retain(|(number, _)| *number != self.number);
             files.needed_from
         };
         self.segments.free_before(needed_from);

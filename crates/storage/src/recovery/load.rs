@@ -122,7 +122,10 @@ fn survey(disk: &dyn Disk, layout: StripeLayout) -> Result<Survey, RecoveryError
                 if block >= survey.versions.len() {
                     survey.versions.resize(block + 1, Vec::new());
                 }
-                survey.versions[block].push((header, slot));
+                let versions = &mut survey.versions[block];
+                let newer = |(there, _): &Version| there.checkpoint >= header.checkpoint;
+                let at = versions.partition_point(newer);
+                versions.insert(at, (header, slot));
                 if survey
                     .newest
                     .is_none_or(|newest| newest.checkpoint < header.checkpoint)
@@ -131,9 +134,6 @@ fn survey(disk: &dyn Disk, layout: StripeLayout) -> Result<Survey, RecoveryError
                 }
             }
         }
-    }
-    for versions in &mut survey.versions {
-        versions.sort_by_key(|(header, _)| std::cmp::Reverse(header.checkpoint));
     }
     Ok(survey)
 }
@@ -156,7 +156,7 @@ fn read_headers(file: &BackupFile) -> Result<Vec<(u64, SlotState)>, DiskError> {
     for part in on_threads(SURVEY_THREADS.min(file.slots().div_ceil(16) as usize), read) {
         states.extend(part?);
     }
-    states.sort_by_key(|&(slot, _)| slot);
+    states.sort_unstable_by_key(|&(slot, _)| slot);
     Ok(states)
 }
 
@@ -210,6 +210,7 @@ struct LoadedBlock {
     torn: Vec<u64>,
 }
 
+/// The blocks of all stripes, in no order.
 fn load_blocks(
     surveys: &[Survey],
     store: &mut PageStore,
@@ -238,7 +239,7 @@ fn load_blocks(
         }
     }
     // In the order of the slots, which is that of the file.
-    work.sort_by_key(|(_, _, versions, _)| versions.first().map(|&(_, slot)| slot));
+    work.sort_unstable_by_key(|(_, _, versions, _)| versions.first().map(|&(_, slot)| slot));
     let work = Mutex::new(work.into_iter());
     let failed = AtomicBool::new(false);
     let load = || {
@@ -260,7 +261,6 @@ fn load_blocks(
     for part in on_threads(workers, load) {
         loaded.extend(part?);
     }
-    loaded.sort_by_key(|block| (block.stripe, block.block));
     Ok(loaded)
 }
 

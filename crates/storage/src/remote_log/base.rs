@@ -94,7 +94,7 @@ pub fn list_bases(store: &(impl RemoteObjects + ?Sized)) -> Result<ListedBases, 
             None => all.push((base, object.bytes, is_head)),
         }
     }
-    all.sort();
+    all.sort_unstable();
     let mut listed = ListedBases::default();
     for (base, bytes, is_whole) in all {
         match is_whole {

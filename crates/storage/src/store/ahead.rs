@@ -7,7 +7,8 @@
 
 use super::COMMIT_BYTES;
 use super::mapping::Mapping;
-use sardonyx_base::sync::{Condvar, Mutex, thread};
+use crate::supervisor::start;
+use sardonyx_base::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
@@ -41,12 +42,12 @@ impl Ahead {
         let ahead = Ahead {
             requests: requests.clone(),
         };
-        let named = thread::Builder::new().name("memory-ahead".into());
-        named.spawn(move || {
+        let work = move || {
             while let Some(unit) = requests.next() {
                 mapping.populate(unit, unit + COMMIT_BYTES);
             }
-        })?;
+        };
+        start("memory-ahead".into(), Box::new(work))?;
         Ok(ahead)
     }
 

@@ -4,7 +4,6 @@
 //! is gone, and a file system that is only read takes nothing. Where the table is not there, or names no
 //! process (one of another host, or of another name space of processes), nobody is named.
 
-use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -38,13 +37,15 @@ fn once(path: &Path) -> Vec<u32> {
     };
     let table = String::from_utf8_lossy(&table);
     let device = (rustix::fs::major(file.dev()), rustix::fs::minor(file.dev()));
-    let mut found = BTreeSet::new();
+    let mut found = Vec::new();
     for (process, of_device, number) in table.lines().filter_map(holder) {
         if number == file.ino() && (of_device == device || has_open(process, &file)) {
-            found.insert(process);
+            found.push(process);
         }
     }
-    found.into_iter().collect()
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// The process, the file's device and its number, in a line of the table.

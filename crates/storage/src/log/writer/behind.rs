@@ -86,8 +86,10 @@ impl LogWriter {
 
     fn sync_files_of(&self, groups: &[Arc<DurableGroup>]) -> Result<(), LogError> {
         let layout = self.segments.layout();
-        let segment = |group: &Arc<DurableGroup>| layout.segment_of(group.header().lsn);
-        let segments: BTreeSet<u64> = groups.iter().map(segment).collect();
+        let mut segments = BTreeSet::new();
+        for group in groups {
+            segments.insert(layout.segment_of(group.header().lsn));
+        }
         for segment in segments {
             self.segments.file(segment)?.sync()?;
         }
