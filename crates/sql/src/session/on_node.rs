@@ -117,7 +117,7 @@ impl Session {
                 return *done;
             }
         }
-        // What is behind its end is run whatever becomes of it.
+        // The steps behind its end are run in any case.
         let end = steps.iter().position(|step| matches!(step, Step::Sync));
         let mut rest = end.map_or_else(VecDeque::new, |end| steps.split_off(end + 1));
         let is_block = match &self.state.transaction {
@@ -131,7 +131,7 @@ impl Session {
         let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
         let (count, ends_at_once) = (unit.steps(), unit.first_ends());
         let error = match self.on_thread(unit, &node).await {
-            // The client may know what an undone unit found.
+            // A unit that was undone has its outcomes, too.
             Ok((Some(Ok(mut done)), Ok(_))) | Ok((Some(Err(mut done)), _)) => {
                 std::mem::swap(&mut self.state, &mut done.state);
                 done.rest.append(&mut rest);
