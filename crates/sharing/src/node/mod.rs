@@ -72,8 +72,7 @@ pub use observer::{Committed, Observer};
 pub use opening::{NodeOptions, Nodes};
 pub use requests::WRITE_BACK;
 pub use tables::{
-    FrozenDefinition, FrozenTables, KEY_BYTES_MAX, NodeIndex, NodeJournal, NodeJournalRows,
-    NodeMark, NodeRange, NodeRows, NodeTables, OwnedRow, PagesInUse, TableIndex, TableNode,
-    TableRange,
+    FrozenTables, KEY_BYTES_MAX, NodeIndex, NodeJournal, NodeJournalRows, NodeMark, NodeRange,
+    NodeRows, NodeTables, OwnedRow, PagesInUse, TableIndex, TableNode, TableRange,
 };
 pub use transaction::Transaction;

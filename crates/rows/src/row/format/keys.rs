@@ -51,17 +51,36 @@ impl RowFormat {
         self.row(bytes)?;
         let bytes = &*self.newest(bytes)?;
         let indexes = self.indexes.iter().zip(&self.schema.indexes);
-        let keys = indexes.map(|(shape, definition)| {
-            let mut key = KeyBytes::default();
-            let has_null = shape.of_row(OneRow::of(bytes), Address(0), &mut key)?;
-            let mut key = key.to_vec();
-            // Rows with a null are never equal.
-            if !definition.unique || has_null {
-                key.extend(self.key_of_checked(bytes)?);
-            }
-            Ok::<_, TableError>(key)
-        });
+        let keys = indexes.map(|(shape, definition)| self.key_in(shape, definition.unique, bytes));
         keys.collect()
+    }
+
+    /// The same of one index, by its number.
+    ///
+    /// # Errors
+    /// Those of [`RowFormat::index_keys`]; [`TableError::UnknownIndex`].
+    pub fn index_key(&self, index: usize, bytes: &[u8]) -> Result<Vec<u8>, TableError> {
+        self.row(bytes)?;
+        let bytes = &*self.newest(bytes)?;
+        match self.indexes.get(index).zip(self.schema.indexes.get(index)) {
+            Some((shape, definition)) => self.key_in(shape, definition.unique, bytes),
+            None => Err(TableError::UnknownIndex {
+                table: self.table.to_string(),
+                index: format!("number {index}"),
+            }),
+        }
+    }
+
+    /// The key of a row of the newest shape in an index.
+    fn key_in(&self, shape: &KeyShape, unique: bool, row: &[u8]) -> Result<Vec<u8>, TableError> {
+        let mut key = KeyBytes::default();
+        let has_null = shape.of_row(OneRow::of(row), Address(0), &mut key)?;
+        let mut key = key.to_vec();
+        // Rows with a null are never equal.
+        if !unique || has_null {
+            key.extend(self.key_of_checked(row)?);
+        }
+        Ok(key)
     }
 
     /// Checks that indexes in main memory take a row's keys. Other stores have limits of their own.

@@ -2,7 +2,7 @@
 
 use super::RowFormat;
 use crate::error::TableError;
-use crate::fields::{KeyOf, values_of};
+use crate::fields::KeyOf;
 use crate::record::{Found, Record};
 use crate::row::{RowWriter, check_declared};
 use sardonyx_storage::page::Address;
@@ -77,38 +77,6 @@ impl RowFormat {
             place.copy_from_slice(R::plain_key(key));
         }
         self.key_of_checked(&row)
-    }
-
-    /// A new row of a record.
-    ///
-    /// # Errors
-    /// That a value does not fit its column, or the row a condition; if the handle is of another table.
-    pub fn row_of_record<R: Record>(&self, record: &R) -> Result<Vec<u8>, TableError> {
-        match R::PLAIN {
-            Some(_) => self.record_row(record.plain_bytes()),
-            None => {
-                let columns = R::columns_in(&self.schema, &self.table)?;
-                self.new_row(&values_of(&columns, record))
-            }
-        }
-    }
-
-    /// A row with the changes of its record. Columns that are no fields stay as they are.
-    ///
-    /// # Errors
-    /// Those of [`RowFormat::row_of_record`].
-    pub fn row_of_changed<R: Record>(
-        &self,
-        before: &[u8],
-        record: &R,
-    ) -> Result<Vec<u8>, TableError> {
-        match R::PLAIN {
-            Some(_) => self.record_row(record.plain_bytes()),
-            None => {
-                let columns = R::columns_in(&self.schema, &self.table)?;
-                self.changed_row(before, &values_of(&columns, record))
-            }
-        }
     }
 
     /// The record of a row.

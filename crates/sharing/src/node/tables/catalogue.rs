@@ -349,7 +349,7 @@ pub(super) fn make_table_numbered(
     Ok(info)
 }
 
-/// Has a table as it is now.
+/// Stores the changed definition of a table.
 pub(super) fn change_table(view: &mut View<'_>, info: &TableInfo) -> Result<(), NodeError> {
     let catalogue = space::prepare(view)?.catalogue;
     let name = info.format.table().as_bytes();
@@ -357,7 +357,7 @@ pub(super) fn change_table(view: &mut View<'_>, info: &TableInfo) -> Result<(), 
     raise_version(view)
 }
 
-/// Has a table under another name.
+/// Moves the definition of a table to another name.
 pub(super) fn rename_table(
     view: &mut View<'_>,
     info: &TableInfo,

@@ -38,15 +38,6 @@ pub struct FrozenTables {
     pages: Frozen,
 }
 
-/// A journal or a table of nodes, by its name.
-#[derive(Clone, Debug)]
-pub enum FrozenDefinition {
-    /// A table.
-    Table(Arc<Schema>),
-    /// A journal with rows of so many bytes.
-    Journal(u32),
-}
-
 #[derive(Debug)]
 struct Frozen {
     store: PageStore,
@@ -77,29 +68,10 @@ impl FrozenTables {
     /// The tables, as a store of rows.
     ///
     /// # Errors
-    /// Those of [`FrozenTables::definitions`].
+    /// [`NodeError::OtherPages`]: the nodes use their pages by number. [`NodeError::TablesVersion`],
+    /// [`NodeError::DamagedPage`], [`NodeError::Rows`].
     pub fn tables(&mut self) -> Result<NodeTables<'_>, NodeError> {
         NodeTables::of(&mut self.pages)
-    }
-
-    /// All tables and journals, by their names.
-    ///
-    /// # Errors
-    /// [`NodeError::OtherPages`]: the nodes use their pages by number. [`NodeError::DamagedPage`],
-    /// [`NodeError::Rows`].
-    pub fn definitions(&mut self) -> Result<Vec<(String, FrozenDefinition)>, NodeError> {
-        let all = catalogue::all(&View::new(&mut self.pages), DATABASE)?;
-        let seen = |(name, definition)| match definition {
-            Definition::Table(info) => {
-                let schema = info.format.schema().clone();
-                Some((name, FrozenDefinition::Table(schema)))
-            }
-            Definition::Journal { row_bytes, .. } => {
-                Some((name, FrozenDefinition::Journal(row_bytes)))
-            }
-            Definition::Dropped(_) => None,
-        };
-        Ok(all.into_iter().filter_map(seen).collect())
     }
 
     fn table(&mut self, name: &str) -> Result<Arc<TableInfo>, NodeError> {
@@ -112,7 +84,7 @@ impl FrozenTables {
     /// The columns of a table.
     ///
     /// # Errors
-    /// [`NodeError::Rows`]: there is no such table; as [`FrozenTables::definitions`].
+    /// [`NodeError::Rows`]: there is no such table; as [`FrozenTables::tables`].
     pub fn schema(&mut self, table: &str) -> Result<Arc<Schema>, NodeError> {
         Ok(self.table(table)?.format.schema().clone())
     }

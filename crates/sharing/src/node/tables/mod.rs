@@ -32,7 +32,7 @@
 //! Bounds (I10): a key has at most [`KEY_BYTES_MAX`] bytes as it is encoded; a row and a transaction what the
 //! redo ring takes ([`NodeError::TransactionTooLarge`]), so an index is built, and a column widened, of tables alone that a
 //! transaction can rewrite. Journals cannot be dropped, and of a table that was dropped a page for each tree stays. To count
-//! is to read all leaves. Whoever changes a schema waits for the transactions that use tables, whichever.
+//! is to read all leaves. A schema change waits for all transactions that use tables.
 //!
 //! Source: GEM paper, section 3 (page locks over all nodes, read authorisations, by which hot inner pages of a tree
 //! are locked without GEM); DASDBS paper, section 2 (the tree).
@@ -67,7 +67,7 @@ pub(super) mod tests;
 pub(super) use access::{Access, Change};
 pub use check::PagesInUse;
 pub(super) use dropping::empty_dropped;
-pub use frozen::{FrozenDefinition, FrozenTables};
+pub use frozen::FrozenTables;
 pub use index::NodeIndex;
 pub use journal::{NodeJournal, NodeJournalRows};
 pub(super) use known::{Known, Used};

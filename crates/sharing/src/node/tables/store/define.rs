@@ -328,7 +328,7 @@ fn index_row(
     key: &[u8],
     row: &[u8],
 ) -> Result<(), NodeError> {
-    let own = info.format.index_keys(row)?.swap_remove(number);
+    let own = info.format.index_key(number, row)?;
     let own = checked_key(info, own)?;
     match entries::insert(view, info.tree(Some(number)), &own, key)? {
         true => Ok(()),
