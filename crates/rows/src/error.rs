@@ -249,13 +249,12 @@ pub enum TableError {
     /// An open transaction was ended from without.
     #[error(transparent)]
     Ended(TransactionEnded),
-    /// The open transactions of a database keep too much. The operation did nothing.
+    /// An open transaction needs more than all of its database may keep. The operation did nothing.
     #[error(
-        "the open transactions keep {bytes} bytes together, the limit is {limit}: end those that are not needed, or set \
-         `open_transactions_bytes_max` to more"
+        "the open transaction needs {bytes} bytes, all together may keep {limit}: set `open_transactions_bytes_max` to more"
     )]
     OpenTransactionsFull {
-        /// Bytes that they keep.
+        /// Bytes that it needs.
         bytes: usize,
         /// The limit.
         limit: usize,

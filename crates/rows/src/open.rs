@@ -1,4 +1,4 @@
-//! Why an open transaction did not commit: what programs are told, whichever store of rows it is on.
+//! Errors of open transactions that could not commit: the same types for all stores of rows.
 
 use crate::row::shown;
 use crate::schema::Value;
@@ -87,6 +87,16 @@ pub enum TransactionEnded {
         /// The number that may be open.
         max: usize,
     },
+    /// All open ones together needed more bytes than they may keep.
+    #[error(
+        "the open transaction was ended, and had no effect: the open ones needed more than {bytes_max} bytes together, and \
+         it was the oldest; commit or roll back those that are not needed, or set `open_transactions_bytes_max` to more, \
+         and run it again"
+    )]
+    Outgrown {
+        /// Bytes that they may keep together.
+        bytes_max: usize,
+    },
     /// The database was closed.
     #[error(
         "the database was closed while the transaction was open, which had no effect; open the database and run it again"
@@ -101,7 +111,7 @@ impl TransactionEnded {
     /// The kind of error that it is.
     pub fn kind(self) -> Kind {
         match self {
-            TransactionEnded::Displaced { .. } => Error::Limit,
+            TransactionEnded::Displaced { .. } | TransactionEnded::Outgrown { .. } => Error::Limit,
             TransactionEnded::Closed => Error::Closed,
             TransactionEnded::Forked => Error::Forked,
         }

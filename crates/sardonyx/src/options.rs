@@ -179,9 +179,11 @@ impl Options {
     }
 
     /// The most bytes that the [open transactions](crate::OpenTransaction) of tables keep together (default 1 GiB): their
-    /// changes, and notes of what they read; one of them, a quarter of that. An operation that would need more is
-    /// [`Error::Limit`] and does nothing; what the transaction did before can be committed. The old versions of pages that
-    /// they read have a bound of their own, [`Options::snapshot_bytes_max`]. At least 4.
+    /// changes, and notes of what they read; one of them, a quarter of that. An operation for which one would need more is
+    /// [`Error::Limit`] and does nothing; what the transaction did before can be committed. When all together would need
+    /// more, the oldest other one is ended, as by [`Options::open_transactions_max`]; its memory is free when the program
+    /// drops it. The old versions of pages that they read have a bound of their own, [`Options::snapshot_bytes_max`]. At
+    /// least 4.
     pub fn open_transactions_bytes_max(mut self, bytes: u64) -> Self {
         self.open_transactions[1] = usize::try_from(bytes).unwrap_or(usize::MAX);
         self

@@ -56,7 +56,7 @@ pub(crate) const OPEN_TRANSACTIONS_MAX: [usize; 2] = [10_000, 1 << 30];
 ///
 /// let mut tx = bank.begin()?;
 /// let before = tx.get(accounts, 1)?.map_or(0, |account| account.balance);
-/// // Whatever takes long: others go on meanwhile.
+/// // Other transactions go on, however long this takes.
 /// tx.update(accounts, 1, |account| account.balance = before - 30)?;
 /// tx.commit()?; // on stable storage when this returns
 ///
@@ -198,7 +198,7 @@ fn is_to_run_again(error: &Error) -> bool {
         || error.downcast_ref::<SnapshotEnded>().is_some()
         || matches!(
             error.downcast_ref(),
-            Some(TransactionEnded::Displaced { .. })
+            Some(TransactionEnded::Displaced { .. } | TransactionEnded::Outgrown { .. })
         )
 }
 
@@ -260,7 +260,7 @@ impl Tables {
         opened.transpose()
     }
 
-    /// Runs a closure as a transaction that stops nobody, and returns when it is on stable storage. It runs up to
+    /// Runs a closure as a transaction that blocks no other one, and returns when it is on stable storage. It runs up to
     /// [`RETRIES_ASIDE`] times as an [`OpenTransaction`], again if that meets another one or is ended at a bound. After that it
     /// is run once more in the serial stage, where nothing can be in its way, and others wait for it. So it ends. What the
     /// closure does beside the transaction, it may do several times.
@@ -299,12 +299,17 @@ impl Tables {
     /// [`Error::Refused`] if that one has done something; [`Error::Full`] if there is no address space for a snapshot.
     #[doc(hidden)]
     pub fn begin_in(&self, tx: &mut Transaction<'_>) -> Result<OpenTransaction, Error> {
-        Ok(self.opened(tx.open_rows()?, 0))
+        let rows = tx.open_rows()?;
+        Ok(self.with_rows(rows.begun_in_stage(&self.open), 0))
     }
 
     fn opened(&self, rows: OpenRows, group: u64) -> OpenTransaction {
+        self.with_rows(rows.begun_among(&self.open), group)
+    }
+
+    fn with_rows(&self, rows: OpenRows, group: u64) -> OpenTransaction {
         OpenTransaction {
-            rows: rows.begun_among(&self.open),
+            rows,
             kernel: Arc::downgrade(&self.kernel),
             group,
         }

@@ -1,19 +1,22 @@
-//! The bounds that a database's open transactions have together: on their number, and on what they keep.
+//! Bounds of a database's open transactions together: their number, and the bytes of what they keep.
 //!
-//! One that is forgotten costs a bounded memory and is in nobody's way: at the bound on their number the oldest is ended, at
-//! that on their memory the one that wants more is refused.
+//! At either bound the oldest is ended, and its bytes no longer count. So a program that forgets transactions delays no other
+//! one. What an ended one keeps is freed when the program drops it.
 
 use sardonyx_base::process::Process;
 use sardonyx_rows::{TableError, TransactionEnded};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes that a transaction takes of what all may keep, at a time; less where that is little.
 const TAKEN_AT_ONCE: usize = 1 << 16;
 
 const RUNS: u8 = 0;
+/// Too many were begun after it.
 const DISPLACED: u8 = 1;
+/// Others needed its bytes.
+const OUTGROWN: u8 = 2;
 
 /// The open transactions of a database.
 #[derive(Debug)]
@@ -21,16 +24,40 @@ pub struct OpenTransactions {
     process: Process,
     number_max: usize,
     bytes_max: usize,
-    bytes: AtomicUsize,
     is_closed: AtomicBool,
     open: Mutex<Open>,
 }
 
-/// The states of those that run, by their numbers, from the oldest on.
+/// Those that run, by their numbers, from the oldest on.
 #[derive(Debug, Default)]
 struct Open {
     next: u64,
-    states: BTreeMap<u64, Arc<AtomicU8>>,
+    running: BTreeMap<u64, Running>,
+    /// Bytes that all of them have taken.
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Running {
+    state: Arc<AtomicU8>,
+    taken: usize,
+}
+
+impl Open {
+    /// Ends one of them: what it has taken is free.
+    fn end(&mut self, number: u64, why: u8) {
+        if let Some(ended) = self.running.remove(&number) {
+            ended.state.store(why, Ordering::Release);
+            self.bytes -= ended.taken;
+        }
+    }
+
+    /// The oldest one with bytes, but for one of them.
+    fn oldest_but(&self, number: u64) -> Option<u64> {
+        let mut others = self.running.iter();
+        let oldest = others.find(|(other, running)| **other != number && running.taken > 0);
+        oldest.map(|(number, _)| *number)
+    }
 }
 
 impl OpenTransactions {
@@ -40,7 +67,6 @@ impl OpenTransactions {
             process,
             number_max,
             bytes_max,
-            bytes: AtomicUsize::new(0),
             is_closed: AtomicBool::new(false),
             open: Mutex::default(),
         })
@@ -56,29 +82,41 @@ impl OpenTransactions {
         self.bytes_max / 4
     }
 
-    /// The number of those that run.
-    pub fn count(&self) -> usize {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.states.len()
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One more.
     pub(super) fn begin(self: &Arc<Self>) -> Life {
         let state = Arc::new(AtomicU8::new(RUNS));
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.lock();
         let number = open.next;
         open.next += 1;
-        open.states.insert(number, state.clone());
-        if open.states.len() > self.number_max
-            && let Some((_, oldest)) = open.states.pop_first()
+        let running = Running {
+            state: state.clone(),
+            taken: 0,
+        };
+        open.running.insert(number, running);
+        if open.running.len() > self.number_max
+            && let Some((&oldest, _)) = open.running.first_key_value()
         {
-            oldest.store(DISPLACED, Ordering::Release);
+            open.end(oldest, DISPLACED);
         }
         drop(open);
         Life {
             all: Arc::clone(self),
-            number,
+            number: Some(number),
             state,
+            taken: 0,
+        }
+    }
+
+    /// One that runs in the serial stage: only there is one at a time, so it counts in no bound and no other one ends it.
+    pub(super) fn begin_in_stage(self: &Arc<Self>) -> Life {
+        Life {
+            all: Arc::clone(self),
+            number: None,
+            state: Arc::new(AtomicU8::new(RUNS)),
             taken: 0,
         }
     }
@@ -88,7 +126,8 @@ impl OpenTransactions {
 #[derive(Debug)]
 pub(super) struct Life {
     all: Arc<OpenTransactions>,
-    number: u64,
+    /// `None` if it counts in no bound.
+    number: Option<u64>,
     state: Arc<AtomicU8>,
     /// Bytes that were taken of what all may keep.
     taken: usize,
@@ -116,6 +155,10 @@ impl Life {
             TransactionEnded::Forked
         } else if self.all.is_closed.load(Ordering::Acquire) {
             TransactionEnded::Closed
+        } else if self.state.load(Ordering::Acquire) == OUTGROWN {
+            TransactionEnded::Outgrown {
+                bytes_max: self.all.bytes_max,
+            }
         } else {
             TransactionEnded::Displaced {
                 max: self.all.number_max,
@@ -128,37 +171,51 @@ impl Life {
         self.all.process.is_current()
     }
 
-    /// Takes bytes, so that it has as many as these.
+    /// Takes bytes, so that it has as many as these. Where all would have too many, the oldest other ones are ended.
     ///
     /// # Errors
-    /// [`TableError::OpenTransactionsFull`].
+    /// [`TableError::Ended`] if it was ended itself; [`TableError::OpenTransactionsFull`] if it alone would have too many.
     pub fn take(&mut self, bytes: usize) -> Result<(), TableError> {
+        let Some(number) = self.number else {
+            return Ok(());
+        };
         if bytes <= self.taken {
             return Ok(());
         }
         let limit = self.all.bytes_max;
         let at_once = (limit / 64).clamp(1, TAKEN_AT_ONCE);
         let more = (bytes - self.taken).next_multiple_of(at_once);
-        let take = |used: usize| used.checked_add(more).filter(|used| *used <= limit);
-        let taken = (self.all.bytes).fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
-        match taken {
-            Ok(_) => {
-                self.taken += more;
-                Ok(())
+        // A child that was forked may find it locked for ever.
+        self.check()?;
+        let mut open = self.all.lock();
+        while open.bytes + more > limit {
+            match open.oldest_but(number) {
+                Some(oldest) => open.end(oldest, OUTGROWN),
+                None => {
+                    let bytes = open.bytes + more;
+                    return Err(TableError::OpenTransactionsFull { bytes, limit });
+                }
             }
-            Err(used) => Err(TableError::OpenTransactionsFull { bytes: used, limit }),
         }
+        let Some(running) = open.running.get_mut(&number) else {
+            drop(open);
+            return Err(self.ended());
+        };
+        running.taken += more;
+        open.bytes += more;
+        self.taken += more;
+        Ok(())
     }
 }
 
 impl Drop for Life {
     fn drop(&mut self) {
-        if !self.is_here() {
-            // Locks of the parent may be taken for ever.
-            return;
+        // In a forked child locks of the parent may be taken for ever.
+        if let Some(number) = self.number
+            && self.is_here()
+        {
+            let mut open = self.all.lock();
+            open.end(number, RUNS);
         }
-        self.all.bytes.fetch_sub(self.taken, Ordering::Relaxed);
-        let mut open = self.all.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.states.remove(&self.number);
     }
 }

@@ -164,6 +164,13 @@ impl OpenRows {
         self
     }
 
+    /// Is one that the serial stage runs, with the same bound on its own bytes: no other one ends it.
+    pub fn begun_in_stage(mut self, all: &Arc<OpenTransactions>) -> Self {
+        self.bytes_max = all.bytes_of_one();
+        self.life = Some(RefCell::new(all.begin_in_stage()));
+        self
+    }
+
     /// Checks that it was not ended from without.
     ///
     /// # Errors

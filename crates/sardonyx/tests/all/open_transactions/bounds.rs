@@ -62,26 +62,57 @@ fn what_one_keeps_is_bounded_and_what_it_did_before_stands() {
 }
 
 #[test]
-fn what_all_keep_is_bounded_together() {
+fn what_all_keep_is_bounded_together_and_the_oldest_is_ended() {
     in_every_shape(|shape| {
         let options = options(shape).open_transactions_bytes_max(1 << 20);
         let opened = Opened::on(&disk(), options).unwrap();
+        let items = opened.items;
         let mut all = Vec::new();
-        let mut told = Vec::new();
+        // What one keeps has its own bound, also if forgotten ones keep all.
         for _ in 0..6 {
             let mut tx = opened.database.begin().unwrap();
-            told.push(insert_until_refused(&mut tx, &opened).1.to_string());
+            let told = insert_until_refused(&mut tx, &opened).1.to_string();
+            assert!(told.contains("limit is 262144"), "{told}");
             all.push(tx);
         }
-        assert!(told[0].contains("limit is 262144"), "{}", told[0]);
-        assert!(
-            told[5].contains("open_transactions_bytes_max"),
-            "{}",
-            told[5]
-        );
-        // What ends gives it back.
-        all.clear();
-        let mut tx = opened.database.begin().unwrap();
+        let outgrown = TransactionEnded::Outgrown { bytes_max: 1 << 20 };
+        let is_ended = |tx: &OpenTransaction| match tx.get(items, 0) {
+            Ok(_) => false,
+            Err(error) => {
+                assert!(matches!(error, Error::Limit(_)), "{error:?}");
+                assert_eq!(ended(&error), outgrown);
+                true
+            }
+        };
+        let runs: Vec<_> = all.iter().map(|tx| !is_ended(tx)).collect();
+        assert_eq!(runs, [false, false, true, true, true, true]);
+        assert_eq!(ended(&all.remove(0).commit().unwrap_err()), outgrown);
+        // The run in the stage ends no other one, and is not ended.
+        let ran = std::cell::Cell::new(0);
+        let bank = &opened.database;
+        let others = std::cell::RefCell::new(all);
+        let inserted = bank.retry(|tx| {
+            ran.set(ran.get() + 1);
+            if ran.get() <= sardonyx::RETRIES_ASIDE {
+                bump(tx, items, 1)?;
+                for _ in 0..5 {
+                    let mut other = bank.begin()?;
+                    insert_until_refused(&mut other, &opened);
+                    others.borrow_mut().push(other);
+                }
+                return tx.get(items, 1).map(|_| 0);
+            }
+            let ids = 1_000_000..;
+            let inserts = ids.map_while(|id| tx.insert(items, &Item::new(id, 1)).ok());
+            Ok(inserts.count())
+        });
+        assert!(inserted.unwrap() > 100);
+        assert_eq!(ran.get(), sardonyx::RETRIES_ASIDE + 1);
+        let others = others.into_inner();
+        assert!(others.iter().rev().take(4).all(|other| !is_ended(other)));
+        // What ends gives its bytes back.
+        drop(others);
+        let mut tx = bank.begin().unwrap();
         let told = insert_until_refused(&mut tx, &opened).1.to_string();
         assert!(told.contains("limit is 262144"), "{told}");
     });
