@@ -190,6 +190,15 @@ impl OpenTransaction {
     pub fn rollback_to(&mut self, savepoint: Marked) -> Result<(), Error> {
         self.rows.return_to(savepoint)
     }
+
+    /// Forgets a savepoint and those that were made after it: what was done since stays. As long as a savepoint is there, the
+    /// transaction keeps what was in the place of each change.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if it has no such savepoint, or not any more.
+    pub fn release(&mut self, savepoint: Marked) -> Result<(), Error> {
+        self.rows.release(savepoint)
+    }
 }
 
 /// True if others were in a transaction's way, so that it may end if it is run again.

@@ -85,27 +85,17 @@ impl Changed {
         rows.inspect(|_| look())
     }
 
-    /// Has a row in the place of what was there, which is returned.
-    ///
-    /// # Errors
-    /// [`TableError::DamagedTable`] if the bytes are no row. Nothing has changed then.
-    pub fn put(
-        &mut self,
-        format: &RowFormat,
-        key: Key,
-        own: Own,
-    ) -> Result<Option<Own>, TableError> {
-        let new = keys(format, Some(&own))?;
-        let old = keys(format, self.rows.get(&key))?;
-        self.replace_entries(&key, &old, new);
-        Ok(self.rows.insert(key, own))
+    /// Has a row in the place of what was there, which is returned; each with its [entries](entries_of).
+    pub fn put(&mut self, key: Key, own: Own, old: &[Vec<u8>], new: Vec<Vec<u8>>) -> Option<Own> {
+        self.replace_entries(&key, old, new);
+        self.rows.insert(key, own)
     }
 
     /// Has again what was there.
     pub fn put_back(&mut self, format: &RowFormat, key: Key, before: Option<Own>) {
         // Both were rows before.
-        let new = keys(format, before.as_ref()).unwrap_or_default();
-        let old = keys(format, self.rows.get(&key)).unwrap_or_default();
+        let new = entries_of(format, before.as_ref()).unwrap_or_default();
+        let old = entries_of(format, self.rows.get(&key)).unwrap_or_default();
         self.replace_entries(&key, &old, new);
         match before {
             Some(own) => drop(self.rows.insert(key, own)),
@@ -184,7 +174,13 @@ fn look() {
 }
 
 /// What a row is known by in each index; nothing of one that is not there.
-fn keys(format: &RowFormat, own: Option<&Own>) -> Result<Vec<Vec<u8>>, TableError> {
+///
+/// # Errors
+/// [`TableError::DamagedTable`] if the bytes are no row.
+pub(super) fn entries_of(
+    format: &RowFormat,
+    own: Option<&Own>,
+) -> Result<Vec<Vec<u8>>, TableError> {
     match own {
         Some(Own::Row(bytes)) => format.index_keys(bytes),
         Some(Own::Gone) | None => Ok(Vec::new()),

@@ -156,8 +156,8 @@ impl<'r> OpenIndex<'r> {
             let rows = self.walk(span)?;
             return rows.map(|row| row.map(|_| 1)).sum();
         }
-        self.rows.take_bytes(super::OVERHEAD_BYTES)?;
         let name = &self.index.what.definition.name;
+        self.rows.take_bytes_of_range(name, span)?;
         let mut reads = self.rows.reads.borrow_mut();
         reads.note_count_of_range(self.table, name, span);
         let snapshot = self.rows.snapshot();

@@ -34,12 +34,12 @@ mod verbs;
 
 use crate::snapshot::SpaceSnapshot;
 use crate::transaction::{Marked, Transaction};
-use changed::{Changed, Key, Own};
+use changed::{Changed, Key, Own, entries_of};
 pub use index::OpenIndex;
 use life::Life;
 pub use life::OpenTransactions;
 pub use range::OpenRange;
-use reads::Reads;
+use reads::{RangeRead, Reads, Span};
 pub use records::RecordIndex;
 pub use row::OpenRow;
 use sardonyx_base::error::Error;
@@ -102,15 +102,18 @@ struct Undo {
     table: u16,
     key: Key,
     before: Option<Own>,
+    /// Bytes that were taken for `before`.
+    bytes_before: usize,
     /// The number of rows that there are more since.
     more: i64,
     /// Bytes of the change.
     bytes: usize,
 }
 
-/// Bytes that a change takes.
-fn bytes_of_change(key: &[u8], own: &Own) -> usize {
-    own.bytes() + key.len() + OVERHEAD_BYTES
+/// Bytes that a row of the transaction's own takes, with its entries in indexes.
+fn bytes_of_change(key: &[u8], own: &Own, entries: &[Vec<u8>]) -> usize {
+    let entries = entries.iter().map(|entry| entry.len() + ENTRY_BYTES);
+    own.bytes() + key.len() + OVERHEAD_BYTES + entries.sum::<usize>()
 }
 
 /// What is needed of a table to read and to change its rows.
@@ -245,15 +248,29 @@ impl OpenRows {
         }
     }
 
-    /// Forgets how to undo what was done, if nobody can ask for that any more.
+    /// Forgets a mark, and those that were made behind it. What was done since stays. Without marks it forgets how to undo
+    /// what was done, and gives that memory back.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if it has no such mark, or not any more.
+    pub fn release(&mut self, mark: Marked) -> Result<(), Error> {
+        self.check_life()?;
+        let mark = mark.number(self.number).ok_or(TableError::NoMark)?;
+        if mark >= self.marks.len() {
+            return Err(TableError::NoMark.into());
+        }
+        self.marks.truncate(mark);
+        self.forget_undo();
+        Ok(())
+    }
+
+    /// Forgets how to undo what was done, if no mark and no operation needs that any more.
     fn forget_undo(&mut self) {
         if self.depth > 0 || !self.marks.is_empty() {
             return;
         }
         while let Some(undo) = self.undo.pop() {
-            if let Some(before) = undo.before {
-                self.give_bytes(bytes_of_change(&undo.key, &before));
-            }
+            self.give_bytes(undo.bytes_before);
         }
     }
 
@@ -298,16 +315,21 @@ impl OpenRows {
         own: Own,
         more: i64,
     ) -> Result<(), TableError> {
-        let bytes = bytes_of_change(&key, &own);
+        let entries = entries_of(&known.format, Some(&own))?;
+        let there = self.own(table, &key);
+        let entries_before = entries_of(&known.format, there)?;
+        let bytes_before = there.map_or(0, |own| bytes_of_change(&key, own, &entries_before));
+        let bytes = bytes_of_change(&key, &own, &entries);
         self.take_bytes(bytes)?;
         let changed = &mut self.tables[usize::from(table)].changed;
         let changed = changed.get_or_insert_with(|| Changed::of(known.schema.indexes.len()));
-        let before = changed.put(&known.format, Arc::clone(&key), own)?;
+        let before = changed.put(Arc::clone(&key), own, &entries_before, entries);
         changed.more += more;
         self.undo.push(Undo {
             table,
             key,
             before,
+            bytes_before,
             more,
             bytes,
         });
@@ -326,6 +348,12 @@ impl OpenRows {
         }
         self.bytes.set(bytes);
         Ok(())
+    }
+
+    /// Takes bytes for the note of a part of an index.
+    fn take_bytes_of_range(&self, index: &str, span: &Span) -> Result<(), TableError> {
+        // The list of notes may have as many places free as taken.
+        self.take_bytes(2 * size_of::<RangeRead>() + index.len() + span.bytes())
     }
 
     fn give_bytes(&self, bytes: usize) {
@@ -445,3 +473,5 @@ impl Transaction<'_> {
 
 /// Bytes that a change or a note takes beside its row and key.
 const OVERHEAD_BYTES: usize = 96;
+/// Bytes that an entry of an index takes beside its bytes.
+const ENTRY_BYTES: usize = 48;

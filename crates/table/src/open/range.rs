@@ -95,8 +95,8 @@ impl<'r> OpenRange<'r> {
         let (nodes, pages) = (&*rows.snapshot.indexes, &*rows.snapshot.rows);
         let places = index.walk(nodes, pages, from, to)?;
         let name = &index.what.definition.name;
+        rows.take_bytes_of_range(name, span)?;
         let note = rows.reads.borrow_mut().note_range(table, name, span);
-        rows.take_bytes(super::OVERHEAD_BYTES)?;
         let own = match rows.changed(table) {
             Some(changed) => changed.between(known.format.index(name)?, span),
             None => OwnRows::None,

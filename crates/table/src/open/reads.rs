@@ -44,6 +44,12 @@ impl Span {
         }
     }
 
+    /// Bytes of its keys.
+    pub fn bytes(&self) -> usize {
+        let places = self.from.iter().chain(&self.to);
+        places.map(|(bytes, _)| bytes.len()).sum()
+    }
+
     /// The places.
     pub fn edges(&self) -> (Option<Edge<'_>>, Option<Edge<'_>>) {
         (edge(&self.from), edge(&self.to))

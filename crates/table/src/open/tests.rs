@@ -118,6 +118,82 @@ fn a_walk_over_changed_rows_looks_at_each_once() {
 }
 
 #[test]
+fn notes_of_ranges_and_entries_of_indexes_count() {
+    let (_space, mut open, [items, _]) = begun(1);
+    let text = |length: usize| vec![7; length];
+    let bytes = |open: &OpenRows, work: &dyn Fn(&OpenRows)| {
+        let before = open.bytes.get();
+        work(open);
+        open.bytes.get() - before
+    };
+    let span = |length| Span {
+        from: Some((text(length), false)),
+        to: Some((text(length), true)),
+    };
+    let note = |length| {
+        bytes(&open, &|open: &OpenRows| {
+            open.take_bytes_of_range("by_code", &span(length))
+                .expect("taken");
+        })
+    };
+    assert_eq!(note(4000) - note(0), 8000);
+    assert!(note(0) >= 2 * size_of::<super::RangeRead>());
+    // At the bound nothing is noted that was not taken.
+    let max = open.bytes.get();
+    open.bytes_max = max;
+    assert!(
+        open.index_named(items, "by_code")
+            .expect("an index")
+            .all()
+            .is_err()
+    );
+    assert!(open.reads.borrow().ranges().is_empty());
+    open.bytes_max = 1 << 20;
+    // Three keys of a row, one in each index and its own.
+    let before = open.bytes.get();
+    let mut rows = open.rows("items").expect("a table");
+    rows.insert(&item(5)).expect("inserted");
+    let keys: usize = open.tables[usize::from(items)]
+        .changed
+        .as_ref()
+        .map_or(0, |changed| {
+            let all = (0..2).map(|index| changed.between(Some(index), &Span::default()));
+            all.flatten()
+                .map(|(entry, _)| entry.len() + super::ENTRY_BYTES)
+                .sum()
+        });
+    assert!(keys > 2 * super::ENTRY_BYTES + 16);
+    assert!(open.bytes.get() - before > keys + super::OVERHEAD_BYTES);
+}
+
+#[test]
+fn a_released_mark_gives_back_what_undoing_needed() {
+    let (_space, mut open, _) = begun(1);
+    let change = |open: &mut OpenRows, kind: i64| {
+        let mut rows = open.rows("items").expect("a table");
+        rows.update(&[Value::from(0)], &[("kind", Value::from(kind))])
+            .expect("updated");
+    };
+    change(&mut open, 1);
+    let once = open.bytes.get();
+    let (first, second) = (open.mark(), open.mark());
+    for kind in 2..100 {
+        change(&mut open, kind);
+    }
+    assert!(open.bytes.get() > 20 * once);
+    open.release(first).expect("released");
+    assert_eq!(open.bytes.get(), once);
+    assert!(open.release(second).is_err());
+    assert!(open.return_to(first).is_err());
+    assert!(open.has_changes());
+    // Undone to a mark that stays, nothing is kept but the mark.
+    let mark = open.mark();
+    change(&mut open, 3);
+    open.return_to(mark).expect("undone");
+    assert_eq!(open.bytes.get(), once);
+}
+
+#[test]
 fn own_rows_between_two_places_are_those_that_a_walk_finds() {
     let mut random = Random::new(7);
     let mut byte = |random: &mut Random| [0, 1, 127, 254, 255][random.below(5) as usize];
