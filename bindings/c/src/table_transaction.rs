@@ -87,9 +87,12 @@ impl TransactionState {
         match &mut self.way {
             Way::Open(open) => Ok(Target::Open(open)),
             Way::Called(called) if called.thread == std::thread::current().id() => {
-                // SAFETY: the handle is closed before the transaction ends (`sdx_transaction_run`), so it runs;
-                // it is this thread's, and nobody else uses it: whoever runs it waits for the function, and the
-                // handle is used by one at a time. Nothing of it outlives the call.
+                // SAFETY: `sdx_transaction_run` closes the handle before the transaction ends, so the pointer is
+                // valid. Only this thread uses it, one call at a time: `sdx_transaction_run` waits for the
+                // function, and `alone` lends the handle to one call. `'static` stands for the lifetime that the
+                // handle cannot name, and no reference of that length leaves this: the transaction's methods give
+                // and take references of the length of its borrow (`&self`, `&mut self`) only, this borrow is as
+                // long as that of the handle, and the calls store only copies of values (`in_rows!`).
                 Ok(Target::Called(unsafe { called.transaction.as_mut() }))
             }
             Way::Called(_) => {

@@ -134,8 +134,7 @@ impl Session {
                 (committed.snapshot, committed.version, committed.group)
             }
         };
-        let mut rows = snapshot.open()?;
-        rows.set_bytes_max(BYTES_MAX);
+        let rows = snapshot.open()?.with_bytes_max(BYTES_MAX);
         open.is_new_aside = true;
         open.reading = Reading::Live;
         open.aside = Some(Kept::new(Aside {

@@ -11,7 +11,7 @@
 //! verbs of [`Transaction`](crate::Transaction).
 //!
 //! Invariants: what is not noted was not read from the snapshot; an operation that fails has done nothing; memory is
-//! bounded ([`OpenRows::set_bytes_max`]).
+//! bounded ([`OpenRows::with_bytes_max`]).
 //!
 //! Source: Mühe, Kemper, Neumann: Executing Long-Running Transactions in Synchronization-Free Main Memory Database Systems
 //! (CIDR 2013), "tentative execution"; validated by values instead of versions, since a comparison costs nothing while no
@@ -190,9 +190,11 @@ impl OpenRows {
         }
     }
 
-    /// Sets the bound on what it keeps, in bytes (default 1 GiB): its changes, and notes of what it read.
-    pub fn set_bytes_max(&mut self, bytes: usize) {
+    /// With a bound on what it keeps, in bytes (default 1 GiB): its changes, and notes of what it read. It takes the rows
+    /// themselves, so a program that is lent them cannot change the bound.
+    pub fn with_bytes_max(mut self, bytes: usize) -> Self {
         self.bytes_max = bytes;
+        self
     }
 
     /// The state in which it began.

@@ -573,8 +573,7 @@ fn a_change_of_the_schema_is_a_conflict() {
 fn what_it_keeps_is_bounded() {
     let mut stock = Stock::new(true);
     let (items, parts) = (stock.items, stock.parts);
-    let mut open = stock.begin();
-    open.set_bytes_max(2000);
+    let mut open = stock.begin().with_bytes_max(2000);
     let told: Vec<String> = (100..200)
         .map(|id| Step::Insert(id, 1, None).run(&mut open, items, parts))
         .collect();
