@@ -1,4 +1,4 @@
-//! A committed transaction's claim to durability, to be waited for by a thread or a task.
+//! Tickets of committed transactions: a thread waits for durability, or a task awaits it.
 
 use crate::error::Failure;
 use pyo3::prelude::*;

@@ -1,11 +1,11 @@
-//! Threads that have the serial stage for code of another language: what would wait for its end is refused there.
+//! Threads that have the serial stage for code of another language. Calls there that would wait for its end are refused.
 
 use crate::Error;
 use sardonyx_base::process::Process;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
 
-/// Which thread is inside of a transaction that it drives: what would wait for that one's end is refused there.
+/// The thread that is inside of a transaction that it drives. Its calls that would wait for that end are refused.
 #[derive(Clone, Debug, Default)]
 pub struct Inside(Arc<Mutex<Option<(ThreadId, Process)>>>);
 

@@ -232,7 +232,7 @@ impl Tables {
         Ticket::of_outcome(self.kernel.submit(body))
     }
 
-    /// Registers a procedure, for as long as somebody has what is returned, or a call of it is under way.
+    /// Registers a procedure, for as long as the program keeps what is returned, or a call of it is under way.
     ///
     /// # Errors
     /// [`Error::Refused`] if one of that name is registered; [`Error::Closed`]; [`Error::Forked`].
@@ -440,7 +440,7 @@ impl Tables {
 
 impl Drop for Tables {
     fn drop(&mut self) {
-        // The kernel may be somebody's who commits at this moment. Nobody can be told of an error.
+        // A commit may still have the kernel, so it is closed here and not dropped. `drop` returns no error.
         let _ = self.close();
     }
 }

@@ -1,4 +1,4 @@
-//! Tickets: what a program holds between committing and being told "durable".
+//! Tickets of transactions: a program waits for durability by them, or awaits it.
 
 use crate::Error;
 use sardonyx_serial::ProcedureError;
