@@ -1,7 +1,8 @@
-//! A transaction that changes what tables are: it has the serial stage from there to its end, and a thread that does what it is
-//! told, as the engine runs changes of the schema in closures, and Python has a block's begin and its end in two calls.
+//! A transaction with the serial stage, for changes of tables and for calls that met another transaction each time before.
+//! The engine runs such transactions in closures, and Python has a block's begin and end in two calls; so a thread of its own
+//! has the closure, and receives its steps by a queue.
 //!
-//! Whoever forgets it aborts it: the queue is closed.
+//! Dropping it closes the queue, which aborts it.
 
 use sardonyx::{Driving, Error, Inside, OpenTransaction, Tables, Transaction};
 use sardonyx_base::process::Process;
@@ -33,7 +34,7 @@ impl fmt::Display for Undone {
 
 impl std::error::Error for Undone {}
 
-/// A running transaction that changes what tables are.
+/// A running transaction that has the stage.
 #[derive(Debug)]
 pub struct Defining {
     commands: Option<SyncSender<Command>>,
@@ -44,7 +45,7 @@ pub struct Defining {
 }
 
 impl Defining {
-    /// An open transaction gets the stage when its turn comes, with what it has done. `waits` is asked from time to time
+    /// Begins when its turn comes; with what an open transaction has done, if there is one. `waits` is asked from time to time
     /// whether to wait longer; `None` if not: nothing was done then.
     ///
     /// # Errors
@@ -52,7 +53,7 @@ impl Defining {
     pub fn begin_while(
         tables: &Arc<Tables>,
         inside: &Inside,
-        open: OpenTransaction,
+        open: Option<OpenTransaction>,
         mut waits: impl FnMut() -> bool,
     ) -> Result<Option<Self>, Error> {
         inside.check_outside()?;
@@ -61,7 +62,9 @@ impl Defining {
         let tables = tables.clone();
         let run = move || {
             tables.run(|transaction| {
-                open.install(transaction)?;
+                if let Some(open) = open {
+                    open.install(transaction)?;
+                }
                 let _ = begun.send(());
                 drop(begun);
                 run_steps(&steps, transaction)
@@ -148,7 +151,7 @@ impl Defining {
 
 impl Drop for Defining {
     fn drop(&mut self) {
-        // There is nobody to tell.
+        // `drop` returns no error.
         let _ = self.end();
     }
 }

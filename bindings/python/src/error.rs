@@ -24,6 +24,7 @@ mod python {
     pyo3::import_exception!(sardonyx._exceptions, Poisoned);
     pyo3::import_exception!(sardonyx._exceptions, Refused);
     pyo3::import_exception!(sardonyx._exceptions, SlowReader);
+    pyo3::import_exception!(sardonyx._exceptions, TransactionEnded);
     pyo3::import_exception!(sardonyx._exceptions, TransactionTooLarge);
     pyo3::import_exception!(sardonyx._exceptions, WrittenOutside);
 }
@@ -93,9 +94,10 @@ impl Failure {
     }
 }
 
-/// True if what was raised says that a transaction met another one.
-pub fn is_conflict(py: Python<'_>, raised: &PyErr) -> bool {
+/// True if what was raised says that others were in a transaction's way, so that it may end if it is run again.
+pub fn is_to_run_again(py: Python<'_>, raised: &PyErr) -> bool {
     raised.is_instance_of::<python::Conflict>(py)
+        || raised.is_instance_of::<python::TransactionEnded>(py)
 }
 
 fn conflict(page: u64, array: Option<&str>) -> String {
@@ -164,13 +166,15 @@ fn of_tables(error: &sardonyx::Error, message: String) -> PyErr {
         Error::Duplicate(_) => python::Duplicate::new_err(message),
         Error::NotFound(_) => python::NotFound::new_err(message),
         Error::Refused(_) => python::Refused::new_err(message),
+        Error::Conflict(_) => conflict_of_tables(error, message),
+        // Its types are those that `is_to_run_again` knows.
+        _ if sardonyx::is_to_run_again(error) => python::TransactionEnded::new_err(message),
         Error::Limit(_) => python::TransactionTooLarge::new_err(message),
         Error::Full(_) => python::Full::new_err(message),
         Error::Damaged(_) => python::Damaged::new_err(message),
         Error::Poisoned(_) => python::Poisoned::new_err(message),
         Error::Nested(_) => python::InsideTransaction::new_err(message),
         Error::Forked(_) => python::Forked::new_err(message),
-        Error::Conflict(_) => conflict_of_tables(error, message),
         Error::Locked(_) => python::Locked::new_err(message),
         _ => python::Error::new_err(message),
     }

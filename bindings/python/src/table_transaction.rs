@@ -2,7 +2,7 @@
 
 use crate::defining::Defining;
 use crate::definition::{self, Change, Reference, schema_of};
-use crate::error::{Failure, is_conflict};
+use crate::error::{Failure, is_to_run_again};
 use crate::lent::lock;
 use crate::row::{borrowed, dictionary_of, failed, found, key, named, names, no_row, values};
 use crate::table_index::{Got, Index, Range, Rows, Source, Want};
@@ -24,7 +24,7 @@ pub struct TableTransaction {
 enum Running {
     /// It blocks no other transaction.
     Open(OpenTransaction),
-    /// It has changed what tables are, and has the serial stage.
+    /// It has the serial stage: it has changed what tables are, or is the last run of a call that met others each time.
     Defining(Defining),
 }
 
@@ -103,18 +103,10 @@ impl TableTransaction {
     }
 
     /// One that runs already.
-    fn running(tables: Arc<sardonyx::Tables>, inside: Inside, open: OpenTransaction) -> Self {
-        let this = TableTransaction::new(tables, inside);
-        *lock(&this.running) = Some(Running::Open(open));
+    fn running(tables: &Arc<sardonyx::Tables>, inside: &Inside, running: Running) -> Self {
+        let this = TableTransaction::new(Arc::clone(tables), inside.clone());
+        *lock(&this.running) = Some(running);
         this
-    }
-
-    /// What a function that was given this one has done with it.
-    fn take(&self) -> Result<OpenTransaction, Failure> {
-        match lock(&self.running).take() {
-            Some(Running::Open(open)) => Ok(open),
-            Some(Running::Defining(_)) | None => Err(Failure::NotRunning),
-        }
     }
 
     /// Does something in the serial stage, which it has from the first time on.
@@ -136,7 +128,7 @@ impl TableTransaction {
         if let Some(open) = open {
             let (tables, inside) = (&self.tables, &self.inside);
             let defining = unless_raised(py, |waits| {
-                Defining::begin_while(tables, inside, open, waits)
+                Defining::begin_while(tables, inside, Some(open), waits)
             })?;
             *lock(&self.running) = Some(Running::Defining(defining));
         }
@@ -185,47 +177,28 @@ impl TableTransaction {
         inside: &Inside,
         function: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let begun = |open| TableTransaction::running(Arc::clone(tables), inside.clone(), open);
+        let run = |running| {
+            let transaction = Bound::new(py, Self::running(tables, inside, running))?;
+            let ended = called(function, &transaction).and_then(|value| {
+                transaction.get().end(py, true)?;
+                Ok(value)
+            });
+            if ended.is_err() {
+                transaction.get().give_up(py)?;
+            }
+            ended
+        };
         for _ in 0..RETRIES_ASIDE {
             let open = unless_raised(py, |waits| tables.begin_while(waits))?;
-            let transaction = Bound::new(py, begun(open))?;
-            let ended = match called(function, &transaction) {
-                Ok(value) => match transaction.get().end(py, true) {
-                    Ok(()) => return Ok(value),
-                    Err(raised) => raised,
-                },
-                Err(error) => {
-                    transaction.get().give_up(py)?;
-                    error
-                }
-            };
-            if !is_conflict(py, &ended) {
-                return Err(ended);
+            match run(Running::Open(open)) {
+                Err(raised) if is_to_run_again(py, &raised) => {}
+                ended => return ended,
             }
         }
-        let (mut raised, function) = (None, function.clone().unbind());
-        let ran = py.detach(|| {
-            tables.run(|tx| {
-                let _driving = inside.enter();
-                let open = tables.begin_in(tx)?;
-                let ran = Python::attach(|py| {
-                    let transaction = Bound::new(py, begun(open))?;
-                    let value = called(function.bind(py), &transaction)?.unbind();
-                    Ok((value, transaction.get().take()?))
-                });
-                let (value, open) = ran.map_err(|error: PyErr| {
-                    raised = Some(error);
-                    Error::other("the function raised")
-                })?;
-                open.install(tx)?;
-                Ok(value)
-            })
-        });
-        match (ran, raised) {
-            (Ok(value), _) => Ok(value.into_bound(py)),
-            (Err(_), Some(raised)) => Err(raised),
-            (Err(error), None) => Err(Failure::from(error).into()),
-        }
+        let stage = unless_raised(py, |waits| {
+            Defining::begin_while(tables, inside, None, waits)
+        })?;
+        run(Running::Defining(stage))
     }
 
     /// Calls a migration's function with this transaction, which begins and ends here, unless it has run.

@@ -151,7 +151,7 @@ impl Tables {
     }
 
     /// Calls ``function(tx)`` in a transaction, again whenever that meets another one, and returns what it returned, when
-    /// the transaction is on stable storage. After several conflicts it is called once more in the serial stage, where
+    /// the transaction is on stable storage. So it is if it was ended at a bound. After five times it is called once more in the serial stage, where
     /// nothing can be in its way. An exception undoes the transaction and is raised.
     fn retry<'py>(
         &self,

@@ -140,6 +140,39 @@ def test_a_change_of_tables_behind_a_stale_read_is_a_conflict(shop):
     assert shop.get("orders", 7) == {"id": 7, "customer": 1, "n": 4}
 
 
+def test_a_call_that_changes_tables_ends_in_the_stage(shop):
+    calls = []
+
+    def change(tx):
+        n = tx["orders"][7]["n"]
+        calls.append(n)
+        if len(calls) <= 5:
+            with shop.transaction() as other:
+                other["orders"].update(7, n=n + 1)
+        tx.add_column("orders", "note", "text?")
+        tx["orders"].update(7, n=2 * n)
+
+    shop.retry(change)
+    assert calls == [3, 4, 5, 6, 7, 8]
+    assert shop.get("orders", 7) == {"id": 7, "customer": 1, "n": 16, "note": None}
+
+
+def test_a_call_that_was_ended_by_others_is_run_again(shop):
+    begun = []
+
+    def change(tx):
+        if not begun:
+            begun.extend(shop.transaction().__enter__() for _ in range(10_000))
+        tx["orders"].update(7, n=8)
+
+    shop.retry(change)
+    assert shop.get("orders", 7)["n"] == 8
+    with pytest.raises(sardonyx.TransactionEnded, match="open_transactions_max"):
+        with shop.transaction() as tx:
+            begun.extend(shop.transaction().__enter__() for _ in range(10_000))
+            tx["orders"].update(7, n=9)
+
+
 def test_a_backup_is_a_database_of_its_own(shop, tmp_path):
     shop.checkpoint()
     shop.backup(tmp_path / "copy.sdx")

@@ -146,7 +146,7 @@ pub use run_options::RunOptions;
 pub use snapshot::Snapshot;
 pub use statistics::Statistics;
 #[doc(hidden)]
-pub use tables::{Begun, Committed, Reached, Turn};
+pub use tables::{Begun, Committed, Reached, Turn, is_to_run_again};
 pub use tables::{JournalRows, OpenTransaction, RETRIES_ASIDE, Tables};
 pub use ticket::{BatchTicket, Ticket};
 

@@ -8,6 +8,8 @@ mod underway;
 
 pub use journals::JournalRows;
 pub(crate) use open::OPEN_TRANSACTIONS_MAX;
+#[doc(hidden)]
+pub use open::is_to_run_again;
 pub use open::{OpenTransaction, RETRIES_ASIDE};
 use procedures::Procedures;
 pub use turn::Turn;

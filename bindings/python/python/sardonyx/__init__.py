@@ -26,6 +26,7 @@ from ._exceptions import (
     Poisoned,
     Refused,
     SlowReader,
+    TransactionEnded,
     TransactionTooLarge,
     WrittenOutside,
 )
@@ -77,6 +78,7 @@ __all__ = [
     "TablesSnapshot",
     "Ticket",
     "Transaction",
+    "TransactionEnded",
     "TransactionTooLarge",
     "WrittenOutside",
     "open",

@@ -23,6 +23,7 @@ from ._exceptions import NotFound as NotFound
 from ._exceptions import Poisoned as Poisoned
 from ._exceptions import Refused as Refused
 from ._exceptions import SlowReader as SlowReader
+from ._exceptions import TransactionEnded as TransactionEnded
 from ._exceptions import TransactionTooLarge as TransactionTooLarge
 from ._exceptions import WrittenOutside as WrittenOutside
 
@@ -53,6 +54,7 @@ __all__ = [
     "TablesSnapshot",
     "Ticket",
     "Transaction",
+    "TransactionEnded",
     "TransactionTooLarge",
     "WrittenOutside",
     "open",

@@ -45,6 +45,10 @@ class TransactionTooLarge(Error):
     """The transaction is beyond a limit, which the message names: run it again, or in parts."""
 
 
+class TransactionEnded(TransactionTooLarge):
+    """Others needed the memory of this transaction, or its place. It has no effect: run it again."""
+
+
 class SlowReader(Error):
     """A snapshot keeps so many old versions that there is no room for new ones."""
 

@@ -202,7 +202,8 @@ impl OpenTransaction {
 }
 
 /// True if others were in a transaction's way, so that it may end if it is run again.
-fn is_to_run_again(error: &Error) -> bool {
+#[doc(hidden)]
+pub fn is_to_run_again(error: &Error) -> bool {
     error.is_conflict()
         || error.downcast_ref::<SnapshotEnded>().is_some()
         || matches!(
