@@ -32,7 +32,7 @@ pub fn delete_row<S: ConstrainedRows>(
     // Each referring row is found once, also in a circle.
     while let Some((table, at)) = going.get(next).cloned() {
         next += 1;
-        for referred in referred(store, table, at, |_| true)? {
+        for referred in referred(store, table, at, &|_| true)? {
             match referred.reference().on_delete {
                 OnDelete::Restrict => staying.push(referred),
                 OnDelete::SetNull | OnDelete::SetDefault => {

@@ -285,7 +285,7 @@ pub(super) fn referred<S: ConstrainedRows>(
     store: &S,
     table: u16,
     at: S::Place,
-    concerns: impl Fn(usize) -> bool,
+    concerns: &dyn Fn(usize) -> bool,
 ) -> Result<Vec<Referred>, TableError> {
     let there = store.row_there(table, at)?;
     let mut found = Vec::new();
@@ -320,7 +320,7 @@ pub fn check_unreferenced<S: ConstrainedRows>(
     store: &mut S,
     table: u16,
     at: S::Place,
-    changes: impl Fn(usize) -> bool,
+    changes: &dyn Fn(usize) -> bool,
 ) -> Result<(), TableError> {
     for referred in referred(store, table, at, changes)? {
         refuse_or_hold(store, &referred, Why::CHANGED)?;
@@ -360,7 +360,7 @@ pub fn take_row<S: ConstrainedRows>(
     table: u16,
     at: S::Place,
 ) -> Result<(), TableError> {
-    check_unreferenced(store, table, at.clone(), |_| true)?;
+    check_unreferenced(store, table, at.clone(), &|_| true)?;
     store.delete_alone(table, at)
 }
 

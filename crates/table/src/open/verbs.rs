@@ -178,7 +178,7 @@ impl OpenRows {
                 }
             }
             let changes = |column| changed.contains(&column);
-            constraints::check_unreferenced(self, table, Arc::clone(key), changes)?;
+            constraints::check_unreferenced(self, table, Arc::clone(key), &changes)?;
         }
         self.check_unique(table, known, key, &after, Some(before))?;
         self.put_own(table, known, Arc::clone(key), Own::Row(after.into()), 0)?;

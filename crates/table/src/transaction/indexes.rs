@@ -53,7 +53,7 @@ impl Transaction<'_> {
             let column = &schema.columns[column];
             offset < column.offset + column.kind.bytes() && column.offset < offset + bytes.len()
         };
-        self.change_indexed(table, at, touched, changes, change)
+        self.change_indexed(table, at, touched, &changes, change)
     }
 
     /// All ordered indexes of a table, as bits.
@@ -154,7 +154,7 @@ impl Transaction<'_> {
         table: u16,
         address: Address,
         indexes: u32,
-        changes: impl Fn(usize) -> bool,
+        changes: &dyn Fn(usize) -> bool,
         change: impl FnOnce(&mut Self),
     ) -> Result<(), TableError> {
         if self.state(table).is_referenced {

@@ -139,7 +139,7 @@ impl Transaction<'_> {
                 (!is_same).then_some(column)
             };
             let changed: Vec<usize> = row.set_columns().filter_map(changes).collect();
-            check_unreferenced(self, number, at, |column| changed.contains(&column))?;
+            check_unreferenced(self, number, at, &|column| changed.contains(&column))?;
         }
         let since = |number: usize| schema.columns[number].since_shape;
         let moves = row.set_columns().any(|(number, _)| since(number) > shape);

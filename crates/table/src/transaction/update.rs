@@ -78,7 +78,7 @@ impl Transaction<'_> {
                     before[place.clone()] != after[place]
                 };
                 let change = |this: &mut Self| this.write_differences(at, after);
-                return self.change_indexed(number, at, differ, changes, change);
+                return self.change_indexed(number, at, differ, &changes, change);
             }
         }
         self.write_differences(at, after);

@@ -77,7 +77,7 @@ impl NodeTables<'_> {
         }
         let changes = |column| changed.contains(&column);
         if is_referenced {
-            check_unreferenced(self, info.number, key.to_vec(), changes)?;
+            check_unreferenced(self, info.number, key.to_vec(), &changes)?;
         }
         self.change(|view| info.put_row(view, key, Some(before), after))?;
         self.check_references_of(info, after, changes)
