@@ -96,8 +96,7 @@ fn pauses(few: u64, text: &str) -> usize {
         *counted.lock().expect("no panic") += 1;
     });
     run(&mut both.aside.session(), text).expect(text);
-    let times = *times.lock().expect("no panic");
-    times
+    *times.lock().expect("no panic")
 }
 
 #[test]
@@ -218,8 +217,7 @@ fn calls(fresh: &Fresh, few: u64, run: impl FnOnce()) -> (usize, usize) {
     });
     run();
     fresh.database.set_beside(crate::large::unlimited());
-    let times = *times.lock().expect("no panic");
-    times
+    *times.lock().expect("no panic")
 }
 
 #[test]
