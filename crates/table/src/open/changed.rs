@@ -159,14 +159,6 @@ impl DoubleEndedIterator for OwnRows<'_> {
     }
 }
 
-/// The number of rows of its own that a test's transactions have looked at.
-#[cfg(test)]
-pub(super) mod looked_at {
-    std::thread_local! {
-        pub static ROWS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-    }
-}
-
 #[inline]
 fn look() {
     #[cfg(test)]
@@ -184,5 +176,13 @@ pub(super) fn entries_of(
     match own {
         Some(Own::Row(bytes)) => format.index_keys(bytes),
         Some(Own::Gone) | None => Ok(Vec::new()),
+    }
+}
+
+/// The number of rows of its own that a test's transactions have looked at.
+#[cfg(test)]
+pub(super) mod looked_at {
+    std::thread_local! {
+        pub static ROWS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
     }
 }
