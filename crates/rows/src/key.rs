@@ -440,6 +440,7 @@ fn make_canonical(bytes: &mut [u8]) {
 }
 
 /// Appends text or bytes, and their end.
+#[inline]
 fn push_escaped(value: &[u8], key: &mut KeyBytes) {
     push_beginning(value, key);
     key.extend(&[0, 0]);

@@ -137,6 +137,7 @@ impl Part {
 
     /// How a text, or bytes, of a row compares with the beginning of a key's bytes, and what is behind it there: where it
     /// stands, without encoding it. `None` for what has to be encoded.
+    #[inline]
     fn compare_as_it_stands<'b, P: PageRead + ?Sized>(
         &self,
         pages: &P,
@@ -163,6 +164,7 @@ impl Part {
 
 /// How text or bytes, encoded, compare with the beginning of bytes, as many as they are, and what is behind there. `None`
 /// for a value with a zero byte, which stands otherwise in a key.
+#[inline]
 pub(super) fn compare_escaped<'b>(value: &[u8], wanted: &'b [u8]) -> Option<(Ordering, &'b [u8])> {
     let both = value.len().min(wanted.len());
     if value[..both].contains(&0) {

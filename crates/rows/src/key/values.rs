@@ -201,6 +201,7 @@ impl Part {
     }
 
     /// Appends a value; false if it is none of this column.
+    #[inline]
     pub(super) fn push(&self, value: ValueRef<'_>, key: &mut KeyBytes) -> bool {
         let from = key.len();
         let is_null = matches!(value, ValueRef::Null);

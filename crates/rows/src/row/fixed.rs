@@ -166,6 +166,7 @@ pub fn decode(kind: Type, bytes: &[u8]) -> ValueRef<'_> {
 }
 
 /// The bytes of a text or of bytes, if it fits a column of text or bytes.
+#[inline]
 pub fn variable_bytes<'v>(kind: Type, value: ValueRef<'v>) -> Result<&'v [u8], Unfit> {
     let bytes = match (kind, value) {
         (Type::Text, ValueRef::Text(text)) => text.as_bytes(),
