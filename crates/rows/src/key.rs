@@ -325,6 +325,7 @@ impl Integers {
 
 impl Part {
     /// Appends the column's part of a row's key. Returns whether it is null.
+    #[inline]
     fn of_row<P: PageRead + ?Sized>(
         &self,
         pages: &P,

@@ -28,6 +28,7 @@ impl KeyShape {
 
     /// How the beginning of a row's key compares with these bytes, as many as they are, if its entry in the index does
     /// not tell them apart: columns that the entry has all of are not looked at, nor those behind the first difference.
+    #[inline]
     fn compare_beginning<P: PageRead + ?Sized>(
         &self,
         pages: &P,
