@@ -30,7 +30,7 @@ fn explore(seed: u64, kills: bool) -> Seen {
 /// Transactions give up while they wait for a lock or a page, as those that are interrupted.
 fn explore_giving_up(seed: u64) -> Seen {
     let mut world = World::new(seed, 3, update(seed), !seed.is_multiple_of(3));
-    world.gives_up = true;
+    world.gave_up = Some(0);
     explore_in(world, seed % 4 > 1, 1500)
 }
 
@@ -55,7 +55,7 @@ fn explore_in(mut world: World, kills: bool, steps: u32) -> Seen {
         committed: world.committed,
         victims: world.victims,
         died: world.died,
-        gave_up: world.gave_up,
+        gave_up: world.gave_up.unwrap_or_default(),
         asked_for: world.asked_for,
         nodes,
     };

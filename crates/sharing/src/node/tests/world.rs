@@ -72,9 +72,8 @@ pub struct World {
     pub asked_for: u64,
     /// Whether nodes may be killed.
     pub kills: bool,
-    /// Whether transactions may give up while they wait, and how many have.
-    pub gives_up: bool,
-    pub gave_up: u32,
+    /// Transactions that gave up while they waited, where they may.
+    pub gave_up: Option<u32>,
     /// Transactions are on tables that refer to each other.
     pub(in crate::node) family: bool,
     /// The rows of the table that there is, as they are committed.
@@ -152,8 +151,7 @@ impl World {
             victims: 0,
             asked_for: 0,
             kills: false,
-            gives_up: false,
-            gave_up: 0,
+            gave_up: None,
         };
         for slot in 0..slots {
             let incarnation = world.manifest.incarnation;
@@ -351,8 +349,8 @@ impl World {
             panic!("{}: {transaction:?} is gone", self.what);
         };
         match &work.progress {
-            Progress::Locking { .. } if self.gives_up && self.random.chance(1, 6) => {
-                self.gave_up += 1;
+            Progress::Locking { .. } if self.gave_up.is_some() && self.random.chance(1, 6) => {
+                self.gave_up = self.gave_up.map(|count| count + 1);
                 return self.end(transaction, Outcome::Aborted);
             }
             Progress::Locking { .. } => return,
