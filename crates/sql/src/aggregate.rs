@@ -97,10 +97,26 @@ pub(crate) const AGGREGATES: [(&str, AggregateKind, &str); 21] = {
     ]
 };
 
+/// An aggregate and the name by which it is called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named {
+    pub name: &'static str,
+    pub kind: AggregateKind,
+}
+
+impl Named {
+    pub const COUNT: Named = Named {
+        name: "count",
+        kind: AggregateKind::Count,
+    };
+}
+
 /// An aggregate of a statement.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Aggregate {
     pub kind: AggregateKind,
+    /// As it was called.
+    pub name: &'static str,
     /// `None` for `count(*)`.
     pub argument: Option<Expr>,
     /// The argument's type.
@@ -117,16 +133,10 @@ pub(crate) struct Aggregate {
 }
 
 impl Aggregate {
-    /// The first name of an aggregate.
-    pub fn name(kind: AggregateKind) -> &'static str {
-        let found = AGGREGATES.iter().find(|(_, known, _)| *known == kind);
-        found.map_or("", |(name, ..)| name)
-    }
-
     /// The aggregate of this name.
-    pub fn named(name: &str) -> Option<AggregateKind> {
+    pub fn named(name: &str) -> Option<Named> {
         let found = AGGREGATES.iter().find(|(known, ..)| *known == name);
-        found.map(|(_, kind, _)| *kind)
+        found.map(|(name, kind, _)| Named { name, kind: *kind })
     }
 
     /// An aggregate of an argument, or of rows.
@@ -134,7 +144,7 @@ impl Aggregate {
     /// # Errors
     /// `42883` if there is none for the argument's type.
     pub fn new(
-        kind: AggregateKind,
+        Named { name, kind }: Named,
         argument: Option<Typed>,
         is_distinct: bool,
         filter: Option<Expr>,
@@ -171,7 +181,6 @@ impl Aggregate {
                 SqlType::Json
             }
             _ => {
-                let name = Aggregate::name(kind);
                 return Err(SqlError::new(
                     code::UNKNOWN_FUNCTION,
                     format!("function {name}({}) does not exist", of.name()),
@@ -180,6 +189,7 @@ impl Aggregate {
         };
         Ok(Aggregate {
             kind,
+            name,
             argument: argument.map(|argument| argument.expr),
             of,
             result,

@@ -6,10 +6,10 @@ use crate::error::SqlError;
 use crate::types::SqlType;
 use crate::values::arithmetic::{decimal_of, float_of, float_out_of_range, quotient_scale};
 use crate::values::big::Big;
-use crate::values::exact::{given, root_with};
+use crate::values::exact::given;
 use sardonyx::schema::{Value, ValueRef};
 
-/// What is computed of the sums.
+/// Variance or standard deviation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Spread {
     /// Of rows that are a sample of all, and not all.
@@ -111,10 +111,10 @@ impl Moments {
                 let divisor = count.times(&Big::of(others.into(), 0));
                 let groups = (distances.first_group(), divisor.first_group());
                 let scale = quotient_scale(groups.0, groups.1, 2 * i32::from(*scale));
-                let variance = given(&distances.over(&divisor), scale)?;
-                match (of.is_root, decimal_of(variance.as_ref())) {
-                    (true, Some(variance)) => root_with(variance, scale),
-                    _ => Ok(variance),
+                let variance = distances.over(&divisor).to_scale(scale.unsigned_abs());
+                match of.is_root {
+                    true => given(&variance.root(), scale),
+                    false => given(&variance, scale),
                 }
             }
         }

@@ -151,7 +151,7 @@ impl<'n> Names<'n> {
     }
 
     fn aggregate(&self, of: &Aggregate) -> String {
-        let name = Aggregate::name(of.kind);
+        let name = of.name;
         let distinct = if of.is_distinct { "DISTINCT " } else { "" };
         let argument = of.argument.as_ref();
         let argument = argument.map_or("*".into(), |argument| self.written(argument));

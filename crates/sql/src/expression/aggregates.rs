@@ -6,7 +6,7 @@ use super::coercion::padded;
 use super::compile::Compiler;
 use super::order::sort_key;
 use super::{Expr, SortKey, Typed, ordered};
-use crate::aggregate::{Aggregate, AggregateKind, Grouping};
+use crate::aggregate::{Aggregate, AggregateKind, Grouping, Named};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
@@ -22,14 +22,14 @@ impl Compiler<'_> {
         function: &ast::Function,
         grouping: &mut Grouping,
     ) -> Result<Option<Typed>, SqlError> {
-        let kind = Aggregate::named(&function_name(function)?);
-        let Some(kind) = kind.filter(|_| function.over.is_none()) else {
+        let named = Aggregate::named(&function_name(function)?);
+        let Some(named) = named.filter(|_| function.over.is_none()) else {
             return Ok(None);
         };
-        if let Some(outer) = self.outer_aggregate(kind, function)? {
+        if let Some(outer) = self.outer_aggregate(named, function)? {
             return Ok(Some(outer));
         }
-        let made = self.without_windows(|compiler| compiler.aggregate_call(kind, function));
+        let made = self.without_windows(|compiler| compiler.aggregate_call(named, function));
         let aggregate = made.map_err(|error| match error.code {
             code::WINDOWING => SqlError::new(
                 code::GROUPING,
@@ -50,7 +50,7 @@ impl Compiler<'_> {
     /// An aggregate with its arguments.
     pub(super) fn aggregate_call(
         &mut self,
-        kind: AggregateKind,
+        named: Named,
         function: &ast::Function,
     ) -> Result<Aggregate, SqlError> {
         if !function.within_group.is_empty() {
@@ -61,6 +61,7 @@ impl Compiler<'_> {
                 "an aggregate needs arguments in parentheses",
             ));
         };
+        let kind = named.kind;
         let is_distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
         let (argument, separator) = self.aggregate_arguments(kind, function, list)?;
         let order = self.aggregate_order(function, list)?;
@@ -89,7 +90,7 @@ impl Compiler<'_> {
         if is_distinct {
             check_order(argument.as_ref(), &order)?;
         }
-        let mut aggregate = Aggregate::new(kind, argument, is_distinct, filter)?;
+        let mut aggregate = Aggregate::new(named, argument, is_distinct, filter)?;
         (aggregate.separator, aggregate.order) = (separator, order);
         Ok(aggregate)
     }

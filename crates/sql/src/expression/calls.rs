@@ -134,8 +134,8 @@ impl Compiler<'_> {
                 format!("window function {name} requires an OVER clause"),
             ));
         }
-        if let Some(kind) = Aggregate::named(&name) {
-            if let Some(outer) = self.outer_aggregate(kind, function)? {
+        if let Some(named) = Aggregate::named(&name) {
+            if let Some(outer) = self.outer_aggregate(named, function)? {
                 return Ok(outer);
             }
             return Err(SqlError::new(
@@ -173,7 +173,7 @@ impl Compiler<'_> {
     pub(super) fn call_with(&mut self, name: &str, trees: &[&Tree]) -> Result<Typed, SqlError> {
         match self.compiled(trees) {
             Ok(arguments) => self.call(name, arguments),
-            Err(error) if error.code == code::GROUPING => {
+            Err(error) if error.code == code::GROUPING && !self.is_trying => {
                 Err(self.unknown(name, trees).unwrap_or(error))
             }
             Err(error) => Err(error),
@@ -184,7 +184,7 @@ impl Compiler<'_> {
         trees.iter().map(|tree| self.compile(tree)).collect()
     }
 
-    /// The error of a call of no function, which goes before one of what its arguments are in a grouped query.
+    /// An unknown function is reported before an ungrouped argument.
     #[cold]
     fn unknown(&mut self, name: &str, trees: &[&Tree]) -> Option<SqlError> {
         let grouping = self.grouping.take();

@@ -68,16 +68,26 @@ impl<'a> Compiler<'a> {
     /// # Errors
     /// What is wrong with it, with the code that PostgreSQL has for that; `0A000` for what is not supported.
     pub fn compile(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
-        if self.depth >= DEPTH_MAX {
+        let compiled = self.deeper(1, |compiler| compiler.compile_or_group(tree));
+        compiled.map_err(|error| error.at(position_of(tree)))
+    }
+
+    /// Compiles what makes expressions so many levels deeper.
+    pub(super) fn deeper<T>(
+        &mut self,
+        levels: usize,
+        act: impl FnOnce(&mut Self) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        if self.depth + levels > DEPTH_MAX {
             return Err(SqlError::new(
                 code::TOO_COMPLEX,
                 format!("expressions may be nested {DEPTH_MAX} deep"),
             ));
         }
-        self.depth += 1;
-        let compiled = self.compile_or_group(tree);
-        self.depth -= 1;
-        compiled.map_err(|error| error.at(position_of(tree)))
+        self.depth += levels;
+        let compiled = act(self);
+        self.depth -= levels;
+        compiled
     }
 
     /// A condition.

@@ -13,8 +13,7 @@ use sqlparser::ast::{self, BinaryOperator, Expr as Tree, UnaryOperator};
 
 impl Compiler<'_> {
     /// A root, which is one of floats.
-    fn root(&mut self, operator: &str, function: &str, tree: &Tree) -> Result<Typed, SqlError> {
-        let typed = self.compile(tree)?;
+    fn root(&mut self, operator: &str, function: &str, typed: Typed) -> Result<Typed, SqlError> {
         if !typed.kind().is_number() && typed.kind() != SqlType::Unknown {
             return Err(no_prefix_operator(operator, typed.kind()));
         }
@@ -33,8 +32,34 @@ impl Compiler<'_> {
                 let inner = self.condition(tree, "NOT")?;
                 Ok(boolean(inner, true))
             }
-            UnaryOperator::BitwiseNot => {
+            UnaryOperator::Minus | UnaryOperator::Plus => {
+                if let Some(powers) = precedence::signed_powers(operator, tree) {
+                    return self.compile(&powers);
+                }
+                // A negative literal, which may be one below the greatest positive one.
+                if let (UnaryOperator::Minus, Tree::Value(value)) = (operator, tree)
+                    && let ast::Value::Number(digits, _) = &value.value
+                {
+                    return negative_literal(digits);
+                }
                 let typed = self.compile(tree)?;
+                self.prefixed(operator, typed)
+            }
+            operator => {
+                let typed = self.compile(tree)?;
+                self.prefixed(operator, typed)
+            }
+        }
+    }
+
+    /// A prefix operator before a value.
+    pub(super) fn prefixed(
+        &mut self,
+        operator: UnaryOperator,
+        mut typed: Typed,
+    ) -> Result<Typed, SqlError> {
+        match operator {
+            UnaryOperator::BitwiseNot => {
                 let kind = typed.kind();
                 if !matches!(kind, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) {
                     return Err(no_prefix_operator("~", kind));
@@ -46,26 +71,13 @@ impl Compiler<'_> {
                     kind,
                 ))
             }
-            UnaryOperator::PGAbs => {
-                let typed = self.compile(tree)?;
-                match typed.kind().is_number() {
-                    true => self.call("abs", vec![typed]),
-                    false => Err(no_prefix_operator("@", typed.kind())),
-                }
-            }
-            UnaryOperator::PGSquareRoot => self.root("|/", "sqrt", tree),
-            UnaryOperator::PGCubeRoot => self.root("||/", "cbrt", tree),
+            UnaryOperator::PGAbs => match typed.kind().is_number() {
+                true => self.call("abs", vec![typed]),
+                false => Err(no_prefix_operator("@", typed.kind())),
+            },
+            UnaryOperator::PGSquareRoot => self.root("|/", "sqrt", typed),
+            UnaryOperator::PGCubeRoot => self.root("||/", "cbrt", typed),
             UnaryOperator::Minus | UnaryOperator::Plus => {
-                if let Some(powers) = precedence::signed_powers(operator, tree) {
-                    return self.compile(&powers);
-                }
-                // A negative literal, which may be one below the greatest positive one.
-                if let (UnaryOperator::Minus, Tree::Value(value)) = (operator, tree)
-                    && let ast::Value::Number(digits, _) = &value.value
-                {
-                    return negative_literal(digits);
-                }
-                let mut typed = self.compile(tree)?;
                 if typed.kind() == SqlType::Unknown {
                     let spec = TypeSpec::plain(SqlType::Float8);
                     typed = Typed {
@@ -112,54 +124,51 @@ impl Compiler<'_> {
                 "syntax error at or near \"{operator}\""
             )));
         }
-        if let Some(grouped) = precedence::regrouped(left, operator, right) {
-            return self.compile(&grouped);
+        if let Some(grouped) = self.regrouped(left, operator, right)? {
+            return Ok(grouped);
         }
-        if let Some((ignores_case, negated)) = precedence::pattern_operator(operator) {
-            return self.matches(left, right, ignores_case, negated);
+        if precedence::pattern_operator(operator).is_some() {
+            return self.matches(left, operator, right);
         }
         if let Some(comparison) = comparison {
             return self.compare_trees(left, comparison, right);
         }
-        let arithmetic = match operator {
-            BinaryOperator::Plus => Arithmetic::Add,
-            BinaryOperator::Minus => Arithmetic::Subtract,
-            BinaryOperator::Multiply => Arithmetic::Multiply,
-            BinaryOperator::Divide => Arithmetic::Divide,
-            BinaryOperator::Modulo => Arithmetic::Modulo,
-            BinaryOperator::PGExp => {
-                if let Some(grouped) = precedence::regrouped_power(tree) {
-                    return self.compile(&grouped);
-                }
-                Arithmetic::Power
-            }
-            BinaryOperator::BitwiseAnd => Arithmetic::And,
-            BinaryOperator::BitwiseOr => Arithmetic::Or,
-            BinaryOperator::PGBitwiseXor => Arithmetic::Xor,
-            BinaryOperator::PGBitwiseShiftLeft => Arithmetic::ShiftLeft,
-            BinaryOperator::PGBitwiseShiftRight => Arithmetic::ShiftRight,
-            BinaryOperator::StringConcat => return self.concatenate(left, right),
-            other => {
-                return Err(SqlError::unsupported(format!(
-                    "the operator {other} is not supported"
-                )));
-            }
-        };
-        if let Tree::Interval(interval) = right {
+        if let (BinaryOperator::PGExp, Some(grouped)) =
+            (operator, precedence::regrouped_power(tree))
+        {
+            return self.compile(&grouped);
+        }
+        if let (Tree::Interval(interval), Some(arithmetic)) = (right, arithmetic_of(operator)) {
             return self.shifted(left, arithmetic, interval);
         }
         let (left, right) = (self.compile(left)?, self.compile(right)?);
-        self.arithmetic(arithmetic, operator, left, right)
+        self.combined(left, operator, right)
+    }
+
+    /// Two values with an operator between them that compares nothing.
+    pub(super) fn combined(
+        &mut self,
+        left: Typed,
+        operator: &BinaryOperator,
+        right: Typed,
+    ) -> Result<Typed, SqlError> {
+        match arithmetic_of(operator) {
+            Some(arithmetic) => self.arithmetic(arithmetic, operator, left, right),
+            None if *operator == BinaryOperator::StringConcat => self.concatenate(left, right),
+            None => Err(SqlError::unsupported(format!(
+                "the operator {operator} is not supported"
+            ))),
+        }
     }
 
     /// Whether a text matches a regular expression.
-    fn matches(
+    pub(super) fn matches(
         &mut self,
         text: &Tree,
+        operator: &BinaryOperator,
         pattern: &Tree,
-        ignores_case: bool,
-        negated: bool,
     ) -> Result<Typed, SqlError> {
+        let (ignores_case, negated) = precedence::pattern_operator(operator).unwrap_or_default();
         let function = match ignores_case {
             true => Function(&MATCHES_ANY_CASE),
             false => Function(&MATCHES),
@@ -168,8 +177,7 @@ impl Compiler<'_> {
         Ok(boolean(Expr::Call(function, sides), negated))
     }
 
-    pub(super) fn concatenate(&mut self, left: &Tree, right: &Tree) -> Result<Typed, SqlError> {
-        let (left, right) = (self.compile(left)?, self.compile(right)?);
+    fn concatenate(&mut self, left: Typed, right: Typed) -> Result<Typed, SqlError> {
         if left.kind().element().is_some() || right.kind().element().is_some() {
             return super::array_calls::concatenate(self, left, right);
         }
@@ -348,6 +356,23 @@ pub(super) fn negative_literal(digits: &str) -> Result<Typed, SqlError> {
             Expr::Negate(positive.spec.kind, Box::new(expr)),
             positive.spec.kind,
         ),
+    })
+}
+
+fn arithmetic_of(operator: &BinaryOperator) -> Option<Arithmetic> {
+    Some(match operator {
+        BinaryOperator::Plus => Arithmetic::Add,
+        BinaryOperator::Minus => Arithmetic::Subtract,
+        BinaryOperator::Multiply => Arithmetic::Multiply,
+        BinaryOperator::Divide => Arithmetic::Divide,
+        BinaryOperator::Modulo => Arithmetic::Modulo,
+        BinaryOperator::PGExp => Arithmetic::Power,
+        BinaryOperator::BitwiseAnd => Arithmetic::And,
+        BinaryOperator::BitwiseOr => Arithmetic::Or,
+        BinaryOperator::PGBitwiseXor => Arithmetic::Xor,
+        BinaryOperator::PGBitwiseShiftLeft => Arithmetic::ShiftLeft,
+        BinaryOperator::PGBitwiseShiftRight => Arithmetic::ShiftRight,
+        _ => return None,
     })
 }
 

@@ -6,7 +6,7 @@
 use super::compile::Compiler;
 use super::trees::{parts_of_function, parts_of_tree};
 use super::{Expr, Typed};
-use crate::aggregate::{Aggregate, AggregateKind};
+use crate::aggregate::{Aggregate, Named};
 use crate::error::{SqlError, code};
 use crate::expression::OuterColumn;
 use crate::names::name_of;
@@ -49,7 +49,7 @@ impl Compiler<'_> {
     /// An aggregate that cannot be compiled; `0A000` if it reads columns of several queries.
     pub(super) fn outer_aggregate(
         &mut self,
-        kind: AggregateKind,
+        named: Named,
         function: &ast::Function,
     ) -> Result<Option<Typed>, SqlError> {
         let Some(level) = self.level_of_aggregate(function) else {
@@ -59,7 +59,7 @@ impl Compiler<'_> {
             return Ok(None);
         };
         let scope = nested.queries.around().outer[level].clone();
-        let made = Compiler::new(&scope, self.parameters).aggregate_call(kind, function);
+        let made = Compiler::new(&scope, self.parameters).aggregate_call(named, function);
         let aggregate = made.map_err(|error| match error.code {
             code::UNKNOWN_COLUMN | code::UNKNOWN_TABLE => SqlError::unsupported(
                 "an aggregate of columns of several queries around this one is not supported",

@@ -1,56 +1,134 @@
-//! Precedence of operators where the parser's is not PostgreSQL's: its trees are grouped anew before they are compiled. What
-//! stands in parentheses is a tree of its own, and stays as it is.
+//! Precedence of operators where the parser's is not PostgreSQL's: its trees are grouped anew when they are compiled.
+//! Parenthesised expressions are not regrouped.
 
+use super::Typed;
+use super::compile::Compiler;
+use crate::error::SqlError;
 use sqlparser::ast::{BinaryOperator, Expr as Tree, UnaryOperator};
 
-/// An operation whose parts belong together otherwise than the parser has them; `None` if it is right.
-///
-/// A sum behind a prefix operator belongs to that: `~a + b` is `~(a + b)`. Operators of regular expressions group from the
-/// left with those of their kind: `a ~ b || c` is `(a ~ b) || c`.
-pub(super) fn regrouped(left: &Tree, operator: &BinaryOperator, right: &Tree) -> Option<Tree> {
-    match operator {
-        BinaryOperator::Plus | BinaryOperator::Minus => within_prefixed(left, operator, right),
-        _ if pattern_operator(operator).is_some() => match right {
-            Tree::BinaryOp {
-                left: inner,
-                op,
-                right: last,
-            } if is_other(op) => {
-                let first = regrouped(left, operator, inner);
-                let first = first
-                    .unwrap_or_else(|| binary(left.clone(), operator.clone(), (**inner).clone()));
-                Some(binary(first, op.clone(), (**last).clone()))
+impl Compiler<'_> {
+    /// An operation whose parts belong together otherwise than the parser has them; `None` if it is right.
+    ///
+    /// A sum behind a prefix operator belongs to that: `~a + b` is `~(a + b)`. Operators of regular expressions group from
+    /// the left with those of their kind: `a ~ b || c` is `(a ~ b) || c`. Nothing is copied, since trees may be deep, and
+    /// nothing calls itself along a chain.
+    pub(super) fn regrouped(
+        &mut self,
+        left: &Tree,
+        operator: &BinaryOperator,
+        right: &Tree,
+    ) -> Result<Option<Typed>, SqlError> {
+        if is_sum(operator) {
+            let (first, mut parts) = chain(left, is_sum);
+            parts.push((operator, right));
+            return match has_prefix(first, &parts) {
+                true => self.sum(first, &parts).map(Some),
+                false => Ok(None),
+            };
+        }
+        if pattern_operator(operator).is_some() {
+            let (first, parts) = chain(right, is_other);
+            if !parts.is_empty() {
+                // Each of them is a level above the left side.
+                let matched = self.deeper(2 * parts.len(), |compiler| {
+                    compiler.matches(left, operator, first)
+                })?;
+                return self.joined(matched, &parts).map(Some);
             }
-            _ => None,
-        },
-        _ => None,
+        }
+        Ok(None)
+    }
+
+    /// A sum in which what follows the first prefix operator belongs to that.
+    fn sum(&mut self, first: &Tree, parts: &[Part<'_>]) -> Result<Typed, SqlError> {
+        if ends_with_prefix(first) {
+            return self.longer(first, parts);
+        }
+        let place = parts.iter().position(|(_, part)| ends_with_prefix(part));
+        let first = self.compile(first)?;
+        let Some((before, [(operator, part), behind @ ..])) =
+            place.and_then(|place| parts.split_at_checked(place))
+        else {
+            return self.joined(first, parts);
+        };
+        let before = self.joined(first, before)?;
+        let longer = self.longer(part, behind)?;
+        self.combined(before, operator, longer)
+    }
+
+    fn joined(&mut self, first: Typed, parts: &[Part<'_>]) -> Result<Typed, SqlError> {
+        self.deeper(parts.len(), |compiler| {
+            let mut joined = first;
+            for (operator, part) in parts {
+                let part = compiler.compile(part)?;
+                joined = compiler.combined(joined, operator, part)?;
+            }
+            Ok(joined)
+        })
+    }
+
+    /// A tree that ends with a prefix operator, whose operand goes on with these parts.
+    fn longer(&mut self, tree: &Tree, parts: &[Part<'_>]) -> Result<Typed, SqlError> {
+        match tree {
+            _ if parts.is_empty() => self.compile(tree),
+            Tree::UnaryOp { op, expr } if is_prefix(*op) => {
+                let operand = self.deeper(1, |compiler| compiler.sum(expr, parts))?;
+                self.prefixed(*op, operand)
+            }
+            Tree::UnaryOp { op, expr } => {
+                let operand = self.deeper(1, |compiler| compiler.longer(expr, parts))?;
+                self.prefixed(*op, operand)
+            }
+            Tree::BinaryOp { left, op, right } => {
+                let left = self.compile(left)?;
+                let right = self.deeper(1, |compiler| compiler.longer(right, parts))?;
+                self.combined(left, op, right)
+            }
+            _ => self.sum(tree, parts),
+        }
     }
 }
 
-/// A tree that ends with a prefix operation, which goes on with what follows; `None` of any other.
-fn within_prefixed(tree: &Tree, operator: &BinaryOperator, right: &Tree) -> Option<Tree> {
-    match tree {
-        Tree::UnaryOp { op, expr } if is_prefix(*op) => {
-            let longer = binary((**expr).clone(), operator.clone(), right.clone());
-            Some(unary(*op, longer))
-        }
-        Tree::UnaryOp {
-            op: sign @ (UnaryOperator::Minus | UnaryOperator::Plus),
-            expr,
-        } => Some(unary(*sign, within_prefixed(expr, operator, right)?)),
-        Tree::BinaryOp {
-            left,
-            op,
-            right: last,
-        } => match regrouped(left, op, last) {
-            Some(grouped) => within_prefixed(&grouped, operator, right),
-            None => {
-                let last = within_prefixed(last, operator, right)?;
-                Some(binary((**left).clone(), op.clone(), last))
-            }
-        },
-        _ => None,
+/// An operator, and what stands behind it.
+type Part<'t> = (&'t BinaryOperator, &'t Tree);
+
+/// The first operand of a chain of operators, and the others.
+fn chain(tree: &Tree, is_of: fn(&BinaryOperator) -> bool) -> (&Tree, Vec<Part<'_>>) {
+    let (mut first, mut parts) = (tree, Vec::new());
+    while let Tree::BinaryOp { left, op, right } = first
+        && is_of(op)
+    {
+        parts.push((op, &**right));
+        first = left;
     }
+    parts.reverse();
+    (first, parts)
+}
+
+/// True if something follows a prefix operator.
+fn has_prefix(first: &Tree, parts: &[Part<'_>]) -> bool {
+    let operands = std::iter::once(first).chain(parts.iter().map(|(_, part)| *part));
+    operands.take(parts.len()).any(ends_with_prefix)
+}
+
+/// True if what follows belongs to a prefix operator in it.
+fn ends_with_prefix(mut tree: &Tree) -> bool {
+    loop {
+        tree = match tree {
+            Tree::UnaryOp { op, .. } if is_prefix(*op) => return true,
+            Tree::UnaryOp { op, expr } if is_sign(*op) => expr,
+            Tree::BinaryOp { right, .. } => right,
+            _ => return false,
+        };
+    }
+}
+
+fn is_sum(operator: &BinaryOperator) -> bool {
+    matches!(operator, BinaryOperator::Plus | BinaryOperator::Minus)
+}
+
+fn is_sign(operator: UnaryOperator) -> bool {
+    matches!(operator, UnaryOperator::Plus | UnaryOperator::Minus)
 }
 
 fn is_prefix(operator: UnaryOperator) -> bool {

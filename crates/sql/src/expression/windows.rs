@@ -98,8 +98,8 @@ impl<'a> Compiler<'a> {
             )));
         }
         let (kind, arguments, spec) = match Aggregate::named(&name) {
-            Some(kind) => {
-                let aggregate = self.aggregate_call(kind, function)?;
+            Some(named) => {
+                let aggregate = self.aggregate_call(named, function)?;
                 if aggregate.is_distinct || !aggregate.order.is_empty() {
                     return Err(SqlError::unsupported(
                         "DISTINCT and ORDER BY inside of a window function are not supported",

@@ -3,7 +3,7 @@
 //! computed.
 
 use super::draft::{Draft, FromNode, FromTable};
-use crate::aggregate::{Aggregate, AggregateKind, Grouping};
+use crate::aggregate::{Aggregate, Grouping, Named};
 use crate::expression::Expr;
 use crate::expression::window::{Window, WindowCall, WindowFunction};
 use sardonyx::schema::Value;
@@ -105,7 +105,7 @@ impl Grouping {
             if read.contains(&(first + number)) || aggregate.parts().any(Expr::is_volatile) {
                 continue;
             }
-            if let Ok(rows) = Aggregate::new(AggregateKind::Count, None, false, None) {
+            if let Ok(rows) = Aggregate::new(Named::COUNT, None, false, None) {
                 *aggregate = rows;
             }
         }

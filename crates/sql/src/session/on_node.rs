@@ -66,6 +66,23 @@ fn copies(steps: &VecDeque<Step>) -> Option<VecDeque<Step>> {
     None
 }
 
+/// A step to be run again; none of one that has data.
+fn copied(step: &Step) -> Option<Step> {
+    match step {
+        Step::Execute {
+            statement,
+            parameters,
+            rows_max,
+        } => Some(Step::Execute {
+            statement: statement.clone(),
+            parameters: parameters.clone(),
+            rows_max: *rows_max,
+        }),
+        Step::Sync => Some(Step::Sync),
+        Step::Copy { .. } | Step::Fail(_) => None,
+    }
+}
+
 /// That a transaction met another one.
 fn conflict() -> SqlError {
     SqlError::new(
@@ -117,19 +134,24 @@ impl Session {
                 return *done;
             }
         }
-        // The steps behind its end are run in any case.
-        let end = steps.iter().position(|step| matches!(step, Step::Sync));
-        let mut rest = end.map_or_else(VecDeque::new, |end| steps.split_off(end + 1));
         let is_block = match &self.state.transaction {
             TransactionState::Idle => false,
             TransactionState::Open(open) => !open.is_implicit,
             TransactionState::Failed(_) => true,
         };
+        // The steps behind its end are run in any case.
+        let behind = |end: Option<usize>| end.map_or(steps.len(), |end| end + 1);
+        let first_end = behind(steps.iter().position(|step| matches!(step, Step::Sync)));
+        let end = behind(end_of_unit(steps, is_block));
+        // If the unit is undone, these are run as behind any error.
+        let again = steps.range(first_end..end).map(copied);
+        let again = again.collect::<Option<Vec<Step>>>();
+        let mut rest = steps.split_off(again.as_ref().map_or(first_end, |_| end));
         // It stays if the node does not give the state back.
         let kept = self.state.kept();
         let state = std::mem::replace(&mut self.state, kept);
         let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
-        let (count, ends_at_once) = (unit.steps(), unit.first_ends());
+        let (mut count, ends_at_once) = (unit.steps(), unit.first_ends());
         let error = match self.on_thread(unit, &node).await {
             // A unit that was undone has its outcomes, too.
             Ok((Some(Ok(mut done)), Ok(_))) | Ok((Some(Err(mut done)), _)) => {
@@ -147,8 +169,9 @@ impl Session {
             true => TransactionState::Failed(OpenTransaction::default()),
             false => TransactionState::Idle,
         };
+        count.truncate(first_end);
         let mut refused = UnitDone::refused(error, count, self.status());
-        refused.rest = rest;
+        refused.rest = again.into_iter().flatten().chain(rest).collect();
         refused
     }
 
@@ -201,6 +224,17 @@ impl Session {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// The place of the first end at which no block is open: with one open the next unit would run all before it again.
+fn end_of_unit(steps: &VecDeque<Step>, mut is_block: bool) -> Option<usize> {
+    steps.iter().position(|step| {
+        if let Step::Execute { statement, .. } = step {
+            let begins = statement.begins_transaction();
+            is_block = begins || is_block && !statement.ends_transaction();
+        }
+        matches!(step, Step::Sync) && !is_block
+    })
 }
 
 #[cfg(all(test, feature = "nodes"))]

@@ -157,6 +157,14 @@ impl Big {
         self.with_sign(&divide(&add(&self.limbs, &half), &divisor))
     }
 
+    /// The same, as a number; a scale above that of all numbers changes nothing.
+    pub fn to_scale(&self, scale: u32) -> Big {
+        let divisor = power_of_ten(FRACTION_DIGITS.saturating_sub(scale));
+        let half = divide_small(&divisor, 2).0;
+        let units = divide(&add(&self.limbs, &half), &divisor);
+        Big::new(self.negative, multiply(&units, &divisor))
+    }
+
     /// Without what is behind the point; `None` if there is no room for the units.
     pub fn truncated(&self) -> Option<i128> {
         self.with_sign(self.limbs.get(FRACTION..).unwrap_or_default())

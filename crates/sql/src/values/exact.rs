@@ -118,14 +118,6 @@ pub(crate) fn root(number: Decimal) -> Result<Value, SqlError> {
     given(&big(number).root(), scale_for(weight * 2 + 1, &[number]))
 }
 
-/// The square root of a number that is not negative, with so many digits behind the point.
-///
-/// # Errors
-/// `22003` if it is too large.
-pub(crate) fn root_with(number: Decimal, scale: i32) -> Result<Value, SqlError> {
-    given(&big(number).root(), scale)
-}
-
 /// `e` to a power.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 
 use super::Contents::Rows;
 use super::{OWNER, PG_CATALOG, VirtualRows, VirtualTable, oid, text};
-use crate::aggregate::{AGGREGATES, Aggregate, AggregateKind};
+use crate::aggregate::{AGGREGATES, Aggregate, AggregateKind, Named};
 use crate::error::SqlError;
 use crate::expression::functions::{Function, Kind, Volatility, all, function_number};
 use crate::expression::window::WINDOW_FUNCTIONS;
@@ -224,7 +224,7 @@ fn aggregates() -> impl Iterator<Item = Described> {
                 let text = Kind::Of(Text);
                 vec![(vec![text, text], text)]
             }
-            _ => of_types(kind).collect(),
+            _ => of_types(Named { name, kind }).collect(),
         };
         let described = taken.into_iter();
         described.map(move |(arguments, result)| (name, "a", arguments, result, about))
@@ -232,13 +232,13 @@ fn aggregates() -> impl Iterator<Item = Described> {
 }
 
 /// The types that an aggregate takes, with its results.
-fn of_types(kind: AggregateKind) -> impl Iterator<Item = (Vec<Kind>, Kind)> {
+fn of_types(named: Named) -> impl Iterator<Item = (Vec<Kind>, Kind)> {
     let is_own = |kind: &SqlType| {
         kind.is_storable() && kind.category() != 'X' && !matches!(kind, Name | OneChar)
     };
     SqlType::all().filter(is_own).filter_map(move |argument| {
         let typed = Typed::new(Expr::Literal(Value::Null), argument);
-        let made = Aggregate::new(kind, Some(typed), false, None).ok()?;
+        let made = Aggregate::new(named, Some(typed), false, None).ok()?;
         Some((vec![Kind::Of(argument)], Kind::Of(made.result)))
     })
 }

@@ -155,3 +155,40 @@ fn a_row_that_another_adds_to_what_was_sought_is_a_conflict() {
     run(&mut other, "update t set v = 0 where id = 7").expect("changed");
     run(&mut one, "update t set s = 'seen' where id = 50; commit").expect("nobody was met");
 }
+
+/// Chains of as many operators as a text may have, on a test's thread, whose stack is as large as a server's.
+#[test]
+fn long_chains_of_operators_are_answered_or_refused() {
+    let fresh = Fresh::new();
+    let mut session = fresh.session();
+    for (part, last) in [
+        (" + 1", "1"),
+        (" - ~1", "1"),
+        (" + ~1 * 2", "1"),
+        (" || 'a'", "'a'"),
+        (" ~ 'a' || 'b'", "'a'"),
+        (" = 1", "1"),
+    ] {
+        for count in [10, 150, 320, 480, 990] {
+            let text = format!("select {last}{}", part.repeat(count));
+            if let Err(error) = query(&mut session, &text) {
+                let codes = ["54001", "42601", "42883", "22003"];
+                assert!(codes.contains(&error.code), "{text}: {error:?}");
+            }
+        }
+    }
+    // Each level is looked at a few times, not twice as often as the one below it.
+    let calls = |count: usize, inner: &str| {
+        format!(
+            "select {}{inner}{} from generate_series(1, 3) as g (x)",
+            "abs(".repeat(count),
+            ")".repeat(count)
+        )
+    };
+    assert_eq!(
+        query(&mut session, &calls(60, "sum(x)")).expect("it is computed"),
+        ["6"]
+    );
+    let error = query(&mut session, &calls(60, "sum(x) + x")).expect_err("it is not grouped");
+    assert_eq!(error.code, "42803");
+}

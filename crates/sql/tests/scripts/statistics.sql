@@ -155,3 +155,27 @@ select count(*), abs(g + n) from st group by g
 
 statement error 0A000
 select percentile_cont(0.5) within group (order by n) from st
+
+statement error 42883
+select stddev_samp('a'::text)
+
+# With at most 38 digits behind the point.
+query
+select stddev_pop(x) from (values (0.00000000000000000001), (0.00000000000000000003)) v(x)
+----
+0.00000000000000000001000000000000000000
+
+query
+select stddev_samp(x) from (values (0.0000000000000001), (0.0000000000000002), (0.0000000000000004)) v(x)
+----
+0.00000000000000015275252316519466579518
+
+query
+select stddev_pop(x), stddev_samp(x) from (values (10000000000000000000), (37000000000000000000)) v(x)
+----
+13500000000000000000|19091883092036783159
+
+query
+select stddev(x), variance(x) from (values (0.1), (0.15), (0.17), (12.5)) v(x)
+----
+6.1800701182645708|38.1932666666666667

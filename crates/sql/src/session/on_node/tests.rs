@@ -21,6 +21,8 @@ struct Victim {
     node: Arc<dyn NodeStore>,
     /// How many more.
     deadlocks: AtomicUsize,
+    /// Transactions that the last flight began.
+    runs: AtomicUsize,
     /// Transactions that kept a thread from serving others.
     in_the_way: AtomicUsize,
 }
@@ -32,6 +34,7 @@ thread_local! {
 
 impl NodeStore for Victim {
     fn run(&self, act: &mut dyn FnMut(&mut dyn WriteTarget) -> bool) -> Result<bool, Error> {
+        self.runs.fetch_add(1, Ordering::Relaxed);
         (self.in_the_way).fetch_add(usize::from(SERVES.get()), Ordering::Relaxed);
         let fewer = |left: usize| left.checked_sub(1);
         let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
@@ -99,6 +102,7 @@ fn fresh() -> Fresh {
     let victim = Arc::new(Victim {
         node: store_of(nodes.join().expect("a node")),
         deadlocks: AtomicUsize::new(0),
+        runs: AtomicUsize::new(0),
         in_the_way: AtomicUsize::new(0),
     });
     let database = Database::over_node(victim.clone()).expect("it speaks SQL");
@@ -134,6 +138,7 @@ impl Fresh {
             }
         }
         self.victim.deadlocks.store(deadlocks, Ordering::Relaxed);
+        self.victim.runs.store(0, Ordering::Relaxed);
         let outcomes = wait(self.session.run(steps));
         assert_eq!(
             self.victim.deadlocks.load(Ordering::Relaxed),
@@ -173,7 +178,16 @@ fn what_is_behind_the_end_of_a_deadlocks_victim_is_run() {
         fresh.told(0, &["select * from t where x = 0", "sync"]),
         ["SELECT 2", "I"]
     );
-    // So it is without one.
+    // So it is where its block goes on behind an end.
+    let flight = [
+        "begin", UPDATE, "sync", UPDATE, "sync", "commit", "sync", insert, "sync",
+    ];
+    let told = fresh.told(1, &flight);
+    let expected = [
+        "BEGIN", "40001", "E", "25P02", "E", "ROLLBACK", "I", "23505", "I",
+    ];
+    assert_eq!(told, expected);
+    // And without one.
     let flight = [
         "begin", UPDATE, "sync", UPDATE, "commit", "sync", UPDATE, "sync",
     ];
@@ -184,6 +198,22 @@ fn what_is_behind_the_end_of_a_deadlocks_victim_is_run() {
     assert_eq!(told, expected);
     assert_eq!(
         fresh.told(0, &["select * from t where x = 3", "sync"]),
+        ["SELECT 1", "I"]
+    );
+}
+
+/// A flight that has a block with ends in it.
+#[test]
+fn a_block_is_one_transaction_of_the_node_whatever_ends_it_has() {
+    let mut fresh = fresh();
+    let mut flight = vec!["begin", "sync"];
+    flight.extend([UPDATE, "sync"].repeat(20));
+    flight.extend(["commit", "sync", UPDATE, "sync"]);
+    fresh.told(0, &flight);
+    // The block, and the statement behind it.
+    assert_eq!(fresh.victim.runs.load(Ordering::Relaxed), 2);
+    assert_eq!(
+        fresh.told(0, &["select * from t where x = 21", "sync"]),
         ["SELECT 1", "I"]
     );
 }
