@@ -151,8 +151,9 @@ impl Tables {
     }
 
     /// Calls ``function(tx)`` in a transaction, again whenever that meets another one, and returns what it returned, when
-    /// the transaction is on stable storage. So it is if it was ended at a bound. After five times it is called once more in the serial stage, where
-    /// nothing can be in its way. An exception undoes the transaction and is raised.
+    /// the transaction is on stable storage. It is also called again if it was ended at a bound (``TransactionEnded``). After
+    /// five times it is called once more in the serial stage, where nothing can be in its way. An exception undoes the
+    /// transaction and is raised.
     fn retry<'py>(
         &self,
         py: Python<'py>,

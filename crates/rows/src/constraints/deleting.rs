@@ -91,7 +91,7 @@ fn set_of<S: ConstrainedRows>(
         let rows = referred.rows(store)?.into_iter();
         let rows = rows.map(|at| (referred.by, at));
         for row in rows.filter(|row| !going.contains_key(row)) {
-            // Of a column that is set twice the last value counts: `RowWriter::set` replaces the one before.
+            // If a column is set twice, the last value wins: `RowWriter::set` replaces the one before.
             let columns: &mut Vec<(usize, Value)> = set.entry(row).or_default();
             columns.extend_from_slice(values);
         }

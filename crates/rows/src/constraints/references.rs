@@ -121,7 +121,7 @@ pub fn check_references<S: ConstrainedRows>(
     Ok(())
 }
 
-/// The same of a row in hand, of references with a column for which `concerns` says so.
+/// Checks a given row's references that use a column selected by `concerns`.
 ///
 /// # Errors
 /// [`TableError::NoSuchReference`].

@@ -124,7 +124,7 @@ pub(super) enum OwnRows<'c> {
     Entries(btree_map::Range<'c, Vec<u8>, Key>),
 }
 
-/// What a row is known by in an index, and its key.
+/// An index entry of a row, and its key.
 pub(super) type Entry<'c> = (&'c [u8], &'c Key);
 
 fn entry_of_row<'c>((key, own): (&'c Key, &Own)) -> Option<Entry<'c>> {
@@ -165,7 +165,7 @@ fn look() {
     looked_at::ROWS.set(looked_at::ROWS.get() + 1);
 }
 
-/// What a row is known by in each index; nothing of one that is not there.
+/// Index entries of a row; empty for a deleted row.
 ///
 /// # Errors
 /// [`TableError::DamagedTable`] if the bytes are no row.

@@ -190,8 +190,8 @@ impl OpenRows {
         }
     }
 
-    /// With a bound on what it keeps, in bytes (default 1 GiB): its changes, and notes of what it read. It takes the rows
-    /// themselves, so a program that is lent them cannot change the bound.
+    /// With a bound on what it keeps, in bytes (default 1 GiB): its changes, and notes of what it read. Takes `self`
+    /// by value, so a borrower cannot change the bound.
     pub fn with_bytes_max(mut self, bytes: usize) -> Self {
         self.bytes_max = bytes;
         self

@@ -48,7 +48,7 @@ fn is_next_content(name: &str) -> bool {
 }
 
 impl View<'_> {
-    /// Whether a next content of a table is made, or was left by a process that ended.
+    /// True if a table has a next content, in progress or left by a dead process.
     #[doc(hidden)]
     pub fn has_next_contents(&self) -> bool {
         let mut definitions = self.definitions().iter();
