@@ -10,6 +10,7 @@ use crate::secondary::{Secondary, is_hashed};
 use crate::space::TableSpace;
 use crate::table::{SchemaBefore, Slot, TableState, remove_from_index};
 use crate::transaction::{Savepoint, note_references};
+use sardonyx_rows::constraints::Marks;
 use sardonyx_rows::schema::Schema;
 use sardonyx_storage::catalogue::Catalogue;
 use sardonyx_storage::page::{Address, PageId};
@@ -81,7 +82,7 @@ pub(crate) struct Undo {
     /// Entries of ordered indexes that were inserted or removed.
     index_changes: usize,
     /// Places that the transaction marked, each behind the one before.
-    savepoints: Vec<Savepoint>,
+    marks: Marks<Savepoint>,
 }
 
 /// What was before a table was dropped, emptied at once, renamed, or got free pages.
@@ -148,20 +149,9 @@ impl Undo {
         std::mem::take(&mut self.replaced)
     }
 
-    /// Keeps a place to which the transaction may go back. Returns its number.
-    pub fn push_savepoint(&mut self, savepoint: Savepoint) -> usize {
-        self.savepoints.push(savepoint);
-        self.savepoints.len() - 1
-    }
-
-    /// The place of a number.
-    pub fn savepoint(&self, number: usize) -> Option<Savepoint> {
-        self.savepoints.get(number).copied()
-    }
-
-    /// Keeps the first ones only.
-    pub fn forget_savepoints(&mut self, kept: usize) {
-        self.savepoints.truncate(kept);
+    /// Places to which the transaction may go back.
+    pub fn marks(&mut self) -> &mut Marks<Savepoint> {
+        &mut self.marks
     }
 
     /// How many steps there are.
@@ -208,7 +198,7 @@ impl Undo {
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.steps.is_empty() && self.savepoints.is_empty()
+        self.steps.is_empty() && self.marks.is_empty()
     }
 
     #[inline]
@@ -216,7 +206,7 @@ impl Undo {
         self.steps.clear();
         self.images.clear();
         self.index_changes = 0;
-        self.savepoints.clear();
+        self.marks.truncate(0);
         if !self.schemas.is_empty() {
             self.schemas.clear();
         }

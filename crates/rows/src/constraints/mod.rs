@@ -18,12 +18,14 @@ mod checks;
 mod defaults;
 mod deleting;
 mod held;
+mod marks;
 mod references;
 
 pub use checks::{check_all_conditions, check_new_row, conditions_of, meets};
 pub use defaults::{ComputeDefaults, DefaultFailure, Objects, computed_defaults, objects};
 pub use deleting::delete_row;
 pub use held::{Due, HeldReference, HeldReferences, check_held};
+pub use marks::Marks;
 pub use references::{
     check_added_references, check_conditions, check_references, check_references_of, check_row,
     check_schema, check_unreferenced, take_row,

@@ -44,7 +44,7 @@ pub use records::RecordIndex;
 pub use row::OpenRow;
 use sardonyx_base::error::Error;
 use sardonyx_rows::condition::Check;
-use sardonyx_rows::constraints::{HeldReferences, conditions_of};
+use sardonyx_rows::constraints::{HeldReferences, Marks, conditions_of};
 use sardonyx_rows::key::KeyShape;
 use sardonyx_rows::schema::{Schema, Value};
 use sardonyx_rows::{RowFormat, RowRef, TableError};
@@ -67,7 +67,7 @@ pub struct OpenRows {
     /// What was in the place of each change, in their order.
     undo: Vec<Undo>,
     /// How many changes there were at each mark.
-    marks: Vec<usize>,
+    marks: Marks<usize>,
     held: HeldReferences,
     reads: RefCell<Reads>,
     /// Tables to which others refer.
@@ -148,7 +148,7 @@ impl OpenRows {
             tables: (0..tables).map(|_| OpenTable::default()).collect(),
             snapshot,
             undo: Vec::new(),
-            marks: Vec::new(),
+            marks: Marks::default(),
             held: HeldReferences::default(),
             reads: RefCell::default(),
             referenced: OnceCell::new(),
@@ -210,10 +210,9 @@ impl OpenRows {
 
     /// Marks how far it has come, to [return](OpenRows::return_to) there.
     pub fn mark(&mut self) -> Marked {
-        self.marks.push(self.undo.len());
-        let mark = self.marks.len() - 1;
-        self.held.mark(mark);
-        Marked::numbered(mark, self.number)
+        let number = self.marks.push(self.undo.len());
+        self.held.mark(self.marks.len() - 1);
+        Marked::numbered(number, self.number)
     }
 
     /// Undoes what was done since it marked a place. The mark stays; those that were made behind it do not.
@@ -222,12 +221,17 @@ impl OpenRows {
     /// [`Error::Refused`] if it has no such mark, or not any more: then nothing is undone.
     pub fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
         self.check_life()?;
-        let mark = mark.number(self.number).ok_or(TableError::NoMark)?;
-        let steps = self.marks.get(mark).copied();
-        self.undo_to(steps.ok_or(TableError::NoMark)?);
-        self.marks.truncate(mark + 1);
-        self.held.return_to(mark);
+        let (position, steps) = self.valid(mark)?;
+        self.undo_to(steps);
+        self.marks.truncate(position + 1);
+        self.held.return_to(position);
         Ok(())
+    }
+
+    fn valid(&self, mark: Marked) -> Result<(usize, usize), TableError> {
+        let number = mark.number(self.number);
+        let found = number.and_then(|number| self.marks.find(number));
+        found.ok_or(TableError::NoMark)
     }
 
     /// References that do not hold are noted from now on, or refused at once again.
@@ -257,11 +261,8 @@ impl OpenRows {
     /// [`Error::Refused`] if it has no such mark, or not any more.
     pub fn release(&mut self, mark: Marked) -> Result<(), Error> {
         self.check_life()?;
-        let mark = mark.number(self.number).ok_or(TableError::NoMark)?;
-        if mark >= self.marks.len() {
-            return Err(TableError::NoMark.into());
-        }
-        self.marks.truncate(mark);
+        let (position, _) = self.valid(mark)?;
+        self.marks.truncate(position);
         self.forget_undo();
         Ok(())
     }

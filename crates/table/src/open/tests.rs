@@ -194,6 +194,31 @@ fn a_released_mark_gives_back_what_undoing_needed() {
 }
 
 #[test]
+fn a_forgotten_mark_is_not_a_later_one() {
+    let (_space, mut open, _) = begun(0);
+    let insert = |open: &mut OpenRows, id: i64| {
+        let mut rows = open.rows("items").expect("a table");
+        rows.insert(&item(id)).expect("inserted");
+    };
+    let released = open.mark();
+    open.release(released).expect("released");
+    insert(&mut open, 1);
+    let later = open.mark();
+    insert(&mut open, 2);
+    assert!(open.return_to(released).is_err());
+    assert!(open.release(released).is_err());
+    let behind = open.mark();
+    open.return_to(later).expect("undone");
+    insert(&mut open, 3);
+    let last = open.mark();
+    insert(&mut open, 4);
+    assert!(open.return_to(behind).is_err());
+    assert_eq!(open.rows("items").expect("a table").count(), 3);
+    open.return_to(last).expect("undone");
+    assert_eq!(open.rows("items").expect("a table").count(), 2);
+}
+
+#[test]
 fn own_rows_between_two_places_are_those_that_a_walk_finds() {
     let mut random = Random::new(7);
     let mut byte = |random: &mut Random| [0, 1, 127, 254, 255][random.below(5) as usize];

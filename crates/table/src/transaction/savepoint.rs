@@ -14,22 +14,22 @@ pub(crate) struct Savepoint {
     log: LogMark,
 }
 
-/// A place that a running transaction has marked, by its number among them: see [`Transaction::return_to`].
+/// A place that a running transaction has marked, by a number that no other one has: see [`Transaction::return_to`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Marked {
-    number: usize,
+    number: u64,
     /// Which open transaction's it is; 0 of a transaction of the serial stage, one of which runs at a time.
     of: u64,
 }
 
 impl Marked {
     /// The one with this number among those of an open transaction; `of` is 0 for the transaction of another store.
-    pub fn numbered(number: usize, of: u64) -> Self {
+    pub fn numbered(number: u64, of: u64) -> Self {
         Marked { number, of }
     }
 
     /// Its number, if it is of this one.
-    pub fn number(self, of: u64) -> Option<usize> {
+    pub fn number(self, of: u64) -> Option<u64> {
         (self.of == of).then_some(self.number)
     }
 }
@@ -46,9 +46,10 @@ impl Transaction<'_> {
     /// Marks how far the transaction has come, to [return](Transaction::return_to) there.
     pub fn mark(&mut self) -> Marked {
         let savepoint = self.savepoint();
-        let marked = self.space.undo.push_savepoint(savepoint);
-        self.held.mark(marked);
-        Marked::numbered(marked, 0)
+        let marks = self.space.undo.marks();
+        let number = marks.push(savepoint);
+        self.held.mark(marks.len() - 1);
+        Marked::numbered(number, 0)
     }
 
     /// Undoes what the transaction did since it marked a place. The mark stays; those that were made behind it do not.
@@ -57,12 +58,12 @@ impl Transaction<'_> {
     /// [`Error::Refused`](sardonyx_base::error::Error::Refused) if this transaction has no such mark, or not any more:
     /// then nothing is undone.
     pub fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
-        let mark = mark.number(0).ok_or(TableError::NoMark)?;
-        let savepoint = self.space.undo.savepoint(mark);
-        let savepoint = savepoint.ok_or(TableError::NoMark)?;
+        let number = mark.number(0).ok_or(TableError::NoMark)?;
+        let found = self.space.undo.marks().find(number);
+        let (position, savepoint) = found.ok_or(TableError::NoMark)?;
         self.roll_back_to(savepoint);
-        self.space.undo.forget_savepoints(mark + 1);
-        self.held.return_to(mark);
+        self.space.undo.marks().truncate(position + 1);
+        self.held.return_to(position);
         Ok(())
     }
 

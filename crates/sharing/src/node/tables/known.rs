@@ -14,7 +14,7 @@ use super::space::{FIRST_PAGE, Head};
 use super::view::View;
 use crate::protocol::LockMode;
 use sardonyx_base::sync::futex::Mutex;
-use sardonyx_rows::constraints::{ComputeDefaults, HeldReferences};
+use sardonyx_rows::constraints::{ComputeDefaults, HeldReferences, Marks};
 use sardonyx_storage::catalogue::{Definition as Named, Kind};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -196,7 +196,7 @@ pub(crate) struct Used {
     /// It has dropped trees, whose pages go back when it is durable.
     pub(in super::super) drops: bool,
     /// How far it had come at each mark.
-    pub(super) marks: Vec<Savepoint>,
+    pub(super) marks: Marks<Savepoint>,
     /// References that are checked later, while no [`NodeTables`](super::NodeTables) has them.
     pub(super) held: HeldReferences,
 }

@@ -48,18 +48,18 @@ pub struct NodeTables<'t> {
 
 /// How far a transaction had come, to [return](NodeTables::return_to) there. It is one of the transaction's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NodeMark(usize);
+pub struct NodeMark(u64);
 
 impl NodeMark {
-    /// The mark of a number, counted from 0.
+    /// The mark of a number.
     #[doc(hidden)]
-    pub fn numbered(number: usize) -> Self {
+    pub fn numbered(number: u64) -> Self {
         NodeMark(number)
     }
 
     /// Its number.
     #[doc(hidden)]
-    pub fn number(self) -> usize {
+    pub fn number(self) -> u64 {
         self.0
     }
 }
@@ -177,10 +177,9 @@ impl<'t> NodeTables<'t> {
         // A node that has stopped commits nothing any more.
         let savepoint = self.savepoint().unwrap_or_default();
         let marks = &mut self.access.get_mut().used().marks;
-        marks.push(savepoint);
-        let mark = marks.len() - 1;
-        self.held.mark(mark);
-        NodeMark(mark)
+        let number = marks.push(savepoint);
+        self.held.mark(marks.len() - 1);
+        NodeMark(number)
     }
 
     /// Undoes what was done since the transaction marked a place. The mark stays; those that were made behind it do not.
@@ -188,10 +187,11 @@ impl<'t> NodeTables<'t> {
     /// # Errors
     /// [`Error::Refused`] if there is no such mark, or not any more; why the node does not go on.
     pub fn return_to(&mut self, mark: NodeMark) -> Result<(), Error> {
-        let savepoint = self.access.get_mut().used().marks.get(mark.0).copied();
-        self.roll_back(savepoint.ok_or(TableError::NoMark)?)?;
-        self.access.get_mut().used().marks.truncate(mark.0 + 1);
-        self.held.return_to(mark.0);
+        let found = self.access.get_mut().used().marks.find(mark.0);
+        let (position, savepoint) = found.ok_or(TableError::NoMark)?;
+        self.roll_back(savepoint)?;
+        self.access.get_mut().used().marks.truncate(position + 1);
+        self.held.return_to(position);
         Ok(())
     }
 

@@ -212,6 +212,10 @@ fn marks_and_held_references_are_the_transactions<P: Place>() -> Result<(), Node
             tx.tables()?.return_to(second).is_err(),
             "it was made behind"
         );
+        let third = tx.tables()?.mark();
+        tx.rows("parents")?.insert(&[("id", 3.into())])?;
+        assert!(tx.tables()?.return_to(second).is_err(), "not the third one");
+        tx.tables()?.return_to(third)?;
         tx.tables()?.hold_references(true);
         tx.rows("children")?
             .insert(&[("id", 1.into()), ("of", 7.into())])?;
