@@ -8,7 +8,7 @@ use crate::sequences::{Counter, Counters, Sequence, SequenceChanges};
 use crate::source::Source;
 use crate::store::{NodeStore, Store, TRIES};
 use sardonyx::schema::{Schema, SchemaBuilder, Type, Value};
-use sardonyx::{Durability, Tables, Transaction};
+use sardonyx::{Durability, Error, Tables, Transaction};
 use sardonyx_base::memory::Budget;
 use std::any::Any;
 use std::collections::HashMap;
@@ -284,9 +284,11 @@ impl Database {
 fn forget_next_contents(tables: &Tables) -> Result<(), SqlError> {
     if tables.read(|view| Ok(view.has_next_contents()))? {
         let turn = tables.turn()?;
-        let forgotten = turn.run(Durability::Deferred, |tx| tx.forget_all_beside());
-        // A database whose log is full is to be read all the same. Then they are dropped later.
-        drop(forgotten);
+        match turn.run(Durability::Deferred, |tx| tx.forget_all_beside()) {
+            // A database whose log is full is to be read all the same. Then they are dropped later.
+            Ok(()) | Err(Error::Limit(_) | Error::Full(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(())
 }

@@ -140,7 +140,7 @@ fn end(whole: &Whole<'_>, filling: &mut Filling<'_>) -> Result<Ran<()>, Stop> {
             inserted.map_err(|_| in_stage())
         });
     };
-    let (last, _) = whole.catch_up(&content.beside, content.snapshot)?;
+    let (last, _, count) = whole.catch_up(&content.beside, content.snapshot)?;
     let check = |tx: &Transaction<'_>| filling.check_read(tx);
-    whole.take_over(content.beside, last, check, |_, _| Ok(()))
+    whole.take_over(content.beside, (last, count), check, |_, _| Ok(()))
 }

@@ -101,10 +101,10 @@ impl Whole<'_> {
         let done = self.begin(indexes).and_then(|beside| {
             let snapshot = self.newest()?;
             let taken = self.fill_from(&beside, &snapshot)?;
-            let (last, more) = self.catch_up(&beside, snapshot)?;
+            let (last, more, count) = self.catch_up(&beside, snapshot)?;
             self.take_over(
                 beside,
-                last,
+                (last, count),
                 |_| Ok(()),
                 |tx, last| Ok(finish(tx, taken + more + last)?),
             )
@@ -132,17 +132,18 @@ impl Whole<'_> {
     }
 
     /// The table takes the content over, in one call. `check` looks at the tables before that: afterwards all rows of the
-    /// table are other ones. `finish` comes after it, and is told how many more rows were taken.
+    /// table are other ones. `finish` comes after it, and receives the number of further rows. About `count` rows are made
+    /// in it once more.
     pub fn take_over<T>(
         &self,
         beside: Beside,
-        last: Snapshot,
+        (last, count): (Snapshot, usize),
         check: impl FnOnce(&Transaction<'_>) -> Result<(), Stop>,
         finish: impl FnOnce(&mut Transaction<'_>, i64) -> Result<T, Stop>,
     ) -> Result<Ran<T>, Stop> {
         let table = self.made.table();
         let turn = self.turn()?;
-        turn.run_later(|tx| {
+        commit(turn, self.limits, count, |tx: &mut Transaction<'_>| {
             self.check_table(tx)?;
             check(tx)?;
             let source: &dyn Source = &*tx;
@@ -212,13 +213,13 @@ impl Whole<'_> {
     }
 
     /// Makes rows again that were changed since a state, until few are left. Returns the state of which they are, and how
-    /// many more were taken.
+    /// many more were taken, and how many rows the last round made.
     pub fn catch_up(
         &self,
         beside: &Beside,
         mut snapshot: Snapshot,
-    ) -> Result<(Snapshot, i64), Stop> {
-        let mut taken = 0;
+    ) -> Result<(Snapshot, i64, usize), Stop> {
+        let (mut taken, mut count) = (0, 0);
         for _ in 0..ROUNDS {
             let next = self.newest()?;
             let (before, after) = (snapshot.space(), next.space());
@@ -232,14 +233,14 @@ impl Whole<'_> {
                 self.changed(&mut changes, with, was, is)
             });
             compared.map_err(|stop: Stop| stop.unless_ended(&[&snapshot, &next]))?;
-            let count = changes.len();
+            count = changes.len();
             taken += self.put_in_turns(beside, &changes)?;
             snapshot = next;
             if count < LAST_ROWS {
                 break;
             }
         }
-        Ok((snapshot, taken))
+        Ok((snapshot, taken, count))
     }
 
     /// Makes all rows of a state. Returns how many were taken.

@@ -23,7 +23,9 @@ impl NodeTables<'_> {
         info: &TableInfo,
         steps: impl FnOnce(&mut Self) -> Result<T, TableError>,
     ) -> Result<T, TableError> {
-        match info.has_references() || !info.format.schema().declared.is_empty() {
+        let schema = info.format.schema();
+        let may_refuse = info.has_references() || !schema.checks.is_empty();
+        match may_refuse || !schema.declared.is_empty() {
             true => self.whole(steps),
             false => steps(self),
         }
@@ -31,9 +33,10 @@ impl NodeTables<'_> {
 
     /// Adds a row, whose key is new.
     pub(super) fn add(&mut self, info: &TableInfo, row: &[u8]) -> Result<(), TableError> {
-        info.format.check_conditions(row)?;
         let key = checked_key(info, info.format.key_of(row)?)?;
         self.change(|view| info.insert_row(view, &key, row))?;
+        // Behind keys that are there, as in main memory.
+        info.format.check_conditions(row)?;
         self.check_references_of(info, row, |_| true)
     }
 
@@ -64,7 +67,6 @@ impl NodeTables<'_> {
         if before == after {
             return Ok(());
         }
-        info.format.check_conditions(after)?;
         let is_referenced = self.tables.is_referenced(info.number);
         let mut changed = Vec::new();
         if is_referenced || info.has_references() {
@@ -80,6 +82,7 @@ impl NodeTables<'_> {
             check_unreferenced(self, info.number, key.to_vec(), &changes)?;
         }
         self.change(|view| info.put_row(view, key, Some(before), after))?;
+        info.format.check_conditions(after)?;
         self.check_references_of(info, after, changes)
     }
 
