@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that a transaction takes of what all may keep, at a time; less where that is little.
+/// Bytes that a transaction takes of what all may keep, at a time: first these.
+const TAKEN_FIRST: usize = 1 << 12;
+/// As many as it has, up to these; fewer where all may keep little.
 const TAKEN_AT_ONCE: usize = 1 << 16;
 
 const RUNS: u8 = 0;
@@ -80,6 +82,11 @@ impl OpenTransactions {
     /// Bytes that one of them may keep.
     pub(super) fn bytes_of_one(&self) -> usize {
         self.bytes_max / 4
+    }
+
+    /// The most bytes that one takes at a time beyond what it needs.
+    fn at_once(&self) -> usize {
+        (self.bytes_max / 64).clamp(1, TAKEN_AT_ONCE)
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
@@ -171,6 +178,24 @@ impl Life {
         self.all.process.is_current()
     }
 
+    /// Gives back what it has taken beyond these bytes, in whole parts.
+    pub fn give(&mut self, bytes: usize) {
+        let kept = bytes.next_multiple_of(self.all.at_once());
+        let (Some(number), Some(less)) = (self.number, self.taken.checked_sub(kept)) else {
+            return;
+        };
+        // A child that was forked may find it locked for ever.
+        if less == 0 || !self.is_here() {
+            return;
+        }
+        let mut open = self.all.lock();
+        if let Some(running) = open.running.get_mut(&number) {
+            running.taken -= less;
+            open.bytes -= less;
+            self.taken -= less;
+        }
+    }
+
     /// Takes bytes, so that it has as many as these. Where all would have too many, the oldest other ones are ended.
     ///
     /// # Errors
@@ -183,7 +208,7 @@ impl Life {
             return Ok(());
         }
         let limit = self.all.bytes_max;
-        let at_once = (limit / 64).clamp(1, TAKEN_AT_ONCE);
+        let at_once = self.taken.max(TAKEN_FIRST).min(self.all.at_once());
         let more = (bytes - self.taken).next_multiple_of(at_once);
         // A child that was forked may find it locked for ever.
         self.check()?;

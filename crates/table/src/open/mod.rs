@@ -252,6 +252,7 @@ impl OpenRows {
             }
             self.give_bytes(undo.bytes);
         }
+        self.give_to_others();
     }
 
     /// Forgets a mark, and those that were made behind it. What was done since stays. Without marks it forgets how to undo
@@ -275,6 +276,7 @@ impl OpenRows {
         while let Some(undo) = self.undo.pop() {
             self.give_bytes(undo.bytes_before);
         }
+        self.give_to_others();
     }
 
     fn known(&self, table: u16) -> Result<&Arc<Known>, TableError> {
@@ -361,6 +363,13 @@ impl OpenRows {
 
     fn give_bytes(&self, bytes: usize) {
         self.bytes.set(self.bytes.get().saturating_sub(bytes));
+    }
+
+    /// Other open transactions may have the bytes that were given back.
+    fn give_to_others(&self) {
+        if let Some(life) = &self.life {
+            life.borrow_mut().give(self.bytes.get());
+        }
     }
 
     /// Where the row of the snapshot with this key stands, which is noted as read.

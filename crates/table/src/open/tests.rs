@@ -1,15 +1,17 @@
 //! The work of an open transaction does not grow with what it has done before: counted in rows of its own that it looks at.
 
-use super::OpenRows;
 use super::changed::looked_at;
 use super::reads::Span;
+use super::{OpenRows, OpenTransactions};
 use crate::space::TableSpace;
+use sardonyx_base::process::Process;
 use sardonyx_base::random::Random;
 use sardonyx_rows::WriteRows;
 use sardonyx_rows::constraints::ConstrainedRows;
 use sardonyx_rows::schema::{Schema, Type, Value, ValueRef};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::store::PageStore;
+use std::sync::Arc;
 
 /// A transaction on items with a unique and another index, and on parts that refer to items and are deleted with them.
 fn begun(rows: i64) -> (TableSpace, OpenRows, [u16; 2]) {
@@ -191,6 +193,44 @@ fn a_released_mark_gives_back_what_undoing_needed() {
     change(&mut open, 3);
     open.return_to(mark).expect("undone");
     assert_eq!(open.bytes.get(), once);
+}
+
+/// A transaction among the open ones of a database, whose bytes have this bound.
+fn begun_among(space: &mut TableSpace, all: &Arc<OpenTransactions>) -> OpenRows {
+    OpenRows::begin(space.snapshot().expect("a snapshot")).begun_among(all)
+}
+
+fn insert_until(open: &mut OpenRows, bytes: usize) {
+    for id in 100.. {
+        let mut rows = open.rows("items").expect("a table");
+        rows.insert(&item(id)).expect("inserted");
+        if open.bytes.get() >= bytes {
+            return;
+        }
+    }
+}
+
+#[test]
+fn one_row_takes_little_and_what_is_undone_is_given_back() {
+    let (mut space, ..) = begun(1);
+    let all = OpenTransactions::new(Process::current(), 1000, 1 << 20);
+    // Small ones end no other.
+    let mut small: Vec<_> = (0..200).map(|_| begun_among(&mut space, &all)).collect();
+    for open in &mut small {
+        insert_until(open, 1);
+    }
+    assert!(small.iter().all(|open| open.check().is_ok()));
+    drop(small);
+    let mut large = begun_among(&mut space, &all);
+    let mark = large.mark();
+    insert_until(&mut large, 200 << 10);
+    large.return_to(mark).expect("undone");
+    let mut others: Vec<_> = (0..4).map(|_| begun_among(&mut space, &all)).collect();
+    for open in &mut others {
+        insert_until(open, 200 << 10);
+    }
+    assert!(large.check().is_ok());
+    assert!(others.iter().all(|open| open.check().is_ok()));
 }
 
 #[test]
