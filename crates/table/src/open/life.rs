@@ -213,6 +213,11 @@ impl Life {
         // A child that was forked may find it locked for ever.
         self.check()?;
         let mut open = self.all.lock();
+        // It may have been ended since: then it ends no other one.
+        if !open.running.contains_key(&number) {
+            drop(open);
+            return Err(self.ended());
+        }
         while open.bytes + more > limit {
             match open.oldest_but(number) {
                 Some(oldest) => open.end(oldest, OUTGROWN),
@@ -222,11 +227,9 @@ impl Life {
                 }
             }
         }
-        let Some(running) = open.running.get_mut(&number) else {
-            drop(open);
-            return Err(self.ended());
-        };
-        running.taken += more;
+        if let Some(running) = open.running.get_mut(&number) {
+            running.taken += more;
+        }
         open.bytes += more;
         self.taken += more;
         Ok(())
