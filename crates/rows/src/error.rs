@@ -249,12 +249,13 @@ pub enum TableError {
     /// An open transaction was ended from without.
     #[error(transparent)]
     Ended(TransactionEnded),
-    /// An open transaction needs more than all of its database may keep. The operation did nothing.
+    /// The program holds open transactions that were ended at a bound, and these keep too much. The operation did nothing.
     #[error(
-        "the open transaction needs {bytes} bytes, all together may keep {limit}: set `open_transactions_bytes_max` to more"
+        "open transactions that were ended, and not dropped, keep {bytes} bytes, and may keep {limit}: drop them, or set \
+         `open_transactions_bytes_max` to more"
     )]
     OpenTransactionsFull {
-        /// Bytes that it needs.
+        /// Bytes that they keep.
         bytes: usize,
         /// The limit.
         limit: usize,

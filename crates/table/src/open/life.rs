@@ -1,7 +1,10 @@
 //! Bounds of a database's open transactions together: their number, and the bytes of what they keep.
 //!
-//! At either bound the oldest is ended, and its bytes no longer count. So a program that forgets transactions delays no other
-//! one. What an ended one keeps is freed when the program drops it.
+//! At either bound the oldest is ended. So a program that forgets transactions delays no other one. The content of an ended
+//! one is freed when the program drops it.
+//!
+//! Invariant: the running ones have taken at most the bound, and so have the ended ones that are not dropped, when one takes
+//! more. So both together never have more than twice the bound.
 
 use sardonyx_base::process::Process;
 use sardonyx_rows::{TableError, TransactionEnded};
@@ -37,6 +40,8 @@ struct Open {
     running: BTreeMap<u64, Running>,
     /// Bytes that all of them have taken.
     bytes: usize,
+    /// Bytes that those have which were ended, and are not dropped.
+    ended_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -46,19 +51,28 @@ struct Running {
 }
 
 impl Open {
-    /// Ends one of them: what it has taken is free.
+    /// Ends one of them: it has its bytes until the program drops it.
     fn end(&mut self, number: u64, why: u8) {
         if let Some(ended) = self.running.remove(&number) {
             ended.state.store(why, Ordering::Release);
             self.bytes -= ended.taken;
+            self.ended_bytes += ended.taken;
         }
     }
 
-    /// The oldest one with bytes, but for one of them.
-    fn oldest_but(&self, number: u64) -> Option<u64> {
+    /// One is dropped, with what it has taken.
+    fn leave(&mut self, number: u64, taken: usize) {
+        match self.running.remove(&number) {
+            Some(_) => self.bytes -= taken,
+            None => self.ended_bytes -= taken,
+        }
+    }
+
+    /// The oldest one with bytes, but for one of them; and those.
+    fn oldest_but(&self, number: u64) -> Option<(u64, usize)> {
         let mut others = self.running.iter();
         let oldest = others.find(|(other, running)| **other != number && running.taken > 0);
-        oldest.map(|(number, _)| *number)
+        oldest.map(|(number, running)| (*number, running.taken))
     }
 }
 
@@ -199,7 +213,8 @@ impl Life {
     /// Takes bytes, so that it has as many as these. Where all would have too many, the oldest other ones are ended.
     ///
     /// # Errors
-    /// [`TableError::Ended`] if it was ended itself; [`TableError::OpenTransactionsFull`] if it alone would have too many.
+    /// [`TableError::Ended`] if it was ended itself; [`TableError::OpenTransactionsFull`] if those that were ended, and are
+    /// not dropped, have too many.
     pub fn take(&mut self, bytes: usize) -> Result<(), TableError> {
         let Some(number) = self.number else {
             return Ok(());
@@ -218,14 +233,15 @@ impl Life {
             drop(open);
             return Err(self.ended());
         }
-        while open.bytes + more > limit {
-            match open.oldest_but(number) {
-                Some(oldest) => open.end(oldest, OUTGROWN),
-                None => {
-                    let bytes = open.bytes + more;
-                    return Err(TableError::OpenTransactionsFull { bytes, limit });
-                }
-            }
+        while open.bytes + more > limit
+            && let Some((oldest, taken)) = open.oldest_but(number)
+            && open.ended_bytes + taken <= limit
+        {
+            open.end(oldest, OUTGROWN);
+        }
+        if open.bytes + more > limit || open.ended_bytes > limit {
+            let bytes = open.ended_bytes;
+            return Err(TableError::OpenTransactionsFull { bytes, limit });
         }
         if let Some(running) = open.running.get_mut(&number) {
             running.taken += more;
@@ -242,8 +258,7 @@ impl Drop for Life {
         if let Some(number) = self.number
             && self.is_here()
         {
-            let mut open = self.all.lock();
-            open.end(number, RUNS);
+            self.all.lock().leave(number, self.taken);
         }
     }
 }

@@ -234,6 +234,39 @@ fn one_row_takes_little_and_what_is_undone_is_given_back() {
 }
 
 #[test]
+fn ended_ones_that_are_held_count_until_they_are_dropped() {
+    let (mut space, ..) = begun(1);
+    let limit = 1 << 20;
+    let all = OpenTransactions::new(Process::current(), 3, limit);
+    let full = |open: &mut OpenRows| {
+        (100..).find_map(|id| {
+            let mut rows = open.rows("items").expect("a table");
+            rows.insert(&item(id)).err()
+        })
+    };
+    // Displaced by later ones, they are ended, too.
+    let mut held = Vec::new();
+    let told = loop {
+        let mut open = begun_among(&mut space, &all);
+        let told = full(&mut open).expect("it is bounded").to_string();
+        held.push(open);
+        if told.contains("not dropped") || held.len() > 100 {
+            break told;
+        }
+    };
+    assert!(told.contains("not dropped"), "{told}");
+    let kept: usize = held.iter().map(|open| open.bytes.get()).sum();
+    assert!(kept <= 2 * limit, "{kept} bytes");
+    held.drain(..3);
+    let mut open = begun_among(&mut space, &all);
+    let told = full(&mut open).expect("it is bounded").to_string();
+    assert!(told.contains("limit is"), "{told}");
+    drop((held, open));
+    let mut open = begun_among(&mut space, &all);
+    insert_until(&mut open, limit / 5);
+}
+
+#[test]
 fn a_forgotten_mark_is_not_a_later_one() {
     let (_space, mut open, _) = begun(0);
     let insert = |open: &mut OpenRows, id: i64| {

@@ -96,6 +96,8 @@ fn what_all_keep_is_bounded_together_and_the_oldest_is_ended() {
             if ran.get() <= sardonyx::RETRIES_ASIDE {
                 bump(tx, items, 1)?;
                 for _ in 0..5 {
+                    // Ended ones keep what they have until they are dropped.
+                    others.borrow_mut().retain(|other| !is_ended(other));
                     let mut other = bank.begin()?;
                     insert_until_refused(&mut other, &opened);
                     others.borrow_mut().push(other);
@@ -112,6 +114,22 @@ fn what_all_keep_is_bounded_together_and_the_oldest_is_ended() {
         assert!(others.iter().rev().take(4).all(|other| !is_ended(other)));
         // What ends gives its bytes back.
         drop(others);
+        // Ended ones that are held keep at most as much as all that run.
+        let mut held = Vec::new();
+        let refused = loop {
+            let mut tx = bank.begin().unwrap();
+            let told = insert_until_refused(&mut tx, &opened).1;
+            held.push(tx);
+            if !told.to_string().contains("limit is 262144") || held.len() > 100 {
+                break told;
+            }
+        };
+        assert!(matches!(refused, Error::Limit(_)), "{refused:?}");
+        assert!(refused.to_string().contains("not dropped"), "{refused}");
+        held.pop();
+        let ended = held.iter().filter(|tx| is_ended(tx)).count();
+        assert_eq!((ended, held.len()), (4, 8));
+        drop(held);
         let mut tx = bank.begin().unwrap();
         let told = insert_until_refused(&mut tx, &opened).1.to_string();
         assert!(told.contains("limit is 262144"), "{told}");
