@@ -188,6 +188,15 @@ pub fn prefix(key: &[u8]) -> u64 {
     }
 }
 
+/// The first key behind all that begin with these bytes; `None` if there can be none.
+pub fn behind(mut beginning: Vec<u8>) -> Option<Vec<u8>> {
+    while beginning.last() == Some(&u8::MAX) {
+        beginning.pop();
+    }
+    *beginning.last_mut()? += 1;
+    Some(beginning)
+}
+
 impl KeyShape {
     /// The key of an index of rows as the schema says.
     ///

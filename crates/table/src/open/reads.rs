@@ -1,6 +1,6 @@
 //! Notes of what an open transaction took from its snapshot: it is compared with what is there at the transaction's end.
 
-use sardonyx_rows::key::Edge;
+use sardonyx_rows::key::{Edge, behind};
 use sardonyx_storage::page::Address;
 use std::collections::BTreeMap;
 
@@ -60,24 +60,16 @@ impl Span {
         let from = match &self.from {
             None => Vec::new(),
             Some((bytes, false)) => bytes.clone(),
-            Some((bytes, true)) => behind(bytes)?,
+            Some((bytes, true)) => behind(bytes.clone())?,
         };
         let to = match &self.to {
             None => None,
             Some((bytes, false)) => Some(bytes.clone()),
-            Some((bytes, true)) => behind(bytes),
+            Some((bytes, true)) => behind(bytes.clone()),
         };
         let is_forward = to.as_ref().is_none_or(|to| from < *to);
         is_forward.then_some((from, to))
     }
-}
-
-/// The first key behind all that begin with these bytes, if there can be one.
-fn behind(bytes: &[u8]) -> Option<Vec<u8>> {
-    let last = bytes.iter().rposition(|byte| *byte != u8::MAX)?;
-    let mut behind = bytes[..=last].to_vec();
-    behind[last] += 1;
-    Some(behind)
 }
 
 fn edge(place: &Option<(Vec<u8>, bool)>) -> Option<Edge<'_>> {

@@ -2,7 +2,7 @@
 
 use super::{OneRow, RowFormat};
 use crate::error::TableError;
-use crate::key::{BadKey, KeyBytes, KeyShape, KeyValues, SearchKey};
+use crate::key::{BadKey, KeyBytes, KeyShape, KeyValues, SearchKey, behind};
 use crate::row::{KeyRange, RowError};
 use crate::schema::PRIMARY;
 use sardonyx_storage::page::Address;
@@ -241,13 +241,4 @@ impl RowFormat {
         let end = behind(bytes.clone()).map_or(Bound::Unbounded, Bound::Excluded);
         Ok((Bound::Included(bytes), end))
     }
-}
-
-/// The first key behind all that begin with these bytes; `None` if there can be none.
-fn behind(mut beginning: Vec<u8>) -> Option<Vec<u8>> {
-    while beginning.last() == Some(&u8::MAX) {
-        beginning.pop();
-    }
-    *beginning.last_mut()? += 1;
-    Some(beginning)
 }
