@@ -106,6 +106,13 @@ impl HeldReferences {
         self.holds
     }
 
+    /// True if no reference has notes.
+    pub fn is_empty(&self) -> bool {
+        self.noted
+            .as_ref()
+            .is_none_or(|noted| noted.notes.is_empty())
+    }
+
     /// The references with notes, in the order of their tables' numbers and their names.
     pub fn references(&self) -> Vec<HeldReference> {
         let noted = self.noted.iter().flat_map(|noted| noted.notes.keys());

@@ -131,7 +131,11 @@ pub(super) fn run<R, E: From<NodeError>>(
             ended: false,
         };
         let mut transaction = Transaction::new(node, number);
-        let done = work(&mut transaction);
+        let done = work(&mut transaction).and_then(|done| {
+            // The program may have held references and not checked them. The check may take locks.
+            transaction.check_held()?;
+            Ok(done)
+        });
         if transaction.is_victim {
             drop(ending);
             node.runs_again();

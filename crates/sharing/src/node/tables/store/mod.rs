@@ -72,6 +72,17 @@ impl Transaction<'_> {
     pub fn tables(&mut self) -> Result<NodeTables<'_>, NodeError> {
         NodeTables::of(self)
     }
+
+    /// Checks the references that are held.
+    ///
+    /// # Errors
+    /// Those of [`NodeTables::check_held`].
+    pub(in super::super) fn check_held(&mut self) -> Result<(), NodeError> {
+        if self.used.held.is_empty() {
+            return Ok(());
+        }
+        Ok(self.tables()?.check_held(|_| Due::NOW)?)
+    }
 }
 
 impl<'t> NodeTables<'t> {
@@ -195,8 +206,8 @@ impl<'t> NodeTables<'t> {
         Ok(())
     }
 
-    /// References that do not hold are noted from now on, or refused at once again, until the transaction ends. The program
-    /// [checks](NodeTables::check_held) them before it commits.
+    /// References that do not hold are noted from now on, or refused at once again, until the transaction ends. Those with
+    /// notes are checked before it commits, or earlier by [`NodeTables::check_held`].
     pub fn hold_references(&mut self, holds: bool) {
         self.held.hold(holds);
     }

@@ -229,6 +229,19 @@ fn marks_and_held_references_are_the_transactions<P: Place>() -> Result<(), Node
         tx.tables()?.check_held(|_| Due::NOW)?;
         assert_eq!(tx.tables()?.held_references(), []);
         Ok::<_, NodeError>(())
+    })?;
+    // Held and never checked by the program, they are checked before the commit.
+    let orphaned = node.run(|tx| {
+        tx.tables()?.hold_references(true);
+        tx.rows("children")?
+            .insert(&[("id", 2.into()), ("of", 8.into())])?;
+        Ok::<_, NodeError>(())
+    });
+    let told = orphaned.unwrap_err().to_string();
+    assert!(told.contains("refers"), "{told}");
+    node.run(|tx| {
+        assert_eq!(tx.rows("children")?.count()?, 1);
+        Ok(())
     })
 }
 
