@@ -11,6 +11,11 @@ use sardonyx::{DefineRows, Error, HeldReference, Marked, RowWriter, Rows, Transa
 use sardonyx_rows::constraints::{Objects, check_new_row, objects};
 use sardonyx_storage::page::Address;
 
+fn of_node(mark: Marked) -> Result<NodeMark, Error> {
+    let number = mark.number(0).map(NodeMark::numbered);
+    number.ok_or_else(|| Error::Refused("the savepoint is of another transaction".into()))
+}
+
 impl WriteTarget for NodeTables<'_> {
     fn insert(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error> {
         Rows::numbered(self, number)?.insert_row(row)
@@ -46,12 +51,11 @@ impl WriteTarget for NodeTables<'_> {
     }
 
     fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
-        match mark.number(0) {
-            Some(number) => NodeTables::return_to(self, NodeMark::numbered(number)),
-            None => Err(Error::Refused(
-                "the savepoint is of another transaction".into(),
-            )),
-        }
+        NodeTables::return_to(self, of_node(mark)?)
+    }
+
+    fn release(&mut self, mark: Marked) -> Result<(), Error> {
+        NodeTables::release(self, of_node(mark)?)
     }
 
     fn hold_references(&mut self, holds: bool) {

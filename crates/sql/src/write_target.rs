@@ -65,6 +65,12 @@ pub(crate) trait WriteTarget: Source {
     /// There is no such mark.
     fn return_to(&mut self, mark: Marked) -> Result<(), Error>;
 
+    /// Forgets a mark, and those that were made behind it.
+    ///
+    /// # Errors
+    /// There is no such mark.
+    fn release(&mut self, mark: Marked) -> Result<(), Error>;
+
     /// References that do not hold are noted from now on, or refused at once again.
     fn hold_references(&mut self, holds: bool);
 
@@ -168,6 +174,10 @@ impl WriteTarget for Transaction<'_> {
         Transaction::return_to(self, mark)
     }
 
+    fn release(&mut self, mark: Marked) -> Result<(), Error> {
+        Transaction::release(self, mark)
+    }
+
     fn hold_references(&mut self, holds: bool) {
         Transaction::hold_references(self, holds);
     }
@@ -232,6 +242,10 @@ impl WriteTarget for OpenRows {
 
     fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
         OpenRows::return_to(self, mark)
+    }
+
+    fn release(&mut self, mark: Marked) -> Result<(), Error> {
+        OpenRows::release(self, mark)
     }
 
     fn hold_references(&mut self, holds: bool) {

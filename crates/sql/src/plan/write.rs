@@ -361,13 +361,16 @@ impl Changes {
     ) -> Result<(), SqlError> {
         // Only several rows can exchange what is unique.
         let mark = (self.may_collide && changes.len() > 1).then(|| tx.mark());
-        match (self.apply_in_place(tx, changes, with), mark) {
-            (Err(error), Some(mark)) if error.code == code::UNIQUE => {
+        let mut done = self.apply_in_place(tx, changes, with);
+        if let Some(mark) = mark {
+            if matches!(&done, Err(error) if error.code == code::UNIQUE) {
                 tx.return_to(mark)?;
-                self.replace(tx, changes.iter().filter_map(keyed), with)
+                done = self.replace(tx, changes.iter().filter_map(keyed), with);
             }
-            (done, _) => done,
+            // As long as it is there, all that changes is kept to be undone.
+            tx.release(mark)?;
         }
+        done
     }
 
     /// Changes the rows one by one, but for those that get another primary key.

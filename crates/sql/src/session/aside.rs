@@ -86,6 +86,18 @@ fn is_commit(step: &Step) -> bool {
 }
 
 impl Session {
+    /// Bytes that the open transaction keeps aside.
+    #[doc(hidden)]
+    pub fn bytes_aside(&mut self) -> usize {
+        match &mut self.state.transaction {
+            TransactionState::Open(open) => {
+                open.aside.as_mut().map(|aside| aside.get().rows.bytes())
+            }
+            _ => None,
+        }
+        .unwrap_or_default()
+    }
+
     /// Whether the next steps run aside. If so, the transaction has its rows there.
     ///
     /// # Errors

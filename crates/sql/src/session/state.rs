@@ -361,7 +361,11 @@ impl OpenTransaction {
     /// `3B001` if there is none of the name.
     pub fn release(&mut self, name: &str) -> Result<(), SqlError> {
         let at = self.savepoint(name)?;
-        self.savepoints.truncate(at);
+        let released = self.savepoints.drain(at..);
+        let mark = released.filter_map(|savepoint| savepoint.aside).next();
+        if let (Some(aside), Some((mark, _))) = (&mut self.aside, mark) {
+            aside.get().rows.release(mark)?;
+        }
         Ok(())
     }
 

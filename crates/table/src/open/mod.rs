@@ -197,6 +197,12 @@ impl OpenRows {
         self
     }
 
+    /// Bytes that it keeps.
+    #[doc(hidden)]
+    pub fn bytes(&self) -> usize {
+        self.bytes.get()
+    }
+
     /// The state in which it began.
     pub fn snapshot(&self) -> &Arc<SpaceSnapshot> {
         &self.snapshot

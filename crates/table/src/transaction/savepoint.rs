@@ -67,6 +67,18 @@ impl Transaction<'_> {
         Ok(())
     }
 
+    /// Forgets a mark, and those that were made behind it. What was done since stays.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](sardonyx_base::error::Error::Refused) if this transaction has no such mark, or not any more.
+    pub fn release(&mut self, mark: Marked) -> Result<(), Error> {
+        let marks = self.space.undo.marks();
+        let found = mark.number(0).and_then(|number| marks.find(number));
+        let (position, _) = found.ok_or(TableError::NoMark)?;
+        marks.truncate(position);
+        Ok(())
+    }
+
     /// Runs several steps of one operation: all are done, or none.
     pub(crate) fn whole<T, E>(
         &mut self,

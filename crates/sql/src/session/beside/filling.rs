@@ -254,6 +254,10 @@ impl WriteTarget for Filling<'_> {
         Err(TableError::NoMark.into())
     }
 
+    fn release(&mut self, _: Marked) -> Result<(), Error> {
+        Ok(())
+    }
+
     fn hold_references(&mut self, _: bool) {}
 
     fn held_references(&self) -> Vec<HeldReference> {

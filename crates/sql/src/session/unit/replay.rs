@@ -89,6 +89,7 @@ impl Unit {
                         continue;
                     };
                     tx.return_to(mark)?;
+                    tx.release(mark)?;
                     self.sequences = sequences;
                     if self.defined {
                         // Plans of what is undone do not hold.

@@ -206,6 +206,17 @@ impl<'t> NodeTables<'t> {
         Ok(())
     }
 
+    /// Forgets a mark, and those that were made behind it. What was done since stays.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such mark, or not any more.
+    pub fn release(&mut self, mark: NodeMark) -> Result<(), Error> {
+        let marks = &mut self.access.get_mut().used().marks;
+        let (position, _) = marks.find(mark.0).ok_or(TableError::NoMark)?;
+        marks.truncate(position);
+        Ok(())
+    }
+
     /// References that do not hold are noted from now on, or refused at once again, until the transaction ends. Those with
     /// notes are checked before it commits, or earlier by [`NodeTables::check_held`].
     pub fn hold_references(&mut self, holds: bool) {
