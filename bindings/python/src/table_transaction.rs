@@ -149,10 +149,7 @@ impl TableTransaction {
         let running = lock(&self.running).take().ok_or(Failure::NotRunning)?;
         let (tables, inside) = (&self.tables, &self.inside);
         unless_raised(py, |waits| match (running, commits) {
-            (Running::Open(open), true) => {
-                inside.check_outside()?;
-                open.commit_while(tables, waits)
-            }
+            (Running::Open(open), true) => open.commit_while(tables, inside, waits),
             (Running::Open(open), false) => {
                 open.rollback();
                 Ok(Some(()))

@@ -6,6 +6,8 @@ mod procedures;
 mod turn;
 mod underway;
 
+pub(crate) use turn::ASK_EVERY;
+
 pub use journals::JournalRows;
 pub(crate) use open::OPEN_TRANSACTIONS_MAX;
 #[doc(hidden)]

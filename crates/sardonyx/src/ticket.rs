@@ -1,11 +1,14 @@
 //! Tickets of transactions: a program waits for durability by them, or awaits it.
 
-use crate::Error;
+use crate::tables::ASK_EVERY;
+use crate::{Error, Inside};
 use sardonyx_serial::ProcedureError;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
 
 /// A transaction's result, once it is on stable storage: to be waited for by a thread, awaited by a task
 /// of any runtime (it is a future), or asked. Dropping it changes nothing: the transaction takes its
@@ -75,6 +78,41 @@ impl<T> Ticket<T> {
                 Ok(value.expect("a ticket is used once"))
             }
         }
+    }
+}
+
+impl<T> Ticket<T> {
+    /// Like [`Ticket::wait`]; `waits` is asked from time to time whether to wait longer. `None` if not.
+    ///
+    /// # Errors
+    /// The errors of [`Ticket::wait`]; [`Error::Nested`] if it would wait, and the thread is inside of a transaction.
+    pub(crate) fn wait_while(
+        mut self,
+        inside: &Inside,
+        mut waits: impl FnMut() -> bool,
+    ) -> Result<Option<T>, Error> {
+        let waker = Waker::from(Arc::new(Parked(std::thread::current())));
+        let mut context = Context::from_waker(&waker);
+        loop {
+            if let Poll::Ready(outcome) = Pin::new(&mut self).poll(&mut context) {
+                return outcome.map(Some);
+            }
+            // The group may be written only when that transaction ends.
+            inside.check_outside()?;
+            std::thread::park_timeout(ASK_EVERY);
+            if !waits() {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// A thread that waits for a ticket.
+struct Parked(Thread);
+
+impl Wake for Parked {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Tables;
 use super::turn::asking;
 use crate::ticket::Ticket;
-use crate::{Durability, Error};
+use crate::{Durability, Error, Inside};
 use sardonyx_rows::TransactionEnded;
 use sardonyx_serial::Kernel;
 use sardonyx_storage::store::SnapshotEnded;
@@ -120,30 +120,28 @@ impl OpenTransaction {
         }
     }
 
-    /// Like [`OpenTransaction::commit`], for bindings: `waits` is asked from time to time whether to wait longer for the
-    /// stage of its tables. `None` if not: then it had no effect.
+    /// Like [`OpenTransaction::commit`], for bindings: `waits` is asked from time to time whether to wait longer. `None` if
+    /// not: then it had no effect. One that changed nothing takes no turn.
     ///
     /// # Errors
-    /// The errors of [`OpenTransaction::commit`].
+    /// The errors of [`OpenTransaction::commit`]; [`Error::Nested`] if it would wait, and the thread is inside of another
+    /// transaction.
     #[doc(hidden)]
     pub fn commit_while(
         self,
         tables: &Tables,
+        inside: &Inside,
         waits: impl FnMut() -> bool,
     ) -> Result<Option<()>, Error> {
         self.rows.check()?;
-        let changes = self.rows.has_changes();
-        if !changes && tables.durable(self.group).is_done() {
-            return Ok(Some(()));
+        if !self.rows.has_changes() {
+            return tables.durable(self.group).wait_while(inside, waits);
         }
+        inside.check_outside()?;
         let Some(turn) = tables.turn_while(waits)? else {
             return Ok(None);
         };
-        let ended = turn.run(Durability::Durable, |tx| match changes {
-            true => self.rows.install(tx),
-            // What it saw is written with the group.
-            false => Ok(()),
-        });
+        let ended = turn.run(Durability::Durable, |tx| self.rows.install(tx));
         ended.map(Some)
     }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The time between two questions whether to wait longer.
-const ASK_EVERY: Duration = Duration::from_millis(50);
+pub(crate) const ASK_EVERY: Duration = Duration::from_millis(50);
 
 /// Does what may wait for a turn, and asks from time to time whether to wait longer. `None` if not.
 pub(super) fn asking<T>(

@@ -3,7 +3,7 @@
 
 use super::bump;
 use crate::common::{Item, Opened, SHAPES, options};
-use sardonyx::{Error, Shape, Tables};
+use sardonyx::{Durability, Error, Inside, Shape, Tables};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -66,6 +66,51 @@ fn i1_a_crash_at_any_step_of_commits_keeps_what_was_acknowledged() {
         let steps = (1..90).step_by(3);
         let crashed = steps.filter(|at| crash(shape, *at)).count();
         assert!(crashed > 8, "{shape:?}: {crashed} crashes");
+    }
+}
+
+/// Ends one that read what a failed sync did not make durable. True if a sync failed so.
+fn read_what_is_not_durable(shape: Shape, fail_sync_at: u64) -> bool {
+    let faults = Faults {
+        fail_sync_at: Some(fail_sync_at),
+        ..Faults::default()
+    };
+    let disk = SimulatedDisk::new(1, faults);
+    let Ok(opened) = Opened::on(&disk, options(shape)) else {
+        return false;
+    };
+    let bank = &opened.database;
+    for n in 0..20 {
+        let deferred = bank.transaction().durability(Durability::Deferred);
+        let put = deferred.run(|tx| tx.put(opened.items, &Item::new(1, n)).map(drop));
+        let (Ok(()), Ok(one), Ok(two)) = (put, bank.begin(), bank.begin()) else {
+            return false;
+        };
+        let read = one.get(opened.items, 1).unwrap();
+        assert_eq!(read.map(|item| item.value), Some(n));
+        let flushed = bank.flush();
+        let ended = [
+            one.commit_while(bank, &Inside::default(), || true),
+            two.commit().map(Some),
+        ];
+        match flushed {
+            Ok(()) => assert!(ended.iter().all(|ended| matches!(ended, Ok(Some(()))))),
+            Err(Error::Poisoned(_)) => {
+                let is_told = |ended| matches!(ended, &Err(Error::Poisoned(_)));
+                assert!(ended.iter().all(is_told), "{shape:?}: {ended:?}");
+                return true;
+            }
+            Err(_) => return false,
+        }
+    }
+    false
+}
+
+#[test]
+fn i7_one_that_only_read_is_told_that_the_log_is_poisoned() {
+    for shape in SHAPES {
+        let told = (1..60).filter(|at| read_what_is_not_durable(shape, *at));
+        assert!(told.count() > 3, "{shape:?}");
     }
 }
 
