@@ -183,8 +183,8 @@ impl Options {
     /// [`Error::Limit`] and does nothing; what the transaction did before can be committed. When all together would need
     /// more, the oldest other one is ended, as by [`Options::open_transactions_max`]; its memory is free when the program
     /// drops it. Ended ones that a program holds keep at most as much again: beyond that, an operation that needs more is
-    /// [`Error::Limit`], until some are dropped. The old versions of pages that they read have a bound of their own, [`Options::snapshot_bytes_max`]. At
-    /// least 4.
+    /// [`Error::Limit`], until some are dropped. The old versions of pages that they read have a bound of their
+    /// own, [`Options::snapshot_bytes_max`]. At least 64 KiB.
     pub fn open_transactions_bytes_max(mut self, bytes: u64) -> Self {
         self.open_transactions[1] = usize::try_from(bytes).unwrap_or(usize::MAX);
         self

@@ -7,13 +7,20 @@ use sardonyx_storage::engine::OpenError;
 /// Threads of one stage, at most: there are never so many processors for it.
 const STAGE_THREADS_MAX: usize = 256;
 
+/// Bytes that open transactions keep together, at least: with fewer one could not change a row of usual length.
+const OPEN_BYTES_LEAST: usize = 1 << 16;
+
 impl Options {
     /// Bounds at which no transaction could do anything are refused.
     pub(super) fn check_open_transactions(&self) -> Result<(), OpenError> {
         let [number, bytes] = self.open_transactions;
         let (option, value, requirement) = match (number, bytes) {
             (0, _) => ("open_transactions_max", 0, "at least 1"),
-            (_, 0..4) => ("open_transactions_bytes_max", bytes as u64, "at least 4"),
+            (_, 0..OPEN_BYTES_LEAST) => (
+                "open_transactions_bytes_max",
+                bytes as u64,
+                "at least 65536",
+            ),
             _ => return Ok(()),
         };
         Err(OpenError::Option {

@@ -180,14 +180,17 @@ fn bounds_at_which_nothing_could_be_done_are_refused() {
     in_every_shape(|shape| {
         let told = refused(options(shape).open_transactions_max(0));
         assert!(told.contains("open_transactions_max"), "{told}");
-        for bytes in 0..4 {
+        for bytes in [0, 4, (64 << 10) - 1] {
             let told = refused(options(shape).open_transactions_bytes_max(bytes));
             assert!(told.contains("open_transactions_bytes_max"), "{told}");
         }
         let least = options(shape)
             .open_transactions_max(1)
-            .open_transactions_bytes_max(4);
-        assert!(Opened::on(&disk(), least).is_ok());
+            .open_transactions_bytes_max(64 << 10);
+        let opened = Opened::on(&disk(), least).unwrap();
+        let mut tx = opened.database.begin().unwrap();
+        tx.insert(opened.items, &Item::new(1, 1)).unwrap();
+        tx.commit().unwrap();
     });
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("none.sdx");
