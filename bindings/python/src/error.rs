@@ -50,6 +50,9 @@ pub enum Failure {
     /// The engine said so, of tables.
     #[error(transparent)]
     Tables(#[from] sardonyx::Error),
+    /// The engine said so, of a snapshot of tables.
+    #[error(transparent)]
+    OfSnapshot(sardonyx::Error),
     /// The transaction on tables is over, or did not begin.
     #[error("the transaction is not running: use `with tables.transaction() as tx:`")]
     NotRunning,
@@ -124,6 +127,13 @@ impl From<Failure> for PyErr {
             },
             Failure::Conflict { page, array } => python::Conflict::new_err((message, page, array)),
             Failure::Tables(error) => of_tables(&error, message),
+            // No transaction was ended.
+            Failure::OfSnapshot(error)
+                if error.downcast_ref::<sardonyx::SnapshotEnded>().is_some() =>
+            {
+                python::SlowReader::new_err(message)
+            }
+            Failure::OfSnapshot(error) => of_tables(&error, message),
             Failure::NotRunning => python::NoTransaction::new_err(message),
             Failure::RunsAlready => python::InsideTransaction::new_err(message),
             Failure::IsSegment { .. } => python::Mismatch::new_err(message),

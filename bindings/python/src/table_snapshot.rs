@@ -33,7 +33,7 @@ impl TablesSnapshot {
         let snapshot = lock(&self.snapshot).clone();
         let snapshot = snapshot.ok_or(Failure::SnapshotOver)?;
         let result = py.detach(|| read(snapshot.rows(table)?));
-        Ok(result.map_err(Failure::from)?)
+        Ok(result.map_err(Failure::OfSnapshot)?)
     }
 
     /// Reads a range.

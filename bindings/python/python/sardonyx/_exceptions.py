@@ -50,7 +50,10 @@ class TransactionEnded(TransactionTooLarge):
 
 
 class SlowReader(Error):
-    """A snapshot keeps so many old versions that there is no room for new ones."""
+    """A snapshot keeps so many old versions that there is no room for new ones.
+
+    A snapshot of tables was ended for that: take another one.
+    """
 
 
 class Full(Error):
