@@ -311,6 +311,11 @@ def test_a_task_s_block_does_not_wait_for_the_task_that_has_the_stage(shop):
                 has_changed.set()
                 await ended.wait()
 
+        async def only_reads():
+            with shop.transaction() as tx:
+                assert tx["orders"][7]["n"] == 3
+                await has_changed.wait()
+
         async def ends_meanwhile():
             with pytest.raises(sardonyx.InsideTransaction):
                 with shop.transaction() as tx:
@@ -318,7 +323,7 @@ def test_a_task_s_block_does_not_wait_for_the_task_that_has_the_stage(shop):
                     await has_changed.wait()
             ended.set()
 
-        await asyncio.gather(ends_meanwhile(), changes_a_table())
+        await asyncio.gather(only_reads(), ends_meanwhile(), changes_a_table())
 
     asyncio.run(main())
     assert shop.get("orders", 7) == {"id": 7, "customer": 1, "n": 3, "note": None}
