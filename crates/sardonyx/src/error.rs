@@ -18,7 +18,7 @@ impl<E: From<Error>, R: CrateError> From<R> for Typed<E> {
 /// Why the wait for a turn or a page, or the work in a turn, was interrupted, if that is what an error says.
 #[doc(hidden)]
 pub fn interruption(error: &Error) -> Option<Reason> {
-    #[cfg(feature = "nodes")]
+    #[cfg(all(feature = "nodes", not(shuttle)))]
     if let Some(crate::nodes::NodeError::Interrupted(reason)) = error.downcast_ref() {
         return Some(*reason);
     }
