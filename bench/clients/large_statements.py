@@ -117,7 +117,7 @@ def measure(at, name, writer, rows, every):
     process.start()
     begins.wait()
     begin, end, again = large(at, name, rows)
-    # What was due before the end is sent, however late: a wait at the end is not lost.
+    # Writes due before the end are sent, however late: a wait at the end counts, too.
     ends.value = end
     found, again_of_writer = waits.get()
     process.join()

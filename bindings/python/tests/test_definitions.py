@@ -293,7 +293,7 @@ def test_ctrl_c_ends_waiting_for_the_transaction_of_another_thread(shop):
         end.set()
         thread.join()
     signal.signal(signal.SIGINT, before)
-    # What was abandoned has no effect and blocks no other one.
+    # An abandoned call has no effect and blocks no other call.
     assert sorted(shop.schema()) == ["customers", "orders"]
     with shop.transaction() as tx:
         assert tx["orders"][7]["n"] == 3

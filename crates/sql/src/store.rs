@@ -24,7 +24,7 @@ thread_local! {
     static RUNS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread runs a node's transaction. Another one would wait for locks that this one has.
+/// True if this thread runs a node's transaction. A nested one would deadlock with it.
 pub(crate) fn runs_on_node() -> bool {
     RUNS.get()
 }

@@ -74,7 +74,7 @@ fn a_copy_whose_connection_ends_keeps_nothing_and_is_counted() {
         assert!(String::from_utf8_lossy(&body).contains("\0C08P01\0"));
     }
     assert_eq!(counted(), 1);
-    // A client that closes, also in the midst of a message, is told nothing.
+    // The server sends no answer to a client that closes, even within a message.
     for half in [&b""[..], b"d", b"d\0\0\0\x10x"] {
         let before = counted();
         let mut socket = begun("BEGIN;");

@@ -1,4 +1,4 @@
-//! How a thread of a closely coupled node waits for a lock and its page. No limit of time ends the wait, only an
+//! The wait of a closely coupled node's thread for a lock and its page. No time limit ends the wait, only an
 //! interruption: a node that has died is recovered, one that is stopped is fenced ([`super::fencing`]).
 
 use super::NodeError;

@@ -85,7 +85,7 @@ pub(super) trait Runs: Debug + Sync {
     ) -> Result<Box<dyn JournalSource>, NodeError>;
 }
 
-/// Whether nothing asks for the end of what this thread waits for.
+/// Checks that no request, time limit or lost client asks this thread to end its wait.
 ///
 /// # Errors
 /// [`NodeError::Interrupted`].

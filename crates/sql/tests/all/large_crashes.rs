@@ -63,7 +63,7 @@ fn found(database: &Arc<Database>) -> (Vec<Vec<String>>, Vec<u64>) {
     (content(database), others)
 }
 
-/// What happened to the statement and to the others.
+/// Outcomes of the statement and of the others.
 struct Ran {
     is_done: bool,
     /// The others' transactions that were acknowledged, and those that were begun.
@@ -131,7 +131,6 @@ fn judge(
     let disk = base.restart(faults);
     let ran = open(&disk).map(|(tables, database)| {
         let ran = run_with_others(&tables, &database, text);
-        // What was answered is so for those who ask now.
         if ran.is_done {
             assert_eq!(ran.acknowledged, ran.begun, "{what}");
         }

@@ -68,7 +68,7 @@ fn a_large_statement_knows_the_names_and_definitions_of_tables() {
 #[test]
 fn a_statement_whose_answer_has_no_memory_changes_nothing() {
     let both = Both::new();
-    // What is computed takes 2 MB, and to send it three times as much.
+    // The computed rows take 2 MB, and the answer three times as much.
     let times = Arc::new(Mutex::new(0));
     let counted = times.clone();
     with_limits(&both.aside, 100, move || {
@@ -83,7 +83,7 @@ fn a_statement_whose_answer_has_no_memory_changes_nothing() {
     assert_eq!(content(&both.aside.database), content(&both.plain.database));
 }
 
-/// How often others had the stage while a statement ran aside.
+/// Counts the turns of others while a statement ran aside.
 fn pauses(few: u64, text: &str) -> usize {
     let both = Both::new();
     let tables = "create table k (id int primary key, v int); create table n (a int, b int);
@@ -204,7 +204,7 @@ fn others_read_while_one_call_changes_more_rows_than_a_slice() {
     }
 }
 
-/// How often others had the stage between two calls, and how often a call changed few rows, while something ran aside.
+/// Counts the turns of others between two calls, and the calls on few rows, while a statement ran aside.
 fn calls(fresh: &Fresh, few: u64, run: impl FnOnce()) -> (usize, usize) {
     let times = Arc::new(Mutex::new((0, 0)));
     let (between, within) = (times.clone(), times.clone());

@@ -122,7 +122,7 @@ pub enum Prepared {
     NoRoom,
 }
 
-/// How many bytes the first segment of a log begins with, if so many are asked for: whole blocks, and no more than a segment.
+/// Bytes with which a log's first segment begins, if so many are asked for: whole blocks, at most a segment.
 pub fn first_segment_bytes(layout: LogLayout, asked: u64) -> u64 {
     let bytes = asked.clamp(2 * MARGIN_BYTES, 1 << 30);
     let blocks = bytes.next_multiple_of(GROUP_ALIGNMENT as u64);

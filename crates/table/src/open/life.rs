@@ -33,7 +33,7 @@ pub struct OpenTransactions {
     open: Mutex<Open>,
 }
 
-/// Those that run, by their numbers, from the oldest on.
+/// Running transactions by their numbers, the oldest first, and bytes.
 #[derive(Debug, Default)]
 struct Open {
     next: u64,

@@ -16,14 +16,14 @@ pub(super) struct Reads {
     ranges: Vec<RangeRead>,
 }
 
-/// What was read of a table, apart from ranges of its indexes.
+/// Notes of a table, apart from those of index ranges.
 #[derive(Debug, Default)]
 struct OfTable {
     /// Keys that were looked up, whether there was a row or none.
     keys: Keys,
-    /// How much was read of its rows in their order.
+    /// The part of its rows that was scanned.
     scan: Option<Extent>,
-    /// Whether the number of its rows was asked for.
+    /// True if the number of its rows was asked for.
     counted: bool,
 }
 

@@ -256,7 +256,7 @@ fn what_a_crash_left_goes_with_its_table_and_when_it_is_asked_for() {
             true => tx.drop_table(ITEMS).expect("dropped"),
             false => tx.forget_all_beside().expect("forgotten"),
         };
-        // What is undone is as if it had not been.
+        // An abort leaves the content as it was.
         let mut tx = world.space.begin(&mut world.log);
         forget(&mut tx);
         tx.abort();

@@ -58,7 +58,7 @@ impl RowFormat {
     /// The same of one index, by its number.
     ///
     /// # Errors
-    /// Those of [`RowFormat::index_keys`]; [`TableError::UnknownIndex`].
+    /// The errors of [`RowFormat::index_keys`]; [`TableError::UnknownIndex`].
     pub fn index_key(&self, index: usize, bytes: &[u8]) -> Result<Vec<u8>, TableError> {
         self.row(bytes)?;
         let bytes = &*self.newest(bytes)?;

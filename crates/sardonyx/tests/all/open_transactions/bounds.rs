@@ -68,7 +68,7 @@ fn what_all_keep_is_bounded_together_and_the_oldest_is_ended() {
         let opened = Opened::on(&disk(), options).unwrap();
         let items = opened.items;
         let mut all = Vec::new();
-        // What one keeps has its own bound, also if forgotten ones keep all.
+        // Each transaction has a bound of its own, also if forgotten ones keep all.
         for _ in 0..6 {
             let mut tx = opened.database.begin().unwrap();
             let told = insert_until_refused(&mut tx, &opened).1.to_string();
@@ -112,7 +112,7 @@ fn what_all_keep_is_bounded_together_and_the_oldest_is_ended() {
         assert_eq!(ran.get(), sardonyx::RETRIES_ASIDE + 1);
         let others = others.into_inner();
         assert!(others.iter().rev().take(4).all(|other| !is_ended(other)));
-        // What ends gives its bytes back.
+        // A transaction gives its bytes back at its end.
         drop(others);
         // Ended ones that are held keep at most as much as all that run.
         let mut held = Vec::new();

@@ -76,7 +76,7 @@ impl TableInfo {
         Ok(())
     }
 
-    /// Whether rows of it refer to others.
+    /// True if its rows refer to rows of other tables.
     pub fn has_references(&self) -> bool {
         !self.format.schema().foreign_keys.is_empty()
     }

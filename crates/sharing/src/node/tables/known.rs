@@ -195,7 +195,7 @@ pub(crate) struct Used {
     defines: bool,
     /// It has dropped trees, whose pages go back when it is durable.
     pub(in super::super) drops: bool,
-    /// How far it had come at each mark.
+    /// The savepoint of each mark.
     pub(super) marks: Marks<Savepoint>,
     /// References that are checked later, while no [`NodeTables`](super::NodeTables) has them.
     pub(super) held: HeldReferences,

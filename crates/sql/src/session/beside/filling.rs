@@ -35,7 +35,7 @@ pub(super) struct Filling<'f> {
     /// Whether the table can have a next content.
     pub may_be_many: bool,
     pub rows: Vec<Vec<Value>>,
-    /// What they take.
+    /// Memory for these rows.
     memory: Memory<'f>,
     pub count: u64,
     pub content: Option<Content>,

@@ -15,7 +15,7 @@ pub(super) const KEYS_MAX: usize = 100_000;
 /// A slice ends with the row that brings it to so many bytes.
 pub(super) const SLICE_BYTES: usize = 1 << 20;
 
-/// A statement that has run, and is committed: what is told of it once the ticket says that it is durable.
+/// The result of a committed statement, and the ticket to await before it is sent.
 pub(super) type Ran<T> = (T, Ticket<()>);
 
 /// What came of trying.
@@ -101,7 +101,7 @@ pub(super) struct Changes<'m> {
     pub come: Vec<Vec<Value>>,
     /// How many more rows the statement has taken.
     pub taken: i64,
-    /// What the rows take.
+    /// Memory for these rows.
     memory: Memory<'m>,
 }
 
@@ -159,13 +159,13 @@ impl<'m> Changes<'m> {
         self.gone.len() + self.come.len()
     }
 
-    /// Whether they are a slice of so many rows, or more.
+    /// True if they fill a slice of so many rows.
     pub fn is_slice(&self, rows: usize) -> bool {
         self.len() >= rows || self.memory.bytes() >= SLICE_BYTES
     }
 }
 
-/// How many of some rows are a slice, of which one has so many rows at most.
+/// The number of the first rows that fill a slice of at most so many rows.
 pub(super) fn slice_of(rows: &[Vec<Value>], most: usize) -> usize {
     let mut bytes = 0;
     let fits = |row: &&Vec<Value>| {

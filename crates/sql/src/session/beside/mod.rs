@@ -1,4 +1,4 @@
-//! Statements on many rows, run aside: others wait for calls on a slice of the rows, or for one call on a bounded number.
+//! Statements on many rows, run aside: other writers wait for one slice, or for one call of at most 100,000 rows.
 //! Reads do not wait for a call on more rows than a slice.
 //!
 //! `UPDATE` and `DELETE` in which each row says alone what becomes of it ([`Rewriting`](crate::plan::rewriting::Rewriting)) look at a snapshot of their table
@@ -127,7 +127,7 @@ impl Session {
                     };
                     let (came, _) = with_context(&database, state, given, tables, draws, attempt);
                     match came {
-                        // What it has read was ended, which says nothing of the statement.
+                        // Its snapshot was ended: the statement runs in the stage.
                         Err(error) if read.is_ended() && !error.is_interruption() => break,
                         came => came,
                     }

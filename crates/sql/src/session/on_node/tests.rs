@@ -1,5 +1,5 @@
 //! Units on a node whose transactions a deadlock ends: the client is told so once, its transaction ends where its statements
-//! say, and what it sent behind that is run. A thread that serves others steps aside where it waits for a node.
+//! say, and later steps of its flight are run. A thread that serves others steps aside where it waits for a node.
 
 use super::*;
 use crate::database::Database;
@@ -19,7 +19,7 @@ use std::thread::{self, Thread};
 #[derive(Debug)]
 struct Victim {
     node: Arc<dyn NodeStore>,
-    /// How many more.
+    /// Deadlocks still to come.
     deadlocks: AtomicUsize,
     /// Transactions that the last flight began.
     runs: AtomicUsize,

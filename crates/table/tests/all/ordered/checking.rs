@@ -225,7 +225,7 @@ pub(super) fn check(view: View<'_>, table: Table<Person>, people: &People) {
     assert!(of_languages.expect("good").next().is_none());
 }
 
-/// What a snapshot says of all of it, and of parts, from both ends.
+/// A snapshot's answers for the whole index and for parts, from both ends.
 pub(super) fn check_snapshot(snapshot: &SpaceSnapshot, table: Table<Person>, people: &People) {
     assert_eq!(snapshot.count(table).expect("read"), people.len() as u64);
     let index = snapshot.index(table, NAME_IN_GROUP).expect("there");

@@ -40,13 +40,13 @@ use std::sync::Arc;
 pub struct NodeTables<'t> {
     access: RefCell<&'t mut dyn Access>,
     tables: Arc<Tables>,
-    /// Those of the transaction.
+    /// References that the transaction checks later.
     held: HeldReferences,
     /// Rows that are looked up by their keys will be changed.
     changes_found: bool,
 }
 
-/// How far a transaction had come, to [return](NodeTables::return_to) there. It is one of the transaction's.
+/// A savepoint of a transaction, to [return](NodeTables::return_to) to in the same transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeMark(u64);
 
@@ -76,7 +76,7 @@ impl Transaction<'_> {
     /// Checks the references that are held.
     ///
     /// # Errors
-    /// Those of [`NodeTables::check_held`].
+    /// The errors of [`NodeTables::check_held`].
     pub(in super::super) fn check_held(&mut self) -> Result<(), NodeError> {
         if self.used.held.is_empty() {
             return Ok(());

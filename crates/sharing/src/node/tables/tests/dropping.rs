@@ -148,7 +148,7 @@ fn users_of_a_table_that_is_dropped_find_it_whole_or_not<P: Place>() -> Result<(
     Ok(())
 }
 
-/// What version 1 does not know stands there behind the first change of the catalogue.
+/// The first change of the catalogue raises its version to 2.
 fn an_older_version_opens_and_a_newer_one_is_refused_by_its_number<P: Place>()
 -> Result<(), NodeError> {
     let place = P::new();

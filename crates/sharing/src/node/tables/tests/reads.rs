@@ -1,4 +1,4 @@
-//! How many pages operations read: each is locked, and copied, so rows that need not be looked at are not.
+//! Counts of the pages that operations read: each is locked and copied, so no page is read needlessly.
 
 use super::place::{Place, on_both};
 use crate::node::tables::access::{Access, Change};
@@ -60,7 +60,7 @@ impl Access for Counted<'_> {
     }
 }
 
-/// How many pages a transaction reads.
+/// The number of pages that a transaction reads.
 fn pages_read(
     node: &impl TableNode,
     mut act: impl FnMut(&mut NodeTables<'_>) -> Result<(), NodeError>,
