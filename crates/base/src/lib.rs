@@ -41,6 +41,7 @@ pub mod inherited;
 pub mod lease;
 pub mod leftovers;
 pub mod memory;
+pub mod parking;
 pub mod process;
 pub mod random;
 pub mod shared_file;

@@ -6,9 +6,7 @@ use sardonyx_serial::ProcedureError;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
+use std::task::{Context, Poll};
 
 /// A transaction's result, once it is on stable storage: to be waited for by a thread, awaited by a task
 /// of any runtime (it is a future), or asked. Dropping it changes nothing: the transaction takes its
@@ -79,9 +77,7 @@ impl<T> Ticket<T> {
             }
         }
     }
-}
 
-impl<T> Ticket<T> {
     /// Like [`Ticket::wait`]; `waits` is asked from time to time whether to wait longer. `None` if not.
     ///
     /// # Errors
@@ -91,7 +87,7 @@ impl<T> Ticket<T> {
         inside: &Inside,
         mut waits: impl FnMut() -> bool,
     ) -> Result<Option<T>, Error> {
-        let waker = Waker::from(Arc::new(Parked(std::thread::current())));
+        let waker = sardonyx_base::parking::waker();
         let mut context = Context::from_waker(&waker);
         loop {
             if let Poll::Ready(outcome) = Pin::new(&mut self).poll(&mut context) {
@@ -104,15 +100,6 @@ impl<T> Ticket<T> {
                 return Ok(None);
             }
         }
-    }
-}
-
-/// A thread that waits for a ticket.
-struct Parked(Thread);
-
-impl Wake for Parked {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
     }
 }
 

@@ -7,9 +7,9 @@
 use crate::error::{SqlError, code};
 use std::collections::VecDeque;
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 /// How long a thread without work stays for the next.
@@ -217,27 +217,6 @@ impl Drop for Running {
         };
         if begins {
             begin(&self.0);
-        }
-    }
-}
-
-struct Unpark(std::thread::Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// Waits for something, on this thread.
-pub(crate) fn waited<T>(what: impl Future<Output = T>) -> T {
-    let mut what = pin!(what);
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut context = Context::from_waker(&waker);
-    loop {
-        match what.as_mut().poll(&mut context) {
-            Poll::Ready(result) => return result,
-            Poll::Pending => std::thread::park(),
         }
     }
 }

@@ -44,26 +44,12 @@ fn is_data(statement: &Prepared) -> bool {
 
 /// The steps of a transaction by itself, to be run again if need be; `None` if some cannot.
 fn copies(steps: &VecDeque<Step>) -> Option<VecDeque<Step>> {
-    let mut copies = VecDeque::new();
-    for step in steps {
-        copies.push_back(match step {
-            Step::Execute {
-                statement,
-                parameters,
-                rows_max,
-            } if is_data(statement) => Step::Execute {
-                statement: statement.clone(),
-                parameters: parameters.clone(),
-                rows_max: *rows_max,
-            },
-            Step::Sync => {
-                copies.push_back(Step::Sync);
-                return Some(copies);
-            }
-            Step::Execute { .. } | Step::Copy { .. } | Step::Fail(_) => return None,
-        });
-    }
-    None
+    let end = steps.iter().position(|step| matches!(step, Step::Sync))?;
+    let copies = steps.range(..=end).map(|step| match step {
+        Step::Execute { statement, .. } if !is_data(statement) => None,
+        step => copied(step),
+    });
+    copies.collect()
 }
 
 /// A step to be run again; none of one that has data.

@@ -4,9 +4,10 @@
 //! Invariant: the stream is here, or with what is coming; nothing is lost if nobody waits for that any more.
 
 use super::SnapshotStream;
-use crate::blocking::{Unblocked, waited};
+use crate::blocking::Unblocked;
 use crate::error::SqlError;
 use sardonyx::schema::Value;
+use sardonyx_base::parking::wait;
 
 /// How many rows are read at a time.
 const PORTION_ROWS: u64 = 1000;
@@ -82,7 +83,7 @@ impl SnapshotPortions {
     /// What cannot be computed; `54000` if the snapshot was ended; `57014` if the client asked for the end.
     pub fn next(&mut self, most: u64, out: &mut Vec<Value>) -> Result<(u64, bool), SqlError> {
         if self.coming.is_some() {
-            waited(self.ready());
+            wait(self.ready());
         }
         if let Some(error) = self.failed.take() {
             self.more = false;

@@ -182,10 +182,18 @@ fn states(base: &SimulatedDisk, text: &'static str) -> [Vec<Vec<String>>; 2] {
     [before, found(&database).0]
 }
 
+/// Checks that a statement runs aside here: others run between its calls.
+fn check_aside(base: &SimulatedDisk, text: &'static str) {
+    let (tables, database) = open(&base.restart(Faults::default())).expect("opens");
+    let ran = run_with_others(&tables, &database, text);
+    assert!(ran.is_done && ran.begun > 1, "{text}");
+}
+
 /// Judges with each fault that a number gives, from the first one until one that no longer comes.
 fn explore(step: u64, fault: impl Fn(u64) -> Faults) {
     let base = base();
     for text in LARGE {
+        check_aside(&base, text);
         let states = states(&base, text);
         let mut faults = 0;
         for at in (1..).step_by(step as usize) {

@@ -6,14 +6,13 @@ use crate::database::Database;
 use crate::store::store_of;
 use crate::write_target::WriteTarget;
 use sardonyx::nodes::{NodeError, NodeOptions, Nodes, StorageOptions};
+use sardonyx_base::parking::wait;
 use sardonyx_base::waiting::set_step_aside;
 use sardonyx_rows::constraints::ComputeDefaults;
 use std::cell::Cell;
-use std::pin::pin;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::thread;
 
 /// A node that a deadlock ends some transactions of, after their work.
 #[derive(Debug)]
@@ -54,26 +53,6 @@ impl NodeStore for Victim {
 
     fn compute_defaults_by(&self, computes: Arc<dyn ComputeDefaults>) {
         self.node.compute_defaults_by(computes);
-    }
-}
-
-/// Wakes a thread that waits for a future.
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn wait<F: Future>(future: F) -> F::Output {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let (mut future, mut context) = (pin!(future), Context::from_waker(&waker));
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(done) => return done,
-            Poll::Pending => thread::park(),
-        }
     }
 }
 

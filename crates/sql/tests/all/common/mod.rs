@@ -6,30 +6,11 @@ use sardonyx_sql::{
     encode_text,
 };
 use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
-
-struct Unparked(Thread);
-
-impl Wake for Unparked {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
 
 /// Runs a future, which any runtime may send between threads, to its end on this thread.
 pub fn wait<F: Future + Send>(future: F) -> F::Output {
-    let waker = Waker::from(Arc::new(Unparked(std::thread::current())));
-    let mut context = Context::from_waker(&waker);
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => std::thread::park(),
-        }
-    }
+    sardonyx_base::parking::wait(future)
 }
 
 /// A database and the directory that it is in.
