@@ -177,7 +177,7 @@ pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
 pub use sardonyx_storage::store::{PageSnapshot, SnapshotEnded};
 #[doc(hidden)]
-pub use sardonyx_table::Beside;
+pub use sardonyx_table::{Beside, OpenChanges, OwnRow};
 pub use sardonyx_table::{
     Index, IndexRange, Marked, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, Prefetch,
     RebuildReport, RecordIndex, Row, SpaceSnapshot, TableSpace, Transaction, View, Walk,

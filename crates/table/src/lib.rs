@@ -55,7 +55,10 @@ mod values;
 
 pub use hash::KeyHash;
 pub use index_view::{Index, IndexRange};
-pub use open::{OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, OpenTransactions, RecordIndex};
+pub use open::{
+    OpenChanges, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, OpenTransactions, OwnRow,
+    RecordIndex,
+};
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use row::Row;
 pub use rows::{SnapshotScan, ViewScan};

@@ -74,6 +74,8 @@ pub(crate) struct Planned {
     pub is_rewriting: bool,
     /// Whether it inserts rows, perhaps many, and nothing else.
     pub is_filling: bool,
+    /// Whether it changes rows, and is not a short one.
+    is_changing: bool,
     /// So often it still runs in the stage, since it looked at few rows.
     short_runs: AtomicU32,
 }
@@ -88,9 +90,8 @@ impl Planned {
             is_rewriting: queries.subqueries == 0
                 && !queries.around.asks_session
                 && rewriting::is_rewriting(&plan, is_short),
-            is_filling: !is_short
-                && !queries.around.asks_session
-                && matches!(&plan, Plan::Insert(insert) if insert.inserts_many()),
+            is_changing: !is_short && !matches!(plan, Plan::Select(_)),
+            is_filling: !is_short && matches!(&plan, Plan::Insert(insert) if insert.inserts_many()),
             short_runs: AtomicU32::new(0),
             is_short,
             plan,
@@ -112,12 +113,12 @@ impl Planned {
 
     /// Whether it may run beside others, as things are.
     fn may_run_beside(&self) -> bool {
-        (self.is_rewriting || self.is_filling) && self.short_runs.load(Ordering::Relaxed) == 0
+        self.is_changing && self.short_runs.load(Ordering::Relaxed) == 0
     }
 
     /// Whether it runs beside others this time.
     pub fn runs_beside(&self) -> bool {
-        if !self.is_rewriting && !self.is_filling {
+        if !self.is_changing {
             return false;
         }
         let less = |runs: u32| runs.checked_sub(1);

@@ -9,6 +9,7 @@
 //!
 //! Invariant: while a transaction has its rows aside, all of its statements ran there.
 
+use super::beside::Came;
 use super::state::{OpenTransaction, Reading, TransactionState};
 use super::unit::{self, Unit, UnitDone};
 use super::{Session, spans};
@@ -22,9 +23,10 @@ use crate::result::{Complete, Outcome, Step, Tag};
 use crate::sequences::SequenceChanges;
 use crate::violations::explained;
 use crate::write_target::WriteTarget;
-use sardonyx::{Error, OpenRows};
+use sardonyx::{Error, OpenRows, Snapshot, Ticket};
 use sardonyx_base::waiting;
 use sqlparser::ast::Statement;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use tracing::{Instrument, Span};
@@ -36,6 +38,8 @@ const BYTES_MAX: usize = 256 << 20;
 #[derive(Debug)]
 pub(crate) struct Aside {
     pub rows: OpenRows,
+    /// The state in which they began.
+    snapshot: Snapshot,
     /// The version of the catalogue in its snapshot, and the group with which that is durable.
     pub version: u64,
     group: u64,
@@ -151,6 +155,7 @@ impl Session {
         open.reading = Reading::Live;
         open.aside = Some(Kept::new(Aside {
             rows,
+            snapshot,
             version,
             group,
             sequences: SequenceChanges::default(),
@@ -199,9 +204,10 @@ impl Session {
         };
         let Aside {
             mut rows,
+            snapshot,
+            version,
             group,
             sequences,
-            ..
         } = aside.take();
         let span = match done.rest.front() {
             Some(Step::Execute { statement, .. }) => spans::statement(statement),
@@ -209,39 +215,21 @@ impl Session {
         };
         span.in_scope(|| constraints::at_commit(&mut rows))?;
         let database = self.database.clone();
-        let ended = match rows.has_changes() {
+        let installed = match (rows.has_changes(), done.rest.front()) {
+            (true, Some(Step::Execute { statement, .. })) => {
+                let of = (rows, snapshot, version);
+                span.in_scope(|| self.install(statement, of, sequences))
+            }
             // What it read is one state, which is durable with its group.
-            false => {
-                let tables = database.tables_in_memory("a snapshot")?;
-                let durable = tables.durable(group);
-                durable.instrument(spans::durability()).await?;
-                Ok(())
+            _ => Ok(database.tables_in_memory("a snapshot")?.durable(group)),
+        };
+        let ended = match installed {
+            // Whether it is durable.
+            Ok(durable) => {
+                let durable = durable.instrument(spans::durability()).await;
+                durable.map_err(NotCommitted::from)
             }
-            true => {
-                let turn = database.turn(&self.state.interrupt)?;
-                let mut refused = None;
-                let ticket = span.in_scope(|| {
-                    turn.submit(|tx| match rows.install(tx) {
-                        Ok(()) => {
-                            database.sequences_committed(sequences);
-                            Ok(())
-                        }
-                        Err(error) => {
-                            refused = Some(error);
-                            Err(())
-                        }
-                    })
-                });
-                match refused {
-                    // It ran here and now: there is nothing to wait for.
-                    Some(error) => Err(error),
-                    None => {
-                        // Whether it is durable.
-                        let _ = ticket.instrument(spans::durability()).await?;
-                        Ok(())
-                    }
-                }
-            }
+            Err(error) => Err(error),
         };
         match ended {
             Ok(()) => {
@@ -254,7 +242,7 @@ impl Session {
                 Ok(())
             }
             // Without its rows aside it is run again, with the rest, and compared.
-            Err(Error::Conflict(_)) => match &mut self.state.transaction {
+            Err(NotCommitted::Changed) => match &mut self.state.transaction {
                 TransactionState::Open(open) if open.history.is_whole() => {
                     open.leave_aside();
                     Ok(())
@@ -265,19 +253,62 @@ impl Session {
                 )
                 .hint("The transaction might succeed if retried.")),
             },
-            Err(error) => {
-                let error = SqlError::from(error);
-                Err(
-                    match database
-                        .tables()
-                        .map(|tables| tables.read(|view| Ok(explained(view, error.clone()))))
-                    {
-                        Some(Ok(explained)) => explained,
-                        _ => error,
-                    },
-                )
+            Err(NotCommitted::Error(error)) => {
+                let explained = database
+                    .tables()
+                    .map(|tables| tables.read(|view| Ok(explained(view, error.clone()))));
+                Err(match explained {
+                    Some(Ok(explained)) => explained,
+                    _ => error,
+                })
             }
         }
+    }
+
+    /// Makes the changes of a transaction that has run aside. The ticket tells when they are durable.
+    fn install(
+        &mut self,
+        statement: &Prepared,
+        (rows, snapshot, version): (OpenRows, Snapshot, u64),
+        sequences: SequenceChanges,
+    ) -> Result<Ticket<()>, NotCommitted> {
+        let sequences = Cell::new(sequences);
+        match self.commit_beside(statement, (&rows, &snapshot, version), &sequences)? {
+            Came::Done(durable) => return Ok(durable),
+            Came::Again => return Err(NotCommitted::Changed),
+            Came::Open | Came::InStage => {}
+        }
+        // Before pages change, so that none is copied for it.
+        drop(snapshot);
+        let turn = self.database.turn(&self.state.interrupt)?;
+        let ((), durable) = turn.run_later(|tx| {
+            rows.install(tx)?;
+            self.database.sequences_committed(sequences.take());
+            Ok::<_, Error>(())
+        })?;
+        Ok(durable)
+    }
+}
+
+/// Why a transaction that has run aside is not committed.
+enum NotCommitted {
+    /// Something that it read is not so any more.
+    Changed,
+    Error(SqlError),
+}
+
+impl From<Error> for NotCommitted {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Conflict(_) => NotCommitted::Changed,
+            error => NotCommitted::Error(error.into()),
+        }
+    }
+}
+
+impl From<SqlError> for NotCommitted {
+    fn from(error: SqlError) -> Self {
+        NotCommitted::Error(error)
     }
 }
 

@@ -7,6 +7,7 @@ mod flights;
 mod functions;
 mod large;
 mod large_crashes;
+mod large_open;
 mod large_values;
 mod lists;
 mod long_reads;

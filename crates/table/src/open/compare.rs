@@ -4,19 +4,23 @@
 //! that met in one page are not in each other's way, and a value that came back is as if it had stayed. That is right for
 //! values outside of rows, too: whatever changes one changes the page of its row (`crate::changed_rows`).
 
-use super::reads::{Extent, RangeRead};
+use super::reads::{Extent, Keys, RangeRead};
 use super::{Known, OpenRows};
 use crate::changed_rows::is_same;
 use crate::index_view::named;
 use crate::snapshot::FrozenTable;
 use crate::table::{TableState, page_bytes};
 use crate::transaction::Transaction;
+use sardonyx_rows::key::{KeyBytes, KeyShape};
 use sardonyx_rows::layout::PageLayout;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{Conflict, ConflictWith, RowRef, TableError};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageRead, PageSnapshot};
 use std::sync::Arc;
+
+/// More keys, or rows of an index, are not compared one by one: only those that are on changed pages.
+const MANY: usize = 500;
 
 /// A table then and now.
 struct Both<'a> {
@@ -37,14 +41,14 @@ impl OpenRows {
             return Err(TableError::OtherDatabase);
         }
         let reads = self.reads.borrow();
-        for table in reads.tables() {
+        for (table, keys) in reads.keys() {
             self.check_schema(table, tx)?;
-        }
-        for (table, key, at) in reads.keys() {
-            self.both(table, tx)?.check_key(key, at, tx)?;
+            self.check_keys(table, keys, tx)?;
         }
         for range in reads.ranges() {
-            self.both(range.table, tx)?.check_range(range, tx, self)?;
+            if !self.is_clear(range, tx)? {
+                self.both(range.table, tx)?.check_range(range, tx, self)?;
+            }
         }
         for (table, extent) in reads.scans() {
             self.both(table, tx)?.check_scan(extent)?;
@@ -56,6 +60,65 @@ impl OpenRows {
             }
         }
         Ok(())
+    }
+
+    /// Checks keys that were looked up. If they are many, only those of rows on changed pages are looked at: a row of
+    /// another page is what it was, and a key without a row has none there.
+    fn check_keys(&self, table: u16, keys: &Keys, tx: &Transaction<'_>) -> Result<(), TableError> {
+        let both = self.both(table, tx)?;
+        if keys.len() <= MANY || !both.has_same_pages() {
+            let mut keys = keys.iter();
+            return keys.try_for_each(|(key, at)| both.check_key(key, *at, tx));
+        }
+        let primary = &both.known.primary;
+        self.each_changed_key(primary, table, tx, &mut |key| match keys.get(key) {
+            Some(at) => both.check_key(key, *at, tx),
+            None => Ok(()),
+        })
+    }
+
+    /// Calls `each` with the keys that rows on changed pages had, or have now.
+    fn each_changed_key(
+        &self,
+        shape: &KeyShape,
+        table: u16,
+        tx: &Transaction<'_>,
+        each: &mut dyn FnMut(&[u8]) -> Result<(), TableError>,
+    ) -> Result<(), TableError> {
+        let (before, now) = (&*self.snapshot.rows, tx.space.store.bytes());
+        self.snapshot.changed_rows(table, tx.view(), |was, is| {
+            if let Some(row) = was {
+                let mut key = KeyBytes::default();
+                shape.of_row(before, row.address(), &mut key)?;
+                each(&key)?;
+            }
+            if let Some(row) = is {
+                let mut key = KeyBytes::default();
+                shape.of_row(now, row.address(), &mut key)?;
+                each(&key)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// True if many rows of an index were read, and no changed row had its place among them, or has it now: they are what
+    /// they were. Few are soon compared.
+    fn is_clear(&self, range: &RangeRead, tx: &Transaction<'_>) -> Result<bool, TableError> {
+        let rows = range.extent.map_or(0, |extent| extent.front + extent.back);
+        let both = self.both(range.table, tx)?;
+        if rows <= MANY as u64 || !both.has_same_pages() {
+            return Ok(false);
+        }
+        let Some((from, to)) = range.span.keys() else {
+            return Ok(false);
+        };
+        let index = named(&both.before.secondary, &both.known.name, &range.index)?;
+        let mut is_clear = true;
+        self.each_changed_key(&index.what.shape, range.table, tx, &mut |key| {
+            is_clear &= key < &*from || to.as_deref().is_some_and(|to| key >= to);
+            Ok(())
+        })?;
+        Ok(is_clear)
     }
 
     /// True if nothing has changed where a row stood.
@@ -117,6 +180,11 @@ impl Both<'_> {
 
     fn row_now(&self, at: Address) -> Result<RowRef<'_>, TableError> {
         RowRef::new(self.pages_now, &self.now.schema, &self.now.name, at)
+    }
+
+    /// True if the table was not emptied, and has not another content.
+    fn has_same_pages(&self) -> bool {
+        self.before.life == self.now.life
     }
 
     /// True if nothing has changed where a row stood, nor elsewhere that is of it.
@@ -226,6 +294,9 @@ impl Both<'_> {
                 return Err(self.conflict(ConflictWith::Scan));
             }
             let page = PageId(page);
+            if extent.all && self.pages_before.is_as_live(page) {
+                continue;
+            }
             let before = self
                 .pages_before
                 .read(page.address(), PAGE_SIZE, &mut buffer)?;

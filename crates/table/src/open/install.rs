@@ -1,7 +1,7 @@
 //! The end of an open transaction: what it read is compared, and what it changed is done, as a transaction of the serial
 //! stage.
 
-use super::changed::Own;
+use super::changed::{Changed, Own};
 use super::{Known, OpenRows};
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
@@ -41,6 +41,25 @@ impl Change {
     }
 }
 
+/// What an open transaction does at its end, compared with what is there.
+#[derive(Debug)]
+pub struct OpenChanges(Vec<Change>);
+
+impl OpenChanges {
+    /// Makes the changes, in the transaction in which what was read was compared.
+    ///
+    /// # Errors
+    /// Those of the changes.
+    #[doc(hidden)]
+    pub fn make(self, tx: &mut Transaction<'_>) -> Result<(), Error> {
+        tx.hold_references(true);
+        let done = apply(&self.0, tx);
+        tx.hold_references(false);
+        done?;
+        tx.check_held(|_| Due::NOW)
+    }
+}
+
 impl OpenRows {
     /// Ends it in a transaction that has done nothing yet: all of its changes are made, or none. What it read is compared
     /// also if it changed nothing: the transaction may go on with that. One that ends without a change needs no installing.
@@ -49,25 +68,33 @@ impl OpenRows {
     /// [`Error::Conflict`] if something that it read is not so any more: nothing has changed, and it can be run again.
     /// [`Error::Limit`] if its snapshot was ended, or the changes are too large; those of the changes.
     pub fn install(self, tx: &mut Transaction<'_>) -> Result<(), Error> {
-        self.check_life()?;
-        self.check_unchanged(tx)?;
-        let changes = self.changes(tx)?;
+        let changes = self.compared(tx, &[])?;
         // Before pages change, so that none is copied for it.
         drop(self);
-        tx.hold_references(true);
-        let done = apply(&changes, tx);
-        tx.hold_references(false);
-        done?;
-        tx.check_held(|_| Due::NOW)
+        changes.make(tx)
+    }
+
+    /// Compares what it read with what is there in a transaction. Returns what it does there, but for its changes of the
+    /// tables in `others`: these are made otherwise.
+    ///
+    /// # Errors
+    /// As [`OpenRows::install`].
+    #[doc(hidden)]
+    pub fn compared(&self, tx: &Transaction<'_>, others: &[u16]) -> Result<OpenChanges, Error> {
+        self.check_life()?;
+        self.check_unchanged(tx)?;
+        Ok(OpenChanges(self.changes(tx, others)?))
     }
 
     /// What it did to each row in the end.
-    fn changes(&self, tx: &Transaction<'_>) -> Result<Vec<Change>, TableError> {
+    fn changes(&self, tx: &Transaction<'_>, others: &[u16]) -> Result<Vec<Change>, TableError> {
         let mut changes = Vec::new();
         for (number, table) in self.tables.iter().enumerate() {
             let changed = table.changed.as_ref();
             let table = number as u16;
-            let Some(changed) = changed.filter(|changed| !changed.rows().is_empty()) else {
+            let is_wanted =
+                |changed: &&Changed| !changed.rows().is_empty() && !others.contains(&table);
+            let Some(changed) = changed.filter(is_wanted) else {
                 continue;
             };
             let known = self.known(table)?;

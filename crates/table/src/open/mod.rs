@@ -20,6 +20,7 @@
 mod changed;
 mod compare;
 mod constraints;
+mod content;
 mod index;
 mod install;
 mod life;
@@ -35,7 +36,9 @@ mod verbs;
 use crate::snapshot::SpaceSnapshot;
 use crate::transaction::{Marked, Transaction};
 use changed::{Changed, Key, Own, entries_of};
+pub use content::OwnRow;
 pub use index::OpenIndex;
+pub use install::OpenChanges;
 use life::Life;
 pub use life::OpenTransactions;
 pub use range::OpenRange;

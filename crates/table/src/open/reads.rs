@@ -5,7 +5,7 @@ use sardonyx_storage::page::Address;
 use std::collections::BTreeMap;
 
 /// Keys as bytes, and where their rows stand in the snapshot.
-type Keys = BTreeMap<Box<[u8]>, Option<Address>>;
+pub(super) type Keys = BTreeMap<Box<[u8]>, Option<Address>>;
 
 /// What was read.
 #[derive(Debug, Default)]
@@ -168,14 +168,10 @@ impl Reads {
         self.tables.entry(table).or_default()
     }
 
-    pub fn tables(&self) -> impl Iterator<Item = u16> + '_ {
-        self.tables.keys().copied()
-    }
-
-    /// The keys that were looked up.
-    pub fn keys(&self) -> impl Iterator<Item = (u16, &[u8], Option<Address>)> {
+    /// All tables that were used in any way, with the keys that were looked up.
+    pub fn keys(&self) -> impl Iterator<Item = (u16, &Keys)> {
         let tables = self.tables.iter();
-        tables.flat_map(|(table, read)| read.keys.iter().map(|(key, at)| (*table, &**key, *at)))
+        tables.map(|(table, read)| (*table, &read.keys))
     }
 
     pub fn ranges(&self) -> &[RangeRead] {

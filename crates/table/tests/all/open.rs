@@ -441,6 +441,48 @@ fn what_is_not_in_the_way_is_no_conflict() {
 }
 
 #[test]
+fn many_reads_are_compared_as_few_are() {
+    // Each of these is more than are compared one by one.
+    let keys: Vec<Step> = (0..700).map(|id| Step::Get(2 * id)).collect();
+    let range = [Step::Range(100, 1100, 2000, false)];
+    let cases: [(&[Step], Step, bool); 13] = [
+        (&keys, Step::SetAmount(6, 9), true),
+        (&keys, Step::Delete(1000), true),
+        // A key that was absent.
+        (&keys, Step::Insert(1302, 1, None), true),
+        (&keys, Step::SetCode(8, Some(9999)), true),
+        // Others in the same pages.
+        (&keys, Step::SetAmount(7, 9), false),
+        (&keys, Step::Insert(1301, 1, None), false),
+        (&keys, Step::Delete(9), false),
+        (&range, Step::SetAmount(101, 9), true),
+        (&range, Step::Delete(1099), true),
+        (&range, Step::Insert(500, 1, None), true),
+        (&range, Step::SetAmount(99, 9), false),
+        (&range, Step::Insert(1102, 1, None), false),
+        (&range, Step::Delete(3), false),
+    ];
+    for (reads, change, conflicts) in cases {
+        for is_ordered in [false, true] {
+            let mut stock = Stock::new(is_ordered);
+            let (items, parts) = (stock.items, stock.parts);
+            let rows = (8..1100).filter(|id| *id != 500);
+            let rows: Vec<Step> = rows.map(|id| Step::Insert(id, 1, None)).collect();
+            stock.closure(&rows);
+            let mut open = stock.begin();
+            for step in reads {
+                step.run(&mut open, items, parts);
+            }
+            Step::SetAmount(4, 5).run(&mut open, items, parts);
+            stock.closure(std::slice::from_ref(&change));
+            // A key that is found by its hash has no order: then nothing is read.
+            let has_read = is_ordered || reads.len() > 1;
+            assert_eq!(stock.conflicts(open), conflicts && has_read, "{change:?}");
+        }
+    }
+}
+
+#[test]
 fn a_value_outside_of_its_row_is_compared_with_the_row() {
     // Of the same length and beginning as the code that stood there: the bytes of the row stay what they were.
     let code = |step: &str| Value::from(format!("code 1 of a text that is {step} than its place"));

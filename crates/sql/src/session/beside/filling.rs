@@ -85,8 +85,7 @@ impl<'f> Filling<'f> {
                 return Ok(());
             }
             None if !self.may_be_many => {
-                let what = "its rows refer to others".to_string();
-                return Err(Stop::Engine(Error::Refused(what.into())));
+                return Err(Stop::Open);
             }
             None => {
                 let beside = self.whole.begin(&[])?;

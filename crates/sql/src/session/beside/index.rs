@@ -70,6 +70,6 @@ pub(super) fn build(
     Ok(match made? {
         Came::Done((complete, durable)) => Came::Done(((complete, None), durable)),
         Came::Again => Came::Again,
-        Came::InStage => Came::InStage,
+        Came::Open | Came::InStage => Came::InStage,
     })
 }

@@ -2,8 +2,8 @@
 //! read for them is there still.
 
 use super::filling::Filling;
-use super::made::{Came, KEYS_MAX, Made, Ran};
-use super::whole::{Stop, Whole, commit};
+use super::made::{Came, KEYS_MAX, Made, Ran, WHOLE_SHARE};
+use super::whole::{Stop, Whole, commit, note_drawn};
 use crate::constraints::{at_commit, in_statement};
 use crate::copy;
 use crate::database::Database;
@@ -15,13 +15,9 @@ use crate::running::{Read, run_plan};
 use crate::session::execute::check_parameters;
 use crate::session::given::Given;
 use crate::source::Source;
-use crate::write_target::WriteTarget;
-use sardonyx::{Committed, Error, Transaction};
+use sardonyx::{Committed, Transaction};
 use sqlparser::ast::Statement;
 use std::sync::Arc;
-
-/// A table's next content is made if rows come of which it has not so many times as many.
-const OLD_ROWS_MAX: u64 = 4;
 
 /// Tries once, from the state that has begun it.
 pub(super) fn insert(
@@ -41,7 +37,7 @@ pub(super) fn insert(
             let planned = given.statement.planned(version, &source)?;
             match &planned.plan {
                 Plan::Insert(plan) if planned.is_filling => (plan.number, Some(planned.clone())),
-                _ => return Ok(Came::InStage),
+                _ => return Ok(Came::Open),
             }
         }
     };
@@ -74,12 +70,10 @@ pub(super) fn insert(
             return Ok(Came::InStage);
         }
     }
-    let few = usize::try_from(there / OLD_ROWS_MAX).unwrap_or(usize::MAX);
-    // What would copy far more rows than come is done in the stage.
-    let may_be_many = whole.schema.foreign_keys.is_empty() && few <= KEYS_MAX;
-    let few = few
-        .max(usize::try_from(limits.few).unwrap_or(usize::MAX))
-        .min(KEYS_MAX);
+    // What others refer to is looked up by an open transaction.
+    let may_be_many = whole.schema.foreign_keys.is_empty();
+    let few = limits.few.max(there / WHOLE_SHARE);
+    let few = usize::try_from(few).map_or(KEYS_MAX, |few| few.min(KEYS_MAX));
     let looked_at = with.context.looked_at.get();
     let mut filling = Filling::new(&whole, &snapshot, few, may_be_many);
     let ran = match &planned {
@@ -94,7 +88,8 @@ pub(super) fn insert(
     let ended = match (ran, filling.stop.take()) {
         (_, Some(stop)) => Err(stop),
         (Err(error), None) if error.is_interruption() => Err(Stop::Statement(error)),
-        (Err(_), None) => Err(in_stage()),
+        // The open transaction tells it as it stands after the rows before it.
+        (Err(_), None) => Err(Stop::Open),
         (Ok(()), None) => end(&whole, &mut filling),
     };
     let looked_at = with.context.looked_at.get().wrapping_sub(looked_at);
@@ -118,12 +113,6 @@ pub(super) fn insert(
     stop.came()
 }
 
-/// That a row cannot be stored: so it is told where all rows before it were.
-#[cold]
-fn in_stage() -> Stop {
-    Stop::Engine(Error::Refused("a row cannot be stored".into()))
-}
-
 /// The last call.
 fn end(whole: &Whole<'_>, filling: &mut Filling<'_>) -> Result<Ran<()>, Stop> {
     filling.flush()?;
@@ -134,13 +123,15 @@ fn end(whole: &Whole<'_>, filling: &mut Filling<'_>) -> Result<Ran<()>, Stop> {
         return commit(turn, whole.limits, rows, |tx: &mut Transaction<'_>| {
             whole.check_table(tx)?;
             filling.check_read(tx)?;
-            let tx: &mut dyn WriteTarget = tx;
             let inserted = in_statement(tx, &whole.with, |tx| filling.insert_kept(tx));
             let inserted = inserted.and_then(|()| at_commit(tx));
-            inserted.map_err(|_| in_stage())
+            inserted.map_err(|_| Stop::Open)?;
+            Ok(note_drawn(tx, whole.database, &whole.with)?)
         });
     };
     let (last, _, count) = whole.catch_up(&content.beside, content.snapshot)?;
     let check = |tx: &Transaction<'_>| filling.check_read(tx);
-    whole.take_over(content.beside, (last, count), check, |_, _| Ok(()))
+    whole.take_over(content.beside, (last, count), check, |tx, _| {
+        Ok(note_drawn(tx, whole.database, &whole.with)?)
+    })
 }

@@ -1,5 +1,6 @@
 //! A table's next content as it is made: what becomes of each row.
 
+use crate::database::BesideLimits;
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::memory::{Memory, bytes_of};
@@ -7,22 +8,35 @@ use crate::plan::rewriting::Rewriting;
 use crate::plan::write::whole_row;
 use crate::rows::InputRow;
 use sardonyx::schema::{Schema, Value};
-use sardonyx::{Beside, Error, Snapshot, Ticket};
+use sardonyx::{Beside, Error, OpenRows, OwnRow, Snapshot, Ticket};
 use std::sync::Arc;
 
 /// The most keys of rows that are kept.
 pub(super) const KEYS_MAX: usize = 100_000;
+/// A table's next content is made if such a part of its rows, at least, is changed or comes: so many rows, at most, are
+/// written for one.
+pub(super) const WHOLE_SHARE: u64 = 256;
 /// A slice ends with the row that brings it to so many bytes.
 pub(super) const SLICE_BYTES: usize = 1 << 20;
+
+impl BesideLimits {
+    /// Whether a change of so many rows of a table, which has others beside them, is made as its next content.
+    pub(super) fn makes_content(&self, changed: u64, there: u64) -> bool {
+        let is_share = changed.saturating_mul(WHOLE_SHARE) >= there;
+        changed > self.few && (is_share || changed > KEYS_MAX as u64)
+    }
+}
 
 /// The result of a committed statement, and the ticket to await before it is sent.
 pub(super) type Ran<T> = (T, Ticket<()>);
 
 /// What came of trying.
-pub(super) enum Came<T> {
+pub(in crate::session) enum Came<T> {
     Done(T),
     /// The table is not what it was.
     Again,
+    /// The statement runs as an open transaction of its own ([`super::open`]).
+    Open,
     /// The statement runs in the stage.
     InStage,
 }
@@ -58,6 +72,14 @@ pub(super) enum Made<'m> {
         /// Its columns.
         schema: Arc<Schema>,
     },
+    /// What an open transaction has of it.
+    Open {
+        /// The table.
+        table: u16,
+        /// Its columns.
+        schema: Arc<Schema>,
+        rows: &'m OpenRows,
+    },
 }
 
 impl Made<'_> {
@@ -65,7 +87,7 @@ impl Made<'_> {
     pub fn table(&self) -> u16 {
         match self {
             Made::Rewritten(rewriting) => rewriting.table(),
-            Made::Kept { table, .. } => *table,
+            Made::Kept { table, .. } | Made::Open { table, .. } => *table,
         }
     }
 
@@ -78,14 +100,48 @@ impl Made<'_> {
         match self {
             Made::Rewritten(rewriting) => rewriting.rewritten(row, with),
             Made::Kept { schema, .. } => Ok((Some(whole_row(row, schema.columns.len())?), false)),
+            Made::Open { schema, .. } => {
+                let width = schema.columns.len();
+                let row = match self.own(row)? {
+                    OwnRow::Same => Some(whole_row(row, width)?),
+                    OwnRow::Row(own) => Some(whole_row(&own, width)?),
+                    OwnRow::Gone => None,
+                };
+                Ok((row, false))
+            }
         }
+    }
+
+    /// What an open transaction has of a row.
+    fn own(&self, row: &dyn InputRow) -> Result<OwnRow<'_>, SqlError> {
+        let Made::Open {
+            table,
+            schema,
+            rows,
+        } = self
+        else {
+            return Ok(OwnRow::Same);
+        };
+        let mut key = Vec::with_capacity(schema.primary.key.len());
+        for part in &schema.primary.key {
+            key.push(row.value(part.column)?);
+        }
+        Ok(rows.own_row(*table, &key).map_err(Error::from)?)
+    }
+
+    /// Whether an open transaction has changed a row, so that nobody else may have.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn has_own(&self, row: &dyn InputRow) -> Result<bool, SqlError> {
+        Ok(!matches!(self.own(row)?, OwnRow::Same))
     }
 
     /// The key of a row of all columns.
     fn key_of(&self, row: &[Value]) -> Vec<Value> {
         match self {
             Made::Rewritten(rewriting) => rewriting.key_of_whole(row),
-            Made::Kept { schema, .. } => {
+            Made::Kept { schema, .. } | Made::Open { schema, .. } => {
                 let key = schema.primary.key.iter();
                 key.map(|part| row.get(part.column).cloned().unwrap_or_default())
                     .collect()

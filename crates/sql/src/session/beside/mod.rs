@@ -17,6 +17,7 @@ mod filling;
 mod index;
 mod insert;
 mod made;
+mod open;
 mod rewrite;
 mod whole;
 
@@ -33,9 +34,12 @@ use crate::expression::Environment;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Step};
 use crate::running::{now, seed};
-use crate::sequences::Draws;
-use made::{Came, Ran};
+use crate::sequences::{Draws, SequenceChanges};
+pub(super) use made::Came;
+use made::Ran;
+use sardonyx::{OpenRows, Snapshot, Ticket};
 use sardonyx_base::waiting;
+use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use tracing::Instrument;
 
@@ -46,6 +50,7 @@ const ATTEMPTS: usize = 3;
 fn may_run_beside(statement: &Prepared) -> bool {
     match statement.class() {
         Class::Write if statement.is_copy_in() => true,
+        Class::Write if statement.sets_session() => false,
         Class::Write => statement.last_plan().is_some_and(|plan| plan.runs_beside()),
         Class::Define => statement.statement().is_some_and(builds_index),
         _ => false,
@@ -107,13 +112,55 @@ impl Session {
         Some(outcome)
     }
 
+    /// Commits a transaction that has run aside, if it has changed many rows: they come into next contents of their tables,
+    /// and one short call has the tables take these over. A commit in the stage is one call of the usual kind.
+    ///
+    /// # Errors
+    /// Why it did not happen.
+    pub(super) fn commit_beside(
+        &mut self,
+        statement: &Prepared,
+        of: (&OpenRows, &Snapshot, u64),
+        sequences: &Cell<SequenceChanges>,
+    ) -> Result<Came<Ticket<()>>, SqlError> {
+        let database = self.database.clone();
+        let interrupt = self.state.interrupt.clone();
+        let started = now();
+        let given = Given {
+            statement,
+            parameters: &[],
+            data: None,
+            rows_max: 0,
+            transaction_started: started,
+            statement_started: started,
+            seed: seed(),
+            again: Vec::new(),
+            digests: false,
+        };
+        let draws = Draws::refused("a commit draws no numbers from sequences");
+        let commit = |with: &Environment<'_>| {
+            open::commit_many(&database, of, with, &|_| {
+                database.sequences_committed(sequences.take());
+                Ok(())
+            })
+        };
+        let state = &mut self.state;
+        let (came, _) = waiting::long(|| {
+            waiting::interruptible(&interrupt, None, || {
+                with_context(&database, state, &given, HashMap::new(), draws, commit)
+            })
+        });
+        came
+    }
+
     fn try_beside(&mut self, given: &Given<'_>) -> Result<Option<Ran<Complete>>, SqlError> {
         let database = self.database.clone();
-        for _ in 0..ATTEMPTS {
-            let draws = Draws::refused("what runs aside draws no numbers from sequences");
+        let (mut attempts, mut is_open) = (0, false);
+        while attempts < ATTEMPTS {
             let state = &mut self.state;
             let came = match given.statement.class() {
                 Class::Define => {
+                    let draws = Draws::refused("what defines something draws no numbers here");
                     let build = |with: &Environment<'_>| index::build(&database, given, with);
                     with_context(&database, state, given, HashMap::new(), draws, build).0
                 }
@@ -122,9 +169,11 @@ impl Session {
                     let tables = table_numbers(given.statement, &&**begun.snapshot.space());
                     let read = begun.snapshot.clone();
                     let attempt = |with: &Environment<'_>| match given.statement.inserts() {
+                        _ if is_open => open::run(&database, begun, given, with),
                         true => insert::insert(&database, begun, given, with),
                         false => rewrite::rewrite(&database, begun, given, with),
                     };
+                    let draws = Draws::again(Vec::new(), SequenceChanges::default());
                     let (came, _) = with_context(&database, state, given, tables, draws, attempt);
                     match came {
                         // Its snapshot was ended: the statement runs in the stage.
@@ -139,8 +188,9 @@ impl Session {
                     attach(&mut complete, table, given.rows_max);
                     return Ok(Some((complete, durable)));
                 }
-                Came::Again => {}
-                Came::InStage => break,
+                Came::Again => attempts += 1,
+                Came::Open if !is_open => is_open = true,
+                Came::Open | Came::InStage => break,
             }
         }
         Ok(None)

@@ -1,6 +1,6 @@
 //! `UPDATE` and `DELETE` in which each row says alone what becomes of it: how many rows they take decides how they run.
 
-use super::made::{Came, KEYS_MAX, Made, Ran};
+use super::made::{Came, Made, Ran};
 use super::whole::Whole;
 use crate::database::{BesideLimits, Database};
 use crate::error::SqlError;
@@ -16,9 +16,6 @@ use crate::source::Source;
 use sardonyx::schema::Value;
 use sardonyx::{Committed, Snapshot};
 use std::sync::Arc;
-
-/// A table's next content is made if such a part of its rows, at least, is changed.
-const WHOLE_SHARE: u64 = 16;
 
 /// `UPDATE` or `DELETE` that is tried.
 pub(super) struct Trying<'t> {
@@ -42,7 +39,7 @@ pub(super) fn rewrite(
     let source = &**begun.snapshot.space();
     let planned = given.statement.planned(begun.version, &source)?;
     let Some(rewriting) = Rewriting::of(&planned.plan).filter(|_| planned.is_rewriting) else {
-        return Ok(Came::InStage);
+        return Ok(Came::Open);
     };
     let rows = Source::count(&source, rewriting.table())?;
     let limits = database.beside();
@@ -59,11 +56,12 @@ pub(super) fn rewrite(
         with: *with,
     };
     let is_alone = rewriting.is_alone(&source);
-    match trying.sought(rows, is_alone)? {
+    match trying.sought(rows)? {
         // The memory of the keys is there until they are used.
         Sought::Few(keys, _memory) => trying.change_few(keys),
         Sought::Many if is_alone => trying.change_many(begun.version),
-        Sought::Many | Sought::Short => Ok(Came::InStage),
+        Sought::Many => Ok(Came::Open),
+        Sought::Short => Ok(Came::InStage),
     }
 }
 
@@ -84,7 +82,7 @@ fn enough() -> SqlError {
 
 impl<'t> Trying<'t> {
     /// The keys of the rows of the snapshot that the statement takes, unless these are many of the table's.
-    fn sought(&self, rows: u64, may_be_many: bool) -> Result<Sought<'t>, SqlError> {
+    fn sought(&self, rows: u64) -> Result<Sought<'t>, SqlError> {
         let kept = Kept::default();
         let source = &**self.snapshot.space();
         let with = &self.with.over(&source, &kept);
@@ -96,9 +94,7 @@ impl<'t> Trying<'t> {
             let key = self.rewriting.key_of(row)?;
             memory.take(&key)?;
             keys.push(key);
-            let taken = keys.len() as u64;
-            let is_share = taken > few_max && taken.saturating_mul(WHOLE_SHARE) >= rows;
-            is_many = (may_be_many && is_share) || keys.len() > KEYS_MAX;
+            is_many = self.limits.makes_content(keys.len() as u64, rows);
             match is_many {
                 true => Err(enough()),
                 false => Ok(()),

@@ -12,6 +12,7 @@ use crate::expression::{Environment, Kept};
 use crate::plan::write::whole;
 use crate::rows::InputRow;
 use crate::source::Source;
+use crate::write_target::with_objects;
 use sardonyx::schema::{IndexDefinition, Schema, Value};
 use sardonyx::{Beside, Durability, Error, Snapshot, SnapshotEnded, Transaction, Turn};
 use sardonyx_base::waiting::Interrupt;
@@ -31,6 +32,8 @@ const ROUNDS: usize = 8;
 pub(super) enum Stop {
     Engine(Error),
     Statement(SqlError),
+    /// The statement runs as an open transaction.
+    Open,
 }
 
 impl From<Error> for Stop {
@@ -71,6 +74,7 @@ impl Stop {
             // In the stage it needs less.
             Stop::Statement(error) if error.code == code::OUT_OF_MEMORY => Ok(Came::InStage),
             Stop::Statement(error) => Err(error),
+            Stop::Open => Ok(Came::Open),
         }
     }
 }
@@ -141,27 +145,43 @@ impl Whole<'_> {
         check: impl FnOnce(&Transaction<'_>) -> Result<(), Stop>,
         finish: impl FnOnce(&mut Transaction<'_>, i64) -> Result<T, Stop>,
     ) -> Result<Ran<T>, Stop> {
-        let table = self.made.table();
         let turn = self.turn()?;
         commit(turn, self.limits, count, |tx: &mut Transaction<'_>| {
             self.check_table(tx)?;
             check(tx)?;
-            let source: &dyn Source = &*tx;
-            let with = &self.with.over(source, &self.kept);
-            let mut changes = Changes::with(self.with.memory());
-            let compared = last.space().changed_rows(table, tx.view(), |was, is| {
-                let was = was.as_ref().map(|row| row as &dyn InputRow);
-                let is = is.as_ref().map(|row| row as &dyn InputRow);
-                self.changed(&mut changes, with, was, is)
-            });
-            compared.map_err(|stop: Stop| stop.unless_ended(&[&last]))?;
+            let changes = self.last_changes(tx, &last)?;
             // So that nothing is copied for it.
             drop(last);
-            let Changes { gone, come, .. } = &changes;
-            self.take_out_and_put(tx, &beside, gone, come)?;
-            tx.take_over(beside)?;
-            finish(tx, changes.taken)
+            let taken = self.take_over_with(tx, beside, changes)?;
+            finish(tx, taken)
         })
+    }
+
+    /// The rows that others have changed since a state, in the call that takes the content over.
+    pub fn last_changes(&self, tx: &Transaction<'_>, last: &Snapshot) -> Result<Changes<'_>, Stop> {
+        let table = self.made.table();
+        let source: &dyn Source = tx;
+        let with = &self.with.over(source, &self.kept);
+        let mut changes = Changes::with(self.with.memory());
+        let compared = last.space().changed_rows(table, tx.view(), |was, is| {
+            let was = was.as_ref().map(|row| row as &dyn InputRow);
+            let is = is.as_ref().map(|row| row as &dyn InputRow);
+            self.changed(&mut changes, with, was, is)
+        });
+        compared.map_err(|stop: Stop| stop.unless_ended(&[last]))?;
+        Ok(changes)
+    }
+
+    /// The table takes the content over, with these changes. Returns the number of further rows of the statement.
+    pub fn take_over_with(
+        &self,
+        tx: &mut Transaction<'_>,
+        beside: Beside,
+        changes: Changes<'_>,
+    ) -> Result<i64, Stop> {
+        self.take_out_and_put(tx, &beside, &changes.gone, &changes.come)?;
+        tx.take_over(beside)?;
+        Ok(changes.taken)
     }
 
     /// Checks that the table is what it was.
@@ -178,12 +198,9 @@ impl Whole<'_> {
         self.database.turn(&self.with.context.interrupt)
     }
 
-    /// Drops the abandoned content. If that fails, the table's next large statement drops it.
+    /// Drops the abandoned content.
     pub fn give_up(&self) {
-        let table = self.made.table();
-        if let Ok(turn) = self.database.turn(&Arc::<Interrupt>::default()) {
-            let _ = turn.run(Durability::Deferred, |tx| tx.forget_beside(table));
-        }
+        give_up(self.database, self.made.table());
     }
 
     #[cold]
@@ -200,6 +217,11 @@ impl Whole<'_> {
         was: Option<&dyn InputRow>,
         is: Option<&dyn InputRow>,
     ) -> Result<(), Stop> {
+        for row in [was, is].into_iter().flatten() {
+            if self.made.has_own(row)? {
+                return Err(self.conflict());
+            }
+        }
         if let Some(row) = was {
             changes.take_out(row, &self.made, with)?;
         }
@@ -321,6 +343,32 @@ impl Whole<'_> {
         }
         Ok(())
     }
+}
+
+/// Drops a table's abandoned content. If that fails, the table's next large statement drops it.
+pub(super) fn give_up(database: &Database, table: u16) {
+    if let Ok(turn) = database.turn(&Arc::<Interrupt>::default()) {
+        let _ = turn.run(Durability::Deferred, |tx| tx.forget_beside(table));
+    }
+}
+
+/// Has a transaction store what the statement drew from sequences: the last step of the call that commits.
+pub(super) fn note_drawn(
+    tx: &mut Transaction<'_>,
+    database: &Database,
+    with: &Environment<'_>,
+) -> Result<(), SqlError> {
+    let mut draws = with.context.draws.borrow_mut();
+    let drawn = draws.take_drawn();
+    if drawn.is_empty() {
+        return Ok(());
+    }
+    with_objects(tx, |objects| {
+        let changes = &mut draws.changes;
+        changes.make_usable(database.counters(), objects, &drawn)
+    })?;
+    database.sequences_committed(std::mem::take(&mut draws.changes));
+    Ok(())
 }
 
 /// Runs the call that commits, which changes so many rows. If they are more than a slice, others read the state before it

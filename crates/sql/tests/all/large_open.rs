@@ -1,0 +1,220 @@
+//! Large statements in transactions that clients begin, with numbers of sequences, and with errors: what they tell and leave is
+//! what they do in the stage.
+
+use crate::common::{copy_in, query, run};
+use crate::large::{Both, content, told, with_limits};
+use sardonyx_sql::{BesideLimits, SqlError};
+use std::sync::{Arc, Mutex};
+
+/// Runs statements one flight each. Returns what each told.
+fn told_of_each(
+    fresh: &crate::common::Fresh,
+    texts: &[&str],
+) -> Vec<Result<(Vec<String>, Option<u64>), &'static str>> {
+    let mut session = fresh.session();
+    texts.iter().map(|text| told(&mut session, text)).collect()
+}
+
+#[test]
+fn a_transaction_with_large_statements_commits_them_beside_others() {
+    let transactions: [&[&str]; 5] = [
+        &["begin", "update t set a = a + 1", "commit"],
+        &[
+            "begin",
+            "update t set a = a + s.v from s where s.id = t.id",
+            "insert into t select id + 2000, v, 'new', null from s returning id",
+            "delete from t where id % 7 = 0 returning id",
+            "select count(*), sum(a) from t",
+            "commit",
+        ],
+        &[
+            "begin",
+            "delete from p where id > 20",
+            "savepoint one",
+            "delete from t",
+            "rollback to savepoint one",
+            "insert into f select id + 500, 3, 1 from t",
+            "commit",
+        ],
+        &["begin", "update t set c = 1", "commit"],
+        &["begin", "update t set id = -id", "rollback"],
+    ];
+    for transaction in transactions {
+        for meanwhile in [
+            "select 1",
+            // It is read, and changes nothing that is told.
+            "update t set b = 'other' where id = 9",
+        ] {
+            let both = Both::new();
+            let database = both.aside.database.clone();
+            let times = Arc::new(Mutex::new(0));
+            let counted = times.clone();
+            with_limits(&both.aside, 0, move || {
+                let mut times = counted.lock().expect("no panic");
+                *times += 1;
+                if *times == 1 {
+                    run(&mut crate::common::session(&database), meanwhile).expect("it runs");
+                }
+            });
+            let aside = told_of_each(&both.aside, transaction);
+            both.aside.database.set_beside(crate::large::unlimited());
+            let commits = transaction.contains(&"commit") && aside.iter().all(Result::is_ok);
+            let times = *times.lock().expect("no panic");
+            assert_eq!(times > 1, commits, "{transaction:?}");
+            if times > 0 {
+                run(&mut both.plain.session(), meanwhile).expect("it runs");
+            }
+            let plain = told_of_each(&both.plain, transaction);
+            assert_eq!(aside, plain, "{transaction:?}");
+            assert_eq!(
+                content(&both.aside.database),
+                content(&both.plain.database),
+                "{transaction:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_conflict_begins_a_statement_again_and_the_third_time_it_runs_in_the_stage() {
+    let large = "update t set a = t.a + s.v from s where s.id = t.id returning t.id, a";
+    for (conflicts, pauses) in [(1, None), (10, Some(3))] {
+        let both = Both::new();
+        let change = "update s set v = v + 1 where id = 3";
+        let database = both.aside.database.clone();
+        let times = Arc::new(Mutex::new((0, 0)));
+        let counted = times.clone();
+        with_limits(&both.aside, 100, move || {
+            let mut times = counted.lock().expect("no panic");
+            times.0 += 1;
+            if times.1 < conflicts {
+                times.1 += 1;
+                run(&mut crate::common::session(&database), change).expect("it runs");
+            }
+        });
+        let aside = told(&mut both.aside.session(), large);
+        both.aside.database.set_beside(crate::large::unlimited());
+        let (times, changed) = *times.lock().expect("no panic");
+        assert!(pauses.is_none_or(|pauses| times == pauses), "{times}");
+        for _ in 0..changed {
+            run(&mut both.plain.session(), change).expect("it runs");
+        }
+        assert_eq!(aside, told(&mut both.plain.session(), large));
+        assert_eq!(content(&both.aside.database), content(&both.plain.database));
+    }
+}
+
+#[test]
+fn rows_of_large_statements_have_numbers_of_sequences() {
+    let tables = "create table n (id serial primary key, a int, p int references p);
+        create table m (id bigint generated always as identity primary key, a int)";
+    for large in [
+        "insert into n (a) select id from t",
+        "insert into n (a, p) select id, id from t where id < 50 returning id, a",
+        "insert into m (a) select id from t",
+        "update t set c = nextval('n_id_seq') + 100 where id > 4",
+    ] {
+        for few in [0, 1000] {
+            let mut both = Both::new();
+            for fresh in [&both.aside, &both.plain] {
+                run(&mut fresh.session(), tables).expect("they are there");
+            }
+            let times = Arc::new(Mutex::new(0));
+            let counted = times.clone();
+            with_limits(&both.aside, few, move || {
+                *counted.lock().expect("no panic") += 1
+            });
+            let aside = told(&mut both.aside.session(), large);
+            both.aside.database.set_beside(crate::large::unlimited());
+            assert!(*times.lock().expect("no panic") > 0, "{large} ran aside");
+            assert_eq!(aside, told(&mut both.plain.session(), large), "{large}");
+            // What was drawn is not drawn again, also by the next process.
+            both.aside.reopen();
+            for fresh in [&both.aside, &both.plain] {
+                let mut session = fresh.session();
+                run(
+                    &mut session,
+                    "insert into n (a) values (1); insert into m (a) values (1)",
+                )
+                .expect("inserted");
+                let twice = "select count(*) - count(distinct id) from n";
+                assert_eq!(query(&mut session, twice).expect("read"), ["0"], "{large}");
+            }
+            assert_eq!(content(&both.aside.database), content(&both.plain.database));
+        }
+    }
+}
+
+#[test]
+fn a_large_statement_that_fails_tells_what_it_does_in_the_stage() {
+    let line = |id: i64| format!("{id}\t{id}\t1\n");
+    let long: String = (1000..9000).map(|id| format!("{id}\t7\t1\n")).collect();
+    for (text, data) in [
+        (
+            "update t set a = 1 / (t.id - 30) from s where s.id <= 40 and s.id = t.id",
+            None,
+        ),
+        ("update t set c = 5 from s where s.id = t.id", None),
+        (
+            "insert into t select id, v, 'twice', null from s returning id",
+            None,
+        ),
+        ("insert into f select id + 100, id * 3, 1 from s", None),
+        (
+            "insert into f select id + 100, null, id from s union all select 1, 1, 1",
+            None,
+        ),
+        ("update p set id = id + 1000", None),
+        (
+            "update t set a = a - 900 where id in (select id from s)",
+            None,
+        ),
+        ("copy f from stdin", Some(format!("{long}{}", line(77_777)))),
+        ("copy f from stdin", Some(format!("{long}{}", line(1)))),
+        ("copy f from stdin", Some(long.clone())),
+    ] {
+        let both = Both::new();
+        let times = Arc::new(Mutex::new(0));
+        let counted = times.clone();
+        with_limits(&both.aside, 10, move || {
+            *counted.lock().expect("no panic") += 1
+        });
+        let outcome = |fresh: &crate::common::Fresh| {
+            let mut session = fresh.session();
+            let done = match &data {
+                Some(data) => copy_in(&mut session, text, data.as_bytes()).map(|done| vec![done]),
+                None => run(&mut session, text),
+            };
+            done.map(|done| done.last().and_then(|last| last.tag.rows))
+                .map_err(|error: SqlError| {
+                    format!(
+                        "{} {} {:?} {:?} {:?}",
+                        error.code, error.message, error.detail, error.constraint, error.context
+                    )
+                })
+        };
+        let aside = outcome(&both.aside);
+        both.aside.database.set_beside(crate::large::unlimited());
+        assert_eq!(aside, outcome(&both.plain), "{text}");
+        assert_eq!(aside.is_ok(), data.as_ref() == Some(&long), "{text}");
+        assert_eq!(content(&both.aside.database), content(&both.plain.database));
+    }
+}
+
+#[test]
+fn small_tables_are_changed_in_the_stage() {
+    let both = Both::new();
+    let times = Arc::new(Mutex::new(0));
+    let counted = times.clone();
+    both.aside.database.set_beside(BesideLimits {
+        between: Some(Arc::new(move || *counted.lock().expect("no panic") += 1)),
+        ..BesideLimits::default()
+    });
+    let text = "update t set a = t.a + s.v from s where s.id = t.id";
+    assert_eq!(
+        told(&mut both.aside.session(), text),
+        Ok((Vec::new(), Some(30)))
+    );
+    both.aside.database.set_beside(crate::large::unlimited());
+    assert_eq!(*times.lock().expect("no panic"), 0);
+}

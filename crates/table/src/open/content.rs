@@ -1,0 +1,68 @@
+//! An open transaction's rows for those who make the next content of a table of them
+//! ([`Transaction::begin_beside`](crate::Transaction::begin_beside)), since a call that installs many takes long.
+
+use super::changed::Own;
+use super::{OpenRow, OpenRows};
+use sardonyx_rows::TableError;
+use sardonyx_rows::schema::ValueRef;
+
+/// What an open transaction has of a row of its snapshot.
+#[derive(Debug)]
+pub enum OwnRow<'r> {
+    /// Nothing: the row is as it was.
+    Same,
+    /// The row as it is now.
+    Row(OpenRow<'r>),
+    /// The transaction has deleted it.
+    Gone,
+}
+
+impl OpenRows {
+    /// The tables in which it has changed rows, and the number of these rows.
+    #[doc(hidden)]
+    pub fn changed_tables(&self) -> Vec<(u16, usize)> {
+        let tables = self.tables.iter().enumerate();
+        let changed = tables.filter_map(|(number, table)| {
+            let rows = table.changed.as_ref()?.rows().len();
+            Some((number as u16, rows))
+        });
+        changed.filter(|(_, rows)| *rows > 0).collect()
+    }
+
+    /// What it has of the row with a key. That is no read of the snapshot.
+    ///
+    /// # Errors
+    /// That there is no such table, or these are no values of a key.
+    #[doc(hidden)]
+    pub fn own_row(&self, table: u16, key: &[ValueRef<'_>]) -> Result<OwnRow<'_>, TableError> {
+        let known = self.known(table)?;
+        let key = known.format.key(key)?;
+        Ok(match self.own(table, &key) {
+            None => OwnRow::Same,
+            Some(Own::Gone) => OwnRow::Gone,
+            Some(Own::Row(bytes)) => OwnRow::Row(OpenRow::own(known.format.row(bytes)?)),
+        })
+    }
+
+    /// Calls `each` with the rows of keys of which the snapshot has none.
+    ///
+    /// # Errors
+    /// What `each` returns; that there is no such table; that the snapshot was ended.
+    #[doc(hidden)]
+    pub fn inserted_rows<E: From<TableError>>(
+        &self,
+        table: u16,
+        mut each: impl FnMut(OpenRow<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let known = self.known(table)?;
+        let changed = self.changed(table).into_iter();
+        for (key, own) in changed.flat_map(|changed| changed.rows()) {
+            if let Own::Row(bytes) = own
+                && self.frozen_place(table, key)?.is_none()
+            {
+                each(OpenRow::own(known.format.row(bytes)?))?;
+            }
+        }
+        Ok(())
+    }
+}
