@@ -8,7 +8,7 @@
 //! - [`shared_file`], [`shared_words`]: memory that several processes share, and who of them lives;
 //! - [`lease`]: how a process that is stopped is found, and finds out itself;
 //! - [`signals`]: library threads block signals, which belong to the program;
-//! - [`events`]: what the engine writes for its operators;
+//! - [`events`]: what the engine writes for its operators; [`seldom`]: how often it repeats itself;
 //! - [`error`]: the one error that a user meets, by what can be done about it;
 //! - [`user_code`]: closures, destructors and wakers of users, whose panics are caught;
 //! - [`random`]: seeded numbers (I11), and secret ones from the operating system;
@@ -44,6 +44,7 @@ pub mod memory;
 pub mod parking;
 pub mod process;
 pub mod random;
+pub mod seldom;
 pub mod shared_file;
 pub mod shared_words;
 pub mod signals;

@@ -388,6 +388,7 @@ impl Database {
 /// Ends a database that nobody holds any more. The lock is given back with the engine, when its threads
 /// have ended.
 fn close(shared: &Shared, mut engine: Engine) -> Result<(), DatabaseError> {
+    engine.begin_to_close();
     let outcome = mark_end(shared);
     match &outcome {
         Ok(()) => engine.record_end(),

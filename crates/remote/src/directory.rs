@@ -13,7 +13,9 @@
 //! its next number; who finds a later one there afterwards has lost. A list of a directory may miss what comes and goes
 //! meanwhile, so the last 16 stay, and a list counts when the next one shows the same.
 //!
-//! After an error of a write or a sync nobody knows what is stable, so it is final ([`StoreError::Refused`], I7).
+//! After an error of a write or a sync nobody knows what is stable, so it is final ([`StoreError::Refused`], I7). A disk
+//! that is full, and a directory that is not there, are asked again ([`StoreError::NotNow`]) if that was found before
+//! anything had its place.
 //!
 //! On one host, what a reader sees may be a moment from being stable: the owner is told when it is.
 
@@ -102,6 +104,25 @@ impl DirectoryLog {
         self.directory.join("object")
     }
 
+    /// Of a request that changed nothing: a full disk may have room later, a network's file system may come back.
+    fn failed(&self, what: &str, error: &io::Error) -> StoreError {
+        match may_pass(error) {
+            true => StoreError::NotNow {
+                what: what.into(),
+                place: self.place(),
+                reason: error.to_string(),
+            },
+            false => self.refused(what, error),
+        }
+    }
+
+    fn not_created(&self, what: &str, error: &NotCreated) -> StoreError {
+        match error {
+            NotCreated::Before(error) => self.failed(what, error),
+            NotCreated::After(error) => self.refused(what, error),
+        }
+    }
+
     fn refused(&self, what: &str, error: &io::Error) -> StoreError {
         StoreError::Refused {
             what: what.into(),
@@ -156,7 +177,7 @@ impl DirectoryLog {
         Err(io::Error::other("a register is replaced all the time"))
     }
 
-    fn swap(&self, folder: &Path, expected: u64, bytes: &[u8]) -> io::Result<Swapped> {
+    fn swap(&self, folder: &Path, expected: u64, bytes: &[u8]) -> Result<Swapped, NotCreated> {
         let next = expected
             .checked_add(1)
             .ok_or_else(|| io::Error::other("its numbers are used up"))?;
@@ -165,6 +186,11 @@ impl DirectoryLog {
             return Ok(Swapped::Conflict);
         }
         // Others may have gone on, and have deleted what stood there.
+        self.settle(folder, next).map_err(NotCreated::After)
+    }
+
+    /// The outcome for a register's state that was created.
+    fn settle(&self, folder: &Path, next: u64) -> io::Result<Swapped> {
         let last = self.last(folder)?.map_or(0, |(number, _)| number);
         if last != next {
             remove_if_there(&folder.join(name_of(next)))?;
@@ -179,8 +205,38 @@ impl DirectoryLog {
     }
 }
 
+/// True if the same may succeed later.
+fn may_pass(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull
+            | ErrorKind::QuotaExceeded
+            | ErrorKind::NotFound
+            | ErrorKind::StaleNetworkFileHandle
+            | ErrorKind::TimedOut
+            | ErrorKind::HostUnreachable
+            | ErrorKind::NetworkUnreachable
+            | ErrorKind::NetworkDown
+    )
+}
+
+/// Why a file was not created.
+#[derive(Debug)]
+enum NotCreated {
+    /// Nothing had its place yet.
+    Before(io::Error),
+    /// It may have its place; it is not known whether that is stable.
+    After(io::Error),
+}
+
+impl From<io::Error> for NotCreated {
+    fn from(error: io::Error) -> Self {
+        NotCreated::Before(error)
+    }
+}
+
 /// Creates a file with these bytes, if there is none: whole, and synced.
-fn create(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<bool> {
+fn create(folder: &Path, name: &str, bytes: &[u8]) -> Result<bool, NotCreated> {
     let new = folder.join(format!("{NEW}{:016x}", system_random()));
     let written = (|| {
         let mut file = OpenOptions::new().write(true).create_new(true).open(&new)?;
@@ -194,10 +250,11 @@ fn create(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<bool> {
     })();
     let removed = remove_if_there(&new);
     let created = written?;
-    removed?;
-    if created {
-        sync_directory(folder)?;
-    }
+    let stable = removed.and_then(|()| match created {
+        true => sync_directory(folder),
+        false => Ok(()),
+    });
+    stable.map_err(NotCreated::After)?;
     Ok(created)
 }
 
@@ -225,7 +282,7 @@ impl RemoteStore for DirectoryLog {
         match create(&self.entries(), &name_of(number), bytes) {
             Ok(true) => Ok(Appended::Ok),
             Ok(false) => Ok(Appended::Conflict),
-            Err(error) => Err(self.refused(&format!("create entry {number}"), &error)),
+            Err(error) => Err(self.not_created(&format!("create entry {number}"), &error)),
         }
     }
 
@@ -233,13 +290,13 @@ impl RemoteStore for DirectoryLog {
         match fs::read(self.entries().join(name_of(number))) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(self.refused(&format!("read entry {number}"), &error)),
+            Err(error) => Err(self.failed(&format!("read entry {number}"), &error)),
         }
     }
 
     fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
         let listed = self.numbers(&self.entries());
-        let mut listed = listed.map_err(|error| self.refused("list entries", &error))?;
+        let mut listed = listed.map_err(|error| self.failed("list entries", &error))?;
         listed.retain(|listed| listed.number >= from);
         listed.truncate(LIST_MOST);
         Ok(listed)
@@ -254,7 +311,7 @@ impl RemoteStore for DirectoryLog {
 
     fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
         let last = self.last(&self.register(register));
-        let last = last.map_err(|error| self.refused("read a register", &error))?;
+        let last = last.map_err(|error| self.failed("read a register", &error))?;
         Ok(last.map(|(number, bytes)| StoredRegister {
             bytes,
             version: RegisterVersion(name_of(number)),
@@ -275,7 +332,7 @@ impl RemoteStore for DirectoryLog {
             return Ok(Swapped::Conflict);
         };
         self.swap(&self.register(register), expected, bytes)
-            .map_err(|error| self.refused("replace a register", &error))
+            .map_err(|error| self.not_created("replace a register", &error))
     }
 }
 
@@ -285,7 +342,7 @@ impl RemoteObjects for DirectoryLog {
         let made = (|| {
             let file = self.objects().join(name);
             let (Some(folder), Some(last)) = (file.parent(), file.file_name()) else {
-                return Err(io::Error::other("it has no name"));
+                return Err(io::Error::other("it has no name").into());
             };
             self.make_folder(folder)?;
             create(folder, &last.to_string_lossy(), bytes)
@@ -293,7 +350,7 @@ impl RemoteObjects for DirectoryLog {
         match made {
             Ok(true) => Ok(Appended::Ok),
             Ok(false) => Ok(Appended::Conflict),
-            Err(error) => Err(self.refused(&format!("create {name}"), &error)),
+            Err(error) => Err(self.not_created(&format!("create {name}"), &error)),
         }
     }
 
@@ -302,7 +359,7 @@ impl RemoteObjects for DirectoryLog {
         match fs::read(self.objects().join(name)) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(self.refused(&format!("read {name}"), &error)),
+            Err(error) => Err(self.failed(&format!("read {name}"), &error)),
         }
     }
 
@@ -367,4 +424,41 @@ fn list_into(folder: &Path, name: &str, into: &mut Vec<ListedObject>) -> io::Res
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_is_not_there_is_asked_again_and_says_nothing_of_what_is_in_it() {
+        let home = tempfile::tempdir().unwrap();
+        let (here, away) = (home.path().join("store"), home.path().join("away"));
+        let log = DirectoryLog::open(&here, &RemoteOptions::default()).unwrap();
+        assert_eq!(log.append_at(1, b"one").unwrap(), Appended::Ok);
+        let first = Register::Primary;
+        assert_eq!(log.swap_register(first, None, b"a").unwrap(), Swapped::Ok);
+        let stored = log.read_register(first).unwrap().unwrap();
+        fs::rename(&here, &away).unwrap();
+        let errors = [
+            log.append_at(2, b"two").map(drop),
+            log.list(1).map(drop),
+            log.read_register(first).map(drop),
+            log.swap_register(first, Some(&stored.version), b"b")
+                .map(drop),
+            log.create_object("x/y", b"z").map(drop),
+        ];
+        for error in errors {
+            let error = error.unwrap_err();
+            assert!(
+                error.is_unclear() && error.to_string().contains("now"),
+                "{error}"
+            );
+        }
+        fs::rename(&away, &here).unwrap();
+        assert_eq!(log.append_at(2, b"two").unwrap(), Appended::Ok);
+        let swapped = log.swap_register(first, Some(&stored.version), b"b");
+        assert_eq!(swapped.unwrap(), Swapped::Ok);
+        assert_eq!(log.read(1).unwrap(), Some(b"one".to_vec()));
+    }
 }

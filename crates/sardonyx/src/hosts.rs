@@ -45,27 +45,39 @@
 //! only keeps hosts from taking the log from each other in turn.
 //!
 //! Reads ask nobody: a host that was just superseded can for a moment show what was before. Who must not show that asks
-//! [`Term::has_lease`] after it has read.
+//! [`Term::has_lease`] after it has read, or a [`TermLease`].
+//!
+//! While the store is away transactions wait, and the lease runs out after half of [`HostOptions::wait`]. A program may
+//! close the database then, or keep it open and answer nothing: when the store is back, and no other host has taken
+//! over, the same term goes on ([`Term::state`]).
 //!
 //! A host that comes back follows. What it has that the store has not goes there in its next term; it is cut off if
-//! another host went on without it, and until either it does not follow.
+//! another host went on without it, and until either it does not follow. What is cut off is kept in the directory, in a file
+//! whose name begins with `fork-`.
+
+mod register;
+mod term;
 
 use crate::{Error, Options};
+use register::{clear, put};
 use sardonyx_base::events;
 use sardonyx_base::random::system_random;
+use sardonyx_base::seldom::Seldom;
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_storage::disk::RealDisk;
 use sardonyx_storage::engine::{OpenError, Replica, follow_store, stored_manifest, take_lock};
 use sardonyx_storage::remote_log::RemoteLogError;
-use sardonyx_storage::remote_log::primary::{Candidate, Duty, Look, Replacement, is_host_name};
-use sardonyx_storage::remote_log::primary::{Primary as Record, Term as TermRecord};
-use sardonyx_storage::remote_log::shell::{Follower, ask};
-use sardonyx_storage::remote_log::store::{Register, StoreError, StoredRegister, Swapped};
+use sardonyx_storage::remote_log::primary::{Candidate, Look, Term as TermRecord, is_host_name};
+use sardonyx_storage::remote_log::shell::Follower;
+use sardonyx_storage::remote_log::store::{Register, Swapped};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
+
+pub use register::{may_pass, primary, promote};
+pub use term::{Term, TermLease, TermState};
 
 pub use crate::host_error::{HostError, WAIT_MIN};
 pub use sardonyx_storage::engine::{DurableAt, RemoteLog};
@@ -75,8 +87,16 @@ pub use sardonyx_storage::remote_log::primary::ANY_OTHER;
 pub use sardonyx_storage::remote_log::primary::Primary;
 pub use sardonyx_storage::remote_log::shell::Patience;
 
-/// So many looks in the time after which a host counts as gone.
+/// So many looks in the time after which a host counts as gone,
 const LOOKS: u32 = 16;
+/// and so many when the one that serves is about to hand over.
+const LOOKS_SOON: u32 = 64;
+/// The most time between two looks: a host that is wanted is not to wait for long.
+const BETWEEN_LOOKS_MOST: Duration = Duration::from_secs(1);
+/// So often a register whose text is damaged is read again.
+const DOUBTS_MAX: u32 = 3;
+/// A host that sleeps looks so often whether it is to stop.
+const BETWEEN_STOPS: Duration = Duration::from_millis(20);
 
 /// How a host takes part.
 #[derive(Clone, Debug)]
@@ -95,6 +115,21 @@ impl HostOptions {
             name: name.into(),
             wait: Duration::from_secs(2),
         }
+    }
+
+    /// Checks that a host can take part so.
+    ///
+    /// # Errors
+    /// [`Error::Refused`].
+    pub fn check(&self) -> Result<(), Error> {
+        if !is_host_name(&self.name) {
+            let name = self.name.clone();
+            return Err(HostError::Name { name }.into());
+        }
+        if !(WAIT_MIN..=Duration::from_secs(86_400)).contains(&self.wait) {
+            return Err(HostError::Wait { wait: self.wait }.into());
+        }
+        Ok(())
     }
 }
 
@@ -137,6 +172,21 @@ pub struct Host {
     process: u64,
     following: Option<(Replica, Follower)>,
     followed: Arc<Mutex<Followed>>,
+    serving: Arc<Mutex<Option<String>>>,
+    /// True if the host that serves is about to hand over.
+    soon: bool,
+    doubts: u32,
+    silent: Seldom,
+}
+
+/// The outcome of a look at the register.
+enum Looked {
+    /// Another host serves, or nothing is known.
+    Follow,
+    /// Something has changed: look again.
+    Again,
+    /// This host is to serve.
+    Serve(Term),
 }
 
 impl Host {
@@ -150,14 +200,7 @@ impl Host {
         host: HostOptions,
     ) -> Result<Host, Error> {
         let remote = options.storage.remote.clone().ok_or(HostError::NoStore)?;
-        if !is_host_name(&host.name) {
-            let name = host.name;
-            return Err(HostError::Name { name }.into());
-        }
-        if !(WAIT_MIN..=Duration::from_secs(86_400)).contains(&host.wait) {
-            let wait = host.wait;
-            return Err(HostError::Wait { wait }.into());
-        }
+        host.check()?;
         Ok(Host {
             directory: directory.as_ref().into(),
             options,
@@ -167,7 +210,17 @@ impl Host {
             process: system_random(),
             following: None,
             followed: Arc::default(),
+            serving: Arc::default(),
+            soon: false,
+            doubts: 0,
+            silent: Seldom::default(),
         })
+    }
+
+    /// The host that serves, as this one saw it last, for another thread to look at.
+    pub fn serving(&self) -> impl Fn() -> Option<String> + Send + Sync + 'static {
+        let serving = self.serving.clone();
+        move || serving.lock().clone()
     }
 
     /// How far it follows, for another thread to look at.
@@ -176,18 +229,26 @@ impl Host {
         move || *followed.lock()
     }
 
-    /// Follows the store's log until this host is to serve. `None`: it was stopped before.
+    /// Follows the store's log until this host is to serve. `None`: it was stopped before. A store that gives no answer is
+    /// asked again.
     ///
     /// # Errors
     /// As opening the database; what is wrong with the log or the register.
     pub fn next_term(&mut self, stop: &StopHost) -> Result<Option<Term>, Error> {
         while !stop.is_stopped() {
-            if let Some(term) = self.look()? {
-                return Ok(Some(term));
+            let until = Instant::now() + between_looks(self.host.wait, self.soon);
+            match self.step(until, stop) {
+                Ok(Looked::Serve(term)) => return Ok(Some(term)),
+                Ok(Looked::Again) => continue,
+                Ok(Looked::Follow) => {}
+                Err(error) if may_pass(&error) => {
+                    if self.silent.is_due(Instant::now()) {
+                        events::warn!(%error, "the store is asked again");
+                    }
+                }
+                Err(error) => return Err(error),
             }
-            let until = Instant::now() + self.host.wait / LOOKS;
-            self.follow(until, stop)?;
-            thread::sleep(until.saturating_duration_since(Instant::now()));
+            sleep(until, stop);
         }
         if let Some((replica, _)) = self.following.take() {
             replica.close();
@@ -195,8 +256,31 @@ impl Host {
         Ok(None)
     }
 
+    /// Looks who serves, and follows for a while if another host does.
+    fn step(&mut self, until: Instant, stop: &StopHost) -> Result<Looked, Error> {
+        let looked = match self.look() {
+            Err(error) if self.is_doubted(&error) => Looked::Follow,
+            looked => looked?,
+        };
+        if matches!(looked, Looked::Follow) {
+            self.follow(until, stop)?;
+        }
+        Ok(looked)
+    }
+
+    /// True if the register's text was damaged, and is read again before that is believed.
+    fn is_doubted(&mut self, error: &Error) -> bool {
+        let is_damage = matches!(error.downcast_ref(), Some(RemoteLogError::Primary { .. }));
+        let is_doubted = is_damage && self.doubts < DOUBTS_MAX;
+        if is_doubted {
+            self.doubts += 1;
+            events::warn!(%error, "the register is read again");
+        }
+        is_doubted
+    }
+
     /// Looks who serves; begins a term if nobody does.
-    fn look(&mut self) -> Result<Option<Term>, Error> {
+    fn look(&mut self) -> Result<Looked, Error> {
         let Some(candidate) = &mut self.candidate else {
             let manifest = stored_manifest(&self.remote)?;
             // A store without a database: its first host makes it.
@@ -206,27 +290,39 @@ impl Host {
             } else {
                 self.begin_to_follow()?;
             }
-            return Ok(None);
+            return Ok(Looked::Again);
         };
         let before = Instant::now();
-        let Some(stored) = clear(self.remote.store.read_register(Register::Primary))? else {
-            return Ok(None);
+        let Some(stored) = clear(
+            self.remote.store.read_register(Register::Primary),
+            &mut self.silent,
+        )?
+        else {
+            return Ok(Looked::Follow);
         };
-        let replacement = match candidate.look(stored.as_ref(), [before, Instant::now()])? {
-            Look::Follow(_) => return Ok(None),
+        let looked = candidate.look(stored.as_ref(), [before, Instant::now()])?;
+        (self.doubts, self.soon) = (0, false);
+        self.silent.end();
+        let replacement = match looked {
+            Look::Follow(record) => {
+                self.soon = record.released || record.wanted.is_some();
+                *self.serving.lock() = (!record.released).then_some(record.host);
+                return Ok(Looked::Follow);
+            }
             Look::Claim(replacement) => replacement,
         };
         let asked = Instant::now();
-        match put(&self.remote, &replacement)? {
+        match put(&self.remote, &replacement, &mut self.silent)? {
             // It may be there none the less: the next look says so.
-            None | Some(Swapped::Conflict) => Ok(None),
+            None | Some(Swapped::Conflict) => Ok(Looked::Follow),
             Some(Swapped::Ok) => {
                 events::info!(host = self.host.name, "this host serves");
+                *self.serving.lock() = Some(self.host.name.clone());
                 if let Some((replica, _)) = self.following.take() {
                     replica.close();
                 }
                 let term = TermRecord::new(replacement.record, asked);
-                Ok(Some(Term::begin(self, term)?))
+                Ok(Looked::Serve(Term::begin(self, term)?))
             }
         }
     }
@@ -247,10 +343,6 @@ impl Host {
             }
             // Until this host serves again, or another goes on.
             Err(OpenError::StoreBehind) => Ok(()),
-            Err(OpenError::Store(RemoteLogError::Store(error))) if error.is_unclear() => {
-                events::warn!(%error, "the store cannot be followed now");
-                Ok(())
-            }
             Err(error) => Err(error.into()),
         }
     }
@@ -274,18 +366,17 @@ impl Host {
                     self.note();
                 }
                 Ok(None) => return Ok(()),
-                Err(RemoteLogError::Store(error)) if error.is_unclear() => {
-                    events::warn!(%error, "the store cannot be followed now");
-                    return Ok(());
-                }
                 // This process slept for longer than the store keeps: the directory may begin anew.
                 Err(RemoteLogError::BehindBoundary { .. }) => {
                     self.following = None;
                     self.begin_to_follow()?;
                 }
                 Err(error) => {
-                    self.following = None;
-                    return Err(error.into());
+                    let error = Error::from(error);
+                    if !may_pass(&error) {
+                        self.following = None;
+                    }
+                    return Err(error);
                 }
             }
         }
@@ -304,220 +395,18 @@ impl Host {
     }
 }
 
-/// An answer, if there is one; an error, if asking again is of no use.
-fn clear<T>(answer: Result<T, StoreError>) -> Result<Option<T>, RemoteLogError> {
-    match answer {
-        Ok(answer) => Ok(Some(answer)),
-        Err(error) if error.is_unclear() => {
-            events::warn!(%error, "the register is asked again");
-            Ok(None)
+/// Between two looks at the register.
+fn between_looks(wait: Duration, soon: bool) -> Duration {
+    let looks = if soon { LOOKS_SOON } else { LOOKS };
+    (wait / looks).min(BETWEEN_LOOKS_MOST)
+}
+
+fn sleep(until: Instant, stop: &StopHost) {
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() || stop.is_stopped() {
+            return;
         }
-        Err(error) => Err(error.into()),
+        thread::sleep(left.min(BETWEEN_STOPS));
     }
-}
-
-/// Replaces the register; `None`: there is no answer.
-fn put(remote: &RemoteLog, replacement: &Replacement) -> Result<Option<Swapped>, RemoteLogError> {
-    let text = replacement.record.encode();
-    let expected = replacement.expected.as_ref();
-    clear(
-        remote
-            .store
-            .swap_register(Register::Primary, expected, text.as_bytes()),
-    )
-}
-
-/// The time for which this host serves: it gives signs to the others until it is released or dropped.
-#[derive(Debug)]
-pub struct Term {
-    options: Options,
-    shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    remote: RemoteLog,
-    record: Mutex<TermRecord>,
-    ended: AtomicBool,
-}
-
-impl Term {
-    fn begin(host: &Host, record: TermRecord) -> Result<Term, Error> {
-        let shared = Arc::new(Shared {
-            remote: host.remote.clone(),
-            record: Mutex::new(record),
-            ended: AtomicBool::new(false),
-        });
-        let (renewing, pause) = (shared.clone(), host.host.wait / LOOKS);
-        let thread = thread::Builder::new()
-            .name("sardonyx-term".into())
-            .spawn(move || renewing.renew(pause))
-            .map_err(|error| Error::System(error.into()))?;
-        Ok(Term {
-            options: host.options.clone(),
-            shared,
-            thread: Some(thread),
-        })
-    }
-
-    /// How the database is to be opened.
-    pub fn options(&self) -> Options {
-        self.options.clone()
-    }
-
-    /// Whether the database is to be closed: another host serves or is wanted, or this one could give no sign for too
-    /// long.
-    pub fn is_over(&self) -> bool {
-        let mut record = self.shared.record.lock();
-        record.wanted().is_some() || record.duty(Instant::now()) == Duty::Over
-    }
-
-    /// Whether no other host serves at this moment. What was read before is what was acknowledged last, on whichever
-    /// host.
-    pub fn has_lease(&self) -> bool {
-        let until = self.shared.record.lock().lease_until();
-        until.is_some_and(|until| Instant::now() < until)
-    }
-
-    /// Lets another host serve at once. The database should be closed.
-    pub fn release(mut self) {
-        self.stop();
-        if let Err(error) = self.shared.release() {
-            events::warn!(%error, "the others wait for the lease to run out");
-        }
-    }
-
-    fn stop(&mut self) {
-        self.shared.ended.store(true, Ordering::SeqCst);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            // It does not panic; if it did, the lease runs out.
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Drop for Term {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
-
-impl Shared {
-    /// The body of the thread that gives signs.
-    fn renew(&self, pause: Duration) {
-        while !self.ended.load(Ordering::SeqCst) {
-            let duty = self.record.lock().duty(Instant::now());
-            match duty {
-                Duty::Nothing => {}
-                Duty::Renew => {
-                    if let Err(error) = self.sign() {
-                        events::warn!(%error, "this host could give no sign");
-                    }
-                }
-                Duty::Over => {
-                    events::warn!("this host's term is over");
-                    return;
-                }
-            }
-            thread::park_timeout(pause);
-        }
-    }
-
-    fn stored(&self) -> Result<Option<Option<StoredRegister>>, RemoteLogError> {
-        clear(self.remote.store.read_register(Register::Primary))
-    }
-
-    fn sign(&self) -> Result<(), RemoteLogError> {
-        let asked = Instant::now();
-        let Some(stored) = self.stored()? else {
-            return Ok(());
-        };
-        let Some(replacement) = self.record.lock().found(stored.as_ref())? else {
-            return Ok(());
-        };
-        if put(&self.remote, &replacement)? == Some(Swapped::Ok) {
-            self.record.lock().renewed(asked);
-        }
-        Ok(())
-    }
-
-    /// Says that the term has ended, unless another host has the register.
-    fn release(&self) -> Result<(), Error> {
-        replace(&self.remote, |stored| {
-            let found = self.record.lock().found(stored)?;
-            Ok(found.map(TermRecord::release))
-        })
-    }
-}
-
-/// Replaces the register by what is made of it, if anything is, for as long as the store is asked.
-fn replace(
-    remote: &RemoteLog,
-    mut made_of: impl FnMut(Option<&StoredRegister>) -> Result<Option<Replacement>, Error>,
-) -> Result<(), Error> {
-    let store = &remote.store;
-    let replaced = ask(&remote.patience, || {
-        let stored = store.read_register(Register::Primary)?;
-        let replacement = match made_of(stored.as_ref()) {
-            Ok(Some(replacement)) => replacement,
-            Ok(None) => return Ok(Ok(())),
-            Err(error) => return Ok(Err(error)),
-        };
-        let (text, expected) = (replacement.record.encode(), replacement.expected.as_ref());
-        match store.swap_register(Register::Primary, expected, text.as_bytes())? {
-            Swapped::Ok => Ok(Ok(())),
-            Swapped::Conflict => Err(StoreError::Unclear {
-                what: "the replacement of the register `primary`".into(),
-                place: store.place(),
-                reason: "another host replaced it meanwhile".into(),
-            }),
-        }
-    });
-    replaced.map_err(RemoteLogError::from)?
-}
-
-/// The host that serves the database in a store, or did last.
-///
-/// # Errors
-/// The store's; [`Error::NotFound`] if there is no database.
-pub fn primary(remote: &RemoteLog) -> Result<Option<Primary>, Error> {
-    let identity = stored_identity(remote)?;
-    let read = || remote.store.read_register(Register::Primary);
-    let stored = ask(&remote.patience, read).map_err(RemoteLogError::from)?;
-    Ok(Record::decode(identity, stored.as_ref())?)
-}
-
-/// Of the database in a store.
-fn stored_identity(remote: &RemoteLog) -> Result<u64, Error> {
-    let place = || remote.store.place();
-    let manifest = stored_manifest(remote)?;
-    let manifest = manifest.ok_or_else(|| HostError::NoDatabase { place: place() })?;
-    Ok(manifest.identity)
-}
-
-/// Has another host serve: the one of this name, or [`ANY_OTHER`]. The one that serves closes the database when it sees
-/// that, and the other takes over; if that does not come, any does.
-///
-/// # Errors
-/// The store's, also when it does not take the wish within its patience ([`RemoteLog::patience`]); [`Error::NotFound`] if
-/// no host ever served; [`Error::Refused`] for a name that no host can have.
-pub fn promote(remote: &RemoteLog, to: &str) -> Result<(), Error> {
-    if to != ANY_OTHER && !is_host_name(to) {
-        return Err(HostError::Name { name: to.into() }.into());
-    }
-    let identity = stored_identity(remote)?;
-    replace(remote, |stored| {
-        let record = Record::decode(identity, stored)?.ok_or_else(|| HostError::NoHost {
-            place: remote.store.place(),
-        })?;
-        Ok(Some(Replacement {
-            expected: stored.map(|stored| stored.version.clone()),
-            record: Record {
-                wanted: Some(to.into()),
-                ..record
-            },
-        }))
-    })
 }

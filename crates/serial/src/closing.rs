@@ -25,6 +25,7 @@ impl Closing {
     /// # Errors
     /// What closed the log.
     pub fn close(mut self) -> Result<(), SerialError> {
+        self.engine.begin_to_close();
         let drained = self.drain_pipeline();
         let outcome = drained.and_then(|()| Ok(self.shared.pen.mark_end()?));
         match &outcome {

@@ -20,6 +20,7 @@ mod compaction;
 mod driver;
 mod election;
 mod error;
+mod forks;
 mod lagging;
 mod leftovers;
 mod opening;
@@ -38,6 +39,7 @@ pub use compaction::{CompactionError, Ended};
 pub use driver::{Driver, DriverError};
 pub use election::{Election, SharedMemory};
 pub use error::OpenError;
+pub use forks::{FORK_PREFIX, Fork, forks};
 pub use opening::{create_database, exists, locked, new_manifest, open_patiently, take_lock};
 pub use options::StorageOptions;
 pub use remote::{DurableAt, RemoteLog};
@@ -267,6 +269,14 @@ impl Engine {
     fn forget(&mut self) {
         self.threads.forget();
         std::mem::forget((self.commit.clone(), self.background.clone()));
+    }
+
+    /// The database is about to be closed: a store that gives no answer is waited for no longer than its patience says
+    /// ([`RemoteLog::patience`]).
+    pub fn begin_to_close(&self) {
+        if let Some(remote) = &self.remote {
+            remote.end();
+        }
     }
 
     /// Ends the log in order: leaves little to redo ([`CheckpointStage::settle`]), and records the

@@ -5,7 +5,7 @@
 
 use sardonyx::hosts::{
     ANY_OTHER, DurableAt, Host, HostOptions, MemoryStore, Patience, RemoteLog, StopHost, Term,
-    primary, promote,
+    TermState, primary, promote,
 };
 use sardonyx::{Error, Options, Tables, record};
 use sardonyx_storage::disk::{Disk, RealDisk};
@@ -236,6 +236,46 @@ fn a_store_that_answers_reads_alone_is_not_asked_for_ever() {
     term.release();
     store.only_reads.store(false, Ordering::SeqCst);
     promote(&store.remote(), ANY_OTHER).unwrap();
+}
+
+#[test]
+fn a_term_whose_lease_ran_out_goes_on_when_the_store_is_back_and_nobody_has_taken_over() {
+    let machine = tempfile::tempdir().unwrap();
+    let store = Cuttable::of(&Arc::default());
+    let path = machine.path().join("bank.sdx");
+    let mut host = Host::new(&path, options(&store.remote()), host_options("host")).unwrap();
+    let term = host.next_term(&StopHost::default()).unwrap().unwrap();
+    let bank = term.options().open_tables(&path).unwrap();
+    let numbers = bank.table::<Number>().unwrap();
+    let insert = |number| {
+        let row = Number { number, host: 0 };
+        bank.run(|tx| tx.insert(numbers, &row).map(drop))
+    };
+    let wait_for = |wanted: TermState| {
+        while term.state() != wanted {
+            std::thread::yield_now();
+        }
+    };
+    insert(1).unwrap();
+    let lease = term.lease();
+    store.is_cut_off.store(true, Ordering::SeqCst);
+    std::thread::scope(|scope| {
+        // It waits for the store, however long that is.
+        let waiting = scope.spawn(|| insert(2));
+        wait_for(TermState::Waits);
+        assert!(term.is_over() && !term.has_lease() && !lease.is_held());
+        assert!(!waiting.is_finished());
+        store.is_cut_off.store(false, Ordering::SeqCst);
+        waiting.join().unwrap().unwrap();
+    });
+    wait_for(TermState::Serves);
+    assert!(lease.is_held());
+    insert(3).unwrap();
+    promote(&store.remote(), "another").unwrap();
+    wait_for(TermState::HandsOver);
+    bank.close().unwrap();
+    term.release();
+    assert!(!lease.is_held());
 }
 
 #[test]

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The groups of each entry are compared with those here, from the place on that is known to be the same ([`Known`]);
-//! from the first difference on the store's count. What is cut off goes from its last group backwards, so that what is
-//! left is a log at any moment. What is known to be the same is recorded only when recovery has made it stable: a process
+//! from the first difference on the store's count. What is cut off is kept aside first ([`forks`]), and goes from its last
+//! group backwards, so that what is left is a log at any moment. What is known to be the same is recorded only when recovery has made it stable: a process
 //! that was killed may have left log that is seen here and gone after a power cut. The checkpoints have none of what is
 //! cut off, if nothing was acknowledged that the store did not have ([`DurableAt::Both`](super::DurableAt::Both));
 //! otherwise they may, and then recovery says so.
@@ -21,6 +21,7 @@
 
 use super::adopting::{adopt, check_member};
 use super::base::manifest_from_store;
+use super::forks;
 use super::lagging::begin_anew;
 use super::opening::new_manifest;
 use super::remote::RemoteLog;
@@ -322,13 +323,7 @@ impl<'a> Joining<'a> {
             Some(found) if found.history_checksum() == header.history_checksum() => {
                 return Ok(true);
             }
-            Some(found) => {
-                events::warn!(
-                    group = found.number,
-                    "the log here is cut: another host went on without it"
-                );
-                self.cut(before, found)?;
-            }
+            Some(found) => self.cut(before, found)?,
             None => self.local = None,
         }
         Ok(false)
@@ -339,16 +334,24 @@ impl<'a> Joining<'a> {
         let Some(mut local) = self.local.take() else {
             return Ok(());
         };
+        let (headers, fork) = forks::keep(&**self.home, &mut local.reader, first)?;
+        if fork.transactions > 0 {
+            let file = self.home.display_name(&fork.file);
+            events::error!(
+                %file,
+                first_group = fork.first_group,
+                groups = fork.groups,
+                transactions = fork.transactions,
+                "another host went on without what is only here: it is cut off the log, and kept in this file; it may be \
+                 the last copy of transactions that were acknowledged"
+            );
+        }
         if self.manifest.log_end.group > at.group {
             self.manifest.log_end = at;
             self.manifest.write(&*local.disk)?;
         }
-        let mut places = vec![first.lsn];
-        while let Some((header, _)) = local.reader.next_group()? {
-            places.push(header.lsn);
-        }
-        for lsn in places.into_iter().rev() {
-            self.overwrite(&*local.disk, lsn)?;
+        for header in headers.into_iter().rev() {
+            self.overwrite(&*local.disk, header.lsn)?;
         }
         Ok(())
     }

@@ -30,8 +30,8 @@ pub struct RemoteLog {
     pub store: Arc<dyn RemotePlace>,
     /// Where a transaction is durable when it is acknowledged.
     pub durable_at: DurableAt,
-    /// How long the store is asked again; then the log is closed, and what was not acknowledged is unknown (I7). With
-    /// [`DurableAt::Local`] it is asked for as long as the database is open.
+    /// The time for which the store is asked again, when the database is opened and closed. While it is open, what goes into the log
+    /// is asked for until there is an answer.
     pub patience: Patience,
 }
 
@@ -62,11 +62,13 @@ impl Remote {
         disk: &Arc<dyn Disk>,
         segments: &Arc<Segments>,
     ) -> Self {
-        let copy = StoreCopy::new(claimed.writer, claimed.known, disk.clone(), segments);
+        let closing = Arc::<Closing>::default();
+        let (writer, known) = (claimed.writer, claimed.known);
+        let copy = StoreCopy::new(writer, known, disk.clone(), segments, closing.clone());
         Remote {
             durable_at: remote.durable_at,
             copy: Some(copy),
-            closing: Arc::default(),
+            closing,
         }
     }
 
@@ -91,11 +93,12 @@ impl Remote {
             threads.spawn("log-sync", move || commit.run_behind());
         }
         threads.spawn("store", move || {
+            closing.begin();
             match durable_at {
                 DurableAt::Both | DurableAt::Remote => commit.run_remote(&mut copy),
                 DurableAt::Local => {
                     let layout = commit.segments().layout();
-                    if let Err(error) = copy.carry(&commit, layout, &closing) {
+                    if let Err(error) = copy.carry(&commit, layout) {
                         commit.poison(error);
                     }
                 }
@@ -105,6 +108,11 @@ impl Remote {
                 copy.record_all();
             }
         });
+    }
+
+    /// The database is about to be closed.
+    pub fn end(&self) {
+        self.closing.end();
     }
 
     /// Nothing more becomes durable.

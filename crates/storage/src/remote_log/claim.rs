@@ -15,7 +15,7 @@
 
 use super::RemoteLogError;
 use super::entry::Entry;
-use super::exchange::{Answer, Machine, Request, Ticket};
+use super::exchange::{Answer, Doubts, Machine, Request, Ticket};
 use super::owner::Owner;
 use super::planted::{self, Planted};
 use super::position::{EntryPosition, Epoch};
@@ -41,6 +41,8 @@ pub struct Claim {
     state: State,
     /// A number at which nothing was found, and one after it at which there is something.
     missing: Option<(u64, u64)>,
+    /// Of the boundary behind the fence; the reader has its own.
+    doubts: Doubts,
 }
 
 #[derive(Debug)]
@@ -66,6 +68,7 @@ impl Claim {
                 false => State::Reading,
             },
             missing: None,
+            doubts: Doubts::default(),
         }
     }
 
@@ -220,7 +223,14 @@ impl Machine for Claim {
                 return self.read_back(fence, found);
             }
             (State::Boundary(fence), Answer::Register(stored)) => {
-                let boundary = decode_boundary(self.reader.identity(), stored.as_ref())?;
+                let boundary = match decode_boundary(self.reader.identity(), stored.as_ref()) {
+                    Ok(boundary) => boundary,
+                    Err(RemoteLogError::Boundary { .. }) if self.doubts.again() => {
+                        self.state = State::Boundary(fence);
+                        return Ok(None);
+                    }
+                    Err(error) => return Err(error),
+                };
                 if boundary.admits(fence.head().position_after()) {
                     return self.owner().map(Some);
                 }
@@ -236,5 +246,9 @@ impl Machine for Claim {
 
     fn position(&self) -> EntryPosition {
         self.reader.position()
+    }
+
+    fn doubts(&self) -> bool {
+        self.doubts.are_there() || self.reader.doubts()
     }
 }

@@ -4,6 +4,9 @@
 //! All groups that wait become one entry, or few if they are too large for one. So there are as many entries as the store
 //! takes one after the other, and they grow with the load, up to what a follower's log takes ([`entry_bytes`]).
 //!
+//! A store that gives no answer is asked for as long as the database is open ([`Closing`]): transactions wait meanwhile, and
+//! go on when it answers. Only another owner, or what contradicts the log here, closes it.
+//!
 //! The log here is kept from the place on that the directory knows to be in the store ([`Known`]), which is written down
 //! now and then ([`record_bytes`]).
 //!
@@ -23,10 +26,13 @@ use crate::log::segment::{LogPin, Segments};
 use crate::log::writer::{LogWriter, RemoteCopy};
 use crate::log::{LogError, LogLayout};
 use sardonyx_base::events;
+use sardonyx_base::seldom::Seldom;
+use sardonyx_base::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Wake, Waker};
 use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 /// How much log goes to the store between two records of how far it is, if the log here has so many bytes: at most an
 /// eighth of them is kept for the record alone.
@@ -73,7 +79,8 @@ impl RemoteCopy for RemoteWriter {
     fn append(&mut self, groups: &[Arc<DurableGroup>]) -> Result<(), LogError> {
         let most = self.entry_bytes_max();
         put_groups(groups, most, |(entry, _)| {
-            RemoteWriter::append(self, entry).map(drop)
+            let appended = RemoteWriter::append(self, entry);
+            appended.map(drop).map_err(poisoned)
         })
     }
 }
@@ -81,15 +88,15 @@ impl RemoteCopy for RemoteWriter {
 fn put_groups(
     groups: &[Arc<DurableGroup>],
     most: u64,
-    mut put: impl FnMut(FullEntry) -> Result<(), RemoteLogError>,
+    mut put: impl FnMut(FullEntry) -> Result<(), LogError>,
 ) -> Result<(), LogError> {
     let mut waiting = EntryOfGroups::default();
     for group in groups {
         if let Some(full) = waiting.push(group.header(), group.bytes(), most) {
-            put(full).map_err(poisoned)?;
+            put(full)?;
         }
     }
-    waiting.take().map_or(Ok(()), put).map_err(poisoned)
+    waiting.take().map_or(Ok(()), put)
 }
 
 fn poisoned(error: RemoteLogError) -> LogError {
@@ -111,6 +118,7 @@ pub struct StoreCopy {
     entry_bytes: u64,
     /// To be recorded when it is stable here.
     to_record: Option<Known>,
+    closing: Arc<Closing>,
 }
 
 impl StoreCopy {
@@ -120,6 +128,7 @@ impl StoreCopy {
         known: Known,
         disk: Arc<dyn Disk>,
         segments: &Arc<Segments>,
+        closing: Arc<Closing>,
     ) -> Self {
         let log_bytes = segments.segments_max() * segments.layout().segment_bytes;
         StoreCopy {
@@ -131,6 +140,7 @@ impl StoreCopy {
             unrecorded_bytes: 0,
             record_bytes: record_bytes(log_bytes),
             to_record: None,
+            closing,
         }
     }
 
@@ -179,13 +189,9 @@ impl StoreCopy {
     ///
     /// # Errors
     /// Another host has the log; it is damaged here; it is closed, and the store gives no answer.
-    pub fn carry(
-        &mut self,
-        log: &LogWriter,
-        layout: LogLayout,
-        closing: &Arc<Closing>,
-    ) -> Result<(), LogError> {
-        let waker = closing.begin();
+    pub fn carry(&mut self, log: &LogWriter, layout: LogLayout) -> Result<(), LogError> {
+        let closing = self.closing.clone();
+        let waker = Waker::from(closing.clone());
         let most = self.entry_bytes;
         let mut follower = Follower::new(self.disk.clone(), layout, self.known.log);
         let mut waiting = EntryOfGroups::default();
@@ -199,7 +205,11 @@ impl StoreCopy {
                 full = waiting.push(&header, bytes, most);
             }
             match full.or_else(|| waiting.take()) {
-                Some(entry) => self.put_patiently(entry, closing)?,
+                Some(entry) => {
+                    self.put_patiently(entry)?;
+                    // It was stable here before it was begun.
+                    self.record_below(u64::MAX);
+                }
                 None if closed => return Ok(()),
                 None => match log.poll(follower.position().group, &waker) {
                     Poll::Ready(Ok(())) => {}
@@ -211,23 +221,28 @@ impl StoreCopy {
     }
 
     /// Puts an entry into the store, however long that takes while the database is open.
-    fn put_patiently(
-        &mut self,
-        (entry, last): FullEntry,
-        closing: &Closing,
-    ) -> Result<(), LogError> {
+    fn put_patiently(&mut self, (entry, last): FullEntry) -> Result<(), LogError> {
         let bytes = entry.bytes();
         self.writer.begin(entry).map_err(poisoned)?;
+        let patience = *self.writer.patience();
+        let (began, mut pause, mut told) = (Instant::now(), patience.pause, Seldom::default());
         loop {
-            match self.writer.finish() {
+            match self.writer.try_to_finish() {
                 Ok(_) => {
+                    if told.end() {
+                        events::warn!(waited = ?began.elapsed(), "the log's store answers again");
+                    }
                     self.is_there(&last, bytes);
-                    // It was stable here before it was begun.
-                    self.record_below(u64::MAX);
                     return Ok(());
                 }
-                Err(RemoteLogError::Store(error)) if error.is_unclear() && !closing.is_closed() => {
-                    events::warn!(%error, "the store lags behind the log here");
+                Err(RemoteLogError::Store(error))
+                    if error.is_unclear() && self.closing.is_waited_for(&patience.time_limit) =>
+                {
+                    if told.is_due(Instant::now()) {
+                        events::warn!(%error, waited = ?began.elapsed(), "the log's store is asked again");
+                    }
+                    self.closing.pause(pause);
+                    pause = (pause * 2).min(patience.pause_most);
                 }
                 Err(error) => return Err(poisoned(self.writer.give_up(error))),
             }
@@ -238,12 +253,7 @@ impl StoreCopy {
 impl RemoteCopy for StoreCopy {
     fn append(&mut self, groups: &[Arc<DurableGroup>]) -> Result<(), LogError> {
         let most = self.entry_bytes;
-        put_groups(groups, most, |(entry, last)| {
-            let bytes = entry.bytes();
-            self.writer.append(entry)?;
-            self.is_there(&last, bytes);
-            Ok(())
-        })
+        put_groups(groups, most, |full| self.put_patiently(full))
     }
 
     fn is_stable_here(&mut self, below: u64) {
@@ -251,18 +261,19 @@ impl RemoteCopy for StoreCopy {
     }
 }
 
-/// Tells the thread that carries the log that the database is being closed.
+/// Tells the thread that puts the log into the store that the database is being closed.
 #[derive(Debug, Default)]
 pub struct Closing {
+    /// Since when what the store does not answer is waited for no longer than its patience.
+    ending: Mutex<Option<Instant>>,
     is_closed: AtomicBool,
     thread: OnceLock<Thread>,
 }
 
 impl Closing {
-    /// This thread is the one that carries.
-    fn begin(self: &Arc<Self>) -> Waker {
+    /// The calling thread is the one that puts the log there.
+    pub fn begin(&self) {
         let _ = self.thread.set(thread::current());
-        Waker::from(self.clone())
     }
 
     fn is_closed(&self) -> bool {
@@ -276,8 +287,27 @@ impl Closing {
         }
     }
 
+    /// Between two requests to a store that gives no answer.
+    fn pause(&self, pause: Duration) {
+        thread::park_timeout(pause);
+    }
+
+    /// True if a store that gives no answer is asked again: while the database is open, and for so long when it is being
+    /// closed.
+    fn is_waited_for(&self, time_limit: &Duration) -> bool {
+        let ending = *self.ending.lock();
+        ending.is_none_or(|since| since.elapsed() < *time_limit)
+    }
+
+    /// The database is about to be closed: what the store does not answer is given up soon.
+    pub fn end(&self) {
+        self.ending.lock().get_or_insert_with(Instant::now);
+        self.thread.get().iter().for_each(|thread| thread.unpark());
+    }
+
     /// The database is being closed, and nothing more becomes durable.
     pub fn close(&self) {
+        self.end();
         self.is_closed.store(true, Ordering::SeqCst);
         self.thread.get().iter().for_each(|thread| thread.unpark());
     }

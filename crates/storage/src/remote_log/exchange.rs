@@ -6,6 +6,7 @@
 //! late answers.
 
 use super::RemoteLogError;
+use super::planted::{self, Planted};
 use super::position::EntryPosition;
 use super::store::{
     Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
@@ -21,6 +22,33 @@ impl Ticket {
         let current = *self == answered;
         self.0 += u64::from(current);
         current
+    }
+}
+
+/// So often an answer that is damaged is asked for again before the log is called damaged.
+const DOUBTS_MAX: u32 = 3;
+
+/// The number of answers to one question that a machine has doubted: an entry may be whole in the store when an answer
+/// with it is not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Doubts(u32);
+
+impl Doubts {
+    /// An answer was damaged. Returns whether it is asked for once more.
+    pub fn again(&mut self) -> bool {
+        let again = self.0 < DOUBTS_MAX && !planted::is(Planted::DamageBelieved);
+        self.0 += u32::from(again);
+        again
+    }
+
+    /// An answer was whole.
+    pub fn end(&mut self) {
+        self.0 = 0;
+    }
+
+    /// Returns true if there are any.
+    pub fn are_there(self) -> bool {
+        self.0 > 0
     }
 }
 
@@ -125,4 +153,9 @@ pub trait Machine {
 
     /// The place up to which it knows the log.
     fn position(&self) -> EntryPosition;
+
+    /// True if it asks the same again since the answer was damaged: a pause before that may help.
+    fn doubts(&self) -> bool {
+        false
+    }
 }

@@ -14,12 +14,14 @@
 //! the log all the same, and its successor has read it. Or the fence of a claim that failed is there before. So only the
 //! boundary says that an entry never was in the log.)
 //!
+//! An answer that is damaged is read again a few times before that is believed.
+//!
 //! The same entry is created again as often as it is answered for. Who drives the machine decides when that is enough
 //! ([`Owner::give_up`]): then its fate is unknown, and nothing follows (I7).
 
 use super::RemoteLogError;
 use super::entry::{Entry, EntryBuilder, EntryError};
-use super::exchange::{Answer, Machine, Request, Ticket};
+use super::exchange::{Answer, Doubts, Machine, Request, Ticket};
 use super::planted::{self, Planted};
 use super::position::{EntryPosition, Epoch};
 use super::reader::decode_boundary;
@@ -34,6 +36,7 @@ pub struct Owner {
     state: State,
     /// Why nothing is appended any more.
     ended: Option<RemoteLogError>,
+    doubts: Doubts,
 }
 
 #[derive(Debug)]
@@ -54,6 +57,7 @@ impl Owner {
             ticket,
             state: State::Idle,
             ended: None,
+            doubts: Doubts::default(),
         }
     }
 
@@ -106,6 +110,7 @@ impl Owner {
 
     fn durable(&mut self, entry: &Entry) -> Option<EntryPosition> {
         self.at = entry.head().position_after();
+        self.doubts.end();
         Some(self.at)
     }
 
@@ -118,25 +123,26 @@ impl Owner {
         match found {
             None => self.state = State::Putting(entry),
             Some(bytes) if bytes == entry.bytes() => return Ok(self.durable(&entry)),
-            Some(bytes) => {
-                let other = Entry::decode(bytes).map(|other| other.head().epoch);
-                self.state = State::Superseded(other);
-            }
+            Some(bytes) => match Entry::decode(bytes) {
+                // It may be this one all the same.
+                Err(_) if self.doubts.again() => self.state = State::ReadingBack(entry),
+                other => self.state = State::Superseded(other.map(|other| other.head().epoch)),
+            },
         }
         Ok(None)
     }
 
     /// What follows from another's entry at this one's number.
     fn superseded(
-        &mut self,
-        other: Result<Epoch, EntryError>,
-        stored: Option<StoredRegister>,
+        &self,
+        other: &Result<Epoch, EntryError>,
+        stored: Option<&StoredRegister>,
     ) -> RemoteLogError {
         let number = self.at.next;
-        let error = match decode_boundary(self.identity, stored.as_ref()) {
+        match decode_boundary(self.identity, stored) {
             Err(error) => error,
             // Nothing was ever deleted there, so this one never was there.
-            Ok(boundary) if boundary.position.next <= number => match other {
+            Ok(boundary) if boundary.position.next <= number => match other.clone() {
                 Ok(epoch) => RemoteLogError::Fenced { number, epoch },
                 Err(source) => RemoteLogError::Entry { number, source },
             },
@@ -146,8 +152,7 @@ impl Owner {
                     "another owner took the log over, and its beginning is deleted beyond there"
                         .into(),
             },
-        };
-        self.end(error)
+        }
     }
 }
 
@@ -193,7 +198,13 @@ impl Machine for Owner {
                 return self.read_back(entry, found);
             }
             (State::Superseded(other), Answer::Register(stored)) => {
-                return Err(self.superseded(other, stored));
+                return match self.superseded(&other, stored.as_ref()) {
+                    RemoteLogError::Boundary { .. } if self.doubts.again() => {
+                        self.state = State::Superseded(other);
+                        Ok(None)
+                    }
+                    error => Err(self.end(error)),
+                };
             }
             (state, _) => self.state = state,
         }
@@ -202,5 +213,9 @@ impl Machine for Owner {
 
     fn position(&self) -> EntryPosition {
         self.at
+    }
+
+    fn doubts(&self) -> bool {
+        self.doubts.are_there()
     }
 }

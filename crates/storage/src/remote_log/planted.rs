@@ -20,6 +20,8 @@ pub(super) enum Planted {
     FencesBelieved,
     /// Entries are deleted before the boundary has moved.
     DeletedFirst,
+    /// One damaged answer is taken for a damaged log.
+    DamageBelieved,
 }
 
 #[cfg(test)]

@@ -11,6 +11,10 @@
 //! The record says who *should* serve, so that hosts do not take the log from each other in turn. What is acknowledged
 //! does not depend on it: that is decided by the log's fence alone (I12), whatever the clocks say and whoever wrote here.
 //! Only who reads without writing relies on the lease.
+//!
+//! A lease that has run out, since the store was away, begins anew if the record can still be replaced: then no other
+//! host has taken the host for gone meanwhile, and each that watches begins to count again. [`sardonyx_base::lease`]
+//! forbids that for signs that are shown without a comparison; here the comparison is the register's own.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -165,6 +169,8 @@ pub enum Look {
 pub struct Candidate {
     own: Primary,
     watch: Watch<(String, u64)>,
+    /// The process that this host had before, as the first look found it.
+    before: Option<Option<u64>>,
 }
 
 impl Candidate {
@@ -181,6 +187,7 @@ impl Candidate {
                 wanted: None,
             },
             watch: Watch::default(),
+            before: None,
         }
     }
 
@@ -193,11 +200,18 @@ impl Candidate {
         stored: Option<&StoredRegister>,
         between: [Instant; 2],
     ) -> Result<Look, RemoteLogError> {
-        let Some(found) = Primary::decode(self.own.identity, stored)? else {
+        let found = Primary::decode(self.own.identity, stored)?;
+        let own = found.as_ref().filter(|found| found.host == self.own.host);
+        let own = own.map(|found| found.process);
+        let before = *self.before.get_or_insert(own);
+        let Some(found) = found else {
             return Ok(self.claim(stored, 0));
         };
+        // Two hosts of one name would take over from each other in turn: only what this one found when it began is of its
+        // process before, which is gone.
+        let is_own = own.is_some() && (own == before || own == Some(self.own.process));
         let is_wanted = match found.wanted.as_deref() {
-            None => found.released || found.host == self.own.host,
+            None => found.released || is_own,
             Some(ANY_OTHER) => found.released && found.host != self.own.host,
             Some(wanted) => wanted == self.own.host && found.released,
         };
@@ -234,9 +248,10 @@ pub struct Term {
 pub enum Duty {
     /// Nothing yet.
     Nothing,
-    /// The register is to be read, for [`Term::found`].
+    /// The register is to be read, for [`Term::found`]. The lease may have run out ([`Term::lease_until`]), and begins
+    /// anew if that succeeds.
     Renew,
-    /// It is over: another host has the record, or the lease has run out.
+    /// It is over: another host has the record.
     Over,
 }
 
@@ -252,15 +267,11 @@ impl Term {
     }
 
     /// What is to be done now.
-    pub fn duty(&mut self, now: Instant) -> Duty {
+    pub fn duty(&self, now: Instant) -> Duty {
         match self.lease.renewal(now) {
             _ if self.is_over => Duty::Over,
             Renewal::NotDue => Duty::Nothing,
-            Renewal::Show(_) => Duty::Renew,
-            Renewal::Lost => {
-                self.is_over = true;
-                Duty::Over
-            }
+            Renewal::Show(_) | Renewal::Lost => Duty::Renew,
         }
     }
 
@@ -292,6 +303,15 @@ impl Term {
         }))
     }
 
+    /// The register was read beside its renewal: whether another host is wanted, or has it. A state that is old says
+    /// nothing new.
+    ///
+    /// # Errors
+    /// As [`Term::found`].
+    pub fn looked(&mut self, stored: Option<&StoredRegister>) -> Result<(), RemoteLogError> {
+        self.found(stored).map(drop)
+    }
+
     /// What [`Term::found`] said was written, and was asked for at this moment.
     pub fn renewed(&mut self, asked: Instant) {
         self.lease.renewed(asked);
@@ -307,17 +327,25 @@ impl Term {
         self.wanted.as_deref()
     }
 
-    /// The record that says that this term has ended, for what [`Term::found`] said.
-    pub fn release(replacement: Replacement) -> Replacement {
+    /// The record that says that this term has ended, for what [`Term::found`] said. `to_others`: this host serves again
+    /// only if no other one comes.
+    pub fn release(replacement: Replacement, to_others: bool) -> Replacement {
+        let record = replacement.record;
+        let any_other = || ANY_OTHER.to_string();
+        let wanted = record.wanted.or_else(|| to_others.then(any_other));
         Replacement {
             record: Primary {
                 released: true,
-                ..replacement.record
+                wanted,
+                ..record
             },
             ..replacement
         }
     }
 }
+
+#[cfg(test)]
+mod turns;
 
 #[cfg(test)]
 mod tests {
@@ -398,8 +426,10 @@ mod tests {
         assert!((11_600..=12_100).contains(&now), "{now}");
         assert!(term.lease_until().unwrap() < at(start, now)[0]);
         assert!(kept.replace(&second));
-        assert_eq!(term.duty(at(start, now)[0]), Duty::Over);
+        assert_eq!(term.duty(at(start, now)[0]), Duty::Renew);
         assert_eq!(term.found(kept.get()).unwrap(), None);
+        assert_eq!(term.duty(at(start, now)[0]), Duty::Over);
+        assert_eq!(term.lease_until(), None);
         assert_eq!(kept.primary().host, "b");
     }
 
@@ -419,7 +449,7 @@ mod tests {
             assert!(claims(&mut b, &kept, at(start, 100)).is_none(), "it serves");
             let found = term.found(kept.get()).unwrap().unwrap();
             assert_eq!(term.wanted(), (wanted != "a").then_some(wanted));
-            assert!(kept.replace(&Term::release(found)));
+            assert!(kept.replace(&Term::release(found, false)));
             let [by_a, by_b] = [&mut a, &mut b].map(|c| claims(c, &kept, at(start, 200)).is_some());
             assert_eq!((by_a, by_b), (taker == "a", matches!(taker, "a" | "b")));
             let late = (300..3000).step_by(100);
@@ -439,6 +469,51 @@ mod tests {
         assert!(kept.replace(&second));
         let mut term = Term::new(first.record, start);
         assert_eq!(term.found(kept.get()).unwrap(), None, "it has a successor");
+    }
+
+    #[test]
+    fn two_hosts_of_one_name_do_not_take_over_from_each_other_in_turn() {
+        let start = Instant::now();
+        let process = |process| Candidate::new(1, "a", process, WAIT);
+        let (mut kept, mut one, mut other) = (Kept::default(), process(1), process(2));
+        let first = claims(&mut one, &kept, at(start, 0)).unwrap();
+        assert!(kept.replace(&first));
+        let second = claims(&mut other, &kept, at(start, 10)).unwrap();
+        assert!(kept.replace(&second), "as one that comes back");
+        let mut second = Term::new(second.record, start);
+        for now in (100..10_000).step_by(100) {
+            renew(&mut second, &mut kept, at(start, now)[0]);
+            assert!(claims(&mut one, &kept, at(start, now)).is_none(), "{now}");
+        }
+    }
+
+    #[test]
+    fn a_lease_that_ran_out_begins_anew_if_nobody_has_taken_over() {
+        let start = Instant::now();
+        let (mut kept, mut a) = (Kept::default(), candidate("a"));
+        let first = claims(&mut a, &kept, at(start, 0)).unwrap();
+        assert!(kept.replace(&first));
+        let mut term = Term::new(first.record, start);
+        // The store was away for an hour.
+        let late = at(start, 3_600_000)[0];
+        assert!(term.lease_until().unwrap() < late);
+        renew(&mut term, &mut kept, late);
+        assert_eq!(term.lease_until(), Some(late + WAIT / 2));
+    }
+
+    #[test]
+    fn what_is_released_to_others_is_this_host_s_again_if_none_comes() {
+        let start = Instant::now();
+        let (mut kept, mut a, mut b) = (Kept::default(), candidate("a"), candidate("b"));
+        let first = claims(&mut a, &kept, at(start, 0)).unwrap();
+        assert!(kept.replace(&first));
+        let mut term = Term::new(first.record, start);
+        let found = term.found(kept.get()).unwrap().unwrap();
+        assert!(kept.replace(&Term::release(found, true)));
+        assert!(claims(&mut a, &kept, at(start, 100)).is_none());
+        assert!(claims(&mut b, &kept, at(start, 100)).is_some());
+        let mut late = (200..3000).step_by(100);
+        assert!(late.any(|now| claims(&mut a, &kept, at(start, now)).is_some()));
     }
 
     proptest! {

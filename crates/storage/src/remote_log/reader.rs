@@ -4,11 +4,13 @@
 //! does it of an entry that does not follow: below the boundary there may be what was created there too late. A fence
 //! is believed only then, since a claim that fails leaves one, whole and fitting ([`super`], rule 4). Groups need no
 //! such look: a writer creates them behind what it knows to be in the log, so what fits is what was there before.
+//!
+//! An answer that is damaged is asked for again a few times: a store that is whole may give one.
 
 use super::RemoteLogError;
 use super::boundary::Boundary;
 use super::entry::Entry;
-use super::exchange::{Answer, Machine, Request, Ticket};
+use super::exchange::{Answer, Doubts, Machine, Request, Ticket};
 use super::planted::{self, Planted};
 use super::position::EntryPosition;
 use super::store::{Register, StoredRegister};
@@ -29,6 +31,7 @@ pub struct Reader {
     at: EntryPosition,
     ticket: Ticket,
     state: State,
+    doubts: Doubts,
 }
 
 #[derive(Clone, Debug)]
@@ -54,6 +57,7 @@ impl Reader {
             at,
             ticket: Ticket::default(),
             state: State::Entry,
+            doubts: Doubts::default(),
         }
     }
 
@@ -75,6 +79,7 @@ impl Reader {
                 }
                 Ok(after) => {
                     self.at = after;
+                    self.doubts.end();
                     return Some(Read::Entry(entry));
                 }
             },
@@ -87,18 +92,31 @@ impl Reader {
         &mut self,
         stored: Option<StoredRegister>,
         found: Found,
-    ) -> Result<Read, RemoteLogError> {
-        let boundary = decode_boundary(self.identity, stored.as_ref())?;
+    ) -> Result<Option<Read>, RemoteLogError> {
+        let boundary = match decode_boundary(self.identity, stored.as_ref()) {
+            Ok(boundary) => boundary,
+            Err(RemoteLogError::Boundary { .. }) if self.doubts.again() => {
+                self.state = State::Boundary(found);
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
         let (number, first) = (self.at.next, boundary.position.next);
         let behind = Err(RemoteLogError::BehindBoundary { number, first });
         match found {
             Found::Fence(entry, after) if boundary.admits(after) => {
                 self.at = after;
-                Ok(Read::Entry(entry))
+                self.doubts.end();
+                Ok(Some(Read::Entry(entry)))
             }
             Found::Fence(..) => behind,
             _ if first > number => behind,
-            Found::Nothing => Ok(Read::End),
+            Found::Nothing => {
+                self.doubts.end();
+                Ok(Some(Read::End))
+            }
+            // It is read once more.
+            Found::Wrong(RemoteLogError::Entry { .. }) if self.doubts.again() => Ok(None),
             Found::Wrong(error) => Err(error),
         }
     }
@@ -121,9 +139,7 @@ impl Machine for Reader {
         }
         match (std::mem::replace(&mut self.state, State::Entry), answer) {
             (State::Entry, Answer::Read(found)) => Ok(self.found(found)),
-            (State::Boundary(found), Answer::Register(stored)) => {
-                self.boundary(stored, found).map(Some)
-            }
+            (State::Boundary(found), Answer::Register(stored)) => self.boundary(stored, found),
             (state, _) => {
                 self.state = state;
                 Ok(None)
@@ -133,6 +149,10 @@ impl Machine for Reader {
 
     fn position(&self) -> EntryPosition {
         self.at
+    }
+
+    fn doubts(&self) -> bool {
+        self.doubts.are_there()
     }
 }
 

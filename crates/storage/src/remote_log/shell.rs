@@ -83,13 +83,17 @@ impl<'a> Waiting<'a> {
 
     /// Waits before the request is asked again; gives the error back when the time is over.
     fn wait_after(&mut self, error: StoreError) -> Result<(), StoreError> {
-        events::warn!(%error, "the log's store is asked again");
         if self.started.elapsed().saturating_add(self.pause) > self.patience.time_limit {
             return Err(error);
         }
+        events::warn!(%error, "the log's store is asked again");
+        self.wait();
+        Ok(())
+    }
+
+    fn wait(&mut self) {
         std::thread::sleep(self.pause);
         self.pause = (self.pause * 2).min(self.patience.pause_most);
-        Ok(())
     }
 }
 
@@ -111,6 +115,13 @@ pub fn drive<M: Machine>(
         }
         if let Some(error) = unclear {
             waiting.wait_after(error)?;
+        } else if machine.doubts() {
+            let number = machine.position().next;
+            events::warn!(
+                number,
+                "a damaged answer of the log's store is asked for again"
+            );
+            waiting.wait();
         }
     }
 }
@@ -238,6 +249,23 @@ impl RemoteWriter {
     /// final.
     pub fn finish(&mut self) -> Result<EntryPosition, RemoteLogError> {
         drive(&mut self.owner, &*self.store, &self.patience)
+    }
+
+    /// As [`RemoteWriter::finish`], up to the first request that has no answer.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn try_to_finish(&mut self) -> Result<EntryPosition, RemoteLogError> {
+        let once = Patience {
+            time_limit: Duration::ZERO,
+            ..self.patience
+        };
+        drive(&mut self.owner, &*self.store, &once)
+    }
+
+    /// The time for which a store is asked again.
+    pub fn patience(&self) -> &Patience {
+        &self.patience
     }
 
     /// What is on its way is waited for no longer, after this error. Returns what is to be told of it (I7).

@@ -83,6 +83,16 @@ pub enum StoreError {
         /// What is known.
         reason: String,
     },
+    /// It cannot now, and did nothing: it is full, or not where it should be.
+    #[error("{place} cannot {what} now: {reason}; it is asked again")]
+    NotNow {
+        /// What was asked.
+        what: String,
+        /// Where the log is.
+        place: String,
+        /// What it says.
+        reason: String,
+    },
     /// It refuses, and will again.
     #[error(
         "{place} refuses {what}: {reason}; look whether the bucket, stream or directory is there, at the rights, and whether there is space"
@@ -134,7 +144,7 @@ pub enum StoreError {
 impl StoreError {
     /// Whether the same may succeed when it is asked again.
     pub fn is_unclear(&self) -> bool {
-        matches!(self, StoreError::Unclear { .. })
+        matches!(self, StoreError::Unclear { .. } | StoreError::NotNow { .. })
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::common::store::{Lossy, Primary, disk, follow, impatient, options};
 use sardonyx_storage::disk::Faults;
-use sardonyx_storage::engine::{DurableAt, OpenError, StorageOptions};
+use sardonyx_storage::engine::{DurableAt, OpenError, StorageOptions, forks};
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::known::STORE_FILE;
 use std::sync::Arc;
@@ -145,6 +145,35 @@ fn durable_here_alone_the_store_follows_and_a_takeover_loses_only_what_it_had_no
 }
 
 #[test]
+fn i7_a_store_that_is_away_closes_no_log_that_is_open_and_what_waited_is_durable_when_it_is_back() {
+    let store = Arc::new(Lossy::default());
+    let options = impatient(options(&store, DurableAt::Both));
+    let a = disk(1);
+    let first = Primary::open(&a, options.clone()).unwrap();
+    first.commit(1).unwrap();
+    store.cut_off(true);
+    let group = first.execute(2).unwrap();
+    // So often that its patience is over.
+    store.wait_until_unheard(50);
+    store.cut_off(false);
+    first.wait(group).unwrap();
+    first.commit(3).unwrap();
+    // When it is being closed it is not waited for.
+    store.cut_off(true);
+    let group = first.execute(4).unwrap();
+    store.wait_until_unheard(5);
+    first.engine.begin_to_close();
+    let error = first.wait(group).unwrap_err();
+    assert!(error.to_string().contains("is not known"), "{error}");
+    drop(first);
+    store.cut_off(false);
+    let first = Primary::open(&a, options).unwrap();
+    assert!((1..4).all(|number| first.has(number)));
+    first.commit(5).unwrap();
+    first.close();
+}
+
+#[test]
 fn i12_following_cuts_nothing_off_that_was_acknowledged_under_other_options() {
     let store = Arc::new(Lossy::default());
     let alone = impatient(options(&store, DurableAt::Local));
@@ -199,6 +228,10 @@ fn cut_with_a_crash_at(step: u64) -> bool {
     let first = Primary::open(&a, options).unwrap();
     let theirs = |number| first.has(number);
     assert!(theirs(1) && (20..30).all(theirs) && !(2..8).any(theirs));
+    // All that was cut off is kept, however often the cut began.
+    let kept = forks(&a).unwrap();
+    let transactions: Vec<_> = kept.iter().map(|fork| fork.transactions).collect();
+    assert_eq!(transactions, [6], "step {step}: {kept:?}");
     crashed
 }
 

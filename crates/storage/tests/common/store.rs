@@ -17,6 +17,7 @@ use sardonyx_storage::remote_log::shell::{Follower, Patience};
 use sardonyx_storage::remote_log::store::{
     Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
 };
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ pub struct Lossy {
     silence: Mutex<Option<(u64, Random)>>,
     /// So many requests reach the store.
     reachable: Mutex<Option<u64>>,
+    /// Requests that did not.
+    unheard: AtomicU64,
     /// The most bytes of an entry, if not 64 KiB.
     pub entry_most: std::sync::OnceLock<u64>,
     /// Before the next list.
@@ -53,6 +56,14 @@ impl Lossy {
 
     pub fn cut_off(&self, is_cut_off: bool) {
         *self.reachable.lock().unwrap() = is_cut_off.then_some(0);
+    }
+
+    /// Waits until so many more requests did not reach the store.
+    pub fn wait_until_unheard(&self, count: u64) {
+        let until = self.unheard.load(Ordering::SeqCst) + count;
+        while self.unheard.load(Ordering::SeqCst) < until {
+            std::thread::yield_now();
+        }
     }
 
     pub fn cut_off_after(&self, requests: u64) {
@@ -72,6 +83,7 @@ impl Lossy {
         };
         if let Some(left) = &mut *self.reachable.lock().unwrap() {
             if *left == 0 {
+                self.unheard.fetch_add(1, Ordering::SeqCst);
                 return Err(silent());
             }
             *left -= 1;
@@ -212,6 +224,11 @@ impl Primary {
         let group = appending.transaction_ended();
         held.hand_on();
         Ok(group)
+    }
+
+    /// Waits until a group is durable.
+    pub fn wait(&self, group: u64) -> Result<(), LogError> {
+        self.pen.wait(group)
     }
 
     pub fn commit(&self, number: u64) -> Result<(), LogError> {

@@ -29,6 +29,7 @@ pub(super) struct Seen {
     pub own_found: u64,
     pub kills: u64,
     pub late: u64,
+    pub damaged: u64,
 }
 
 impl Seen {
@@ -44,6 +45,7 @@ impl Seen {
         self.own_found += other.own_found;
         self.kills += other.kills;
         self.late += other.late;
+        self.damaged += other.damaged;
     }
 }
 

@@ -1,5 +1,5 @@
 //! Exploration of a remote log: owners that are stopped, killed and restarted, followers, a store that loses answers,
-//! does requests twice or much later, shows old lists; and a log's beginning deleted beside all that.
+//! does requests twice or much later, shows old lists, damages answers; and a log's beginning deleted beside all that.
 //!
 //! The checker knows what was first created under each number, and what was acknowledged to clients: whoever claims the
 //! log has all of it, in order, once; no epoch acknowledges what a later one does not have; what is read is what was
@@ -91,6 +91,7 @@ fn i12_hundreds_of_seeds() {
             seen.own_found,
             seen.kills,
             seen.late,
+            seen.damaged,
         ];
         assert!(least.iter().all(|seen| *seen > seeds / 4), "{seen:?}");
     }
@@ -139,6 +140,7 @@ fn each_planted_error_is_found() {
         Planted::NoBoundaryAfterFence,
         Planted::FencesBelieved,
         Planted::DeletedFirst,
+        Planted::DamageBelieved,
     ] {
         all.push((format!("{planted:?}"), found_after(Some(planted), false)));
     }

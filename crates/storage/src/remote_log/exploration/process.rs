@@ -71,6 +71,8 @@ pub(super) struct Process {
     pub stopped_until: u64,
     /// The transactions of the entry on its way.
     pub sending: Vec<u64>,
+    /// So many answers are whole before another one may be damaged.
+    pub whole: u64,
 }
 
 impl Process {
@@ -84,6 +86,7 @@ impl Process {
             waiting: [None; 2],
             stopped_until: 0,
             sending: Vec::new(),
+            whole: 0,
         };
         process.follow();
         process

@@ -233,9 +233,39 @@ impl World {
             return;
         }
         let answer = self.store.answer(&sent, &mut self.random);
+        let answer = self.maybe_damaged(from, answer);
         self.note(self.step << 8 | from.process as u64);
         if self.quiet || !self.random.chance(1, 6) {
             self.answers.push((from, answer));
+        }
+    }
+
+    /// An answer with bytes may be damaged on its way, and the next ones are whole.
+    fn maybe_damaged(&mut self, from: Asker, answer: Answer) -> Answer {
+        let whole = &mut self.processes[from.process].whole;
+        if self.quiet || *whole > 0 || from.channel == Channel::Trim || !self.random.chance(1, 25) {
+            *whole = whole.saturating_sub(1);
+            return answer;
+        }
+        *whole = 8;
+        let mut damage = |bytes: &mut Vec<u8>| {
+            let at = self.random.below(bytes.len() as u64) as usize;
+            match self.random.chance(1, 2) {
+                true => bytes[at] ^= 1 << self.random.below(8),
+                false => bytes.truncate(at),
+            }
+            self.seen.damaged += 1;
+        };
+        match answer {
+            Answer::Read(Some(mut bytes)) => {
+                damage(&mut bytes);
+                Answer::Read(Some(bytes))
+            }
+            Answer::Register(Some(mut stored)) => {
+                damage(&mut stored.bytes);
+                Answer::Register(Some(stored))
+            }
+            other => other,
         }
     }
 

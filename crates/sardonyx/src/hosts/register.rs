@@ -1,0 +1,131 @@
+//! The register that says which host serves: read, replaced, and asked for a hand-over.
+
+use super::{ANY_OTHER, HostError, RemoteLog};
+use crate::Error;
+use sardonyx_base::events;
+use sardonyx_base::seldom::Seldom;
+use sardonyx_storage::engine::{OpenError, stored_manifest};
+use sardonyx_storage::remote_log::RemoteLogError;
+use sardonyx_storage::remote_log::primary::{Primary, Replacement, is_host_name};
+use sardonyx_storage::remote_log::shell::ask;
+use sardonyx_storage::remote_log::store::{Register, StoreError, StoredRegister, Swapped};
+use std::time::Instant;
+
+/// True if the store gave no answer, so that the same may succeed when it is asked again.
+pub fn may_pass(error: &Error) -> bool {
+    let of_log = |error: &RemoteLogError| match error {
+        RemoteLogError::Store(error) => error.is_unclear(),
+        _ => false,
+    };
+    match (
+        error.downcast_ref(),
+        error.downcast_ref(),
+        error.downcast_ref(),
+    ) {
+        (Some(OpenError::Store(error)), _, _) => of_log(error),
+        (_, Some(error), _) => of_log(error),
+        (_, _, Some(error)) => StoreError::is_unclear(error),
+        _ => false,
+    }
+}
+
+/// An answer, if there is one; an error, if asking again is of no use.
+pub(super) fn clear<T>(
+    answer: Result<T, StoreError>,
+    silent: &mut Seldom,
+) -> Result<Option<T>, RemoteLogError> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(error) if error.is_unclear() => {
+            if silent.is_due(Instant::now()) {
+                events::warn!(%error, "the register is asked again");
+            }
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Replaces the register; `None`: there is no answer.
+pub(super) fn put(
+    remote: &RemoteLog,
+    replacement: &Replacement,
+    silent: &mut Seldom,
+) -> Result<Option<Swapped>, RemoteLogError> {
+    let text = replacement.record.encode();
+    let expected = replacement.expected.as_ref();
+    let swapped = remote
+        .store
+        .swap_register(Register::Primary, expected, text.as_bytes());
+    clear(swapped, silent)
+}
+
+/// Replaces the register by what is made of it, if anything is, for as long as the store is asked.
+pub(super) fn replace(
+    remote: &RemoteLog,
+    mut made_of: impl FnMut(Option<&StoredRegister>) -> Result<Option<Replacement>, Error>,
+) -> Result<(), Error> {
+    let store = &remote.store;
+    let replaced = ask(&remote.patience, || {
+        let stored = store.read_register(Register::Primary)?;
+        let replacement = match made_of(stored.as_ref()) {
+            Ok(Some(replacement)) => replacement,
+            Ok(None) => return Ok(Ok(())),
+            Err(error) => return Ok(Err(error)),
+        };
+        let (text, expected) = (replacement.record.encode(), replacement.expected.as_ref());
+        match store.swap_register(Register::Primary, expected, text.as_bytes())? {
+            Swapped::Ok => Ok(Ok(())),
+            Swapped::Conflict => Err(StoreError::Unclear {
+                what: "the replacement of the register `primary`".into(),
+                place: store.place(),
+                reason: "another host replaced it meanwhile".into(),
+            }),
+        }
+    });
+    replaced.map_err(RemoteLogError::from)?
+}
+
+/// The host that serves the database in a store, or did last.
+///
+/// # Errors
+/// The store's; [`Error::NotFound`] if there is no database.
+pub fn primary(remote: &RemoteLog) -> Result<Option<Primary>, Error> {
+    let identity = stored_identity(remote)?;
+    let read = || remote.store.read_register(Register::Primary);
+    let stored = ask(&remote.patience, read).map_err(RemoteLogError::from)?;
+    Ok(Primary::decode(identity, stored.as_ref())?)
+}
+
+/// Of the database in a store.
+fn stored_identity(remote: &RemoteLog) -> Result<u64, Error> {
+    let place = || remote.store.place();
+    let manifest = stored_manifest(remote)?;
+    let manifest = manifest.ok_or_else(|| HostError::NoDatabase { place: place() })?;
+    Ok(manifest.identity)
+}
+
+/// Has another host serve: the one of this name, or [`ANY_OTHER`]. The one that serves closes the database when it sees
+/// that, and the other takes over; if that does not come, any does.
+///
+/// # Errors
+/// The store's, also when it does not take the wish within its patience ([`RemoteLog::patience`]); [`Error::NotFound`] if
+/// no host ever served; [`Error::Refused`] for a name that no host can have.
+pub fn promote(remote: &RemoteLog, to: &str) -> Result<(), Error> {
+    if to != ANY_OTHER && !is_host_name(to) {
+        return Err(HostError::Name { name: to.into() }.into());
+    }
+    let identity = stored_identity(remote)?;
+    replace(remote, |stored| {
+        let record = Primary::decode(identity, stored)?.ok_or_else(|| HostError::NoHost {
+            place: remote.store.place(),
+        })?;
+        Ok(Some(Replacement {
+            expected: stored.map(|stored| stored.version.clone()),
+            record: Primary {
+                wanted: Some(to.into()),
+                ..record
+            },
+        }))
+    })
+}

@@ -1,0 +1,265 @@
+//! The time for which a host serves: signs to the others, and the lease under which it answers.
+
+use super::register::{clear, put, replace};
+use super::{Host, RemoteLog, between_looks};
+use crate::{Error, Options};
+use sardonyx_base::events;
+use sardonyx_base::seldom::Seldom;
+use sardonyx_base::sync::futex::Mutex;
+use sardonyx_storage::remote_log::RemoteLogError;
+use sardonyx_storage::remote_log::primary::{Duty, Term as Record};
+use sardonyx_storage::remote_log::store::{Register, StoredRegister, Swapped};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// The time for which this host serves: it gives signs to the others until it is released or dropped.
+#[derive(Debug)]
+pub struct Term {
+    options: Options,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The next act of a host that serves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TermState {
+    /// It has its lease: it answers.
+    Serves,
+    /// The lease has run out, and no other host is known to have taken over: it answers nothing. It serves again if it can
+    /// give a sign before another takes over; the database may stay open.
+    Waits,
+    /// Another host is wanted: the database is to be closed, and the term released.
+    HandsOver,
+    /// Another host serves: the database is to be closed. Nothing more becomes durable.
+    Over,
+}
+
+/// The lease of a host, for those who answer its clients: a cheap question.
+#[derive(Clone, Debug)]
+pub struct TermLease(Arc<Lease>);
+
+#[derive(Debug)]
+struct Lease {
+    began: Instant,
+    /// In nanoseconds since then; 0: there is none.
+    until: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Shared {
+    remote: RemoteLog,
+    record: Mutex<Record>,
+    lease: Arc<Lease>,
+    ended: AtomicBool,
+}
+
+impl TermLease {
+    /// Whether no other host serves at this moment. What was read before is what was acknowledged last, on whichever
+    /// host.
+    pub fn is_held(&self) -> bool {
+        let passed = Instant::now().saturating_duration_since(self.0.began);
+        passed.as_nanos() < u128::from(self.0.until.load(Ordering::SeqCst))
+    }
+}
+
+impl Lease {
+    fn set(&self, until: Option<Instant>) {
+        let lasts = until.map(|until| until.saturating_duration_since(self.began).as_nanos());
+        let lasts = lasts.map_or(0, |lasts| u64::try_from(lasts).unwrap_or(u64::MAX));
+        self.until.store(lasts, Ordering::SeqCst);
+    }
+}
+
+impl Term {
+    pub(super) fn begin(host: &Host, record: Record) -> Result<Term, Error> {
+        let lease = Lease {
+            began: Instant::now(),
+            until: AtomicU64::new(0),
+        };
+        lease.set(record.lease_until());
+        let shared = Arc::new(Shared {
+            remote: host.remote.clone(),
+            record: Mutex::new(record),
+            lease: Arc::new(lease),
+            ended: AtomicBool::new(false),
+        });
+        let (renewing, pause) = (shared.clone(), between_looks(host.host.wait, false));
+        let thread = thread::Builder::new()
+            .name("sardonyx-term".into())
+            .spawn(move || renewing.renew(pause))
+            .map_err(|error| Error::System(error.into()))?;
+        Ok(Term {
+            options: host.options.clone(),
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// How the database is to be opened.
+    pub fn options(&self) -> Options {
+        self.options.clone()
+    }
+
+    /// The next act of this host.
+    pub fn state(&self) -> TermState {
+        let record = self.shared.record.lock();
+        if record.duty(Instant::now()) == Duty::Over {
+            TermState::Over
+        } else if record.wanted().is_some() {
+            TermState::HandsOver
+        } else if self.has_lease() {
+            TermState::Serves
+        } else {
+            TermState::Waits
+        }
+    }
+
+    /// Whether the database is to be closed: another host serves or is wanted, or this one could give no sign for too
+    /// long.
+    pub fn is_over(&self) -> bool {
+        self.state() != TermState::Serves
+    }
+
+    /// Whether no other host serves at this moment. What was read before is what was acknowledged last, on whichever
+    /// host.
+    pub fn has_lease(&self) -> bool {
+        self.lease().is_held()
+    }
+
+    /// The same question, for others to ask.
+    pub fn lease(&self) -> TermLease {
+        TermLease(self.shared.lease.clone())
+    }
+
+    /// Lets another host serve at once. The database should be closed.
+    pub fn release(self) {
+        self.end(false);
+    }
+
+    /// As [`Term::release`]; this host serves again only if no other one comes.
+    pub fn release_to_others(self) {
+        self.end(true);
+    }
+
+    fn end(mut self, to_others: bool) {
+        self.stop();
+        if let Err(error) = self.shared.release(to_others) {
+            events::warn!(%error, "the others wait for the lease to run out");
+        }
+    }
+
+    fn stop(&mut self) {
+        self.shared.ended.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It does not panic; if it did, the lease runs out.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Term {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    /// The body of the thread that gives signs, and looks between them whether another host is wanted.
+    fn renew(&self, pause: Duration) {
+        let (mut silent, mut lost) = (Seldom::default(), Seldom::default());
+        while !self.ended.load(Ordering::SeqCst) {
+            let duty = self.record.lock().duty(Instant::now());
+            let done = match duty {
+                Duty::Nothing => self.look(&mut silent),
+                Duty::Renew => self.sign(&mut silent),
+                Duty::Over => {
+                    events::warn!("this host's term is over: another one serves");
+                    return;
+                }
+            };
+            match done {
+                Ok(()) => {}
+                Err(error) if silent.is_due(Instant::now()) => {
+                    events::warn!(%error, "this host could give no sign");
+                }
+                Err(_) => {}
+            }
+            self.tell_of_lease(&mut lost);
+            thread::park_timeout(pause);
+        }
+    }
+
+    /// Says that the lease has run out, and that there is one again.
+    fn tell_of_lease(&self, lost: &mut Seldom) {
+        let now = Instant::now();
+        let until = self.record.lock().lease_until();
+        match until {
+            Some(until) if until > now => {
+                if lost.end() {
+                    events::warn!("this host has its lease again, and serves");
+                }
+            }
+            Some(_) if lost.is_due(now) => events::warn!(
+                "this host's lease has run out: it answers nothing until the store answers, or another host serves"
+            ),
+            _ => {}
+        }
+    }
+
+    fn stored(
+        &self,
+        silent: &mut Seldom,
+    ) -> Result<Option<Option<StoredRegister>>, RemoteLogError> {
+        let stored = clear(self.remote.store.read_register(Register::Primary), silent)?;
+        if stored.is_some() {
+            silent.end();
+        }
+        Ok(stored)
+    }
+
+    /// Looks whether another host is wanted, or serves.
+    fn look(&self, silent: &mut Seldom) -> Result<(), RemoteLogError> {
+        let Some(stored) = self.stored(silent)? else {
+            return Ok(());
+        };
+        let mut record = self.record.lock();
+        let looked = record.looked(stored.as_ref());
+        self.lease.set(record.lease_until());
+        looked
+    }
+
+    /// Gives a sign. A lease that has run out begins anew with it.
+    fn sign(&self, silent: &mut Seldom) -> Result<(), RemoteLogError> {
+        let asked = Instant::now();
+        let Some(stored) = self.stored(silent)? else {
+            return Ok(());
+        };
+        let found = {
+            let mut record = self.record.lock();
+            let found = record.found(stored.as_ref());
+            self.lease.set(record.lease_until());
+            found?
+        };
+        let Some(replacement) = found else {
+            return Ok(());
+        };
+        if put(&self.remote, &replacement, silent)? == Some(Swapped::Ok) {
+            let mut record = self.record.lock();
+            record.renewed(asked);
+            self.lease.set(record.lease_until());
+        }
+        Ok(())
+    }
+
+    /// Says that the term has ended, unless another host has the register.
+    fn release(&self, to_others: bool) -> Result<(), Error> {
+        self.lease.set(None);
+        replace(&self.remote, |stored| {
+            let found = self.record.lock().found(stored)?;
+            Ok(found.map(|found| Record::release(found, to_others)))
+        })
+    }
+}

@@ -1,0 +1,133 @@
+//! Transactions that a directory had alone and another host went on without, kept aside before they are cut off the log.
+//!
+//! It may be the last copy of something that was acknowledged: under [`DurableAt::Local`](super::DurableAt::Local), or by a
+//! store that lost it after its answer. So the groups that are cut off stand, one after the other as in the log, in a file
+//! of the directory, which is durable before the first of them is cut. Its name has the number of the first group and its
+//! checksum: a cut that was interrupted finds the file that it had written, which is then longer than what is left.
+
+use super::OpenError;
+use crate::disk::{Access, Create, Disk, DiskError};
+use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
+use crate::log::reader::LogReader;
+
+/// Begins the names of these files.
+pub const FORK_PREFIX: &str = "fork-";
+
+/// While one is written.
+const NEW_FILE: &str = "fork.new";
+
+/// A file of groups that were cut off.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fork {
+    /// Its name in the directory.
+    pub file: String,
+    /// The number of its first group.
+    pub first_group: u64,
+    /// Groups in it.
+    pub groups: u64,
+    /// Transactions in them.
+    pub transactions: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+fn name_of(first: &GroupHeader) -> String {
+    let (number, checksum) = (first.number, first.history_checksum());
+    format!("{FORK_PREFIX}{number:020}-{checksum:08x}")
+}
+
+/// Keeps this group, which the reader has just read, and all that follow it, if there are transactions in them. Returns the
+/// headers of all, and the file.
+pub(super) fn keep(
+    home: &dyn Disk,
+    log: &mut LogReader,
+    first: GroupHeader,
+) -> Result<(Vec<GroupHeader>, Fork), OpenError> {
+    let file = name_of(&first);
+    let there = home.list("")?;
+    if there.iter().any(|found| found == NEW_FILE) {
+        home.remove(NEW_FILE)?;
+    }
+    let is_there = there.contains(&file);
+    let new = match is_there {
+        true => None,
+        false => Some(home.open(NEW_FILE, Access::Buffered, Create::New)?),
+    };
+    let (mut headers, mut bytes) = (vec![first], 0);
+    loop {
+        let Some(last) = headers.last() else { break };
+        let group = log.last_group_bytes(last);
+        if let Some(new) = &new {
+            new.write_at(bytes, group)?;
+        }
+        bytes += group.len() as u64;
+        match log.next_group()? {
+            Some((header, _)) => headers.push(header),
+            None => break,
+        }
+    }
+    let mut fork = Fork {
+        file,
+        first_group: first.number,
+        groups: headers.len() as u64,
+        transactions: headers
+            .iter()
+            .map(|header| u64::from(header.transactions))
+            .sum(),
+        bytes,
+    };
+    match new {
+        Some(new) if fork.transactions > 0 => {
+            new.sync()?;
+            drop(new);
+            home.rename(NEW_FILE, &fork.file)?;
+            home.sync_directory("")?;
+        }
+        // Only the mark of an orderly end, say.
+        Some(new) => {
+            drop(new);
+            home.remove(NEW_FILE)?;
+        }
+        None => fork = read(home, &fork.file)?.unwrap_or(fork),
+    }
+    Ok((headers, fork))
+}
+
+/// The files of a directory that were kept aside, by their first groups.
+///
+/// # Errors
+/// The disk's.
+pub fn forks(home: &dyn Disk) -> Result<Vec<Fork>, DiskError> {
+    let mut found = Vec::new();
+    let mut names = home.list("")?;
+    names.sort();
+    for name in names.iter().filter(|name| name.starts_with(FORK_PREFIX)) {
+        found.extend(read(home, name)?);
+    }
+    Ok(found)
+}
+
+/// The content of a file; `None`: no group.
+fn read(home: &dyn Disk, name: &str) -> Result<Option<Fork>, DiskError> {
+    let file = home.open(name, Access::Buffered, Create::No)?;
+    let bytes = file.len()?;
+    let (mut at, mut fork) = (0, None);
+    let mut head = vec![0; GROUP_ALIGNMENT];
+    while at < bytes {
+        let read = file.read_at(at, &mut head)?;
+        let Some(header) = head.get(..read).and_then(GroupHeader::decode) else {
+            break;
+        };
+        let fork = fork.get_or_insert_with(|| Fork {
+            file: name.into(),
+            first_group: header.number,
+            groups: 0,
+            transactions: 0,
+            bytes,
+        });
+        fork.groups += 1;
+        fork.transactions += u64::from(header.transactions);
+        at += (header.bytes_on_disk() as u64).max(1);
+    }
+    Ok(fork)
+}
