@@ -172,6 +172,7 @@ impl Drop for Entry<'_> {
 mod tests {
     use super::*;
     use crate::connection::Connection;
+    use crate::lease::Lease;
     use crate::stream::Stream;
     use sardonyx_sql::Reason;
 
@@ -207,8 +208,13 @@ mod tests {
         runtime.block_on(async {
             let (client, server) = tokio::net::UnixStream::pair().unwrap();
             let (_stop, stopped) = tokio::sync::watch::channel(false);
-            let connection =
-                Connection::new(Stream::Unix(server), Duration::MAX, stopped, Arc::default());
+            let connection = Connection::new(
+                Stream::Unix(server),
+                Duration::MAX,
+                stopped,
+                Arc::default(),
+                Lease::default(),
+            );
             let (receiver, _outgoing) = connection.shared();
             let all = Cancelling::default();
             let entry = all.enter(None);

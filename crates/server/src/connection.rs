@@ -4,6 +4,7 @@
 //! A client that takes nothing for [`Limits::unread`](crate::Limits::unread) is disconnected. It holds no lock and no
 //! stage meanwhile: only its own task waits.
 
+use crate::lease::Lease;
 use crate::stream::Stream;
 use crate::unanswered::Unanswered;
 use bytes::BytesMut;
@@ -18,6 +19,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::sync::watch;
 use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 
 /// Room that is made before bytes are read.
 const READ_BYTES: usize = 16 << 10;
@@ -59,6 +61,7 @@ pub struct Receiver {
 pub struct Outgoing {
     stream: WriteHalf<Stream>,
     unread: Duration,
+    lease: Lease,
 }
 
 /// What came of waiting for bytes.
@@ -75,12 +78,14 @@ pub enum Received {
 }
 
 impl Connection {
-    /// Of a socket, until the server is to stop. What its client sends is counted among `memory`.
+    /// Of a socket, until the server is to stop. What its client sends is counted among `memory`; it is answered while the
+    /// lease is there.
     pub fn new(
         stream: Stream,
         unread: Duration,
         stop: watch::Receiver<bool>,
         memory: Arc<Budget>,
+        lease: Lease,
     ) -> Self {
         let (is_encrypted, client) = (stream.is_encrypted(), stream.client());
         let (read, write) = split(stream);
@@ -93,6 +98,7 @@ impl Connection {
             outgoing: Outgoing {
                 stream: write,
                 unread,
+                lease,
             },
             stop,
             is_encrypted,
@@ -136,9 +142,27 @@ impl Connection {
         self.is_encrypted
     }
 
-    /// The socket, to be made another one of.
-    pub fn into_stream(self) -> Stream {
-        self.incoming.stream.unsplit(self.outgoing.stream)
+    /// The same over TLS, after its greeting.
+    ///
+    /// # Errors
+    /// The greeting failed.
+    pub async fn encrypted(self, tls: &TlsAcceptor) -> io::Result<Connection> {
+        let memory = self.incoming.unanswered.budget().clone();
+        let Outgoing {
+            stream,
+            unread,
+            lease,
+        } = self.outgoing;
+        let stream = self.incoming.stream.unsplit(stream).encrypted(tls).await?;
+        Ok(Connection::new(stream, unread, self.stop, memory, lease))
+    }
+
+    /// Nothing more is sent.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub async fn end(&mut self) -> io::Result<()> {
+        self.outgoing.stream.shutdown().await
     }
 }
 
@@ -221,8 +245,10 @@ impl Outgoing {
     /// Sends all of it, and leaves none.
     ///
     /// # Errors
-    /// The connection's; [`io::ErrorKind::TimedOut`] if the client takes nothing.
+    /// The connection's; [`io::ErrorKind::TimedOut`] if the client takes nothing; [`io::ErrorKind::ConnectionAborted`] if
+    /// the lease has run out since it was made ([`Lease`]).
     pub async fn send(&mut self, output: &mut BytesMut) -> io::Result<()> {
+        self.lease.check()?;
         while !output.is_empty() {
             let written = timeout(self.unread, self.stream.write_buf(output)).await??;
             if written == 0 {

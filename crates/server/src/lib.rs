@@ -4,7 +4,8 @@
 //! ([`sardonyx_sql::Session`]) or to the keyspace ([`sardonyx_resp::Session`]) as one flight, and what comes back is
 //! written to the socket when it is durable.
 //!
-//! - [`Server`]: endpoints, connections, the orderly end; - [`Options`], [`configuration`]: how it is started;
+//! - [`Server`]: connections, the orderly end; [`Doors`]: its sockets; [`Following`]: a host that does not serve now;
+//! - [`Lease`]: whether answers may be sent; - [`Options`], [`configuration`]: how it is started;
 //! - [`postgres`]: PostgreSQL's protocol; - `redis`: Redis'; - [`scram`]: passwords; - [`metrics`]: what is counted;
 //! - [`spans`]: what `tracing` is told; - [`state`]: what a server does, as one value; - `http`: that value as metrics, as JSON and as a page.
 //!
@@ -40,9 +41,12 @@
 mod cancelling;
 pub mod configuration;
 mod connection;
+mod doors;
 mod error;
+mod following;
 mod gate;
 mod http;
+mod lease;
 mod memory;
 pub mod metrics;
 mod options;
@@ -59,6 +63,9 @@ mod stream;
 mod tls;
 mod unanswered;
 
+pub use doors::Doors;
 pub use error::ServerError;
+pub use following::Following;
+pub use lease::Lease;
 pub use options::{Endpoint, Limits, Options, OptionsError, Otlp, Right, TlsFiles, User};
 pub use server::Server;

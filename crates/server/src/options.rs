@@ -303,6 +303,29 @@ impl Options {
         differ.map(|(name, _)| name).collect()
     }
 
+    /// These, with what a running server takes of others: users with their passwords and rights, the certificate, and the
+    /// limit of slow statements. And what differs otherwise, by its names in the configuration. Going without any users or
+    /// without a certificate is among that: half a file would let everybody in.
+    ///
+    /// # Errors
+    /// An option of the others that cannot be, with the endpoints of these.
+    pub fn taken(&self, others: Options) -> Result<(Options, Vec<&'static str>), OptionsError> {
+        let mut left = self.names_of_others(&others);
+        let mut taken = self.clone();
+        taken.limits.slow_statement = others.limits.slow_statement;
+        match others.users.is_empty() && !self.users.is_empty() {
+            true => left.push("users"),
+            false => taken.users = others.users,
+        }
+        match others.tls.is_none() && self.tls.is_some() {
+            true => left.push("tls"),
+            false => taken.tls = others.tls,
+        }
+        let (otlp, checked) = (others.otlp, taken.clone());
+        Options { otlp, ..checked }.check()?;
+        Ok((taken, left))
+    }
+
     /// Whether a server may be started with these.
     ///
     /// # Errors

@@ -9,10 +9,12 @@
 
 use crate::cancelling::Cancelling;
 use crate::connection::Connection;
+use crate::doors::{self, Doors, begins_with_tls};
 use crate::error::ServerError;
 use crate::http::access::Gate;
 use crate::http::connection::{Http, Place};
 use crate::http::observer::Observer;
+use crate::lease::Lease;
 use crate::metrics::{Metrics, Protocol};
 use crate::options::{Endpoint, Options};
 use crate::passwords::{Passwords, Users};
@@ -24,12 +26,9 @@ use sardonyx_base::waiting;
 use sardonyx_resp::{Keyspace, SessionOptions};
 use sardonyx_sql::{Access, Database, Rights};
 use std::io;
-use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -37,10 +36,8 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tracing::Instrument;
 
-/// Pending connections of an endpoint that the system keeps.
-const BACKLOG: u32 = 1024;
-/// After an error of accepting, such as too many open files, so long is waited.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// So long is waited for those that are there when the server has to end at once.
+const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// A server that is running. Dropping it stops it, too.
 #[derive(Debug)]
@@ -49,8 +46,9 @@ pub struct Server {
     runtime: Option<Runtime>,
     tasks: JoinSet<()>,
     addresses: Vec<(Protocol, Endpoint)>,
-    sockets: Vec<PathBuf>,
     stop: watch::Sender<bool>,
+    /// Its own, unless it was started at others'.
+    doors: Option<Doors>,
 }
 
 /// Of the time that there is at the end, statements have the half to end by themselves; of the rest they have the half to
@@ -70,6 +68,9 @@ pub struct Shared {
     pub database: Arc<Database>,
     /// How the server was started. Its users, certificate and limit of slow statements may be others by now.
     pub options: Options,
+    /// The same with what was taken since.
+    latest: Mutex<Options>,
+    lease: Lease,
     /// The interrupts of all connections.
     pub cancelling: Cancelling,
     /// What flights pass before they wait for the serial stage.
@@ -112,6 +113,10 @@ impl Shared {
         Duration::from_micros(self.slow_microseconds.load(Ordering::Relaxed))
     }
 
+    fn latest(&self) -> MutexGuard<'_, Options> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn set_slow_statement(&self, limit: Duration) {
         let microseconds = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX);
         self.slow_microseconds
@@ -126,6 +131,7 @@ impl Shared {
             self.options.limits.unread,
             self.stop.clone(),
             memory,
+            self.lease.clone(),
         )
     }
 
@@ -134,7 +140,8 @@ impl Shared {
         let (tables, metrics) = (tables.clone(), self.metrics.clone());
         let observer = Observer::new(tables, metrics, self.stop.clone());
         let gate = Gate::new(self.passwords.clone());
-        Arc::new(Http::new(observer, gate, self.options.limits))
+        let (limits, lease) = (self.options.limits, self.lease.clone());
+        Arc::new(Http::new(observer, gate, limits, lease))
     }
 }
 
@@ -155,18 +162,21 @@ enum Service {
     Http(Arc<Http>, Place),
 }
 
-/// A socket that clients connect to.
-enum Listener {
-    Tcp(TcpListener),
-    Unix(UnixListener),
-}
-
 impl Server {
     /// Starts a server on a database.
     ///
     /// # Errors
     /// What of the options cannot be; an address that cannot be had; a certificate or key that cannot be used.
     pub fn start(database: Arc<Database>, options: Options) -> Result<Server, ServerError> {
+        Server::check(&database, &options)?;
+        let doors = Doors::open(&options)?;
+        let mut server = Server::start_at(database, options, &doors, Lease::default())?;
+        server.doors = Some(doors);
+        Ok(server)
+    }
+
+    /// Refuses options that a database cannot serve.
+    fn check(database: &Database, options: &Options) -> Result<(), ServerError> {
         options.check()?;
         if database.tables().is_none() {
             let of_nodes = |what, option| Err(ServerError::OfNodes { what, option });
@@ -177,6 +187,20 @@ impl Server {
                 return of_nodes("metrics and the page", "http");
             }
         }
+        Ok(())
+    }
+
+    /// Starts a server on a database at these doors, which answers as long as the lease is there.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
+    pub fn start_at(
+        database: Arc<Database>,
+        options: Options,
+        doors: &Doors,
+        lease: Lease,
+    ) -> Result<Server, ServerError> {
+        Server::check(&database, &options)?;
         let (stop, stopped) = watch::channel(false);
         let runtime = Builder::new_multi_thread()
             .enable_all()
@@ -199,32 +223,47 @@ impl Server {
             passwords,
             stop: stopped,
             database,
+            latest: Mutex::new(options.clone()),
             options,
+            lease,
         });
         shared.set_slow_statement(shared.options.limits.slow_statement);
         let mut server = Server {
             shared: shared.clone(),
             tasks: JoinSet::new(),
-            addresses: Vec::new(),
-            sockets: Vec::new(),
+            addresses: doors.addresses().to_vec(),
             runtime: None,
             stop,
+            doors: None,
         };
         {
             let _inside = runtime.enter();
-            for endpoint in &shared.options.postgres {
-                server.listen(Service::Postgres, endpoint)?;
-            }
+            let mut keyspace = None;
             // A database that serves no client of Redis gets no tables for them.
             let tables = shared.database.tables().cloned();
             if let Some(tables) = tables.as_ref().filter(|_| !shared.options.redis.is_empty()) {
-                let keyspace = Keyspace::open(tables.clone())?;
+                let opened = Keyspace::open(tables.clone())?;
                 shared.database.keep_keyspace();
-                for endpoint in &shared.options.redis {
-                    server.listen(Service::Redis(keyspace.clone()), endpoint)?;
-                }
-                let sweeping = redis::sweep(keyspace, shared.stop.clone());
+                let sweeping = redis::sweep(opened.clone(), shared.stop.clone());
                 server.tasks.spawn(sweeping);
+                keyspace = Some(opened);
+            }
+            let http = tables.as_ref().map(|tables| shared.http(tables));
+            for (protocol, endpoint, listener) in doors.listeners()? {
+                let service = match protocol {
+                    Protocol::Postgres => Some(Service::Postgres),
+                    Protocol::Redis => keyspace.clone().map(Service::Redis),
+                    Protocol::Http => http.clone().map(|http| {
+                        let place = Place {
+                            is_local: endpoint.is_local(),
+                            is_tcp: matches!(endpoint, Endpoint::Tcp(_)),
+                        };
+                        Service::Http(http, place)
+                    }),
+                };
+                if let Some(service) = service {
+                    server.listen(service, &endpoint, listener);
+                }
             }
             let looks = shared.clone();
             server.tasks.spawn(async move {
@@ -245,49 +284,30 @@ impl Server {
                     }
                 });
             }
-            if let Some(tables) = &tables {
-                let http = shared.http(tables);
-                for endpoint in &shared.options.http {
-                    let place = Place {
-                        is_local: endpoint.is_local(),
-                        is_tcp: matches!(endpoint, Endpoint::Tcp(_)),
-                    };
-                    server.listen(Service::Http(http.clone(), place), endpoint)?;
-                }
-            }
         }
         server.runtime = Some(runtime);
         Ok(server)
     }
 
-    fn listen(&mut self, service: Service, endpoint: &Endpoint) -> Result<(), ServerError> {
-        let failed = |source| ServerError::Listen {
-            endpoint: endpoint.clone(),
-            source,
-        };
-        let (listener, at) = match endpoint {
-            Endpoint::Tcp(address) => {
-                let listener = bind(*address).map_err(failed)?;
-                let at = listener.local_addr().map_err(failed)?;
-                (Listener::Tcp(listener), Endpoint::Tcp(at))
-            }
-            Endpoint::Unix(path) => {
-                remove_stale(path).map_err(failed)?;
-                let listener = UnixListener::bind(path).map_err(failed)?;
-                self.sockets.push(path.clone());
-                (Listener::Unix(listener), endpoint.clone())
+    fn listen(&mut self, service: Service, endpoint: &Endpoint, listener: doors::Listener) {
+        let begins_with_tls = begins_with_tls(service.protocol(), endpoint);
+        let (shared, counted) = (self.shared.clone(), self.shared.clone());
+        let (stop, places) = (shared.stop.clone(), shared.places.clone());
+        let serve = move |stream| {
+            let (shared, service) = (shared.clone(), service.clone());
+            async move {
+                let protocol = service.protocol();
+                let _open = shared.metrics.opened(protocol);
+                let span = spans::connection(protocol, &stream);
+                let served = serve(stream, service, begins_with_tls, &shared);
+                if let Err(error) = served.instrument(span).await {
+                    tracing::debug!(%error, ?protocol, "a connection ended");
+                }
             }
         };
-        self.addresses.push((service.protocol(), at));
-        // PostgreSQL's clients ask for TLS themselves; others begin with it where it can be seen by others.
-        let begins_with_tls = match service {
-            Service::Postgres => false,
-            Service::Redis(_) | Service::Http(..) => !endpoint.is_local(),
-        };
-        let shared = self.shared.clone();
-        let tasks = &mut self.tasks;
-        tasks.spawn(accept(listener, service, begins_with_tls, shared));
-        Ok(())
+        let refused = move || counted.metrics.refused();
+        let accepting = doors::accept(listener, stop, places, refused, serve);
+        self.tasks.spawn(accepting);
     }
 
     /// Where it is served: with the ports that the system chose, where 0 was asked for.
@@ -305,33 +325,20 @@ impl Server {
     /// What of the options cannot be, with the endpoints that there are; a certificate or key that cannot be used. Nothing
     /// has changed then.
     pub fn reload(&self, options: Options) -> Result<Vec<&'static str>, ServerError> {
-        let started = &self.shared.options;
-        let mut left = started.names_of_others(&options);
-        let mut taken = Options {
-            postgres: started.postgres.clone(),
-            redis: started.redis.clone(),
-            http: started.http.clone(),
-            ..options
+        let mut latest = self.shared.latest();
+        let (taken, left) = latest.taken(options)?;
+        let tls = match left.contains(&"tls") {
+            true => self.shared.tls(),
+            false => taken.tls.as_ref().map(tls::acceptor).transpose()?,
         };
-        let users = self.shared.passwords.users();
-        if taken.users.is_empty() && !users.is_empty() {
-            left.push("users");
-            taken.users = Users::clone(&users);
-        }
-        let mut tls = taken.tls.as_ref().map(tls::acceptor).transpose()?;
-        if let (None, Some(there)) = (&tls, self.shared.tls()) {
-            left.push("tls");
-            tls = Some(there);
-            taken.tls = started.tls.clone();
-        }
-        taken.check()?;
         *self
             .shared
             .tls
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = tls;
         self.shared.set_slow_statement(taken.limits.slow_statement);
-        self.shared.passwords.replace(taken.users);
+        self.shared.passwords.replace(taken.users.clone());
+        *latest = taken;
         let redis = redis::session_options(&self.shared.passwords, &self.shared.database);
         *self
             .shared
@@ -341,6 +348,11 @@ impl Server {
         Ok(left)
     }
 
+    /// The options with which it was started, and those that it has taken since ([`Server::reload`]).
+    pub fn options(&self) -> Options {
+        self.shared.latest().clone()
+    }
+
     /// What is counted.
     pub fn metrics(&self) -> &Metrics {
         &self.shared.metrics
@@ -348,25 +360,37 @@ impl Server {
 
     /// Stops it: returns when all connections have ended, or were cut off. The database stays open.
     pub fn stop(mut self) {
-        self.end();
+        self.end(false);
     }
 
-    fn end(&mut self) {
+    /// The same without a time for those that work: they are interrupted, and cut off soon. What waits to be durable may be
+    /// all the same, and its clients are not told.
+    pub fn stop_at_once(mut self) {
+        self.end(true);
+    }
+
+    fn end(&mut self, at_once: bool) {
         let Some(runtime) = self.runtime.take() else {
             return;
         };
         // Whoever listens may have ended already.
         let _ = self.stop.send(true);
-        let until = Instant::now() + self.shared.options.limits.drain;
+        let drain = match at_once {
+            true => AT_ONCE,
+            false => self.shared.options.limits.drain,
+        };
+        let until = Instant::now() + drain;
         let left = || until.saturating_duration_since(Instant::now());
         let (tasks, shared) = (&mut self.tasks, &self.shared);
         let drained = runtime.block_on(async {
             let all = async { while tasks.join_next().await.is_some() {} };
             tokio::pin!(all);
-            if timeout(left() / FIRST_OF, &mut all).await.is_ok() {
-                return Ok(());
+            if !at_once {
+                if timeout(left() / FIRST_OF, &mut all).await.is_ok() {
+                    return Ok(());
+                }
+                tracing::warn!("statements that did not end in time are interrupted");
             }
-            tracing::warn!("statements that did not end in time are interrupted");
             shared.cancelling.shut_down();
             timeout(left() / FIRST_OF, all).await
         });
@@ -374,77 +398,13 @@ impl Server {
             tracing::warn!("connections that did not end in time are cut off");
         }
         runtime.shutdown_timeout(left());
-        for path in &self.sockets {
-            // Somebody else may have removed it.
-            let _ = std::fs::remove_file(path);
-        }
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.end();
+        self.end(false);
     }
-}
-
-fn bind(address: std::net::SocketAddr) -> io::Result<TcpListener> {
-    use tokio::net::TcpSocket;
-    let socket = match address.is_ipv4() {
-        true => TcpSocket::new_v4()?,
-        false => TcpSocket::new_v6()?,
-    };
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)
-}
-
-/// Removes a socket at which nobody listens: of a server that was killed.
-fn remove_stale(path: &Path) -> io::Result<()> {
-    let is_socket =
-        std::fs::symlink_metadata(path).is_ok_and(|there| there.file_type().is_socket());
-    if is_socket && std::os::unix::net::UnixStream::connect(path).is_err() {
-        std::fs::remove_file(path)?;
-    }
-    Ok(())
-}
-
-/// Lets clients in until the server is to stop, and waits for those that are there.
-async fn accept(listener: Listener, service: Service, begins_with_tls: bool, shared: Arc<Shared>) {
-    let mut stop = shared.stop.clone();
-    let mut clients = JoinSet::new();
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            // What has ended is forgotten.
-            Some(_) = clients.join_next() => continue,
-            _ = stop.wait_for(|stop| *stop) => break,
-        };
-        let stream = match accepted {
-            Ok(stream) => stream,
-            Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-                continue;
-            }
-        };
-        let Ok(place) = shared.places.clone().try_acquire_owned() else {
-            shared.metrics.refused();
-            tracing::warn!("there are as many connections as are allowed: one more was refused");
-            continue;
-        };
-        let (shared, service) = (shared.clone(), service.clone());
-        clients.spawn(async move {
-            let protocol = service.protocol();
-            let _open = shared.metrics.opened(protocol);
-            let span = spans::connection(protocol, &stream);
-            let served = serve(stream, service, begins_with_tls, &shared);
-            if let Err(error) = served.instrument(span).await {
-                tracing::debug!(%error, ?protocol, "a connection ended");
-            }
-            drop(place);
-        });
-    }
-    while clients.join_next().await.is_some() {}
 }
 
 async fn serve(
@@ -473,20 +433,6 @@ impl Service {
             Service::Postgres => Protocol::Postgres,
             Service::Redis(_) => Protocol::Redis,
             Service::Http(..) => Protocol::Http,
-        }
-    }
-}
-
-impl Listener {
-    async fn accept(&self) -> io::Result<Stream> {
-        match self {
-            Listener::Tcp(listener) => {
-                let (stream, _) = listener.accept().await?;
-                // Answers are written whole: nothing is gained by waiting for more.
-                stream.set_nodelay(true)?;
-                Ok(Stream::Tcp(stream))
-            }
-            Listener::Unix(listener) => Ok(Stream::Unix(listener.accept().await?.0)),
         }
     }
 }

@@ -30,6 +30,11 @@ impl Unanswered {
         }
     }
 
+    /// The budget that it is counted among.
+    pub fn budget(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
     /// Counts bytes. Returns whether there is memory for them.
     #[inline]
     pub fn add(&mut self, bytes: usize) -> bool {

@@ -11,6 +11,7 @@ use super::observer::Observer;
 use super::page::{PAGE, POLICY};
 use super::patient::Patient;
 use super::route::{Refusal, Route, route};
+use crate::lease::Lease;
 use crate::metrics::Protocol;
 use crate::options::Limits;
 use crate::state::{State, readiness};
@@ -19,7 +20,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{self, AUTHORIZATION, HeaderValue};
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use hyper::service::{Service, service_fn};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
@@ -28,7 +29,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 /// The longest head of a request, in bytes.
 pub const HEAD_BYTES_MAX: usize = 16 << 10;
@@ -43,6 +44,7 @@ pub struct Http {
     observer: Observer,
     gate: Arc<Gate>,
     limits: Limits,
+    lease: Lease,
 }
 
 /// Where a client has connected.
@@ -63,11 +65,12 @@ struct Before {
 
 impl Http {
     /// What is shown to clients.
-    pub fn new(observer: Observer, gate: Gate, limits: Limits) -> Self {
+    pub fn new(observer: Observer, gate: Gate, limits: Limits, lease: Lease) -> Self {
         Http {
             observer,
             gate: Arc::new(gate),
             limits,
+            lease,
         }
     }
 
@@ -85,26 +88,7 @@ impl Http {
             let mut before = before.lock().await;
             Ok::<_, Infallible>(self.answer(&request, place, &mut before).await)
         });
-        let stream = TokioIo::new(Patient::new(stream, self.limits.unread));
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.limits.greeting)
-            .max_buf_size(HEAD_BYTES_MAX)
-            .max_headers(HEADERS_MAX)
-            .serve_connection(stream, service);
-        let (mut connection, mut stop) = (pin!(connection), self.observer.stop());
-        let served = tokio::select! {
-            served = connection.as_mut() => Some(served),
-            _ = stop.wait_for(|stop| *stop) => None,
-        };
-        let served = match served {
-            Some(served) => served,
-            None => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
-            }
-        };
-        served.map_err(io::Error::other)
+        serve_requests(stream, self.limits, self.observer.stop(), service).await
     }
 
     async fn answer(
@@ -170,6 +154,10 @@ impl Http {
     }
 
     fn ready(&self) -> Response<Full<Bytes>> {
+        if !self.lease.is_held() {
+            let sentence = "this host's lease has run out: another host may serve\n";
+            return text(StatusCode::SERVICE_UNAVAILABLE, sentence);
+        }
         let readiness = readiness(self.observer.tables(), self.observer.is_stopping());
         match readiness.ready {
             true => text(StatusCode::OK, "ready\n"),
@@ -209,6 +197,42 @@ impl Http {
     }
 }
 
+/// Has a service answer the requests of a connection, until its client or the server ends it.
+///
+/// # Errors
+/// The connection's; that the client was no client of HTTP/1, or took too long.
+pub(super) async fn serve_requests<S, T>(
+    stream: S,
+    limits: Limits,
+    mut stop: watch::Receiver<bool>,
+    service: T,
+) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: Service<Request<Incoming>, Response = Response<Full<Bytes>>, Error = Infallible>,
+{
+    let stream = TokioIo::new(Patient::new(stream, limits.unread));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.greeting)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .max_headers(HEADERS_MAX)
+        .serve_connection(stream, service);
+    let mut connection = pin!(connection);
+    let served = tokio::select! {
+        served = connection.as_mut() => Some(served),
+        _ = stop.wait_for(|stop| *stop) => None,
+    };
+    let served = match served {
+        Some(served) => served,
+        None => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    served.map_err(io::Error::other)
+}
+
 fn page() -> Response<Full<Bytes>> {
     let page = Bytes::from_static(PAGE.as_bytes());
     let mut response = body(StatusCode::OK, "text/html; charset=utf-8", page);
@@ -243,7 +267,7 @@ fn busy() -> Response<Full<Bytes>> {
     text(StatusCode::SERVICE_UNAVAILABLE, sentence)
 }
 
-fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Full<Bytes>> {
+pub(super) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Full<Bytes>> {
     body(status, "text/plain; charset=utf-8", text)
 }
 
@@ -304,7 +328,12 @@ mod tests {
             let mut builder = tokio::runtime::Builder::new_current_thread();
             World {
                 _directory: directory,
-                http: Arc::new(Http::new(observer, gate, Limits::default())),
+                http: Arc::new(Http::new(
+                    observer,
+                    gate,
+                    Limits::default(),
+                    Lease::default(),
+                )),
                 stop,
                 runtime: builder.enable_time().start_paused(true).build().unwrap(),
             }

@@ -15,6 +15,7 @@ pub mod access;
 pub mod connection;
 pub mod exposition;
 pub mod figures;
+pub mod following;
 pub mod observer;
 mod page;
 mod patient;

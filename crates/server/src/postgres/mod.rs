@@ -11,5 +11,5 @@ mod copying;
 pub mod message;
 mod portions;
 mod session;
-mod startup;
+pub(crate) mod startup;
 mod startup_options;

@@ -14,6 +14,7 @@ use bytes::{Buf, BytesMut};
 use sardonyx_sql::{SqlError, code};
 use std::io;
 use std::sync::Arc;
+use tokio_rustls::TlsAcceptor;
 
 /// The protocol's newest minor version that is spoken here.
 const MINOR: u16 = 2;
@@ -33,55 +34,107 @@ pub struct Client {
     pub process: u32,
 }
 
-/// Lets a client in, or ends its connection: then there is none.
+/// The wish of a client that connects.
+#[derive(Debug)]
+pub enum Greeted {
+    /// A session, of this protocol's version.
+    Startup {
+        /// The connection, with TLS if the client asked for that.
+        connection: Connection,
+        /// The major and the minor one.
+        version: (u16, u16),
+        /// The parameters that it gave, in order.
+        parameters: Vec<(String, String)>,
+    },
+    /// That another session's statement ends.
+    Cancel {
+        /// Of the session with this number,
+        process: u32,
+        /// which has this secret.
+        secret: Vec<u8>,
+    },
+    /// Nothing that is understood, or nothing any more.
+    Nothing,
+}
+
+/// Hears what a client asks for, with TLS if both want that.
 ///
 /// # Errors
 /// The connection's.
-pub async fn begin(mut connection: Connection, shared: &Shared) -> io::Result<Option<Client>> {
+pub async fn greet(
+    mut connection: Connection,
+    tls: impl Fn() -> Option<TlsAcceptor>,
+) -> io::Result<Greeted> {
     loop {
         let end = loop {
             match split_greeting(&connection.incoming.input) {
                 Ok(Some(end)) => break end,
                 Ok(None) => {}
                 // Whatever this is, it is no client of PostgreSQL's.
-                Err(_) => return Ok(None),
+                Err(_) => return Ok(Greeted::Nothing),
             }
             if connection.receive().await? != Received::Bytes {
-                return Ok(None);
+                return Ok(Greeted::Nothing);
             }
         };
         let greeting = connection.incoming.input.split_to(end);
         match Greeting::read(&greeting) {
-            Ok(Greeting::Tls) => match offer_tls(connection, shared).await? {
+            Ok(Greeting::Tls) => match offer_tls(connection, tls()).await? {
                 Some(other) => connection = other,
-                None => return Ok(None),
+                None => return Ok(Greeted::Nothing),
             },
             Ok(Greeting::Gss) => send(&mut connection, b"N").await?,
             Ok(Greeting::Cancel { process, secret }) => {
-                shared.cancelling.cancel(process, secret);
-                return Ok(None);
+                let secret = secret.to_vec();
+                return Ok(Greeted::Cancel { process, secret });
             }
             Ok(Greeting::Startup {
                 version,
                 parameters,
             }) => {
-                let parameters: Vec<(String, String)> = parameters
+                let parameters = parameters
                     .into_iter()
                     .map(|(name, value)| (name.to_string(), value.to_string()))
                     .collect();
-                return start(connection, shared, version, parameters).await;
+                return Ok(Greeted::Startup {
+                    connection,
+                    version,
+                    parameters,
+                });
             }
             Err(error) => {
                 let error = SqlError::new(error.code(), error.to_string());
                 refuse(&mut connection, &error).await?;
-                return Ok(None);
+                return Ok(Greeted::Nothing);
             }
         }
     }
 }
 
-async fn offer_tls(mut connection: Connection, shared: &Shared) -> io::Result<Option<Connection>> {
-    let Some(tls) = shared.tls() else {
+/// Lets a client in, or ends its connection: then there is none.
+///
+/// # Errors
+/// The connection's.
+pub async fn begin(connection: Connection, shared: &Shared) -> io::Result<Option<Client>> {
+    match greet(connection, || shared.tls()).await? {
+        Greeted::Startup {
+            connection,
+            version,
+            parameters,
+        } => start(connection, shared, version, parameters).await,
+        Greeted::Cancel { process, secret } => {
+            shared.cancelling.cancel(process, &secret);
+            Ok(None)
+        }
+        Greeted::Nothing => Ok(None),
+    }
+}
+
+async fn offer_tls(
+    mut connection: Connection,
+    tls: Option<TlsAcceptor>,
+) -> io::Result<Option<Connection>> {
+    let Some(tls) = tls else {
         send(&mut connection, b"N").await?;
         return Ok(Some(connection));
     };
@@ -90,8 +143,7 @@ async fn offer_tls(mut connection: Connection, shared: &Shared) -> io::Result<Op
         return Ok(None);
     }
     send(&mut connection, b"S").await?;
-    let stream = connection.into_stream().encrypted(&tls).await?;
-    Ok(Some(shared.connection(stream)))
+    Ok(Some(connection.encrypted(&tls).await?))
 }
 
 async fn start(
@@ -218,7 +270,11 @@ async fn password_message(connection: &mut Connection) -> io::Result<Result<Byte
     }
 }
 
-async fn refuse(connection: &mut Connection, error: &SqlError) -> io::Result<()> {
+/// Ends a connection with this error.
+///
+/// # Errors
+/// The connection's.
+pub async fn refuse(connection: &mut Connection, error: &SqlError) -> io::Result<()> {
     let mut output = BytesMut::new();
     Answers(&mut output).error(Severity::Fatal, error);
     connection.send(&mut output).await

@@ -4,6 +4,7 @@ mod common;
 mod constraints;
 mod copies;
 mod cursors;
+mod following;
 mod functions;
 mod http;
 mod keys_by_sql;
