@@ -75,6 +75,19 @@ impl NodeOption {
         }
     }
 
+    /// Refuses to be a node with an option that is for tables in main memory alone.
+    ///
+    /// # Errors
+    /// It is asked for.
+    pub fn refuse(&self, option: &'static str) -> Result<(), UsageError> {
+        match self.node {
+            true => Err(UsageError::Arguments(format!(
+                "{option} is not supported for a database of nodes"
+            ))),
+            false => Ok(()),
+        }
+    }
+
     fn options(&self) -> NodeOptions {
         let mut options = NodeOptions {
             ring_bytes: RING_BYTES,

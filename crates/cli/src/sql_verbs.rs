@@ -1,6 +1,7 @@
 //! The verbs that know SQL: the server, its shell and what moves rows; `without_sql` stands in its place in a build without
 //! the feature `sql`.
 
+use crate::serve::Stuck;
 use sardonyx_command::exit::Exit;
 use sardonyx_server::configuration::ConfigurationError;
 use sardonyx_server::{OptionsError, ServerError};
@@ -21,6 +22,9 @@ pub fn enforce_checks() {
 
 /// The exit code of a server's errors.
 pub fn exit_of(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
+    if cause.is::<Stuck>() {
+        return Some(Exit::Stuck);
+    }
     let of_nodes = cause.downcast_ref::<ServerError>();
     let is_usage = cause.is::<ConfigurationError>()
         || cause.is::<OptionsError>()

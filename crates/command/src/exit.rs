@@ -27,7 +27,9 @@ Exit codes:
   2  wrong usage: the arguments, or a path without a database or a trace
   3  the database is open elsewhere (--wait waits for it)
   4  it could not be done: the disk, memory or the system refused, or there are unfinished multi-level
-     transactions, which have to be undone first";
+     transactions, which have to be undone first
+  5  serve --store: this host can neither serve nor follow, and starting it again does not help: its directory
+     or the log in the store is damaged, or one contradicts the other";
 
 /// An exit code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +44,8 @@ pub enum Exit {
     Locked,
     /// The disk, memory or the system refused.
     Failed,
+    /// A host can neither serve nor follow, whenever it is started again.
+    Stuck,
 }
 
 impl From<Exit> for ExitCode {
@@ -59,6 +63,7 @@ impl Exit {
             Exit::Usage => 2,
             Exit::Locked => 3,
             Exit::Failed => 4,
+            Exit::Stuck => 5,
         }
     }
 }

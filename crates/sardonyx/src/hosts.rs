@@ -93,6 +93,8 @@ const LOOKS: u32 = 16;
 const LOOKS_SOON: u32 = 64;
 /// The most time between two looks: a host that is wanted is not to wait for long.
 const BETWEEN_LOOKS_MOST: Duration = Duration::from_secs(1);
+/// The same when the one that serves is about to hand over.
+const BETWEEN_LOOKS_SOON_MOST: Duration = Duration::from_millis(100);
 /// So often a register whose text is damaged is read again.
 const DOUBTS_MAX: u32 = 3;
 /// A host that sleeps looks so often whether it is to stop.
@@ -397,8 +399,10 @@ impl Host {
 
 /// Between two looks at the register.
 fn between_looks(wait: Duration, soon: bool) -> Duration {
-    let looks = if soon { LOOKS_SOON } else { LOOKS };
-    (wait / looks).min(BETWEEN_LOOKS_MOST)
+    match soon {
+        true => (wait / LOOKS_SOON).min(BETWEEN_LOOKS_SOON_MOST),
+        false => (wait / LOOKS).min(BETWEEN_LOOKS_MOST),
+    }
 }
 
 fn sleep(until: Instant, stop: &StopHost) {

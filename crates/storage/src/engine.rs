@@ -39,7 +39,7 @@ pub use compaction::{CompactionError, Ended};
 pub use driver::{Driver, DriverError};
 pub use election::{Election, SharedMemory};
 pub use error::OpenError;
-pub use forks::{FORK_PREFIX, Fork, forks};
+pub use forks::{FORK_NEW_FILE, FORK_PREFIX, Fork, forks};
 pub use opening::{create_database, exists, locked, new_manifest, open_patiently, take_lock};
 pub use options::StorageOptions;
 pub use remote::{DurableAt, RemoteLog};

@@ -1,5 +1,7 @@
 //! `serve`: a database for the clients of PostgreSQL and Redis.
 
+mod host_name;
+mod hosting;
 mod logging;
 mod notify;
 #[cfg(feature = "otlp")]
@@ -7,27 +9,38 @@ mod otlp;
 #[cfg(not(feature = "otlp"))]
 #[path = "without_otlp.rs"]
 mod otlp;
+mod turns;
 
 use crate::end_request::{Request, requests};
 use crate::nodes::{NodeOption, Opened};
 use crate::opened::of_tables_alone;
 use crate::store::StoreOption;
+use hosting::{Event, Hosting};
 use logging::LogLevel;
 use notify::notify;
 use otlp::Sending;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use sardonyx::Options as DatabaseOptions;
+use sardonyx::hosts::HostOptions;
 use sardonyx_command::directories::Directories;
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
 use sardonyx_results::units::parse_time;
 use sardonyx_server::metrics::Protocol;
-use sardonyx_server::{Options, Server, TlsFiles, configuration};
+use sardonyx_server::{Doors, Lease, Options, Server, TlsFiles, configuration};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
+use turns::Turns;
+
+pub use hosting::Stuck;
+
+/// With a store: when the host that serves gives no sign for so long, another takes over.
+const LEASE: Duration = Duration::from_secs(2);
+/// For so long the store is asked when the database is opened and closed, before this host goes on otherwise.
+const STORE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Serve a database to the clients of PostgreSQL and Redis, until an interrupt or a termination signal.
 ///
@@ -38,8 +51,14 @@ use std::time::Duration;
 /// certificates and the limit of slow statements are taken, of what else has changed the log tells that it needs a
 /// restart.
 ///
+/// With --store it is one of the hosts of a database whose log is in a store. One of them serves, the others follow: they
+/// send clients away, so that those go on to the next host of their connection string, and one takes over when the host
+/// that serves gives no sign, is asked to by `store promote` or `store drain`, or ends. docs/hosts.md has two hosts from
+/// nothing.
+///
 /// Examples:
 ///   sardonyx serve bank.sdx
+///   sardonyx serve bank.sdx --store s3://ledger/bank --host host-1
 ///   psql -h 127.0.0.1 -p 5433
 ///   sardonyx serve bank.sdx --config /etc/sardonyx/bank.toml --postgres 0.0.0.0:5433 --redis off
 #[derive(Debug, clap::Args)]
@@ -92,6 +111,13 @@ pub struct Arguments {
     tls_key: Option<PathBuf>,
     #[command(flatten)]
     store: StoreOption,
+    /// With --store: this host's name, another one for each [default: the machine's, and a number made of the directory]
+    #[arg(long, value_name = "NAME", requires = "store")]
+    host: Option<String>,
+    /// With --store: when the host that serves gives no sign for so long, another takes over; the host itself stops
+    /// answering after half of it [default: 2s]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store")]
+    lease: Option<Duration>,
     /// Where its parts were moved to
     #[command(flatten)]
     moved: Directories,
@@ -126,6 +152,9 @@ struct Serving {
     postgres: Vec<String>,
     redis: Vec<String>,
     http: Vec<String>,
+    /// This host's name among those of the store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
 }
 
 impl Arguments {
@@ -141,7 +170,7 @@ impl Arguments {
         let spans = sending.as_ref().map(Sending::layer);
         logging::tell(self.log_level, output.is_json(), spans);
         allow_open_files();
-        let outcome = self.open_and_serve(options, &requests, output);
+        let outcome = self.open_and_serve(options, requests, output);
         if let Some(sending) = sending {
             sending.end();
         }
@@ -152,19 +181,57 @@ impl Arguments {
     fn open_and_serve(
         &self,
         options: Options,
-        requests: &Receiver<Request>,
+        requests: Receiver<Request>,
         output: &mut Output,
     ) -> anyhow::Result<()> {
         let database = DatabaseOptions::new()
             .wait_for_lock(self.wait.unwrap_or_default())
             .directories(self.moved.places());
-        let open = || Ok(self.store.add(database)?.open_tables(&self.path)?);
+        if self.store.is_named() {
+            self.node.refuse("--store")?;
+            return self.host(database, options, requests, output);
+        }
+        let open = || Ok(database.open_tables(&self.path)?);
         let given = of_tables_alone(&self.moved, &self.store, self.wait);
         let opened = self.node.open(&self.path, given, open)?;
-        let outcome = self.serve(&opened, options, requests, output);
+        let outcome = self.serve(&opened, options, &requests, output);
         let closed = opened.close();
         outcome?;
         closed
+    }
+
+    /// As one of the hosts of a store.
+    fn host(
+        &self,
+        database: DatabaseOptions,
+        options: Options,
+        requests: Receiver<Request>,
+        output: &mut Output,
+    ) -> anyhow::Result<()> {
+        let name = match &self.host {
+            Some(name) => name.clone(),
+            None => host_name::of(&self.path)?,
+        };
+        let host = HostOptions {
+            wait: self.lease.unwrap_or(LEASE),
+            ..HostOptions::new(name.clone())
+        };
+        let refused = |error: sardonyx::Error| UsageError::Arguments(error.to_string());
+        host.check().map_err(refused)?;
+        let doors = Doors::open(&options)?;
+        let (sender, events) = channel();
+        let of_store = self.store.with_patience(STORE_PATIENCE);
+        // The others would wait for a checkpoint, and the next opening here finds what this one would have written.
+        let database = database.closing_checkpoint(Duration::ZERO);
+        let turns = Turns::begin(self.path.clone(), database, of_store, host, sender.clone())?;
+        // An error means that the program ends.
+        std::thread::spawn(move || {
+            requests
+                .iter()
+                .try_for_each(|asked| sender.send(Event::Request(asked)))
+        });
+        self.tell(&doors, Some(&name), output)?;
+        Hosting::new(self, name, doors, options, events, turns).run()
     }
 
     fn serve(
@@ -184,9 +251,22 @@ impl Arguments {
                 options.http.clear();
             }
         }
-        let server = Server::start(database, options)?;
+        let doors = Doors::open(&options)?;
+        let server = Server::start_at(database, options, &doors, Lease::default())?;
+        self.tell(&doors, None, output)?;
+        // An error means that whoever would tell is gone.
+        while requests.recv() == Ok(Request::Reload) {
+            self.reloaded(|options| server.reload(options).map(|left| ((), left)));
+        }
+        notify("STOPPING=1");
+        server.stop();
+        Ok(())
+    }
+
+    /// Says where clients are answered.
+    fn tell(&self, doors: &Doors, host: Option<&str>, output: &mut Output) -> anyhow::Result<()> {
         let at = |wanted| {
-            let addresses = server.addresses().iter();
+            let addresses = doors.addresses().iter();
             let found = addresses.filter(|(protocol, _)| *protocol == wanted);
             found.map(|(_, endpoint)| endpoint.to_string()).collect()
         };
@@ -194,6 +274,7 @@ impl Arguments {
             postgres: at(Protocol::Postgres),
             redis: at(Protocol::Redis),
             http: at(Protocol::Http),
+            host: host.map(String::from),
         };
         if output.is_json() {
             output.line(&serving)?;
@@ -208,36 +289,39 @@ impl Arguments {
                     writeln!(output, "{what:<22}{}", at.join(", "))?;
                 }
             }
+            if let Some(host) = host {
+                writeln!(output, "{:<22}{host}", "this host")?;
+            }
             writeln!(output, "Ctrl-C ends it")?;
         }
         // Whoever started us waits for this.
         output.finish()?;
         notify("READY=1");
-        // An error means that whoever would tell is gone.
-        while requests.recv() == Ok(Request::Reload) {
-            self.reload(&server);
-        }
-        notify("STOPPING=1");
-        server.stop();
         Ok(())
     }
 
-    /// Reads the configuration again, and has the server take of it what can be taken. What is wrong with it is told in the
+    /// Reads the configuration again, and has somebody take of it what can be taken. What is wrong with it is told in the
     /// log, and changes nothing.
-    fn reload(&self, server: &Server) {
-        let taken = self
-            .options()
-            .and_then(|options| Ok(server.reload(options)?));
+    fn reloaded<T, E>(
+        &self,
+        take: impl FnOnce(Options) -> Result<(T, Vec<&'static str>), E>,
+    ) -> Option<T>
+    where
+        anyhow::Error: From<E>,
+    {
+        let taken = self.options().and_then(|options| Ok(take(options)?));
         match taken {
-            Ok(left) => {
+            Ok((taken, left)) => {
                 tracing::info!("the configuration was read again");
                 for name in left {
                     tracing::warn!(name, "what the configuration says now needs a restart");
                 }
+                Some(taken)
             }
             Err(error) => {
                 let reason = format!("{error:#}");
                 tracing::error!(reason, "the configuration was not taken: nothing changes");
+                None
             }
         }
     }

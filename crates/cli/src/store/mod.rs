@@ -19,6 +19,7 @@ use sardonyx_rows::value_text::parse_value;
 use sardonyx_storage::engine::{StorageOptions, stored_manifest};
 use sardonyx_storage::manifest::Manifest;
 use std::path::Path;
+use std::time::Duration;
 
 /// Look at a database whose log is in a store, copy it, and say which host serves it.
 ///
@@ -112,7 +113,7 @@ impl Place {
 }
 
 /// The store of a verb that opens a database to change it.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct StoreOption {
     /// The store that has the log, too: a database whose log is in one is opened with it
     #[arg(long, value_name = "PLACE")]
@@ -120,9 +121,21 @@ pub struct StoreOption {
     /// Where a transaction is durable when it is acknowledged [default: both]
     #[arg(long, value_enum, requires = "store")]
     durable_at: Option<DurableAtChoice>,
+    /// The time for which it is asked, where that is not as usual.
+    #[arg(skip)]
+    time_limit: Option<Duration>,
 }
 
 impl StoreOption {
+    /// The same, asked for so long when the database is opened and closed.
+    #[cfg_attr(not(feature = "sql"), allow(dead_code))]
+    pub fn with_patience(&self, time_limit: Duration) -> StoreOption {
+        StoreOption {
+            time_limit: Some(time_limit),
+            ..self.clone()
+        }
+    }
+
     /// Whether a store was named.
     #[cfg_attr(not(feature = "sql"), allow(dead_code))]
     pub fn is_named(&self) -> bool {
@@ -135,10 +148,12 @@ impl StoreOption {
             return Ok(options);
         };
         let store = open(place, &RemoteOptions::from_environment()?)?;
-        Ok(options.store(RemoteLog {
+        let mut remote = RemoteLog {
             durable_at: self.durable_at.map_or(DurableAt::Both, Into::into),
             ..RemoteLog::new(store)
-        }))
+        };
+        remote.patience.time_limit = self.time_limit.unwrap_or(remote.patience.time_limit);
+        Ok(options.store(remote))
     }
 }
 

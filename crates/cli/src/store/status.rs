@@ -2,28 +2,39 @@
 
 use super::{Place, shown_time};
 use sardonyx::hosts::primary;
-use sardonyx_command::exit::Exit;
+use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
 use sardonyx_results::table::{Sheet, Table};
 use sardonyx_results::units;
-use sardonyx_storage::engine::read_base;
+use sardonyx_storage::disk::RealDisk;
+use sardonyx_storage::engine::{Fork, forks, read_base};
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::base::list_bases;
 use sardonyx_storage::remote_log::boundary::Boundary;
 use sardonyx_storage::remote_log::entry::decode_head;
+use sardonyx_storage::remote_log::known::Known;
 use sardonyx_storage::remote_log::shell::ask;
 use sardonyx_storage::remote_log::store::Register;
 use serde::Serialize;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Say what is in a store: the database, which host serves it, its log and its bases.
 ///
-/// Example: sardonyx store status s3://ledger/bank
+/// With --directory also how far a host's directory has the log, as it was last written down there, and what was cut off
+/// it: transactions that another host went on without, which may have been acknowledged.
+///
+/// Examples:
+///   sardonyx store status s3://ledger/bank
+///   sardonyx store status s3://ledger/bank --directory bank.sdx
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
     #[command(flatten)]
     place: Place,
+    /// A host's directory
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
 }
 
 #[derive(Debug, Serialize)]
@@ -36,6 +47,8 @@ struct Status {
     released: bool,
     /// The host that is to serve instead.
     wanted: Option<String>,
+    /// When the host that serves has given no sign for so long, another takes over.
+    lease_seconds: Option<f64>,
     /// The first entry that there is, fences before it apart.
     first_entry: u64,
     /// As the store's list has it, which may be old.
@@ -45,6 +58,29 @@ struct Status {
     entries: u64,
     entry_bytes: u64,
     bases: Vec<Base>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    directory: Option<Directory>,
+}
+
+/// A host's directory.
+#[derive(Debug, Serialize)]
+struct Directory {
+    path: String,
+    /// The entry behind those that it is known to have: it may have more.
+    next_entry: u64,
+    /// Entries that the store has and the directory is not known to have.
+    lag_entries: u64,
+    forks: Vec<Kept>,
+}
+
+/// A file of what was cut off the log of a directory.
+#[derive(Debug, Serialize)]
+struct Kept {
+    file: String,
+    first_group: u64,
+    groups: u64,
+    transactions: u64,
+    bytes: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -73,6 +109,7 @@ impl Arguments {
             identity: format!("{:016x}", manifest.identity),
             released: host.as_ref().is_some_and(|host| host.released),
             wanted: host.as_ref().and_then(|host| host.wanted.clone()),
+            lease_seconds: host.as_ref().map(|host| host.wait.as_secs_f64()),
             host: host.map(|host| host.host),
             first_entry,
             last_entry: 0,
@@ -81,6 +118,7 @@ impl Arguments {
             entries: 0,
             entry_bytes: 0,
             bases: Vec::new(),
+            directory: None,
         };
         let mut from = first_entry;
         loop {
@@ -107,12 +145,43 @@ impl Arguments {
                 bytes,
             });
         }
+        if let Some(path) = &self.directory {
+            status.directory = Some(directory(path, manifest.identity, status.last_entry)?);
+        }
         match output.is_json() {
             true => output.value(&status)?,
             false => show(&status, output)?,
         }
         Ok(Exit::Done)
     }
+}
+
+/// The log and the forks of a host's directory.
+fn directory(path: &Path, identity: u64, last_entry: u64) -> anyhow::Result<Directory> {
+    let shown = path.display();
+    let absent = || UsageError::NotThere(format!("{shown} has no log of a database in a store"));
+    if !path.is_dir() {
+        return Err(absent().into());
+    }
+    let home = RealDisk::open(path)?;
+    let known = Known::read(&home)?.ok_or_else(absent)?;
+    if known.identity != identity {
+        let text = format!("{shown} is of another database, {:016x}", known.identity);
+        return Err(UsageError::NotThere(text).into());
+    }
+    let kept = |fork: Fork| Kept {
+        file: fork.file,
+        first_group: fork.first_group,
+        groups: fork.groups,
+        transactions: fork.transactions,
+        bytes: fork.bytes,
+    };
+    Ok(Directory {
+        path: shown.to_string(),
+        next_entry: known.entry.next,
+        lag_entries: (last_entry + 1).saturating_sub(known.entry.next),
+        forks: forks(&home)?.into_iter().map(kept).collect(),
+    })
 }
 
 fn show(status: &Status, output: &mut Output) -> anyhow::Result<()> {
@@ -125,6 +194,10 @@ fn show(status: &Status, output: &mut Output) -> anyhow::Result<()> {
         (false, None) => String::new(),
     };
     sheet.remarked("host", host, remark);
+    if let Some(seconds) = status.lease_seconds {
+        let remark = "without a sign, until another host takes over";
+        sheet.remarked("lease", format!("{seconds} s"), remark);
+    }
     sheet.remarked(
         "entries",
         units::count(status.entries),
@@ -134,7 +207,23 @@ fn show(status: &Status, output: &mut Output) -> anyhow::Result<()> {
     if let Some(time) = &status.last_time {
         sheet.remarked("last entry", time, format!("epoch {}", status.last_epoch));
     }
+    if let Some(directory) = &status.directory {
+        let remark = format!("behind entry {}, at least", directory.next_entry - 1);
+        let lag = units::count(directory.lag_entries);
+        sheet.remarked("entries not known here", lag, remark);
+    }
     writeln!(output, "{sheet}")?;
+    for kept in status
+        .directory
+        .iter()
+        .flat_map(|directory| &directory.forks)
+    {
+        writeln!(
+            output,
+            "Cut off and kept in {}: {} transactions, from group {} on, without which another host went on.",
+            kept.file, kept.transactions, kept.first_group
+        )?;
+    }
     if status.bases.is_empty() {
         return Ok(writeln!(
             output,

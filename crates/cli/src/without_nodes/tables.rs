@@ -58,6 +58,19 @@ impl NodeOption {
     }
 }
 
+impl NodeOption {
+    /// Refuses to be a node with an option that is for tables in main memory alone: as each time that is asked for.
+    ///
+    /// # Errors
+    /// It is asked for.
+    pub fn refuse(&self, _: &'static str) -> anyhow::Result<()> {
+        match self.node || self.node_pages.is_some() {
+            true => Err(missing("nodes are").into()),
+            false => Ok(()),
+        }
+    }
+}
+
 /// The tables of nodes, which this build cannot read.
 #[derive(Debug)]
 pub enum FrozenTables {}

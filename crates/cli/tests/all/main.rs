@@ -8,6 +8,7 @@ mod command_line;
 mod common;
 mod compact;
 mod disks;
+mod hosting;
 mod import;
 #[path = "../../../sardonyx/tests/all/leave_unfinished.rs"]
 mod leave_unfinished;

@@ -13,6 +13,8 @@ pub struct Serving {
     pub log: Receiver<String>,
     /// Where PostgreSQL's clients are served.
     pub postgres: String,
+    /// Its name, of a host of a store.
+    pub host: Option<String>,
     input: Option<ChildStdin>,
     _directory: TempDir,
 }
@@ -69,6 +71,7 @@ impl Serving {
             process,
             log,
             postgres: serving["postgres"][0].as_str().unwrap().to_string(),
+            host: serving["host"].as_str().map(String::from),
             _directory: directory,
         }
     }

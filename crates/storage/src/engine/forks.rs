@@ -14,7 +14,7 @@ use crate::log::reader::LogReader;
 pub const FORK_PREFIX: &str = "fork-";
 
 /// While one is written.
-const NEW_FILE: &str = "fork.new";
+pub const FORK_NEW_FILE: &str = "fork.new";
 
 /// A file of groups that were cut off.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,13 +45,13 @@ pub(super) fn keep(
 ) -> Result<(Vec<GroupHeader>, Fork), OpenError> {
     let file = name_of(&first);
     let there = home.list("")?;
-    if there.iter().any(|found| found == NEW_FILE) {
-        home.remove(NEW_FILE)?;
+    if there.iter().any(|found| found == FORK_NEW_FILE) {
+        home.remove(FORK_NEW_FILE)?;
     }
     let is_there = there.contains(&file);
     let new = match is_there {
         true => None,
-        false => Some(home.open(NEW_FILE, Access::Buffered, Create::New)?),
+        false => Some(home.open(FORK_NEW_FILE, Access::Buffered, Create::New)?),
     };
     let (mut headers, mut bytes) = (vec![first], 0);
     loop {
@@ -80,13 +80,13 @@ pub(super) fn keep(
         Some(new) if fork.transactions > 0 => {
             new.sync()?;
             drop(new);
-            home.rename(NEW_FILE, &fork.file)?;
+            home.rename(FORK_NEW_FILE, &fork.file)?;
             home.sync_directory("")?;
         }
         // Only the mark of an orderly end, say.
         Some(new) => {
             drop(new);
-            home.remove(NEW_FILE)?;
+            home.remove(FORK_NEW_FILE)?;
         }
         None => fork = read(home, &fork.file)?.unwrap_or(fork),
     }

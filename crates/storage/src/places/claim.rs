@@ -6,7 +6,10 @@ use super::record::Places;
 use super::{Directories, OWNER_FILE, PLACES_FILE, PlacedDisk, PlacesError};
 use crate::checkpoint::BACKUP_DIRECTORY;
 use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError};
-use crate::engine::{ELECTION_FILE, LOCK_FILE, OPENING_FILE, OpenError, SEEDING_FILE, locked};
+use crate::engine::{
+    ELECTION_FILE, FORK_NEW_FILE, FORK_PREFIX, LOCK_FILE, OPENING_FILE, OpenError, SEEDING_FILE,
+    locked,
+};
 use crate::journal::JOURNAL_DIRECTORY;
 use crate::log::group::GroupHeader;
 use crate::log::segment::{LOG_DIRECTORY, segment_file};
@@ -191,7 +194,11 @@ pub(crate) fn refuse_others(home: &dyn Disk) -> Result<(), OpenError> {
     if names.iter().any(|name| name == MANIFEST_FILE) {
         return Ok(());
     }
-    let is_own = |name: &str| OWN_FILES.contains(&name.strip_suffix(".new").unwrap_or(name));
+    let is_own = |name: &str| {
+        let plain = name.strip_suffix(".new").unwrap_or(name);
+        // Kept aside, and none of the database: a directory that begins anew keeps them.
+        OWN_FILES.contains(&plain) || name == FORK_NEW_FILE || name.starts_with(FORK_PREFIX)
+    };
     let directories = home.directories()?;
     let other = (directories.into_iter()).find(|name| !OWN_DIRECTORIES.contains(&&**name));
     let other = other.map(|name| format!("{name}/"));

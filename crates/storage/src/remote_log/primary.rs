@@ -33,6 +33,9 @@ pub const ANY_OTHER: &str = "*";
 /// What stands where no host is wanted.
 const NOBODY: &str = "-";
 
+/// The most time that a host which is wanted has to come, once the one before has released.
+const SUCCESSOR_WAIT: Duration = Duration::from_secs(2);
+
 /// The most bytes of a record.
 const BYTES_MAX: usize = 4096;
 
@@ -215,9 +218,16 @@ impl Candidate {
             Some(ANY_OTHER) => found.released && found.host != self.own.host,
             Some(wanted) => wanted == self.own.host && found.released,
         };
-        // A record that has been released and whose successor does not come counts as gone like any other.
+        // A record that has been released protects no lease: its successor has only so long to come.
         let key = (found.host.clone(), found.process);
-        if is_wanted || !self.watch.is_there(key, found.sign(), between) {
+        let sign = match found.released {
+            true => Sign {
+                wait: found.wait.min(SUCCESSOR_WAIT),
+                ..found.sign()
+            },
+            false => found.sign(),
+        };
+        if is_wanted || !self.watch.is_there(key, sign, between) {
             return Ok(self.claim(stored, found.count));
         }
         Ok(Look::Follow(found))
@@ -513,6 +523,14 @@ mod tests {
         assert!(claims(&mut a, &kept, at(start, 100)).is_none());
         assert!(claims(&mut b, &kept, at(start, 100)).is_some());
         let mut late = (200..3000).step_by(100);
+        assert!(late.any(|now| claims(&mut a, &kept, at(start, now)).is_some()));
+        // Nor does one with a long lease wait for that.
+        let record = Primary {
+            wait: Duration::from_secs(3600),
+            ..kept.primary()
+        };
+        kept.put(&record);
+        let mut late = (4000..7000).step_by(100);
         assert!(late.any(|now| claims(&mut a, &kept, at(start, now)).is_some()));
     }
 

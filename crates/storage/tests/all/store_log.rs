@@ -2,8 +2,8 @@
 //! cutting.
 
 use crate::common::store::{Lossy, Primary, disk, follow, impatient, options};
-use sardonyx_storage::disk::Faults;
-use sardonyx_storage::engine::{DurableAt, OpenError, StorageOptions, forks};
+use sardonyx_storage::disk::{Access, Create, Disk, Faults};
+use sardonyx_storage::engine::{DurableAt, FORK_NEW_FILE, OpenError, StorageOptions, forks};
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::known::STORE_FILE;
 use std::sync::Arc;
@@ -239,6 +239,27 @@ fn cut_with_a_crash_at(step: u64) -> bool {
 fn i4_a_crash_at_any_step_of_cutting_leaves_a_log() {
     let steps = (1..).take_while(|step| cut_with_a_crash_at(*step)).count();
     assert!(steps > 20, "{steps}");
+}
+
+#[test]
+fn a_directory_that_begins_anew_keeps_what_was_cut_off_before() {
+    let store = Arc::new(Lossy::default());
+    let a = disk(1);
+    for name in ["fork-00000000000000000007-0123abcd", FORK_NEW_FILE] {
+        a.open(name, Access::Buffered, Create::New)
+            .unwrap()
+            .sync()
+            .unwrap();
+    }
+    let first = Primary::open(&a, options(&store, DurableAt::Both)).unwrap();
+    first.commit(1).unwrap();
+    first.close();
+    assert!(
+        a.list("")
+            .unwrap()
+            .iter()
+            .any(|name| name.starts_with("fork-"))
+    );
 }
 
 #[test]

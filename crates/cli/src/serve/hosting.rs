@@ -1,0 +1,380 @@
+//! `serve --store`: one of the hosts of a database whose log is in a store.
+//!
+//! ```text
+//!   follows: clients are sent away ─▶ a term begins: the database is opened ─▶ serves
+//!      ▲                                                                        │
+//!      ├── another host serves, or is wanted, or the log is closed: ◀───────────┤
+//!      │   closed, and the term given back                                      ▼
+//!      └── another host serves ◀── waits: clients are sent away, the database stays open ◀─▶ the lease has run out
+//! ```
+//!
+//! The addresses are answered all the time ([`Doors`]), from before the store is asked for the first time. Each answer asks
+//! whether the lease is still there when it is ready ([`Lease`]), so what ends a term may be noticed a moment later.
+
+use super::turns::{Turn, Turns};
+use super::{Arguments, notify::notify};
+use crate::end_request::Request;
+use crate::opened::Opened;
+use sardonyx::hosts::{Term, TermState, may_pass};
+use sardonyx_command::exit::{Exit, of_error};
+use sardonyx_server::{Doors, Following, Lease, Options, Server};
+use sardonyx_storage::engine::OpenError;
+use sardonyx_storage::remote_log::RemoteLogError;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Between two looks whether a term goes on.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
+/// A host that can neither serve nor follow, whenever it is started again.
+#[derive(Debug, thiserror::Error)]
+#[error("this host can neither serve nor follow, and starting it again does not help: {0}")]
+pub struct Stuck(anyhow::Error);
+
+/// An event beside the server.
+#[derive(Debug)]
+pub enum Event {
+    /// Somebody wants something.
+    Request(Request),
+    /// The store says what this host is to do.
+    Turn(Turn),
+}
+
+/// The work of this host now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Follows,
+    TakesOver,
+    Serves,
+    Waits,
+}
+
+/// Why a term ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ended {
+    /// The program is to end.
+    Requested,
+    /// The lease has run out.
+    LeaseLost,
+    /// Another host is wanted.
+    HandsOver,
+    /// Another host serves.
+    Superseded,
+    /// The log is closed.
+    LogClosed,
+}
+
+/// A host.
+pub struct Hosting<'a> {
+    arguments: &'a Arguments,
+    name: String,
+    doors: Doors,
+    options: Options,
+    events: Receiver<Event>,
+    turns: Turns,
+    phase: Arc<Mutex<Phase>>,
+}
+
+impl<'a> Hosting<'a> {
+    /// At these doors.
+    pub fn new(
+        arguments: &'a Arguments,
+        name: String,
+        doors: Doors,
+        options: Options,
+        events: Receiver<Event>,
+        turns: Turns,
+    ) -> Self {
+        Hosting {
+            arguments,
+            name,
+            doors,
+            options,
+            events,
+            turns,
+            phase: Arc::new(Mutex::new(Phase::Follows)),
+        }
+    }
+
+    /// Serves in turn with others, until somebody ends it.
+    ///
+    /// # Errors
+    /// It can neither serve nor follow.
+    pub fn run(mut self) -> anyhow::Result<()> {
+        let outcome = self.take_turns();
+        notify("STOPPING=1");
+        self.turns.end();
+        outcome.map_err(|error| match helps_a_restart(&error) {
+            true => error,
+            false => Stuck(error).into(),
+        })
+    }
+
+    fn take_turns(&mut self) -> anyhow::Result<()> {
+        loop {
+            self.enter(Phase::Follows);
+            let mut following = self.follow()?;
+            self.turns.next();
+            let term = loop {
+                match self.events.recv() {
+                    Ok(Event::Turn(turn)) => break turn?,
+                    Ok(Event::Request(Request::Reload)) => {
+                        self.reload(&mut following);
+                    }
+                    // An error means that whoever would tell is gone.
+                    Ok(Event::Request(Request::End)) | Err(_) => return Ok(()),
+                }
+            };
+            let Some(term) = term else { return Ok(()) };
+            self.enter(Phase::TakesOver);
+            if self.serve(term, following)? == Ended::Requested {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Opens the database, and serves as long as the term lasts.
+    fn serve(&mut self, term: Term, following: Following) -> anyhow::Result<Ended> {
+        let began = Instant::now();
+        let opened = term.options().open_tables(&self.arguments.path);
+        let opened = match opened
+            .map_err(anyhow::Error::from)
+            .and_then(Opened::of_tables)
+        {
+            Ok(opened) => opened,
+            Err(error) => {
+                term.release_to_others();
+                if !is_passing(&error) {
+                    return Err(error);
+                }
+                let reason = format!("{error:#}");
+                tracing::warn!(reason, "this host could not take over now");
+                return Ok(Ended::LogClosed);
+            }
+        };
+        tracing::info!(took = ?began.elapsed(), "the database is open");
+        let ended = self.while_it_lasts(&term, &opened, following);
+        // Others may be asked to serve meanwhile, and the doors are answered.
+        self.enter(Phase::Follows);
+        let answering = self.follow();
+        let began = Instant::now();
+        let closed = opened.close();
+        drop(answering);
+        tracing::info!(took = ?began.elapsed(), why = ?ended, "this host serves no longer");
+        match &ended {
+            Ok(Ended::LogClosed) | Err(_) => term.release_to_others(),
+            Ok(_) => term.release(),
+        }
+        match (ended?, closed) {
+            (Ended::Requested, closed) => closed.map(|()| Ended::Requested),
+            (ended, Err(error)) => {
+                // Transactions that were not acknowledged may be in the log all the same: its next opening finds them.
+                let reason = format!("{error:#}");
+                tracing::warn!(reason, "the database was closed in the middle of something");
+                Ok(ended)
+            }
+            (ended, Ok(())) => Ok(ended),
+        }
+    }
+
+    fn while_it_lasts(
+        &mut self,
+        term: &Term,
+        opened: &Opened,
+        mut following: Following,
+    ) -> anyhow::Result<Ended> {
+        loop {
+            following.stop();
+            let (lease, database) = (term.lease(), opened.database().clone());
+            let lease = Lease::while_held(move || lease.is_held());
+            let server = Server::start_at(database, self.options.clone(), &self.doors, lease)?;
+            self.enter(Phase::Serves);
+            let ended = self.watch(term, opened, &server);
+            self.options = server.options();
+            match ended {
+                Ended::LeaseLost | Ended::Superseded => server.stop_at_once(),
+                Ended::Requested | Ended::HandsOver | Ended::LogClosed => server.stop(),
+            }
+            if ended != Ended::LeaseLost {
+                return Ok(ended);
+            }
+            self.enter(Phase::Waits);
+            following = self.follow()?;
+            if let Some(ended) = self.wait_for_lease(term, opened, &mut following) {
+                return Ok(ended);
+            }
+        }
+    }
+
+    /// Until the term ends, or its lease.
+    fn watch(&self, term: &Term, opened: &Opened, server: &Server) -> Ended {
+        loop {
+            match self.events.recv_timeout(BETWEEN_LOOKS) {
+                Ok(Event::Request(Request::Reload)) => {
+                    let taken = |options| server.reload(options).map(|left| ((), left));
+                    self.arguments.reloaded(taken);
+                }
+                Ok(Event::Request(Request::End)) | Err(RecvTimeoutError::Disconnected) => {
+                    return Ended::Requested;
+                }
+                Ok(Event::Turn(_)) | Err(RecvTimeoutError::Timeout) => {}
+            }
+            match ended(term, opened) {
+                None => {}
+                Some(ended) => return ended,
+            }
+        }
+    }
+
+    /// Until the lease is there again, or the term has ended otherwise.
+    fn wait_for_lease(
+        &mut self,
+        term: &Term,
+        opened: &Opened,
+        following: &mut Following,
+    ) -> Option<Ended> {
+        loop {
+            match self.events.recv_timeout(BETWEEN_LOOKS) {
+                Ok(Event::Request(Request::Reload)) => self.reload(following),
+                Ok(Event::Request(Request::End)) | Err(RecvTimeoutError::Disconnected) => {
+                    return Some(Ended::Requested);
+                }
+                Ok(Event::Turn(_)) | Err(RecvTimeoutError::Timeout) => {}
+            }
+            match ended(term, opened) {
+                Some(Ended::LeaseLost) => {}
+                ended => return ended,
+            }
+        }
+    }
+
+    fn enter(&self, phase: Phase) {
+        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = phase;
+        notify(match phase {
+            Phase::Follows => "STATUS=follows",
+            Phase::TakesOver => "STATUS=takes over",
+            Phase::Serves => "STATUS=serves",
+            Phase::Waits => "STATUS=waits for its lease",
+        });
+    }
+
+    /// Has the configuration read again, for those who are sent away. If it cannot be used, nothing changes.
+    fn reload(&mut self, following: &mut Following) {
+        let taken = self.arguments.reloaded(|options| {
+            let (taken, left) = self.options.taken(options)?;
+            let next = self.follow_with(taken.clone())?;
+            anyhow::Ok(((taken, next), left))
+        });
+        if let Some((taken, next)) = taken {
+            self.options = taken;
+            *following = next;
+        }
+    }
+
+    /// Sends clients away, and says who serves.
+    fn follow(&self) -> anyhow::Result<Following> {
+        self.follow_with(self.options.clone())
+    }
+
+    fn follow_with(&self, options: Options) -> anyhow::Result<Following> {
+        let (name, phase, seen) = (self.name.clone(), self.phase.clone(), self.turns.seen());
+        let says = move || {
+            let phase = *phase.lock().unwrap_or_else(PoisonError::into_inner);
+            match (phase, seen()) {
+                (Phase::TakesOver | Phase::Serves, _) => format!("this host, {name}, takes over"),
+                (Phase::Waits, _) => format!(
+                    "the lease of this host, {name}, has run out: its store gives no answer"
+                ),
+                (Phase::Follows, None) => {
+                    format!("this host, {name}, has not heard of its store yet")
+                }
+                (Phase::Follows, Some((serving, followed))) => {
+                    let serving = match serving {
+                        Some(host) => format!("host {host} serves the database"),
+                        None => "no host serves the database now".to_string(),
+                    };
+                    let entry = followed.next_entry.saturating_sub(1);
+                    format!("{serving}; this one, {name}, follows up to entry {entry} of the log")
+                }
+            }
+        };
+        Ok(Following::start(options, &self.doors, says)?)
+    }
+}
+
+/// Why a term ends, if it does.
+fn ended(term: &Term, opened: &Opened) -> Option<Ended> {
+    let is_closed = |opened: &Opened| {
+        let tables = opened.database().tables();
+        tables.is_some_and(|tables| tables.engine().commit().is_poisoned())
+    };
+    match term.state() {
+        TermState::Over => Some(Ended::Superseded),
+        _ if is_closed(opened) => Some(Ended::LogClosed),
+        TermState::HandsOver => Some(Ended::HandsOver),
+        TermState::Waits => Some(Ended::LeaseLost),
+        TermState::Serves => None,
+    }
+}
+
+/// True if the same may succeed later: the store gave no answer, or another host was faster.
+fn is_passing(error: &anyhow::Error) -> bool {
+    let Some(error) = error.downcast_ref::<sardonyx::Error>() else {
+        return false;
+    };
+    let is_fenced = matches!(
+        error.downcast_ref(),
+        Some(OpenError::Store(RemoteLogError::Fenced { .. }))
+    );
+    is_fenced || may_pass(error)
+}
+
+/// True if the program can do better when it is started again: the disk may have room, for example.
+fn helps_a_restart(error: &anyhow::Error) -> bool {
+    let found = error.downcast_ref::<sardonyx::Error>();
+    let is_contradicted = found.is_some_and(|error| {
+        matches!(
+            error.downcast_ref(),
+            Some(
+                OpenError::StoreForked { .. }
+                    | OpenError::Store(RemoteLogError::BehindBoundary { .. })
+                    | OpenError::Store(RemoteLogError::UsedUp { .. })
+            )
+        ) || matches!(
+            error.downcast_ref(),
+            Some(RemoteLogError::BehindBoundary { .. } | RemoteLogError::UsedUp { .. })
+        )
+    });
+    !is_contradicted && of_error(error, &[]) != Exit::Found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sardonyx::Error;
+
+    #[test]
+    fn what_a_restart_does_not_mend_has_an_exit_code_of_its_own() {
+        let behind = RemoteLogError::BehindBoundary {
+            number: 2,
+            first: 7,
+        };
+        let hole = RemoteLogError::Hole {
+            number: 2,
+            found: 3,
+        };
+        for error in [behind, hole] {
+            let error = Error::from(OpenError::Store(error));
+            assert!(!helps_a_restart(&error.into()));
+        }
+        let locked = OpenError::Locked {
+            file: "LOCK".into(),
+            holders: Vec::new(),
+        };
+        assert!(helps_a_restart(&Error::from(locked).into()));
+        let stuck = anyhow::Error::from(Stuck(anyhow::anyhow!("a hole")));
+        let exit = of_error(&stuck, &[crate::sql_verbs::exit_of]);
+        assert_eq!((exit, exit.code()), (Exit::Stuck, 5));
+    }
+}

@@ -1,0 +1,148 @@
+//! The thread of a host that follows the store, and says when this host is to serve.
+
+use super::hosting::Event;
+use crate::store::StoreOption;
+use sardonyx::Options;
+use sardonyx::hosts::{Followed, Host, HostOptions, StopHost, Term};
+use sardonyx_storage::remote_log::store::StoreError;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Between two tries to reach a store for the first time.
+const BETWEEN_TRIES: Duration = Duration::from_millis(500);
+
+/// A term; none: it was stopped before.
+pub type Turn = anyhow::Result<Option<Term>>;
+
+/// The sight of the store: the host that serves, and how far this one follows.
+type Seen = (Option<String>, Followed);
+type See = Box<dyn Fn() -> Seen + Send + Sync>;
+
+/// Follows, and says when this host is to serve.
+pub struct Turns {
+    wanted: Option<Sender<()>>,
+    stop: StopHost,
+    seen: Arc<OnceLock<See>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The thread's own.
+struct Following {
+    path: PathBuf,
+    options: Options,
+    store: StoreOption,
+    host: HostOptions,
+    stop: StopHost,
+    seen: Arc<OnceLock<See>>,
+}
+
+impl Turns {
+    /// Of a host with this directory, which says what comes as events.
+    ///
+    /// # Errors
+    /// The system starts no thread.
+    pub fn begin(
+        path: PathBuf,
+        options: Options,
+        store: StoreOption,
+        host: HostOptions,
+        events: Sender<Event>,
+    ) -> anyhow::Result<Turns> {
+        let (wanted, asked) = channel();
+        let (stop, seen) = (StopHost::default(), Arc::default());
+        let following = Following {
+            path,
+            options,
+            store,
+            host,
+            stop: stop.clone(),
+            seen: Arc::clone(&seen),
+        };
+        let thread = thread::Builder::new()
+            .name("sardonyx-host".into())
+            .spawn(move || following.run(&asked, &events))?;
+        Ok(Turns {
+            wanted: Some(wanted),
+            stop,
+            seen,
+            thread: Some(thread),
+        })
+    }
+
+    /// Has it follow until this host is to serve: then it says so.
+    pub fn next(&self) {
+        // An error means that it has said why it ended.
+        let _ = self.wanted.iter().try_for_each(|wanted| wanted.send(()));
+    }
+
+    /// The sight of the store; none before it answered for the first time.
+    pub fn seen(&self) -> impl Fn() -> Option<Seen> + Send + Sync + 'static {
+        let seen = self.seen.clone();
+        move || seen.get().map(|see| see())
+    }
+
+    /// Ends it: what is here of the log stays.
+    pub fn end(&mut self) {
+        self.stop.stop();
+        self.wanted = None;
+        if let Some(thread) = self.thread.take() {
+            // If it panicked, the directory is as after a crash.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Following {
+    fn run(self, asked: &Receiver<()>, events: &Sender<Event>) {
+        let mut host = None;
+        while asked.recv().is_ok() {
+            let turn = self.turn(&mut host);
+            if events.send(Event::Turn(turn)).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn turn(&self, host: &mut Option<Host>) -> Turn {
+        if host.is_none() {
+            let Some(options) = self.reach_store()? else {
+                return Ok(None);
+            };
+            let made = Host::new(&self.path, options, self.host.clone())?;
+            let (serving, followed) = (made.serving(), made.followed());
+            // It is set once.
+            let _ = self.seen.set(Box::new(move || (serving(), followed())));
+            *host = Some(made);
+        }
+        match host {
+            Some(host) => Ok(host.next_term(&self.stop)?),
+            None => Ok(None),
+        }
+    }
+
+    /// The options with the store, however long it takes to answer; none: it is to end.
+    fn reach_store(&self) -> anyhow::Result<Option<Options>> {
+        let mut told = false;
+        while !self.stop.is_stopped() {
+            match self.store.add(self.options.clone()) {
+                Ok(options) => return Ok(Some(options)),
+                Err(error) if is_unclear(&error) => {
+                    if !std::mem::replace(&mut told, true) {
+                        let reason = format!("{error:#}");
+                        tracing::warn!(reason, "the store is not reached yet, and asked again");
+                    }
+                    thread::sleep(BETWEEN_TRIES);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn is_unclear(error: &anyhow::Error) -> bool {
+    error.downcast_ref().is_some_and(StoreError::is_unclear)
+}
