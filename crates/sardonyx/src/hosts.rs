@@ -188,7 +188,7 @@ enum Looked {
     /// Something has changed: look again.
     Again,
     /// This host is to serve.
-    Serve(Term),
+    Serve(Box<Term>),
 }
 
 impl Host {
@@ -240,7 +240,7 @@ impl Host {
         while !stop.is_stopped() {
             let until = Instant::now() + between_looks(self.host.wait, self.soon);
             match self.step(until, stop) {
-                Ok(Looked::Serve(term)) => return Ok(Some(term)),
+                Ok(Looked::Serve(term)) => return Ok(Some(*term)),
                 Ok(Looked::Again) => continue,
                 Ok(Looked::Follow) => {}
                 Err(error) if may_pass(&error) => {
@@ -324,7 +324,7 @@ impl Host {
                     replica.close();
                 }
                 let term = TermRecord::new(replacement.record, asked);
-                Ok(Looked::Serve(Term::begin(self, term)?))
+                Ok(Looked::Serve(Box::new(Term::begin(self, term)?)))
             }
         }
     }

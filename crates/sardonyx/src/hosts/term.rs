@@ -166,6 +166,13 @@ impl Drop for Term {
     }
 }
 
+/// Says that there is a lease again, if it was said that there was none.
+fn lease_is_there(lost: &mut Seldom) {
+    if lost.end() {
+        events::warn!("this host has its lease again, and serves");
+    }
+}
+
 impl Shared {
     /// The body of the thread that gives signs, and looks between them whether another host is wanted.
     fn renew(&self, pause: Duration) {
@@ -197,11 +204,7 @@ impl Shared {
         let now = Instant::now();
         let until = self.record.lock().lease_until();
         match until {
-            Some(until) if until > now => {
-                if lost.end() {
-                    events::warn!("this host has its lease again, and serves");
-                }
-            }
+            Some(until) if until > now => lease_is_there(lost),
             Some(_) if lost.is_due(now) => events::warn!(
                 "this host's lease has run out: it answers nothing until the store answers, or another host serves"
             ),

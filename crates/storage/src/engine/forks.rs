@@ -54,8 +54,7 @@ pub(super) fn keep(
         false => Some(home.open(FORK_NEW_FILE, Access::Buffered, Create::New)?),
     };
     let (mut headers, mut bytes) = (vec![first], 0);
-    loop {
-        let Some(last) = headers.last() else { break };
+    while let Some(last) = headers.last() {
         let group = log.last_group_bytes(last);
         if let Some(new) = &new {
             new.write_at(bytes, group)?;

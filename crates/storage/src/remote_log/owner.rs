@@ -142,7 +142,7 @@ impl Owner {
         match decode_boundary(self.identity, stored) {
             Err(error) => error,
             // Nothing was ever deleted there, so this one never was there.
-            Ok(boundary) if boundary.position.next <= number => match other.clone() {
+            Ok(boundary) if boundary.position.next <= number => match *other {
                 Ok(epoch) => RemoteLogError::Fenced { number, epoch },
                 Err(source) => RemoteLogError::Entry { number, source },
             },
