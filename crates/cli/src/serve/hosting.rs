@@ -128,7 +128,7 @@ impl<'a> Hosting<'a> {
             };
             let Some(term) = term else { return Ok(()) };
             self.enter(Phase::TakesOver);
-            if self.serve(term, following)? == Ended::Requested {
+            if self.serve(*term, following)? == Ended::Requested {
                 return Ok(());
             }
         }

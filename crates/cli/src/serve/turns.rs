@@ -15,7 +15,7 @@ use std::time::Duration;
 const BETWEEN_TRIES: Duration = Duration::from_millis(500);
 
 /// A term; none: it was stopped before.
-pub type Turn = anyhow::Result<Option<Term>>;
+pub type Turn = anyhow::Result<Option<Box<Term>>>;
 
 /// The sight of the store: the host that serves, and how far this one follows.
 type Seen = (Option<String>, Followed);
@@ -118,7 +118,7 @@ impl Following {
             *host = Some(made);
         }
         match host {
-            Some(host) => Ok(host.next_term(&self.stop)?),
+            Some(host) => Ok(host.next_term(&self.stop)?.map(Box::new)),
             None => Ok(None),
         }
     }
