@@ -1,6 +1,6 @@
 //! Long runs: `torture` kills a real process again and again, with an outside witness of what was
 //! acknowledged; `torture-mapped` does so with several processes on one mapped segment,
-//! `torture-nodes` with the processes of several nodes, `torture-takeover` with hosts of a log in a store;
+//! `torture-nodes` with the processes of several nodes, `torture-takeover` and `torture-serve` with hosts of a log in a store;
 //! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy;
 //! `torture-power` cuts the power below the file system under all of these; `torture-damage` damages
 //! files; `explore` crashes the simulated disk for as many seeds as you give; `fuzz` and `miri`. And checks that CI
@@ -26,6 +26,9 @@ mod node_faults;
 mod node_torture;
 mod node_victim;
 mod power;
+mod serve_hosts;
+mod serve_torture;
+mod serve_witness;
 mod store_figures;
 mod store_lag;
 mod store_servers;
@@ -59,6 +62,9 @@ enum Command {
     /// Kills and stops hosts of a database whose log is in a store, and tells them to hand over; checks from outside that
     /// nothing acknowledged is lost and nothing is acknowledged twice.
     TortureTakeover(takeover_torture::TakeoverTorture),
+    /// The same where the hosts are `sardonyx serve`, and the witnesses are clients of PostgreSQL with several hosts in their
+    /// connection string; or measures how long their clients wait for the next host.
+    TortureServe(serve_torture::ServeTorture),
     /// Kills a process that runs the complex-object benchmark under one strategy after the other, and
     /// its recovery, too, and compares every value with what was acknowledged.
     TortureComplex(complex_torture::ComplexTorture),
@@ -138,6 +144,7 @@ fn main() -> anyhow::Result<()> {
         Command::TortureNodes(torture) => torture.run(),
         Command::NodeVictim(victim) => victim.run(),
         Command::TortureTakeover(torture) => torture.run(),
+        Command::TortureServe(torture) => torture.run(),
         Command::HostVictim(victim) => victim.run(),
         Command::TortureComplex(torture) => torture.run(),
         Command::ComplexVictim(victim) => victim.run(),

@@ -1,4 +1,4 @@
-//! What `torture-takeover` does to hosts and to the servers of their store.
+//! What `torture-takeover` and `torture-serve` do to hosts, and to the servers of their store.
 
 use sardonyx_workload::random::Random;
 
@@ -11,6 +11,8 @@ pub enum Event {
     StopServing,
     Promote,
     Drain,
+    Terminate,
+    StoreAway,
     KillStoreServer,
     KillStore,
     StopStoreServer,
@@ -47,14 +49,30 @@ pub const EVENTS: [(u64, Event, &str); 9] = [
     ),
 ];
 
-/// Which of [`EVENTS`] comes next; those of the store only if its servers were started here.
-pub fn draw(random: &mut Random, with_store: bool) -> usize {
-    let weight = |(weight, event, _): &(u64, Event, &str)| match event.is_of_store() {
-        true if !with_store => 0,
-        _ => *weight,
+/// The same where the hosts are the command `serve`, on a store in a directory.
+pub const SERVE_EVENTS: [(u64, Event, &str); 8] = [
+    (8, Event::KillServing, "the serving host killed"),
+    (3, Event::KillOther, "another host killed"),
+    (1, Event::KillAll, "all killed"),
+    (4, Event::StopServing, "the serving host stopped for long"),
+    (2, Event::Promote, "told to hand over to one"),
+    (2, Event::Drain, "told to hand over to any"),
+    (2, Event::Terminate, "the serving host ended in order"),
+    (2, Event::StoreAway, "the store away for a while"),
+];
+
+/// Which of these events comes next, of those that may.
+pub fn draw(
+    random: &mut Random,
+    events: &[(u64, Event, &str)],
+    may_be: impl Fn(Event) -> bool,
+) -> usize {
+    let weight = |(weight, event, _): &(u64, Event, &str)| match may_be(*event) {
+        true => *weight,
+        false => 0,
     };
-    let mut drawn = random.below(EVENTS.iter().map(weight).sum());
-    let kind = EVENTS.iter().position(|event| {
+    let mut drawn = random.below(events.iter().map(weight).sum());
+    let kind = events.iter().position(|event| {
         let weight = weight(event);
         let hit = drawn < weight;
         drawn = drawn.saturating_sub(weight);

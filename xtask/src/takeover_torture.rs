@@ -320,6 +320,7 @@ impl<'a> Arena<'a> {
                 let before = self.heard.told();
                 self.heard.wait_for(&before, |host| host != serving)?;
             }
+            Event::Terminate | Event::StoreAway => bail!("no event of these hosts"),
             Event::KillStoreServer | Event::KillStore => self.kill_store(event, random)?,
             Event::StopStoreServer => self.stop_store_server(random)?,
         }
@@ -436,7 +437,12 @@ impl TakeoverTorture {
             while event < last {
                 let kind = match self.takeovers_only {
                     true => 0,
-                    false => draw(&mut random, self.with.is_some()),
+                    false => {
+                        let with_store = self.with.is_some();
+                        draw(&mut random, &EVENTS, |event| {
+                            with_store || !event.is_of_store()
+                        })
+                    }
                 };
                 counts[kind] += 1;
                 let (_, what, name) = EVENTS[kind];

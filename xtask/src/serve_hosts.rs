@@ -1,0 +1,128 @@
+//! The hosts of `torture-serve`: processes of `sardonyx serve` on one store, each at a port of its own that stays.
+
+use anyhow::{Context, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Hosts of one database.
+pub struct Hosts {
+    program: PathBuf,
+    directory: PathBuf,
+    place: String,
+    lease: Duration,
+    running: Vec<Child>,
+    /// The port of each.
+    pub ports: Vec<u16>,
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for host in &mut self.running {
+            // It may have ended.
+            let _ = host.kill();
+            let _ = host.wait();
+        }
+    }
+}
+
+/// The name of the host of this number.
+pub fn name_of(host: usize) -> String {
+    format!("host-{host}")
+}
+
+impl Hosts {
+    /// Starts so many.
+    pub fn start(
+        program: &Path,
+        directory: &Path,
+        place: &str,
+        lease: Duration,
+        count: usize,
+    ) -> anyhow::Result<Hosts> {
+        let mut hosts = Hosts {
+            program: program.into(),
+            directory: directory.into(),
+            place: place.into(),
+            lease,
+            running: Vec::new(),
+            ports: Vec::new(),
+        };
+        for host in 0..count {
+            let (child, port) = hosts.spawn(host, 0)?;
+            hosts.running.push(child);
+            hosts.ports.push(port);
+        }
+        Ok(hosts)
+    }
+
+    /// The directory of a host.
+    pub fn directory(&self, host: usize) -> PathBuf {
+        self.directory.join(format!("{}.sdx", name_of(host)))
+    }
+
+    fn spawn(&self, host: usize, port: u16) -> anyhow::Result<(Child, u16)> {
+        let log = self.directory.join(format!("{}.err", name_of(host)));
+        let log = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(log)?;
+        let mut command = Command::new(&self.program);
+        command.args(["serve", "--json"]).arg(self.directory(host));
+        command.args(["--store", &self.place, "--host", &name_of(host)]);
+        command.args(["--lease", &format!("{}ms", self.lease.as_millis())]);
+        command.args(["--postgres", &format!("127.0.0.1:{port}")]);
+        // Of one that was killed the directory's lock is given back a moment later.
+        command.args(["--redis", "off", "--http", "off", "--wait", "10s"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn()?;
+        let mut said = String::new();
+        BufReader::new(child.stdout.take().context("a pipe")?).read_line(&mut said)?;
+        let said: serde_json::Value = serde_json::from_str(&said)
+            .with_context(|| format!("{} said {said:?}", name_of(host)))?;
+        let at = said["postgres"][0].as_str().context("an address")?;
+        let (_, port) = at.rsplit_once(':').context("a port")?;
+        Ok((child, port.parse()?))
+    }
+
+    /// Sends a signal to a host.
+    pub fn signal(&self, host: usize, signal: Signal) -> anyhow::Result<()> {
+        Ok(kill_process(Pid::from_child(&self.running[host]), signal)?)
+    }
+
+    /// Kills a host, which must be there.
+    pub fn kill(&mut self, host: usize) -> anyhow::Result<()> {
+        self.check(host)?;
+        self.running[host].kill()?;
+        self.running[host].wait()?;
+        Ok(())
+    }
+
+    /// Ends a host in order, when it was told to.
+    pub fn wait_for_end(&mut self, host: usize) -> anyhow::Result<()> {
+        let status = self.running[host].wait()?;
+        ensure!(status.success(), "{} ended with {status}", name_of(host));
+        Ok(())
+    }
+
+    /// Starts a host again that has ended, at its port.
+    pub fn start_again(&mut self, host: usize) -> anyhow::Result<()> {
+        let (child, _) = self.spawn(host, self.ports[host])?;
+        self.running[host] = child;
+        Ok(())
+    }
+
+    /// Checks that a host is there: none ends by itself.
+    pub fn check(&mut self, host: usize) -> anyhow::Result<()> {
+        match self.running[host].try_wait()? {
+            None => Ok(()),
+            Some(status) => bail!("{} ended by itself: {status}", name_of(host)),
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.running.len()
+    }
+}

@@ -1,0 +1,304 @@
+//! `torture-serve`: hosts that are `sardonyx serve` on one store in a directory, killed, stopped, ended, told to hand over,
+//! and without their store for a while; witnesses are clients of PostgreSQL with several hosts.
+//!
+//! After each event somebody has to go on, and no host ends by itself. A host that was stopped while another one took over
+//! is asked by connections that it had before: it must not show what was before. At the end each acknowledged number is
+//! there, and every host serves or follows.
+//!
+//! With `--figures` it measures instead: from a kill of the serving host, from `store drain` and from a termination signal
+//! to the first acknowledged transaction of a client with several hosts.
+
+use crate::serve_hosts::{Hosts, name_of};
+use crate::serve_witness::Witness;
+use crate::takeover_events::{Event, SERVE_EVENTS, draw};
+use crate::torture::remove;
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use rustix::process::Signal;
+use sardonyx::hosts::{ANY_OTHER, RemoteLog, primary, promote};
+use sardonyx_remote::{RemoteOptions, open};
+use sardonyx_workload::random::Random;
+use serde_json::json;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Somebody has to go on within this time, whatever happened.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// So often a host is asked to take over; each time it has its part of [`PATIENCE`].
+const PROMOTIONS: u32 = 4;
+/// Connections that a host has when it is stopped.
+const SLEEPERS: usize = 4;
+
+/// Options of `torture-serve`.
+#[derive(Args)]
+pub struct ServeTorture {
+    /// How many events.
+    #[arg(long, default_value_t = 40)]
+    events: u64,
+    /// Measures so many takeovers and hand-overs of each kind instead.
+    #[arg(long, value_name = "COUNT")]
+    figures: Option<usize>,
+    /// Prints the figures as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Decides what happens to whom and when.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Hosts.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(2..=8))]
+    hosts: u64,
+    /// Writers.
+    #[arg(long, default_value_t = 4)]
+    writers: usize,
+    /// Milliseconds without a sign after which another host takes over.
+    #[arg(long, default_value_t = 2000)]
+    lease: u64,
+    /// The program [default: `sardonyx` beside this one]
+    #[arg(long)]
+    program: Option<PathBuf>,
+    /// Where the hosts' directories and the store are; removed before and after. On a real disk.
+    #[arg(long, default_value = "target/torture-serve")]
+    directory: PathBuf,
+}
+
+struct Arena {
+    hosts: Hosts,
+    witness: Witness,
+    remote: RemoteLog,
+    store: PathBuf,
+    away: PathBuf,
+    answered: usize,
+}
+
+impl ServeTorture {
+    /// Runs the events, or measures.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let mut arena = self.start()?;
+        match self.figures {
+            Some(count) => self.measure(arena, count)?,
+            None => {
+                let mut random = Random::new(self.seed);
+                let style = "{bar:30} {pos}/{len} events, {msg} acknowledged, {eta} left";
+                let progress =
+                    ProgressBar::new(self.events).with_style(ProgressStyle::with_template(style)?);
+                let mut counts = [0u64; SERVE_EVENTS.len()];
+                for event in 0..self.events {
+                    let kind = draw(&mut random, &SERVE_EVENTS, |_| true);
+                    let (_, what, name) = SERVE_EVENTS[kind];
+                    counts[kind] += 1;
+                    arena.suffer(what, &mut random).with_context(|| {
+                        format!("event {} of seed {} ({name})", event + 1, self.seed)
+                    })?;
+                    progress.set_message(arena.witness.acknowledged().to_string());
+                    progress.inc(1);
+                }
+                progress.finish_and_clear();
+                for ((_, _, what), count) in SERVE_EVENTS.iter().zip(counts) {
+                    println!("{what:<34} {count:>8}");
+                }
+                println!(
+                    "{:<34} {:>8}",
+                    "answers of hosts that woke up", arena.answered
+                );
+                let acknowledged = arena.prove()?;
+                println!("{:<34} {acknowledged:>8}", "numbers acknowledged");
+                println!(
+                    "verdict: each acknowledged number is there, and every host serves or follows"
+                );
+            }
+        }
+        remove(&self.directory)
+    }
+
+    fn start(&self) -> anyhow::Result<Arena> {
+        remove(&self.directory)?;
+        std::fs::create_dir_all(&self.directory)?;
+        let directory = self.directory.canonicalize()?;
+        let program = match &self.program {
+            Some(program) => program.clone(),
+            None => std::env::current_exe()?.with_file_name("sardonyx"),
+        };
+        ensure!(
+            program.is_file(),
+            "{} is not there: build the command, or say --program",
+            program.display()
+        );
+        let (store, away) = (directory.join("store"), directory.join("away"));
+        let place = format!("file:{}", store.display());
+        let remote = RemoteLog::new(open(&place, &RemoteOptions::default())?);
+        let lease = Duration::from_millis(self.lease);
+        let count = usize::try_from(self.hosts)?;
+        let hosts = Hosts::start(&program, &directory, &place, lease, count)?;
+        let witness = Witness::begin(&hosts.ports, self.writers, PATIENCE)?;
+        Ok(Arena {
+            hosts,
+            witness,
+            remote,
+            store,
+            away,
+            answered: 0,
+        })
+    }
+
+    /// Prints how long clients waited, each after some load.
+    fn measure(&self, mut arena: Arena, count: usize) -> anyhow::Result<()> {
+        let measured = [
+            ("killed", Event::KillServing),
+            ("drained", Event::Drain),
+            ("terminated", Event::Terminate),
+        ];
+        let mut figures = Vec::new();
+        let mut random = Random::new(self.seed);
+        for (name, event) in measured {
+            let mut times = Vec::new();
+            for _ in 0..count {
+                let took = arena.suffer(event, &mut random)?;
+                times.push(took.context("a time")?.as_secs_f64());
+            }
+            times.sort_by(f64::total_cmp);
+            let median = times.get(times.len() / 2).copied().unwrap_or_default();
+            let most = times.last().copied().unwrap_or_default();
+            if !self.json {
+                println!("{name:<12} median {median:.3} s, worst {most:.3} s of {count}");
+            }
+            figures.push(json!({
+                "event": name, "median_seconds": median, "worst_seconds": most, "seconds": times,
+            }));
+        }
+        let acknowledged = arena.prove()?;
+        if self.json {
+            let lease = self.lease as f64 / 1000.0;
+            println!(
+                "{}",
+                json!({
+                    "lease_seconds": lease, "hosts": self.hosts, "writers": self.writers,
+                    "acknowledged": acknowledged, "figures": figures,
+                })
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Arena {
+    fn serving(&self) -> anyhow::Result<usize> {
+        let record = primary(&self.remote)?.context("a host serves")?;
+        let number = record.host.strip_prefix("host-");
+        number
+            .and_then(|number| number.parse().ok())
+            .context("a host's name")
+    }
+
+    fn others(&self, host: usize) -> Vec<usize> {
+        (0..self.hosts.count())
+            .filter(|other| *other != host)
+            .collect()
+    }
+
+    /// Does it, and waits until somebody has gone on. Returns how long that took, where it counts.
+    fn suffer(&mut self, event: Event, random: &mut Random) -> anyhow::Result<Option<Duration>> {
+        let all: Vec<usize> = (0..self.hosts.count()).collect();
+        self.witness.next(&all, PATIENCE)?;
+        std::thread::sleep(Duration::from_millis(300 + random.below(1200)));
+        for host in &all {
+            self.hosts.check(*host)?;
+        }
+        let serving = self.serving()?;
+        let others = self.others(serving);
+        let other = others[random.below(others.len() as u64) as usize];
+        let mut time = None;
+        match event {
+            Event::KillServing => {
+                let began = Instant::now();
+                self.hosts.kill(serving)?;
+                time = Some(self.witness.next(&others, PATIENCE)? - began);
+                self.hosts.start_again(serving)?;
+            }
+            Event::KillOther => {
+                self.hosts.kill(other)?;
+                self.witness.next(&all, PATIENCE)?;
+                self.hosts.start_again(other)?;
+            }
+            Event::KillAll => {
+                all.iter().try_for_each(|host| self.hosts.kill(*host))?;
+                all.iter()
+                    .try_for_each(|host| self.hosts.start_again(*host))?;
+                self.witness.next(&all, PATIENCE)?;
+            }
+            Event::StopServing => self.stop(serving, &others, random)?,
+            Event::Promote => self.promote(other)?,
+            Event::Drain => {
+                let began = Instant::now();
+                promote(&self.remote, ANY_OTHER)?;
+                time = Some(self.witness.next(&others, PATIENCE)? - began);
+            }
+            Event::Terminate => {
+                let began = Instant::now();
+                self.hosts.signal(serving, Signal::TERM)?;
+                time = Some(self.witness.next(&others, PATIENCE)? - began);
+                self.hosts.wait_for_end(serving)?;
+                self.hosts.start_again(serving)?;
+            }
+            Event::StoreAway => {
+                std::fs::rename(&self.store, &self.away)?;
+                std::thread::sleep(Duration::from_millis(100 + random.below(6000)));
+                std::fs::rename(&self.away, &self.store)?;
+                self.witness.next(&all, PATIENCE)?;
+            }
+            other => bail!("{other:?} is no event of these hosts"),
+        }
+        Ok(time)
+    }
+
+    /// Has a host take over. One that is wanted and does not come within the lease is passed over, and asked for again.
+    fn promote(&self, host: usize) -> anyhow::Result<()> {
+        for _ in 1..PROMOTIONS {
+            promote(&self.remote, &name_of(host))?;
+            if self.witness.next(&[host], PATIENCE / PROMOTIONS).is_ok() {
+                return Ok(());
+            }
+        }
+        promote(&self.remote, &name_of(host))?;
+        self.witness.next(&[host], PATIENCE / PROMOTIONS).map(drop)
+    }
+
+    /// Stops the host that serves until another one does, and asks it when it wakes up.
+    fn stop(
+        &mut self,
+        serving: usize,
+        others: &[usize],
+        random: &mut Random,
+    ) -> anyhow::Result<()> {
+        let sleepers = self.witness.sleepers(serving, SLEEPERS);
+        self.hosts.signal(serving, Signal::STOP)?;
+        let gone_on = self.witness.next(others, PATIENCE);
+        std::thread::sleep(Duration::from_millis(random.below(1000)));
+        let hosts = &self.hosts;
+        let answered = self
+            .witness
+            .ask(sleepers, || hosts.signal(serving, Signal::CONT));
+        gone_on?;
+        self.answered += answered?;
+        Ok(())
+    }
+
+    /// Every host serves or follows, and each acknowledged number is there.
+    fn prove(mut self) -> anyhow::Result<u64> {
+        let until = Instant::now() + PATIENCE;
+        for host in 0..self.hosts.count() {
+            loop {
+                self.hosts.check(host)?;
+                match self.witness.sent_away(host)?.as_deref() {
+                    None | Some("57P03") => break,
+                    Some(other) => ensure!(
+                        Instant::now() < until,
+                        "{} neither serves nor follows: {other}",
+                        name_of(host)
+                    ),
+                }
+            }
+        }
+        self.witness.prove(PATIENCE)
+    }
+}

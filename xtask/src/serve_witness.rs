@@ -1,0 +1,276 @@
+//! Clients of PostgreSQL as witnesses of `torture-serve`: with several hosts in their connection string, as applications have
+//! them.
+//!
+//! Each writer inserts its own numbers, one after the other, and notes those that were acknowledged. A read that begins
+//! afterwards, at whichever host answers it, must show them: none is missing at the end, and none in between.
+
+use anyhow::{bail, ensure};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_postgres::config::TargetSessionAttrs;
+use tokio_postgres::{Client, Config, NoTls};
+
+/// A host that is stopped says nothing; a client gives up then, and tries the others.
+const CLIENT_PATIENCE: Duration = Duration::from_secs(4);
+
+/// After nobody let it in a client waits so long.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// The writers, and what they know.
+pub struct Witness {
+    runtime: Runtime,
+    ports: Vec<u16>,
+    /// The last acknowledged number of each writer.
+    acknowledged: Arc<[AtomicU64]>,
+    stop: Arc<AtomicBool>,
+    /// A writer was shown less than it was told.
+    stale: Arc<OnceLock<String>>,
+    writers: Vec<JoinHandle<()>>,
+}
+
+/// A connection that was begun when its host served, for a question later.
+pub struct Sleeper(Client);
+
+fn config(ports: &[u16]) -> Config {
+    let mut config = Config::new();
+    for port in ports {
+        config.host("127.0.0.1").port(*port);
+    }
+    config.user("ada").dbname("bank");
+    config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    config.connect_timeout(CLIENT_PATIENCE);
+    config
+}
+
+async fn connect(ports: &[u16]) -> anyhow::Result<Client> {
+    let connected = timeout(CLIENT_PATIENCE, config(ports).connect(NoTls)).await;
+    let (client, connection) = connected??;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+async fn insert(client: &Client, writer: i64, number: u64) -> anyhow::Result<()> {
+    let text = "INSERT INTO numbers VALUES ($1, $2)";
+    let number = i64::try_from(number)?;
+    timeout(CLIENT_PATIENCE, client.execute(text, &[&writer, &number])).await??;
+    Ok(())
+}
+
+/// The last number of a writer that a host shows.
+async fn last(client: &Client, writer: i64) -> anyhow::Result<u64> {
+    let text = "SELECT coalesce(max(number), 0) FROM numbers WHERE writer = $1";
+    let row = client.query_one(text, &[&writer]).await?;
+    Ok(u64::try_from(row.try_get::<_, i64>(0)?)?)
+}
+
+impl Witness {
+    /// So many writers, at these hosts, as soon as one serves.
+    pub fn begin(ports: &[u16], writers: usize, patience: Duration) -> anyhow::Result<Witness> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()?;
+        let mut witness = Witness {
+            runtime,
+            ports: ports.to_vec(),
+            acknowledged: (0..writers).map(|_| AtomicU64::new(0)).collect(),
+            stop: Arc::default(),
+            stale: Arc::default(),
+            writers: Vec::new(),
+        };
+        let client = witness.served(&witness.ports, patience)?;
+        let table =
+            "CREATE TABLE numbers (writer bigint, number bigint, PRIMARY KEY (writer, number))";
+        witness.runtime.block_on(client.batch_execute(table))?;
+        for writer in 0..writers {
+            let (ports, stop) = (witness.ports.clone(), witness.stop.clone());
+            let acknowledged = witness.acknowledged.clone();
+            let writing = write(writer, ports, acknowledged, stop, witness.stale.clone());
+            witness.writers.push(witness.runtime.spawn(writing));
+        }
+        Ok(witness)
+    }
+
+    /// A client of whichever of these hosts serves, within this time.
+    fn served(&self, ports: &[u16], patience: Duration) -> anyhow::Result<Client> {
+        let until = Instant::now() + patience;
+        self.runtime.block_on(async {
+            loop {
+                match connect(ports).await {
+                    Ok(client) => return Ok(client),
+                    Err(error) if Instant::now() > until => {
+                        return Err(error.context(format!("no host served within {patience:?}")));
+                    }
+                    Err(_) => tokio::time::sleep(PAUSE).await,
+                }
+            }
+        })
+    }
+
+    /// When one of these hosts has acknowledged a transaction that was begun after this call.
+    pub fn next(&self, hosts: &[usize], patience: Duration) -> anyhow::Result<Instant> {
+        let ports: Vec<u16> = hosts.iter().map(|host| self.ports[*host]).collect();
+        let until = Instant::now() + patience;
+        self.check()?;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let client = self.served(&ports, left)?;
+            let number = self.acknowledged[0].load(Ordering::SeqCst);
+            // Of nobody: numbers of the writers go on without it.
+            let inserted = insert(&client, -1, unique(number));
+            if self.runtime.block_on(inserted).is_ok() {
+                return Ok(Instant::now());
+            }
+            ensure!(!left.is_zero(), "no host acknowledged within {patience:?}");
+        }
+    }
+
+    /// No writer was shown an old state.
+    fn check(&self) -> anyhow::Result<()> {
+        match self.stale.get() {
+            Some(text) => bail!("{text}"),
+            None => Ok(()),
+        }
+    }
+
+    /// Connections to a host that serves, to be asked later.
+    pub fn sleepers(&self, host: usize, count: usize) -> Vec<Sleeper> {
+        let ports = [self.ports[host]];
+        let connected = (0..count).map_while(|_| self.runtime.block_on(connect(&ports)).ok());
+        connected.map(Sleeper).collect()
+    }
+
+    /// Asks all of them at a host that is stopped, which then wakes up: whoever answers must show what was acknowledged
+    /// before it was asked. Returns how many answered.
+    pub fn ask(
+        &self,
+        sleepers: Vec<Sleeper>,
+        wake: impl FnOnce() -> anyhow::Result<()>,
+    ) -> anyhow::Result<usize> {
+        let asked: Vec<_> = sleepers
+            .into_iter()
+            .map(|Sleeper(client)| {
+                let acknowledged = self.acknowledged[0].load(Ordering::SeqCst);
+                self.runtime.spawn(async move {
+                    let answer = timeout(CLIENT_PATIENCE * 3, last(&client, 0)).await;
+                    (acknowledged, answer)
+                })
+            })
+            .collect();
+        // The questions are in the host's sockets before it wakes up.
+        std::thread::sleep(Duration::from_millis(50));
+        wake()?;
+        let mut answered = 0;
+        for asked in asked {
+            let (acknowledged, answer) = self.runtime.block_on(asked)?;
+            match answer {
+                Ok(Ok(last)) => {
+                    answered += 1;
+                    ensure!(
+                        last >= acknowledged,
+                        "a host that was superseded showed {last} when {acknowledged} was acknowledged"
+                    );
+                }
+                Ok(Err(_)) => {}
+                Err(_) => bail!("a host that woke up neither answers nor ends its connections"),
+            }
+        }
+        Ok(answered)
+    }
+
+    /// The SQLSTATE with which a host sends clients away; none: it serves.
+    pub fn sent_away(&self, host: usize) -> anyhow::Result<Option<String>> {
+        let ports = [self.ports[host]];
+        match self.runtime.block_on(connect(&ports)) {
+            Ok(_) => Ok(None),
+            Err(error) => {
+                let code = error.downcast_ref::<tokio_postgres::Error>();
+                let code = code.and_then(tokio_postgres::Error::code);
+                Ok(Some(
+                    code.map_or(format!("{error:#}"), |code| code.code().into()),
+                ))
+            }
+        }
+    }
+
+    /// How many numbers were acknowledged.
+    pub fn acknowledged(&self) -> u64 {
+        let last = self
+            .acknowledged
+            .iter()
+            .map(|last| last.load(Ordering::SeqCst));
+        last.sum()
+    }
+
+    /// Ends the writers, and looks for every acknowledged number at the host that serves.
+    pub fn prove(mut self, patience: Duration) -> anyhow::Result<u64> {
+        self.stop.store(true, Ordering::SeqCst);
+        for writer in std::mem::take(&mut self.writers) {
+            self.runtime.block_on(writer)?;
+        }
+        self.check()?;
+        let client = self.served(&self.ports, patience)?;
+        let rows =
+            "SELECT writer, count(*), max(number) FROM numbers WHERE writer >= 0 GROUP BY writer";
+        let rows = self.runtime.block_on(client.query(rows, &[]))?;
+        for (writer, acknowledged) in self.acknowledged.iter().enumerate() {
+            let acknowledged = i64::try_from(acknowledged.load(Ordering::SeqCst))?;
+            let row = rows
+                .iter()
+                .find(|row| row.get::<_, i64>(0) == writer as i64);
+            let (count, most): (i64, i64) = row.map_or((0, 0), |row| (row.get(1), row.get(2)));
+            // Each number follows the one before it, which was there.
+            ensure!(
+                most >= acknowledged && count == most,
+                "writer {writer} was told {acknowledged}, and there are {count} numbers up to {most}"
+            );
+        }
+        Ok(self.acknowledged())
+    }
+}
+
+/// Numbers that no writer takes.
+fn unique(salt: u64) -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    (NEXT.fetch_add(1, Ordering::SeqCst) << 32) | (salt & 0xffff_ffff)
+}
+
+/// Inserts numbers until it is stopped. After a connection that ended in the middle it looks what is there, and goes on
+/// behind that.
+async fn write(
+    writer: usize,
+    ports: Vec<u16>,
+    acknowledged: Arc<[AtomicU64]>,
+    stop: Arc<AtomicBool>,
+    stale: Arc<OnceLock<String>>,
+) {
+    let own = writer as i64;
+    while !stop.load(Ordering::SeqCst) {
+        let Ok(client) = connect(&ports).await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        let Ok(Ok(found)) = timeout(CLIENT_PATIENCE, last(&client, own)).await else {
+            continue;
+        };
+        let told = acknowledged[writer].load(Ordering::SeqCst);
+        if found < told {
+            let text = format!("writer {writer} was told {told}, and is shown {found}");
+            // Only the first one counts.
+            let _ = stale.set(text);
+            return;
+        }
+        let mut number = found;
+        while !stop.load(Ordering::SeqCst) {
+            number += 1;
+            if insert(&client, own, number).await.is_err() {
+                break;
+            }
+            acknowledged[writer].store(number, Ordering::SeqCst);
+        }
+    }
+}
