@@ -3,8 +3,9 @@
 
 use std::sync::{Arc, LazyLock};
 
+use sardonyx::journals::PlainJournalRow;
 use sardonyx::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
-use sardonyx::{JournalRow, Options, Shape, record};
+use sardonyx::{Options, Shape, record};
 use sardonyx_multilevel::counter::{Add, Counter, Set};
 use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::StorageOptions;
@@ -42,7 +43,7 @@ pub struct Note {
     amount: u64,
 }
 
-impl JournalRow for Note {
+impl PlainJournalRow for Note {
     const NAME: &'static str = "notes";
 }
 

@@ -66,6 +66,10 @@ fn others(definitions: &[Definition]) -> Vec<String> {
         !name.starts_with("sardonyx.") && !name.starts_with('.')
     });
     seen.filter_map(|definition| match definition.kind {
+        Kind::Journal if definition.record_bytes == 0 => Some(format!(
+            "-- journal {:?}: rows of any length",
+            definition.name
+        )),
         Kind::Journal => Some(format!(
             "-- journal {:?}: rows of {} bytes",
             definition.name, definition.record_bytes

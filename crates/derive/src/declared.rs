@@ -46,6 +46,11 @@ impl Said {
         Ok(true)
     }
 
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        !self.ordered && self.indexes.is_empty() && self.checks.is_empty()
+    }
+
     /// Refuses an index of what is no field.
     pub fn check(&self, of: &Ident, fields: &[&Ident]) -> Result<(), Error> {
         for part in self.indexes.iter().flat_map(|index| &index.fields) {

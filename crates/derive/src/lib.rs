@@ -10,6 +10,7 @@
 //! `sardonyx_mapped::resident::Resident`.
 
 mod declared;
+mod journal;
 mod record;
 mod resident;
 
@@ -55,6 +56,8 @@ pub fn derive_resident_in_memory(input: TokenStream) -> TokenStream {
 /// condition. On a field, `#[field(default = 0)]` is what rows get that programs without the field insert,
 /// `#[field(check = "sum >= 0")]` a condition, and `#[field(references("customers", id))]` a reference, with `cascade` as third
 /// argument if rows go with the one that they refer to. A table that is there and lacks some of it is refused.
+///
+/// `#[record(journal = "…")]` implements `sardonyx::JournalRow` instead, for rows that are appended to a journal.
 #[proc_macro_derive(Record, attributes(record, field))]
 pub fn derive_record(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);

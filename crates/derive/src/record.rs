@@ -10,6 +10,7 @@ use syn::{Data, DataEnum, DeriveInput, Error, Fields, LitStr, Path, Token, Type,
 /// What `#[record(…)]` on a struct says.
 struct Options {
     table: Option<LitStr>,
+    journal: Option<LitStr>,
     key: Vec<Ident>,
     path: Path,
     schema: Said,
@@ -48,6 +49,7 @@ fn expand_struct(
     fields: &Fields,
     Options {
         table,
+        journal,
         key,
         path,
         schema,
@@ -59,6 +61,19 @@ fn expand_struct(
         );
         return Err(Error::new(name.span(), text));
     };
+    if let Some(journal) = journal {
+        if table.is_some() || !key.is_empty() || !schema.is_empty() {
+            let text = format!(
+                "rows of a journal, such as `{name}`, are appended and never looked for: Sardonyx keeps no key, index or \
+                 condition of them; leave all but `journal` out"
+            );
+            return Err(Error::new(journal.span(), text));
+        }
+        for field in &named.named {
+            refuse_field(field, false)?;
+        }
+        return crate::journal::expand(name, named, journal, path);
+    }
     let help = format!("`#[record(table = \"…\", key = field)]` on `{name}`");
     let table = table.as_ref().ok_or_else(|| {
         let text = format!("Sardonyx does not know which table `{name}` is of: say {help}");
@@ -303,6 +318,7 @@ fn expand_enum(input: &DeriveInput, data: &DataEnum, path: &Path) -> Result<Toke
 fn options(input: &DeriveInput) -> Result<Options, Error> {
     let mut options = Options {
         table: None,
+        journal: None,
         key: Vec::new(),
         path: parse_quote!(::sardonyx),
         schema: Said::default(),
@@ -314,6 +330,8 @@ fn options(input: &DeriveInput) -> Result<Options, Error> {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("table") {
                 options.table = Some(meta.value()?.parse()?);
+            } else if meta.path.is_ident("journal") {
+                options.journal = Some(meta.value()?.parse()?);
             } else if meta.path.is_ident("crate") {
                 options.path = meta.value()?.parse()?;
             } else if meta.path.is_ident("key") {
@@ -328,8 +346,8 @@ fn options(input: &DeriveInput) -> Result<Options, Error> {
                 }
             } else if !options.schema.take(&meta)? {
                 let text = "Sardonyx knows `table = \"…\"`, `key = field` or `key = (first, second)`, `ordered`, \
-                            `index(\"…\", field, field desc)`, `unique(\"…\", field)`, `check(\"…\", \"condition\")`, and \
-                            `crate = path`";
+                            `index(\"…\", field, field desc)`, `unique(\"…\", field)`, `check(\"…\", \"condition\")`, \
+                            `journal = \"…\"` in the place of these, and `crate = path`";
                 return Err(meta.error(text));
             }
             Ok(())

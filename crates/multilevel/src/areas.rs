@@ -7,6 +7,7 @@ use crate::pages::{Area, Stop};
 use crate::records::memory::TableMemory;
 use crate::undo::UNDO_AREA;
 use sardonyx_base::hash::IntegerMap;
+use sardonyx_rows::RESERVED;
 use sardonyx_storage::catalogue::{Catalogue, Definition, Extent, Kind};
 use sardonyx_storage::page::PageId;
 use std::sync::Arc;
@@ -35,7 +36,8 @@ impl Areas {
         for Definition { name, kind, .. } in &catalogue.definitions {
             let users = match kind {
                 Kind::Area => name != UNDO_AREA,
-                Kind::Table { .. } => true,
+                // The engine's own are its log's owner's.
+                Kind::Table { .. } => !name.starts_with(RESERVED),
                 Kind::Journal | Kind::Dropped => false,
             };
             areas.extents.push(users.then(Vec::new));

@@ -16,7 +16,7 @@ use crate::unit_log::reserve::Growth;
 use sardonyx_base::sync::atomic::Ordering;
 use sardonyx_base::sync::{Mutex, thread};
 use sardonyx_lock::Waiting;
-use sardonyx_rows::{Plain, definition_of_table, records_of};
+use sardonyx_rows::{Record, declared_rows, definition_of_plain, records_of};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::engine_view::EngineView;
@@ -170,18 +170,26 @@ impl Database {
     }
 
     /// The table of this record type, declared where absent: the same that the serial way has under its
-    /// name. If that has stored the table's columns, the type's fields are compared with them.
+    /// name. If the table's columns are stored, the type's fields are compared with them.
     ///
     /// # Errors
-    /// If something else has its name, or it has other columns (the error shows both sides); if it has more than records
-    /// ([`TableError::BeyondRecords`](sardonyx_rows::TableError::BeyondRecords)): indexes, references, conditions, text, or
-    /// columns that were added; or there is no more room.
-    pub fn table<R: Plain>(&self) -> Result<Table<R>, DatabaseError> {
+    /// If something else has its name, or it has other columns (the error shows both sides); if it has more than rows
+    /// ([`TableError::BeyondRecords`](sardonyx_rows::TableError::BeyondRecords)): indexes, references, conditions, declared
+    /// types, or columns that were added; or there is no more room.
+    pub fn table<R: Record>(&self) -> Result<Table<R>, DatabaseError> {
         self.shared.check_process()?;
         let mut unit_log = self.shared.unit_log()?;
         let number = match records_of::<R>(&unit_log.catalogue, &unit_log.schemas)? {
             Some(number) => number,
-            None => unit_log.declare_table(definition_of_table::<R>())?,
+            None => match R::PLAIN {
+                Some(plain) => {
+                    unit_log.declare_table(definition_of_plain(R::TABLE, &plain), None)?
+                }
+                None => {
+                    let schema = declared_rows::<R>()?;
+                    unit_log.declare_table(schema.definition(R::TABLE), Some(schema))?
+                }
+            },
         };
         self.shared.publish_areas(&unit_log);
         Ok(Table::new(number))

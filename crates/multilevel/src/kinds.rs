@@ -56,6 +56,8 @@ impl CrateError for RecordError {
         match self {
             RecordError::Stop(stop) => stop.kind(),
             RecordError::Duplicate { .. } => Error::Duplicate,
+            RecordError::TooLong { .. } => Error::Limit,
+            RecordError::Row(error) => error.kind(),
             _ => Error::Refused,
         }
     }

@@ -75,7 +75,7 @@ pub use plain::PlainPages;
 pub use recovery::Undone;
 pub use restart_delay::RestartDelay;
 pub use sardonyx_lock::{LockSpace, Mode, VictimRule};
-pub use sardonyx_rows::{Plain, record};
+pub use sardonyx_rows::{Plain, Record, record};
 pub use sardonyx_storage::page::{PAGE_SIZE, PageId};
 pub use snapshot::{Records, Snapshot};
 pub use statistics::Statistics;

@@ -79,6 +79,20 @@ pub trait Operation {
     /// The operation's own, and every [`Stop`] of the pages, to be passed on.
     fn execute(&self, pages: &mut dyn Pages) -> Result<Self::Output, Self::Error>;
 
+    /// Does the work, and says what undoes it. Whoever needs more for that than what the operation gives back writes this
+    /// one, and no [`Operation::inverse`]. An operation that executes others, and is undone by their inverses, gets these here.
+    ///
+    /// # Errors
+    /// Those of [`Operation::execute`].
+    fn execute_with_inverse(
+        &self,
+        pages: &mut dyn Pages,
+    ) -> Result<(Self::Output, Option<Inverse>), Self::Error> {
+        let output = self.execute(pages)?;
+        let inverse = self.inverse(&output);
+        Ok((output, inverse))
+    }
+
     /// What undoes it, given what it gave back; `None` if there is nothing to undo. It needs no lock
     /// that the operation did not have, and must succeed as long as the transaction has those locks.
     fn inverse(&self, output: &Self::Output) -> Option<Inverse> {

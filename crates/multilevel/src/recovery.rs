@@ -15,7 +15,7 @@
 
 use crate::error::DatabaseError;
 use crate::frames::Frames;
-use crate::records::memory::read_tables;
+use crate::records::opening::read_tables;
 use crate::registry::{Numbered, Registry};
 use crate::shared::Shared;
 use crate::statistics::Counters;

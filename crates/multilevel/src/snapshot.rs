@@ -32,7 +32,7 @@ use crate::records::Table;
 use crate::records::memory::TableMemory;
 use crate::shared::Shared;
 use sardonyx_base::hash::IntegerMap;
-use sardonyx_rows::{Plain, TableError};
+use sardonyx_rows::{Record, TableError};
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::{PageSnapshot, SnapshotEnded};
 use std::sync::Arc;
@@ -136,7 +136,7 @@ impl Snapshot {
     }
 
     /// All records of a table, in no particular order.
-    pub fn records<R: Plain>(&self, table: Table<R>) -> Records<'_, R> {
+    pub fn records<R: Record>(&self, table: Table<R>) -> Records<'_, R> {
         Records::new(self, table)
     }
 

@@ -47,10 +47,10 @@ pub fn table_of<'s, R: Record>(
 }
 
 /// The number of a record type's table, if it is declared, for a way of running transactions that keeps up nothing but
-/// records; `schemas` are all that are stored.
+/// rows; `schemas` are all that are stored.
 ///
 /// # Errors
-/// Those of [`table_of`]; [`TableError::BeyondRecords`] if the table has more than records.
+/// Those of [`table_of`]; [`TableError::BeyondRecords`] if the table has more than rows.
 pub fn records_of<R: Record>(
     catalogue: &Catalogue,
     schemas: &BTreeMap<u16, Schema>,
@@ -59,7 +59,7 @@ pub fn records_of<R: Record>(
     let Some(number) = found else {
         return Ok(None);
     };
-    match beyond_records(number, schemas) {
+    match beyond_rows(number, schemas) {
         None => Ok(Some(number)),
         Some(what) => Err(TableError::BeyondRecords {
             table: R::TABLE.to_string(),
@@ -68,9 +68,31 @@ pub fn records_of<R: Record>(
     }
 }
 
-/// What a table has beyond records, if anything; `schemas` are all that are stored.
-pub fn beyond_records(number: u16, schemas: &BTreeMap<u16, Schema>) -> Option<&'static str> {
-    let own = schemas.get(&number).and_then(Schema::beyond_records);
+/// The schema of a new table of a record type that is not plain data, for a way of running transactions that keeps up
+/// nothing but rows.
+///
+/// # Errors
+/// [`TableError::BeyondRecords`] if the type declares more; [`TableError::Schema`] if no table can have it.
+pub fn declared_rows<R: Record>() -> Result<Schema, TableError> {
+    let declared = R::declared();
+    let schema = declared.rows().map_err(|source| TableError::Schema {
+        table: R::TABLE.to_string(),
+        source: Box::new(source),
+    })?;
+    let references = declared.reference_names().next();
+    let references = references.map(|_| "references to other tables");
+    match schema.beyond_rows().or(references) {
+        None => Ok(schema),
+        Some(what) => Err(TableError::BeyondRecords {
+            table: R::TABLE.to_string(),
+            what,
+        }),
+    }
+}
+
+/// What a table has beyond rows that stand by themselves, if anything; `schemas` are all that are stored.
+pub fn beyond_rows(number: u16, schemas: &BTreeMap<u16, Schema>) -> Option<&'static str> {
+    let own = schemas.get(&number).and_then(Schema::beyond_rows);
     own.or_else(|| {
         let mut references = schemas.values().flat_map(|schema| &schema.foreign_keys);
         let is_referenced = references.any(|reference| reference.table == number);

@@ -77,7 +77,7 @@ pub enum TableError {
         /// Both sides, and what to do.
         text: String,
     },
-    /// A way of running transactions that keeps up nothing but records was asked for a table that has more.
+    /// A way of running transactions that keeps up nothing but rows was asked for a table that has more.
     #[error(
         "table {table:?} has {what}, which only transactions of tables keep up, not those of operations: open the \
          database as tables to use it, or give the operations a table without"
@@ -99,6 +99,17 @@ pub enum TableError {
         field: String,
         /// The value.
         value: String,
+    },
+    /// A row of a journal is longer than one may be.
+    #[error(
+        "a row of journal {journal:?} has {bytes} bytes, the limit is {}: shorten its texts, or keep them in a table",
+        sardonyx_storage::log::record::RECORD_BYTES_MAX
+    )]
+    JournalRowTooLong {
+        /// The journal.
+        journal: String,
+        /// Bytes of the row.
+        bytes: usize,
     },
     /// The transaction's redo records exceed the limit. The operation did nothing; abort, and use
     /// several transactions.
@@ -332,7 +343,7 @@ impl CrateError for TableError {
             TableError::Ended(ended) => ended.kind(),
             TableError::OpenTransactionsFull { .. } => Error::Limit,
             TableError::OtherDatabase | TableError::BehindChanges => Error::Refused,
-            TableError::KeyTooLong { .. } => Error::Limit,
+            TableError::KeyTooLong { .. } | TableError::JournalRowTooLong { .. } => Error::Limit,
             TableError::KeyChanged { .. }
             | TableError::StaleRow { .. }
             | TableError::UnknownHandle { .. }

@@ -3,6 +3,7 @@
 //! - [`schema`]: columns, indexes and references of a table, known at run time;
 //! - [`Record`]: a struct that is a row, with fields of any length by `#[derive(Record)]`, or, by [`record!`], of plain
 //!   data ([`Plain`]), which is a row as it is; [`Field`] and [`field!`]: one of its fields;
+//! - [`JournalRow`]: a struct that is a row of a journal;
 //! - [`row`]: a row by its columns' names ([`RowRef`], [`RowWriter`]); [`RowFormat`]: rows as bytes of their own;
 //! - [`ReadRows`], [`WriteRows`]: what a store of rows implements; [`Rows`]: a table's rows in any of them;
 //! - [`key`]: keys as bytes whose order is that of the values;
@@ -41,6 +42,7 @@ pub mod decimals;
 pub mod define;
 mod error;
 pub mod fields;
+mod journal;
 pub mod key;
 pub mod layout;
 mod open;
@@ -57,19 +59,21 @@ pub mod values;
 pub mod write;
 
 pub use columns::{ColumnType, RecordColumn};
-pub use compare::{beyond_records, record_schema, records_of, table_of};
+pub use compare::{beyond_rows, declared_rows, record_schema, records_of, table_of};
 pub use define::DefineRows;
 pub use error::{RESERVED, TableError, check_name};
 pub use fields::{StoredField, check_fields};
 #[doc(hidden)]
 pub use fields::{find_columns, no_value_of_field};
+pub use journal::{
+    FormattedRow, Journal, JournalFormat, JournalRow, PlainJournalRow, definition_of_journal,
+};
 pub use key::KeyValues;
 pub use open::{Conflict, ConflictWith, TransactionEnded};
 pub use plain::{Field, Plain, PlainLayout, RecordKey, field_of, plain_at};
 pub use read::{CountedRows, ReadIndex, ReadRow, ReadRows, ScanPlace, ScanRows};
 pub use record::{
-    AnyRow, FieldColumn, Found, Journal, JournalRow, Record, RowForm, Table, definition_of_plain,
-    definition_of_table,
+    AnyRow, FieldColumn, Found, Record, RowForm, Table, definition_of_plain, definition_of_table,
 };
 pub use records::{RecordMut, RecordRow, RecordRows, RecordsOf};
 pub use row::{KeyRange, OneRow, RowError, RowFormat, RowRef, RowWriter};

@@ -1,4 +1,4 @@
-//! Records: structs of a program's own that are rows of a table; handles of tables and journals.
+//! Records: structs of a program's own that are rows of a table; handles of tables.
 //!
 //! There are two kinds, with the same verbs. [`record!`](crate::record!) makes one of a struct of plain data
 //! ([`Plain`]), which is stored as it is, and `#[derive(Record)]` one of a struct with fields of any length.
@@ -18,7 +18,6 @@ use sardonyx_storage::store::{PageRead, PageSnapshot};
 use std::borrow::Borrow;
 use std::fmt;
 use std::marker::PhantomData;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A struct that is a row of a table: `#[derive(Record)]`, or [`record!`](crate::record!) for one of plain data, which is
 /// stored as it is.
@@ -276,22 +275,10 @@ const fn bytes_read<R: Record>() -> usize {
     }
 }
 
-/// A row of a journal: appended, never changed.
-pub trait JournalRow: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + 'static {
-    /// The journal's name, unique in a database.
-    const NAME: &'static str;
-}
-
 /// A handle of a table; valid for the database that gave it.
 pub struct Table<R> {
     number: u16,
     origin: u32,
-    of: PhantomData<fn() -> R>,
-}
-
-/// A handle of a journal; valid for the database that gave it.
-pub struct Journal<R> {
-    number: u16,
     of: PhantomData<fn() -> R>,
 }
 
@@ -328,24 +315,6 @@ impl<R> Table<R> {
     }
 }
 
-impl<R> Journal<R> {
-    /// The one with this number in the catalogue, for stores of rows, which know what is there.
-    #[doc(hidden)]
-    #[inline]
-    pub fn new(number: u16) -> Self {
-        Journal {
-            number,
-            of: PhantomData,
-        }
-    }
-
-    /// Its number in the catalogue.
-    #[inline]
-    pub fn number(self) -> u16 {
-        self.number
-    }
-}
-
 macro_rules! handles {
     ($($name:ident),*) => {$(
         impl<R> Clone for $name<R> {
@@ -364,7 +333,8 @@ macro_rules! handles {
     )*};
 }
 
-handles!(Table, Journal);
+handles!(Table);
+pub(crate) use handles;
 
 /// The definition that a plain record's type declares.
 pub fn definition_of_table<R: Plain>() -> Definition {
@@ -381,14 +351,5 @@ pub fn definition_of_plain(name: &str, plain: &PlainLayout) -> Definition {
         name: name.to_string(),
         record_bytes: plain.bytes,
         kind,
-    }
-}
-
-/// The definition that a row type declares.
-pub fn definition_of_journal<J: JournalRow>() -> Definition {
-    Definition {
-        name: J::NAME.to_string(),
-        record_bytes: size_of::<J>(),
-        kind: Kind::Journal,
     }
 }

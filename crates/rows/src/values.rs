@@ -15,8 +15,10 @@
 //! Every occupied cell belongs to exactly one reference, that of a row that is there: a store checks that when a database
 //! is opened.
 
+mod cells;
 mod classes;
 
+pub use cells::{Cell, CellStore, Replacement, cells_for};
 pub use classes::{CLASS_BYTES_MAX, CLASSES, layout_of, next_cell};
 
 use crate::error::TableError;
@@ -32,7 +34,7 @@ pub const INLINE_BYTES_MAX: usize = 12;
 pub const NEXT_BYTES: usize = 8;
 
 /// What stands in a row for a text or bytes. Equal short values have equal references.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Reference(pub [u8; REFERENCE_BYTES]);
 
 impl Reference {

@@ -185,6 +185,11 @@ pub use sardonyx_table::{
 /// What makes plain data of a struct; [`record!`] writes its derives.
 pub use zerocopy;
 
+/// Journals: positions of their rows, and rows of plain data.
+pub mod journals {
+    pub use sardonyx_rows::PlainJournalRow;
+}
+
 /// Disks: the real one and, with the feature `simulated-disk`, one in memory that can be crashed, for tests.
 pub mod disk {
     pub use sardonyx_storage::disk::{Disk, RealDisk};
@@ -207,7 +212,8 @@ pub mod declared {
     pub use sardonyx_derive::plain_struct;
     pub use sardonyx_rows::nested_columns;
     pub use sardonyx_rows::{
-        Found, PlainLayout, TableError, find_columns, no_value_of_field, record,
+        FormattedRow, Found, JournalFormat, PlainJournalRow, PlainLayout, RowWriter, StoredField,
+        TableError, find_columns, no_value_of_field, record,
     };
     pub use sardonyx_storage::store::PageRead;
 }

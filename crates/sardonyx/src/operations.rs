@@ -5,7 +5,7 @@ mod snapshot;
 pub use snapshot::{Records, Snapshot};
 
 use crate::error::Typed;
-use crate::{Error, Options, Plain, RunOptions, Statistics, Table};
+use crate::{Error, Options, Record, RunOptions, Statistics, Table};
 use sardonyx_multilevel::Database;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::StorageOptions;
@@ -131,7 +131,7 @@ impl Operations {
     ///
     /// # Errors
     /// If something else has its name, or there is no more room; [`Error::Closed`].
-    pub fn table<R: Plain>(&self) -> Result<Table<R>, Error> {
+    pub fn table<R: Record>(&self) -> Result<Table<R>, Error> {
         Ok(self.database.table::<R>()?)
     }
 

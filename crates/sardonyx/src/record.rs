@@ -73,7 +73,7 @@ macro_rules! record {
             $(#[$meta])*
             $vis struct $name { $($(#[$field_meta])* $field_vis $field: $type,)* }
         }
-        impl $crate::JournalRow for $name {
+        impl $crate::declared::PlainJournalRow for $name {
             const NAME: &'static str = $journal;
         }
     };

@@ -146,7 +146,7 @@ pub enum Kind {
 pub struct Definition {
     /// Its name.
     pub name: String,
-    /// Bytes of a record or row; 0 for an area.
+    /// Bytes of a record or row; 0 for an area, and for a journal whose rows have any length.
     pub record_bytes: usize,
     /// Which of them.
     pub kind: Kind,
@@ -207,11 +207,6 @@ impl Definition {
                 }
                 Ok(())
             }
-            Kind::Journal if self.record_bytes == 0 => Err(CatalogueError::RecordSize {
-                name: self.name.clone(),
-                size: 0,
-                requirement: "a row has at least one byte",
-            }),
             Kind::Journal => limit("the length of a row in bytes", self.record_bytes, PAGE_SIZE),
             Kind::Area if self.record_bytes != 0 => Err(CatalogueError::RecordSize {
                 name: self.name.clone(),
@@ -232,6 +227,9 @@ impl Definition {
                 "a table of records of {} bytes with a key of {key_bytes} bytes at {key_offset}",
                 self.record_bytes
             ),
+            Kind::Journal if self.record_bytes == 0 => {
+                "a journal of rows of any length".to_string()
+            }
             Kind::Journal => format!("a journal of rows of {} bytes", self.record_bytes),
             Kind::Area => "an area of pages".to_string(),
             Kind::Dropped => "nothing any more".to_string(),

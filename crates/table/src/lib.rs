@@ -62,7 +62,7 @@ pub use open::{
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use row::Row;
 pub use rows::{SnapshotScan, ViewScan};
-pub use schemas::read_schemas;
+pub use schemas::{SchemaPiece, definition_of_schemas, read_schemas, schema_pieces};
 pub use snapshot::SpaceSnapshot;
 pub use space::{Prefetch, TableSpace, View};
 pub use transaction::{Beside, Marked, Transaction, Walk};

@@ -13,11 +13,11 @@ use crate::table::{Slot, TableState, page_bytes};
 use crate::values::check_values;
 use sardonyx_rows::TableError;
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
+use sardonyx_rows::schema::Schema;
 use sardonyx_rows::values::CLASSES;
 use sardonyx_storage::catalogue::{Catalogue, Definition};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -107,51 +107,55 @@ fn damaged(definition: &Definition, at: Address, reason: &'static str) -> TableE
 /// What stands in a table's pages, for a way of running transactions that has an index of its own.
 #[derive(Clone, Debug)]
 pub struct Contents {
-    /// How records lie in a page.
-    pub layout: PageLayout,
-    /// Where the key stands in a record.
-    pub key: Range<usize>,
     /// How many of its pages, from the first on, have been used.
     pub pages_used: u64,
-    /// Those of them that have a free place, in order.
+    /// Those of them with rows, or for rows, that have a free place, in order.
     pub with_room: Vec<PageId>,
+    /// Those with cells of long values that have a free one, with their size class.
+    pub cells: Vec<(u8, PageId)>,
+    /// Those for cells in which nothing stands.
+    pub empty: Vec<PageId>,
 }
 
-/// Reads the pages of a table of records only (see [`records_of`](sardonyx_rows::records_of)) and calls `index` with each
-/// record's address and key, which answers whether the key is new. `None` for journals and areas.
+/// Reads the pages of a table of rows only (see [`records_of`](sardonyx_rows::records_of)), of which this `schema` is
+/// stored, if one is, and calls `index` with each row's address, which answers whether its key is new.
 ///
 /// # Errors
-/// [`TableError::DamagedTable`] if the pages are not sound, or a key is not new.
+/// [`TableError::DamagedTable`] if the pages are not sound, or a key is not new; if it is no table.
 pub fn read_contents(
     bytes: &[u8],
     catalogue: &Catalogue,
     number: u16,
-    mut index: impl FnMut(Address, &[u8]) -> bool,
-) -> Result<Option<Contents>, TableError> {
+    schema: Option<&Schema>,
+    mut index: impl FnMut(Address) -> Result<bool, TableError>,
+) -> Result<Contents, TableError> {
     let definition = &catalogue.definitions[usize::from(number)];
     // Its hash is not used.
     let Some(mut state) = TableState::new(definition, KeyHash::from_seed(0))? else {
-        return Ok(None);
+        return Err(TableError::UnknownHandle { number });
     };
     state = state.in_life(catalogue.life(number));
     state.extents.extend(catalogue.extents_of(number));
+    if let Some(schema) = schema {
+        state.take_schema(Arc::new(schema.clone()), true);
+    }
     find_places(bytes, number, &mut state)
+        .and_then(|_| check_values(bytes, number, &state, 1))
         .map_err(|Damage { at, reason }| damaged(definition, at, reason))?;
-    let key = state.key_place();
     for address in state.records(bytes) {
-        if !index(address, key.of(bytes, address)) {
+        if !index(address)? {
             let reason = "a second record with the same key";
             return Err(damaged(definition, address, reason));
         }
     }
     let mut with_room: Vec<_> = state.free.iter().rev().map(|place| place.page()).collect();
     with_room.dedup();
-    Ok(Some(Contents {
-        layout: state.layout,
-        key: state.key_offset..state.key_offset + state.key_bytes,
+    Ok(Contents {
         pages_used: state.used_runs().map(|run| run.end - run.start).sum(),
         with_room,
-    }))
+        cells: state.values.all_with_room().collect(),
+        empty: state.values.empty_pages().collect(),
+    })
 }
 
 /// What is wrong with a table's pages.

@@ -45,6 +45,56 @@ pub(crate) struct Piece {
 
 sardonyx_rows::record!(Piece { table: "sardonyx.schemas", key: key: u64 });
 
+/// A part of a schema, as a record of the table of schemas, for a way of running transactions that stores schemas by
+/// itself.
+#[derive(Clone, Copy, Debug)]
+pub struct SchemaPiece(Piece);
+
+impl SchemaPiece {
+    /// The record's bytes, but for the number of the table that is described.
+    pub fn bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
+    /// The record's bytes, of the schema of this table.
+    pub fn of_table(&self, table: u16) -> Vec<u8> {
+        let mut piece = self.0;
+        piece.key |= key(table, 0);
+        piece.as_bytes().to_vec()
+    }
+}
+
+/// The definition of the table of schemas.
+pub fn definition_of_schemas() -> Definition {
+    definition_of_table::<Piece>()
+}
+
+/// The parts of a schema of a table with this name.
+///
+/// # Errors
+/// [`TableError::Schema`] if it is too long.
+pub fn schema_pieces(name: &str, schema: &Schema) -> Result<Vec<SchemaPiece>, TableError> {
+    let encoded = schema.encode();
+    if encoded.len() > SCHEMA_BYTES_MAX {
+        let (what, count) = ("the length of the schema in bytes", encoded.len());
+        let limit = SCHEMA_BYTES_MAX;
+        return Err(TableError::Schema {
+            table: name.to_string(),
+            source: Box::new(SchemaError::TooMany { what, count, limit }),
+        });
+    }
+    let pieces = encoded
+        .chunks(PIECE_BYTES)
+        .enumerate()
+        .map(|(piece, part)| {
+            let mut bytes = [0; PIECE_BYTES];
+            bytes[..part.len()].copy_from_slice(part);
+            let (key, used) = (key(0, piece), part.len() as u64);
+            SchemaPiece(Piece { key, used, bytes })
+        });
+    Ok(pieces.collect())
+}
+
 fn key(table: u16, piece: usize) -> u64 {
     u64::from(table) << 32 | piece as u64
 }
@@ -226,26 +276,18 @@ impl Transaction<'_> {
             }
             .into());
         }
-        let bytes = schema.encode();
-        if bytes.len() > SCHEMA_BYTES_MAX {
-            let (what, count) = ("the length of the schema in bytes", bytes.len());
-            let limit = SCHEMA_BYTES_MAX;
-            return Err(refused(SchemaError::TooMany { what, count, limit }).into());
-        }
+        let pieces = schema_pieces(name, &schema)?;
         self.whole(|tx| {
             // Programs of version 0.1 know no more than records.
             if schema.beyond_records().is_some() {
                 tx.require_newer_catalogue(number)?;
             }
             let table = Table::<Piece>::new(tx.declare(definition_of_table::<Piece>())?);
-            let pieces = bytes.chunks(PIECE_BYTES).enumerate();
-            for (piece, part) in pieces {
-                let mut bytes = [0; PIECE_BYTES];
-                bytes[..part.len()].copy_from_slice(part);
-                let (key, used) = (key(number, piece), part.len() as u64);
-                tx.put(table, &Piece { key, used, bytes })?;
+            for SchemaPiece(piece) in &pieces {
+                let key = key(number, 0) | piece.key;
+                tx.put(table, &Piece { key, ..*piece })?;
             }
-            tx.delete_pieces(table, number, bytes.len().div_ceil(PIECE_BYTES))?;
+            tx.delete_pieces(table, number, pieces.len())?;
             let references_before = tx.state(number).schema.foreign_keys.clone();
             tx.set_schema(number, Arc::new(schema), true);
             tx.have_index_columns(number)?;

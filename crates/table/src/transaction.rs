@@ -14,8 +14,10 @@ use crate::undo::{Step, undo_step};
 use sardonyx_base::error::Error;
 use sardonyx_rows::constraints::{HeldReferences, check_row, delete_row};
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
-use sardonyx_rows::record::{Journal, JournalRow, Record, Table};
-use sardonyx_rows::{Field, Plain, PlainLayout, RecordRows, TableError, plain_at, records};
+use sardonyx_rows::record::{Record, Table};
+use sardonyx_rows::{
+    Field, Journal, JournalRow, Plain, PlainLayout, RecordRows, TableError, plain_at, records,
+};
 use sardonyx_storage::catalogue::{Definition, Kind};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::room::NoRoom;
@@ -330,8 +332,8 @@ impl<'a> Transaction<'a> {
     /// Appends a row to a journal.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the transaction is too large, [`Error::Refused`] if the handle is another
-    /// database's.
+    /// [`Error::Limit`] if the row is too long, or the transaction too large, [`Error::Refused`] if the handle is
+    /// another database's.
     #[inline]
     pub fn append<J: JournalRow>(&mut self, journal: Journal<J>, row: &J) -> Result<(), Error> {
         let number = journal.number();
@@ -339,8 +341,9 @@ impl<'a> Transaction<'a> {
             Some(definition) if is_journal_of::<J>(definition) => {}
             _ => return Err(TableError::UnknownHandle { number }.into()),
         }
-        self.check_room(encoded_bytes(size_of::<J>()))?;
-        self.log.push_journal(number, row.as_bytes());
+        let row = row.to_row()?;
+        self.check_room(encoded_bytes(row.len()))?;
+        self.log.push_journal(number, &row);
         Ok(())
     }
 
@@ -485,7 +488,7 @@ fn key_changed(table: &str) -> Error {
 
 fn is_journal_of<J: JournalRow>(definition: &Definition) -> bool {
     definition.kind == Kind::Journal
-        && definition.record_bytes == size_of::<J>()
+        && definition.record_bytes == J::PLAIN.unwrap_or(0)
         && definition.name == J::NAME
 }
 

@@ -3,7 +3,8 @@
 //!
 //! Source: TPK paper (Li & Naughton), section 4, Figure 4.
 
-use sardonyx::{Error, Journal, JournalRow, Table, Tables, record};
+use sardonyx::journals::PlainJournalRow;
+use sardonyx::{Error, Journal, Table, Tables, record};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// An account, a teller or a branch: the TPK paper's record definition is the same for all three.
@@ -75,7 +76,7 @@ pub struct HistoryRow {
     pub branch: u32,
 }
 
-impl JournalRow for HistoryRow {
+impl PlainJournalRow for HistoryRow {
     const NAME: &'static str = "history";
 }
 

@@ -99,11 +99,11 @@ fn execute<O: Operation>(operation: &O, pages: &mut dyn Pages) -> Result<Done, S
 where
     O::Output: Debug,
 {
-    let output = operation
-        .execute(pages)
+    let (output, inverse) = operation
+        .execute_with_inverse(pages)
         .map_err(|error| error.to_string())?;
     Ok(Done {
-        inverse: operation.inverse(&output),
+        inverse,
         output: format!("{output:?}"),
     })
 }

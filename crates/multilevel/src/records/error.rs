@@ -1,9 +1,15 @@
 //! Why an operation on a record failed.
 
+use crate::operation::INVERSE_BYTES_MAX;
 use crate::pages::Stop;
+use sardonyx_rows::TableError;
+use std::sync::Arc;
+
+/// The most bytes of a row with its texts and bytes: the inverse of what changes it has all of them, and its key.
+pub const ROW_BYTES_MAX: usize = INVERSE_BYTES_MAX - 8192;
 
 /// Why an operation on a table's records failed. It had no effect then.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
     /// The subtransaction cannot go on.
@@ -21,6 +27,22 @@ pub enum RecordError {
         /// The table.
         table: &'static str,
     },
+    /// The row would be longer than what undoes its changes can be.
+    #[error(
+        "a row of table {table:?} has {bytes} bytes with its texts and bytes, the limit of operations is {limit}: shorten \
+         them, or keep them in several rows"
+    )]
+    TooLong {
+        /// The table.
+        table: &'static str,
+        /// Bytes of the row.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A value is none of its column, a key none of the table, the handle is of another table, or a row is damaged.
+    #[error(transparent)]
+    Row(Arc<TableError>),
     /// What a [`Restore`](super::Restore) was read from is not a record of its table.
     #[error("the inverse is not of a record of table number {number}: restore a backup")]
     Inverse {

@@ -10,36 +10,27 @@
 //! - While snapshots are open no entry goes, since what they show of a place may be the record that it had.
 //!   Beyond [`KEPT_MAX`] that are kept for them the oldest goes, and snapshots that are older find no records
 //!   by keys any more, but are told that they were ended.
-//! - A page is taken from those with room only by an operation that finds it full and has not changed
-//!   it, and comes back with the next record that is taken out of it.
+//! - A page is taken from those with room only by an operation that finds it full, or of another use, and has not
+//!   changed it, and comes back with the next record that is taken out of it.
+//! - In a table with texts or bytes a page in which nothing stands may become one of rows or of cells, whichever it was.
+//!   Nothing is put into such a page before what it is for stands in it.
 
+use super::RowsOf;
+use super::room::Room;
 use crate::areas::Areas;
 use crate::index::locks::object;
-use crate::pages::{Area, Pages, Stop};
+use crate::pages::Area;
 use hashbrown::HashTable;
-use sardonyx_base::hash::{IntegerMap, IntegerSet};
 use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use sardonyx_rows::layout::PageLayout;
-use sardonyx_rows::schema::Schema;
-use sardonyx_rows::{Plain, TableError, beyond_records};
-use sardonyx_storage::catalogue::{Catalogue, Kind};
-use sardonyx_storage::page::{Address, PageId};
+use sardonyx_storage::page::Address;
 use sardonyx_storage::store::SnapshotEnded;
-use sardonyx_table::read_contents;
 use smallvec::SmallVec;
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::ops::Range;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Parts of the index, each behind its own lock.
-const SHARDS: usize = 64;
-
-/// Insertions take turns on so many pages, so that those that run side by side seldom meet.
-const PAGES_IN_TURN: usize = 8;
-
-/// Pages that are taken into use at once, unless there are fewer to be had.
-const PAGES_PER_GROWTH: u64 = 8;
+pub(super) const SHARDS: usize = 64;
 
 /// Entries of a table that are kept for snapshots only, at most: some 60 MB.
 const KEPT_MAX: usize = 1 << 20;
@@ -51,13 +42,11 @@ const FORGOTTEN_AT_ONCE: usize = 64;
 #[derive(Debug)]
 pub struct TableMemory {
     pub(super) area: Area,
-    pub(super) layout: PageLayout,
-    /// Where the key stands in a record.
-    pub(super) key: Range<usize>,
+    pub(super) rows: RowsOf,
     /// Pages in use, from the table's first on. Only the log's owner changes it.
-    pages_used: AtomicU64,
-    index: Vec<Mutex<Shard>>,
-    room: Mutex<Room>,
+    pub(super) pages_used: AtomicU64,
+    pub(super) index: Vec<Mutex<Shard>>,
+    pub(super) room: Mutex<Room>,
     /// Snapshots that are open.
     snapshots: AtomicUsize,
     kept: Mutex<Kept>,
@@ -110,54 +99,14 @@ struct Shown {
 }
 
 /// By hash: addresses of records.
-type Shard = HashTable<(u64, Address)>;
-
-/// Pages that may have a free place.
-#[derive(Debug, Default)]
-struct Room {
-    pages: VecDeque<PageId>,
-    /// The same.
-    listed: IntegerSet<u64>,
-    /// Whose turn it is.
-    turn: usize,
-    /// Pages in use that have been listed once.
-    known: u64,
-}
-
-impl Room {
-    fn list(&mut self, page: PageId) {
-        if self.listed.insert(page.0) {
-            self.pages.push_front(page);
-        }
-    }
-
-    /// One of the first, each in its turn.
-    fn next(&mut self) -> Option<PageId> {
-        self.turn = self.turn.wrapping_add(1);
-        let among = self.pages.len().min(PAGES_IN_TURN);
-        self.pages.get(self.turn.checked_rem(among)?).copied()
-    }
-
-    /// Takes a page out of the list, or puts it at its end.
-    fn is_full(&mut self, page: PageId, stays: bool) {
-        let nth = self.pages.iter().position(|listed| *listed == page);
-        if let Some(page) = nth.and_then(|nth| self.pages.remove(nth)) {
-            if stays {
-                self.pages.push_back(page);
-            } else {
-                self.listed.remove(&page.0);
-            }
-        }
-    }
-}
+pub(super) type Shard = HashTable<(u64, Address)>;
 
 impl TableMemory {
     /// A table without pages.
-    pub fn new(number: u16, layout: PageLayout, key: Range<usize>) -> Self {
+    pub(crate) fn new(number: u16, rows: RowsOf) -> Self {
         TableMemory {
             area: Area(number),
-            layout,
-            key,
+            rows,
             pages_used: AtomicU64::new(0),
             index: (0..SHARDS).map(|_| Mutex::default()).collect(),
             room: Mutex::default(),
@@ -174,7 +123,7 @@ impl TableMemory {
         of.snapshots.fetch_add(1, Ordering::Relaxed);
         let first = kept.next_number();
         drop(kept);
-        let mut shows = TableMemory::new(of.area.0, of.layout, of.key.clone());
+        let mut shows = TableMemory::new(of.area.0, of.rows.clone());
         let used = of.pages_used();
         shows.set_pages_used(used);
         shows.room.lock().known = used;
@@ -187,15 +136,9 @@ impl TableMemory {
         self.area.0
     }
 
-    /// How its records lie in a page.
-    pub fn layout(&self) -> PageLayout {
-        self.layout
-    }
-
-    /// Whether it has records of this type.
-    pub fn is_of<R: Plain>(&self) -> bool {
-        let key = R::KEY_OFFSET..R::KEY_OFFSET + size_of::<R::Key>();
-        self.layout.stride == size_of::<R>() && self.key == key
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.format().table()
     }
 
     /// Pages in use.
@@ -301,57 +244,6 @@ impl TableMemory {
             entry.remove();
         }
     }
-
-    /// A page has room again.
-    pub fn has_room(&self, page: PageId) {
-        self.room.lock().list(page);
-    }
-
-    /// A free place, its page locked to be written.
-    pub fn allocate(&self, pages: &mut dyn Pages) -> Result<(PageId, usize), Stop> {
-        let mut own = 0;
-        loop {
-            let page = match own < PAGES_IN_TURN {
-                true => self.room.lock().next(),
-                false => None,
-            };
-            let Some(page) = page else {
-                self.take_pages_into_use(pages)?;
-                own = 0;
-                continue;
-            };
-            let bytes = pages.read_to_write(page)?;
-            if let Some(slot) = self.layout.vacant(bytes).next() {
-                return Ok((page, slot));
-            }
-            let may_come_back = pages.is_changed(page);
-            own += usize::from(may_come_back);
-            self.room.lock().is_full(page, may_come_back);
-        }
-    }
-
-    /// Lists pages that were never listed, after taking some into use if there are none.
-    fn take_pages_into_use(&self, pages: &mut dyn Pages) -> Result<(), Stop> {
-        let known = self.room.lock().known;
-        let mut used = pages.pages_of(self.area)?;
-        if known >= used {
-            match pages.grow(self.area, used + PAGES_PER_GROWTH) {
-                // Where there is little left, one will do.
-                Err(Stop::Full { .. }) => pages.grow(self.area, used + 1)?,
-                grown => grown?,
-            }
-            used = pages.pages_of(self.area)?;
-        }
-        let new = (known..used).map(|index| pages.page(self.area, index));
-        let new: SmallVec<[PageId; 16]> = new.collect::<Result<_, _>>()?;
-        let mut room = self.room.lock();
-        if room.known == known {
-            room.known = used;
-            // The first in front.
-            new.into_iter().rev().for_each(|page| room.list(page));
-        }
-        Ok(())
-    }
 }
 
 impl Drop for TableMemory {
@@ -360,53 +252,4 @@ impl Drop for TableMemory {
             of.hide();
         }
     }
-}
-
-/// All tables of a database, by number, of its pages when it is opened; `schemas` are all that are stored. Those that have
-/// more than records are left out: no operation may name them ([`Database::table`](crate::Database::table)).
-pub(crate) fn read_tables(
-    bytes: &[u8],
-    catalogue: &Catalogue,
-    schemas: &BTreeMap<u16, Schema>,
-) -> Result<IntegerMap<u16, Arc<TableMemory>>, TableError> {
-    let mut tables = IntegerMap::default();
-    for number in 0..catalogue.definitions.len() as u16 {
-        let area = Area(number);
-        let Kind::Table { key_offset, .. } = catalogue.definitions[usize::from(number)].kind else {
-            continue;
-        };
-        if beyond_records(number, schemas).is_some() {
-            continue;
-        }
-        let mut index: Vec<Shard> = (0..SHARDS).map(|_| Shard::default()).collect();
-        let contents = read_contents(bytes, catalogue, number, |address, key| {
-            let hash = object(area, Some(key));
-            let shard = &mut index[(hash >> 32) as usize % SHARDS];
-            let has_key = |entry: &(u64, Address)| {
-                let at = entry.1.0 as usize + key_offset;
-                entry.0 == hash && bytes[at..at + key.len()] == *key
-            };
-            let is_new = shard.find(hash, has_key).is_none();
-            shard.insert_unique(hash, (hash, address), |(hash, _)| *hash);
-            is_new
-        })?;
-        let Some(contents) = contents else {
-            continue;
-        };
-        let mut room = Room {
-            known: contents.pages_used,
-            ..Room::default()
-        };
-        contents
-            .with_room
-            .into_iter()
-            .rev()
-            .for_each(|page| room.list(page));
-        let mut table = TableMemory::new(number, contents.layout, contents.key);
-        table.pages_used = AtomicU64::new(contents.pages_used);
-        table.index = index.into_iter().map(Mutex::new).collect();
-        table.room = Mutex::new(room);
-        tables.insert(number, Arc::new(table));
-    }
-    Ok(tables)
 }

@@ -13,22 +13,34 @@
 //!   another: a page is reserved for that until the transaction ends.
 //! - **Where a key is** is known in memory only (`memory`): an index of 19 to 39 bytes for each
 //!   record, made anew when the database is opened. That reads all records, on one thread.
+//! - **Texts and bytes** stand in cells of other pages (`cells`), as in the serial way. What a row is as bytes of its own,
+//!   they included, is [`RowFormat`](sardonyx_rows::RowFormat)'s: so an inverse has them, and puts them back as they were.
 //!
 //! What is not here: scans in transactions (they would need a lock on the whole table for each change; a
 //! [`Snapshot`](crate::Snapshot) has them), and journals.
 //!
 //! Source: DASDBS paper, section 2 (semantic locks, compensation); Li & Naughton, Figure 4 (tables).
 
+mod allocation;
+mod cells;
 mod error;
 pub(crate) mod growth;
 pub(crate) mod memory;
+pub(crate) mod opening;
 mod operations;
+mod reading;
+mod room;
+mod rows;
+mod shape;
 
-pub use error::RecordError;
+pub(crate) use operations::read_record;
+pub(crate) use shape::RowsOf;
+
+pub use error::{ROW_BYTES_MAX, RecordError};
 pub use operations::{Delete, Get, Insert, Restore, Update};
 
 use sardonyx_lock::{LockSpace, Mode};
-use sardonyx_rows::Plain;
+use sardonyx_rows::Record;
 pub use sardonyx_rows::Table;
 
 /// To read the record of a key, or that there is none.
@@ -72,23 +84,25 @@ pub static RECORDS: LockSpace = LockSpace::new("records", &[&[true, false], &[fa
 /// assert_eq!(customer, Some(Customer { number: 7, orders: 1 }));
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
-pub trait TableOperations<R: Plain>: Copy {
+///
+/// Records of plain data and those with `#[derive(Record)]`, which may have texts and bytes, have the same.
+pub trait TableOperations<R: Record>: Copy {
     /// Gets the record of a key.
-    fn get(self, key: R::Key) -> Get<R>;
+    fn get<'k>(self, key: R::Key<'k>) -> Get<'k, R>;
 
     /// Adds a record whose key is not there.
-    fn insert(self, record: &R) -> Insert<R>;
+    fn insert(self, record: &R) -> Insert<'_, R>;
 
     /// Changes the record of a key, if there is one. `change` may be called again, after what it did
     /// was undone.
-    fn update<F: Fn(&mut R)>(self, key: R::Key, change: F) -> Update<R, F>;
+    fn update<'k, F: Fn(&mut R)>(self, key: R::Key<'k>, change: F) -> Update<'k, R, F>;
 
     /// Deletes the record of a key, if there is one.
-    fn delete(self, key: R::Key) -> Delete<R>;
+    fn delete<'k>(self, key: R::Key<'k>) -> Delete<'k, R>;
 }
 
-impl<R: Plain> TableOperations<R> for Table<R> {
-    fn get(self, key: R::Key) -> Get<R> {
+impl<R: Record> TableOperations<R> for Table<R> {
+    fn get<'k>(self, key: R::Key<'k>) -> Get<'k, R> {
         Get {
             table: self,
             key,
@@ -96,17 +110,17 @@ impl<R: Plain> TableOperations<R> for Table<R> {
         }
     }
 
-    fn insert(self, record: &R) -> Insert<R> {
-        let (table, record) = (self, *record);
+    fn insert(self, record: &R) -> Insert<'_, R> {
+        let table = self;
         Insert { table, record }
     }
 
-    fn update<F: Fn(&mut R)>(self, key: R::Key, change: F) -> Update<R, F> {
+    fn update<'k, F: Fn(&mut R)>(self, key: R::Key<'k>, change: F) -> Update<'k, R, F> {
         let table = self;
         Update { table, key, change }
     }
 
-    fn delete(self, key: R::Key) -> Delete<R> {
+    fn delete<'k>(self, key: R::Key<'k>) -> Delete<'k, R> {
         Delete { table: self, key }
     }
 }

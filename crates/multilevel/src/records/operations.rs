@@ -1,25 +1,29 @@
 //! Operations on one record. Each locks its key first, when it holds no page.
+//!
+//! What undoes one is made of the row's bytes, not of the record that the operation gives back: a row may have columns that
+//! are no fields of it ([`Operation::execute_with_inverse`]).
 
 use super::memory::TableMemory;
-use super::{CHANGE, READ, RECORDS, RecordError, Table};
+use super::rows::{Place, find, overwrite, put, row_at, take_out};
+use super::{CHANGE, READ, RECORDS, ROW_BYTES_MAX, RecordError, Table};
 use crate::operation::{Inverse, Operation, Recorded};
-use crate::pages::{Area, Pages, Stop};
+use crate::pages::{Area, Pages};
 use sardonyx_lock::Mode;
-use sardonyx_rows::Plain;
-use sardonyx_storage::page::{Address, PageId};
+use sardonyx_rows::fields::values_of;
+use sardonyx_rows::{Found, Record, TableError};
+use sardonyx_storage::page::Address;
 use std::borrow::Cow;
 use std::sync::Arc;
-use zerocopy::IntoBytes;
 
 /// Gets the record of a key; `None` if there is none.
 #[derive(Clone, Copy, Debug)]
-pub struct Get<R: Plain> {
+pub struct Get<'k, R: Record> {
     pub(super) table: Table<R>,
-    pub(super) key: R::Key,
+    pub(super) key: R::Key<'k>,
     pub(super) to_change: bool,
 }
 
-impl<R: Plain> Get<R> {
+impl<R: Record> Get<'_, R> {
     /// Locks the key as if to change it. Two transactions that read a record and then change it are a
     /// deadlock otherwise, and one runs again.
     pub fn to_change(self) -> Self {
@@ -32,38 +36,39 @@ impl<R: Plain> Get<R> {
 
 /// Adds a record. [`RecordError::Duplicate`] if its key is there.
 #[derive(Clone, Copy, Debug)]
-pub struct Insert<R: Plain> {
+pub struct Insert<'r, R: Record> {
     pub(super) table: Table<R>,
-    pub(super) record: R,
+    pub(super) record: &'r R,
 }
 
 /// Changes a record in place. Gives back what it was; `None` if there is none.
 #[derive(Clone, Copy, Debug)]
-pub struct Update<R: Plain, F> {
+pub struct Update<'k, R: Record, F> {
     pub(super) table: Table<R>,
-    pub(super) key: R::Key,
+    pub(super) key: R::Key<'k>,
     pub(super) change: F,
 }
 
 /// Deletes a record. Gives it back; `None` if there is none.
 #[derive(Clone, Copy, Debug)]
-pub struct Delete<R: Plain> {
+pub struct Delete<'k, R: Record> {
     pub(super) table: Table<R>,
-    pub(super) key: R::Key,
+    pub(super) key: R::Key<'k>,
 }
 
-/// The inverse of the others: makes a key have a record, or none. It asks for no locks: only a
-/// transaction that has changed the record may execute it, to undo that.
+/// The inverse of the others: makes a key have a row, or none. It asks for no locks: only a
+/// transaction that has changed the row may execute it, to undo that.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Restore<'a> {
     area: Area,
+    /// By what the row is known.
     key: Cow<'a, [u8]>,
-    /// The record's bytes; `None`: there shall be none.
-    record: Option<Cow<'a, [u8]>>,
+    /// The row's bytes, its texts and bytes included; `None`: there shall be none.
+    row: Option<Cow<'a, [u8]>>,
 }
 
 /// A table's memory, if the handle is one of such records.
-fn memory_of<R: Plain>(
+fn memory_of<R: Record>(
     pages: &dyn Pages,
     table: Table<R>,
 ) -> Result<Arc<TableMemory>, RecordError> {
@@ -86,213 +91,226 @@ fn lock(
     Ok(hash)
 }
 
-/// The bytes of a place, given its page's.
-fn bytes_at<'p>(table: &TableMemory, page: &'p [u8], slot: usize) -> &'p [u8] {
-    &page[slot * table.layout.stride..][..table.layout.stride]
-}
-
-/// Where the record of a key is; its page locked as `mode` means it.
-fn find(
-    pages: &dyn Pages,
-    table: &TableMemory,
-    hash: u64,
-    key: &[u8],
-    mode: Mode,
-) -> Result<Option<(PageId, usize)>, RecordError> {
-    let places = table.places(hash);
-    table.check().map_err(Stop::from)?;
-    for address in places {
-        let (page, slot) = (address.page(), table.layout.slot(address));
-        let bytes = match mode {
-            READ => pages.read(page)?,
-            _ => pages.read_to_write(page)?,
-        };
-        let there = table.layout.is_occupied(bytes, slot);
-        if there && bytes_at(table, bytes, slot)[table.key.clone()] == *key {
-            return Ok(Some((page, slot)));
-        }
-    }
-    Ok(None)
-}
-
 /// The record at a place.
-fn record_at<R: Plain>(
+pub(crate) fn read_record<R: Record>(
     pages: &dyn Pages,
     table: &TableMemory,
-    (page, slot): (PageId, usize),
+    (page, slot): Place,
+    mode: Mode,
 ) -> Result<R, RecordError> {
-    let bytes = bytes_at(table, pages.read(page)?, slot);
-    Ok(R::read_from_bytes(bytes).expect("the stride is the record's size"))
-}
-
-/// Says that a place has a record, or none.
-fn set_occupied(
-    pages: &mut dyn Pages,
-    table: &TableMemory,
-    (page, slot): (PageId, usize),
-    occupied: bool,
-) -> Result<(), RecordError> {
-    let (word, bit) = table.layout.occupancy(page, slot);
-    let word = pages.write(page, word.offset_in_page()..word.offset_in_page() + 8)?;
-    let bits = u64::from_le_bytes((&*word).try_into().expect("8 bytes"));
-    let bits = if occupied { bits | bit } else { bits & !bit };
-    word.copy_from_slice(&bits.to_le_bytes());
-    Ok(())
-}
-
-/// Puts a record, whose key is not there, into a free place.
-fn put(
-    pages: &mut dyn Pages,
-    table: &TableMemory,
-    hash: u64,
-    record: &[u8],
-) -> Result<(), RecordError> {
-    let (page, slot) = table.allocate(pages)?;
-    let at = slot * table.layout.stride;
-    let address: Address = table.layout.record(page, slot);
-    let changed_before = pages.is_changed(page);
-    let place = pages.write(page, at..at + record.len())?;
-    let before = table.hash(&place[table.key.clone()]);
-    place.copy_from_slice(record);
-    set_occupied(pages, table, (page, slot), true)?;
-    if !changed_before && before != hash {
-        table.forget(before, address);
+    if R::PLAIN.is_none() {
+        let row = row_at(pages, table, (page, slot), mode)?;
+        return Ok(table.format().record_of(&row)?);
     }
-    table.insert(hash, address);
-    Ok(())
+    let bytes = match mode {
+        READ => pages.read(page)?,
+        _ => pages.read_to_write(page)?,
+    };
+    let at = (slot * table.layout().stride) as u64;
+    plain_record(table, bytes, Address(at))
 }
 
-/// Takes a record out of its place.
-fn take_out(
-    pages: &mut dyn Pages,
+/// A record of plain data that stands somewhere in bytes.
+fn plain_record<R: Record>(
     table: &TableMemory,
-    place: (PageId, usize),
-) -> Result<(), RecordError> {
-    set_occupied(pages, table, place, false)?;
-    table.has_room(place.0);
-    Ok(())
+    bytes: &[u8],
+    at: Address,
+) -> Result<R, RecordError> {
+    let format = table.format();
+    let (schema, table) = (&**format.schema(), format.table());
+    let found = Found {
+        pages: bytes,
+        schema,
+        table,
+        at,
+    };
+    Ok(R::copy_row(found, &R::columns_in(schema, table)?)?)
 }
 
-/// Overwrites a record by one with the same key: the runs of words that differ.
-fn overwrite(
-    pages: &mut dyn Pages,
+/// The row of a new record.
+fn new_row<'r, R: Record>(
     table: &TableMemory,
-    (page, slot): (PageId, usize),
-    record: &[u8],
-) -> Result<(), RecordError> {
-    let at = slot * table.layout.stride;
-    let before = pages.read_to_write(page)?;
-    let differs = |word: &usize| before[at + word * 8..][..8] != record[word * 8..][..8];
-    let words: Vec<usize> = (0..record.len() / 8).filter(differs).collect();
-    // A word between two that differ costs less than a record of its own.
-    for run in words.chunk_by(|word, next| next - word <= 2) {
-        let (first, end) = (run[0] * 8, run[run.len() - 1] * 8 + 8);
-        pages.write_bytes(page, at + first, &record[first..end])?;
+    record: &'r R,
+) -> Result<Cow<'r, [u8]>, RecordError> {
+    if R::PLAIN.is_some() {
+        return Ok(Cow::Borrowed(record.plain_bytes()));
     }
-    Ok(())
+    let format = table.format();
+    let columns = R::columns_in(format.schema(), format.table())?;
+    let row = format.new_row(&values_of(&columns, record))?;
+    check_length::<R>(&row)?;
+    Ok(Cow::Owned(row))
 }
 
-/// The inverse that gives a key the record that it had.
-fn restore<R: Plain>(table: Table<R>, key: &R::Key, record: Option<&R>) -> Inverse {
-    Inverse::of(&Restore {
-        area: Area(table.number()),
-        key: Cow::Borrowed(key.as_bytes()),
-        record: record.map(|record| Cow::Borrowed(record.as_bytes())),
+/// The row of a changed record.
+fn changed_row<'r, R: Record>(
+    table: &TableMemory,
+    before: &[u8],
+    record: &'r R,
+) -> Result<Cow<'r, [u8]>, RecordError> {
+    let key_changed = RecordError::KeyChanged { table: R::TABLE };
+    if R::PLAIN.is_some() {
+        let row = record.plain_bytes();
+        return match table.key_of_row(row)? == table.key_of_row(before)? {
+            true => Ok(Cow::Borrowed(row)),
+            false => Err(key_changed),
+        };
+    }
+    let format = table.format();
+    let columns = R::columns_in(format.schema(), format.table())?;
+    let row = match format.changed_row(before, &values_of(&columns, record)) {
+        Err(TableError::KeyChanged { .. }) => return Err(key_changed),
+        changed => changed?,
+    };
+    check_length::<R>(&row)?;
+    Ok(Cow::Owned(row))
+}
+
+fn check_length<R: Record>(row: &[u8]) -> Result<(), RecordError> {
+    if row.len() <= ROW_BYTES_MAX {
+        return Ok(());
+    }
+    Err(RecordError::TooLong {
+        table: R::TABLE,
+        bytes: row.len(),
+        limit: ROW_BYTES_MAX,
     })
 }
 
-impl<R: Plain> Operation for Get<R> {
+impl Restore<'_> {
+    fn inverse<R>(table: Table<R>, key: &[u8], row: Option<&[u8]>) -> Inverse {
+        Inverse::of(&Restore {
+            area: Area(table.number()),
+            key: Cow::Borrowed(key),
+            row: row.map(Cow::Borrowed),
+        })
+    }
+}
+
+/// The inverse that gives a key the record that it had, which is plain data.
+fn plain_inverse<R: Record>(table: Table<R>, key: &R::Key<'_>, record: &R) -> Option<Inverse> {
+    R::PLAIN?;
+    let (key, row) = (R::plain_key(key), record.plain_bytes());
+    Some(Restore::inverse(table, key, Some(row)))
+}
+
+impl<R: Record> Operation for Get<'_, R> {
     type Output = Option<R>;
     type Error = RecordError;
 
     fn execute(&self, pages: &mut dyn Pages) -> Result<Option<R>, RecordError> {
         let table = memory_of(pages, self.table)?;
-        let key = self.key.as_bytes();
+        let key = table.key_of::<R>(&self.key)?;
         let mode = if self.to_change { CHANGE } else { READ };
-        let hash = lock(pages, &table, key, mode)?;
-        match find(pages, &table, hash, key, READ)? {
-            Some(place) => record_at(pages, &table, place).map(Some),
+        let hash = lock(pages, &table, &key, mode)?;
+        match find(pages, &table, hash, &key, READ)? {
+            Some(place) => read_record(pages, &table, place, READ).map(Some),
             None => Ok(None),
         }
     }
 }
 
-impl<R: Plain> Operation for Insert<R> {
+impl<R: Record> Operation for Insert<'_, R> {
     type Output = ();
     type Error = RecordError;
 
     fn execute(&self, pages: &mut dyn Pages) -> Result<(), RecordError> {
+        Ok(self.execute_with_inverse(pages)?.0)
+    }
+
+    fn execute_with_inverse(
+        &self,
+        pages: &mut dyn Pages,
+    ) -> Result<((), Option<Inverse>), RecordError> {
         let table = memory_of(pages, self.table)?;
-        let bytes = self.record.as_bytes();
-        let key = &bytes[table.key.clone()];
-        let hash = lock(pages, &table, key, CHANGE)?;
-        if find(pages, &table, hash, key, CHANGE)?.is_some() {
-            let table = R::NAME;
+        let row = new_row(&table, self.record)?;
+        let key = table.key_of_row(&row)?;
+        let hash = lock(pages, &table, &key, CHANGE)?;
+        if find(pages, &table, hash, &key, CHANGE)?.is_some() {
+            let table = R::TABLE;
             return Err(RecordError::Duplicate { table });
         }
-        put(pages, &table, hash, bytes)
+        put(pages, &table, hash, &row)?;
+        Ok(((), Some(Restore::inverse(self.table, &key, None))))
     }
 
+    /// Of a record of plain data; of others [`Operation::execute_with_inverse`] says it.
     fn inverse(&self, (): &()) -> Option<Inverse> {
-        Some(restore(self.table, &key_of(&self.record), None))
+        let key = &self.record.plain_bytes()[R::PLAIN?.key()];
+        Some(Restore::inverse(self.table, key, None))
     }
 }
 
-fn key_of<R: Plain>(record: &R) -> R::Key {
-    use zerocopy::FromBytes;
-    let key = &record.as_bytes()[R::KEY_OFFSET..][..size_of::<R::Key>()];
-    R::Key::read_from_bytes(key).expect("the bytes of a key")
-}
-
-impl<R: Plain, F: Fn(&mut R)> Operation for Update<R, F> {
+impl<R: Record, F: Fn(&mut R)> Operation for Update<'_, R, F> {
     type Output = Option<R>;
     type Error = RecordError;
 
     fn execute(&self, pages: &mut dyn Pages) -> Result<Option<R>, RecordError> {
+        Ok(self.execute_with_inverse(pages)?.0)
+    }
+
+    fn execute_with_inverse(
+        &self,
+        pages: &mut dyn Pages,
+    ) -> Result<(Option<R>, Option<Inverse>), RecordError> {
         let table = memory_of(pages, self.table)?;
-        let key = self.key.as_bytes();
-        let hash = lock(pages, &table, key, CHANGE)?;
-        let Some(place) = find(pages, &table, hash, key, CHANGE)? else {
-            return Ok(None);
+        let key = table.key_of::<R>(&self.key)?;
+        let hash = lock(pages, &table, &key, CHANGE)?;
+        let Some(place) = find(pages, &table, hash, &key, CHANGE)? else {
+            return Ok((None, None));
         };
-        let before: R = record_at(pages, &table, place)?;
-        let mut after = before;
+        let row = row_at(pages, &table, place, CHANGE)?;
+        let record = || match R::PLAIN {
+            Some(_) => plain_record(&table, &row, Address(0)),
+            None => Ok(table.format().record_of::<R>(&row)?),
+        };
+        let (before, mut after) = (record()?, record()?);
         (self.change)(&mut after);
-        if after.as_bytes()[table.key.clone()] != *key {
-            let table = R::NAME;
-            return Err(RecordError::KeyChanged { table });
-        }
-        overwrite(pages, &table, place, after.as_bytes())?;
-        Ok(Some(before))
+        let changed = changed_row(&table, &row, &after)?;
+        let may_take = overwrite(pages, &table, place, &changed)?;
+        pages.inverse_may_take(may_take);
+        let inverse = Restore::inverse(self.table, &key, Some(&row));
+        Ok((Some(before), Some(inverse)))
     }
 
+    /// Of a record of plain data; of others [`Operation::execute_with_inverse`] says it.
     fn inverse(&self, before: &Option<R>) -> Option<Inverse> {
-        let before = before.as_ref()?;
-        Some(restore(self.table, &self.key, Some(before)))
+        plain_inverse(self.table, &self.key, before.as_ref()?)
     }
 }
 
-impl<R: Plain> Operation for Delete<R> {
+impl<R: Record> Operation for Delete<'_, R> {
     type Output = Option<R>;
     type Error = RecordError;
 
     fn execute(&self, pages: &mut dyn Pages) -> Result<Option<R>, RecordError> {
-        let table = memory_of(pages, self.table)?;
-        let key = self.key.as_bytes();
-        let hash = lock(pages, &table, key, CHANGE)?;
-        let Some(place) = find(pages, &table, hash, key, CHANGE)? else {
-            return Ok(None);
-        };
-        let record = record_at(pages, &table, place)?;
-        take_out(pages, &table, place)?;
-        // Others may use its place until it comes back.
-        pages.inverse_may_take(1);
-        Ok(Some(record))
+        Ok(self.execute_with_inverse(pages)?.0)
     }
 
+    fn execute_with_inverse(
+        &self,
+        pages: &mut dyn Pages,
+    ) -> Result<(Option<R>, Option<Inverse>), RecordError> {
+        let table = memory_of(pages, self.table)?;
+        let key = table.key_of::<R>(&self.key)?;
+        let hash = lock(pages, &table, &key, CHANGE)?;
+        let Some(place) = find(pages, &table, hash, &key, CHANGE)? else {
+            return Ok((None, None));
+        };
+        let row = row_at(pages, &table, place, CHANGE)?;
+        let record = match R::PLAIN {
+            Some(_) => plain_record(&table, &row, Address(0))?,
+            None => table.format().record_of::<R>(&row)?,
+        };
+        let may_take = take_out(pages, &table, hash, place)?;
+        pages.inverse_may_take(may_take);
+        let inverse = Restore::inverse(self.table, &key, Some(&row));
+        Ok((Some(record), Some(inverse)))
+    }
+
+    /// Of a record of plain data; of others [`Operation::execute_with_inverse`] says it.
     fn inverse(&self, record: &Option<R>) -> Option<Inverse> {
-        let record = record.as_ref()?;
-        Some(restore(self.table, &self.key, Some(record)))
+        plain_inverse(self.table, &self.key, record.as_ref()?)
     }
 }
 
@@ -304,20 +322,31 @@ impl Operation for Restore<'_> {
         let number = self.area.0;
         let table = pages.table(self.area);
         let table = table.ok_or(RecordError::NoTable { number })?;
-        let fits = |record: &[u8]| {
-            record.len() == table.layout.stride && record[table.key.clone()] == *self.key
-        };
-        if self.key.len() != table.key.len() || !self.record.as_deref().is_none_or(fits) {
+        if !self.is_of(&table) {
             return Err(RecordError::Inverse { number });
         }
         let hash = table.hash(&self.key);
         let place = find(pages, &table, hash, &self.key, CHANGE)?;
-        match (place, &self.record) {
-            (Some(place), Some(record)) => overwrite(pages, &table, place, record),
-            (Some(place), None) => take_out(pages, &table, place),
-            (None, Some(record)) => put(pages, &table, hash, record),
+        match (place, &self.row) {
+            (Some(place), Some(row)) => overwrite(pages, &table, place, row).map(drop),
+            (Some(place), None) => take_out(pages, &table, hash, place).map(drop),
+            (None, Some(row)) => put(pages, &table, hash, row),
             (None, None) => Ok(()),
         }
+    }
+}
+
+impl Restore<'_> {
+    /// Whether it is of the rows of a table.
+    fn is_of(&self, table: &TableMemory) -> bool {
+        if let Some(row) = self.row.as_deref() {
+            let fits = match table.has_values() {
+                true => table.format().row(row).is_ok(),
+                false => row.len() == table.layout().stride,
+            };
+            return fits && table.key_of_row(row).is_ok_and(|key| key == self.key);
+        }
+        table.may_be_key(&self.key)
     }
 }
 
@@ -328,19 +357,19 @@ impl Recorded for Restore<'_> {
         into.extend(self.area.0.to_le_bytes());
         into.extend((self.key.len() as u16).to_le_bytes());
         into.extend(&*self.key);
-        into.extend(self.record.as_deref().unwrap_or_default());
+        into.extend(self.row.as_deref().unwrap_or_default());
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
         let (area, bytes) = bytes.split_first_chunk()?;
         let (length, bytes) = bytes.split_first_chunk()?;
         let length = usize::from(u16::from_le_bytes(*length));
-        let (key, record) = bytes.split_at_checked(length)?;
+        let (key, row) = bytes.split_at_checked(length)?;
         Some(Restore {
             area: Area(u16::from_le_bytes(*area)),
             key: Cow::Owned(key.to_vec()),
-            // A record has its key in it, so it is never empty.
-            record: (!record.is_empty()).then(|| Cow::Owned(record.to_vec())),
+            // A row has its key in it, so it is never empty.
+            row: (!row.is_empty()).then(|| Cow::Owned(row.to_vec())),
         })
     }
 }

@@ -3,12 +3,14 @@
 use super::view::View;
 use super::{Snapshot, State};
 use crate::error::CallError;
-use crate::pages::{Area, Page, Pages, Stop};
+use crate::pages::{Area, Pages, Stop};
+use crate::records::memory::TableMemory;
+use crate::records::{READ, read_record};
 use crate::records::{RecordError, Table};
-use sardonyx_rows::Plain;
-use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
+use sardonyx_rows::Record;
 use sardonyx_storage::page::PageId;
-use std::marker::PhantomData;
+use sardonyx_storage::store::SnapshotEnded;
+use std::collections::VecDeque;
 
 /// All records of a table in a snapshot: [`Snapshot::records`]. After an error there are no more.
 #[derive(Debug)]
@@ -17,76 +19,75 @@ pub struct Records<'s, R> {
     area: Area,
     /// The place in the table of the next page.
     next: u64,
-    page: Option<(Box<Page>, PageLayout)>,
-    /// The slot to go on with.
-    slot: usize,
+    /// Those of the page that was read last.
+    ready: VecDeque<R>,
     ended: bool,
-    of: PhantomData<fn() -> R>,
 }
 
-impl<'s, R: Plain> Records<'s, R> {
+impl<'s, R: Record> Records<'s, R> {
     pub(super) fn new(snapshot: &'s Snapshot, table: Table<R>) -> Self {
         Records {
             snapshot,
             area: Area(table.number()),
             next: 0,
-            page: None,
-            slot: 0,
+            ready: VecDeque::new(),
             ended: false,
-            of: PhantomData,
         }
     }
 
-    /// Copies the next page with records. Returns whether there is one.
+    /// Reads the next page with records. Returns whether there is one.
     fn read_page(&mut self) -> Result<bool, CallError<RecordError>> {
-        let State { frozen, private } = self.snapshot.check::<RecordError>()?;
-        let failed = |stop: Stop| CallError::Failed(RecordError::from(stop));
+        let snapshot = self.snapshot;
+        let State { frozen, private } = snapshot.check::<RecordError>()?;
         let view = View::of(frozen, private);
+        let read = self.read_page_of(&view);
+        if view.is_ended() {
+            // Whatever became of it.
+            return Err(CallError::Failed(Stop::from(SnapshotEnded).into()));
+        }
+        read.map_err(CallError::Failed)
+    }
+
+    fn read_page_of(&mut self, view: &View<'_>) -> Result<bool, RecordError> {
         let table = view.table(self.area).filter(|table| table.is_of::<R>());
         let Some(table) = table else {
             let number = self.area.0;
-            return Err(CallError::Failed(RecordError::NoTable { number }));
+            return Err(RecordError::NoTable { number });
         };
-        let pages = view.pages_of(self.area).map_err(failed)?;
-        while self.next < pages {
-            let page: PageId = view.page(self.area, self.next).map_err(failed)?;
+        let pages = view.pages_of(self.area)?;
+        while self.next < pages && self.ready.is_empty() {
+            let page: PageId = view.page(self.area, self.next)?;
             self.next += 1;
-            let page = view.copy(page).map_err(failed)?;
-            // A page of the snapshot's own need not say what it is for.
-            let of = PageUse::of(&page[..]).map(|of| of.kind);
-            if matches!(of, None | Some(PageKind::Rows { .. })) {
-                (self.page, self.slot) = (Some((page, table.layout())), 0);
-                return Ok(true);
+            let bytes = view.read(page)?;
+            if !TableMemory::has_rows(bytes) {
+                continue;
+            }
+            for slot in table.layout().occupied(bytes) {
+                self.ready
+                    .push_back(read_record(view, &table, (page, slot), READ)?);
             }
         }
-        Ok(false)
+        Ok(!self.ready.is_empty())
     }
 }
 
-impl<R: Plain> Iterator for Records<'_, R> {
+impl<R: Record> Iterator for Records<'_, R> {
     type Item = Result<R, CallError<RecordError>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some((page, layout)) = &self.page
-                && let Some(slot) = layout.occupied_from(&page[..], self.slot)
-            {
-                self.slot = slot + 1;
-                let record = R::read_from_bytes(&page[slot * layout.stride..][..layout.stride]);
-                return Some(Ok(record.expect("the stride is the record's size")));
-            }
-            self.page = None;
-            if self.ended {
-                return None;
-            }
+        if self.ended {
+            return None;
+        }
+        if self.ready.is_empty() {
             match self.read_page() {
                 Ok(true) => {}
-                Ok(false) => return None,
+                Ok(false) => self.ended = true,
                 Err(error) => {
-                    self.ended = true;
+                    (self.ended, self.ready) = (true, VecDeque::new());
                     return Some(Err(error));
                 }
             }
         }
+        self.ready.pop_front().map(Ok)
     }
 }

@@ -39,13 +39,9 @@ impl Transaction<'_> {
             let mut subtransaction = self.subtransaction(Purpose::Operation, asker, workspace);
             // Its inverse is the user's code, too, and may panic.
             let outcome = catch_unwind(AssertUnwindSafe(|| {
-                executing(|| {
-                    let output = operation.execute(&mut subtransaction)?;
-                    let inverse = match subtransaction.verdict() {
-                        None if two_levels => operation.inverse(&output),
-                        _ => None,
-                    };
-                    Ok((output, inverse))
+                executing(|| match two_levels {
+                    true => operation.execute_with_inverse(&mut subtransaction),
+                    false => Ok((operation.execute(&mut subtransaction)?, None)),
                 })
             }));
             if let Err(forked) = self.database.check_process() {

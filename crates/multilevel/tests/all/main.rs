@@ -36,6 +36,7 @@ mod serializable;
 mod snapshots;
 mod sphere_replay;
 mod spheres;
+mod texts;
 mod threads;
 mod victims;
 

@@ -122,7 +122,7 @@ fn read(database: &Database, items: Table<Item>) -> Model {
 }
 
 /// The recovered pages as the serial way reads them.
-fn as_tables(disk: &SimulatedDisk) -> TableSpace {
+pub fn as_tables(disk: &SimulatedDisk) -> TableSpace {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let manifest = Manifest::read(&*disk).unwrap();
     let options = RecoveryOptions {

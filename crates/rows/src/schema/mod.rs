@@ -120,16 +120,20 @@ impl Schema {
     /// What such a table has beyond records of one length that are found by the hash of their key: whoever knows no more
     /// than those would misread it, or break what holds in it. `None` if nothing.
     pub fn beyond_records(&self) -> Option<&'static str> {
+        if self.plain_key().is_none() {
+            return Some("a primary key that is not found by the hash of its bytes");
+        }
+        match self.variable_columns().next() {
+            Some(_) => Some("text or bytes of any length"),
+            None => self.beyond_rows(),
+        }
+    }
+
+    /// What such a table has beyond rows of one shape, each of which stands by itself, if anything: what holds between rows,
+    /// between tables, or between a row's columns, is for stores that keep it up.
+    pub fn beyond_rows(&self) -> Option<&'static str> {
         let beyond = [
-            (
-                self.plain_key().is_none(),
-                "a primary key that is not found by the hash of its bytes",
-            ),
             (!self.earlier_shapes.is_empty(), "columns that were added"),
-            (
-                self.variable_columns().next().is_some(),
-                "text or bytes of any length",
-            ),
             (!self.indexes.is_empty(), "indexes"),
             (!self.foreign_keys.is_empty(), "references to other tables"),
             (!self.checks.is_empty(), "conditions"),

@@ -1,7 +1,7 @@
 //! Snapshots beside operations: a consistent state to read at leisure, which nobody waits for.
 
 use super::Operation;
-use crate::{Error, Plain, Table};
+use crate::{Error, Record, Table};
 
 /// The state of a database at one commit, to read from any thread, for as long as it is kept, while
 /// transactions go on: [`Operations::snapshot`](crate::Operations::snapshot). Clones are the same snapshot.
@@ -64,7 +64,7 @@ impl Snapshot {
 
     /// All records of a table, in no particular order. Each may be an error instead, as of
     /// [`Snapshot::call`], and is then the last.
-    pub fn records<R: Plain>(&self, table: Table<R>) -> Records<'_, R> {
+    pub fn records<R: Record>(&self, table: Table<R>) -> Records<'_, R> {
         Records(self.0.records(table))
     }
 
@@ -78,7 +78,7 @@ impl Snapshot {
 #[derive(Debug)]
 pub struct Records<'s, R>(sardonyx_multilevel::Records<'s, R>);
 
-impl<R: Plain> Iterator for Records<'_, R> {
+impl<R: Record> Iterator for Records<'_, R> {
     type Item = Result<R, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {

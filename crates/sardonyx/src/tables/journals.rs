@@ -130,8 +130,5 @@ impl<J> fmt::Debug for JournalRows<J> {
 }
 
 fn row_of<J: JournalRow>(bytes: &[u8]) -> Result<J, Error> {
-    J::read_from_bytes(bytes).map_err(|_| {
-        let text = format!("a row of journal {:?} has another length", J::NAME);
-        Error::Damaged(text.into())
-    })
+    Ok(J::from_row(bytes)?)
 }

@@ -31,6 +31,7 @@ mod full_disk;
 mod full_disk_real;
 mod hosts;
 mod journal_readers;
+mod journal_texts;
 mod large;
 mod leave_unfinished;
 mod migrations;

@@ -2,10 +2,11 @@
 //! there or is refused as nested, instead of waiting for its own end (I8); and nothing hangs.
 
 use crate::common::{Item, Note, Opened, block_on, hide_planned_panics, in_every_shape, options};
+use sardonyx::journals::PlainJournalRow;
 use sardonyx::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use sardonyx::{
-    Durability, Error, JournalRow, Procedure, ProcedureError, Registered, Shape, TableSpace,
-    Tables, Ticket, Transaction, record,
+    Durability, Error, Procedure, ProcedureError, Registered, Shape, TableSpace, Tables, Ticket,
+    Transaction, record,
 };
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::{Arc, Mutex};
@@ -22,7 +23,7 @@ record!(Fresh { table: "fresh", key: id: u64 });
 #[repr(C)]
 struct FreshNote(u64);
 
-impl JournalRow for FreshNote {
+impl PlainJournalRow for FreshNote {
     const NAME: &'static str = "fresh notes";
 }
 

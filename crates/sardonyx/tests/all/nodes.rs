@@ -218,3 +218,23 @@ fn nodes_and_tables_refuse_each_others_databases() -> Result<(), Error> {
     drop(PageServer::open(place.directory.path(), 1024, storage)?);
     Ok(())
 }
+
+#[test]
+fn journals_of_texts() -> Result<(), Error> {
+    use crate::journal_texts::{Event, event};
+    let place = Place::new();
+    let nodes = place.open()?;
+    let (one, other) = (nodes.join()?, nodes.join()?);
+    for number in 0..20 {
+        let node = if number % 2 == 0 { &one } else { &other };
+        let events = node.journal::<Event>()?;
+        node.run(|tx| tx.append(&events, &event(number)))?;
+    }
+    let events = other.journal::<Event>()?;
+    let rows = other.journal_range(events, ..)?;
+    let rows: Vec<Event> = rows
+        .map(|row| row.map(|(_, row)| row))
+        .collect::<Result<_, _>>()?;
+    assert!(rows.into_iter().eq((0..20).map(event)));
+    Ok(())
+}

@@ -4,7 +4,8 @@
 use crate::alone::path_of;
 use crate::common;
 use crate::common::{Item, Note, Opened, SHAPES, in_every_shape, options};
-use sardonyx::{Error, GroupLimits, JournalRow, Options, Shape, Table, Tables, record, zerocopy};
+use sardonyx::journals::PlainJournalRow;
+use sardonyx::{Error, GroupLimits, Options, Shape, Table, Tables, record, zerocopy};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::OpenError;
@@ -312,7 +313,7 @@ record!(OtherItem { table: "items", key: id: u64 });
 #[repr(C)]
 struct OtherNote(u64);
 
-impl JournalRow for OtherNote {
+impl PlainJournalRow for OtherNote {
     const NAME: &'static str = "notes";
 }
 

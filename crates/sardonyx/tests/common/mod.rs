@@ -5,10 +5,9 @@
     allow(dead_code, reason = "the Shuttle models use a part of it")
 )]
 
+use sardonyx::journals::PlainJournalRow;
 use sardonyx::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
-use sardonyx::{
-    Error, Field, GroupLimits, Journal, JournalRow, Options, Shape, Table, Tables, field, record,
-};
+use sardonyx::{Error, Field, GroupLimits, Journal, Options, Shape, Table, Tables, field, record};
 use sardonyx_storage::disk::{Disk, RealDisk, SimulatedDisk};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -50,7 +49,7 @@ pub struct Note {
     pub amount: u64,
 }
 
-impl JournalRow for Note {
+impl PlainJournalRow for Note {
     const NAME: &'static str = "notes";
 }
 

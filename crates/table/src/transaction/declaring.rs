@@ -8,8 +8,8 @@ use sardonyx_base::error::Error;
 use sardonyx_rows::TableError;
 use sardonyx_rows::check_name;
 use sardonyx_rows::columns::schema_of;
-use sardonyx_rows::record::{Journal, JournalRow, Record, Table};
-use sardonyx_rows::record::{definition_of_journal, definition_of_plain};
+use sardonyx_rows::record::{Record, Table, definition_of_plain};
+use sardonyx_rows::{Journal, JournalRow, definition_of_journal};
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Write as CatalogueWrite};
 
 impl Transaction<'_> {

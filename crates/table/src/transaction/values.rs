@@ -8,7 +8,8 @@ use sardonyx_rows::TableError;
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
 use sardonyx_rows::schema::VALUE_BYTES_MAX;
 use sardonyx_rows::values::{
-    CLASS_BYTES_MAX, CLASSES, INLINE_BYTES_MAX, NEXT_BYTES, Reference, layout_of, next_cell,
+    CLASS_BYTES_MAX, CLASSES, Cell, CellStore, INLINE_BYTES_MAX, NEXT_BYTES, Reference,
+    Replacement, layout_of,
 };
 use sardonyx_storage::log::record::{RECORD_HEAD_BYTES, encoded_bytes};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
@@ -19,11 +20,53 @@ const CELL_OVERHEAD_BYTES: usize = 8 * RECORD_HEAD_BYTES + encoded_bytes(48);
 /// Redo bytes of freeing a cell: its bit.
 const FREED_BYTES: usize = encoded_bytes(8);
 
-/// A cell of a value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Cell {
-    address: Address,
-    class: u8,
+/// The cells of a table in a transaction.
+struct TableCells<'t, 's> {
+    tx: &'t mut Transaction<'s>,
+    table: u16,
+}
+
+impl CellStore for TableCells<'_, '_> {
+    type Error = TableError;
+
+    /// Opening found that the cells are sound.
+    fn class_of(&self, cell: Address) -> Result<u8, TableError> {
+        let content = page_bytes(self.tx.space.store.bytes(), cell.page());
+        match PageUse::of(content).map(|of| of.kind) {
+            Some(PageKind::Values { class }) => Ok(class),
+            other => unreachable!("a value stands in a page of values: {other:?}"),
+        }
+    }
+
+    fn first_word(&self, cell: Address) -> Result<u64, TableError> {
+        Ok(word_at(self.tx.space.store.bytes(), cell.0 as usize))
+    }
+
+    fn take_cell(&mut self, class: u8) -> Result<Address, TableError> {
+        self.tx.take_cell(self.table, class)
+    }
+
+    fn free_cell(&mut self, cell: Cell) -> Result<(), TableError> {
+        self.tx.free_cell(self.table, cell);
+        Ok(())
+    }
+
+    fn write_cell(&mut self, cell: Address, content: &[u8]) -> Result<(), TableError> {
+        self.tx.write(cell, content);
+        Ok(())
+    }
+
+    fn change_cell(&mut self, cell: Address, content: &[u8]) -> Result<(), TableError> {
+        // Whole words are compared; what stands behind the value stays.
+        let words = content.len().next_multiple_of(8);
+        let behind = cell.0 as usize + content.len();
+        let mut whole = [0; CLASS_BYTES_MAX];
+        whole[..content.len()].copy_from_slice(content);
+        let there = &self.tx.space.store.bytes()[behind..][..words - content.len()];
+        whole[content.len()..words].copy_from_slice(there);
+        self.tx.write_differences(cell, &whole[..words]);
+        Ok(())
+    }
 }
 
 impl Transaction<'_> {
@@ -40,32 +83,26 @@ impl Transaction<'_> {
         value: &[u8],
     ) -> Result<Reference, TableError> {
         debug_assert!(value.len() <= VALUE_BYTES_MAX, "checked by the caller");
-        let inline = Reference::inline(value);
-        if let (None, Some(reference)) = (before.cell(), inline) {
+        if before.cell().is_none()
+            && let Some(reference) = Reference::inline(value)
+        {
             return Ok(reference);
         }
-        let mut cells = self.cells_of(before);
-        let wanted = if inline.is_some() { 0 } else { value.len() };
-        let kept = kept(&cells, wanted);
-        let freed = cells.len() - kept;
-        let more = wanted
-            + (kept + wanted.div_ceil(CLASS_BYTES_MAX - NEXT_BYTES) + 1) * CELL_OVERHEAD_BYTES
-            + freed * FREED_BYTES;
-        self.check_room(more + OVERHEAD_BYTES)?;
-        let savepoint = self.savepoint();
-        for cell in cells.drain(kept..) {
-            self.free_cell(table, cell);
-        }
-        if let Some(reference) = inline {
-            return Ok(reference);
-        }
-        if let Err(error) = self.take_cells(table, &mut cells, value.len()) {
+        let mut cells = TableCells { tx: self, table };
+        let replacement = Replacement::of(&cells, before, value)?;
+        let wanted = match replacement.inline() {
+            Some(_) => 0,
+            None => value.len(),
+        };
+        let taken = replacement.kept() + wanted.div_ceil(CLASS_BYTES_MAX - NEXT_BYTES) + 1;
+        let more = wanted + taken * CELL_OVERHEAD_BYTES + replacement.freed() * FREED_BYTES;
+        cells.tx.check_room(more + OVERHEAD_BYTES)?;
+        let savepoint = cells.tx.savepoint();
+        let replaced = replacement.carry_out(&mut cells, value);
+        if replaced.is_err() {
             self.roll_back_to(savepoint);
-            return Err(error);
         }
-        self.fill_cells(&cells, kept, value);
-        let first = cells.first().expect("a long value has cells");
-        Ok(Reference::outside(value, first.address))
+        replaced
     }
 
     /// Gives back what a value of a row that goes away has.
@@ -74,83 +111,6 @@ impl Transaction<'_> {
     /// [`TableError::TransactionTooLarge`]; nothing has changed.
     pub(crate) fn free_value(&mut self, table: u16, before: Reference) -> Result<(), TableError> {
         self.replace_value(table, before, &[]).map(drop)
-    }
-
-    /// The cells of a value. Opening found that they are sound.
-    fn cells_of(&self, reference: Reference) -> Vec<Cell> {
-        let bytes = self.space.store.bytes();
-        let mut cells = Vec::new();
-        let Some(mut address) = reference.cell() else {
-            return cells;
-        };
-        let mut left = reference.len();
-        loop {
-            let class = match PageUse::of(page_bytes(bytes, address.page())).map(|of| of.kind) {
-                Some(PageKind::Values { class }) => class,
-                other => unreachable!("a value stands in a page of values: {other:?}"),
-            };
-            cells.push(Cell { address, class });
-            let stride = layout_of(class).stride;
-            if left <= stride {
-                return cells;
-            }
-            left -= stride - NEXT_BYTES;
-            address = Address(word_at(bytes, address.0 as usize));
-        }
-    }
-
-    /// Takes the cells that a value of this length needs behind those that it has.
-    fn take_cells(
-        &mut self,
-        table: u16,
-        cells: &mut Vec<Cell>,
-        length: usize,
-    ) -> Result<(), TableError> {
-        let mut left = length;
-        let mut at = 0;
-        while left > 0 {
-            let (class, bytes) = next_cell(left);
-            if at == cells.len() {
-                let address = self.take_cell(table, class)?;
-                cells.push(Cell { address, class });
-            }
-            debug_assert_eq!(cells[at].class, class);
-            left -= bytes;
-            at += 1;
-        }
-        Ok(())
-    }
-
-    /// Writes a value into its cells, of which the first `kept` have content that may be the same.
-    fn fill_cells(&mut self, cells: &[Cell], kept: usize, value: &[u8]) {
-        if let ([cell], 0) = (cells, kept) {
-            return self.write(cell.address, value);
-        }
-        let mut content = [0; CLASS_BYTES_MAX];
-        let mut left = value;
-        for (number, cell) in cells.iter().enumerate() {
-            let mut length = 0;
-            if let Some(next) = cells.get(number + 1) {
-                content[..NEXT_BYTES].copy_from_slice(&next.address.0.to_le_bytes());
-                length = NEXT_BYTES;
-            }
-            let (_, bytes) = next_cell(left.len());
-            let (part, rest) = left.split_at(bytes);
-            content[length..length + bytes].copy_from_slice(part);
-            length += bytes;
-            left = rest;
-            if number >= kept {
-                self.write(cell.address, &content[..length]);
-                continue;
-            }
-            // Whole words are compared; what stands behind the value stays.
-            let words = length.next_multiple_of(8);
-            let behind = cell.address.0 as usize + length;
-            let there = &self.space.store.bytes()[behind..][..words - length];
-            content[length..words].copy_from_slice(there);
-            self.write_differences(cell.address, &content[..words]);
-        }
-        debug_assert!(left.is_empty());
     }
 
     /// Takes a free cell of a class.
@@ -261,20 +221,6 @@ impl Transaction<'_> {
         });
         Ok(page)
     }
-}
-
-/// How many of a value's cells are of use for one of this length: the first ones.
-fn kept(cells: &[Cell], length: usize) -> usize {
-    let mut left = length;
-    let is_kept = |cell: &&Cell| {
-        if left == 0 {
-            return false;
-        }
-        let (class, bytes) = next_cell(left);
-        left -= bytes;
-        cell.class == class
-    };
-    cells.iter().take_while(is_kept).count()
 }
 
 const _: () = assert!(INLINE_BYTES_MAX > 4, "a long value has a prefix");

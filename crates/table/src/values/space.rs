@@ -44,6 +44,18 @@ impl ValueSpace {
         self.empty.first().copied().map(PageId)
     }
 
+    /// All pages with free cells and occupied ones, with their size class.
+    pub fn all_with_room(&self) -> impl Iterator<Item = (u8, PageId)> + '_ {
+        let classes = self.with_room.iter().enumerate();
+        classes
+            .flat_map(|(class, pages)| pages.iter().map(move |page| (class as u8, PageId(*page))))
+    }
+
+    /// All value pages without an occupied cell.
+    pub fn empty_pages(&self) -> impl Iterator<Item = PageId> + '_ {
+        self.empty.iter().copied().map(PageId)
+    }
+
     /// Looks at a page again whose bytes changed. If it was a value page, or is one, it was or is one of
     /// this table; its class was the one given, or it is now.
     pub fn refresh(&mut self, bytes: &[u8], table: u16, page: PageId, class: u8) {

@@ -3,7 +3,7 @@
 
 use crate::support::{Account, Event, Order, STORE_BYTES, Sample, Small, World, in_detail};
 use sardonyx_base::error::Error;
-use sardonyx_rows::{JournalRow, TableError, field, record};
+use sardonyx_rows::{PlainJournalRow, TableError, field, record};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Types that are declared in the tests below, of a struct's fields and their record.
@@ -25,7 +25,7 @@ plain!(OtherEvent {
     much: [u8; 9],
     end: [u8; 7]
 });
-impl JournalRow for OtherEvent {
+impl PlainJournalRow for OtherEvent {
     const NAME: &'static str = "other events";
 }
 plain!(TableOfEvents {
@@ -102,7 +102,7 @@ fn a_row_is_appended_to_its_own_journal_only() {
 }
 
 plain!(Row { a: u64, b: u64 });
-impl JournalRow for Row {
+impl PlainJournalRow for Row {
     const NAME: &'static str = "rows";
 }
 record!(Row { table: "rows", key: a: u64 });

@@ -4,7 +4,7 @@
 use crate::support;
 use crate::support::{Event, Large, STORE_BYTES, Sample, Small, Tables, World, in_detail};
 use sardonyx_base::error::Error;
-use sardonyx_rows::{Journal, JournalRow, Plain, Record, TableError, record};
+use sardonyx_rows::{Journal, Plain, PlainJournalRow, Record, TableError, record};
 use sardonyx_storage::catalogue::{
     CATALOGUE_PAGES, CatalogueError, DEFINITIONS_MAX, NAME_BYTES_MAX,
 };
@@ -190,7 +190,7 @@ plain!(RowSmall {
     key: u32,
     value: u32
 });
-impl JournalRow for RowSmall {
+impl PlainJournalRow for RowSmall {
     const NAME: &'static str = "small";
 }
 

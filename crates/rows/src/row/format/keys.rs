@@ -3,9 +3,10 @@
 use super::{OneRow, RowFormat};
 use crate::error::TableError;
 use crate::key::{BadKey, KeyBytes, KeyShape, KeyValues, SearchKey, behind};
-use crate::row::{KeyRange, RowError};
+use crate::row::{KeyRange, RowError, set_column};
 use crate::schema::PRIMARY;
 use sardonyx_storage::page::Address;
+use sardonyx_storage::store::PageRead;
 use std::ops::{Bound, RangeBounds};
 
 impl RowFormat {
@@ -22,6 +23,57 @@ impl RowFormat {
         let mut key = KeyBytes::default();
         self.key.of_row(OneRow::of(bytes), Address(0), &mut key)?;
         Ok(key.to_vec())
+    }
+
+    /// Appends the key of a row that stands in pages, in the newest shape.
+    ///
+    /// # Errors
+    /// What reading the row says.
+    pub fn key_at<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        key: &mut KeyBytes,
+    ) -> Result<(), TableError>
+    where
+        TableError: From<P::Error>,
+    {
+        self.key.of_row(pages, row, key).map(drop)
+    }
+
+    /// Checks that a key that was encoded is not longer than keys may be.
+    ///
+    /// # Errors
+    /// [`TableError::KeyTooLong`].
+    pub fn check_key_length(&self, key: &[u8]) -> Result<(), TableError> {
+        let checked = self.key.check_length(key);
+        checked.map_err(|bad| bad.into_error(&self.table, PRIMARY, self.key.width(), None))
+    }
+
+    /// The key with these values as it stands in a row of a table whose rows are found by that
+    /// ([`Schema::plain_key`](crate::schema::Schema::plain_key)); of any other, as [`RowFormat::key`] has it.
+    ///
+    /// # Errors
+    /// Those of [`RowFormat::key`].
+    pub fn standing_key(&self, values: &(impl KeyValues + ?Sized)) -> Result<Vec<u8>, TableError> {
+        let encoded = self.key(values)?;
+        let Some(place) = self.schema.plain_key() else {
+            return Ok(encoded);
+        };
+        let mut fixed = vec![0; self.schema.row_bytes];
+        let mut parts = self.schema.primary.key.iter();
+        let mut stored = Ok(());
+        values.each(&mut |value| {
+            let Some(part) = parts.next() else {
+                return;
+            };
+            let column = &self.schema.columns[part.column];
+            let there = set_column(&mut fixed, &self.table, column, value, |there, _| Ok(there));
+            if stored.is_ok() {
+                stored = there;
+            }
+        });
+        stored.map(|()| fixed[place].to_vec())
     }
 
     /// The number of the index of this name; `None`: that of the primary key.

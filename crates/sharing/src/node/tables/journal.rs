@@ -14,8 +14,7 @@ use super::super::transaction::Transaction;
 use super::catalogue::{self, Definition, differs};
 use super::log_rows::JournalSource;
 use super::view::View;
-use sardonyx_rows::{JournalRow, TableError, check_name};
-use sardonyx_storage::catalogue::{Definition as Declared, Kind};
+use sardonyx_rows::{JournalRow, TableError, check_name, definition_of_journal};
 use sardonyx_storage::journal::JournalPosition;
 use std::fmt;
 use std::marker::PhantomData;
@@ -60,12 +59,8 @@ impl<J> fmt::Debug for NodeJournal<J> {
 /// The journal of a row type, made where absent.
 pub(super) fn open_or_make<J: JournalRow>(node: &dyn Runs) -> Result<NodeJournal<J>, NodeError> {
     check_name(J::NAME)?;
-    let row_bytes = size_of::<J>();
-    let declared = Declared {
-        name: J::NAME.to_string(),
-        record_bytes: row_bytes,
-        kind: Kind::Journal,
-    };
+    let declared = definition_of_journal::<J>();
+    let row_bytes = declared.record_bytes;
     declared.check().map_err(TableError::from)?;
     let (number, database) = running::run(node, |tx| {
         let database = tx.database();
@@ -78,7 +73,12 @@ pub(super) fn open_or_make<J: JournalRow>(node: &dyn Runs) -> Result<NodeJournal
             Some(Definition::Journal {
                 row_bytes: there, ..
             }) => {
-                let text = format!("its rows have {there} bytes, the program's {row_bytes}");
+                let bytes = |bytes: usize| match bytes {
+                    0 => "any length".to_string(),
+                    bytes => format!("{bytes} bytes"),
+                };
+                let (there, program) = (bytes(there as usize), bytes(row_bytes));
+                let text = format!("its rows have {there}, the program's {program}");
                 return Err(differs(J::NAME, &text));
             }
             Some(_) => {
@@ -101,14 +101,15 @@ impl Transaction<'_> {
     /// Appends a row to a journal. It locks nothing.
     ///
     /// # Errors
-    /// [`NodeError::TransactionTooLarge`]; [`NodeError::Rows`] if the handle is another database's.
+    /// [`NodeError::TransactionTooLarge`]; [`NodeError::Rows`] if the row is too long, or the handle is another database's.
     pub fn append<J: JournalRow>(
         &mut self,
         journal: &NodeJournal<J>,
         row: &J,
     ) -> Result<(), NodeError> {
         journal.check(self.database())?;
-        self.append_row(journal.number, row.as_bytes())
+        let row = row.to_row().map_err(NodeError::from)?;
+        self.append_row(journal.number, &row)
     }
 }
 
@@ -135,13 +136,7 @@ impl<J: JournalRow> NodeJournalRows<J> {
             self.rows = None;
             return Ok(None);
         };
-        let row = J::read_from_bytes(&bytes).map_err(|_| TableError::DamagedTable {
-            table: J::NAME.to_string(),
-            page: 0,
-            offset: 0,
-            reason: "a row of another length",
-        })?;
-        Ok(Some((position, row)))
+        Ok(Some((position, J::from_row(&bytes)?)))
     }
 }
 

@@ -2,7 +2,8 @@
 //! into a journal. So what a database holds is either the state after exactly the first `j`
 //! transactions, or wrong.
 
-use sardonyx::{Error, GroupLimits, Journal, JournalRow, Options, Shape, Table, Tables, record};
+use sardonyx::journals::PlainJournalRow;
+use sardonyx::{Error, GroupLimits, Journal, Options, Shape, Table, Tables, record};
 use sardonyx_storage::checkpoint::RemoteCheckpointer;
 use sardonyx_storage::disk::SimulatedDisk;
 use sardonyx_storage::log::LogError;
@@ -28,7 +29,7 @@ struct Move {
     filler: [u64; 31],
 }
 
-impl JournalRow for Move {
+impl PlainJournalRow for Move {
     const NAME: &'static str = "moves";
 }
 

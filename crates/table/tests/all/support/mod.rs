@@ -3,7 +3,7 @@
 //! every transaction (DB'), and the plain maps that it is compared with.
 
 use sardonyx_base::error::Error;
-use sardonyx_rows::{Conflict, Field, JournalRow, Plain, Table, TableError, field, record};
+use sardonyx_rows::{Conflict, Field, Plain, PlainJournalRow, Table, TableError, field, record};
 use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -62,7 +62,7 @@ pub struct Event {
     pub much: [u8; 9],
     pub end: [u8; 7],
 }
-impl JournalRow for Event {
+impl PlainJournalRow for Event {
     const NAME: &'static str = "events";
 }
 

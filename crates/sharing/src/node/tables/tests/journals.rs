@@ -6,7 +6,7 @@ use super::verbs::Account;
 use crate::node::loose::tests::{proxy::Proxy, register};
 use crate::node::loose::{LooseNode, LooseOptions, Serving};
 use crate::node::{NodeError, TableNode};
-use sardonyx_rows::JournalRow;
+use sardonyx_rows::PlainJournalRow;
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::journal::{JournalPosition, RowRange};
@@ -24,7 +24,7 @@ struct Entry {
     fill: [u64; 30],
 }
 
-impl JournalRow for Entry {
+impl PlainJournalRow for Entry {
     const NAME: &'static str = "entries";
 }
 
@@ -34,7 +34,7 @@ struct Other {
     number: u64,
 }
 
-impl JournalRow for Other {
+impl PlainJournalRow for Other {
     const NAME: &'static str = "entries";
 }
 
@@ -44,7 +44,7 @@ struct Named {
     number: u64,
 }
 
-impl JournalRow for Named {
+impl PlainJournalRow for Named {
     const NAME: &'static str = "accounts";
 }
 

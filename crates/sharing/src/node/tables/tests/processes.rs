@@ -11,7 +11,7 @@ use crate::node::{NodeError, NodeJournal, Nodes, TableNode};
 use crate::protocol::UpdateStrategy;
 use sardonyx_base::random::Random;
 use sardonyx_rows::schema::{Schema, Type, Value};
-use sardonyx_rows::{JournalRow, Record, Table, record};
+use sardonyx_rows::{PlainJournalRow, Record, Table, record};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::verbs::Account;
@@ -46,7 +46,7 @@ struct Transfer {
     count: u64,
 }
 
-impl JournalRow for Transfer {
+impl PlainJournalRow for Transfer {
     const NAME: &'static str = "transfers";
 }
 

@@ -1,0 +1,81 @@
+//! What `#[derive(Record)]` writes of a struct that is a journal's row: `#[record(journal = "…")]`.
+
+use crate::record::column_name;
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syn::{Error, FieldsNamed, LitStr, Path, Type};
+
+/// The implementation of `JournalRow`.
+///
+/// # Errors
+/// If the struct has no fields.
+pub(crate) fn expand(
+    name: &Ident,
+    fields: &FieldsNamed,
+    journal: &LitStr,
+    path: &Path,
+) -> Result<TokenStream, Error> {
+    let idents: Vec<&Ident> = fields.named.iter().flat_map(|field| &field.ident).collect();
+    if idents.is_empty() {
+        let text =
+            format!("Sardonyx appends no rows without fields to a journal; give `{name}` one");
+        return Err(Error::new(name.span(), text));
+    }
+    let types: Vec<&Type> = fields.named.iter().map(|field| &field.ty).collect();
+    let names: Vec<String> = idents.iter().map(|ident| column_name(ident)).collect();
+    let places: Vec<usize> = (0..idents.len()).collect();
+    let count = idents.len();
+    let declared = quote!(#path::declared);
+    Ok(quote! {
+        #[automatically_derived]
+        impl #path::JournalRow for #name {
+            const NAME: &'static str = #journal;
+            const PLAIN: ::core::option::Option<usize> = ::core::option::Option::None;
+
+            fn to_row(
+                &self,
+            ) -> ::core::result::Result<
+                ::std::borrow::Cow<'_, [u8]>,
+                #declared::TableError,
+            > {
+                let format = <Self as #declared::FormattedRow>::format()?;
+                let mut row = #declared::RowWriter::new(#count);
+                #(row.set(#places, #declared::StoredField::to_value(&self.#idents));)*
+                format.bytes(&row).map(::std::borrow::Cow::Owned)
+            }
+
+            fn from_row(bytes: &[u8]) -> ::core::result::Result<Self, #declared::TableError> {
+                let format = <Self as #declared::FormattedRow>::format()?;
+                let row = format.row(bytes)?;
+                ::core::result::Result::Ok(#name {
+                    #(#idents: {
+                        let value = row.get_at(#places)?;
+                        match <#types as #declared::StoredField>::from_value(value) {
+                            ::core::option::Option::Some(value) => value,
+                            ::core::option::Option::None => {
+                                return ::core::result::Result::Err(
+                                    #declared::no_value_of_field(#journal, #names, value),
+                                );
+                            }
+                        }
+                    },)*
+                })
+            }
+        }
+
+        #[automatically_derived]
+        impl #declared::FormattedRow for #name {
+            const FIELDS: &'static [(&'static str, #path::schema::Type, bool)] = &[#((
+                #names,
+                <#types as #declared::StoredField>::KIND,
+                <#types as #declared::StoredField>::NULLABLE,
+            ),)*];
+
+            fn made() -> &'static ::std::sync::OnceLock<#declared::JournalFormat> {
+                static MADE: ::std::sync::OnceLock<#declared::JournalFormat> =
+                    ::std::sync::OnceLock::new();
+                &MADE
+            }
+        }
+    })
+}

@@ -1,0 +1,151 @@
+//! What operations refuse of texts, by typed errors, and leave as it was.
+
+use super::{Note, Numbered, derived, name, note, open};
+use crate::common::{options, ways};
+use sardonyx_derive::Record;
+use sardonyx_multilevel::records::{ROW_BYTES_MAX, RecordError, TableOperations};
+use sardonyx_multilevel::{CallError, DatabaseError, PageLog, Strategy};
+use sardonyx_rows::TableError;
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use std::sync::Arc;
+
+const WAY: (Strategy, PageLog) = (Strategy::SPHERES, PageLog::ByteRanges);
+
+#[derive(Record)]
+#[record(table = "indexed", key = number, index("by_text", text), crate = derived)]
+struct Indexed {
+    number: u64,
+    text: String,
+}
+
+#[derive(Record)]
+#[record(table = "checked", key = number, check("some", "number > 3"), crate = derived)]
+struct Checked {
+    number: u64,
+    text: String,
+}
+
+#[derive(Record)]
+#[record(table = "referring", key = number, crate = derived)]
+struct Referring {
+    number: u64,
+    #[field(references("notes", name))]
+    note: String,
+}
+
+#[test]
+fn rows_and_keys_that_are_too_long_are_refused() {
+    for way in ways() {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let (database, notes) = open(way, &disk);
+        database
+            .run(|tx| tx.call(&notes.insert(&note(1, 1))))
+            .expect("inserts");
+        let tx = database.begin();
+        let huge = "x".repeat(ROW_BYTES_MAX);
+        let too_long = Note {
+            text: huge.clone(),
+            ..note(2, 1)
+        };
+        let refused = tx.call(&notes.insert(&too_long));
+        assert!(
+            matches!(
+                refused,
+                Err(CallError::Failed(RecordError::TooLong { table: "notes", limit: ROW_BYTES_MAX, bytes }))
+                    if bytes > ROW_BYTES_MAX
+            ),
+            "{refused:?}"
+        );
+        let refused = tx.call(&notes.update(&name(1), |found| found.text.clone_from(&huge)));
+        let is_too_long = matches!(refused, Err(CallError::Failed(RecordError::TooLong { .. })));
+        assert!(is_too_long, "{refused:?}");
+        let key = "k".repeat(9000);
+        let refused = tx.call(&notes.insert(&Note {
+            name: key.clone(),
+            ..note(2, 1)
+        }));
+        let is_of_key = |refused: &CallError<RecordError>| match refused {
+            CallError::Failed(RecordError::Row(error)) => {
+                matches!(&**error, TableError::KeyTooLong { table, .. } if table == "notes")
+            }
+            _ => false,
+        };
+        assert!(refused.as_ref().is_err_and(is_of_key), "{refused:?}");
+        let refused = tx.call(&notes.get(&key));
+        assert!(refused.as_ref().is_err_and(is_of_key), "{refused:?}");
+        let refused = tx.call(&notes.update(&name(1), |found| found.name.push('x')));
+        let is_key_changed = matches!(
+            refused,
+            Err(CallError::Failed(RecordError::KeyChanged {
+                table: "notes"
+            }))
+        );
+        assert!(is_key_changed, "{refused:?}");
+        // More than the log takes of one operation, and less than a row may have.
+        let much = Note {
+            text: "x".repeat(300 << 10),
+            ..note(2, 1)
+        };
+        let refused = tx.call(&notes.insert(&much));
+        assert!(refused.is_err(), "{refused:?}");
+        tx.commit().expect("it did nothing");
+        let there = super::read(&database, notes, 3);
+        assert_eq!(
+            there.into_values().collect::<Vec<_>>(),
+            [note(1, 1)],
+            "{way:?}"
+        );
+    }
+}
+
+#[test]
+fn types_that_declare_more_than_rows_are_refused_by_name() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let (database, notes) = open(WAY, &disk);
+    let what_of = |refused: DatabaseError| match refused {
+        DatabaseError::Table(TableError::BeyondRecords { what, .. }) => what,
+        other => panic!("{other}"),
+    };
+    let refused = database.table::<Indexed>().expect_err("refused");
+    assert_eq!(what_of(refused), "indexes");
+    let refused = database.table::<Checked>().expect_err("refused");
+    assert_eq!(what_of(refused), "conditions");
+    let refused = database.table::<Referring>().expect_err("refused");
+    assert_eq!(what_of(refused), "references to other tables");
+    // Nothing was made of them, and the others are as always.
+    let pages = database.table::<Numbered>().expect("a table");
+    database
+        .run(|tx| {
+            tx.call(&pages.insert(&Numbered {
+                number: 3,
+                text: "a text".repeat(30),
+            }))?;
+            tx.call(&notes.insert(&note(1, 1)))
+        })
+        .expect("inserts");
+    database.close().expect("closes");
+    let names: Vec<String> = crate::records::as_tables(&disk)
+        .catalogue()
+        .definitions
+        .iter()
+        .map(|definition| definition.name.clone())
+        .collect();
+    assert!(
+        !names
+            .iter()
+            .any(|name| name == "indexed" || name == "checked")
+    );
+}
+
+#[test]
+fn a_handle_of_another_database_is_refused() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let (database, notes) = open(WAY, &disk);
+    database.close().expect("closes");
+    let elsewhere = SimulatedDisk::new(2, Faults::default());
+    let second = options(WAY).open_on(Arc::new(elsewhere)).expect("opens");
+    second.table::<Numbered>().expect("a table");
+    let refused = second.begin().call(&notes.get("x"));
+    let is_refused = matches!(refused, Err(CallError::Failed(RecordError::NoTable { .. })));
+    assert!(is_refused, "{refused:?}");
+}

@@ -1,0 +1,125 @@
+//! Where texts stand: their pages are used again, whatever ends how, and an end finds the pages that it needs (I14).
+
+use super::model::read_serially;
+use super::{Model, Note, name, note, open, read};
+use crate::common::{small, ways};
+use crate::records::as_tables;
+use sardonyx_multilevel::records::TableOperations;
+use sardonyx_multilevel::{Options, PAGE_SIZE, Strategy};
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::engine::StorageOptions;
+use std::sync::Arc;
+
+/// Texts of all lengths are stored, changed to other lengths, deleted and aborted, over and over.
+#[test]
+fn pages_of_texts_are_used_again() {
+    for way in ways() {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let (database, notes) = open(way, &disk);
+        let mut pages = Vec::new();
+        for round in 0..8 {
+            let tx = database.begin();
+            for key in 0..10 {
+                tx.call(&notes.insert(&note(key, key + round)))
+                    .expect("inserts");
+            }
+            for key in 0..10 {
+                let longer = |found: &mut Note| *found = note(key, key + round + 3);
+                tx.call(&notes.update(&name(key), longer)).expect("updates");
+            }
+            match round % 2 {
+                0 => tx.abort().expect("aborts"),
+                _ => {
+                    tx.commit().expect("commits");
+                    database
+                        .run(|tx| {
+                            (0..10).try_for_each(|key| tx.call(&notes.delete(&name(key))).map(drop))
+                        })
+                        .expect("deletes");
+                }
+            }
+            assert_eq!(read(&database, notes, 10), Model::new(), "{way:?}");
+            database.flush().expect("flushes");
+            let space = as_tables(&disk);
+            let extents = space.catalogue().extents_of(notes.number());
+            pages.push(extents.map(|extent| extent.pages).sum::<u64>());
+        }
+        assert_eq!(pages[2], pages[7], "{way:?}: {pages:?}");
+        database.close().expect("closes");
+    }
+}
+
+/// A full database: long texts are deleted and others take their pages; then the deletion is undone, also after a crash.
+#[test]
+fn i14_texts_that_were_deleted_find_pages_when_they_come_back() {
+    for way in ways() {
+        if way.0 == Strategy::SingleLevel {
+            // Nobody takes a page from a transaction that goes on.
+            continue;
+        }
+        for crashes in [false, true] {
+            let disk = SimulatedDisk::new(5, Faults::default());
+            let storage = || StorageOptions {
+                memory_bytes_max: 240 * PAGE_SIZE as u64,
+                ..small()
+            };
+            let open = |disk: &SimulatedDisk| {
+                let options = Options::new().strategy(way.0).page_log(way.1);
+                let options = options.storage(storage());
+                let database = options.open_on(Arc::new(disk.clone())).expect("opens");
+                let notes = database.table::<Note>().expect("a table");
+                (database, notes)
+            };
+            let long = |key: u64, seed: u64| Note {
+                text: "x".repeat(12_000 + seed as usize),
+                ..note(key, 0)
+            };
+            let (database, notes) = open(&disk);
+            // Until nothing more goes in.
+            let mut model = Model::new();
+            for key in 0..200 {
+                let inserted = database.run(|tx| tx.call(&notes.insert(&long(key, key))));
+                match inserted {
+                    Ok(()) => drop(model.insert(key, long(key, key))),
+                    Err(_) => break,
+                }
+            }
+            assert!((10..150).contains(&model.len()), "{}", model.len());
+            let deletes = database.begin();
+            let mut gone = Vec::new();
+            for key in 0..4 {
+                // As many as may come back: the reserve is asked for here.
+                if deletes.call(&notes.delete(&name(key))).is_ok() {
+                    gone.push(key);
+                }
+            }
+            assert!(!gone.is_empty(), "{way:?}");
+            let mut more = 0;
+            for key in 500..520 {
+                let inserted = database.run(|tx| tx.call(&notes.insert(&long(key, 9))));
+                if inserted.is_ok() {
+                    more += 1;
+                    model.insert(key, long(key, 9));
+                }
+            }
+            assert!(more > 0, "{way:?}: nobody took the pages");
+            match crashes {
+                false => {
+                    deletes.abort().expect("finds its pages");
+                    assert_eq!(read(&database, notes, 520), model, "{way:?}");
+                }
+                true => {
+                    database.flush().expect("flushes");
+                    std::mem::forget(deletes);
+                    std::mem::forget(database);
+                    let disk = disk.restart(Faults::default());
+                    let (database, notes) = open(&disk);
+                    assert_eq!(database.undone().operations, gone.len() as u64);
+                    assert_eq!(read(&database, notes, 520), model, "{way:?}");
+                    database.close().expect("closes");
+                    assert_eq!(read_serially(&disk, 520), model, "{way:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Replacing a value by another in cells, over what a store of pages does with one cell.
+//!
+//! Cells that fit are used again, and of them only what differs is written. [`Replacement::of`] changes nothing: a store
+//! that has to make room looks at it first.
+//!
+//! Invariant: every cell that a reference leads to is occupied, and a cell that no reference leads to any more is freed.
+
+use super::{CLASS_BYTES_MAX, NEXT_BYTES, Reference, layout_of, next_cell};
+use sardonyx_storage::page::Address;
+
+/// A cell of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cell {
+    /// Where it stands.
+    pub address: Address,
+    /// Its size class.
+    pub class: u8,
+}
+
+/// Pages of a table that have cells.
+pub trait CellStore {
+    /// Why it cannot go on.
+    type Error;
+
+    /// The size class of the page that a cell of a value is in.
+    ///
+    /// # Errors
+    /// If that is no page of values.
+    fn class_of(&self, cell: Address) -> Result<u8, Self::Error>;
+
+    /// The word with which a cell begins.
+    ///
+    /// # Errors
+    /// That the page cannot be read.
+    fn first_word(&self, cell: Address) -> Result<u64, Self::Error>;
+
+    /// Takes a free cell of a class.
+    ///
+    /// # Errors
+    /// That there are no more pages.
+    fn take_cell(&mut self, class: u8) -> Result<Address, Self::Error>;
+
+    /// Frees a cell.
+    ///
+    /// # Errors
+    /// That the page cannot be changed.
+    fn free_cell(&mut self, cell: Cell) -> Result<(), Self::Error>;
+
+    /// Has a cell, whose content means nothing, begin with these bytes.
+    ///
+    /// # Errors
+    /// That the page cannot be changed.
+    fn write_cell(&mut self, cell: Address, content: &[u8]) -> Result<(), Self::Error>;
+
+    /// Has a cell begin with these bytes, of which some may be there: only what differs is written.
+    ///
+    /// # Errors
+    /// That the page cannot be changed.
+    fn change_cell(&mut self, cell: Address, content: &[u8]) -> Result<(), Self::Error>;
+}
+
+/// A value that is to stand in the place of another one.
+#[derive(Clone, Debug)]
+pub struct Replacement {
+    /// Of the other one.
+    cells: Vec<Cell>,
+    /// So many of them, the first ones, are used again.
+    kept: usize,
+    /// The reference, if the value stands in it.
+    inline: Option<Reference>,
+}
+
+impl Replacement {
+    /// Of the value of a reference, [`Reference::default`] if there is none, by this one.
+    ///
+    /// # Errors
+    /// Those of reading the cells.
+    #[inline]
+    pub fn of<S: CellStore>(store: &S, before: Reference, value: &[u8]) -> Result<Self, S::Error> {
+        let cells = cells_of(store, before)?;
+        let inline = Reference::inline(value);
+        let kept = match inline {
+            Some(_) => 0,
+            None => kept(&cells, value.len()),
+        };
+        Ok(Replacement {
+            cells,
+            kept,
+            inline,
+        })
+    }
+
+    /// The reference, if the value stands in it.
+    #[inline]
+    pub fn inline(&self) -> Option<Reference> {
+        self.inline
+    }
+
+    /// How many cells are used again.
+    #[inline]
+    pub fn kept(&self) -> usize {
+        self.kept
+    }
+
+    /// How many cells are freed.
+    #[inline]
+    pub fn freed(&self) -> usize {
+        self.cells.len() - self.kept
+    }
+
+    /// Puts the value there, and returns its reference, which the caller puts into the row.
+    ///
+    /// # Errors
+    /// Those of the store; a part is done then, and the store undoes it.
+    #[inline]
+    pub fn carry_out<S: CellStore>(
+        mut self,
+        store: &mut S,
+        value: &[u8],
+    ) -> Result<Reference, S::Error> {
+        for cell in self.cells.drain(self.kept..) {
+            store.free_cell(cell)?;
+        }
+        if let Some(reference) = self.inline {
+            return Ok(reference);
+        }
+        take_cells(store, &mut self.cells, value.len())?;
+        fill_cells(store, &self.cells, self.kept, value)?;
+        let first = self.cells.first().expect("a long value has cells");
+        Ok(Reference::outside(value, first.address))
+    }
+}
+
+/// How many cells a value of this length takes.
+pub fn cells_for(length: usize) -> usize {
+    if length <= super::INLINE_BYTES_MAX {
+        return 0;
+    }
+    let (mut left, mut cells) = (length, 0);
+    while left > 0 {
+        left -= next_cell(left).1;
+        cells += 1;
+    }
+    cells
+}
+
+/// The cells of a value.
+fn cells_of<S: CellStore>(store: &S, reference: Reference) -> Result<Vec<Cell>, S::Error> {
+    let mut cells = Vec::new();
+    let Some(mut address) = reference.cell() else {
+        return Ok(cells);
+    };
+    let mut left = reference.len();
+    loop {
+        let class = store.class_of(address)?;
+        cells.push(Cell { address, class });
+        let stride = layout_of(class).stride;
+        if left <= stride {
+            return Ok(cells);
+        }
+        left -= stride - NEXT_BYTES;
+        address = Address(store.first_word(address)?);
+    }
+}
+
+/// How many of a value's cells are of use for one of this length: the first ones.
+fn kept(cells: &[Cell], length: usize) -> usize {
+    let mut left = length;
+    let is_kept = |cell: &&Cell| {
+        if left == 0 {
+            return false;
+        }
+        let (class, bytes) = next_cell(left);
+        left -= bytes;
+        cell.class == class
+    };
+    cells.iter().take_while(is_kept).count()
+}
+
+/// Takes the cells that a value of this length needs behind those that it has.
+fn take_cells<S: CellStore>(
+    store: &mut S,
+    cells: &mut Vec<Cell>,
+    length: usize,
+) -> Result<(), S::Error> {
+    let mut left = length;
+    let mut at = 0;
+    while left > 0 {
+        let (class, bytes) = next_cell(left);
+        if at == cells.len() {
+            let address = store.take_cell(class)?;
+            cells.push(Cell { address, class });
+        }
+        debug_assert_eq!(cells[at].class, class);
+        left -= bytes;
+        at += 1;
+    }
+    Ok(())
+}
+
+/// Writes a value into its cells, of which the first `kept` have content that may be the same.
+fn fill_cells<S: CellStore>(
+    store: &mut S,
+    cells: &[Cell],
+    kept: usize,
+    value: &[u8],
+) -> Result<(), S::Error> {
+    if let ([cell], 0) = (cells, kept) {
+        return store.write_cell(cell.address, value);
+    }
+    let mut content = [0; CLASS_BYTES_MAX];
+    let mut left = value;
+    for (number, cell) in cells.iter().enumerate() {
+        let mut length = 0;
+        if let Some(next) = cells.get(number + 1) {
+            content[..NEXT_BYTES].copy_from_slice(&next.address.0.to_le_bytes());
+            length = NEXT_BYTES;
+        }
+        let (_, bytes) = next_cell(left.len());
+        let (part, rest) = left.split_at(bytes);
+        content[length..length + bytes].copy_from_slice(part);
+        length += bytes;
+        left = rest;
+        match number < kept {
+            true => store.change_cell(cell.address, &content[..length])?,
+            false => store.write_cell(cell.address, &content[..length])?,
+        }
+    }
+    debug_assert!(left.is_empty());
+    Ok(())
+}
