@@ -60,7 +60,7 @@ fn i14_texts_that_were_deleted_find_pages_when_they_come_back() {
         for crashes in [false, true] {
             let disk = SimulatedDisk::new(5, Faults::default());
             let storage = || StorageOptions {
-                memory_bytes_max: 240 * PAGE_SIZE as u64,
+                memory_bytes_max: 300 * PAGE_SIZE as u64,
                 ..small()
             };
             let open = |disk: &SimulatedDisk| {
@@ -75,9 +75,20 @@ fn i14_texts_that_were_deleted_find_pages_when_they_come_back() {
                 ..note(key, 0)
             };
             let (database, notes) = open(&disk);
-            // Until nothing more goes in.
+            // The undo area gets the pages that it will need, while there are some.
             let mut model = Model::new();
-            for key in 0..200 {
+            for key in 0..12 {
+                let inserted = database.run(|tx| tx.call(&notes.insert(&long(key, key))));
+                inserted.expect("inserts");
+                model.insert(key, long(key, key));
+            }
+            let deletes = database.begin();
+            for key in 0..12 {
+                deletes.call(&notes.delete(&name(key))).expect("deletes");
+            }
+            deletes.abort().expect("aborts");
+            // Until nothing more goes in.
+            for key in 12..200 {
                 let inserted = database.run(|tx| tx.call(&notes.insert(&long(key, key))));
                 match inserted {
                     Ok(()) => drop(model.insert(key, long(key, key))),
@@ -87,8 +98,8 @@ fn i14_texts_that_were_deleted_find_pages_when_they_come_back() {
             assert!((10..150).contains(&model.len()), "{}", model.len());
             let deletes = database.begin();
             let mut gone = Vec::new();
-            for key in 0..4 {
-                // As many as may come back: the reserve is asked for here.
+            for key in 0..20 {
+                // More than may come back: those for which there is no reserve are refused.
                 if deletes.call(&notes.delete(&name(key))).is_ok() {
                     gone.push(key);
                 }

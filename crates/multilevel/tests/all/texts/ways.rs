@@ -154,11 +154,18 @@ fn undo_restores_columns_that_are_no_fields() {
         database
             .run(|tx| tx.call(&wide.insert(&whole)))
             .expect("inserts");
+        let restored = || {
+            let there = database.run(|tx| tx.call(&wide.get(1))).expect("reads");
+            assert_eq!(there.as_ref(), Some(&whole), "{way:?}");
+        };
         let tx = database.begin();
         tx.call(&narrow.update(1, |found| found.text.clear()))
             .expect("updates");
+        tx.abort().expect("aborts");
+        restored();
+        let tx = database.begin();
         let deleted = tx.call(&narrow.delete(1)).expect("deletes");
-        assert_eq!(deleted.map(|found| found.text), Some(String::new()));
+        assert_eq!(deleted.map(|found| found.text), Some(whole.text.clone()));
         let other = Narrow {
             number: 1,
             text: "other".to_string(),
@@ -167,8 +174,7 @@ fn undo_restores_columns_that_are_no_fields() {
         let there = tx.call(&wide.get(1)).expect("reads").expect("there");
         assert_eq!((there.more, there.count), (None, None));
         tx.abort().expect("aborts");
-        let there = database.run(|tx| tx.call(&wide.get(1))).expect("reads");
-        assert_eq!(there, Some(whole), "{way:?}");
+        restored();
     }
 }
 
