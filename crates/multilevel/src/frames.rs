@@ -8,8 +8,8 @@
 //! - **Writer.** The caller holds an exclusive page lock and no other reference into the page, for
 //!   as long as the reference lives.
 //! - **Pen.** The caller has the right to append ([`sardonyx_storage::pen`]). It alone touches the pages of
-//!   the catalogue and of the undo area, and those of tables that are not in use yet, which no operation
-//!   can name; and it may read a page that has completed, unwritten changes and no writer now, because a
+//!   the catalogue, of the undo area and of the engine's own tables, and those of tables that are not in use
+//!   yet, which no operation can name; and it may read a page that has completed, unwritten changes and no writer now, because a
 //!   writer takes the pen before its first change of such a page.
 //!
 //! **Snapshots.** A subtransaction changes pages in place before it has ended, so a snapshot is not all that

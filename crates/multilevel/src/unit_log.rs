@@ -53,7 +53,7 @@ pub(crate) struct Units {
     pub closed: bool,
     pub counters: Arc<Counters>,
     pub catalogue: Catalogue,
-    /// Those that the serial way stored, by the numbers of their tables.
+    /// Those that are stored, by the numbers of their tables.
     pub schemas: BTreeMap<u16, Schema>,
     /// By number.
     pub tables: IntegerMap<u16, Arc<TableMemory>>,
@@ -85,8 +85,8 @@ struct StoreAndLog<'a> {
 
 impl WriteBytes for StoreAndLog<'_> {
     fn write(&mut self, page: PageId, offset: usize, bytes: &[u8]) {
-        // SAFETY: right of the pen: only pages of the undo area and of the catalogue come here, and
-        // those of tables that no operation can name yet.
+        // SAFETY: right of the pen: only pages of the undo area, of the catalogue and of the engine's own
+        // tables come here, and those of tables that no operation can name yet.
         let place = unsafe { self.frames.bytes_mut(page, offset..offset + bytes.len()) };
         place.copy_from_slice(bytes);
         push(self.log.builder(), page, offset, bytes);

@@ -215,7 +215,7 @@ impl<R: Record> Operation for Insert<'_, R> {
     type Error = RecordError;
 
     fn execute(&self, pages: &mut dyn Pages) -> Result<(), RecordError> {
-        Ok(self.execute_with_inverse(pages)?.0)
+        self.execute_with_inverse(pages).map(|((), _)| ())
     }
 
     fn execute_with_inverse(
