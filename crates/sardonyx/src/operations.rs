@@ -129,8 +129,32 @@ impl Operations {
     /// The table of this record type, declared where absent: the same that [`Tables`](crate::Tables) has
     /// under its name.
     ///
+    /// ```
+    /// use sardonyx::operations::records::TableOperations;
+    /// use sardonyx::{Operations, Record};
+    ///
+    /// #[derive(Debug, PartialEq, Record)]
+    /// #[record(table = "articles", key = code)]
+    /// struct Article {
+    ///     code: String,
+    ///     text: String,
+    /// }
+    /// # let directory = tempfile::tempdir()?;
+    /// let shop = Operations::open(directory.path())?;
+    /// let articles = shop.table::<Article>()?;
+    /// let (code, text) = ("b-7".to_string(), "a bolt".to_string());
+    /// shop.run(|tx| tx.call(&articles.insert(&Article { code: code.clone(), text: text.clone() })))?;
+    /// let visit = shop.begin();
+    /// visit.call(&articles.update("b-7", |article| article.text.push_str(", and its nut")))?;
+    /// visit.abort()?; // undone by its inverse
+    /// let found = shop.run(|tx| tx.call(&articles.get("b-7")))?;
+    /// assert_eq!(found, Some(Article { code, text }));
+    /// # Ok::<(), sardonyx::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// If something else has its name, or there is no more room; [`Error::Closed`].
+    /// If something else has its name, it has other columns, or more than rows (indexes, references, conditions), or there
+    /// is no more room; [`Error::Closed`].
     pub fn table<R: Record>(&self) -> Result<Table<R>, Error> {
         Ok(self.database.table::<R>()?)
     }
