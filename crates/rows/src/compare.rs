@@ -59,7 +59,11 @@ pub fn records_of<R: Record>(
     let Some(number) = found else {
         return Ok(None);
     };
-    match beyond_rows(number, schemas) {
+    // Bytes of a record as it is would be taken for references to texts.
+    let has_texts = |schema: &Schema| schema.variable_columns().next().is_some();
+    let texts = schemas.get(&number).is_some_and(has_texts) && R::PLAIN.is_some();
+    let texts = texts.then_some("text or bytes of any length");
+    match beyond_rows(number, schemas).or(texts) {
         None => Ok(Some(number)),
         Some(what) => Err(TableError::BeyondRecords {
             table: R::TABLE.to_string(),

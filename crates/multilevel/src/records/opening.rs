@@ -10,6 +10,7 @@ use sardonyx_rows::layout::PageKind;
 use sardonyx_rows::schema::Schema;
 use sardonyx_rows::{TableError, beyond_rows};
 use sardonyx_storage::catalogue::{Catalogue, Kind};
+use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_table::read_contents;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -51,6 +52,15 @@ pub(crate) fn read_tables(
         let rows = PageKind::Rows { shape: 0 };
         for page in contents.with_room.into_iter().rev() {
             room.of(rows).list(page);
+            let at = page.address().0 as usize;
+            let is_empty = table
+                .layout()
+                .occupied_from(&bytes[at..][..PAGE_SIZE], 0)
+                .is_none();
+            // Or each opening would leave pages to rows alone in which nothing stands.
+            if table.has_values() && is_empty {
+                room.empty.list(page);
+            }
         }
         for (class, page) in contents.cells.into_iter().rev() {
             room.of(PageKind::Values { class }).list(page);

@@ -89,7 +89,7 @@ impl TableMemory {
         } = &self.rows;
         match (R::PLAIN, key) {
             (Some(plain), KeyPlace::Standing(place)) => {
-                layout.stride == plain.bytes && place == &plain.key()
+                !self.has_values() && layout.stride == plain.bytes && place == &plain.key()
             }
             (Some(_), KeyPlace::Encoded) => false,
             (None, _) => format.table() == R::TABLE,

@@ -4,10 +4,11 @@ use super::{Note, Numbered, derived, name, note, open};
 use crate::common::{options, ways};
 use sardonyx_derive::Record;
 use sardonyx_multilevel::records::{ROW_BYTES_MAX, RecordError, TableOperations};
-use sardonyx_multilevel::{CallError, DatabaseError, PageLog, Strategy};
+use sardonyx_multilevel::{CallError, DatabaseError, PageLog, Strategy, record};
 use sardonyx_rows::TableError;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::Arc;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 const WAY: (Strategy, PageLog) = (Strategy::SPHERES, PageLog::ByteRanges);
 
@@ -146,6 +147,43 @@ fn a_handle_of_another_database_is_refused() {
     let second = options(WAY).open_on(Arc::new(elsewhere)).expect("opens");
     second.table::<Numbered>().expect("a table");
     let refused = second.begin().call(&notes.get("x"));
+    let is_refused = matches!(refused, Err(CallError::Failed(RecordError::NoTable { .. })));
+    assert!(is_refused, "{refused:?}");
+}
+
+/// As long as the rows of `Keyed`, and with the same key; it does not say its fields.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Filler {
+    number: u64,
+    rest: [u64; 2],
+}
+record!(Filler { table: "keyed", key: number: u64 });
+
+#[derive(Record)]
+#[record(table = "keyed", key = number, crate = derived)]
+struct Keyed {
+    number: u64,
+    text: String,
+}
+
+#[test]
+fn plain_records_are_refused_where_their_bytes_would_be_references() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let (database, _) = open(WAY, &disk);
+    let keyed = database.table::<Keyed>().expect("a table");
+    let refused = database.table::<Filler>();
+    let is_refused = matches!(
+        refused,
+        Err(DatabaseError::Table(TableError::BeyondRecords {
+            what: "text or bytes of any length",
+            ..
+        }))
+    );
+    assert!(is_refused, "{refused:?}");
+    // Nor by a handle that another database gave.
+    let handle = sardonyx_multilevel::records::Table::<Filler>::new(keyed.number());
+    let refused = database.begin().call(&handle.get(1));
     let is_refused = matches!(refused, Err(CallError::Failed(RecordError::NoTable { .. })));
     assert!(is_refused, "{refused:?}");
 }

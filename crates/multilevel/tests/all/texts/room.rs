@@ -134,3 +134,36 @@ fn i14_texts_that_were_deleted_find_pages_when_they_come_back() {
         }
     }
 }
+
+/// A text comes in each opening: it gets a page in which nothing stands, also one that was there before.
+#[test]
+fn pages_in_which_nothing_is_are_used_after_opening() {
+    let way = ways()[4];
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let mut pages = Vec::new();
+    for key in 0..5 {
+        let (database, notes) = open(way, &disk);
+        let text = "x".repeat(4_000);
+        let note = Note {
+            text,
+            ..note(key, 0)
+        };
+        let inserted = database.run(|tx| tx.call(&notes.insert(&note)));
+        inserted.expect("inserts");
+        let number = notes.number();
+        database.close().expect("closes");
+        let contents = sardonyx_table::read_contents;
+        let space = as_tables(&disk);
+        let schemas = sardonyx_table::read_schemas(space.pages(), space.catalogue());
+        let schemas = schemas.expect("schemas");
+        let found = contents(
+            space.pages(),
+            space.catalogue(),
+            number,
+            schemas.get(&number),
+            |_| Ok(true),
+        );
+        pages.push(found.expect("reads").pages_used);
+    }
+    assert_eq!(pages[0], pages[4], "{pages:?}");
+}
