@@ -171,6 +171,7 @@ pub fn of_open(error: &OpenError) -> Exit {
         | OpenError::Absent { .. }
         | OpenError::Occupied { .. }
         | OpenError::StoreImpossible { .. }
+        | OpenError::BeforeKept { .. }
         | OpenError::StoreMissing { .. } => Exit::Usage,
         OpenError::Known(KnownError::Damaged(_)) => Exit::Found,
         OpenError::Store(error) => of_remote_log(error),

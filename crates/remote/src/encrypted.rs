@@ -212,6 +212,20 @@ impl EncryptedLog {
         opened.map_err(|reason| self.unreadable(what, reason))
     }
 
+    fn open_entry(
+        &self,
+        number: u64,
+        found: Option<Vec<u8>>,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        match found {
+            // Nothing encrypted is so short: it is left of an entry that was being deleted, and who reads finds it to be none.
+            Some(bytes) if bytes.is_empty() => Ok(Some(bytes)),
+            found => found
+                .map(|bytes| self.open(&entry(number), bytes))
+                .transpose(),
+        }
+    }
+
     fn unreadable(&self, what: &str, reason: String) -> StoreError {
         StoreError::Encryption {
             what: what.into(),
@@ -252,13 +266,14 @@ impl RemoteStore for EncryptedLog {
     }
 
     fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        match self.store.read(number)? {
-            // Nothing encrypted is so short: it is left of an entry that was being deleted, and who reads finds it to be none.
-            Some(bytes) if bytes.is_empty() => Ok(Some(bytes)),
-            found => found
-                .map(|bytes| self.open(&entry(number), bytes))
-                .transpose(),
-        }
+        self.open_entry(number, self.store.read(number)?)
+    }
+
+    fn read_several(&self, numbers: &[u64]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let found = numbers.iter().zip(self.store.read_several(numbers)?);
+        found
+            .map(|(number, found)| self.open_entry(*number, found))
+            .collect()
     }
 
     fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {

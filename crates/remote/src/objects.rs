@@ -12,6 +12,7 @@
 use crate::names::{name_of, number_of};
 use crate::place::RemoteOptions;
 use crate::requests::{Requests, shown};
+use crate::several;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, stream};
 use object_store::path::Path;
@@ -264,6 +265,10 @@ impl RemoteStore for ObjectLog {
 
     fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
         self.read_at(&format!("read entry {number}"), self.entry(number))
+    }
+
+    fn read_several(&self, numbers: &[u64]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        several::read_several(self, numbers, several::AT_ONCE)
     }
 
     fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {

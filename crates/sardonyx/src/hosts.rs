@@ -358,7 +358,7 @@ impl Host {
             let Some((replica, follower)) = &mut self.following else {
                 return Ok(());
             };
-            match follower.next_entry() {
+            match follower.look() {
                 Ok(Some(entry)) => {
                     if let Err(error) = replica.apply(&entry) {
                         // Opened again it is compared, and goes on.
@@ -368,6 +368,11 @@ impl Host {
                     self.note();
                 }
                 Ok(None) => return Ok(()),
+                // Until it is restored, or this host begins anew with a newer base.
+                Err(error @ RemoteLogError::Hole { .. }) => {
+                    events::error!(%error, "this host cannot follow");
+                    return Ok(());
+                }
                 // This process slept for longer than the store keeps: the directory may begin anew.
                 Err(RemoteLogError::BehindBoundary { .. }) => {
                     self.following = None;

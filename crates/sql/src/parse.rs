@@ -3,6 +3,7 @@
 pub(crate) mod comment;
 mod constraints;
 mod fetch;
+mod procedure;
 
 pub(crate) use constraints::SetConstraints;
 pub(crate) use fetch::Fetch;
@@ -10,9 +11,11 @@ pub(crate) use fetch::Fetch;
 use crate::error::{SqlError, code};
 use crate::kept::keep;
 use crate::position::of_location;
+use crate::procedures::ProcedureDefinition;
 use comment::{Comment, is_comment, parse_comment};
 use constraints::{is_set_constraints, parse_set_constraints};
 use fetch::{is_fetch, parse_fetch};
+use procedure::{is_procedure, parse_procedure};
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
@@ -45,6 +48,8 @@ pub(crate) enum Parsed {
     Constraints(SetConstraints),
     /// `COMMENT ON`, of which it knows too little.
     Comment(Comment),
+    /// `CREATE PROCEDURE`, of whose bodies it knows too little.
+    Procedure(ProcedureDefinition),
 }
 
 /// The statements of a text.
@@ -83,6 +88,9 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
         }
         statements.push(match is_fetch(&parser) {
             true => Parsed::Fetch(parse_fetch(text, &mut parser)?),
+            false if is_procedure(&parser) => {
+                Parsed::Procedure(parse_procedure(text, &mut parser)?)
+            }
             false if is_comment(&parser) => Parsed::Comment(parse_comment(text, &mut parser)?),
             false if is_set_constraints(&parser) => {
                 Parsed::Constraints(parse_set_constraints(text, &mut parser)?)
@@ -114,6 +122,9 @@ pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
         )),
         Parsed::Comment(_) => Err(SqlError::unsupported(
             "COMMENT is of clients: procedures do not have it",
+        )),
+        Parsed::Procedure(_) => Err(SqlError::unsupported(
+            "CREATE PROCEDURE is of clients: procedures do not have it",
         )),
         Parsed::Constraints(_) => Err(SqlError::unsupported(
             "SET CONSTRAINTS is of clients: procedures do not have it",

@@ -10,8 +10,8 @@ use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::expression::check_rights;
 use crate::expression::{Compiler, Environment, Expr, Parameters, Scope};
-use crate::names::{name_of, of_public};
-use crate::parse::{parse_kept, parser_of, syntax};
+use crate::names::of_public;
+use crate::parse::parse_kept;
 use crate::prepared::Prepared;
 use crate::relation::{kind, object, parsed};
 use crate::result::{Complete, Tag};
@@ -23,12 +23,7 @@ use crate::values::cast::Coercion;
 use crate::write_target::{WriteTarget, in_tables};
 use sardonyx::schema::Value;
 use serde::{Deserialize, Serialize};
-use sqlparser::ast::{
-    ArgMode, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement,
-};
-use sqlparser::keywords::Keyword;
-use sqlparser::parser::ParserError;
-use sqlparser::tokenizer::Token;
+use sqlparser::ast::{Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement};
 use std::sync::Arc;
 
 /// The most statements of a procedure.
@@ -50,96 +45,6 @@ pub(crate) struct ProcedureDefinition {
 pub(crate) struct Compiled {
     parameters: Vec<TypeSpec>,
     pub statements: Vec<Arc<Prepared>>,
-}
-
-/// Whether a text creates a procedure.
-pub(crate) fn creates_procedure(text: &str) -> bool {
-    let mut words = text.split_whitespace().take(4).map(str::to_ascii_lowercase);
-    words.next().as_deref() == Some("create") && words.any(|word| word == "procedure")
-}
-
-/// Reads `CREATE PROCEDURE`.
-///
-/// # Errors
-/// `42601`, `0A000`.
-pub(crate) fn parse_procedure(text: &str) -> Result<ProcedureDefinition, SqlError> {
-    let mut parser = parser_of(text)?;
-    let wrong = |error| syntax(text, error);
-    parser.expect_keyword_is(Keyword::CREATE).map_err(wrong)?;
-    let replaces = parser.parse_keywords(&[Keyword::OR, Keyword::REPLACE]);
-    parser
-        .expect_keyword_is(Keyword::PROCEDURE)
-        .map_err(wrong)?;
-    let name = of_public(&parser.parse_object_name(false).map_err(wrong)?)?;
-    let declared = parser
-        .parse_optional_procedure_parameters()
-        .map_err(wrong)?;
-    let mut parameters = Vec::new();
-    for parameter in declared.unwrap_or_default() {
-        if !matches!(parameter.mode, None | Some(ArgMode::In)) || parameter.default.is_some() {
-            return Err(SqlError::unsupported(
-                "parameters of procedures are IN, and have no defaults",
-            ));
-        }
-        let spec = TypeSpec::of_data_type(&parameter.data_type)?;
-        parameters.push((name_of(&parameter.name), spec.kind.oid(), spec.modifier));
-    }
-    let (mut body, mut has_language) = (None, false);
-    loop {
-        let redundant = || SqlError::syntax("conflicting or redundant options");
-        if parser.parse_keyword(Keyword::LANGUAGE) {
-            if std::mem::replace(&mut has_language, true) {
-                return Err(redundant());
-            }
-            let language = parser.parse_identifier().map_err(wrong)?;
-            if !language.value.eq_ignore_ascii_case("sql") {
-                return Err(SqlError::unsupported(format!(
-                    "the language {language} is not supported: procedures are in SQL"
-                )));
-            }
-        } else if parser.parse_keyword(Keyword::AS) {
-            if body.is_some() {
-                return Err(redundant());
-            }
-            body = match parser.next_token().token {
-                Token::DollarQuotedString(quoted) => Some(quoted.value),
-                Token::SingleQuotedString(text) => Some(text),
-                other => {
-                    let message = format!("a body in quotes is expected, found: {other}");
-                    return Err(wrong(ParserError::ParserError(message)));
-                }
-            };
-        } else if parser.parse_keyword(Keyword::BEGIN) {
-            if body.is_some() {
-                return Err(redundant());
-            }
-            let atomic = parser.parse_identifier().map_err(wrong)?;
-            if !atomic.value.eq_ignore_ascii_case("atomic") {
-                return Err(SqlError::syntax("BEGIN ATOMIC is expected"));
-            }
-            let mut statements = Vec::new();
-            while !parser.parse_keyword(Keyword::END) {
-                statements.push(parser.parse_statement().map_err(wrong)?.to_string());
-                parser.expect_token(&Token::SemiColon).map_err(wrong)?;
-            }
-            body = Some(statements.join("; "));
-        } else {
-            break;
-        }
-    }
-    let _ = parser.consume_token(&Token::SemiColon);
-    match (parser.peek_token().token, body) {
-        (Token::EOF, Some(body)) => Ok(ProcedureDefinition {
-            name,
-            parameters,
-            body,
-            replaces,
-        }),
-        (Token::EOF, None) => Err(SqlError::syntax("a procedure needs a body: AS $$ … $$")),
-        (other, _) => Err(SqlError::syntax(format!(
-            "syntax error: the end is expected, found: {other}"
-        ))),
-    }
 }
 
 impl Compiled {

@@ -44,7 +44,7 @@ pub use opening::{create_database, exists, locked, new_manifest, open_patiently,
 pub use options::StorageOptions;
 pub use remote::{DurableAt, RemoteLog};
 pub use replica::{Replica, ReplicaError};
-pub use retention::{Deleted, KeepInStore, delete_past};
+pub use retention::{Deleted, KeepInStore, delete_past, log_bytes_from, oldest_kept};
 pub use seed::{SEEDING_FILE, clear_unfinished_seed, seed_database};
 pub use sharing::{ELECTION_FILE, FirstLock, FirstOpening, OPENING_FILE, OpeningLock, SharedLock};
 pub use sharing::{join, lock_opening, open_first, record_end};
@@ -101,7 +101,7 @@ pub struct Engine {
 
 impl Engine {
     /// Opens the database on a disk, or makes it.
-    pub fn open(disk: Arc<dyn Disk>, options: StorageOptions) -> Result<Opened, OpenError> {
+    pub fn open(disk: Arc<dyn Disk>, mut options: StorageOptions) -> Result<Opened, OpenError> {
         if matches!(options.checkpoint, CheckpointPlace::Standby(_))
             && !options.drive().has_threads()
         {
@@ -140,6 +140,7 @@ impl Engine {
         }
         let lock = places.with(lock);
         let layout = manifest.log_layout();
+        options.limits = options.limits.within(layout.segment_bytes);
         let background =
             Background::assemble(&disk, &manifest, &options, checkpointers, needed_from)?;
         background

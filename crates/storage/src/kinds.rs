@@ -282,6 +282,8 @@ impl CrateError for OpenError {
             | OpenError::StoreBehind
             | OpenError::StoreForked { .. }
             | OpenError::StoreImpossible { .. }
+            | OpenError::StoreTrimmed { .. }
+            | OpenError::BeforeKept { .. }
             | OpenError::StoreMissing { .. }
             | OpenError::Occupied { .. } => Error::Refused,
             OpenError::Known(KnownError::Disk(error)) => error.kind(),

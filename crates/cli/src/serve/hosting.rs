@@ -15,6 +15,7 @@ use super::turns::{Turn, Turns};
 use super::{Arguments, notify::notify};
 use crate::end_request::Request;
 use crate::opened::Opened;
+use crate::store::Bases;
 use sardonyx::hosts::{Term, TermState, may_pass};
 use sardonyx_command::exit::{Exit, of_error};
 use sardonyx_server::{Doors, Following, Lease, Options, Server};
@@ -154,7 +155,9 @@ impl<'a> Hosting<'a> {
             }
         };
         tracing::info!(took = ?began.elapsed(), "the database is open");
+        let bases = self.bases();
         let ended = self.while_it_lasts(&term, &opened, following);
+        drop(bases);
         // Others may be asked to serve meanwhile, and the doors are answered.
         self.enter(Phase::Follows);
         let answering = self.follow();
@@ -176,6 +179,17 @@ impl<'a> Hosting<'a> {
             }
             (ended, Ok(())) => Ok(ended),
         }
+    }
+
+    /// Makes bases as long as this host serves, if that is asked for.
+    fn bases(&self) -> Option<Bases> {
+        let arguments = self.arguments;
+        let started = arguments.bases.start(&arguments.store, &arguments.path);
+        started.unwrap_or_else(|error| {
+            let reason = format!("{error:#}");
+            tracing::error!(reason, "this host makes no bases in this term");
+            None
+        })
     }
 
     fn while_it_lasts(

@@ -14,7 +14,7 @@ mod turns;
 use crate::end_request::{Request, requests};
 use crate::nodes::{NodeOption, Opened};
 use crate::opened::of_tables_alone;
-use crate::store::StoreOption;
+use crate::store::{BasesOption, StoreOption};
 use hosting::{Event, Hosting};
 use logging::LogLevel;
 use notify::notify;
@@ -118,6 +118,8 @@ pub struct Arguments {
     /// answering after half of it [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store")]
     lease: Option<Duration>,
+    #[command(flatten)]
+    bases: BasesOption,
     /// Where its parts were moved to
     #[command(flatten)]
     moved: Directories,
@@ -163,6 +165,7 @@ impl Arguments {
         sardonyx_base::allocator::return_large_blocks();
         // Without a configuration there is nothing to be read again, and a hang-up ends it.
         let requests = requests(self.until_input_ends, self.config.is_some());
+        self.bases.check()?;
         let mut options = self.options()?;
         // Before the database is opened, which may take long.
         options.check().map_err(usage)?;

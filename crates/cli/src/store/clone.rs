@@ -2,12 +2,12 @@
 
 use super::{Place, copy_options, parse_time_of_day, shown_time};
 use indicatif::{ProgressBar, ProgressStyle};
-use sardonyx_command::exit::Exit;
+use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;
 use sardonyx_storage::disk::{Disk, RealDisk};
-use sardonyx_storage::engine::{CloneUntil, clone_at};
+use sardonyx_storage::engine::{CloneUntil, OpenError, clone_at};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -55,6 +55,19 @@ struct Report {
     seconds: f64,
 }
 
+/// The error with times as people write them.
+fn in_times(error: OpenError) -> anyhow::Error {
+    let OpenError::BeforeKept { entry, group, time } = error else {
+        return error.into();
+    };
+    let time = shown_time(time);
+    UsageError::NotThere(format!(
+        "the store no longer has what was then: the oldest moment that it keeps is {time}, behind entry {entry} and commit \
+         group {group}; ask for that one or a later one (--at {time}, --at-entry {entry} or --at-group {group})"
+    ))
+    .into()
+}
+
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
@@ -75,7 +88,8 @@ impl Arguments {
         let cloned = clone_at(&home, &options, until, |read| {
             bytes += read;
             bar.inc(read);
-        })?;
+        });
+        let cloned = cloned.map_err(in_times)?;
         bar.finish_and_clear();
         let report = Report {
             transactions: cloned.known.log.transactions,

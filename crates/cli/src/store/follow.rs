@@ -1,5 +1,6 @@
 //! `store follow`: keeps a copy of a database by its log in a store, and makes bases of it.
 
+use super::following::{CaughtUp, End, Following};
 use super::retention::Kept;
 use super::{Place, copy_options, shown_time};
 use crate::end_request::end_requested;
@@ -8,20 +9,13 @@ use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units::{self, parse_bytes, parse_time};
-use sardonyx_storage::disk::{Disk, RealDisk};
-use sardonyx_storage::engine::{
-    Replica, StorageOptions, delete_past, follow_store, newest_base, take_lock,
-};
-use sardonyx_storage::remote_log::RemoteLogError;
+use sardonyx_storage::engine::{delete_past, newest_base};
 use sardonyx_storage::remote_log::known::Known;
-use sardonyx_storage::remote_log::shell::Follower;
-use sardonyx_storage::remote_log::store::StoreError;
 use serde::Serialize;
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
 /// Keep a copy of a database by its log in a store, until an interrupt or a termination signal.
@@ -29,7 +23,8 @@ use std::time::Duration;
 /// The directory gets everything that is acknowledged, a moment later; the host that serves has no work with it. With
 /// --base-every it puts a base into the store whenever so much log has come since the last one, so that new copies begin
 /// there, and with --keep-bases or --keep-time deletes what of the past is not wanted then. The directory can be opened
-/// by a program with this store, as one of its hosts.
+/// by a program with this store, as one of its hosts. An entry that is missing is named on standard error, and followed
+/// again when it is restored; with --once it ends the verb with exit code 1.
 ///
 /// Examples:
 ///   sardonyx store follow s3://ledger/bank copy.sdx
@@ -71,106 +66,64 @@ struct Report {
     bases: u64,
 }
 
-/// How far a copy came.
-enum CaughtUp {
-    /// To the end of what the store has.
-    AtEnd,
-    /// Up to where the store gave no answer.
-    NoAnswer(StoreError),
-    /// It is to end.
-    Interrupted,
-}
-
-/// A copy that follows.
-struct Following<'a> {
-    home: Arc<dyn Disk>,
-    options: &'a StorageOptions,
-    wait: Duration,
-    replica: Replica,
-    follower: Follower,
-}
-
-impl<'a> Following<'a> {
-    fn open(
-        home: Arc<dyn Disk>,
-        options: &'a StorageOptions,
-        wait: Duration,
-    ) -> anyhow::Result<Following<'a>> {
-        let lock = take_lock(&home, wait)?;
-        let (replica, follower) = follow_store(&home, options, lock)?;
-        Ok(Following {
-            home,
-            options,
-            wait,
-            replica,
-            follower,
-        })
-    }
-
-    /// Applies what there is, until it is to end.
-    fn catch_up(&mut self, end: &Receiver<()>, bar: &ProgressBar) -> anyhow::Result<CaughtUp> {
-        while matches!(end.try_recv(), Err(std::sync::mpsc::TryRecvError::Empty)) {
-            match self.follower.next_entry() {
-                Ok(Some(entry)) => self.replica.apply(&entry)?,
-                Ok(None) => return Ok(CaughtUp::AtEnd),
-                Err(RemoteLogError::Store(error)) if error.is_unclear() => {
-                    return Ok(CaughtUp::NoAnswer(error));
-                }
-                Err(error) => return Err(error.into()),
-            }
-            let known = self.replica.known();
-            bar.set_message(format!(
-                "entry {}, {} transactions, made {}",
-                known.entry.next - 1,
-                units::count(known.log.transactions),
-                shown_time(known.entry.time)
-            ));
-            bar.tick();
-        }
-        Ok(CaughtUp::Interrupted)
-    }
-
-    /// Puts a base into the store. It is opened again afterwards.
-    fn put_base(self) -> anyhow::Result<(Following<'a>, u64)> {
-        let (home, options, wait) = (self.home, self.options, self.wait);
-        let Some(remote) = &options.remote else {
-            anyhow::bail!("no store is named");
-        };
-        let (_, head) = self.replica.put_base(options, remote)?;
-        Ok((Following::open(home, options, wait)?, head.bytes()))
-    }
-}
-
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let end = end_requested(self.until_input_ends);
         let (remote, manifest) = self.place.database()?;
         let options = copy_options(remote.clone(), &manifest);
-        std::fs::create_dir_all(&self.path)?;
-        let home: Arc<dyn Disk> = Arc::new(RealDisk::open(&self.path)?);
         let style = ProgressStyle::with_template("{spinner} {msg}").expect("a valid template");
         let bar = ProgressBar::new_spinner().with_style(style);
-        let mut following = Following::open(home, &options, self.wait.unwrap_or_default())?;
+        let mut following = Following::open(&self.path, &options, self.wait.unwrap_or_default())?;
         let newest = newest_base(&remote, manifest.identity, |_| true)?;
         let mut based = newest.map(|(_, head)| head.known);
         let mut bases = 0;
+        let mut told = None;
+        let tell = |text: &str| bar.suspend(|| eprintln!("sardonyx: {text}"));
+        let wanted = match self.once {
+            true => End::Wanted,
+            false => End::Followed,
+        };
         loop {
-            let at_end = match following.catch_up(&end, &bar)? {
+            let is_to_end = || !matches!(end.try_recv(), Err(TryRecvError::Empty));
+            let caught_up = following.catch_up(wanted, is_to_end, |known| {
+                bar.set_message(format!(
+                    "entry {}, {} transactions, made {}",
+                    known.entry.next - 1,
+                    units::count(known.log.transactions),
+                    shown_time(known.entry.time)
+                ));
+                bar.tick();
+            })?;
+            let at_end = match caught_up {
                 CaughtUp::AtEnd => true,
                 CaughtUp::NoAnswer(error) if self.once => return Err(error.into()),
+                CaughtUp::Missing(error) if self.once => return Err(error.into()),
                 // It is asked again soon.
                 CaughtUp::NoAnswer(error) => {
-                    bar.suspend(|| eprintln!("sardonyx: {error}"));
+                    tell(&error.to_string());
                     false
+                }
+                // Until it is restored: said once for each place.
+                CaughtUp::Missing(error) => {
+                    let at = following.known().entry.next;
+                    if told.replace(at) != Some(at) {
+                        tell(&error.to_string());
+                    }
+                    false
+                }
+                CaughtUp::Behind(error) => {
+                    tell(&format!("{error}; this directory is opened again"));
+                    following = following.reopened()?;
+                    continue;
                 }
                 CaughtUp::Interrupted => break,
             };
-            let known = *following.replica.known();
+            let known = *following.known();
             if at_end && self.wants_base(&known, based.as_ref()) {
                 bar.set_message("putting a base into the store");
                 bar.tick();
-                let (again, bytes) = following.put_base()?;
+                let (again, bytes) = following.put_base(&remote)?;
                 following = again;
                 based = Some(known);
                 bases += 1;
@@ -188,7 +141,7 @@ impl Arguments {
             }
         }
         bar.finish_and_clear();
-        let known = following.replica.close();
+        let known = following.close();
         let report = Report {
             identity: format!("{:016x}", known.identity),
             next_entry: known.entry.next,

@@ -1,11 +1,17 @@
 //! `store`: a database whose log is in a store that others keep: what is there, who serves, copies of it.
 
+#[cfg(feature = "sql")]
+mod bases;
 mod clone;
 mod follow;
+mod following;
 mod hand_over;
 mod retention;
 mod status;
 mod verify;
+
+#[cfg(feature = "sql")]
+pub use bases::{Bases, BasesOption};
 
 use clap::Subcommand;
 use sardonyx::hosts::{DurableAt, RemoteLog};
@@ -140,6 +146,19 @@ impl StoreOption {
     #[cfg_attr(not(feature = "sql"), allow(dead_code))]
     pub fn is_named(&self) -> bool {
         self.store.is_some()
+    }
+
+    /// The store, if one was named. Whether it can keep a log is found out by who opens the database.
+    #[cfg_attr(not(feature = "sql"), allow(dead_code))]
+    pub fn remote(&self) -> anyhow::Result<Option<RemoteLog>> {
+        let Some(place) = &self.store else {
+            return Ok(None);
+        };
+        let options = RemoteOptions {
+            probe: false,
+            ..RemoteOptions::from_environment()?
+        };
+        Ok(Some(RemoteLog::new(open(place, &options)?)))
     }
 
     /// These options, with the store, if one was named.

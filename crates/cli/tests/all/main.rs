@@ -25,6 +25,7 @@ mod sockets;
 mod sql;
 mod store;
 mod store_killed;
+mod store_trimmed;
 mod unfinished;
 mod ways;
 mod ways_in;

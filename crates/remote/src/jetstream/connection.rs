@@ -13,6 +13,7 @@ use super::place::JetStreamPlace;
 use super::stream::{Condition, Message, Published, Stored, Stream};
 use crate::place::RemoteOptions;
 use crate::requests::{Requests, shortened, shown};
+use crate::several::AT_ONCE;
 use async_nats::connection::State;
 use async_nats::{Client, ConnectErrorKind, Request, RequestErrorKind};
 use bytes::Bytes;
@@ -339,6 +340,10 @@ fn if_there(stored: Result<Stored, Failure>) -> Result<Option<Stored>, Failure> 
 impl Stream for NatsStream {
     fn place(&self) -> String {
         self.asked.place.clone()
+    }
+
+    fn at_once(&self) -> usize {
+        AT_ONCE
     }
 
     fn body_bytes_max(&self) -> Result<usize, StoreError> {

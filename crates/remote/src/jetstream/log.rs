@@ -14,6 +14,7 @@
 
 use super::stream::{Condition, Message, Published, Stored, Stream};
 use super::subjects::{Form, Kept, Subjects, thousands};
+use crate::several::read_several;
 use bytes::Bytes;
 use sardonyx_base::random::system_random;
 use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, check_object_name};
@@ -276,6 +277,10 @@ impl<S: Stream> RemoteStore for JetStreamLog<S> {
             // No entry: who reads looks whether the log begins behind it, and says that it is damaged if not.
             Found::Broken => Vec::new(),
         }))
+    }
+
+    fn read_several(&self, numbers: &[u64]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        read_several(self, numbers, self.stream.at_once())
     }
 
     fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {

@@ -59,6 +59,11 @@ pub(super) trait Stream: Send + Sync + Debug {
     /// There is no connection yet.
     fn body_bytes_max(&self) -> Result<usize, StoreError>;
 
+    /// So many requests may be on their way at once. One, where an order is to be drawn that comes again.
+    fn at_once(&self) -> usize {
+        1
+    }
+
     /// Puts a message there, if its condition holds. That is decided once, for all servers.
     fn publish(&self, what: &str, message: Message) -> Result<Published, StoreError>;
 

@@ -350,3 +350,31 @@ fn another_layout_and_a_foreign_handle_are_refused() {
         outcome.expect("nothing was done");
     });
 }
+
+#[test]
+fn a_database_with_small_segments_opens_with_the_default_options_and_takes_large_transactions() {
+    let machine = tempfile::tempdir().expect("a directory");
+    let path = machine.path().join("small.sdx");
+    let small = crate::common::options(sardonyx::Shape::Coalesced);
+    let opened = crate::common::Opened::on_real(&path, small).expect("made");
+    opened.put(1, 1).expect("durable");
+    opened.database.close().expect("closed");
+    let opened = crate::common::Opened::on_real(&path, sardonyx::Options::new()).expect("opens");
+    // More than a segment of 64 KiB holds.
+    let insert = |tx: &mut sardonyx::Transaction<'_>| {
+        (2..2000).try_for_each(|id| tx.insert(opened.items, &crate::common::Item::new(id, id)))
+    };
+    opened
+        .database
+        .run(insert)
+        .expect("it has segments for itself");
+    opened.database.close().expect("closed");
+    let opened = crate::common::Opened::on_real(&path, sardonyx::Options::new()).expect("opens");
+    assert_eq!((opened.get(1), opened.get(1999)), (Some(1), Some(1999)));
+    // A new one is refused with limits that do not fit.
+    let new = sardonyx::Options::new().segment_bytes(64 << 10);
+    let error = new
+        .open_tables(machine.path().join("new.sdx"))
+        .expect_err("refused");
+    assert!(error.to_string().contains("segment_bytes"), "{error}");
+}

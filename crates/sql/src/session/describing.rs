@@ -16,7 +16,7 @@ use crate::maintenance::Maintenance;
 use crate::parse::{Parsed, parse};
 use crate::plan::Plan;
 use crate::prepared::Prepared;
-use crate::procedures::{self, creates_procedure, parse_procedure};
+use crate::procedures;
 use crate::rights::{Access, Rights};
 use crate::running::{now, seed};
 use crate::sequences::Draws;
@@ -45,11 +45,6 @@ pub(super) fn statements_of(
         Maintenance::parse(special, text)?;
         return Ok(vec![Arc::new(Prepared::special(whole, special))]);
     }
-    if creates_procedure(text) {
-        let definition = parse_procedure(text)?;
-        let prepared = Prepared::procedure(whole, definition);
-        return Ok(vec![Arc::new(prepared.with_rights(rights.clone()))]);
-    }
     let of_cursor = |command| Arc::new(Prepared::of_cursor(whole.clone(), command));
     let prepared = |statement| {
         let prepared = Prepared::new(whole.clone(), statement, parameter_types);
@@ -64,6 +59,10 @@ pub(super) fn statements_of(
             Parsed::Fetch(command) => return Ok(of_cursor(command.into())),
             Parsed::Comment(comment) => {
                 let prepared = Prepared::of_comment(whole.clone(), comment);
+                return Ok(Arc::new(prepared.with_rights(rights.clone())));
+            }
+            Parsed::Procedure(definition) => {
+                let prepared = Prepared::procedure(whole.clone(), definition);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));
             }
             Parsed::Constraints(command) => {

@@ -42,6 +42,36 @@ call look(2)
 statement error 0A000
 create procedure rows_of_a_cursor() language sql as 'fetch 1 from c'
 
+# Among other statements, behind a comment, and with what the same text has made.
+
+statement ok
+create table steps (n int); create procedure step(n int) language sql as $$ insert into steps values (n); insert into steps values (n + 1) $$; call step(1)
+
+statement CREATE PROCEDURE
+/* two of them; in one text */ create or replace procedure step(n int) language sql as 'insert into steps values (n)'
+
+statement ok
+-- one after the other
+create procedure a() begin atomic insert into steps values (10); end; create procedure b() begin atomic delete from steps where n = 10; end; call a(); call b();
+
+statement error 42601
+create procedure c() language sql as 'select 1' 'select 2'
+
+statement error 42P01
+create procedure d() language sql as 'select 1'; select * from nothing
+
+statement error 42883
+call d()
+
+query
+select n from steps order by n
+----
+1
+2
+
+statement ok
+drop procedure step
+
 # All of it, or nothing.
 
 statement ok

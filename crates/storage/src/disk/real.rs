@@ -11,6 +11,7 @@
 
 mod directory;
 mod file;
+mod file_system;
 mod holders;
 mod lock;
 
@@ -61,6 +62,7 @@ impl RealDisk {
         let root =
             std::path::absolute(root).map_err(|error| DiskError::new("open", shown(), 0, error))?;
         create_directory_durably(&root, None)?;
+        file_system::warn_of(&root);
         Ok(RealDisk {
             root,
             for_reading: false,

@@ -22,7 +22,7 @@
 use super::adopting::{adopt, check_member};
 use super::base::manifest_from_store;
 use super::forks;
-use super::lagging::begin_anew;
+use super::lagging::{GoingOn, go_on};
 use super::opening::new_manifest;
 use super::remote::RemoteLog;
 use super::{OpenError, Replica, StorageOptions};
@@ -39,7 +39,6 @@ use crate::remote_log::entry::Entry;
 use crate::remote_log::known::Known;
 use crate::remote_log::shell::{Follower, RemoteWriter, ask};
 use crate::remote_log::store::Appended;
-use sardonyx_base::events;
 use std::sync::Arc;
 
 /// The object that says what database it is: the manifest with which it was made.
@@ -58,11 +57,7 @@ pub(super) fn claim(
     options: &StorageOptions,
     remote: &RemoteLog,
 ) -> Result<Claimed, OpenError> {
-    let mut joining = Joining::begin(home, options, remote)?;
-    if let Err(error) = joining.take_while(|_| true) {
-        joining = joining.anew_after(error)?;
-        joining.take_while(|_| true)?;
-    }
+    let mut joining = Joining::begin(home, options, remote)?.taken_while(|_| true)?;
     joining.check_whole()?;
     let mut late = Vec::new();
     let identity = joining.known.identity;
@@ -90,11 +85,8 @@ pub fn follow_store(
     let Some(remote) = &options.remote else {
         return Err(impossible("no store is named whose log could be followed"));
     };
-    let mut joining = Joining::begin(home, options, remote)?;
-    if let Err(error) = joining.compare() {
-        joining = joining.anew_after(error)?;
-        joining.compare()?;
-    }
+    // Until there is nothing here that is not compared: what follows can be followed.
+    let joining = Joining::begin(home, options, remote)?.taken_while(|it| it.replica.is_none())?;
     let replica = joining.into_replica(lock)?;
     let known = *replica.known();
     let (store, patience) = (remote.store.clone(), remote.patience);
@@ -226,27 +218,59 @@ impl<'a> Joining<'a> {
         })
     }
 
-    /// The same directory made anew, if this is why it cannot go on, and if nothing in it can be lost ([`begin_anew`]);
-    /// else the error.
-    fn anew_after(mut self, error: OpenError) -> Result<Self, OpenError> {
-        let is_behind = matches!(
-            &error,
-            OpenError::Store(RemoteLogError::BehindBoundary { number, .. }) if *number == self.known.entry.next
-        );
-        let (home, options, remote) = (self.home, self.options, self.remote);
-        // While it is held nothing was appended.
-        let Some(local) = self.local.take().filter(|_| is_behind) else {
-            return Err(error);
-        };
-        match begin_anew(home, options, remote, &self.manifest, local.reader)? {
-            true => Self::begin(home, options, remote),
-            false => Err(error),
+    /// Takes the entries that the store has now, as long as this holds. Where the next one was deleted it goes on from a
+    /// base, if it may.
+    fn taken_while(mut self, goes_on: impl Fn(&Self) -> bool) -> Result<Self, OpenError> {
+        while let Err(error) = self.take_while(&goes_on) {
+            self = self.gone_on_after(error)?;
         }
+        Ok(self)
     }
 
-    /// Takes entries until there is nothing here that is not compared. What follows can be followed.
-    fn compare(&mut self) -> Result<(), OpenError> {
-        self.take_while(|joining| joining.replica.is_none())
+    /// The same directory at a base that it may go on from, if this is why it cannot go on where it is ([`go_on`]); else
+    /// the error.
+    fn gone_on_after(mut self, error: OpenError) -> Result<Self, OpenError> {
+        let (number, first) = match error {
+            OpenError::Store(RemoteLogError::BehindBoundary { number, first })
+                if number == self.known.entry.next =>
+            {
+                (number, first)
+            }
+            error => return Err(error),
+        };
+        // While it is held nothing was appended.
+        let Some(local) = self.local.take() else {
+            return Err(error);
+        };
+        let Local {
+            reader,
+            disk,
+            _places,
+        } = local;
+        let (home, options, remote) = (self.home, self.options, self.remote);
+        let begin = |at| LogReader::open(&disk, self.manifest.log_layout(), at);
+        match go_on(
+            home,
+            options,
+            remote,
+            &self.manifest,
+            &self.known,
+            reader,
+            begin,
+        )? {
+            GoingOn::Anew => Self::begin(home, options, remote),
+            GoingOn::From(base) => {
+                let reader = LogReader::open(&disk, self.manifest.log_layout(), base.log)?;
+                self.known = base;
+                self.local = Some(Local {
+                    reader,
+                    disk,
+                    _places,
+                });
+                Ok(self)
+            }
+            GoingOn::Refused => Err(OpenError::StoreTrimmed { number, first }),
+        }
     }
 
     /// Refuses to go on with less than the database had when its log began to be in the store: what is missing is still
@@ -276,7 +300,7 @@ impl<'a> Joining<'a> {
     }
 
     /// Takes the entries that the store has now, as long as this holds.
-    fn take_while(&mut self, goes_on: impl Fn(&Self) -> bool) -> Result<(), OpenError> {
+    fn take_while(&mut self, goes_on: &impl Fn(&Self) -> bool) -> Result<(), OpenError> {
         let (store, patience) = (self.remote.store.clone(), self.remote.patience);
         let mut follower = Follower::new(store, self.known.identity, self.known.entry, patience);
         while goes_on(self)
@@ -334,18 +358,7 @@ impl<'a> Joining<'a> {
         let Some(mut local) = self.local.take() else {
             return Ok(());
         };
-        let (headers, fork) = forks::keep(&**self.home, &mut local.reader, first)?;
-        if fork.transactions > 0 {
-            let file = self.home.display_name(&fork.file);
-            events::error!(
-                %file,
-                first_group = fork.first_group,
-                groups = fork.groups,
-                transactions = fork.transactions,
-                "another host went on without what is only here: it is cut off the log, and kept in this file; it may be \
-                 the last copy of transactions that were acknowledged"
-            );
-        }
+        let headers = forks::keep_aside(&**self.home, &mut local.reader, first)?;
         if self.manifest.log_end.group > at.group {
             self.manifest.log_end = at;
             self.manifest.write(&*local.disk)?;
@@ -428,10 +441,7 @@ pub(super) fn check(options: &StorageOptions, remote: &RemoteLog) -> Result<(), 
             "a log in a store needs a thread that puts it there: open the database in a shape with threads",
         ));
     }
-    let limits = &options.limits;
-    let group_most = (limits.group_bytes as u64)
-        .saturating_add(limits.transaction_bytes as u64)
-        .saturating_add(8192);
+    let group_most = options.limits.group_bytes_most();
     let entry_most = remote.store.entry_bytes_max();
     match entry_most >= group_most {
         true => Ok(()),

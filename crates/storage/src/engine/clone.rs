@@ -6,6 +6,7 @@
 use super::base::{create_empty, get_base, newest_base};
 use super::claiming::{impossible, stored_manifest};
 use super::opening::{exists, take_lock};
+use super::retention::oldest_kept;
 use super::{OpenError, RemoteLog, Replica, StorageOptions};
 use crate::disk::Disk;
 use crate::remote_log::entry::Entry;
@@ -34,6 +35,15 @@ impl CloneUntil {
             CloneUntil::Entry(number) => known.entry.next <= number.saturating_add(1),
             CloneUntil::Group(number) => known.log.group <= number.saturating_add(1),
             CloneUntil::Time(time) => known.entry.time <= time,
+        }
+    }
+
+    /// Whether what is known here has all that is wanted: no other entry is.
+    fn is_reached(self, known: &Known) -> bool {
+        match self {
+            CloneUntil::Entry(number) => known.entry.next > number,
+            CloneUntil::Group(number) => known.log.group > number,
+            CloneUntil::End | CloneUntil::Time(_) => false,
         }
     }
 
@@ -73,8 +83,8 @@ pub struct Cloned {
 /// Makes a copy in a directory without a database. `progress` is told of bytes that came from the store.
 ///
 /// # Errors
-/// The store's, the disk's; [`RemoteLogError::BehindBoundary`](crate::remote_log::RemoteLogError::BehindBoundary) if the
-/// place is before what retention keeps; [`OpenError::StoreImpossible`] if there is a database.
+/// The store's, the disk's; [`OpenError::BeforeKept`] if the place is before what retention keeps;
+/// [`OpenError::StoreImpossible`] if there is a database.
 pub fn clone_at(
     home: &Arc<dyn Disk>,
     options: &StorageOptions,
@@ -97,7 +107,8 @@ pub fn clone_at(
     let (store, patience) = (remote.store.clone(), remote.patience);
     let mut follower = Follower::new(store, known.identity, known.entry, patience);
     let mut entries = 0;
-    loop {
+    // Behind what is wanted an entry may be missing.
+    while !until.is_reached(replica.known()) {
         let next = match follower.next_entry()? {
             None => follower.check_end()?,
             entry => entry,
@@ -142,6 +153,14 @@ fn begin(
             Ok(base.1.known)
         }
         None => {
+            // Before a directory is made of which nothing comes.
+            if let Some(oldest) = oldest_kept(remote, stored.identity)? {
+                return Err(OpenError::BeforeKept {
+                    entry: oldest.entry.next.saturating_sub(1),
+                    group: oldest.log.group.saturating_sub(1),
+                    time: oldest.entry.time,
+                });
+            }
             create_empty(home, options, &stored)?;
             Ok(Known::start(stored.identity))
         }

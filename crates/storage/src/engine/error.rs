@@ -104,7 +104,7 @@ pub enum OpenError {
     /// acknowledged.
     #[error(
         "there are transactions here that the store has not, and they may have been acknowledged: open the database \
-         here, so that it gets them, instead of following it"
+         here (`sardonyx serve DIRECTORY --store PLACE`), so that it gets them, instead of following it"
     )]
     StoreBehind,
     /// The checkpoints, or the journals' archive, have what was cut off from the log.
@@ -115,6 +115,32 @@ pub enum OpenError {
     StoreForked {
         /// What recovery found.
         source: RecoveryError,
+    },
+    /// What would follow here was deleted from the store, and what is here cannot be compared with what is left there.
+    #[error(
+        "entry {number}, which follows what is here, is deleted from the store, whose log begins at entry {first}; another \
+         host went on since, and the log here is longer than the newest base, so it may have what nobody else has. Nothing \
+         is changed. `sardonyx backup` makes a database of its own of this directory; an absent or empty directory that is \
+         opened with the store has what the store has, and `sardonyx store clone` makes a copy of that"
+    )]
+    StoreTrimmed {
+        /// What is asked for.
+        number: u64,
+        /// Where the log begins.
+        first: u64,
+    },
+    /// A copy is to be of a moment that is no longer kept.
+    #[error(
+        "the store no longer has what was then: the oldest moment that it keeps is behind entry {entry}, which was made \
+         {time} microseconds after 1970 (UTC), and commit group {group}; ask for that one or a later one"
+    )]
+    BeforeKept {
+        /// The last entry of the oldest base.
+        entry: u64,
+        /// The last commit group of it.
+        group: u64,
+        /// When that entry was made.
+        time: u64,
     },
     /// The log is in a store, and that is not named.
     #[error(

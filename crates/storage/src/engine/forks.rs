@@ -9,6 +9,7 @@ use super::OpenError;
 use crate::disk::{Access, Create, Disk, DiskError};
 use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
 use crate::log::reader::LogReader;
+use sardonyx_base::events;
 
 /// Begins the names of these files.
 pub const FORK_PREFIX: &str = "fork-";
@@ -38,7 +39,7 @@ fn name_of(first: &GroupHeader) -> String {
 
 /// Keeps this group, which the reader has just read, and all that follow it, if there are transactions in them. Returns the
 /// headers of all, and the file.
-pub(super) fn keep(
+fn keep(
     home: &dyn Disk,
     log: &mut LogReader,
     first: GroupHeader,
@@ -90,6 +91,27 @@ pub(super) fn keep(
         None => fork = read(home, &fork.file)?.unwrap_or(fork),
     }
     Ok((headers, fork))
+}
+
+/// The same for groups that this directory loses, which is an event.
+pub(super) fn keep_aside(
+    home: &dyn Disk,
+    log: &mut LogReader,
+    first: GroupHeader,
+) -> Result<Vec<GroupHeader>, OpenError> {
+    let (headers, fork) = keep(home, log, first)?;
+    if fork.transactions > 0 {
+        let file = home.display_name(&fork.file);
+        events::error!(
+            %file,
+            first_group = fork.first_group,
+            groups = fork.groups,
+            transactions = fork.transactions,
+            "another host went on, perhaps without what is only here: it is cut off the log, and kept in this file; it may \
+             be the last copy of transactions that were acknowledged"
+        );
+    }
+    Ok(headers)
 }
 
 /// The files of a directory that were kept aside, by their first groups.

@@ -1,58 +1,125 @@
-//! A directory whose next entry was deleted from the store begins anew from the newest base, by itself, when nothing in it
-//! can be lost.
+//! A directory whose next entry was deleted from the store goes on from a base, by itself, when nothing in it can be lost.
 //!
-//! That is so when its log does not reach beyond the base: then what is here is in the base, or is something that another
-//! host went on without, which would be cut off if it were compared. A log that is longer may have what nobody else
-//! has, and then the error is told that it was.
+//! ```text
+//!   the store, trimmed:            [base up to 7] 7 8 9
+//!   here, of epoch 1: 1 2 3 4 5 6 7 8             the base is of epoch 1, too: it is compared from 7 on
+//! ```
 //!
-//! First the directory is marked as one on the way, and the manifest goes, so that it has no database; the rest is what any new directory does, from any
-//! step on at which it was ended before ([`get_base`]).
+//! *From the base's place on*, if the base and what is known here are of one epoch: an epoch has one writer, so what is
+//! here behind the known place is what that writer put into the store, in its order. That is the host that served last
+//! and was killed: its log is longer than any base, and nothing of it is thrown away.
+//!
+//! *Anew*, if the log here does not reach beyond the newest base: then what is here is in the base, or is something that
+//! another host went on without, which would be cut off if it were compared.
+//!
+//! In all other cases another host went on, and the log here may have what nobody else has: then an error says so, and
+//! names the ways out.
+//!
+//! The groups of a directory that begins anew, which are not known to be in the store, are kept aside first ([`forks`]).
+//!
+//! It is marked as one on the way first, and its manifest goes, so that it has no database; the
+//! rest is what any new directory does, from any step on at which it was ended before ([`get_base`]).
 //!
 //! Invariant: I12 (nothing is deleted here that was acknowledged and is not in the store).
 
 use super::base::{get_base, newest_base};
-use super::{OpenError, RemoteLog, StorageOptions, seed};
+use super::{OpenError, RemoteLog, StorageOptions, forks, seed};
 use crate::disk::Disk;
 use crate::log::reader::LogReader;
+use crate::log::{LogError, LogPosition};
 use crate::manifest::{MANIFEST_FILE, Manifest};
+use crate::remote_log::base::{BaseHead, BaseName};
+use crate::remote_log::known::Known;
 use sardonyx_base::events;
 use std::sync::Arc;
 
-/// Makes the directory of this manifest anew, of whose log this reader has the rest, if it may be. Returns whether
-/// it is.
+/// How a directory goes on whose next entry was deleted.
+#[derive(Debug)]
+pub(super) enum GoingOn {
+    /// It was made anew of a base.
+    Anew,
+    /// It is compared from here on: up to this place its log is the store's.
+    From(Known),
+    /// Not at all.
+    Refused,
+}
+
+/// Finds the way on for the directory of this manifest, of which so much is known to be in the store, and of whose log
+/// this reader has the rest. Makes it anew, if that is the way.
 ///
 /// # Errors
 /// The store's; the disk's; the log here is damaged.
-pub(super) fn begin_anew(
+pub(super) fn go_on(
     home: &Arc<dyn Disk>,
     options: &StorageOptions,
     remote: &RemoteLog,
     manifest: &Manifest,
+    known: &Known,
     mut log: LogReader,
-) -> Result<bool, OpenError> {
-    // A base has all of its parts in one directory.
-    if manifest.places.is_some() || !options.directories.is_empty() {
-        return Ok(false);
+    open: impl Fn(LogPosition) -> Result<LogReader, LogError>,
+) -> Result<GoingOn, OpenError> {
+    // Each base that is taken is beyond the one before, so this comes to an end.
+    let is_beyond = |head: &BaseHead| head.known.entry.next > known.entry.next;
+    let of_epoch = newest_base(remote, manifest.identity, |head| {
+        is_beyond(head) && is_of_one_epoch(known, &head.known)
+    })?;
+    let of_epoch = of_epoch.map(|(_, head)| head.known);
+    let mut meets = false;
+    loop {
+        let here = log.position();
+        meets |= of_epoch.is_some_and(|base| base.log == here);
+        if log.next_group()?.is_none() {
+            break;
+        }
     }
-    while log.next_group()?.is_some() {}
+    if let Some(base) = of_epoch.filter(|_| meets) {
+        events::info!(
+            base_entry = base.entry.next,
+            base_groups = base.log.group - 1,
+            "the store no longer has what follows here: it is compared from a base on"
+        );
+        return Ok(GoingOn::From(base));
+    }
     let end = log.position().group.max(manifest.log_end.group);
-    let Some(base) = newest_base(remote, manifest.identity, |_| true)? else {
-        return Ok(false);
-    };
-    let known = base.1.known;
-    if known.log.group < end {
-        return Ok(false);
+    drop(log);
+    let newest = newest_base(remote, manifest.identity, |_| true)?;
+    match newest.filter(|(_, head)| is_beyond(head) && head.known.log.group >= end) {
+        // A base has all of its parts in one directory.
+        Some(base) if manifest.places.is_none() && options.directories.is_empty() => {
+            let mut log = open(known.log)?;
+            if let Some((first, _)) = log.next_group()? {
+                forks::keep_aside(&**home, &mut log, first)?;
+            }
+            begin_anew(home, options, remote, &base, end)?;
+            Ok(GoingOn::Anew)
+        }
+        _ => Ok(GoingOn::Refused),
     }
+}
+
+/// Whether the entries between these places have one writer, or there are none.
+fn is_of_one_epoch(known: &Known, base: &Known) -> bool {
+    let of = |known: &Known| (known.entry.epoch, known.entry.writer);
+    of(known) == of(base)
+}
+
+fn begin_anew(
+    home: &Arc<dyn Disk>,
+    options: &StorageOptions,
+    remote: &RemoteLog,
+    base: &(BaseName, BaseHead),
+    end: u64,
+) -> Result<(), OpenError> {
+    let known = base.1.known;
     events::warn!(
         groups = end - 1,
         base_entry = known.entry.next,
         base_groups = known.log.group - 1,
         "the store no longer has what follows the log here: this directory begins anew with the newest base"
     );
-    drop(log);
     seed::mark(&**home)?;
     home.remove(MANIFEST_FILE)?;
     home.sync_directory("")?;
-    get_base(home, options, remote, &base, |_| ())?;
-    Ok(true)
+    get_base(home, options, remote, base, |_| ())?;
+    Ok(())
 }

@@ -70,7 +70,7 @@ pub(super) fn open(
     writers: Writers,
 ) -> Result<Ready, OpenError> {
     let (mut manifest, is_new) = match writers {
-        Writers::Alone | Writers::Shared => read_or_create(home, options)?,
+        Writers::Alone | Writers::Shared => read_or_create(home, options, writers)?,
         // Made only for a primary that has come: by `create_database`.
         Writers::Primary => (Manifest::read(&**home)?, false),
     };
@@ -240,13 +240,19 @@ pub fn open_patiently<T, E>(
 fn read_or_create(
     disk: &Arc<dyn Disk>,
     options: &StorageOptions,
+    writers: Writers,
 ) -> Result<(Manifest, bool), OpenError> {
     let (manifest, is_new) = match Manifest::read(&**disk) {
         Ok(manifest) => (manifest, false),
         Err(ManifestError::Absent { .. }) => (create(disk, options)?, true),
         Err(error) => return Err(error.into()),
     };
-    check_limits(options, manifest.segment_bytes)?;
+    let limits = match writers {
+        // Who writes alone keeps to the segments that are there.
+        Writers::Alone => options.limits.within(manifest.segment_bytes),
+        Writers::Shared | Writers::Primary => options.limits,
+    };
+    check_limits(options, &limits, manifest.segment_bytes)?;
     Ok((manifest, is_new))
 }
 
@@ -266,7 +272,7 @@ pub fn new_manifest(options: &StorageOptions) -> Result<Manifest, OpenError> {
     };
     manifest.check()?;
     options.directories.check(manifest.stripes)?;
-    check_limits(options, manifest.segment_bytes)?;
+    check_limits(options, &options.limits, manifest.segment_bytes)?;
     Ok(manifest)
 }
 

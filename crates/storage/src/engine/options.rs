@@ -165,8 +165,11 @@ impl StorageOptions {
 }
 
 /// I10: whatever is admitted fits.
-pub(super) fn check_limits(options: &StorageOptions, segment_bytes: u64) -> Result<(), OpenError> {
-    let limits = &options.limits;
+pub(super) fn check_limits(
+    options: &StorageOptions,
+    limits: &GroupLimits,
+    segment_bytes: u64,
+) -> Result<(), OpenError> {
     let check = |option, value: u64, good: bool, requirement| {
         if good {
             Ok(())
@@ -178,14 +181,10 @@ pub(super) fn check_limits(options: &StorageOptions, segment_bytes: u64) -> Resu
             })
         }
     };
-    // What a program gives may be anything, so that no sum of it may be taken for one that fits.
-    let group_most = (limits.group_bytes as u64)
-        .saturating_add(limits.transaction_bytes as u64)
-        .saturating_add(8192);
     check(
         "segment_bytes",
         segment_bytes,
-        segment_bytes >= group_most,
+        segment_bytes >= limits.group_bytes_most(),
         "a segment must hold a full group and the largest transaction (group_bytes + \
          transaction_bytes + 8192)",
     )?;

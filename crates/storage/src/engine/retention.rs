@@ -10,7 +10,8 @@ use super::{OpenError, RemoteLog};
 use crate::remote_log::RemoteLogError;
 use crate::remote_log::base::list_bases;
 use crate::remote_log::known::Known;
-use crate::remote_log::shell::{ask, trim};
+use crate::remote_log::position::EntryPosition;
+use crate::remote_log::shell::{ask, ask_boundary, trim};
 use crate::remote_log::trim::Trimmed;
 
 /// What is to be kept.
@@ -31,6 +32,43 @@ pub struct Deleted {
     pub log: Trimmed,
     /// Where the past begins now; `None`: at the log's beginning, since there is no base.
     pub from: Option<Known>,
+}
+
+/// How many bytes of log a store has from this entry on, and the number behind the last of them: as its list says, which
+/// may be old.
+///
+/// # Errors
+/// The store's.
+pub fn log_bytes_from(remote: &RemoteLog, from: u64) -> Result<(u64, u64), OpenError> {
+    let (mut next, mut bytes) = (from, 0);
+    loop {
+        let listed = ask(&remote.patience, || remote.store.list(next));
+        let listed = listed.map_err(RemoteLogError::from)?;
+        let Some(last) = listed.last() else {
+            return Ok((next, bytes));
+        };
+        bytes += listed.iter().map(|entry| entry.bytes).sum::<u64>();
+        next = last.number.saturating_add(1);
+    }
+}
+
+/// The oldest place of which a copy can be made: the oldest base behind which no entry is deleted. `None`: the log's
+/// beginning, since nothing is deleted; or no place at all, since there is no such base.
+///
+/// # Errors
+/// As [`read_base`].
+pub fn oldest_kept(remote: &RemoteLog, identity: u64) -> Result<Option<Known>, OpenError> {
+    let first = ask_boundary(&*remote.store, identity, &remote.patience)?.next;
+    if first <= EntryPosition::START.next {
+        return Ok(None);
+    }
+    let listed = ask(&remote.patience, || list_bases(&*remote.store));
+    let listed = listed.map_err(RemoteLogError::from)?;
+    let mut whole = listed.whole.iter();
+    match whole.find(|(name, _)| name.next_entry >= first) {
+        Some((name, _)) => Ok(Some(read_base(remote, identity, name)?.known)),
+        None => Ok(None),
+    }
 }
 
 /// Deletes what is not to be kept.

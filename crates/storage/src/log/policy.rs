@@ -1,5 +1,6 @@
 //! When a commit group is closed, and how much may be on its way.
 
+use super::group::GROUP_ALIGNMENT;
 use std::time::Duration;
 
 /// The longest TimePerGroup with more than one transaction in a group: so long a transaction waits for
@@ -58,6 +59,27 @@ impl GroupLimits {
             ..defaults
         }
     }
+
+    /// These, or less where segments of so many bytes, which are there, are too small for them.
+    pub fn within(self, segment_bytes: u64) -> Self {
+        if self.group_bytes_most() <= segment_bytes {
+            return self;
+        }
+        let most = Self::for_segments(segment_bytes);
+        GroupLimits {
+            group_bytes: self.group_bytes.min(most.group_bytes),
+            transaction_bytes: self.transaction_bytes.min(most.transaction_bytes),
+            ..self
+        }
+    }
+
+    /// The most bytes of a group on disk. What a program gives may be anything, so that no sum of it may be taken for one
+    /// that fits.
+    pub(crate) fn group_bytes_most(&self) -> u64 {
+        (self.group_bytes as u64)
+            .saturating_add(self.transaction_bytes as u64)
+            .saturating_add(2 * GROUP_ALIGNMENT as u64)
+    }
 }
 
 impl Default for GroupLimits {
@@ -69,5 +91,29 @@ impl Default for GroupLimits {
             depth: 2,
             buffers: 12,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_follow_segments_that_are_too_small_for_them_and_no_others() {
+        let defaults = GroupLimits::default();
+        assert_eq!(defaults.within(64 << 20), defaults);
+        assert_eq!(defaults.within(22 << 20), defaults);
+        for segment_bytes in [16 << 10, 64 << 10, 512 << 10, 4 << 20, 20 << 20] {
+            let within = defaults.within(segment_bytes);
+            let fits = within.group_bytes_most() <= segment_bytes;
+            assert_eq!(fits, segment_bytes > 16 << 10, "{segment_bytes}");
+            assert_eq!(within.depth, defaults.depth);
+        }
+        // What was chosen smaller stays.
+        let chosen = GroupLimits {
+            transaction_bytes: 1 << 10,
+            ..defaults
+        };
+        assert_eq!(chosen.within(512 << 10).transaction_bytes, 1 << 10);
     }
 }

@@ -33,8 +33,8 @@ pub enum RemoteLogError {
     },
     /// What is asked for was deleted.
     #[error(
-        "entry {number} of the log is deleted: the log begins at {first}; begin with a newer checkpoint, or with a copy \
-         of the database"
+        "entry {number} of the log is deleted: the log begins at {first}; begin with a base, as an absent or empty \
+         directory does that is opened with the store, or make a copy by `sardonyx store clone`"
     )]
     BehindBoundary {
         /// What is asked for.
@@ -101,8 +101,11 @@ pub enum RemoteLogError {
     },
     /// An entry is missing.
     #[error(
-        "entry {number} of the log is missing, and entry {found} is there: something else deleted it. What follows it \
-         cannot be used; restore the store, or take over a standby that has it"
+        "entry {number} of the log is missing, and entry {found} is there: the store lost it, or something else deleted it. \
+         What follows it cannot be used; restore it in the store. If the directory of the host that served has all of it, \
+         `sardonyx backup DIRECTORY NEW` makes a database of its own of that, which can be served with another place; \
+         `sardonyx store clone PLACE NEW --at-entry {}` makes a copy of what was before",
+        number - 1
     )]
     Hole {
         /// Which is missing.

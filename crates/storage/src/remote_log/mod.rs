@@ -18,7 +18,7 @@
 //! - [`exchange`]: requests to a store and answers, as values;
 //! - [`reader`], [`claim`], [`owner`], [`trim`]: the state machines of who follows the log, takes it over, appends to it,
 //!   deletes its beginning: without I/O, clock and thread;
-//! - [`shell`]: runs them with a store, and waits; [`copy`]: as the copy of a log that is written here, without which
+//! - [`shell`]: runs them with a store, and waits; `ahead`: reads many entries at once; [`copy`]: as the copy of a log that is written here, without which
 //!   nothing is durable ([`RemoteCopy`](crate::log::writer::RemoteCopy)), or that follows it;
 //! - [`base`]: a copy of the database in the store, with which a new one begins; [`known`]: how far a directory has the log; [`primary`]: which host serves the database.
 //!
@@ -45,6 +45,7 @@
 //!
 //! The nearest relative is Amazon MemoryDB (SIGMOD 2024): a main-memory engine on a log with conditional appends.
 
+mod ahead;
 pub mod base;
 pub mod boundary;
 pub mod claim;

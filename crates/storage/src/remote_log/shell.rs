@@ -4,13 +4,14 @@
 //! outcome ends a call. After a claim or an append whose time ran out, somebody has to claim the log anew.
 
 use super::RemoteLogError;
+use super::ahead::Ahead;
 use super::claim::{Claim, Claiming};
 use super::entry::{Entry, EntryBuilder};
 use super::exchange::Machine;
 use super::owner::Owner;
 use super::position::EntryPosition;
-use super::reader::{Read, Reader};
-use super::store::{RemoteStore, StoreError};
+use super::reader::{Read, Reader, decode_boundary};
+use super::store::{Register, RemoteStore, StoreError};
 use super::trim::{Trim, Trimmed};
 use sardonyx_base::events;
 use sardonyx_base::random::system_random;
@@ -126,12 +127,31 @@ pub fn drive<M: Machine>(
     }
 }
 
+/// Where the log of this database begins.
+///
+/// # Errors
+/// The store's; it is damaged, or another database's.
+pub fn ask_boundary(
+    store: &dyn RemoteStore,
+    identity: u64,
+    patience: &Patience,
+) -> Result<EntryPosition, RemoteLogError> {
+    let stored = ask(patience, || store.read_register(Register::Boundary))?;
+    Ok(decode_boundary(identity, stored.as_ref())?.position)
+}
+
+/// So many looks in a row that find no entry, and the list is asked whether one is missing: a list costs more than a look.
+const LOOKS_UNTIL_LIST: u32 = 20;
+
 /// Who reads a log along, as a warm standby does.
 #[derive(Debug)]
 pub struct Follower {
     store: Arc<dyn RemoteStore>,
     reader: Reader,
+    ahead: Ahead,
     patience: Patience,
+    /// Looks in a row that found no entry.
+    empty_looks: u32,
 }
 
 impl Follower {
@@ -145,19 +165,47 @@ impl Follower {
         Follower {
             store,
             reader: Reader::new(identity, at),
+            ahead: Ahead::default(),
             patience,
+            empty_looks: 0,
         }
     }
 
-    /// The next entry, if there is one: two requests if there is none.
+    /// The next entry, if there is one: two requests if there is none. Of a long log many are read at once.
     ///
     /// # Errors
     /// What is wrong with it; it was deleted; the store's.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, RemoteLogError> {
-        match drive(&mut self.reader, &*self.store, &self.patience)? {
+        let found = self.ahead.take(&*self.store, self.position().next);
+        let read = match found.and_then(|bytes| self.reader.found(Some(bytes))) {
+            Some(read) => read,
+            // Also where what was found asks for the boundary.
+            None => drive(&mut self.reader, &*self.store, &self.patience)?,
+        };
+        match read {
             Read::Entry(entry) => Ok(Some(entry)),
-            Read::End => Ok(None),
+            Read::End => {
+                self.ahead.is_at_end();
+                Ok(None)
+            }
         }
+    }
+
+    /// The same, for who looks again and again: after some looks in a row that find nothing the list is asked, too.
+    ///
+    /// # Errors
+    /// As [`Follower::check_end`].
+    pub fn look(&mut self) -> Result<Option<Entry>, RemoteLogError> {
+        let found = self.next_entry()?;
+        self.empty_looks = match found {
+            Some(_) => 0,
+            None => self.empty_looks + 1,
+        };
+        if self.empty_looks < LOOKS_UNTIL_LIST {
+            return Ok(found);
+        }
+        self.empty_looks = 0;
+        self.check_end()
     }
 
     /// Whether the log really ends where [`Follower::next_entry`] found nothing: entries behind that would say that one is

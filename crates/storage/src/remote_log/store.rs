@@ -162,6 +162,12 @@ pub trait RemoteStore: Send + Sync + Debug {
     /// An entry's bytes, if there is one.
     fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError>;
 
+    /// The bytes of several entries, in the order of these numbers; `None` for one that was not found. It may end before
+    /// the last. One request after the other, where a store has no better way.
+    fn read_several(&self, numbers: &[u64]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        numbers.iter().map(|number| self.read(*number)).collect()
+    }
+
     /// Entries from this number on, by growing number; at most [`LIST_MOST`]. Empty: there are none, or the list is old.
     fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError>;
 

@@ -4,11 +4,12 @@ use crate::common::store::{Lossy, Primary, disk, follow, impatient, options};
 use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{
     CloneUntil, Cloned, Deleted, DurableAt, KeepInStore, OpenError, RemoteLog, StorageOptions,
-    clone_at, delete_past,
+    clone_at, delete_past, newest_base, stored_manifest,
 };
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::objects::RemoteObjects;
 use sardonyx_storage::remote_log::shell::Patience;
+use sardonyx_storage::remote_log::store::RemoteStore;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -113,13 +114,16 @@ fn what_retention_deletes_is_not_needed_by_who_begins_anew_and_others_are_told()
     let error = cloned(&options, CloneUntil::Entry(bases[2] - 3))
         .map(drop)
         .unwrap_err();
-    let is_behind = |error: &OpenError| {
-        matches!(
-            error,
-            OpenError::Store(RemoteLogError::BehindBoundary { .. })
-        )
+    let oldest = deleted.from.unwrap();
+    let OpenError::BeforeKept { entry, group, time } = error else {
+        panic!("{error}");
     };
-    assert!(is_behind(&error), "{error}");
+    assert_eq!(
+        (entry + 1, group + 1, time),
+        (oldest.entry.next, oldest.log.group, oldest.entry.time)
+    );
+    let (at, _) = cloned(&options, CloneUntil::Entry(entry)).unwrap();
+    assert_eq!(at.known.entry, oldest.entry);
     // Who did not follow begins anew with the newest base; so does a new directory, and serves.
     let (replica, _) = follow(&slow, &options).unwrap();
     assert!(replica.known().entry.next >= bases[3]);
@@ -174,14 +178,166 @@ fn a_host_that_lags_behind_what_is_kept_begins_anew_unless_its_log_is_longer() {
     let (ahead, options) = left_behind(60, Faults::default());
     for _ in 0..2 {
         let error = follow(&ahead, &options).map(drop).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                OpenError::Store(RemoteLogError::BehindBoundary { .. })
-            ),
-            "{error}"
-        );
+        assert!(matches!(error, OpenError::StoreTrimmed { .. }), "{error}");
     }
+}
+
+/// Keeps so many bases, and deletes what is before them.
+fn keep(options: &StorageOptions, bases: usize) -> Deleted {
+    let since = None;
+    let keep = KeepInStore { bases, since };
+    delete_past(options.remote.as_ref().unwrap(), keep).unwrap()
+}
+
+/// A host that was killed, or lost power, after what follows its known place was deleted, though nobody else served. It has
+/// the numbers from 1 to 40.
+fn killed_after_a_trim(
+    durable_at: DurableAt,
+    is_power_cut: bool,
+    faults: Faults,
+) -> (SimulatedDisk, StorageOptions) {
+    let store = Arc::new(Lossy::default());
+    let options = options(&store, durable_at);
+    let (a, b) = (disk(1), disk(2));
+    let first = Primary::open(&a, options.clone()).unwrap();
+    for round in 0..4 {
+        (1..=10).for_each(|number| first.commit(10 * round + number).unwrap());
+        if round < 3 {
+            put_base(&b, &options);
+            assert!(keep(&options, 1).log.entries > 0);
+        }
+    }
+    let again = match is_power_cut {
+        true => a.restart(faults),
+        false => a.next_process(Faults {
+            kill_at_step: faults.crash_at_step,
+            ..Faults::default()
+        }),
+    };
+    drop(first);
+    (again, options)
+}
+
+#[test]
+fn a_host_that_is_killed_is_opened_and_followed_though_what_followed_its_place_is_deleted() {
+    for durable_at in [DurableAt::Both, DurableAt::Remote] {
+        for is_power_cut in [false, true] {
+            let killed = || killed_after_a_trim(durable_at, is_power_cut, Faults::default());
+            let (again, options) = killed();
+            let first = Primary::open(&again, options.clone()).unwrap();
+            assert!((1..=40).all(|number| first.has(number)));
+            first.commit(41).unwrap();
+            first.close();
+            let other = Primary::open(&disk(4), options).unwrap();
+            assert!((1..=41).all(|number| other.has(number)));
+            drop(other);
+            let (again, options) = killed();
+            let (mut replica, mut follower) = follow(&again, &options).unwrap();
+            while let Some(entry) = follower.next_entry().unwrap() {
+                replica.apply(&entry).unwrap();
+            }
+            assert_eq!(replica.known().log.transactions, 40);
+            drop(replica);
+        }
+    }
+}
+
+#[test]
+fn i12_who_goes_on_from_a_base_of_its_own_epoch_is_cut_where_another_host_went_on() {
+    let store = Arc::new(Lossy::default());
+    let options = impatient(options(&store, DurableAt::Local));
+    let a = disk(1);
+    let first = Primary::open(&a, options.clone()).unwrap();
+    (1..50).for_each(|number| first.commit(number).unwrap());
+    first.close();
+    let first = Primary::open(&a, options.clone()).unwrap();
+    (50..60).for_each(|number| first.commit(number).unwrap());
+    // The store has what is in it by now, and a base of that.
+    let has_all = |options: &StorageOptions| {
+        let remote = options.remote.as_ref().unwrap();
+        let identity = stored_manifest(remote).unwrap().unwrap().identity;
+        let (_, head) = newest_base(remote, identity, |_| true).unwrap().unwrap();
+        head.known.log.transactions == 59
+    };
+    let copy = disk(2);
+    put_base(&copy, &options);
+    while !has_all(&options) {
+        put_base(&copy, &options);
+    }
+    store.cut_off(true);
+    (1000..1060).for_each(|number| first.commit(number).unwrap());
+    let behind = a.restart(Faults::default());
+    drop(first);
+    store.cut_off(false);
+    let second = Primary::open(&disk(3), options.clone()).unwrap();
+    (100..110).for_each(|number| second.commit(number).unwrap());
+    second.close();
+    put_base(&disk(4), &options);
+    let deleted = keep(&options, 2);
+    assert!(deleted.log.entries > 0, "{deleted:?}");
+    // Its log is longer than the newest base; from the older one on it is compared.
+    let first = Primary::open(&behind, options).unwrap();
+    assert!((1..60).chain(100..110).all(|number| first.has(number)));
+    assert!(!first.has(1000), "another host went on without it");
+}
+
+#[test]
+fn a_crash_at_any_step_of_going_on_from_a_base_leaves_a_directory_that_does() {
+    let mut steps = 0;
+    for step in 1.. {
+        let faults = Faults {
+            crash_at_step: Some(step),
+            ..Faults::default()
+        };
+        let (again, options) = killed_after_a_trim(DurableAt::Both, true, faults);
+        let outcome = Primary::open(&again, options.clone()).map(drop);
+        let crashed = again.has_crashed();
+        assert!(crashed || outcome.is_ok(), "{outcome:?}");
+        let again = again.restart(Faults::default());
+        let first = Primary::open(&again, options).unwrap();
+        assert!((1..=40).all(|number| first.has(number)), "step {step}");
+        if !crashed {
+            break;
+        }
+        steps += 1;
+    }
+    assert!(steps > 5, "{steps}");
+}
+
+#[test]
+fn who_follows_again_and_again_hears_of_an_entry_that_is_missing_and_goes_on_when_it_is_back() {
+    let store = Arc::new(Lossy::default());
+    let options = options(&store, DurableAt::Both);
+    let first = Primary::open(&disk(1), options.clone()).unwrap();
+    (1..10).for_each(|number| first.commit(number).unwrap());
+    let lost = store.inner.read(5).unwrap().unwrap();
+    store.inner.remove(&[5]).unwrap();
+    let (mut replica, mut follower) = follow(&disk(2), &options).unwrap();
+    let mut look = |looks: usize| -> Option<RemoteLogError> {
+        (0..looks).find_map(|_| match follower.look() {
+            Ok(Some(entry)) => replica.apply(&entry).err().map(|error| panic!("{error}")),
+            Ok(None) => None,
+            Err(error) => Some(error),
+        })
+    };
+    for _ in 0..2 {
+        let error = look(100);
+        let is_named = matches!(
+            error,
+            Some(RemoteLogError::Hole {
+                number: 5,
+                found: 6
+            })
+        );
+        assert!(is_named, "{error:?}");
+    }
+    // What was before it can be had.
+    let (before, _) = cloned(&options, CloneUntil::Entry(4)).unwrap();
+    assert_eq!(before.known.entry.next, 5);
+    assert!(cloned(&options, CloneUntil::Entry(5)).is_err());
+    store.inner.append_at(5, &lost).unwrap();
+    assert!(look(100).is_none());
+    assert_eq!(replica.known().log.transactions, 9);
 }
 
 #[test]

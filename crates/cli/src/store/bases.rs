@@ -1,0 +1,192 @@
+//! Bases beside a server: a thread that makes one whenever so much log has come since the last one.
+//!
+//! It keeps a copy of the database in a directory of its own, which it opens only to make a base, as `store follow --once`
+//! does. So the server has no work with it but the disk's and the processor's, what is put into the store was read from
+//! there and checked, and an entry that the store lost is noticed. The copy can be lost or deleted at any time: the next
+//! one begins with the newest base.
+
+use super::following::{CaughtUp, End, Following};
+use super::retention::Kept;
+use super::{StoreOption, copy_options};
+use sardonyx::hosts::RemoteLog;
+use sardonyx_base::events;
+use sardonyx_command::exit::UsageError;
+use sardonyx_results::units::parse_bytes;
+use sardonyx_storage::engine::{
+    KeepInStore, delete_past, log_bytes_from, newest_base, stored_manifest,
+};
+use sardonyx_storage::manifest::Manifest;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+/// Between two looks at how much log has come.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// After failures the pause doubles up to this.
+const PAUSE_MOST: Duration = Duration::from_secs(3600);
+
+/// When a server makes bases, as arguments.
+#[derive(Debug, clap::Args)]
+pub struct BasesOption {
+    /// Put a base into the store when so much log has come since the last one, so that new hosts begin there; 0: whenever
+    /// something has come [default: never]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "store", help_heading = "Bases")]
+    base_every: Option<u64>,
+    /// The copy of which bases are made [default: the database's directory with .bases behind its name]
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "base_every",
+        help_heading = "Bases"
+    )]
+    base_directory: Option<PathBuf>,
+    #[command(flatten)]
+    kept: Kept,
+}
+
+impl BasesOption {
+    /// Refuses what would have no effect.
+    pub fn check(&self) -> Result<(), UsageError> {
+        match self.base_every.is_none() && self.kept.keep(1).is_some() {
+            false => Ok(()),
+            true => Err(UsageError::Arguments(
+                "--keep-bases and --keep-time say what is deleted when a base was made: say --base-every, too".into(),
+            )),
+        }
+    }
+
+    /// Starts the thread, if one is asked for, for the database in this directory, which is open.
+    ///
+    /// # Errors
+    /// The store cannot be opened; there is no thread.
+    pub fn start(&self, store: &StoreOption, path: &Path) -> anyhow::Result<Option<Bases>> {
+        let (Some(every), Some(remote)) = (self.base_every, store.remote()?) else {
+            return Ok(None);
+        };
+        let directory = self.base_directory.clone().unwrap_or_else(|| {
+            let mut name = path.as_os_str().to_os_string();
+            name.push(".bases");
+            name.into()
+        });
+        let is_over = Arc::new(AtomicBool::new(false));
+        let maker = Maker {
+            remote,
+            directory,
+            every,
+            keep: self.kept.clone(),
+            is_over: is_over.clone(),
+        };
+        let thread = thread::Builder::new()
+            .name("store-bases".into())
+            .spawn(move || maker.run())?;
+        Ok(Some(Bases {
+            is_over,
+            thread: thread.thread().clone(),
+        }))
+    }
+}
+
+/// The thread runs until this is dropped. A base that it is putting into the store then it leaves unfinished, or ends: what
+/// is unfinished is none.
+#[derive(Debug)]
+pub struct Bases {
+    is_over: Arc<AtomicBool>,
+    thread: Thread,
+}
+
+impl Drop for Bases {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.thread.unpark();
+    }
+}
+
+/// What the thread has.
+struct Maker {
+    remote: RemoteLog,
+    directory: PathBuf,
+    every: u64,
+    keep: Kept,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Maker {
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+    }
+
+    fn run(&self) {
+        let (mut counted, mut pause) = (None, PAUSE);
+        while !self.is_over() {
+            match self.look(&mut counted) {
+                Ok(()) => pause = PAUSE,
+                Err(error) => {
+                    pause = (pause * 2).min(PAUSE_MOST);
+                    let error = format!("{error:#}");
+                    events::error!(error, again_in = ?pause, "no base can be made");
+                }
+            }
+            if !self.is_over() {
+                thread::park_timeout(pause);
+            }
+        }
+    }
+
+    /// Makes a base, if it is time. `counted`: up to which entry the log since the last base was counted, and its bytes.
+    fn look(&self, counted: &mut Option<(u64, u64)>) -> anyhow::Result<()> {
+        let Some(manifest) = stored_manifest(&self.remote)? else {
+            return Ok(());
+        };
+        let (from, before) = match *counted {
+            Some(counted) => counted,
+            None => {
+                let newest = newest_base(&self.remote, manifest.identity, |_| true)?;
+                (newest.map_or(1, |(name, _)| name.next_entry), 0)
+            }
+        };
+        let (next, come) = log_bytes_from(&self.remote, from)?;
+        let come = before + come;
+        *counted = Some((next, come));
+        if come == 0 || come < self.every {
+            return Ok(());
+        }
+        if let Some(next_entry) = self.make(&manifest)? {
+            *counted = Some((next_entry, 0));
+        }
+        Ok(())
+    }
+
+    /// Makes a base of what the store has now, and deletes what is not to be kept. The first entry that is not in it;
+    /// `None`: it is over.
+    fn make(&self, manifest: &Manifest) -> anyhow::Result<Option<u64>> {
+        let options = copy_options(self.remote.clone(), manifest);
+        let mut following = Following::open(&self.directory, &options, Duration::ZERO)?;
+        match following.catch_up(End::Wanted, || self.is_over(), |_| ())? {
+            CaughtUp::AtEnd => {}
+            CaughtUp::Interrupted => return Ok(None),
+            CaughtUp::NoAnswer(error) => return Err(error.into()),
+            CaughtUp::Missing(error) | CaughtUp::Behind(error) => return Err(error.into()),
+        }
+        let next_entry = following.known().entry.next;
+        let (following, bytes) = following.put_base(&self.remote)?;
+        following.close();
+        events::info!(next_entry, bytes, "a base is in the store");
+        if let Some(keep) = self.keep.keep(1) {
+            self.delete_past(keep)?;
+        }
+        Ok(Some(next_entry))
+    }
+
+    fn delete_past(&self, keep: KeepInStore) -> anyhow::Result<()> {
+        let deleted = delete_past(&self.remote, keep)?;
+        events::info!(
+            bases = deleted.bases,
+            entries = deleted.log.entries,
+            "what is not to be kept is deleted from the store"
+        );
+        Ok(())
+    }
+}

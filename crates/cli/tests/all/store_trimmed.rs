@@ -1,0 +1,215 @@
+//! A served database whose past is deleted from its store: a host that is killed comes back, bases are made beside it, and who
+//! asks for what is not kept, or meets an entry that is missing, hears which and what can be done.
+
+use crate::common::{json, run};
+use crate::serving::Serving;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A database, its store and copies of it.
+struct Machine(tempfile::TempDir);
+
+impl Machine {
+    fn new() -> Machine {
+        Machine(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    fn store(&self) -> String {
+        format!("file:{}", self.text("store"))
+    }
+
+    fn serve(&self, arguments: &[&str]) -> Serving {
+        let store = self.store();
+        let arguments = [&["--store", &store], arguments].concat();
+        Serving::start_at(&self.path("bank.sdx"), &arguments)
+    }
+
+    /// Follows the log to its end, makes a base and keeps that alone.
+    fn keep_one_base(&self) {
+        let (store, copy) = (self.store(), self.text("copy.sdx"));
+        let follow = ["store", "follow", &store, &copy, "--once"];
+        let keep = ["--base-every", "0", "--keep-bases", "1"];
+        run(0, &[&follow[..], &keep].concat());
+    }
+
+    fn entry(&self, number: u64) -> PathBuf {
+        self.path("store")
+            .join("entry")
+            .join(format!("{number:020}"))
+    }
+}
+
+/// What a statement gives, by the server.
+fn sql(serving: &Serving, text: &str) -> String {
+    let url = format!("postgres://{}/bank", serving.postgres);
+    run(0, &["sql", &url, "--format", "csv", "-c", text]).0
+}
+
+/// The rows of table `t`, one a line.
+fn rows(serving: &Serving) -> Vec<String> {
+    let printed = sql(serving, "SELECT a FROM t ORDER BY a");
+    printed.lines().skip(1).map(String::from).collect()
+}
+
+fn kill(mut serving: Serving) {
+    serving.process.kill().unwrap();
+    serving.process.wait().unwrap();
+}
+
+#[test]
+fn a_served_database_that_is_killed_after_a_trim_is_served_again() {
+    let machine = Machine::new();
+    let serving = machine.serve(&[]);
+    sql(&serving, "CREATE TABLE t (a int PRIMARY KEY)");
+    for row in 1..4 {
+        sql(&serving, &format!("INSERT INTO t VALUES ({row})"));
+        machine.keep_one_base();
+    }
+    sql(&serving, "INSERT INTO t VALUES (4)");
+    kill(serving);
+    // Twice, since the first time it is compared from a base on.
+    for last in 5..7 {
+        let serving = machine.serve(&[]);
+        assert_eq!(rows(&serving).len(), last - 1);
+        sql(&serving, &format!("INSERT INTO t VALUES ({last})"));
+        machine.keep_one_base();
+        kill(serving);
+    }
+    let serving = machine.serve(&[]);
+    assert_eq!(rows(&serving), ["1", "2", "3", "4", "5", "6"]);
+    serving.end();
+    run(0, &["store", "verify", &machine.store()]);
+}
+
+#[test]
+fn a_server_makes_bases_and_keeps_the_newest() {
+    let machine = Machine::new();
+    let refused = run(2, &["serve", &machine.text("x.sdx"), "--keep-bases", "2"]);
+    assert!(refused.1.contains("--base-every"), "{}", refused.1);
+    let serving = machine.serve(&[
+        "--base-every",
+        "0",
+        "--keep-bases",
+        "1",
+        "--log-level",
+        "info",
+    ]);
+    sql(&serving, "CREATE TABLE t (a int PRIMARY KEY)");
+    sql(&serving, "INSERT INTO t VALUES (1)");
+    let last = json(&["store", "status", &machine.store()])["last_entry"].clone();
+    // It has all of that, or another one follows.
+    loop {
+        let line = serving.log.recv_timeout(Duration::from_secs(120)).unwrap();
+        assert!(!line.contains("no base can be made"), "{line}");
+        let status = json(&["store", "status", &machine.store()]);
+        let bases = status["bases"].as_array().unwrap();
+        let newest = bases.last().map(|base| base["next_entry"].as_u64());
+        if newest.flatten() > last.as_u64() && status["first_entry"].as_u64() == newest.flatten() {
+            assert_eq!(bases.len(), 1, "{status}");
+            break;
+        }
+    }
+    kill(serving);
+    let copy = json(&["store", "clone", &machine.store(), &machine.text("new.sdx")]);
+    assert!(copy["base_entry"].as_u64() >= last.as_u64(), "{copy}");
+    let (printed, _) = run(0, &["rows", &machine.text("new.sdx"), "t"]);
+    assert!(printed.contains('1'), "{printed}");
+    let serving = machine.serve(&[]);
+    assert_eq!(rows(&serving), ["1"]);
+    serving.end();
+}
+
+#[test]
+fn what_is_no_longer_kept_or_is_missing_is_named_with_what_can_be_done() {
+    let machine = Machine::new();
+    let serving = machine.serve(&[]);
+    let store = machine.store();
+    sql(&serving, "CREATE TABLE t (a int PRIMARY KEY)");
+    sql(&serving, "INSERT INTO t VALUES (1)");
+    machine.keep_one_base();
+    let status = json(&["store", "status", &store]);
+    let base = &status["bases"][0];
+    let time = base["time"].as_str().unwrap();
+    for until in [
+        ["--at-entry", "1"],
+        ["--at", "2020-01-01"],
+        ["--at-group", "1"],
+    ] {
+        let clone = ["store", "clone", &store, &machine.text("old.sdx")];
+        let (_, said) = run(2, &[&clone[..], &until].concat());
+        let oldest = format!("the oldest moment that it keeps is {time}, behind entry");
+        assert!(said.contains(&oldest), "{said}");
+    }
+    let clone = [
+        "store",
+        "clone",
+        &store,
+        &machine.text("kept.sdx"),
+        "--at",
+        time,
+    ];
+    run(0, &clone);
+
+    // An entry is lost.
+    for row in 2..6 {
+        sql(&serving, &format!("INSERT INTO t VALUES ({row})"));
+    }
+    let next = base["next_entry"].as_u64().unwrap();
+    let lost = machine.entry(next + 1);
+    let bytes = std::fs::read(&lost).unwrap();
+    std::fs::remove_file(&lost).unwrap();
+    let missing = format!("entry {} of the log is missing", next + 1);
+    let follow = [
+        "store",
+        "follow",
+        &store,
+        &machine.text("copy.sdx"),
+        "--once",
+    ];
+    for _ in 0..2 {
+        let (_, said) = run(1, &follow);
+        assert!(said.contains(&missing), "{said}");
+    }
+    let before = next.to_string();
+    let clone = |until: &[&str], name: &str| -> Vec<String> {
+        let arguments = [&["store", "clone", &store], until].concat();
+        let mut arguments: Vec<String> = arguments.into_iter().map(String::from).collect();
+        arguments.push(machine.text(name));
+        arguments
+    };
+    let (_, said) = run(1, &clone(&[], "whole.sdx"));
+    assert!(said.contains(&format!("--at-entry {before}")), "{said}");
+    run(0, &clone(&["--at-entry", &before], "before.sdx"));
+    // The host's own directory has all of it.
+    kill(serving);
+    let bank = machine.text("bank.sdx");
+    let (_, said) = run(1, &["checkpoint", &bank, "--store", &store]);
+    assert!(
+        said.contains(&missing) && said.contains("sardonyx backup"),
+        "{said}"
+    );
+    run(0, &["backup", &bank, &machine.text("backup.sdx")]);
+    let elsewhere = format!("file:{}", machine.text("elsewhere"));
+    let serving = Serving::start_at(&machine.path("backup.sdx"), &["--store", &elsewhere]);
+    assert_eq!(rows(&serving).len(), 5);
+    serving.end();
+
+    // Restored, all goes on.
+    write(&lost, &bytes);
+    run(0, &follow);
+    let serving = machine.serve(&[]);
+    assert_eq!(rows(&serving).len(), 5);
+    serving.end();
+}
+
+fn write(file: &Path, bytes: &[u8]) {
+    std::fs::write(file, bytes).unwrap();
+}
