@@ -24,6 +24,7 @@ fn groups() -> [Group; 4] {
                 "sql",
                 "rows",
                 "schema",
+                "changes",
                 "import",
                 "export",
             ],

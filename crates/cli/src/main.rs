@@ -6,6 +6,8 @@
 
 mod backup;
 mod catalogue_figures;
+#[cfg(feature = "sql")]
+mod changes;
 mod checkpoint;
 #[cfg(feature = "nodes")]
 mod cluster;
@@ -88,6 +90,7 @@ enum Command {
     Store(store::Arguments),
     Rows(sql_verbs::Rows),
     Schema(sql_verbs::Schema),
+    Changes(sql_verbs::Changes),
     Import(sql_verbs::Import),
     Export(sql_verbs::Export),
     Cluster(nodes::Cluster),
@@ -126,6 +129,7 @@ impl Program for Arguments {
             Command::Store(verb) => verb.run(output),
             Command::Rows(verb) => verb.run(output),
             Command::Schema(verb) => verb.run(output),
+            Command::Changes(verb) => verb.run(output),
             Command::Import(verb) => verb.run(output),
             Command::Export(verb) => verb.run(output),
             Command::Cluster(verb) => verb.run(output),

@@ -6,6 +6,7 @@ use sardonyx_command::exit::Exit;
 use sardonyx_server::configuration::ConfigurationError;
 use sardonyx_server::{OptionsError, ServerError};
 
+pub use crate::changes::Arguments as Changes;
 pub use crate::export::Arguments as Export;
 pub use crate::import::Arguments as Import;
 pub use crate::password::Arguments as Password;

@@ -29,6 +29,7 @@ macro_rules! missing {
 }
 
 missing! {
+    Changes, "Print the changes of rows", "printing changes is";
     Export, "Write a table's rows to a file", "exporting rows is";
     Import, "Read a table's rows from a file", "importing rows is";
     Password, "Make the verifier of a user's password", "a server's password is";
@@ -55,6 +56,7 @@ mod tests {
     #[test]
     fn verbs_of_sql_are_refused_by_the_name_of_the_feature() {
         let asked = [
+            "changes a.sdx --follow",
             "export a.sdx t a.csv",
             "import a.sdx t a.csv",
             "password",

@@ -106,6 +106,7 @@ compile_error!("sardonyx needs Linux");
 
 #[doc(hidden)]
 pub mod backup;
+pub mod changes;
 mod compact;
 mod error;
 mod host_error;
@@ -162,8 +163,8 @@ pub use sardonyx_rows::{Conflict, ConflictWith, TransactionEnded};
 pub use sardonyx_rows::{
     CountedRows, DefineRows, ReadIndex, ReadRow, ReadRows, ScanRows, WriteRows,
 };
+pub use sardonyx_rows::{OneRow, RowError, RowRef, RowWriter, Rows};
 pub use sardonyx_rows::{RecordMut, RecordRow, RecordRows, RecordsOf};
-pub use sardonyx_rows::{RowError, RowRef, RowWriter, Rows};
 /// What rows are, known at run time; and types of fields that are no numbers.
 pub use sardonyx_rows::{schema, types};
 pub use sardonyx_serial::{

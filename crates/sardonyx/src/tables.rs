@@ -71,6 +71,9 @@ impl Tables {
         let opened = Engine::open(disk, options.storage)?;
         let (mut space, rebuild) = TableSpace::open_with(opened.store, workers, hash)?;
         space.set_transaction_bytes_max(opened.engine.transaction_bytes_max());
+        if let Retention::KeepBytes(bytes) = opened.engine.manifest().journal {
+            space.set_journal_bytes_kept(bytes);
+        }
         if let Some(bytes) = options.snapshot_bytes_max {
             space.set_snapshot_bytes_max(bytes);
         }

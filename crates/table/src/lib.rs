@@ -32,6 +32,7 @@ mod addresses;
 mod build;
 mod change;
 mod changed_rows;
+pub mod changes;
 pub mod hash;
 pub mod index;
 pub mod index_store;

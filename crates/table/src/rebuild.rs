@@ -10,6 +10,7 @@ use crate::schemas::read_schemas;
 use crate::secondary::is_hashed;
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, page_bytes};
+use crate::transaction::kept_numbers;
 use crate::values::check_values;
 use sardonyx_rows::TableError;
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
@@ -130,6 +131,12 @@ pub fn read_contents(
     mut index: impl FnMut(Address) -> Result<bool, TableError>,
 ) -> Result<Contents, TableError> {
     let definition = &catalogue.definitions[usize::from(number)];
+    if kept_numbers(bytes, catalogue)?.contains(&number) {
+        return Err(TableError::BeyondRecords {
+            table: definition.name.clone(),
+            what: "changes that are kept",
+        });
+    }
     // Its hash is not used.
     let Some(mut state) = TableState::new(definition, KeyHash::from_seed(0))? else {
         return Err(TableError::UnknownHandle { number });

@@ -290,6 +290,7 @@ impl Transaction<'_> {
             tx.delete_pieces(table, number, pieces.len())?;
             let references_before = tx.state(number).schema.foreign_keys.clone();
             tx.set_schema(number, Arc::new(schema), true);
+            tx.refresh_kept(number)?;
             tx.have_index_columns(number)?;
             tx.match_indexes(number)?;
             Ok(check_added_references(tx, number, &references_before)?)

@@ -9,7 +9,7 @@ use crate::row::Row;
 use crate::secondary::build_ordered;
 use crate::snapshot::{FrozenBefore, SpaceSnapshot};
 use crate::table::{TableState, fingerprint_of};
-use crate::transaction::{Transaction, note_references};
+use crate::transaction::{Keeping, Transaction, note_references};
 use crate::undo::Undo;
 use sardonyx_base::sync::Mutex;
 use sardonyx_rows::Plain;
@@ -44,6 +44,8 @@ pub struct TableSpace {
     /// the change of a field looks at this alone.
     pub(crate) may_be_indexed: bool,
     pub(crate) undo: Undo,
+    /// Of changes that are kept.
+    pub(crate) keeping: Keeping,
     /// Changes whenever a record is removed; see [`Row`].
     pub(crate) epoch: u64,
     pub(crate) hash: KeyHash,
@@ -117,6 +119,7 @@ impl TableSpace {
             tables,
             may_be_indexed: false,
             undo: Undo::default(),
+            keeping: Keeping::default(),
             epoch: SPACES.fetch_add(1, Ordering::Relaxed) << 40,
             hash,
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
@@ -128,6 +131,7 @@ impl TableSpace {
         note_references(&mut space.tables);
         check_all_values(&space, space.workers)?;
         build_ordered(&mut space)?;
+        space.note_kept()?;
         space.note_indexed();
         Ok((space, report))
     }

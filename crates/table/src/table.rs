@@ -1,6 +1,7 @@
 //! One table in memory: its layout, extents, free places and index.
 
 use crate::addresses::Addresses;
+use crate::changes::Feed;
 use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::index_store::IndexStore;
@@ -70,6 +71,8 @@ pub(crate) struct TableState {
     pub checks: Option<(Arc<Schema>, Arc<[Check]>)>,
     /// Of the next content of a table that is made beside it: see [`Beside`](crate::Beside).
     pub beside: Option<MadeBeside>,
+    /// How changes of its rows are kept, if they are.
+    pub feed: Option<Arc<Feed>>,
     /// Rows inserted, changed and deleted since the opening. Not undone with a transaction: it tells what is worked on.
     pub changes: u64,
 }
@@ -80,6 +83,7 @@ pub(crate) struct SchemaBefore {
     schema: Arc<Schema>,
     is_stored: bool,
     fingerprint: u64,
+    feed: Option<Arc<Feed>>,
     /// If the newest shape was another.
     shape: Option<ShapeBefore>,
 }
@@ -163,6 +167,7 @@ impl TableState {
             name: Arc::from(definition.name.as_str()),
             checks: None,
             beside: None,
+            feed: None,
             changes: 0,
         }))
     }
@@ -246,11 +251,15 @@ impl TableState {
         index.find(indexes, hash, |at| self.key_place().of(bytes, at) == key)
     }
 
-    /// Whether it has ordered indexes, references from or to others, or conditions: a change of a row is then more than
+    /// Whether it has ordered indexes, references from or to others, or conditions, or its changes are kept: a change of a row is then more than
     /// a change of its bytes.
     #[inline]
     pub fn is_indexed(&self) -> bool {
-        !self.secondary.is_empty() || self.is_checked || self.is_referenced || self.is_declared
+        !self.secondary.is_empty()
+            || self.is_checked
+            || self.is_referenced
+            || self.is_declared
+            || self.feed.is_some()
     }
 
     /// Where the next record goes.
@@ -436,6 +445,7 @@ impl TableState {
             schema: std::mem::replace(&mut self.schema, schema),
             is_stored: std::mem::replace(&mut self.schema_is_stored, is_stored),
             fingerprint: self.fingerprint,
+            feed: self.feed.clone(),
             shape: None,
         };
         if before.schema.begins_with_records() != self.schema.begins_with_records() {
@@ -464,6 +474,7 @@ impl TableState {
         self.schema = before.schema;
         self.schema_is_stored = before.is_stored;
         self.fingerprint = before.fingerprint;
+        self.feed = before.feed;
         if let Some(shape) = before.shape {
             self.layout = shape.layout;
             self.old_layouts = shape.old_layouts;

@@ -6,6 +6,7 @@
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2.
 
+use crate::changes::ChangeKind;
 use crate::index_store::IndexStore;
 use crate::row::Row;
 use crate::space::{Prefetch, TableSpace, View};
@@ -30,6 +31,7 @@ mod beside;
 mod constraints;
 mod declaring;
 mod indexes;
+mod keeping;
 mod rows;
 mod savepoint;
 mod tables;
@@ -39,6 +41,7 @@ mod verbs;
 
 pub use beside::Beside;
 pub(crate) use constraints::note_references;
+pub(crate) use keeping::{Keeping, kept_numbers};
 pub use savepoint::Marked;
 pub(crate) use savepoint::Savepoint;
 pub use verbs::Walk;
@@ -222,6 +225,27 @@ impl<'a> Transaction<'a> {
         bytes: &[u8],
         hash: u64,
     ) -> Result<Address, TableError> {
+        if self.has_ordered(number) && self.state(number).feed.is_some() {
+            return self.insert_kept(number, bytes, hash);
+        }
+        self.place_bytes(number, bytes, hash)
+    }
+
+    /// The same in a table whose changes are kept.
+    #[cold]
+    #[inline(never)]
+    fn insert_kept(&mut self, number: u16, bytes: &[u8], hash: u64) -> Result<Address, TableError> {
+        self.whole(|tx| {
+            let address = tx.place_bytes(number, bytes, hash)?;
+            let after = tx.image(number, address)?;
+            tx.keep(number, ChangeKind::Inserted, None, after.as_deref())?;
+            Ok(address)
+        })
+    }
+
+    /// The same, whether changes are kept or not.
+    #[inline(always)]
+    fn place_bytes(&mut self, number: u16, bytes: &[u8], hash: u64) -> Result<Address, TableError> {
         let savepoint = self.has_ordered(number).then(|| self.savepoint());
         if let Place::NeedsExtent = self.state(number).place() {
             self.extend(number)?;
@@ -297,6 +321,9 @@ impl<'a> Transaction<'a> {
             return self.delete_row_at(number, address);
         }
         if self.has_ordered(number) {
+            if self.state(number).feed.is_some() {
+                return self.delete_row_at(number, address);
+            }
             if self.state(number).is_referenced {
                 return delete_row(self, number, address);
             }
@@ -343,6 +370,7 @@ impl<'a> Transaction<'a> {
         }
         let row = row.to_row()?;
         self.check_room(encoded_bytes(row.len()))?;
+        self.space.keeping.bytes += row.len() as u64;
         self.log.push_journal(number, &row);
         Ok(())
     }
@@ -355,6 +383,9 @@ impl<'a> Transaction<'a> {
         if self.space.undo.keeps_memory() {
             self.release_replaced();
             self.free_dropped_indexes();
+        }
+        if self.space.keeping.is_used() {
+            self.space.keeping.end(true);
         }
         self.space.undo.clear();
         self.log.end_transaction()
@@ -468,6 +499,7 @@ impl<'a> Transaction<'a> {
             undo_step(self.space, step);
         }
         self.space.undo.clear();
+        self.space.keeping.end(false);
     }
 }
 

@@ -3,6 +3,7 @@
 const PROGRAM: &str = env!("CARGO_BIN_EXE_sardonyx");
 
 mod backup;
+mod changes;
 mod cluster;
 mod command_line;
 mod common;

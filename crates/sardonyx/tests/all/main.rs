@@ -15,6 +15,7 @@ mod abuse;
 mod alone;
 mod backup;
 mod bounds;
+mod changes;
 mod checkpoints;
 mod columns;
 mod compact;

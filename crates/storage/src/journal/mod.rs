@@ -11,6 +11,7 @@
 //! - [`archiver`]: writing them;
 //! - [`archive`]: finding and reading them;
 //! - [`reader`]: the rows of one journal, from the archive and then from the log, oldest first;
+//! - `beside`: the end of a log that another process writes to;
 //! - [`range`]: the rows between two positions, from either end.
 //!
 //! Invariant: I6, for the journal's part of it.
@@ -19,6 +20,7 @@
 
 pub mod archive;
 pub mod archiver;
+mod beside;
 pub mod chunk;
 mod error;
 #[cfg(test)]
@@ -28,6 +30,7 @@ pub mod range;
 pub mod reader;
 
 pub use archiver::Archiver;
+pub use beside::LogEndBeside;
 pub use chunk::RowPlace;
 pub use error::JournalError;
 pub use position::{InvalidPosition, JournalPosition};

@@ -78,7 +78,12 @@ impl Transaction<'_> {
         table: u16,
         indexes: &[IndexDefinition],
     ) -> Result<Beside, TableError> {
-        let life_before = self.row_state(table)?.life;
+        let state = self.row_state(table)?;
+        if state.feed.is_some() && indexes.is_empty() {
+            // Each row that changes is to be kept: in the transactions that change it.
+            return Err(self.beside_conflict(table));
+        }
+        let life_before = state.life;
         let name = name_of(table);
         if let Some(there) = self.next_content(table) {
             if self.is_being_made(there) {
@@ -199,6 +204,7 @@ impl Transaction<'_> {
         state.fingerprint = now.fingerprint;
         // It may have another name by now.
         state.name = now.name.clone();
+        state.feed = now.feed.clone();
         state.checks = None;
         state.changes += now.changes;
         let made = state.beside.take();

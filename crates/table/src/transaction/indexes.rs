@@ -32,6 +32,17 @@ impl Transaction<'_> {
         offset: usize,
         bytes: &[u8],
     ) -> Result<(), TableError> {
+        self.keeping(table, at, |tx| tx.set_unkept(table, at, offset, bytes))
+    }
+
+    /// The same, whether changes are kept or not.
+    fn set_unkept(
+        &mut self,
+        table: u16,
+        at: Address,
+        offset: usize,
+        bytes: &[u8],
+    ) -> Result<(), TableError> {
         let touched = self.indexes_touched(table, offset, bytes.len());
         let state = self.state(table);
         if state.is_declared {

@@ -2,6 +2,7 @@
 //! and the values outside it change by the means of all records; the row is checked as it then stands, or put back.
 
 use super::{OVERHEAD_BYTES, Transaction};
+use crate::changes::ChangeKind;
 use crate::rows::find_row;
 use crate::table::{TableState, page_bytes};
 use crate::undo::Step;
@@ -151,6 +152,7 @@ impl Transaction<'_> {
         self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
         self.count_change(number);
         let savepoint = self.savepoint();
+        let before = self.image(number, at)?;
         let changed = self.unindex_row(number, at, indexes).and_then(|()| {
             if moves {
                 return self.move_row(number, &schema, &name, at, row);
@@ -160,12 +162,19 @@ impl Transaction<'_> {
             self.write_differences(at, &fixed);
             self.touch(at);
             self.index_row(number, at, indexes)?;
-            match self.state(number).is_checked {
-                true => check_row(self, number, at),
-                false => Ok(()),
+            if self.state(number).is_checked {
+                check_row(self, number, at)?;
             }
+            Ok(at)
         });
-        changed.inspect_err(|_| self.roll_back_to(savepoint))
+        let kept = changed.and_then(|now| match &before {
+            Some(before) => {
+                let after = self.image(number, now)?;
+                self.keep(number, ChangeKind::Updated, Some(before), after.as_deref())
+            }
+            None => Ok(()),
+        });
+        kept.inspect_err(|_| self.roll_back_to(savepoint))
     }
 
     /// Has snapshots see that the page of a row changed, also if only values outside of it did: those that compare with
@@ -177,7 +186,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Changes a row by putting it into another place: into a page of the newest shape, or, where the whole
+    /// Changes a row by putting it into another place, which is returned: into a page of the newest shape, or, where the whole
     /// row is what the index knows it by, one that is indexed anew.
     fn move_row(
         &mut self,
@@ -186,7 +195,7 @@ impl Transaction<'_> {
         name: &str,
         at: Address,
         row: &RowWriter<'_>,
-    ) -> Result<(), TableError> {
+    ) -> Result<Address, TableError> {
         let there = self.row_there(number, at)?;
         let (shape, mut fixed) = (there.shape(), there.fixed().to_vec());
         fixed.resize(schema.row_bytes, 0);
@@ -199,7 +208,7 @@ impl Transaction<'_> {
         let state = self.state(number);
         let hash = state.hash.of(&fixed[state.key_offset..][..state.key_bytes]);
         self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
-        self.insert_bytes(number, &fixed, hash).map(drop)
+        self.place_bytes(number, &fixed, hash)
     }
 
     /// Inserts a record of the first shape, whose key is new, into a table of several: the columns that were added get
@@ -264,12 +273,17 @@ impl Transaction<'_> {
             .filter(|reference| reference.cell().is_some())
             .collect();
         let savepoint = self.savepoint();
+        let before = self.image(number, at)?;
         let indexes = self.all_indexes(number);
         let deleted = self.unindex_row(number, at, indexes).and_then(|()| {
             for reference in references {
                 self.free_value(number, reference)?;
             }
-            self.delete_unindexed(number, at)
+            self.delete_unindexed(number, at)?;
+            match &before {
+                Some(before) => self.keep(number, ChangeKind::Deleted, Some(before), None),
+                None => Ok(()),
+            }
         });
         deleted.inspect_err(|_| self.roll_back_to(savepoint))
     }

@@ -101,5 +101,6 @@ impl Transaction<'_> {
             let step = self.space.undo.pop().expect("there are more");
             undo_step(self.space, step);
         }
+        self.space.keeping.go_back(savepoint.steps);
     }
 }

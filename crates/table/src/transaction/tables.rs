@@ -2,6 +2,7 @@
 //! touched. What a table was in memory is kept until the end: an abort puts it back as it was.
 
 use super::{OVERHEAD_BYTES, Transaction, note_references};
+use crate::changes::{ChangeKind, Feed};
 use crate::table::{TableState, fingerprint_of_table};
 use crate::undo::{Replaced, Was};
 use sardonyx_base::error::Error;
@@ -21,6 +22,10 @@ impl Transaction<'_> {
         let number = self.table_to_change(name)?;
         self.check_not_referenced(number, name)?;
         self.whole(|tx| {
+            if tx.state(number).feed.is_some() {
+                tx.keep(number, ChangeKind::Dropped, None, None)?;
+                tx.forget_kept(number)?;
+            }
             tx.forget_schema(number)?;
             if let Some(next) = tx.next_content(number) {
                 tx.drop_numbered(next)?;
@@ -53,7 +58,11 @@ impl Transaction<'_> {
         let definition = &self.space.catalogue.definitions[usize::from(number)];
         let empty = TableState::new(definition, self.space.hash)?;
         let life = catalogue.life(number);
-        let empty = empty.map(|empty| empty.in_life(life).described_as(self.state(number)));
+        let empty = empty.map(|empty| TableState {
+            feed: self.state(number).feed.clone(),
+            ..empty.in_life(life).described_as(self.state(number))
+        });
+        self.keep(number, ChangeKind::Truncated, None, None)?;
         let before = std::mem::replace(&mut self.space.catalogue, catalogue);
         self.replace_state(number, empty, before);
         self.write_catalogue(&writes);
@@ -75,13 +84,18 @@ impl Transaction<'_> {
         self.check_room_for(&writes)?;
         let definition = &catalogue.definitions[usize::from(number)];
         let now = fingerprint_of_table(definition, &self.state(number).schema);
-        let catalogue = std::mem::replace(&mut self.space.catalogue, catalogue);
         let state = self.parts(number).1;
+        if state.feed.is_some() {
+            // It fails before anything has changed.
+            Feed::new(number, to, &state.schema)?;
+        }
         let name = std::mem::replace(&mut state.name, to.into());
         let fingerprint = std::mem::replace(&mut state.fingerprint, now);
+        let catalogue = std::mem::replace(&mut self.space.catalogue, catalogue);
         self.note(number, Was::Named { name, fingerprint }, catalogue);
         self.write_catalogue(&writes);
-        Ok(())
+        // Its conditions were read of rows before.
+        Ok(self.refresh_kept(number)?)
     }
 
     /// Raises the catalogue's version, since a table has what programs of version 0.1 would misread.
@@ -164,7 +178,7 @@ impl Transaction<'_> {
         self.check_room(bytes.sum::<usize>() + OVERHEAD_BYTES)
     }
 
-    fn table_to_change(&self, name: &str) -> Result<u16, TableError> {
+    pub(super) fn table_to_change(&self, name: &str) -> Result<u16, TableError> {
         check_name(name)?;
         Ok(self.space.catalogue.table_named(name)?)
     }

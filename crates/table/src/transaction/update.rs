@@ -55,6 +55,14 @@ impl Transaction<'_> {
         at: Address,
         after: &[u8],
     ) -> Result<(), TableError> {
+        match self.has_ordered(number) {
+            true => self.keeping(number, at, |tx| tx.store_unkept(number, at, after)),
+            false => self.store_unkept(number, at, after),
+        }
+    }
+
+    /// The same, whether changes are kept or not.
+    fn store_unkept(&mut self, number: u16, at: Address, after: &[u8]) -> Result<(), TableError> {
         self.count_change(number);
         if self.has_ordered(number) {
             let row_of_shape;

@@ -1,0 +1,264 @@
+//! `changes`: each committed transaction's changes of rows, as lines of JSON.
+
+use crate::end_request::end_requested;
+use crate::store::StoreOption;
+use crate::target::Target;
+use anyhow::Context;
+use sardonyx::changes::{Change, Changes};
+use sardonyx::{JournalPosition, OneRow, RowRef};
+use sardonyx_command::directories::Directories;
+use sardonyx_command::exit::{Exit, UsageError};
+use sardonyx_command::output::Output;
+use sardonyx_interchange::value_to_json;
+use sardonyx_results::units::parse_time;
+use sardonyx_storage::disk::Disk;
+use sardonyx_storage::journal::LogEndBeside;
+use sardonyx_storage::manifest::Manifest;
+use sardonyx_storage::places::find_for_reading;
+use serde::Serialize;
+use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+/// So often what was changed under a reader is read again without coming further.
+const READINGS_MAX: usize = 8;
+
+/// Print the changes of rows of each committed transaction, in commit order: a line of JSON for each row.
+///
+/// Changes are kept of the tables that --keep names, from then on, with the row before and after; they take room in the log
+/// and in the journals' archive. Beside a server that has the database open, all that was committed up to this moment is
+/// printed, and with --follow what is committed then, until an interrupt or a termination signal. Go on with --from and
+/// what the last line that you handled has as "next": no change is lost or comes twice. A position that is older than
+/// what is kept is an error that says the oldest.
+///
+/// Examples:
+///   sardonyx changes bank.sdx --keep accounts
+///   sardonyx changes bank.sdx --table accounts --follow
+///   sardonyx changes bank.sdx --from 17:4
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    #[command(flatten)]
+    target: Target,
+    /// Only of this table, as it was called when the change was made; repeated, of several
+    #[arg(long, value_name = "NAME")]
+    table: Vec<String>,
+    /// From this position on, such as 17:4 [default: from the oldest that is kept]
+    #[arg(long, value_name = "POSITION")]
+    from: Option<JournalPosition>,
+    /// Go on with what is committed later
+    #[arg(long)]
+    follow: bool,
+    /// Between two looks with --follow
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "100ms")]
+    poll: Duration,
+    /// End when standard input ends, too: for programs that start this
+    #[arg(long)]
+    until_input_ends: bool,
+    /// Keep the changes of this table from now on; the database must not be open elsewhere
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["forget", "follow", "from", "table"])]
+    keep: Option<String>,
+    /// Keep the changes of this table no longer; those that are kept stay
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["follow", "from", "table"])]
+    forget: Option<String>,
+    #[command(flatten)]
+    store: StoreOption,
+}
+
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    position: String,
+    next: String,
+    transaction: String,
+    table: &'a str,
+    change: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<Map<String, Json>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<Map<String, Json>>,
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        if let Some(table) = self.keep.as_ref().or(self.forget.as_ref()) {
+            return self.choose(table, output);
+        }
+        if self.store.is_named() {
+            let text = "changes are read from the directory: --store goes with --keep and --forget";
+            return Err(UsageError::Arguments(text.into()).into());
+        }
+        let from = self.from.unwrap_or(JournalPosition::START);
+        if !self.follow {
+            let files = self.target.files(output)?;
+            let manifest = Manifest::read(&*files.disk)?;
+            let reading = match files.beside_writer() {
+                true => Reading::beside(files.disk.clone(), manifest, from),
+                false => Reading::alone(files.disk.clone(), manifest, from),
+            };
+            self.print(reading?, None, output)?;
+            return Ok(Exit::Done);
+        }
+        let end = end_requested(self.until_input_ends);
+        // Without the database's lock: a server may come and go.
+        let home = self.target.disk()?;
+        let manifest = Manifest::read(&*home)?;
+        let disk = find_for_reading(&home, &manifest)?;
+        self.print(Reading::beside(disk, manifest, from)?, Some(&end), output)?;
+        Ok(Exit::Done)
+    }
+
+    fn choose(&self, table: &str, output: &mut Output) -> anyhow::Result<Exit> {
+        let tables = self.target.database(&Directories::default(), &self.store)?;
+        let chosen = match self.keep.is_some() {
+            true => tables.keep_changes(table),
+            false => tables.forget_changes(table),
+        };
+        tables.close()?;
+        let (is_kept, has_changed) = (self.keep.is_some(), chosen?);
+        output.line(
+            &json!({ "table": table, "kept": is_kept, "was_kept": is_kept != has_changed }),
+        )?;
+        Ok(Exit::Done)
+    }
+
+    fn print(
+        &self,
+        mut reading: Reading,
+        end: Option<&Receiver<()>>,
+        output: &mut Output,
+    ) -> anyhow::Result<()> {
+        loop {
+            reading.read(|change| {
+                let is_wanted =
+                    self.table.is_empty() || self.table.iter().any(|table| table == change.table());
+                if is_wanted {
+                    output.line(&line_of(change)?)?;
+                }
+                Ok(())
+            })?;
+            output.finish()?;
+            match end.map(|end| end.recv_timeout(self.poll)) {
+                Some(Err(RecvTimeoutError::Timeout)) => {}
+                _ => return Ok(()),
+            }
+        }
+    }
+}
+
+/// A place in the changes of a database's files.
+struct Reading {
+    disk: Arc<dyn Disk>,
+    manifest: Manifest,
+    /// The next position.
+    from: JournalPosition,
+    /// Of a database that another process may have open.
+    end: Option<LogEndBeside>,
+}
+
+impl Reading {
+    fn alone(
+        disk: Arc<dyn Disk>,
+        manifest: Manifest,
+        from: JournalPosition,
+    ) -> anyhow::Result<Reading> {
+        let end = None;
+        Ok(Reading {
+            disk,
+            manifest,
+            from,
+            end,
+        })
+    }
+
+    fn beside(
+        disk: Arc<dyn Disk>,
+        manifest: Manifest,
+        from: JournalPosition,
+    ) -> anyhow::Result<Reading> {
+        let end = Some(LogEndBeside::new(&disk, &manifest));
+        Ok(Reading {
+            disk,
+            manifest,
+            from,
+            end,
+        })
+    }
+
+    /// Gives what there is now. What was changed while it was read is read again.
+    fn read(&mut self, mut each: impl FnMut(&Change) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        let mut failures = 0;
+        loop {
+            let before = self.from;
+            let Err(error) = self.try_read(&mut each)? else {
+                return Ok(());
+            };
+            failures = if self.from == before { failures + 1 } else { 0 };
+            if self.end.is_none() || failures == READINGS_MAX {
+                return Err(error).context("reading the changes");
+            }
+            // A server may have opened it since.
+            self.manifest = Manifest::read(&*self.disk)?;
+            self.end = Some(LogEndBeside::new(&self.disk, &self.manifest));
+        }
+    }
+
+    fn try_read(
+        &mut self,
+        each: &mut impl FnMut(&Change) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Result<(), anyhow::Error>> {
+        let before_group = match &mut self.end {
+            Some(end) => match end.look() {
+                Ok(group) => Some(group),
+                Err(error) => return Ok(Err(error.into())),
+            },
+            None => None,
+        };
+        if before_group.is_some_and(|group| group <= self.from.group) {
+            return Ok(Ok(()));
+        }
+        let range = self.from..;
+        let changes = Changes::of_files(&self.disk, &self.manifest, range, before_group);
+        let changes = match changes {
+            Ok(changes) => changes,
+            Err(error) => return Ok(Err(error.into())),
+        };
+        for change in changes {
+            let change = match change {
+                Ok(change) => change,
+                Err(error) => return Ok(Err(error.into())),
+            };
+            each(&change)?;
+            self.from = change.next();
+        }
+        if let Some(group) = before_group {
+            // Nothing more comes of the groups before.
+            self.from = self.from.max(JournalPosition { group, row: 0 });
+        }
+        Ok(Ok(()))
+    }
+}
+
+fn line_of(change: &Change) -> anyhow::Result<Line<'_>> {
+    let (group, number) = change.transaction();
+    Ok(Line {
+        position: change.position().to_string(),
+        next: change.next().to_string(),
+        transaction: format!("{group}:{number}"),
+        table: change.table(),
+        change: change.kind().word(),
+        before: change.before()?.as_ref().map(object_of).transpose()?,
+        after: change.after()?.as_ref().map(object_of).transpose()?,
+    })
+}
+
+fn object_of(row: &RowRef<'_, OneRow>) -> anyhow::Result<Map<String, Json>> {
+    let mut object = Map::new();
+    for (number, column) in row.schema().live_columns() {
+        if column.name != sardonyx_sql::ROW_NUMBER {
+            object.insert(column.name.clone(), value_to_json(row.get_at(number)?));
+        }
+    }
+    Ok(object)
+}

@@ -1,0 +1,122 @@
+//! `sardonyx changes`: of a database that nobody has open, beside a server, and along with it.
+
+use crate::common::{command, run};
+use crate::serving::Serving;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn lines(arguments: &[&str]) -> Vec<Value> {
+    let (printed, _) = run(0, arguments);
+    let lines = printed.lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn sql(serving: &Serving, statement: &str) {
+    let url = format!("postgres://{}/bank", serving.postgres);
+    run(0, &["sql", &url, "-c", statement]);
+}
+
+/// What became of accounts: the change, its id, and the balance before and after.
+fn shown(line: &Value) -> String {
+    let row = |name: &str| match &line[name] {
+        Value::Null => "none".to_string(),
+        row => format!("{}:{}", row["id"], row["balance"]),
+    };
+    let change = line["change"].as_str().unwrap();
+    format!("{change} {} {}", row("before"), row("after"))
+}
+
+#[test]
+fn changes_are_printed_beside_a_server_after_it_and_along_with_it() {
+    let machine = tempfile::tempdir().unwrap();
+    let bank = machine.path().join("bank.sdx");
+    let make = "create table accounts (id int primary key, balance bigint); create table other (id int primary key)";
+    run(0, &["sql", text(&bank), "--create", "-c", make]);
+    let (_, said) = run(4, &["changes", text(&bank), "--keep", "nothing"]);
+    assert!(said.contains("nothing"), "{said}");
+    for table in ["accounts", "other"] {
+        let kept = lines(&["changes", text(&bank), "--keep", table]);
+        assert_eq!(
+            (&kept[0]["kept"], &kept[0]["was_kept"]),
+            (&true.into(), &false.into())
+        );
+    }
+    assert!(lines(&["changes", text(&bank)]).is_empty());
+
+    let serving = Serving::start_at(&bank, &[]);
+    let follow = [
+        "changes",
+        text(&bank),
+        "--table",
+        "accounts",
+        "--follow",
+        "--until-input-ends",
+    ];
+    let mut following = command(&follow)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut followed = BufReader::new(following.stdout.take().unwrap()).lines();
+    sql(
+        &serving,
+        "insert into accounts values (1, 100), (2, 0); insert into other values (7)",
+    );
+    sql(
+        &serving,
+        "update accounts set balance = balance - 30 where id = 1",
+    );
+    sql(&serving, "begin; delete from accounts; rollback");
+    sql(&serving, "delete from accounts where id = 2");
+    let expected = [
+        "insert none 1:100",
+        "insert none 2:0",
+        "update 1:100 1:70",
+        "delete 2:0 none",
+    ];
+    // Also the last one is told, though nothing is committed behind it.
+    let told: Vec<Value> = (0..expected.len())
+        .map(|_| serde_json::from_str(&followed.next().unwrap().unwrap()).unwrap())
+        .collect();
+    assert_eq!(told.iter().map(shown).collect::<Vec<_>>(), expected);
+    let beside = lines(&["changes", text(&bank), "--table", "accounts"]);
+    assert_eq!(beside, told);
+    assert_eq!(lines(&["changes", text(&bank)]).len(), expected.len() + 1);
+    assert_eq!(told[0]["transaction"], told[1]["transaction"]);
+
+    // The server goes, and another comes.
+    serving.end();
+    let from = told[1]["next"].as_str().unwrap();
+    let rest = lines(&[
+        "changes",
+        text(&bank),
+        "--table",
+        "accounts",
+        "--from",
+        from,
+    ]);
+    assert_eq!(rest, told[2..]);
+    let serving = Serving::start_at(&bank, &[]);
+    sql(
+        &serving,
+        "alter table accounts add column owner text default 'Ada'",
+    );
+    sql(&serving, "update accounts set balance = 71");
+    let next: Value = serde_json::from_str(&followed.next().unwrap().unwrap()).unwrap();
+    assert_eq!(shown(&next), "update 1:70 1:71");
+    assert_eq!(next["after"]["owner"], "Ada");
+    drop(following.stdin.take());
+    assert!(following.wait().unwrap().success());
+    serving.end();
+    let (_, said) = run(2, &["changes", text(&bank), "--from", "yesterday"]);
+    assert!(said.contains("group:row"), "{said}");
+    run(0, &["verify", text(&bank)]);
+}

@@ -1,0 +1,309 @@
+//! The changes of tables, read: each committed transaction's, with the rows before and after, in commit order.
+//!
+//! ```
+//! use sardonyx::{Error, Tables, record};
+//! use sardonyx::changes::ChangeKind;
+//!
+//! record! {
+//!     #[table("accounts", key = id)]
+//!     #[derive(Debug, PartialEq)]
+//!     struct Account {
+//!         id: u64,
+//!         balance: i64,
+//!     }
+//! }
+//!
+//! fn main() -> Result<(), Error> {
+//! #   let machine = tempfile::tempdir().map_err(Error::other)?;
+//!     let bank = Tables::open(machine.path().join("bank.sdx"))?;
+//!     let accounts = bank.table::<Account>()?;
+//!     bank.keep_changes("accounts")?;
+//!     bank.run(|tx| tx.insert(accounts, &Account { id: 1, balance: 100 }))?;
+//!     bank.run(|tx| tx.update(accounts, 1, |account| account.balance -= 30))?;
+//!     let changes = bank.changes(..)?.collect::<Result<Vec<_>, Error>>()?;
+//!     let last = &changes[1];
+//!     assert_eq!((last.table(), last.kind()), ("accounts", ChangeKind::Updated));
+//!     assert_eq!(last.before()?.unwrap().get("balance")?, 100.into());
+//!     assert_eq!(last.after()?.unwrap().get("balance")?, 70.into());
+//!     // Whoever has handled it goes on there, whatever happens in between.
+//!     assert_eq!(bank.changes(last.next()..)?.count(), 0);
+//!     bank.close()
+//! }
+//! ```
+//!
+//! Changes are kept of the tables that a program, or `sardonyx changes --keep`, names, from then on. They are in the commit
+//! groups, as rows of journals are, and kept as long: [`Retention`](crate::Retention). A position that is older than what is
+//! kept is an error that says the oldest ([`Error::Unavailable`]).
+
+use crate::{Error, JournalPosition, OneRow, RowRef, Tables};
+use sardonyx_storage::disk::Disk;
+use sardonyx_storage::journal::range::OwnedRow;
+use sardonyx_storage::journal::{JournalError, RowRange};
+use sardonyx_storage::log::segment::Segments;
+use sardonyx_storage::manifest::Manifest;
+use sardonyx_table::TableSpace;
+use sardonyx_table::changes::{
+    CHANGES_JOURNAL, ChangeDecoder, ChangeError, Decoded, Described, KeptChange,
+};
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::{Range, RangeBounds};
+use std::sync::Arc;
+
+pub use sardonyx_table::changes::ChangeKind;
+
+impl Tables {
+    /// From now on the changes of this table's rows are kept, with the rows before and after, for [`Tables::changes`]. Each
+    /// costs the writer a copy of both, in the log. Returns whether they were not kept before.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, the name is one of the engine's own, or the database keeps no journals
+    /// ([`Retention::Nothing`](crate::Retention::Nothing)); those of [`Tables::run`].
+    pub fn keep_changes(&self, table: &str) -> Result<bool, Error> {
+        self.kernel.check()?;
+        if self.kernel.engine().manifest().journal == crate::Retention::Nothing {
+            return Err(JournalError::NotKept.into());
+        }
+        self.run(|tx| tx.keep_changes(table))
+    }
+
+    /// From now on the changes of this table's rows are not kept; those that are stay. Returns whether they were kept.
+    ///
+    /// # Errors
+    /// Those of [`Tables::keep_changes`].
+    pub fn forget_changes(&self, table: &str) -> Result<bool, Error> {
+        self.run(|tx| tx.forget_changes(table))
+    }
+
+    /// The changes at the positions of a range that are durable now, in commit order. Nobody waits for the reader, and
+    /// the database may be used meanwhile. Go on at [`Change::next`] of the last one that was handled.
+    ///
+    /// # Errors
+    /// [`Error::Closed`], [`Error::Forked`]; [`Error::Refused`] if the database keeps no journals. While changes are read:
+    /// damage, with file and offset, and [`Error::Unavailable`] if changes from the first position on are not kept any more.
+    pub fn changes(&self, range: impl RangeBounds<JournalPosition>) -> Result<Changes, Error> {
+        self.kernel.check()?;
+        let engine = self.kernel.engine();
+        let commit = engine.commit();
+        let source = Source {
+            disk: engine.disk().clone(),
+            manifest: engine.manifest().clone(),
+            segments: Some(commit.segments().clone()),
+            before_group: Some(commit.durable().group),
+        };
+        let mut changes = Changes::open(source, JournalPosition::half_open(range))?;
+        // Inside of a transaction what a table is now is looked for as what it was.
+        if let Ok(now) = self.kernel.try_read(TableSpace::kept_tables) {
+            changes.described.extend(now);
+        }
+        Ok(changes)
+    }
+}
+
+/// Where changes are read.
+#[derive(Clone, Debug)]
+struct Source {
+    disk: Arc<dyn Disk>,
+    manifest: Manifest,
+    segments: Option<Arc<Segments>>,
+    before_group: Option<u64>,
+}
+
+impl Source {
+    fn rows(&self, range: Range<JournalPosition>) -> Result<RowRange, JournalError> {
+        let rows = RowRange::open(&self.disk, &self.manifest, Some(CHANGES_JOURNAL), range)?;
+        Ok(match (&self.segments, self.before_group) {
+            (Some(segments), Some(group)) => rows.while_written(segments, group),
+            (None, Some(group)) => rows.until_group(group),
+            (_, None) => rows,
+        })
+    }
+}
+
+/// Changes of rows, in commit order: [`Tables::changes`]. It ends after an error.
+pub struct Changes {
+    source: Source,
+    rows: Option<RowRange>,
+    decoder: ChangeDecoder,
+    described: HashMap<u64, Arc<Described>>,
+}
+
+impl Changes {
+    fn open(source: Source, range: Range<JournalPosition>) -> Result<Changes, Error> {
+        Ok(Changes {
+            rows: Some(source.rows(range)?),
+            source,
+            decoder: ChangeDecoder::default(),
+            described: HashMap::new(),
+        })
+    }
+
+    /// Of a database's files, for a program that does not have it open: of groups before this one, if one is named.
+    ///
+    /// # Errors
+    /// Those of [`Tables::changes`].
+    #[doc(hidden)]
+    pub fn of_files(
+        disk: &Arc<dyn Disk>,
+        manifest: &Manifest,
+        range: impl RangeBounds<JournalPosition>,
+        before_group: Option<u64>,
+    ) -> Result<Changes, Error> {
+        let source = Source {
+            disk: disk.clone(),
+            manifest: manifest.clone(),
+            segments: None,
+            before_group,
+        };
+        Self::open(source, JournalPosition::half_open(range))
+    }
+
+    fn next_change(&mut self) -> Result<Option<Change>, Error> {
+        let Some(rows) = &mut self.rows else {
+            return Ok(None);
+        };
+        loop {
+            let Some(OwnedRow { place, bytes, .. }) = rows.next_row()? else {
+                return Ok(None);
+            };
+            match self.decoder.take(&place, &bytes).map_err(damaged)? {
+                None => {}
+                Some(Decoded::Described(generation, described)) => {
+                    self.described.insert(generation, described);
+                }
+                Some(Decoded::Change(kept)) => {
+                    let described = match self.described.get(&kept.generation) {
+                        Some(described) => described.clone(),
+                        None => {
+                            let found = find(&self.source, &kept)?;
+                            self.described.insert(kept.generation, found.clone());
+                            found
+                        }
+                    };
+                    return Ok(Some(Change { kept, described }));
+                }
+            }
+        }
+    }
+}
+
+/// What the rows of a change are: the nearest description before it, or the first one behind.
+fn find(source: &Source, change: &KeptChange) -> Result<Arc<Described>, Error> {
+    let wanted = Some(change.generation);
+    let mut before = source.rows(JournalPosition::START..change.position)?;
+    while let Some(row) = before.next_row_back()? {
+        if ChangeDecoder::describes(&row.bytes) == wanted {
+            let from = row.place.position();
+            if let Some(found) = first(source, from..change.position, change.generation)? {
+                return Ok(found);
+            }
+        }
+    }
+    let behind = change.next..JournalPosition::END;
+    first(source, behind, change.generation)?.ok_or_else(|| {
+        let position = change.position;
+        let reason = "is of a table whose description is not kept any more: begin behind it";
+        damaged(ChangeError { position, reason })
+    })
+}
+
+/// The first description of a generation in a range, which begins where a change does.
+fn first(
+    source: &Source,
+    range: Range<JournalPosition>,
+    generation: u64,
+) -> Result<Option<Arc<Described>>, Error> {
+    let mut rows = source.rows(range)?;
+    let mut decoder = ChangeDecoder::default();
+    while let Some(row) = rows.next_row()? {
+        match decoder.take(&row.place, &row.bytes).map_err(damaged)? {
+            Some(Decoded::Described(found, described)) if found == generation => {
+                return Ok(Some(described));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+fn damaged(error: ChangeError) -> Error {
+    Error::Damaged(error.into())
+}
+
+impl Iterator for Changes {
+    type Item = Result<Change, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let found = self.next_change().transpose();
+        if !matches!(found, Some(Ok(_))) {
+            self.rows = None;
+        }
+        found
+    }
+}
+
+impl fmt::Debug for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Changes").finish_non_exhaustive()
+    }
+}
+
+/// A change of a row.
+#[derive(Clone, Debug)]
+pub struct Change {
+    kept: KeptChange,
+    described: Arc<Described>,
+}
+
+impl Change {
+    /// What became of the row.
+    pub fn kind(&self) -> ChangeKind {
+        self.kept.kind
+    }
+
+    /// The table's name, as it was then.
+    pub fn table(&self) -> &str {
+        self.described.format.table()
+    }
+
+    /// The table's number, which stays what it is when the table is renamed.
+    pub fn table_number(&self) -> u16 {
+        self.described.number
+    }
+
+    /// Where it stands.
+    pub fn position(&self) -> JournalPosition {
+        self.kept.position
+    }
+
+    /// Where to go on after it.
+    pub fn next(&self) -> JournalPosition {
+        self.kept.next
+    }
+
+    /// Its transaction: the commit group, and a number in it. Changes of one transaction stand one behind the other.
+    pub fn transaction(&self) -> (u64, u64) {
+        (self.kept.position.group, self.kept.transaction)
+    }
+
+    /// The row that was there; `None` if there was none.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn before(&self) -> Result<Option<RowRef<'_, OneRow>>, Error> {
+        self.row(self.kept.before.as_deref())
+    }
+
+    /// The row that is there since; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn after(&self) -> Result<Option<RowRef<'_, OneRow>>, Error> {
+        self.row(self.kept.after.as_deref())
+    }
+
+    fn row<'a>(&'a self, bytes: Option<&'a [u8]>) -> Result<Option<RowRef<'a, OneRow>>, Error> {
+        let row = bytes.map(|bytes| self.described.format.row(bytes));
+        Ok(row.transpose()?)
+    }
+}

@@ -1,0 +1,425 @@
+//! Changes of rows as they are kept: rows of a journal that no definition has, in the commit group of the transaction that
+//! made them. So they are durable with it, in commit order, archived, and kept as long as the database keeps journals.
+//!
+//! A change has the row before and after, each as bytes of its own ([`RowFormat`]), and the *generation* that they are of:
+//! a number made of the table's number, its name and its schema. The description of a generation is a row of the same
+//! journal, put there before the first change that needs it, again after some [`DESCRIBED_BYTES`], and after each opening.
+//! So whoever begins to read in the middle finds it near, whatever became of the table since, and needs no page.
+//!
+//! ```text
+//! described(7) inserted(7) updated(7) | inserted(7) ... ALTER TABLE: described(9) updated(9) ... described(9) ...
+//! ```
+//!
+//! What is longer than a journal's row is in pieces, one behind the other.
+
+use sardonyx_base::bytes::{u32_at, u64_at};
+use sardonyx_base::hash::Fnv1a;
+use sardonyx_rows::schema::Schema;
+use sardonyx_rows::{RowFormat, TableError};
+use sardonyx_storage::journal::{JournalPosition, RowPlace};
+use sardonyx_storage::log::record::{RECORD_BYTES_MAX, encoded_bytes};
+use std::sync::Arc;
+
+/// The number of the journal of changes. No definition has it.
+pub const CHANGES_JOURNAL: u16 = u16::MAX;
+
+/// So many bytes of journals' rows, and a description comes again, unless less is kept.
+pub const DESCRIBED_BYTES: u64 = 16 << 20;
+
+/// Bytes before the content of a piece.
+const HEAD_BYTES: usize = 32;
+
+const FIRST: u8 = 1;
+const LAST: u8 = 2;
+
+/// The most bytes of content of a piece.
+const PIECE_BYTES: usize = RECORD_BYTES_MAX - HEAD_BYTES;
+
+/// What became of a row, or of all rows of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ChangeKind {
+    /// It is new.
+    Inserted,
+    /// It is another one.
+    Updated,
+    /// It is not there any more.
+    Deleted,
+    /// No row of the table is there any more.
+    Truncated,
+    /// The table is not there any more.
+    Dropped,
+}
+
+/// What a piece is of: a kind of change, or the description of a generation.
+const DESCRIPTION: u8 = 0;
+
+impl ChangeKind {
+    const ALL: [ChangeKind; 5] = [
+        ChangeKind::Inserted,
+        ChangeKind::Updated,
+        ChangeKind::Deleted,
+        ChangeKind::Truncated,
+        ChangeKind::Dropped,
+    ];
+
+    /// Its word, as it is printed.
+    pub fn word(self) -> &'static str {
+        match self {
+            ChangeKind::Inserted => "insert",
+            ChangeKind::Updated => "update",
+            ChangeKind::Deleted => "delete",
+            ChangeKind::Truncated => "truncate",
+            ChangeKind::Dropped => "drop",
+        }
+    }
+
+    fn code(self) -> u8 {
+        let place = Self::ALL.iter().position(|kind| *kind == self);
+        place.map_or(0, |place| place as u8 + 1)
+    }
+
+    fn of_code(code: u8) -> Option<ChangeKind> {
+        Self::ALL.get(usize::from(code).checked_sub(1)?).copied()
+    }
+}
+
+/// Why what stands in the journal of changes is none.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the change at position {position} {reason}")]
+pub struct ChangeError {
+    /// Where.
+    pub position: JournalPosition,
+    /// What is wrong.
+    pub reason: &'static str,
+}
+
+/// What the rows of a table are, of whose changes there are some.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// The table's number.
+    pub number: u16,
+    /// Its name and schema, and how its rows are bytes.
+    pub format: RowFormat,
+}
+
+impl Described {
+    fn bytes(number: u16, name: &str, schema: &Schema) -> Vec<u8> {
+        let mut bytes = number.to_le_bytes().to_vec();
+        bytes.extend((name.len() as u16).to_le_bytes());
+        bytes.extend(name.as_bytes());
+        bytes.extend(schema.encode());
+        bytes
+    }
+
+    fn of_bytes(bytes: &[u8]) -> Result<Described, &'static str> {
+        let wrong = "has a description that is none";
+        let (number, rest) = bytes.split_first_chunk().ok_or(wrong)?;
+        let (length, rest) = rest.split_first_chunk().ok_or(wrong)?;
+        let length = usize::from(u16::from_le_bytes(*length));
+        let (name, schema) = rest.split_at_checked(length).ok_or(wrong)?;
+        let name = std::str::from_utf8(name).map_err(|_| wrong)?;
+        let schema = Schema::decode(schema).map_err(|_| wrong)?;
+        Ok(Described {
+            number: u16::from_le_bytes(*number),
+            format: RowFormat::beside(name, &schema).map_err(|_| wrong)?,
+        })
+    }
+}
+
+/// The number of a description.
+fn generation_of(description: &[u8]) -> u64 {
+    Fnv1a::of(description)
+}
+
+/// How the changes of a table are kept.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    pub generation: u64,
+    pub description: Box<[u8]>,
+    pub described: Arc<Described>,
+}
+
+impl Feed {
+    /// Of a table of this number, name and schema.
+    ///
+    /// # Errors
+    /// [`TableError::Condition`] if a text of the schema is no condition on its rows.
+    pub fn new(number: u16, name: &str, schema: &Schema) -> Result<Arc<Feed>, TableError> {
+        let description = Described::bytes(number, name, schema).into_boxed_slice();
+        Ok(Arc::new(Feed {
+            generation: generation_of(&description),
+            described: Arc::new(Described {
+                number,
+                format: RowFormat::beside(name, schema)?,
+            }),
+            description,
+        }))
+    }
+}
+
+/// What is put into the journal in pieces.
+pub(crate) struct Content<'a> {
+    kind: u8,
+    generation: u64,
+    transaction: u64,
+    before: &'a [u8],
+    after: &'a [u8],
+}
+
+impl<'a> Content<'a> {
+    pub fn change(
+        kind: ChangeKind,
+        generation: u64,
+        transaction: u64,
+        before: Option<&'a [u8]>,
+        after: Option<&'a [u8]>,
+    ) -> Self {
+        Content {
+            kind: kind.code(),
+            generation,
+            transaction,
+            before: before.unwrap_or_default(),
+            after: after.unwrap_or_default(),
+        }
+    }
+
+    pub fn description(feed: &'a Feed, transaction: u64) -> Self {
+        Content {
+            kind: DESCRIPTION,
+            generation: feed.generation,
+            transaction,
+            before: &[],
+            after: &feed.description,
+        }
+    }
+
+    fn pieces(&self) -> usize {
+        let bytes = self.before.len() + self.after.len();
+        bytes.div_ceil(PIECE_BYTES).max(1)
+    }
+
+    /// Bytes of redo.
+    pub fn redo_bytes(&self) -> usize {
+        self.pieces() * encoded_bytes(HEAD_BYTES + 8) + self.before.len() + self.after.len()
+    }
+
+    /// Calls `push` with each piece.
+    pub fn push_all(&self, mut push: impl FnMut(&[u8])) {
+        let (mut before, mut after) = (self.before, self.after);
+        let count = self.pieces();
+        let mut piece = Vec::with_capacity(
+            RECORD_BYTES_MAX.min(HEAD_BYTES + self.before.len() + self.after.len()),
+        );
+        for number in 0..count {
+            let flags = u8::from(number == 0) * FIRST + u8::from(number + 1 == count) * LAST;
+            piece.clear();
+            piece.extend([self.kind, flags, 0, 0, 0, 0, 0, 0]);
+            piece.extend(self.generation.to_le_bytes());
+            piece.extend(self.transaction.to_le_bytes());
+            piece.extend((self.before.len() as u32).to_le_bytes());
+            piece.extend((self.after.len() as u32).to_le_bytes());
+            let (part, rest) = before.split_at(before.len().min(PIECE_BYTES));
+            let left = PIECE_BYTES - part.len();
+            piece.extend(part);
+            before = rest;
+            let (part, rest) = after.split_at(after.len().min(left));
+            piece.extend(part);
+            after = rest;
+            push(&piece);
+        }
+    }
+}
+
+/// A change as it stands in the journal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeptChange {
+    /// What became of the row.
+    pub kind: ChangeKind,
+    /// What the rows are.
+    pub generation: u64,
+    /// Which transaction's it is, of those in the commit group.
+    pub transaction: u64,
+    /// Where it stands.
+    pub position: JournalPosition,
+    /// The smallest position behind it.
+    pub next: JournalPosition,
+    /// The row that was there.
+    pub before: Option<Vec<u8>>,
+    /// The row that is there.
+    pub after: Option<Vec<u8>>,
+}
+
+/// What rows of the journal come to.
+#[derive(Debug)]
+pub enum Decoded {
+    /// A change.
+    Change(KeptChange),
+    /// What the rows of a generation are.
+    Described(u64, Arc<Described>),
+}
+
+/// Puts changes together of the rows of the journal, in their order.
+#[derive(Debug, Default)]
+pub struct ChangeDecoder {
+    /// The head of what has begun, its position, and its content so far.
+    begun: Option<(Head, JournalPosition, Vec<u8>)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Head {
+    kind: u8,
+    generation: u64,
+    transaction: u64,
+    before: usize,
+    after: usize,
+}
+
+impl ChangeDecoder {
+    /// Takes the next row.
+    ///
+    /// # Errors
+    /// [`ChangeError`] if it is none, or does not follow.
+    pub fn take(&mut self, place: &RowPlace, row: &[u8]) -> Result<Option<Decoded>, ChangeError> {
+        let position = place.position();
+        let wrong = |reason| ChangeError { position, reason };
+        let Some((bytes, content)) = row.split_first_chunk::<HEAD_BYTES>() else {
+            return Err(wrong("is too short"));
+        };
+        let [kind, flags, ..] = *bytes;
+        let head = Head {
+            kind,
+            generation: u64_at::<8, _>(bytes),
+            transaction: u64_at::<16, _>(bytes),
+            before: u32_at::<24, _>(bytes) as usize,
+            after: u32_at::<28, _>(bytes) as usize,
+        };
+        let mut begun = match (flags & FIRST != 0, self.begun.take()) {
+            (true, None) => (head, position, Vec::new()),
+            (false, Some(begun)) if begun.0 == head => begun,
+            (false, None) => return Err(wrong("is inside of a change: begin where one begins")),
+            _ => return Err(wrong("does not follow what is before it")),
+        };
+        begun.2.extend_from_slice(content);
+        if flags & LAST == 0 {
+            self.begun = Some(begun);
+            return Ok(None);
+        }
+        let (_, first, mut content) = begun;
+        if content.len() != head.before + head.after {
+            return Err(wrong("has another length than it says"));
+        }
+        if kind == DESCRIPTION {
+            if generation_of(&content) != head.generation {
+                return Err(wrong("has a description of another table"));
+            }
+            let described = Described::of_bytes(&content).map_err(wrong)?;
+            return Ok(Some(Decoded::Described(
+                head.generation,
+                Arc::new(described),
+            )));
+        }
+        let kind = ChangeKind::of_code(kind).ok_or_else(|| wrong("is of an unknown kind"))?;
+        let after = content.split_off(head.before);
+        Ok(Some(Decoded::Change(KeptChange {
+            kind,
+            generation: head.generation,
+            transaction: head.transaction,
+            position: first,
+            next: position.next(),
+            before: (!content.is_empty()).then_some(content),
+            after: (!after.is_empty()).then_some(after),
+        })))
+    }
+
+    /// The generation that a row describes, if it begins to describe one.
+    pub fn describes(row: &[u8]) -> Option<u64> {
+        let bytes = row.first_chunk::<HEAD_BYTES>()?;
+        let [kind, flags, ..] = *bytes;
+        (kind == DESCRIPTION && flags & FIRST != 0).then(|| u64_at::<8, _>(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sardonyx_storage::log::Lsn;
+
+    fn place(row: u32) -> RowPlace {
+        RowPlace {
+            lsn: Lsn(4096),
+            group: 7,
+            first_transaction: 1,
+            row,
+        }
+    }
+
+    fn pieces(content: &Content<'_>) -> Vec<Vec<u8>> {
+        let mut pieces = Vec::new();
+        content.push_all(|piece| pieces.push(piece.to_vec()));
+        pieces
+    }
+
+    #[test]
+    fn changes_of_any_length_are_put_together_again_of_pieces_that_fit_into_a_journal() {
+        let mut decoder = ChangeDecoder::default();
+        for lengths in [
+            (0, 1),
+            (1, 0),
+            (0, 0),
+            (100, 90),
+            (PIECE_BYTES, 1),
+            (5000, 12_000),
+        ] {
+            let before: Vec<u8> = (0..lengths.0).map(|at| at as u8).collect();
+            let after: Vec<u8> = (0..lengths.1).map(|at| (at / 3) as u8).collect();
+            let given = |bytes: &[u8]| (!bytes.is_empty()).then(|| bytes.to_vec());
+            let content = Content::change(ChangeKind::Updated, 5, 9, Some(&before), Some(&after));
+            let pieces = pieces(&content);
+            assert!(pieces.iter().all(|piece| piece.len() <= RECORD_BYTES_MAX));
+            let redo: usize = pieces.iter().map(|piece| encoded_bytes(piece.len())).sum();
+            assert!(redo <= content.redo_bytes(), "{lengths:?}");
+            let last = pieces.len() as u32 - 1;
+            for (row, piece) in pieces.iter().enumerate() {
+                let decoded = decoder.take(&place(row as u32), piece).unwrap();
+                let Some(Decoded::Change(change)) = decoded else {
+                    assert!((row as u32) < last, "{lengths:?}");
+                    continue;
+                };
+                assert_eq!(
+                    (change.before, change.after),
+                    (given(&before), given(&after))
+                );
+                assert_eq!(change.position, place(0).position());
+                assert_eq!(change.next, place(last).position().next());
+                assert_eq!((change.kind, change.transaction), (ChangeKind::Updated, 9));
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_follow_or_is_none_is_named() {
+        let after = vec![1; 9000];
+        let content = Content::change(ChangeKind::Inserted, 5, 9, None, Some(&after));
+        let pieces = pieces(&content);
+        assert_eq!(pieces.len(), 3);
+        let take = |rows: &[&[u8]]| {
+            let mut decoder = ChangeDecoder::default();
+            let mut rows = rows.iter().enumerate();
+            rows.try_for_each(|(row, bytes)| decoder.take(&place(row as u32), bytes).map(drop))
+        };
+        let mut unknown = pieces[0].clone();
+        (unknown[0], unknown[1]) = (99, FIRST | LAST);
+        unknown.truncate(HEAD_BYTES);
+        unknown[24..32].fill(0);
+        for (rows, reason) in [
+            (vec![&pieces[1][..]], "is inside of a change"),
+            (vec![&pieces[0], &pieces[0]], "does not follow"),
+            (vec![&pieces[0], &pieces[2]], "another length"),
+            (vec![&pieces[0][..10]], "too short"),
+            (vec![&unknown], "unknown kind"),
+        ] {
+            let error = take(&rows).unwrap_err().to_string();
+            assert!(error.contains(reason) && error.contains("7:"), "{error}");
+        }
+    }
+}
