@@ -15,6 +15,7 @@ use sardonyx_storage::disk::Disk;
 use sardonyx_storage::journal::LogEndBeside;
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::places::find_for_reading;
+use sardonyx_storage::remote_log::known::STORE_FILE;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
@@ -51,10 +52,10 @@ pub struct Arguments {
     #[arg(long)]
     follow: bool,
     /// Between two looks with --follow
-    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "100ms")]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "100ms", requires = "follow")]
     poll: Duration,
     /// End when standard input ends, too: for programs that start this
-    #[arg(long)]
+    #[arg(long, requires = "follow")]
     until_input_ends: bool,
     /// Keep the changes of this table from now on; the database must not be open elsewhere
     #[arg(long, value_name = "NAME", conflicts_with_all = ["forget", "follow", "from", "table"])]
@@ -89,6 +90,15 @@ impl Arguments {
             let text = "changes are read from the directory: --store goes with --keep and --forget";
             return Err(UsageError::Arguments(text.into()).into());
         }
+        let home = self.target.disk()?;
+        if home.list("")?.iter().any(|name| name == STORE_FILE) {
+            return Err(UsageError::Arguments(
+                "the log of this database is in a store, too, and what is here alone may be cut off: make a copy by `sardonyx \
+                 store clone PLACE COPY`, and read its changes; their positions are the same"
+                    .into(),
+            )
+            .into());
+        }
         let from = self.from.unwrap_or(JournalPosition::START);
         if !self.follow {
             let files = self.target.files(output)?;
@@ -102,7 +112,6 @@ impl Arguments {
         }
         let end = end_requested(self.until_input_ends);
         // Without the database's lock: a server may come and go.
-        let home = self.target.disk()?;
         let manifest = Manifest::read(&*home)?;
         let disk = find_for_reading(&home, &manifest)?;
         self.print(Reading::beside(disk, manifest, from)?, Some(&end), output)?;
@@ -155,6 +164,7 @@ struct Reading {
     from: JournalPosition,
     /// Of a database that another process may have open.
     end: Option<LogEndBeside>,
+    changes: Option<Changes>,
 }
 
 impl Reading {
@@ -169,6 +179,7 @@ impl Reading {
             manifest,
             from,
             end,
+            changes: None,
         })
     }
 
@@ -183,6 +194,7 @@ impl Reading {
             manifest,
             from,
             end,
+            changes: None,
         })
     }
 
@@ -219,12 +231,16 @@ impl Reading {
             return Ok(Ok(()));
         }
         let range = self.from..;
-        let changes = Changes::of_files(&self.disk, &self.manifest, range, before_group);
-        let changes = match changes {
+        // What tables are is known from earlier looks.
+        let changes = match self.changes.take() {
+            Some(mut changes) => changes.go_on(range, before_group).map(|()| changes),
+            None => Changes::of_files(&self.disk, &self.manifest, range, before_group),
+        };
+        let mut changes = match changes {
             Ok(changes) => changes,
             Err(error) => return Ok(Err(error.into())),
         };
-        for change in changes {
+        for change in &mut changes {
             let change = match change {
                 Ok(change) => change,
                 Err(error) => return Ok(Err(error.into())),
@@ -236,6 +252,7 @@ impl Reading {
             // Nothing more comes of the groups before.
             self.from = self.from.max(JournalPosition { group, row: 0 });
         }
+        self.changes = Some(changes);
         Ok(Ok(()))
     }
 }

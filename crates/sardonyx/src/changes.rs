@@ -158,6 +158,22 @@ impl Changes {
         Self::open(source, JournalPosition::half_open(range))
     }
 
+    /// Goes on in the same files: at these positions, of groups before this one.
+    ///
+    /// # Errors
+    /// Those of [`Tables::changes`].
+    #[doc(hidden)]
+    pub fn go_on(
+        &mut self,
+        range: impl RangeBounds<JournalPosition>,
+        before_group: Option<u64>,
+    ) -> Result<(), Error> {
+        self.source.before_group = before_group;
+        self.decoder = ChangeDecoder::default();
+        self.rows = Some(self.source.rows(JournalPosition::half_open(range))?);
+        Ok(())
+    }
+
     fn next_change(&mut self) -> Result<Option<Change>, Error> {
         let Some(rows) = &mut self.rows else {
             return Ok(None);
@@ -203,7 +219,7 @@ fn find(source: &Source, change: &KeptChange) -> Result<Arc<Described>, Error> {
     first(source, behind, change.generation)?.ok_or_else(|| {
         let position = change.position;
         let reason = "is of a table whose description is not kept any more: begin behind it";
-        damaged(ChangeError { position, reason })
+        Error::Unavailable(ChangeError { position, reason }.into())
     })
 }
 

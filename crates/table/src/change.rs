@@ -131,7 +131,11 @@ impl Transaction<'_> {
             let mut change = RowWriter::new(column + 1);
             // Nulls are set, too, so that the row moves.
             change.set(column, value.as_ref());
-            self.update_row_at(number, address, &change)?;
+            // The rows are what they were.
+            self.space.keeping.is_paused = true;
+            let updated = self.update_row_at(number, address, &change);
+            self.space.keeping.is_paused = false;
+            updated?;
         }
     }
 

@@ -67,7 +67,8 @@ impl BasesOption {
             return Ok(None);
         };
         let directory = self.base_directory.clone().unwrap_or_else(|| {
-            let mut name = path.as_os_str().to_os_string();
+            // Without a slash behind it.
+            let mut name = path.components().as_path().as_os_str().to_os_string();
             name.push(".bases");
             name.into()
         });

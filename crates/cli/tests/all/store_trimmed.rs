@@ -196,6 +196,8 @@ fn what_is_no_longer_kept_or_is_missing_is_named_with_what_can_be_done() {
         said.contains(&missing) && said.contains("sardonyx backup"),
         "{said}"
     );
+    let (_, said) = run(2, &["changes", &bank]);
+    assert!(said.contains("store clone"), "{said}");
     run(0, &["backup", &bank, &machine.text("backup.sdx")]);
     let elsewhere = format!("file:{}", machine.text("elsewhere"));
     let serving = Serving::start_at(&machine.path("backup.sdx"), &["--store", &elsewhere]);

@@ -182,6 +182,13 @@ fn changes_are_told_by_the_names_and_columns_that_the_table_had_then() {
     tables
         .run(|tx| tx.drop_column("clients", "remark"))
         .unwrap();
+    // The row is rewritten, and is what it was.
+    tables
+        .run(|tx| {
+            tx.add_column("clients", "parts", Type::U32, false, 1u32.into())?;
+            tx.widen_column("clients", "parts", Type::U64)
+        })
+        .unwrap();
     tables
         .run(|tx| tx.rows("clients")?.delete(&[1u64.into()]))
         .unwrap();
@@ -219,7 +226,7 @@ fn changes_are_told_by_the_names_and_columns_that_the_table_had_then() {
         "customers insert: none -> id=1 name=Ada note=long",
         "customers update: id=1 name=Ada remark=long city=Bern -> id=1 name=Ada remark=kind city=Bern",
         "clients update: id=1 name=Ada remark=kind city=Bern -> id=1 name=Ada remark=kind city=Chur",
-        "clients delete: id=1 name=Ada city=Chur -> none",
+        "clients delete: id=1 name=Ada city=Chur parts=1 -> none",
         "clients truncate: none -> none",
         "clients drop: none -> none",
     ];

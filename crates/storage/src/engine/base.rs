@@ -212,14 +212,27 @@ pub fn newest_base(
     is_wanted: impl Fn(&BaseHead) -> bool,
 ) -> Result<Option<(BaseName, BaseHead)>, OpenError> {
     let list = || list_bases(&*remote.store);
-    let listed = ask(&remote.patience, list).map_err(RemoteLogError::from)?;
-    for (name, _) in listed.whole.into_iter().rev() {
-        let head = read_base(remote, identity, &name)?;
-        if is_wanted(&head) {
-            return Ok(Some((name, head)));
+    let mut before = None;
+    loop {
+        let listed = ask(&remote.patience, list).map_err(RemoteLogError::from)?;
+        let mut failed = None;
+        for (name, _) in listed.whole.iter().rev() {
+            match read_base(remote, identity, name) {
+                Ok(head) if is_wanted(&head) => return Ok(Some((name.clone(), head))),
+                Ok(_) => {}
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        match failed {
+            None => return Ok(None),
+            // It may have been deleted since it was listed: then the next list is another one.
+            Some(error) if before.as_ref() == Some(&listed) => return Err(error),
+            Some(_) => before = Some(listed),
         }
     }
-    Ok(None)
 }
 
 /// Makes a directory of a base. The caller holds its lock; it has no manifest.

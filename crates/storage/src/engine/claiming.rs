@@ -238,9 +238,15 @@ impl<'a> Joining<'a> {
             }
             error => return Err(error),
         };
-        // While it is held nothing was appended.
         let Some(local) = self.local.take() else {
-            return Err(error);
+            return match self.replica.take() {
+                // Something was appended here: what is recorded is where it goes on.
+                Some(replica) => {
+                    replica.close();
+                    Self::begin(self.home, self.options, self.remote)
+                }
+                None => Err(error),
+            };
         };
         let Local {
             reader,

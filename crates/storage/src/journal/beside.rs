@@ -47,8 +47,11 @@ impl LogEndBeside {
             return Ok(self.end.group);
         };
         let first = self.layout.segment_of(reader.position().lsn);
-        while reader.next_group()?.is_some() {}
-        let end = reader.position();
+        let mut end = reader.position();
+        // Not asked for more than begins there: at a log's end a reader looks at everything behind it.
+        while self.begins_at(end)? && reader.next_group()?.is_some() {
+            end = reader.position();
+        }
         for segment in first..=self.layout.segment_of(end.lsn) {
             match self
                 .disk
@@ -67,21 +70,22 @@ impl LogEndBeside {
     /// Whether there may be another group: where it would begin, here or in the next segment, or the log was freed from here
     /// on.
     fn has_more(&self) -> Result<bool, LogError> {
-        let here = self.end.lsn;
-        let segment = self.layout.segment_of(here);
-        let next = self.layout.segment_start(segment + 1);
-        for lsn in [here, next] {
-            match self.header_at(lsn)? {
-                Some(header) if header.number == self.end.group => return Ok(true),
-                None if lsn == here && !self.has_segment(segment)? => return Ok(true),
-                _ => {}
+        let segment = self.layout.segment_of(self.end.lsn);
+        Ok(self.begins_at(self.end)? || !self.segments()?.contains(&segment))
+    }
+
+    /// Whether the next group behind a place has begun to be written: there, or in the next segment.
+    fn begins_at(&self, end: LogPosition) -> Result<bool, LogError> {
+        let next = self
+            .layout
+            .segment_start(self.layout.segment_of(end.lsn) + 1);
+        for lsn in [end.lsn, next] {
+            let header = self.header_at(lsn)?;
+            if header.is_some_and(|header| header.number == end.group) {
+                return Ok(true);
             }
         }
         Ok(false)
-    }
-
-    fn has_segment(&self, number: u64) -> Result<bool, LogError> {
-        Ok(self.segments()?.contains(&number))
     }
 
     fn segments(&self) -> Result<Vec<u64>, LogError> {

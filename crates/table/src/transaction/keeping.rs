@@ -46,6 +46,8 @@ pub(crate) struct Keeping {
     described: IntegerMap<u64, u64>,
     /// So many bytes, and it is described again.
     described_bytes: Option<u64>,
+    /// Whether rows are rewritten as they are, which is no change of them.
+    pub is_paused: bool,
     /// Generations that the running transaction has described, and its steps then.
     describing: Vec<(u64, usize)>,
 }
@@ -185,7 +187,9 @@ impl Transaction<'_> {
     /// Keeps the changes of a table, as it is called and described now, or does not.
     pub(crate) fn set_kept(&mut self, number: u16, is_kept: bool) -> Result<(), TableError> {
         let state = self.state(number);
-        let (schema, is_stored) = (state.schema.clone(), state.schema_is_stored);
+        // A new one, so that a large statement that has begun with the table as it was runs again.
+        let schema = Arc::new((*state.schema).clone());
+        let is_stored = state.schema_is_stored;
         let feed = match is_kept {
             true => Some(Feed::new(number, &state.name, &schema)?),
             false => None,
@@ -253,7 +257,8 @@ impl Transaction<'_> {
         let Some(feed) = self.state(number).feed.clone() else {
             return Ok(());
         };
-        if kind == ChangeKind::Updated && before == after {
+        let is_none = kind == ChangeKind::Updated && before == after;
+        if is_none || self.space.keeping.is_paused {
             return Ok(());
         }
         let generation = feed.generation;
