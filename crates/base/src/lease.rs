@@ -117,8 +117,9 @@ impl<N: Ord> Watch<N> {
             since: after,
             last: after,
         });
-        // Who was stopped itself has not watched; perhaps the other one, stopped with it, had no time to go on either.
-        let watched = before.saturating_duration_since(seen.last) < sign.wait / 4;
+        // Who was stopped itself has not watched; perhaps the other one, stopped with it, had no time to go on either. A
+        // shorter bound would let slow reads keep a node from ever being gone; what is safe needs none.
+        let watched = before.saturating_duration_since(seen.last) < sign.wait;
         if seen.count != sign.count || !watched {
             (seen.count, seen.since) = (sign.count, after);
         }
@@ -234,6 +235,17 @@ mod tests {
         });
         assert!((3800..=4000).contains(&gone.unwrap()), "{gone:?}");
         assert_eq!(lease.renewal(at(4000)), Renewal::Lost);
+    }
+
+    #[test]
+    fn a_node_is_gone_for_one_that_looks_seldom_too() {
+        let start = Instant::now();
+        let lease = Lease::new(WAIT, start);
+        let mut watch = Watch::default();
+        // Each read takes longer than half of the wait.
+        let looks = [0, 600, 1200].map(|late| start + Duration::from_millis(late));
+        let there = looks.map(|now| watch.is_there(NODE, lease.sign(), [now, now]));
+        assert_eq!(there, [true, true, false]);
     }
 
     #[test]

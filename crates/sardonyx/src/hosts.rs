@@ -175,6 +175,8 @@ pub struct Host {
     following: Option<(Replica, Follower)>,
     followed: Arc<Mutex<Followed>>,
     serving: Arc<Mutex<Option<String>>>,
+    /// When the directory was found to be ahead of the store, which is not looked at again for a while.
+    behind: Option<Instant>,
     /// True if the host that serves is about to hand over.
     soon: bool,
     doubts: u32,
@@ -213,6 +215,7 @@ impl Host {
             following: None,
             followed: Arc::default(),
             serving: Arc::default(),
+            behind: None,
             soon: false,
             doubts: 0,
             silent: Seldom::default(),
@@ -308,7 +311,12 @@ impl Host {
         let replacement = match looked {
             Look::Follow(record) => {
                 self.soon = record.released || record.wanted.is_some();
-                *self.serving.lock() = (!record.released).then_some(record.host);
+                let serving = (!record.released).then_some(record.host);
+                let before = std::mem::replace(&mut *self.serving.lock(), serving.clone());
+                if before != serving {
+                    // Another host may have gone on without what is here.
+                    self.behind = None;
+                }
                 return Ok(Looked::Follow);
             }
             Look::Claim(replacement) => replacement,
@@ -344,14 +352,22 @@ impl Host {
                 Ok(())
             }
             // Until this host serves again, or another goes on.
-            Err(OpenError::StoreBehind) => Ok(()),
+            Err(OpenError::StoreBehind) => {
+                self.behind = Some(Instant::now());
+                Ok(())
+            }
             Err(error) => Err(error.into()),
         }
     }
 
     /// Applies what has come, and does not begin with another entry after this moment.
     fn follow(&mut self, until: Instant, stop: &StopHost) -> Result<(), Error> {
-        if self.following.is_none() {
+        // It takes long, and this host has to watch the register meanwhile.
+        let is_behind = self
+            .behind
+            .is_some_and(|since| since.elapsed() < self.host.wait);
+        if self.following.is_none() && !is_behind {
+            self.behind = None;
             self.begin_to_follow()?;
         }
         while Instant::now() < until && !stop.is_stopped() {

@@ -1,7 +1,7 @@
 //! The time for which a host serves: signs to the others, and the lease under which it answers.
 
 use super::register::{clear, put, replace};
-use super::{Host, RemoteLog, between_looks};
+use super::{DOUBTS_MAX, Host, RemoteLog, between_looks};
 use crate::{Error, Options};
 use sardonyx_base::events;
 use sardonyx_base::seldom::Seldom;
@@ -32,7 +32,8 @@ pub enum TermState {
     Waits,
     /// Another host is wanted: the database is to be closed, and the term released.
     HandsOver,
-    /// Another host serves: the database is to be closed. Nothing more becomes durable.
+    /// Another host serves, or the register stays damaged: the database is to be closed. Where another host serves nothing
+    /// more becomes durable.
     Over,
 }
 
@@ -88,7 +89,10 @@ impl Term {
         let (renewing, pause) = (shared.clone(), between_looks(host.host.wait, false));
         let thread = thread::Builder::new()
             .name("sardonyx-term".into())
-            .spawn(move || renewing.renew(pause))
+            .spawn(move || {
+                let _ends_with_a_panic = EndsWithPanic(&renewing);
+                renewing.renew(pause);
+            })
             .map_err(|error| Error::System(error.into()))?;
         Ok(Term {
             options: host.options.clone(),
@@ -154,7 +158,7 @@ impl Term {
         self.shared.ended.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It does not panic; if it did, the lease runs out.
+            // If it panicked, the term was over.
             let _ = thread.join();
         }
     }
@@ -163,6 +167,18 @@ impl Term {
 impl Drop for Term {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+/// Ends the term if the thread that gives signs panics: the host would wait for its lease without end.
+struct EndsWithPanic<'a>(&'a Shared);
+
+impl Drop for EndsWithPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.give_up();
+            events::error!("the thread that gives signs panicked: this host's term is over");
+        }
     }
 }
 
@@ -177,6 +193,7 @@ impl Shared {
     /// The body of the thread that gives signs, and looks between them whether another host is wanted.
     fn renew(&self, pause: Duration) {
         let (mut silent, mut lost) = (Seldom::default(), Seldom::default());
+        let mut doubts = 0;
         while !self.ended.load(Ordering::SeqCst) {
             let duty = self.record.lock().duty(Instant::now());
             let done = match duty {
@@ -187,8 +204,18 @@ impl Shared {
                     return;
                 }
             };
+            doubts = match &done {
+                Err(RemoteLogError::Primary { .. }) => doubts + 1,
+                _ => 0,
+            };
             match done {
                 Ok(()) => {}
+                // As long as there is a lease what is damaged may be whole the next time.
+                Err(error) if doubts > DOUBTS_MAX && !self.has_lease() => {
+                    self.give_up();
+                    events::error!(%error, "the register stays damaged: this host's term is over");
+                    return;
+                }
                 Err(error) if silent.is_due(Instant::now()) => {
                     events::warn!(%error, "this host could give no sign");
                 }
@@ -197,6 +224,17 @@ impl Shared {
             self.tell_of_lease(&mut lost);
             thread::park_timeout(pause);
         }
+    }
+
+    fn has_lease(&self) -> bool {
+        let until = self.record.lock().lease_until();
+        until.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// Ends the term, though no other host is known to serve.
+    fn give_up(&self) {
+        self.record.lock().give_up();
+        self.lease.set(None);
     }
 
     /// Says that the lease has run out, and that there is one again.

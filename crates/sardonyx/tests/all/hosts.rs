@@ -134,6 +134,8 @@ struct Cuttable {
     inner: Arc<MemoryStore>,
     is_cut_off: AtomicBool,
     only_reads: AtomicBool,
+    is_register_damaged: AtomicBool,
+    panics_at_register: AtomicBool,
 }
 
 impl Cuttable {
@@ -142,6 +144,8 @@ impl Cuttable {
             inner: inner.clone(),
             is_cut_off: AtomicBool::new(false),
             only_reads: AtomicBool::new(false),
+            is_register_damaged: AtomicBool::new(false),
+            panics_at_register: AtomicBool::new(false),
         })
     }
 
@@ -191,7 +195,17 @@ impl RemoteStore for Cuttable {
         self.inner.remove(numbers)
     }
     fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
-        self.ask(true, self.inner.read_register(register))
+        assert!(
+            !self.panics_at_register.swap(false, Ordering::SeqCst),
+            "it is so in this test"
+        );
+        let mut found = self.ask(true, self.inner.read_register(register))?;
+        if self.is_register_damaged.load(Ordering::SeqCst)
+            && let Some(found) = &mut found
+        {
+            found.bytes = b"damaged"[..].into();
+        }
+        Ok(found)
     }
     fn swap_register(
         &self,
@@ -276,6 +290,29 @@ fn a_term_whose_lease_ran_out_goes_on_when_the_store_is_back_and_nobody_has_take
     bank.close().unwrap();
     term.release();
     assert!(!lease.is_held());
+}
+
+#[test]
+fn a_term_is_over_when_the_register_stays_damaged_or_its_thread_panics() {
+    let cases: [fn(&Cuttable) -> &AtomicBool; 2] = [
+        |store| &store.is_register_damaged,
+        |store| &store.panics_at_register,
+    ];
+    for case in cases {
+        let machine = tempfile::tempdir().unwrap();
+        let store = Cuttable::of(&Arc::default());
+        let path = machine.path().join("bank.sdx");
+        let mut host = Host::new(&path, options(&store.remote()), host_options("host")).unwrap();
+        let term = host.next_term(&StopHost::default()).unwrap().unwrap();
+        let lease = term.lease();
+        case(&store).store(true, Ordering::SeqCst);
+        // It would wait for its lease without end.
+        while term.state() != TermState::Over {
+            std::thread::yield_now();
+        }
+        assert!(!lease.is_held());
+        term.release();
+    }
 }
 
 #[test]

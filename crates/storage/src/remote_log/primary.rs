@@ -327,6 +327,11 @@ impl Term {
         self.lease.renewed(asked);
     }
 
+    /// Ends it: this host cannot find out who has the record.
+    pub fn give_up(&mut self) {
+        self.is_over = true;
+    }
+
     /// Until when no other host takes this one for gone.
     pub fn lease_until(&self) -> Option<Instant> {
         (!self.is_over).then(|| self.lease.until())
