@@ -6,11 +6,11 @@ use crate::large::{Both, content, told, with_limits};
 use sardonyx_sql::{BesideLimits, SqlError};
 use std::sync::{Arc, Mutex};
 
-/// Runs statements one flight each. Returns what each told.
-fn told_of_each(
-    fresh: &crate::common::Fresh,
-    texts: &[&str],
-) -> Vec<Result<(Vec<String>, Option<u64>), &'static str>> {
+/// The lines of an answer and its number of rows, or an error's code.
+type Told = Result<(Vec<String>, Option<u64>), &'static str>;
+
+/// Runs statements one flight each. Returns the answer to each.
+fn told_of_each(fresh: &crate::common::Fresh, texts: &[&str]) -> Vec<Told> {
     let mut session = fresh.session();
     texts.iter().map(|text| told(&mut session, text)).collect()
 }
