@@ -35,6 +35,11 @@ WORK = {
     "insert": "INSERT INTO empty SELECT id, amount, filler FROM large WHERE id > 0",
     "index": "CREATE INDEX large_amount ON large (amount)",
     "copy": "COPY empty FROM STDIN",
+    "join": "UPDATE large SET amount = large.amount + other.amount FROM large AS other WHERE other.id = large.id AND large.id > 0",
+    "returning": "DELETE FROM large WHERE id IN (SELECT id FROM large WHERE id > 0) RETURNING id",
+    "upsert": "INSERT INTO large SELECT id + 1, amount, filler FROM large WHERE id > 0 ON CONFLICT (id) DO UPDATE SET amount = 0",
+    # More rows than one call changes, and few of the table's.
+    "few": "UPDATE large SET amount = amount + 1 WHERE id BETWEEN 1 AND 5000",
 }
 WRITERS = 16
 # The writer is at its pace before the statement begins.

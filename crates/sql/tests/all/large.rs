@@ -97,8 +97,11 @@ impl Drop for Both {
     }
 }
 
+/// Rows and the number of a tag, or the code of an error.
+pub type Told = Result<(Vec<String>, Option<u64>), &'static str>;
+
 /// What a statement told: its rows, in order, and its tag; or the code of its error.
-pub fn told(session: &mut Session, text: &str) -> Result<(Vec<String>, Option<u64>), &'static str> {
+pub fn told(session: &mut Session, text: &str) -> Told {
     let done = run(session, text).map_err(|error| error.code)?;
     let mut rows: Vec<String> = done.iter().flat_map(lines).collect();
     rows.sort();
@@ -199,7 +202,7 @@ fn judge(seed: u64) {
 
 #[test]
 fn a_large_statement_is_as_if_it_had_run_alone_at_its_end() {
-    for seed in 0..48 {
+    for seed in 0..40 {
         judge(seed);
     }
 }

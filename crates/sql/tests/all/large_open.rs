@@ -2,12 +2,9 @@
 //! what they do in the stage.
 
 use crate::common::{copy_in, query, run};
-use crate::large::{Both, content, told, with_limits};
+use crate::large::{Both, Told, content, told, with_limits};
 use sardonyx_sql::{BesideLimits, SqlError};
 use std::sync::{Arc, Mutex};
-
-/// The lines of an answer and its number of rows, or an error's code.
-type Told = Result<(Vec<String>, Option<u64>), &'static str>;
 
 /// Runs statements one flight each. Returns the answer to each.
 fn told_of_each(fresh: &crate::common::Fresh, texts: &[&str]) -> Vec<Told> {
