@@ -1,16 +1,17 @@
-//! Statements on many rows, run aside: other writers wait for one slice, or for one call of at most 100,000 rows.
-//! Reads do not wait for a call on more rows than a slice.
+//! Statements on many rows, run aside: other writers wait for one slice, or for one call on few rows. A call on more rows
+//! changes less than one of 256 of its table, and at most 100,000. Reads do not wait for a call on more rows than a slice.
 //!
 //! `UPDATE` and `DELETE` in which each row says alone what becomes of it ([`Rewriting`](crate::plan::rewriting::Rewriting)) look at a snapshot of their table
 //! first. Where few rows are concerned ([`few`]), one short call changes those. Where many are ([`whole`]), the table's next
 //! content is made beside the one that it has, in short calls, and then taken over in one. Either way, rows that others
 //! changed since the snapshot are looked at again in the call that commits: so the statement is as if it had run there.
 //! Rows of `INSERT` and `COPY` are computed aside, and inserted in one call or put into a next content ([`insert`]). An
-//! index is built with a next content of the same rows ([`index`]).
+//! index is built with a next content of the same rows ([`index`]). All other statements that change rows run as an open
+//! transaction ([`open`]): also those of which a row cannot be stored, so that the error is the usual one.
 //!
-//! What cannot be done so runs in the stage as any statement: if the table's definition changes meanwhile, again and again
-//! ([`ATTEMPTS`]); if there is no room for a second content; if a snapshot that it reads is ended for want of memory; if a row
-//! cannot be stored, so that the error is the usual one.
+//! What cannot be done so runs in the stage as any statement: if the table's definition, or what an open transaction read,
+//! changes meanwhile, again and again ([`ATTEMPTS`]); if there is no room for a second content; if a snapshot that it reads is
+//! ended for want of memory.
 
 mod few;
 mod filling;
@@ -43,7 +44,7 @@ use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use tracing::Instrument;
 
-/// So often a statement begins again, if the table changed otherwise than by its rows.
+/// So often a statement begins again, if the table changed otherwise than by its rows, or what it read changed.
 const ATTEMPTS: usize = 3;
 
 /// Whether a statement may run aside.
