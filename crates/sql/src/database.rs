@@ -45,7 +45,7 @@ pub struct Database {
 pub struct BesideLimits {
     /// From so many rows of a table on, a statement that looks at all of them does so aside.
     pub from: u64,
-    /// So many rows are changed in one call. If they are more, and not very few of the table's, its next content is made.
+    /// So many rows are changed in one call. If they are more, and a good part of the table's, its next content is made.
     pub few: u64,
     /// So many rows go into that in one call.
     pub slice: usize,

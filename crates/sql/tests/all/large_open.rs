@@ -215,3 +215,92 @@ fn small_tables_are_changed_in_the_stage() {
     both.aside.database.set_beside(crate::large::unlimited());
     assert_eq!(*times.lock().expect("no panic"), 0);
 }
+
+#[test]
+fn a_table_is_copied_only_for_a_good_part_of_its_rows() {
+    let rows = |from: u64, count: u64| {
+        format!(
+            "insert into big select n, n from generate_series({from}, {}) as g (n)",
+            from + count - 1
+        )
+    };
+    let returning = |from, count| format!("{} returning id", rows(from, count));
+    // 40,000 rows: 10,000 new ones are a quarter, and 2,500 a sixteenth.
+    for (text, makes) in [
+        (rows(50_001, 9_900), false),
+        (rows(50_001, 10_100), true),
+        (returning(50_001, 9_900), false),
+        (returning(50_001, 10_100), true),
+        ("update big set v = v + 1 where id <= 2400".into(), false),
+        ("update big set v = v + 1 where id <= 2600".into(), true),
+        (
+            "delete from big where id <= 2400 returning id".into(),
+            false,
+        ),
+        ("delete from big where id <= 2600 returning id".into(), true),
+    ] {
+        let both = Both::new();
+        let mut session = both.aside.session();
+        run(&mut session, "create table big (id int primary key, v int)").expect("made");
+        run(&mut session, &rows(1, 40_000)).expect("filled");
+        let times = Arc::new(Mutex::new(0));
+        let counted = times.clone();
+        both.aside.database.set_beside(BesideLimits {
+            between: Some(Arc::new(move || *counted.lock().expect("no panic") += 1)),
+            ..BesideLimits::default()
+        });
+        run(&mut session, &text).expect(&text);
+        both.aside.database.set_beside(crate::large::unlimited());
+        let times = *times.lock().expect("no panic");
+        // The copy takes one call of 500 rows each.
+        assert_eq!(times > 40, makes, "{text}: {times}");
+        assert!(times > 0, "{text} ran aside");
+    }
+}
+
+#[test]
+fn definitions_of_other_tables_are_in_no_transaction_s_way() {
+    let large = [
+        "begin",
+        "update t set a = a + s.v from s where s.id = t.id",
+        "commit",
+    ];
+    let of_it = "update t set a = t.a + s.v from s where s.id = t.id returning t.id";
+    for (texts, define, pauses) in [
+        (&large[..], "create table more (id int primary key)", 1),
+        (&large[..], "create index f_n on f (n)", 1),
+        (&[of_it][..], "create table more (id int primary key)", 1),
+        // One of the table that it changes is: it begins again.
+        (&[of_it][..], "create index t_b on t (b)", 2),
+    ] {
+        let both = Both::new();
+        let database = both.aside.database.clone();
+        let times = Arc::new(Mutex::new((0, 0)));
+        let counted = times.clone();
+        with_limits(&both.aside, 0, move || {
+            // Between the calls that make an index nothing more runs.
+            let Ok(mut times) = counted.try_lock() else {
+                return;
+            };
+            // The first pause is before a content is begun.
+            let there = database
+                .tables()
+                .expect("tables in main memory")
+                .read(|view| {
+                    let mut names = view.definitions().iter();
+                    Ok(names.any(|one| one.name.starts_with("sardonyx.next")))
+                });
+            times.1 += usize::from(!there.expect("it reads"));
+            times.0 += 1;
+            if times.0 == 1 {
+                run(&mut crate::common::session(&database), define).expect("defined");
+            }
+        });
+        let aside = told_of_each(&both.aside, texts);
+        both.aside.database.set_beside(crate::large::unlimited());
+        run(&mut both.plain.session(), define).expect("defined");
+        assert_eq!(aside, told_of_each(&both.plain, texts), "{define}");
+        assert_eq!(times.lock().expect("no panic").1, pauses, "{define}");
+        assert_eq!(content(&both.aside.database), content(&both.plain.database));
+    }
+}

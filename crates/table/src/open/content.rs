@@ -1,7 +1,7 @@
 //! An open transaction's rows for those who make the next content of a table of them
 //! ([`Transaction::begin_beside`](crate::Transaction::begin_beside)), since a call that installs many takes long.
 
-use super::changed::Own;
+use super::changed::{Changed, Own};
 use super::{OpenRow, OpenRows};
 use sardonyx_rows::TableError;
 use sardonyx_rows::schema::ValueRef;
@@ -27,6 +27,20 @@ impl OpenRows {
             Some((number as u16, rows))
         });
         changed.filter(|(_, rows)| *rows > 0).collect()
+    }
+
+    /// Whether the snapshot has none of the rows that it has changed in a table.
+    ///
+    /// # Errors
+    /// That there is no such table; that the snapshot was ended.
+    #[doc(hidden)]
+    pub fn has_only_new(&self, table: u16) -> Result<bool, TableError> {
+        for (key, _) in self.changed(table).into_iter().flat_map(Changed::rows) {
+            if self.frozen_place(table, key)?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// What it has of the row with a key. That is no read of the snapshot.

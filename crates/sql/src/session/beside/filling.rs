@@ -30,8 +30,8 @@ pub(super) struct Filling<'f> {
     pub whole: &'f Whole<'f>,
     /// In which it reads.
     pub snapshot: &'f Snapshot,
-    /// So many rows are kept.
-    pub few: usize,
+    /// So many rows the table has.
+    there: u64,
     /// Whether the table can have a next content.
     pub may_be_many: bool,
     pub rows: Vec<Vec<Value>>,
@@ -50,13 +50,13 @@ impl<'f> Filling<'f> {
     pub fn new(
         whole: &'f Whole<'f>,
         snapshot: &'f Snapshot,
-        few: usize,
+        there: u64,
         may_be_many: bool,
     ) -> Self {
         Filling {
             whole,
             snapshot,
-            few,
+            there,
             may_be_many,
             rows: Vec::new(),
             memory: whole.with.memory(),
@@ -79,11 +79,11 @@ impl<'f> Filling<'f> {
 
     /// Rows go into the next content, if there are many.
     fn flush_if_many(&mut self) -> Result<(), Stop> {
-        let slice = self.whole.limits.slice;
+        let limits = self.whole.limits;
+        let (rows, slice) = (self.rows.len() as u64, limits.slice);
+        let is_many = self.memory.bytes() > KEPT_BYTES_MAX;
         match &self.content {
-            None if self.rows.len() <= self.few && self.memory.bytes() <= KEPT_BYTES_MAX => {
-                return Ok(());
-            }
+            None if !is_many && !limits.makes_content(rows, self.there, true) => return Ok(()),
             None if !self.may_be_many => {
                 return Err(Stop::Open);
             }

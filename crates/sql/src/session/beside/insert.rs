@@ -2,7 +2,7 @@
 //! read for them is there still.
 
 use super::filling::Filling;
-use super::made::{Came, KEYS_MAX, Made, Ran, WHOLE_SHARE};
+use super::made::{Came, Made, Ran};
 use super::whole::{Stop, Whole, commit, note_drawn};
 use crate::constraints::{at_commit, in_statement};
 use crate::copy;
@@ -72,10 +72,8 @@ pub(super) fn insert(
     }
     // What others refer to is looked up by an open transaction.
     let may_be_many = whole.schema.foreign_keys.is_empty();
-    let few = limits.few.max(there / WHOLE_SHARE);
-    let few = usize::try_from(few).map_or(KEYS_MAX, |few| few.min(KEYS_MAX));
     let looked_at = with.context.looked_at.get();
-    let mut filling = Filling::new(&whole, &snapshot, few, may_be_many);
+    let mut filling = Filling::new(&whole, &snapshot, there, may_be_many);
     let ran = match &planned {
         Some(planned) => run_plan(&mut filling, &planned.plan, with).map(drop),
         None => match given.data {

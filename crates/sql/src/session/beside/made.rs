@@ -13,16 +13,27 @@ use std::sync::Arc;
 
 /// The most keys of rows that are kept.
 pub(super) const KEYS_MAX: usize = 100_000;
-/// A table's next content is made if such a part of its rows, at least, is changed or comes: so many rows, at most, are
-/// written for one.
-pub(super) const WHOLE_SHARE: u64 = 256;
+/// Up to so many rows a next content is made only for a good part of the table. A load in batches would else copy the table
+/// for each of them.
+const CALL_ROWS: u64 = 20_000;
+/// A table's next content is made if rows come of which it has not so many times as many, and none changes.
+const NEW_SHARE: u64 = 4;
+/// The same if rows change.
+const CHANGED_SHARE: u64 = 16;
+/// The same for more than `CALL_ROWS` rows.
+const MANY_SHARE: u64 = 64;
 /// A slice ends with the row that brings it to so many bytes.
 pub(super) const SLICE_BYTES: usize = 1 << 20;
 
 impl BesideLimits {
-    /// Whether a change of so many rows of a table, which has others beside them, is made as its next content.
-    pub(super) fn makes_content(&self, changed: u64, there: u64) -> bool {
-        let is_share = changed.saturating_mul(WHOLE_SHARE) >= there;
+    /// Whether a change of so many rows, all of them new or not, is made as the next content of a table that has `there`.
+    pub(super) fn makes_content(&self, changed: u64, there: u64, all_new: bool) -> bool {
+        let share = match all_new {
+            _ if changed > CALL_ROWS => MANY_SHARE,
+            true => NEW_SHARE,
+            false => CHANGED_SHARE,
+        };
+        let is_share = changed.saturating_mul(share) >= there;
         changed > self.few && (is_share || changed > KEYS_MAX as u64)
     }
 }

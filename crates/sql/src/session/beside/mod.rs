@@ -1,5 +1,6 @@
 //! Statements on many rows, run aside: other writers wait for one slice, or for one call on few rows. A call on more rows
-//! changes less than one of 256 of its table, and at most 100,000. Reads do not wait for a call on more rows than a slice.
+//! changes a small part of its table ([`makes_content`](crate::BesideLimits)), and at most 100,000. Reads do not wait for a
+//! call on more rows than a slice.
 //!
 //! `UPDATE` and `DELETE` in which each row says alone what becomes of it ([`Rewriting`](crate::plan::rewriting::Rewriting)) look at a snapshot of their table
 //! first. Where few rows are concerned ([`few`]), one short call changes those. Where many are ([`whole`]), the table's next

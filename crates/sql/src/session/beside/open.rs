@@ -160,7 +160,10 @@ impl Opened<'_> {
         let (mut many, mut few) = (Vec::new(), 0);
         for (table, changed) in self.rows.changed_tables() {
             let there = Source::count(&source, table)?;
-            match self.limits.makes_content(changed as u64, there) {
+            let makes = |all_new| self.limits.makes_content(changed as u64, there, all_new);
+            // Whether all are new is looked up only where that decides.
+            let is_many = makes(true) || (makes(false) && !self.rows.has_only_new(table)?);
+            match is_many {
                 true => many.push(table),
                 false => few += changed,
             }

@@ -94,7 +94,7 @@ impl<'t> Trying<'t> {
             let key = self.rewriting.key_of(row)?;
             memory.take(&key)?;
             keys.push(key);
-            is_many = self.limits.makes_content(keys.len() as u64, rows);
+            is_many = self.limits.makes_content(keys.len() as u64, rows, false);
             match is_many {
                 true => Err(enough()),
                 false => Ok(()),

@@ -88,7 +88,7 @@ pub(super) struct Whole<'w> {
     pub made: Made<'w>,
     /// As the table is.
     pub schema: Arc<Schema>,
-    /// Of the catalogue: what is made of rows was compiled for it.
+    /// Of the catalogue: what a statement makes of rows was compiled for it.
     pub version: u64,
     /// The sets of the statement's lists, for all calls.
     pub kept: Kept,
@@ -186,9 +186,14 @@ impl Whole<'_> {
 
     /// Checks that the table is what it was.
     pub fn check_table(&self, tx: &Transaction<'_>) -> Result<(), Stop> {
-        let is_same = self.database.version() == self.version
-            && Source::has_schema(tx, self.made.table(), &self.schema);
-        match is_same {
+        self.check_same(self.database.version(), tx)
+    }
+
+    /// Checks that a state has the table as it was, under a version of the catalogue.
+    fn check_same(&self, version: u64, source: &dyn Source) -> Result<(), Stop> {
+        // What an open transaction read is compared by itself, with all definitions that concern it.
+        let holds = matches!(self.made, Made::Open { .. }) || version == self.version;
+        match holds && source.has_schema(self.made.table(), &self.schema) {
             true => Ok(()),
             false => Err(self.conflict()),
         }
@@ -292,12 +297,8 @@ impl Whole<'_> {
     pub fn newest(&self) -> Result<Snapshot, Stop> {
         let newest = self.database.committed(&self.with.context.interrupt)?;
         let source = &**newest.snapshot.space();
-        match newest.version == self.version
-            && Source::has_schema(&source, self.made.table(), &self.schema)
-        {
-            true => Ok(newest.snapshot),
-            false => Err(self.conflict()),
-        }
+        self.check_same(newest.version, &source)?;
+        Ok(newest.snapshot)
     }
 
     /// Puts rows into the content, in slices.
