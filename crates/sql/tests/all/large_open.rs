@@ -304,3 +304,60 @@ fn definitions_of_other_tables_are_in_no_transaction_s_way() {
         assert_eq!(content(&both.aside.database), content(&both.plain.database));
     }
 }
+
+#[test]
+fn rows_of_large_tables_come_into_small_ones_aside() {
+    let tables = "create table big (id int primary key, v int);
+        insert into big select n, n from generate_series(1, 12000) as g (n);
+        create table small (id int primary key, v int references p)";
+    for text in [
+        "insert into small (id) select id from big returning id",
+        "insert into small (id) select id from big on conflict do nothing",
+        "insert into small select id, 1 + id % 9 from big",
+        "insert into small (id) select n from generate_series(1, 3000) as g (n) returning id",
+    ] {
+        let both = Both::new();
+        let mut session = both.aside.session();
+        run(&mut session, tables).expect("they are there");
+        let times = Arc::new(Mutex::new(0));
+        let counted = times.clone();
+        both.aside.database.set_beside(BesideLimits {
+            between: Some(Arc::new(move || *counted.lock().expect("no panic") += 1)),
+            ..BesideLimits::default()
+        });
+        run(&mut session, text).expect(text);
+        both.aside.database.set_beside(crate::large::unlimited());
+        assert!(*times.lock().expect("no panic") > 5, "{text} ran aside");
+    }
+}
+
+#[test]
+fn rows_that_others_change_while_another_content_is_made_come_before_the_last_call() {
+    let pauses_of = |at: Option<usize>| {
+        let both = Both::new();
+        let database = both.aside.database.clone();
+        let times = Arc::new(Mutex::new(0));
+        let counted = times.clone();
+        with_limits(&both.aside, 0, move || {
+            let Ok(mut times) = counted.try_lock() else {
+                return;
+            };
+            *times += 1;
+            if Some(*times) == at {
+                let rows = (1000..1300).map(|id| format!("({id}, 1)"));
+                let rows = rows.collect::<Vec<_>>().join(", ");
+                let text = format!("insert into p values {rows}");
+                run(&mut crate::common::session(&database), &text).expect("inserted");
+            }
+        });
+        let large = "delete from p where id between 1 and 20";
+        let told = told(&mut both.aside.session(), large);
+        both.aside.database.set_beside(crate::large::unlimited());
+        assert_eq!(told, Ok((Vec::new(), Some(20))));
+        *times.lock().expect("no panic")
+    };
+    let alone = pauses_of(None);
+    // The content of `p` is made by then, and that of `f` not yet.
+    let others = pauses_of(Some(alone - 1));
+    assert!(others >= alone + 300 / 5, "{alone} and {others}");
+}

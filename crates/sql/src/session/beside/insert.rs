@@ -58,17 +58,10 @@ pub(super) fn insert(
         kept: Kept::default(),
     };
     let there = Source::count(&source, table)?;
-    if let Some(planned) = &planned {
-        // A few rows of small tables are read at once.
-        let mut others = planned
-            .tables()
-            .filter(|number| *number != table)
-            .peekable();
-        let has_others = others.peek().is_some();
-        let mut counts = others.map(|number| Source::count(&source, number).unwrap_or_default());
-        if has_others && counts.all(|count| count < limits.from) {
-            return Ok(Came::InStage);
-        }
+    if let Some(planned) = &planned
+        && limits.is_small(planned, &source)
+    {
+        return Ok(Came::InStage);
     }
     // What others refer to is looked up by an open transaction.
     let may_be_many = whole.schema.foreign_keys.is_empty();

@@ -6,7 +6,9 @@ use crate::expression::Environment;
 use crate::memory::{Memory, bytes_of};
 use crate::plan::rewriting::Rewriting;
 use crate::plan::write::whole_row;
+use crate::plan::{Plan, Planned};
 use crate::rows::InputRow;
+use crate::source::Source;
 use sardonyx::schema::{Schema, Value};
 use sardonyx::{Beside, Error, OpenRows, OwnRow, Snapshot, Ticket};
 use std::sync::Arc;
@@ -35,6 +37,21 @@ impl BesideLimits {
         };
         let is_share = changed.saturating_mul(share) >= there;
         changed > self.few && (is_share || changed > KEYS_MAX as u64)
+    }
+
+    /// Whether the rows that a statement looks at are those of small tables, which are read at once. Rows that come of no
+    /// table may be many.
+    pub(super) fn is_small(&self, planned: &Planned, source: &dyn Source) -> bool {
+        let target = match &planned.plan {
+            Plan::Insert(plan) => Some(plan.number),
+            _ => None,
+        };
+        let mut read = planned
+            .tables()
+            .filter(|number| Some(*number) != target)
+            .peekable();
+        let is_small = |number| source.count(number).is_ok_and(|rows| rows < self.from);
+        read.peek().is_some() && read.all(is_small)
     }
 }
 

@@ -7,7 +7,7 @@
 //! change meanwhile is in that content, too: a row that both have changed is a conflict, and the statement begins again.
 
 use super::made::{Came, Made, Ran, SLICE_BYTES};
-use super::whole::{Stop, Whole, commit, give_up, note_drawn};
+use super::whole::{LAST_ROWS, ROUNDS, Stop, Whole, commit, give_up, note_drawn};
 use crate::constraints::{at_commit, in_statement};
 use crate::copy;
 use crate::database::{BesideLimits, Database};
@@ -132,15 +132,18 @@ fn read_and_change(
         let snapshot = rows.snapshot().clone();
         let source = &*snapshot;
         let planned = given.statement.planned(version, &source)?;
-        let is_small = |number| Source::count(&source, number).is_ok_and(|rows| rows < limits.from);
-        if planned.tables().all(is_small) {
+        if limits.is_small(&planned, &source) {
             planned.was_short();
             return Ok(None);
         }
         let looked_at = with.context.looked_at.get();
         let ran = run_plan(rows, &planned.plan, with)?;
         let looked_at = with.context.looked_at.get().wrapping_sub(looked_at);
-        if u64::from(looked_at) < limits.few.min(limits.from) {
+        let changed = rows
+            .changed_tables()
+            .into_iter()
+            .map(|(_, rows)| rows as u64);
+        if u64::from(looked_at).max(changed.sum()) < limits.few.min(limits.from) {
             planned.was_short();
         }
         ran
@@ -193,6 +196,7 @@ impl Opened<'_> {
         for whole in &wholes {
             contents.push(self.content(whole)?);
         }
+        self.catch_up(&wholes, &mut contents)?;
         let count = few + contents.iter().map(|content| content.count).sum::<usize>();
         let turn = self.database.turn(&self.with.context.interrupt)?;
         let ((), durable) = commit(turn, self.limits, count, |tx: &mut Transaction<'_>| {
@@ -252,11 +256,24 @@ impl Opened<'_> {
             Ok::<_, Stop>(())
         })?;
         whole.insert_in_turns(&beside, come)?;
-        let (last, _, count) = whole.catch_up(&beside, self.snapshot.clone())?;
         Ok(Content {
             beside,
-            last,
-            count,
+            last: self.snapshot.clone(),
+            count: 0,
         })
+    }
+
+    /// Makes rows again that others have changed, in rounds over all contents: one waits for the others in each.
+    fn catch_up(&self, wholes: &[Whole<'_>], contents: &mut [Content]) -> Result<(), Stop> {
+        for _ in 0..ROUNDS {
+            for (whole, content) in wholes.iter().zip(&mut *contents) {
+                let round = whole.catch_up_once(&content.beside, &content.last)?;
+                (content.last, _, content.count) = round;
+            }
+            if contents.iter().all(|content| content.count < LAST_ROWS) {
+                break;
+            }
+        }
+        Ok(())
     }
 }

@@ -21,11 +21,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The most rows that the last call looks at again, if others do not change more in each round.
-const LAST_ROWS: usize = 200;
+pub(super) const LAST_ROWS: usize = 200;
 /// How long the stage is left between two calls, so that one which waits for it is awake before the next.
 const BETWEEN: Duration = Duration::from_micros(50);
 /// How often rows that were changed meanwhile are made again before the last call.
-const ROUNDS: usize = 8;
+pub(super) const ROUNDS: usize = 8;
 
 /// What ends a call.
 #[derive(Debug)]
@@ -248,26 +248,37 @@ impl Whole<'_> {
     ) -> Result<(Snapshot, i64, usize), Stop> {
         let (mut taken, mut count) = (0, 0);
         for _ in 0..ROUNDS {
-            let next = self.newest()?;
-            let (before, after) = (snapshot.space(), next.space());
-            let source = &**after;
-            let with = &self.with.over(&source, &self.kept);
-            let mut changes = Changes::with(self.with.memory());
-            let compared = before.rows_changed_until(self.made.table(), after, |was, is| {
-                self.with.context.look_at_row()?;
-                let was = was.as_ref().map(|row| row as &dyn InputRow);
-                let is = is.as_ref().map(|row| row as &dyn InputRow);
-                self.changed(&mut changes, with, was, is)
-            });
-            compared.map_err(|stop: Stop| stop.unless_ended(&[&snapshot, &next]))?;
-            count = changes.len();
-            taken += self.put_in_turns(beside, &changes)?;
-            snapshot = next;
+            let (next, more, made) = self.catch_up_once(beside, &snapshot)?;
+            (snapshot, count) = (next, made);
+            taken += more;
             if count < LAST_ROWS {
                 break;
             }
         }
         Ok((snapshot, taken, count))
+    }
+
+    /// One round of that.
+    pub fn catch_up_once(
+        &self,
+        beside: &Beside,
+        snapshot: &Snapshot,
+    ) -> Result<(Snapshot, i64, usize), Stop> {
+        let next = self.newest()?;
+        let (before, after) = (snapshot.space(), next.space());
+        let source = &**after;
+        let with = &self.with.over(&source, &self.kept);
+        let mut changes = Changes::with(self.with.memory());
+        let compared = before.rows_changed_until(self.made.table(), after, |was, is| {
+            self.with.context.look_at_row()?;
+            let was = was.as_ref().map(|row| row as &dyn InputRow);
+            let is = is.as_ref().map(|row| row as &dyn InputRow);
+            self.changed(&mut changes, with, was, is)
+        });
+        compared.map_err(|stop: Stop| stop.unless_ended(&[snapshot, &next]))?;
+        let count = changes.len();
+        let taken = self.put_in_turns(beside, &changes)?;
+        Ok((next, taken, count))
     }
 
     /// Makes all rows of a state. Returns how many were taken.
