@@ -188,6 +188,14 @@ pub trait Pages {
         None
     }
 
+    /// A page of a table for an inverse, which has room nowhere else: no other operation is given it before the inverse has
+    /// ended. `None` if this is no inverse; [`Pages::grow`] is for others.
+    #[doc(hidden)]
+    fn page_for_inverse(&mut self, table: &TableMemory) -> Result<Option<PageId>, Stop> {
+        let _ = table;
+        Ok(None)
+    }
+
     /// The modes of an object that the transaction holds; `None` if that cannot be told, and then
     /// the operation has to reckon with any.
     fn held(&self, space: &'static LockSpace, object: u64) -> Option<Modes> {

@@ -4,6 +4,7 @@ use crate::areas::Areas;
 use crate::error::DatabaseError;
 use crate::frames::Frames;
 use crate::pages::{Area, Stop};
+use crate::records::memory::TableMemory;
 use crate::registry::Numbered;
 use crate::statistics::Counters;
 use crate::strategy::Release;
@@ -13,6 +14,7 @@ use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sardonyx_lock::{Locks, VictimRule};
 use sardonyx_storage::log::LogError;
+use sardonyx_storage::page::PageId;
 use sardonyx_storage::pen::{LetGo, Pen};
 use std::sync::Arc;
 
@@ -119,6 +121,27 @@ impl Shared {
             reason: error.to_string(),
         })?;
         Ok(self.publish_areas(&unit_log))
+    }
+
+    /// Makes a table use one page more, for an inverse of a transaction: the page is in no list of those with room.
+    pub fn grow_for_inverse(
+        &self,
+        table: &TableMemory,
+        transaction: u64,
+    ) -> Result<(PageId, Arc<Areas>), Stop> {
+        self.check()?;
+        let mut unit_log = self.unit_log()?;
+        let (areas, used) = (self.areas(), table.pages_used());
+        let page = |index| areas.page(table.area, index);
+        let growth = Growth::OfInverse(transaction);
+        table.list_all_but_next(used, page, || {
+            let grown = unit_log.grow_table(table, used + 1, growth);
+            grown.map_err(|error| Stop::Full {
+                reason: error.to_string(),
+            })
+        })?;
+        let areas = self.publish_areas(&unit_log);
+        Ok((areas.page(table.area, used)?, areas))
     }
 
     /// Lets go of the pen and waits until a group is durable.

@@ -9,8 +9,12 @@
 //!
 //! Source: DASDBS paper, section 2.
 
+mod workspace;
+
+pub(crate) use workspace::{Await, Purpose, Verdict, Workspace};
+
 use crate::areas::Areas;
-use crate::changes::{Changed, Changes, Mark};
+use crate::changes::{Changed, Mark};
 use crate::page_locks::{PageLock, PageLocks};
 use crate::pages::{Area, Change, Page, Pages, Stop, checked};
 use crate::records::memory::TableMemory;
@@ -20,7 +24,7 @@ use crate::transaction::ObjectLocks;
 use crate::unit_log::reserve::Growth;
 use sardonyx_lock::{
     Asker, Denied, EXCLUSIVE, Granted, LockSpace, Mode, Modes, PAGES, Quantity, Reserved, Resource,
-    SHARED, Token,
+    SHARED,
 };
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::page::PageId;
@@ -30,46 +34,6 @@ use std::sync::Arc;
 
 /// Of the number of a page under which a key is locked, with a single level.
 const KEYS_AS_PAGES: u64 = 1 << 63;
-
-/// What a subtransaction works with; kept and used again.
-#[derive(Debug, Default)]
-pub(crate) struct Workspace {
-    pub held: PageLocks,
-    pub changes: Changes,
-    pub ranges: Vec<Changed>,
-    /// Reservations made, to be taken back if it fails.
-    pub reserved: Vec<(&'static LockSpace, u64, i64)>,
-}
-
-impl Workspace {
-    /// What was changed, each byte once, by page and place.
-    pub fn changed(&mut self) -> &[Changed] {
-        self.changes.ranges(&mut self.ranges);
-        &self.ranges
-    }
-}
-
-/// What it waits for before it is executed again.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Await {
-    Nothing,
-    Lock(&'static LockSpace, u64, Mode),
-    Reservation(&'static LockSpace, u64, Token),
-}
-
-/// Why it cannot end well, whatever the operation returns.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Verdict {
-    Restart(Await),
-    Deadlock,
-}
-
-/// Whether it does something or undoes something.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Purpose {
-    Operation,
-    Compensation,
-}
 
 /// One execution of an operation.
 pub(crate) struct Subtransaction<'d> {
@@ -187,6 +151,15 @@ impl<'d> Subtransaction<'d> {
             // What was admitted is no `i64::MIN`, or its opposite is one step off for a moment.
             let back = change.saturating_neg();
             locks.adjust_reservation(self.asker.holder, space, object, back);
+        }
+    }
+
+    /// A compensation has ended well, and its pages are still locked: those that were its own are good for all.
+    pub fn list_grown(&mut self) {
+        for (area, page) in std::mem::take(&mut self.workspace.grown) {
+            if let (Some(table), Ok(bytes)) = (self.table(area), self.read_to_write(page)) {
+                table.has_room(page, bytes);
+            }
         }
     }
 
@@ -411,6 +384,22 @@ impl Pages for Subtransaction<'_> {
         self.check_process().ok()?;
         let found = self.areas.borrow().table(area);
         found.or_else(|| self.areas_now().table(area))
+    }
+
+    fn page_for_inverse(&mut self, table: &TableMemory) -> Result<Option<PageId>, Stop> {
+        if self.purpose != Purpose::Compensation {
+            return Ok(None);
+        }
+        let held = self.held.get_mut();
+        let is_spare =
+            |(area, page): &&(Area, PageId)| *area == table.area && held.get(*page).is_none();
+        if let Some((_, page)) = self.workspace.grown.iter().find(is_spare) {
+            return Ok(Some(*page));
+        }
+        let (page, areas) = self.shared.grow_for_inverse(table, self.transaction)?;
+        self.areas.replace(areas);
+        self.workspace.grown.push((table.area, page));
+        Ok(Some(page))
     }
 
     fn held(&self, space: &'static LockSpace, object: u64) -> Option<Modes> {

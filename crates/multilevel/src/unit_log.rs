@@ -264,7 +264,13 @@ impl<'p> UnitLog<'p> {
         if catalogue.pages > self.reserve.pages_max(pages_max, growth) {
             return Err(self.reserve.full(catalogue.pages, pages_max));
         }
-        self.change_catalogue(catalogue, &writes)
+        let more = catalogue.pages - self.catalogue.pages;
+        let is_beyond_work = catalogue.pages > usual_max;
+        self.change_catalogue(catalogue, &writes)?;
+        if is_beyond_work {
+            self.reserve.grown(growth, more);
+        }
+        Ok(())
     }
 
     /// Declares an area.

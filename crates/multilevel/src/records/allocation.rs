@@ -1,7 +1,7 @@
 //! Where in a table's pages there is room for a row or a cell, and which pages are for what.
 
 use super::memory::TableMemory;
-use super::room::PAGES_IN_TURN;
+use super::room::{PAGES_IN_TURN, Room};
 use crate::pages::{Pages, Stop};
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
 use sardonyx_rows::values::{CLASSES, layout_of};
@@ -75,7 +75,10 @@ impl TableMemory {
                 false => None,
             };
             let Some(page) = empty else {
-                self.take_pages_into_use(pages)?;
+                if let Some(page) = self.take_pages_into_use(pages)? {
+                    self.begin_page(pages, page, kind)?;
+                    return Ok((page, 0));
+                }
                 (own, own_empty) = (0, 0);
                 continue;
             };
@@ -130,11 +133,16 @@ impl TableMemory {
         pages.write_bytes(page, layout.bitmap_offset, &trailer)
     }
 
-    /// Lists pages that were never listed, after taking some into use if there are none.
-    fn take_pages_into_use(&self, pages: &mut dyn Pages) -> Result<(), Stop> {
+    /// Lists pages that were never listed, after taking some into use if there are none; or says which one page of the table
+    /// is this inverse's: a compensation takes no more pages than it needs, and others none of them, so that what is
+    /// reserved for its transaction suffices (I14).
+    fn take_pages_into_use(&self, pages: &mut dyn Pages) -> Result<Option<PageId>, Stop> {
         let known = self.room.lock().known;
         let mut used = pages.pages_of(self.area)?;
         if known >= used {
+            if let Some(page) = pages.page_for_inverse(self)? {
+                return Ok(Some(page));
+            }
             match pages.grow(self.area, used + PAGES_PER_GROWTH) {
                 // Where there is little left, one will do.
                 Err(Stop::Full { .. }) => pages.grow(self.area, used + 1)?,
@@ -146,14 +154,40 @@ impl TableMemory {
         let new: SmallVec<[PageId; 16]> = new.collect::<Result<_, _>>()?;
         let mut room = self.room.lock();
         if room.known == known {
-            room.known = used;
-            let list = match self.has_values() {
-                true => &mut room.empty,
-                false => room.of(PageKind::Rows { shape: 0 }),
-            };
-            // The first in front.
-            new.into_iter().rev().for_each(|page| list.list(page));
+            self.list_new(&mut room, &new, used);
         }
-        Ok(())
+        Ok(None)
+    }
+
+    /// Lists pages in which nothing stands: from now on so many pages in use were listed.
+    fn list_new(&self, room: &mut Room, new: &[PageId], known: u64) {
+        room.known = known;
+        let list = match self.has_values() {
+            true => &mut room.empty,
+            false => room.of(PageKind::Rows { shape: 0 }),
+        };
+        // The first in front.
+        new.iter().rev().for_each(|page| list.list(*page));
+    }
+
+    /// Takes one more page into use, by `grow`, and does not list it; those `in_use` that were never listed are. The caller
+    /// has the log, so that nothing else takes pages into use meanwhile.
+    pub fn list_all_but_next(
+        &self,
+        in_use: u64,
+        page: impl Fn(u64) -> Result<PageId, Stop>,
+        grow: impl FnOnce() -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let mut room = self.room.lock();
+        let new = (room.known..in_use).map(page);
+        let new: SmallVec<[PageId; 16]> = new.collect::<Result<_, _>>()?;
+        // Before it is there: who looks for pages that were never listed does not find it.
+        self.list_new(&mut room, &new, in_use + 1);
+        drop(room);
+        let grown = grow();
+        if grown.is_err() {
+            self.room.lock().known = in_use;
+        }
+        grown
     }
 }

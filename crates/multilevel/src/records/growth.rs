@@ -125,6 +125,10 @@ impl UnitLog<'_> {
                 return Err(self.reserve.full(catalogue.pages, pages_max));
             }
             self.frames.grow_to(catalogue.pages)?;
+            if catalogue.pages > usual_max {
+                let more = catalogue.pages - self.catalogue.pages;
+                self.reserve.grown(growth, more);
+            }
             self.catalogue = catalogue;
             self.store(&writes);
         }

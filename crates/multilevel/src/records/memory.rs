@@ -41,7 +41,7 @@ const FORGOTTEN_AT_ONCE: usize = 64;
 /// One table.
 #[derive(Debug)]
 pub struct TableMemory {
-    pub(super) area: Area,
+    pub(crate) area: Area,
     pub(super) rows: RowsOf,
     /// Pages in use, from the table's first on. Only the log's owner changes it.
     pub(super) pages_used: AtomicU64,

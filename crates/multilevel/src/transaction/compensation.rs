@@ -49,6 +49,9 @@ impl Transaction<'_> {
             if verdict.is_some() || ended.is_err() {
                 subtransaction.undo();
             }
+            if verdict.is_none() && ended.is_ok() {
+                subtransaction.list_grown();
+            }
             let workspace = subtransaction.end();
             self.progress().workspaces.push(workspace);
             if verdict.is_some() {

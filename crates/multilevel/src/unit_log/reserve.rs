@@ -3,7 +3,7 @@
 //! An inverse may need more pages than there are: an entry that was deleted from an index is put back
 //! where others have used its room meanwhile, so a node splits. Such an operation says how many pages
 //! its inverse may take ([`crate::Pages::inverse_may_take`]); they are reserved when it ends and given
-//! back when its transaction does. Nothing but inverses grows into what is reserved, so an abort finds
+//! back when its transaction does. A page by which an inverse makes the database grow is one of them from then on. Nothing but inverses grows into what is reserved, so an abort finds
 //! its pages, and so does the undo pass of a database that is opened under the same limit.
 //!
 //! What no operation may grow into in any case is a little more, so that something can still be deleted
@@ -47,9 +47,17 @@ impl Growth {
 #[derive(Debug, Default)]
 pub(crate) struct PageReserve {
     /// By transaction, if it has any.
-    of: IntegerMap<u64, u64>,
+    of: IntegerMap<u64, Reserved>,
     /// For all of them.
     pages: u64,
+}
+
+/// What is reserved for a transaction.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reserved {
+    pages: u64,
+    /// Those that its inverses got, and did not give back yet by their ends. They are no part of `pages`.
+    used: u64,
 }
 
 impl PageReserve {
@@ -58,7 +66,7 @@ impl PageReserve {
         let reserved = match growth {
             Growth::OfWork => self.pages.max((limit / LEFT_PART).min(LEFT_MAX)),
             Growth::OfInverse(transaction) => {
-                self.pages - self.of.get(&transaction).copied().unwrap_or(0)
+                self.pages - self.of.get(&transaction).map_or(0, |of| of.pages)
             }
         };
         limit.saturating_sub(reserved)
@@ -67,24 +75,39 @@ impl PageReserve {
     /// Takes pages for a transaction; see [`UnitLog::check_reserve`].
     pub fn take(&mut self, transaction: u64, pages: u64) {
         if pages > 0 {
-            *self.of.entry(transaction).or_default() += pages;
+            self.of.entry(transaction).or_default().pages += pages;
             self.pages += pages;
+        }
+    }
+
+    /// The database has so many pages more, and is beyond what work may have. What an inverse got was reserved for it; or
+    /// others that undo something would find less than is theirs until it has ended.
+    pub fn grown(&mut self, growth: Growth, pages: u64) {
+        if let Growth::OfInverse(transaction) = growth
+            && let Some(of) = self.of.get_mut(&transaction)
+        {
+            let pages = pages.min(of.pages);
+            of.pages -= pages;
+            of.used += pages;
+            self.pages -= pages;
         }
     }
 
     /// An operation of a transaction is undone: so many pages are not reserved any more.
     pub fn give_back(&mut self, transaction: u64, pages: u64) {
-        if let Some(reserved) = self.of.get_mut(&transaction) {
-            let pages = pages.min(*reserved);
-            *reserved -= pages;
+        if let Some(of) = self.of.get_mut(&transaction) {
+            let used = pages.min(of.used);
+            of.used -= used;
+            let pages = (pages - used).min(of.pages);
+            of.pages -= pages;
             self.pages -= pages;
         }
     }
 
     /// A transaction has ended.
     pub fn ended(&mut self, transaction: u64) {
-        if let Some(pages) = self.of.remove(&transaction) {
-            self.pages -= pages;
+        if let Some(of) = self.of.remove(&transaction) {
+            self.pages -= of.pages;
         }
     }
 

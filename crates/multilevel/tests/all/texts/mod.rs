@@ -1,18 +1,20 @@
 //! Records with texts and bytes as operations: beside a plain map, with aborts, and crashes of the machine, of its undo
 //! pass, too; the serial way reads and checks what they wrote, and the other way round; full databases, snapshots, bounds.
 
+mod between;
 mod crashes;
 mod limits;
 mod model;
 mod room;
 mod ways;
 
-use crate::common::options;
+use crate::common::{options, small};
 use sardonyx_derive::Record;
 use sardonyx_multilevel::records::{Table, TableOperations};
-use sardonyx_multilevel::{Database, PageLog, Strategy};
+use sardonyx_multilevel::{Database, Options, PAGE_SIZE, PageLog, Strategy};
 use sardonyx_rows::types::Date;
 use sardonyx_storage::disk::SimulatedDisk;
+use sardonyx_storage::engine::StorageOptions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -79,6 +81,22 @@ pub type Model = BTreeMap<u64, Note>;
 
 pub fn open(way: (Strategy, PageLog), disk: &SimulatedDisk) -> (Database, Table<Note>) {
     let database = options(way).open_on(Arc::new(disk.clone())).expect("opens");
+    let notes = database.table::<Note>().expect("a table");
+    (database, notes)
+}
+
+/// With room for 300 pages, and what else the options are to say.
+pub fn open_limited(
+    (strategy, page_log): (Strategy, PageLog),
+    disk: &SimulatedDisk,
+    also: impl FnOnce(Options) -> Options,
+) -> (Database, Table<Note>) {
+    let options = Options::new().strategy(strategy).page_log(page_log);
+    let options = also(options).storage(StorageOptions {
+        memory_bytes_max: 300 * PAGE_SIZE as u64,
+        ..small()
+    });
+    let database = options.open_on(Arc::new(disk.clone())).expect("opens");
     let notes = database.table::<Note>().expect("a table");
     (database, notes)
 }

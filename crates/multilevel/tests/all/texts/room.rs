@@ -1,14 +1,12 @@
 //! Where texts stand: their pages are used again, whatever ends how, and an end finds the pages that it needs (I14).
 
 use super::model::read_serially;
-use super::{Model, Note, name, note, open, read};
-use crate::common::{small, ways};
+use super::{Model, Note, name, note, open, open_limited, read};
+use crate::common::ways;
 use crate::records::as_tables;
+use sardonyx_multilevel::Strategy;
 use sardonyx_multilevel::records::TableOperations;
-use sardonyx_multilevel::{Options, PAGE_SIZE, Strategy};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
-use sardonyx_storage::engine::StorageOptions;
-use std::sync::Arc;
 
 /// Texts of all lengths are stored, changed to other lengths, deleted and aborted, over and over.
 #[test]
@@ -59,17 +57,7 @@ fn i14_texts_that_were_deleted_find_pages_when_they_come_back() {
         }
         for crashes in [false, true] {
             let disk = SimulatedDisk::new(5, Faults::default());
-            let storage = || StorageOptions {
-                memory_bytes_max: 300 * PAGE_SIZE as u64,
-                ..small()
-            };
-            let open = |disk: &SimulatedDisk| {
-                let options = Options::new().strategy(way.0).page_log(way.1);
-                let options = options.storage(storage());
-                let database = options.open_on(Arc::new(disk.clone())).expect("opens");
-                let notes = database.table::<Note>().expect("a table");
-                (database, notes)
-            };
+            let open = |disk: &SimulatedDisk| open_limited(way, disk, |options| options);
             let long = |key: u64, seed: u64| Note {
                 text: "x".repeat(12_000 + seed as usize),
                 ..note(key, 0)
