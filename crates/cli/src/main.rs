@@ -107,6 +107,7 @@ impl Program for Arguments {
         sardonyx_benchmark::exit::of,
         nodes::exit::of,
         sql_verbs::exit_of,
+        store::exit_of,
     ];
 
     fn is_json(&self) -> bool {

@@ -207,8 +207,9 @@ impl<'a> Hosting<'a> {
             let ended = self.watch(term, opened, &server);
             self.options = server.options();
             match ended {
-                Ended::LeaseLost | Ended::Superseded => server.stop_at_once(),
-                Ended::Requested | Ended::HandsOver | Ended::LogClosed => server.stop(),
+                // A log that was fenced is closed, too: others may have gone on.
+                Ended::LeaseLost | Ended::Superseded | Ended::LogClosed => server.stop_at_once(),
+                Ended::Requested | Ended::HandsOver => server.stop(),
             }
             if ended != Ended::LeaseLost {
                 return Ok(ended);

@@ -5,6 +5,7 @@ use crate::store::StoreOption;
 use sardonyx::Options;
 use sardonyx::hosts::{Followed, Host, HostOptions, StopHost, Term};
 use sardonyx_storage::remote_log::store::StoreError;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
@@ -63,7 +64,10 @@ impl Turns {
         };
         let thread = thread::Builder::new()
             .name("sardonyx-host".into())
-            .spawn(move || following.run(&asked, &events))?;
+            .spawn(move || {
+                let panicked = events.clone();
+                tell_of_panic(&panicked, || following.run(&asked, &events));
+            })?;
         Ok(Turns {
             wanted: Some(wanted),
             stop,
@@ -143,6 +147,32 @@ impl Following {
     }
 }
 
+/// Runs the thread's work. If it panics the host is told, which would wait for its turn without end.
+fn tell_of_panic(events: &Sender<Event>, work: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(work)).is_err() {
+        let error = anyhow::anyhow!("the thread that follows the store panicked");
+        // An error means that the host has ended.
+        let _ = events.send(Event::Turn(Err(error)));
+    }
+}
+
 fn is_unclear(error: &anyhow::Error) -> bool {
     error.downcast_ref().is_some_and(StoreError::is_unclear)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_thread_is_an_error_that_ends_the_host() {
+        let (sender, events) = channel();
+        tell_of_panic(&sender, || ());
+        assert!(events.try_recv().is_err());
+        tell_of_panic(&sender, || panic!("it is so in this test"));
+        let Ok(Event::Turn(Err(error))) = events.try_recv() else {
+            panic!("the host waits without end");
+        };
+        assert!(error.to_string().contains("panicked"), "{error}");
+    }
 }

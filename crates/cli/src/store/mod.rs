@@ -8,6 +8,7 @@ mod following;
 mod hand_over;
 mod retention;
 mod status;
+mod unserved;
 mod verify;
 
 #[cfg(feature = "sql")]
@@ -26,6 +27,8 @@ use sardonyx_storage::engine::{StorageOptions, stored_manifest};
 use sardonyx_storage::manifest::Manifest;
 use std::path::Path;
 use std::time::Duration;
+
+pub use unserved::exit_of;
 
 /// Look at a database whose log is in a store, copy it, and say which host serves it.
 ///
@@ -162,9 +165,26 @@ impl StoreOption {
     }
 
     /// These options, with the store, if one was named.
+    #[cfg_attr(not(feature = "sql"), allow(dead_code))]
     pub fn add(&self, options: Options) -> anyhow::Result<Options> {
-        let Some(place) = &self.store else {
+        Ok(match self.open()? {
+            Some(remote) => options.store(remote),
+            None => options,
+        })
+    }
+
+    /// The same, for a verb that opens the database by itself: not while a host serves it.
+    pub fn add_unserved(&self, options: Options) -> anyhow::Result<Options> {
+        let Some(remote) = self.open()? else {
             return Ok(options);
+        };
+        unserved::check(&remote)?;
+        Ok(options.store(remote))
+    }
+
+    fn open(&self) -> anyhow::Result<Option<RemoteLog>> {
+        let Some(place) = &self.store else {
+            return Ok(None);
         };
         let store = open(place, &RemoteOptions::from_environment()?)?;
         let mut remote = RemoteLog {
@@ -172,7 +192,7 @@ impl StoreOption {
             ..RemoteLog::new(store)
         };
         remote.patience.time_limit = self.time_limit.unwrap_or(remote.patience.time_limit);
-        Ok(options.store(remote))
+        Ok(Some(remote))
     }
 }
 

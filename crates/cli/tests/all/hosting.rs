@@ -202,6 +202,36 @@ fn i12_a_host_that_is_killed_is_followed_by_another_one_with_everything_that_was
 }
 
 #[test]
+fn a_verb_that_opens_the_database_leaves_it_to_a_host_that_serves() {
+    let cluster = Cluster::new();
+    let a = cluster.start("host-1");
+    cluster.create(&[&a]);
+    let (own, beside) = (
+        cluster.directory_of("host-1"),
+        cluster.directory_of("host-2"),
+    );
+    let place = cluster.place();
+    let insert = "INSERT INTO t VALUES (2)";
+    let sql = |code, path: &Path, more: &[&str]| {
+        let verb = ["sql", shown(path), "--store", &place, "-c", insert];
+        run(code, &[&verb[..], more].concat())
+    };
+    let (_, said) = sql(3, &beside, &["--create"]);
+    assert!(said.contains("host host-1 serves the database"), "{said}");
+    assert!(said.contains("sardonyx store drain file:"), "{said}");
+    // It has lost nothing.
+    cluster.insert(&[&a], 0..2);
+    // Of one that was killed the lease runs out; one that has ended has released it.
+    kill(a);
+    sql(0, &own, &[]);
+    let a = cluster.start("host-1");
+    let client = cluster.served_by(&[&a]);
+    assert_eq!(cluster.numbers(&client), [0, 1, 2]);
+    a.end();
+    run(0, &["checkpoint", shown(&own), "--store", &place]);
+}
+
+#[test]
 fn a_host_hands_over_when_it_is_told_to_and_follows_by_itself() {
     let cluster = Cluster::new();
     let [a, b] = ["host-1", "host-2"].map(|host| cluster.start(host));
