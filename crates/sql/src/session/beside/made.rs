@@ -76,7 +76,10 @@ impl<T> Came<T> {
             Error::Conflict(_) => Ok(Came::Again),
             // Interrupted, or closed.
             Error::Unavailable(_) | Error::Closed(_) => Err(error.into()),
-            _ => Ok(Came::InStage),
+            // There is no room, or another statement makes a content.
+            Error::Full(_) | Error::Limit(_) | Error::Refused(_) => Ok(Came::InStage),
+            // A row cannot be stored, as a duplicate: the open transaction tells that.
+            _ => Ok(Came::Open),
         }
     }
 }
