@@ -232,6 +232,24 @@ fn a_verb_that_opens_the_database_leaves_it_to_a_host_that_serves() {
 }
 
 #[test]
+fn what_cannot_be_a_host_is_wrong_usage() {
+    let cluster = Cluster::new();
+    let (directory, place) = (cluster.directory_of("host-1"), cluster.place());
+    for (more, why) in [
+        (["--host", "a/b"], "no host can be called"),
+        (["--lease", "1ms"], "take at least 200ms"),
+        (["--lease", "90000s"], "at most a day"),
+    ] {
+        let verb = ["serve", shown(&directory), "--store", &place];
+        let (_, said) = run(2, &[&verb[..], &more].concat());
+        assert!(said.contains(why), "{said}");
+    }
+    let (_, said) = run(2, &["serve", shown(&directory), "--host", "host-1"]);
+    assert!(said.contains("--store"), "{said}");
+    assert!(!directory.exists());
+}
+
+#[test]
 fn a_host_hands_over_when_it_is_told_to_and_follows_by_itself() {
     let cluster = Cluster::new();
     let [a, b] = ["host-1", "host-2"].map(|host| cluster.start(host));
