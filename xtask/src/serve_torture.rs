@@ -68,7 +68,7 @@ struct Arena {
     remote: RemoteLog,
     store: PathBuf,
     away: PathBuf,
-    answered: usize,
+    questions: usize,
 }
 
 impl ServeTorture {
@@ -99,7 +99,7 @@ impl ServeTorture {
                 }
                 println!(
                     "{:<34} {:>8}",
-                    "answers of hosts that woke up", arena.answered
+                    "questions to hosts that woke up", arena.questions
                 );
                 let acknowledged = arena.prove()?;
                 println!("{:<34} {acknowledged:>8}", "numbers acknowledged");
@@ -137,7 +137,7 @@ impl ServeTorture {
             remote,
             store,
             away,
-            answered: 0,
+            questions: 0,
         })
     }
 
@@ -275,11 +275,11 @@ impl Arena {
         let gone_on = self.witness.next(others, PATIENCE);
         std::thread::sleep(Duration::from_millis(random.below(1000)));
         let hosts = &self.hosts;
-        let answered = self
+        let questions = self
             .witness
             .ask(sleepers, || hosts.signal(serving, Signal::CONT));
         gone_on?;
-        self.answered += answered?;
+        self.questions += questions?;
         Ok(())
     }
 

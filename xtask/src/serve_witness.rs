@@ -27,9 +27,49 @@ pub struct Witness {
     /// The last acknowledged number of each writer.
     acknowledged: Arc<[AtomicU64]>,
     stop: Arc<AtomicBool>,
-    /// A writer was shown less than it was told.
-    stale: Arc<OnceLock<String>>,
+    shown: Arc<Shown>,
     writers: Vec<JoinHandle<()>>,
+}
+
+/// The comparisons of what was acknowledged with what reads show afterwards.
+#[derive(Default)]
+struct Shown {
+    compared: AtomicU64,
+    /// A read showed less than was acknowledged before it began.
+    stale: OnceLock<String>,
+}
+
+impl Shown {
+    /// Returns whether a read showed everything that was acknowledged before it began.
+    fn compare(&self, writer: usize, acknowledged: u64, found: u64) -> bool {
+        self.compared.fetch_add(1, Ordering::SeqCst);
+        let is_current = found >= acknowledged;
+        if !is_current {
+            // Only the first one counts.
+            let _ = self.stale.set(format!(
+                "writer {writer} has acknowledgements up to {acknowledged}, and a read that began later shows {found}"
+            ));
+        }
+        is_current
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        match self.stale.get() {
+            Some(text) => bail!("{text}"),
+            None => Ok(()),
+        }
+    }
+
+    /// At the end: no read was stale, and there were reads.
+    fn check_all(&self) -> anyhow::Result<u64> {
+        self.check()?;
+        let compared = self.compared.load(Ordering::SeqCst);
+        ensure!(
+            compared > 0,
+            "no read was compared with what was acknowledged"
+        );
+        Ok(compared)
+    }
 }
 
 /// A connection that was begun when its host served, for a question later.
@@ -79,7 +119,7 @@ impl Witness {
             ports: ports.to_vec(),
             acknowledged: (0..writers).map(|_| AtomicU64::new(0)).collect(),
             stop: Arc::default(),
-            stale: Arc::default(),
+            shown: Arc::default(),
             writers: Vec::new(),
         };
         let client = witness.served(&witness.ports, patience)?;
@@ -89,7 +129,7 @@ impl Witness {
         for writer in 0..writers {
             let (ports, stop) = (witness.ports.clone(), witness.stop.clone());
             let acknowledged = witness.acknowledged.clone();
-            let writing = write(writer, ports, acknowledged, stop, witness.stale.clone());
+            let writing = write(writer, ports, acknowledged, stop, witness.shown.clone());
             witness.writers.push(witness.runtime.spawn(writing));
         }
         Ok(witness)
@@ -115,7 +155,7 @@ impl Witness {
     pub fn next(&self, hosts: &[usize], patience: Duration) -> anyhow::Result<Instant> {
         let ports: Vec<u16> = hosts.iter().map(|host| self.ports[*host]).collect();
         let until = Instant::now() + patience;
-        self.check()?;
+        self.shown.check()?;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let client = self.served(&ports, left)?;
@@ -129,14 +169,6 @@ impl Witness {
         }
     }
 
-    /// No writer was shown an old state.
-    fn check(&self) -> anyhow::Result<()> {
-        match self.stale.get() {
-            Some(text) => bail!("{text}"),
-            None => Ok(()),
-        }
-    }
-
     /// Connections to a host that serves, to be asked later.
     pub fn sleepers(&self, host: usize, count: usize) -> Vec<Sleeper> {
         let ports = [self.ports[host]];
@@ -145,7 +177,7 @@ impl Witness {
     }
 
     /// Asks all of them at a host that is stopped, which then wakes up: whoever answers must show what was acknowledged
-    /// before it was asked. Returns how many answered.
+    /// before it was asked. Returns how many questions were put, answered by rows or by an error.
     pub fn ask(
         &self,
         sleepers: Vec<Sleeper>,
@@ -164,22 +196,24 @@ impl Witness {
         // The questions are in the host's sockets before it wakes up.
         std::thread::sleep(Duration::from_millis(50));
         wake()?;
-        let mut answered = 0;
+        let questions = asked.len();
+        ensure!(
+            questions > 0,
+            "no connection to the host was begun before it was stopped"
+        );
         for asked in asked {
             let (acknowledged, answer) = self.runtime.block_on(asked)?;
             match answer {
                 Ok(Ok(last)) => {
-                    answered += 1;
-                    ensure!(
-                        last >= acknowledged,
-                        "a host that was superseded showed {last} when {acknowledged} was acknowledged"
-                    );
+                    self.shown.compare(0, acknowledged, last);
                 }
+                // It is sent away, or the connection ends: nothing old is shown.
                 Ok(Err(_)) => {}
                 Err(_) => bail!("a host that woke up neither answers nor ends its connections"),
             }
         }
-        Ok(answered)
+        self.shown.check()?;
+        Ok(questions)
     }
 
     /// The SQLSTATE with which a host sends clients away; none: it serves.
@@ -212,7 +246,7 @@ impl Witness {
         for writer in std::mem::take(&mut self.writers) {
             self.runtime.block_on(writer)?;
         }
-        self.check()?;
+        self.shown.check_all()?;
         let client = self.served(&self.ports, patience)?;
         let rows =
             "SELECT writer, count(*), max(number) FROM numbers WHERE writer >= 0 GROUP BY writer";
@@ -246,7 +280,7 @@ async fn write(
     ports: Vec<u16>,
     acknowledged: Arc<[AtomicU64]>,
     stop: Arc<AtomicBool>,
-    stale: Arc<OnceLock<String>>,
+    shown: Arc<Shown>,
 ) {
     let own = writer as i64;
     while !stop.load(Ordering::SeqCst) {
@@ -257,11 +291,8 @@ async fn write(
         let Ok(Ok(found)) = timeout(CLIENT_PATIENCE, last(&client, own)).await else {
             continue;
         };
-        let told = acknowledged[writer].load(Ordering::SeqCst);
-        if found < told {
-            let text = format!("writer {writer} was told {told}, and is shown {found}");
-            // Only the first one counts.
-            let _ = stale.set(text);
+        let before = acknowledged[writer].load(Ordering::SeqCst);
+        if !shown.compare(writer, before, found) {
             return;
         }
         let mut number = found;
@@ -272,5 +303,25 @@ async fn write(
             }
             acknowledged[writer].store(number, Ordering::SeqCst);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stale_read_fails_the_run_and_so_does_a_run_without_reads() {
+        assert!(Shown::default().check_all().is_err());
+        let shown = Shown::default();
+        assert!(shown.compare(0, 7, 7) && shown.compare(0, 7, 8));
+        assert_eq!(shown.check_all().unwrap(), 2);
+        assert!(!shown.compare(1, 9, 8));
+        let error = shown.check().unwrap_err().to_string();
+        assert!(
+            error.contains("writer 1") && error.contains("shows 8"),
+            "{error}"
+        );
+        assert!(shown.check_all().is_err());
     }
 }
