@@ -42,7 +42,7 @@ const FORGOTTEN_AT_ONCE: usize = 64;
 #[derive(Debug)]
 pub struct TableMemory {
     pub(crate) area: Area,
-    pub(super) rows: RowsOf,
+    pub(super) rows: Arc<RowsOf>,
     /// Pages in use, from the table's first on. Only the log's owner changes it.
     pub(super) pages_used: AtomicU64,
     pub(super) index: Vec<Mutex<Shard>>,
@@ -103,10 +103,10 @@ pub(super) type Shard = HashTable<(u64, Address)>;
 
 impl TableMemory {
     /// A table without pages.
-    pub(crate) fn new(number: u16, rows: RowsOf) -> Self {
+    pub(crate) fn new(number: u16, rows: impl Into<Arc<RowsOf>>) -> Self {
         TableMemory {
             area: Area(number),
-            rows,
+            rows: rows.into(),
             pages_used: AtomicU64::new(0),
             index: (0..SHARDS).map(|_| Mutex::default()).collect(),
             room: Mutex::default(),

@@ -10,7 +10,7 @@ use crate::operation::{Inverse, Operation, Recorded};
 use crate::pages::{Area, Pages};
 use sardonyx_lock::Mode;
 use sardonyx_rows::fields::values_of;
-use sardonyx_rows::{Found, Record, TableError};
+use sardonyx_rows::{Found, PlainLayout, Record, TableError};
 use sardonyx_storage::page::Address;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -187,11 +187,100 @@ impl Restore<'_> {
     }
 }
 
+/// How records lie, of which all bytes are known by what an operation gives back.
+///
+/// # Panics
+/// If their rows may have more: without an inverse an abort would leave the change.
+fn plain<R: Record>() -> PlainLayout {
+    R::PLAIN.expect("records of plain data: what undoes an operation on others is given by `execute_with_inverse`")
+}
+
 /// The inverse that gives a key the record that it had, which is plain data.
-fn plain_inverse<R: Record>(table: Table<R>, key: &R::Key<'_>, record: &R) -> Option<Inverse> {
-    R::PLAIN?;
-    let (key, row) = (R::plain_key(key), record.plain_bytes());
-    Some(Restore::inverse(table, key, Some(row)))
+fn plain_inverse<R: Record>(table: Table<R>, key: &R::Key<'_>, record: &R) -> Inverse {
+    plain::<R>();
+    Restore::inverse(table, R::plain_key(key), Some(record.plain_bytes()))
+}
+
+/// The record at a place, which will be changed, and its row's bytes: `None` if they are those of the record.
+fn record_and_row<R: Record>(
+    pages: &dyn Pages,
+    table: &TableMemory,
+    place: Place,
+) -> Result<(R, Option<Vec<u8>>), RecordError> {
+    if R::PLAIN.is_some() {
+        return Ok((read_record(pages, table, place, CHANGE)?, None));
+    }
+    let row = row_at(pages, table, place, CHANGE)?;
+    Ok((table.format().record_of(&row)?, Some(row)))
+}
+
+impl<R: Record> Insert<'_, R> {
+    /// Does the work. `undo` is given the key and the row that it had, by which it is undone; it is so below, too. An
+    /// inverse costs its bytes, so only those that keep it make one.
+    fn carry_out<I>(
+        &self,
+        pages: &mut dyn Pages,
+        undo: impl FnOnce(&[u8], Option<&[u8]>) -> I,
+    ) -> Result<((), Option<I>), RecordError> {
+        let table = memory_of(pages, self.table)?;
+        let row = new_row(&table, self.record)?;
+        let key = table.key_of_row(&row)?;
+        let hash = lock(pages, &table, &key, CHANGE)?;
+        if find(pages, &table, hash, &key, CHANGE)?.is_some() {
+            let table = R::TABLE;
+            return Err(RecordError::Duplicate { table });
+        }
+        put(pages, &table, hash, &row)?;
+        Ok(((), Some(undo(&key, None))))
+    }
+}
+
+impl<R: Record, F: Fn(&mut R)> Update<'_, R, F> {
+    fn carry_out<I>(
+        &self,
+        pages: &mut dyn Pages,
+        undo: impl FnOnce(&[u8], Option<&[u8]>) -> I,
+    ) -> Result<(Option<R>, Option<I>), RecordError> {
+        let table = memory_of(pages, self.table)?;
+        let key = table.key_of::<R>(&self.key)?;
+        let hash = lock(pages, &table, &key, CHANGE)?;
+        let Some(place) = find(pages, &table, hash, &key, CHANGE)? else {
+            return Ok((None, None));
+        };
+        let (before, row) = record_and_row::<R>(pages, &table, place)?;
+        let mut after = match &row {
+            None => plain_record(&table, before.plain_bytes(), Address(0))?,
+            Some(row) => table.format().record_of::<R>(row)?,
+        };
+        (self.change)(&mut after);
+        let row = row.as_deref().unwrap_or_else(|| before.plain_bytes());
+        let changed = changed_row(&table, row, &after)?;
+        let may_take = overwrite(pages, &table, place, &changed)?;
+        pages.inverse_may_take(may_take);
+        let inverse = undo(&key, Some(row));
+        Ok((Some(before), Some(inverse)))
+    }
+}
+
+impl<R: Record> Delete<'_, R> {
+    fn carry_out<I>(
+        &self,
+        pages: &mut dyn Pages,
+        undo: impl FnOnce(&[u8], Option<&[u8]>) -> I,
+    ) -> Result<(Option<R>, Option<I>), RecordError> {
+        let table = memory_of(pages, self.table)?;
+        let key = table.key_of::<R>(&self.key)?;
+        let hash = lock(pages, &table, &key, CHANGE)?;
+        let Some(place) = find(pages, &table, hash, &key, CHANGE)? else {
+            return Ok((None, None));
+        };
+        let (record, row) = record_and_row::<R>(pages, &table, place)?;
+        let may_take = take_out(pages, &table, hash, place)?;
+        pages.inverse_may_take(may_take);
+        let row = row.as_deref().unwrap_or_else(|| record.plain_bytes());
+        let inverse = undo(&key, Some(row));
+        Ok((Some(record), Some(inverse)))
+    }
 }
 
 impl<R: Record> Operation for Get<'_, R> {
@@ -215,28 +304,22 @@ impl<R: Record> Operation for Insert<'_, R> {
     type Error = RecordError;
 
     fn execute(&self, pages: &mut dyn Pages) -> Result<(), RecordError> {
-        self.execute_with_inverse(pages).map(|((), _)| ())
+        self.carry_out(pages, |_, _| ()).map(|((), _)| ())
     }
 
     fn execute_with_inverse(
         &self,
         pages: &mut dyn Pages,
     ) -> Result<((), Option<Inverse>), RecordError> {
-        let table = memory_of(pages, self.table)?;
-        let row = new_row(&table, self.record)?;
-        let key = table.key_of_row(&row)?;
-        let hash = lock(pages, &table, &key, CHANGE)?;
-        if find(pages, &table, hash, &key, CHANGE)?.is_some() {
-            let table = R::TABLE;
-            return Err(RecordError::Duplicate { table });
-        }
-        put(pages, &table, hash, &row)?;
-        Ok(((), Some(Restore::inverse(self.table, &key, None))))
+        self.carry_out(pages, |key, row| Restore::inverse(self.table, key, row))
     }
 
-    /// Of a record of plain data; of others [`Operation::execute_with_inverse`] says it.
+    /// Of a record of plain data.
+    ///
+    /// # Panics
+    /// Of other records: [`Operation::execute_with_inverse`] says what undoes it.
     fn inverse(&self, (): &()) -> Option<Inverse> {
-        let key = &self.record.plain_bytes()[R::PLAIN?.key()];
+        let key = &self.record.plain_bytes()[plain::<R>().key()];
         Some(Restore::inverse(self.table, key, None))
     }
 }
@@ -246,36 +329,22 @@ impl<R: Record, F: Fn(&mut R)> Operation for Update<'_, R, F> {
     type Error = RecordError;
 
     fn execute(&self, pages: &mut dyn Pages) -> Result<Option<R>, RecordError> {
-        Ok(self.execute_with_inverse(pages)?.0)
+        Ok(self.carry_out(pages, |_, _| ())?.0)
     }
 
     fn execute_with_inverse(
         &self,
         pages: &mut dyn Pages,
     ) -> Result<(Option<R>, Option<Inverse>), RecordError> {
-        let table = memory_of(pages, self.table)?;
-        let key = table.key_of::<R>(&self.key)?;
-        let hash = lock(pages, &table, &key, CHANGE)?;
-        let Some(place) = find(pages, &table, hash, &key, CHANGE)? else {
-            return Ok((None, None));
-        };
-        let row = row_at(pages, &table, place, CHANGE)?;
-        let record = || match R::PLAIN {
-            Some(_) => plain_record(&table, &row, Address(0)),
-            None => Ok(table.format().record_of::<R>(&row)?),
-        };
-        let (before, mut after) = (record()?, record()?);
-        (self.change)(&mut after);
-        let changed = changed_row(&table, &row, &after)?;
-        let may_take = overwrite(pages, &table, place, &changed)?;
-        pages.inverse_may_take(may_take);
-        let inverse = Restore::inverse(self.table, &key, Some(&row));
-        Ok((Some(before), Some(inverse)))
+        self.carry_out(pages, |key, row| Restore::inverse(self.table, key, row))
     }
 
-    /// Of a record of plain data; of others [`Operation::execute_with_inverse`] says it.
+    /// Of a record of plain data.
+    ///
+    /// # Panics
+    /// Of other records: [`Operation::execute_with_inverse`] says what undoes it.
     fn inverse(&self, before: &Option<R>) -> Option<Inverse> {
-        plain_inverse(self.table, &self.key, before.as_ref()?)
+        Some(plain_inverse(self.table, &self.key, before.as_ref()?))
     }
 }
 
@@ -284,33 +353,22 @@ impl<R: Record> Operation for Delete<'_, R> {
     type Error = RecordError;
 
     fn execute(&self, pages: &mut dyn Pages) -> Result<Option<R>, RecordError> {
-        Ok(self.execute_with_inverse(pages)?.0)
+        Ok(self.carry_out(pages, |_, _| ())?.0)
     }
 
     fn execute_with_inverse(
         &self,
         pages: &mut dyn Pages,
     ) -> Result<(Option<R>, Option<Inverse>), RecordError> {
-        let table = memory_of(pages, self.table)?;
-        let key = table.key_of::<R>(&self.key)?;
-        let hash = lock(pages, &table, &key, CHANGE)?;
-        let Some(place) = find(pages, &table, hash, &key, CHANGE)? else {
-            return Ok((None, None));
-        };
-        let row = row_at(pages, &table, place, CHANGE)?;
-        let record = match R::PLAIN {
-            Some(_) => plain_record(&table, &row, Address(0))?,
-            None => table.format().record_of::<R>(&row)?,
-        };
-        let may_take = take_out(pages, &table, hash, place)?;
-        pages.inverse_may_take(may_take);
-        let inverse = Restore::inverse(self.table, &key, Some(&row));
-        Ok((Some(record), Some(inverse)))
+        self.carry_out(pages, |key, row| Restore::inverse(self.table, key, row))
     }
 
-    /// Of a record of plain data; of others [`Operation::execute_with_inverse`] says it.
+    /// Of a record of plain data.
+    ///
+    /// # Panics
+    /// Of other records: [`Operation::execute_with_inverse`] says what undoes it.
     fn inverse(&self, record: &Option<R>) -> Option<Inverse> {
-        plain_inverse(self.table, &self.key, record.as_ref()?)
+        Some(plain_inverse(self.table, &self.key, record.as_ref()?))
     }
 }
 

@@ -86,7 +86,7 @@ impl TableMemory {
             key,
             format,
             ..
-        } = &self.rows;
+        } = &*self.rows;
         match (R::PLAIN, key) {
             (Some(plain), KeyPlace::Standing(place)) => {
                 !self.has_values() && layout.stride == plain.bytes && place == &plain.key()

@@ -4,9 +4,12 @@ use super::{Note, Numbered, derived, name, note, open};
 use crate::common::{options, ways};
 use sardonyx_derive::Record;
 use sardonyx_multilevel::records::{ROW_BYTES_MAX, RecordError, TableOperations};
-use sardonyx_multilevel::{CallError, DatabaseError, PageLog, Strategy, record};
+use sardonyx_multilevel::{
+    CallError, DatabaseError, Inverse, Operation, PageLog, Strategy, record,
+};
 use sardonyx_rows::TableError;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -186,4 +189,31 @@ fn plain_records_are_refused_where_their_bytes_would_be_references() {
     let refused = database.begin().call(&handle.get(1));
     let is_refused = matches!(refused, Err(CallError::Failed(RecordError::NoTable { .. })));
     assert!(is_refused, "{refused:?}");
+}
+
+/// Or an operation that executes one of these, and is undone by what its `inverse` says, would not be undone.
+#[test]
+fn an_inverse_that_needs_the_row_is_refused_and_not_left_out() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let (_database, notes) = open(WAY, &disk);
+    let (there, key) = (note(1, 1), name(1));
+    let insert = notes.insert(&there);
+    let update = notes.update(&key, |_| ());
+    let delete = notes.delete(&key);
+    assert_eq!(update.inverse(&None), None);
+    assert_eq!(delete.inverse(&None), None);
+    type Asks<'a> = &'a dyn Fn() -> Option<Inverse>;
+    let asks: [Asks<'_>; 3] = [
+        &|| insert.inverse(&()),
+        &|| update.inverse(&Some(there.clone())),
+        &|| delete.inverse(&Some(there.clone())),
+    ];
+    for ask in asks {
+        let refused = catch_unwind(AssertUnwindSafe(ask)).expect_err("refused");
+        let said = match refused.downcast_ref::<String>() {
+            Some(said) => said.as_str(),
+            None => refused.downcast_ref::<&str>().expect("a message"),
+        };
+        assert!(said.contains("execute_with_inverse"), "{said}");
+    }
 }
