@@ -58,8 +58,11 @@ fn changes(tables: &Tables) -> Vec<Change> {
     changes_from(tables, JournalPosition::START)
 }
 
-/// Each change as its kind, and an item's values before and after.
-fn of_items(changes: &[Change]) -> Vec<(ChangeKind, Option<Vec<u8>>, Option<Vec<u8>>)> {
+/// A change's kind, and an item's values before and after.
+type OfItem = (ChangeKind, Option<Vec<u8>>, Option<Vec<u8>>);
+
+/// The changes of items.
+fn of_items(changes: &[Change]) -> Vec<OfItem> {
     let bytes = |row: Option<RowRef<'_, OneRow>>| {
         row.map(|row| match row.get("after").unwrap() {
             ValueRef::Bytes(bytes) => bytes[..8].to_vec(),
@@ -307,9 +310,9 @@ impl World {
                 if random.chance(1, 4) {
                     tx.delete(customers, id)?;
                     rows.remove(&id);
-                } else if rows.contains_key(&id) {
+                } else if let Some(row) = rows.get_mut(&id) {
                     tx.update(customers, id, |customer| customer.note = Some(note.clone()))?;
-                    rows.get_mut(&id).unwrap().note = Some(note);
+                    row.note = Some(note);
                 } else {
                     tx.insert(customers, &customer(id, &name))?;
                     rows.insert(id, customer(id, &name));
