@@ -1,10 +1,13 @@
 //! A served database whose past is deleted from its store: a host that is killed comes back, bases are made beside it, and who
 //! asks for what is not kept, or meets an entry that is missing, hears which and what can be done.
 
-use crate::common::{json, run};
+use crate::common::{command, json, run};
 use crate::serving::Serving;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// The most that a test waits for what must come.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A database, its store and copies of it.
 struct Machine(tempfile::TempDir);
@@ -28,8 +31,7 @@ impl Machine {
 
     fn serve(&self, arguments: &[&str]) -> Serving {
         let store = self.store();
-        let arguments = [&["--store", &store], arguments].concat();
-        Serving::start_at(&self.path("bank.sdx"), &arguments)
+        serve(&self.path("bank.sdx"), &store, arguments)
     }
 
     /// Follows the log to its end, makes a base and keeps that alone.
@@ -47,10 +49,26 @@ impl Machine {
     }
 }
 
+/// A host, once it serves. Its lease is long: a busy machine does not end its term.
+fn serve(directory: &Path, store: &str, arguments: &[&str]) -> Serving {
+    let arguments = [&["--store", store, "--lease", "10s"], arguments].concat();
+    let serving = Serving::start_at(directory, &arguments);
+    let url = url(&serving);
+    let until = Instant::now() + PATIENCE;
+    let asked = || command(&["sql", &url, "-c", "SELECT 1"]).output().unwrap();
+    while !asked().status.success() {
+        assert!(Instant::now() < until, "it does not serve");
+    }
+    serving
+}
+
+fn url(serving: &Serving) -> String {
+    format!("postgres://{}/bank", serving.postgres)
+}
+
 /// What a statement gives, by the server.
 fn sql(serving: &Serving, text: &str) -> String {
-    let url = format!("postgres://{}/bank", serving.postgres);
-    run(0, &["sql", &url, "--format", "csv", "-c", text]).0
+    run(0, &["sql", &url(serving), "--format", "csv", "-c", text]).0
 }
 
 /// The rows of table `t`, one a line.
@@ -200,7 +218,7 @@ fn what_is_no_longer_kept_or_is_missing_is_named_with_what_can_be_done() {
     assert!(said.contains("store clone"), "{said}");
     run(0, &["backup", &bank, &machine.text("backup.sdx")]);
     let elsewhere = format!("file:{}", machine.text("elsewhere"));
-    let serving = Serving::start_at(&machine.path("backup.sdx"), &["--store", &elsewhere]);
+    let serving = serve(&machine.path("backup.sdx"), &elsewhere, &[]);
     assert_eq!(rows(&serving).len(), 5);
     serving.end();
 
