@@ -9,8 +9,8 @@ mod comments;
 
 use crate::error::SqlError;
 use crate::names::quoted;
+use crate::parse::ProcedureDefinition;
 use crate::plan::views::query_width;
-use crate::procedures::ProcedureDefinition;
 use crate::relation::{DefaultValue, Relation, RelationColumn, kind, objects, parsed};
 use crate::sequences::Sequence;
 use crate::source::Source;

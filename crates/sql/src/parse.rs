@@ -7,11 +7,11 @@ mod procedure;
 
 pub(crate) use constraints::SetConstraints;
 pub(crate) use fetch::Fetch;
+pub(crate) use procedure::ProcedureDefinition;
 
 use crate::error::{SqlError, code};
 use crate::kept::keep;
 use crate::position::of_location;
-use crate::procedures::ProcedureDefinition;
 use comment::{Comment, is_comment, parse_comment};
 use constraints::{is_set_constraints, parse_set_constraints};
 use fetch::{is_fetch, parse_fetch};

@@ -11,7 +11,7 @@ use crate::error::{SqlError, code};
 use crate::expression::check_rights;
 use crate::expression::{Compiler, Environment, Expr, Parameters, Scope};
 use crate::names::of_public;
-use crate::parse::parse_kept;
+use crate::parse::{ProcedureDefinition, parse_kept};
 use crate::prepared::Prepared;
 use crate::relation::{kind, object, parsed};
 use crate::result::{Complete, Tag};
@@ -22,23 +22,11 @@ use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;
 use crate::write_target::{WriteTarget, in_tables};
 use sardonyx::schema::Value;
-use serde::{Deserialize, Serialize};
 use sqlparser::ast::{Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement};
 use std::sync::Arc;
 
 /// The most statements of a procedure.
 const STATEMENTS_MAX: usize = 1000;
-
-/// A procedure as it is stored.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(crate) struct ProcedureDefinition {
-    pub name: String,
-    /// Names, and the numbers and modifiers of their types.
-    pub parameters: Vec<(String, u32, i32)>,
-    pub body: String,
-    #[serde(skip)]
-    pub replaces: bool,
-}
 
 /// A procedure, compiled.
 #[derive(Debug)]

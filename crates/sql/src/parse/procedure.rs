@@ -3,12 +3,23 @@
 use super::syntax;
 use crate::error::SqlError;
 use crate::names::{name_of, of_public};
-use crate::procedures::ProcedureDefinition;
 use crate::types::TypeSpec;
+use serde::{Deserialize, Serialize};
 use sqlparser::ast::ArgMode;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
+
+/// A procedure as it is stored.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct ProcedureDefinition {
+    pub name: String,
+    /// Names, and the numbers and modifiers of their types.
+    pub parameters: Vec<(String, u32, i32)>,
+    pub body: String,
+    #[serde(skip)]
+    pub replaces: bool,
+}
 
 /// True if the statement that comes next is `CREATE PROCEDURE`.
 pub(crate) fn is_procedure(parser: &Parser<'_>) -> bool {
