@@ -252,7 +252,11 @@ fn i12_who_goes_on_from_a_base_of_its_own_epoch_is_cut_where_another_host_went_o
     (1..52).for_each(|number| first.commit(number).unwrap());
     put_base(&disk(2), &options);
     store.cut_off(true);
-    assert!(first.commit(1000).is_err());
+    let group = first.execute(1000).unwrap();
+    // Its copy is asked for when it is durable here.
+    store.wait_until_unheard(5);
+    first.engine.begin_to_close();
+    assert!(first.wait(group).is_err());
     let behind = a.restart(Faults::default());
     drop(first);
     store.cut_off(false);
