@@ -3,6 +3,7 @@
 //! ```
 //! use sardonyx::{Error, Tables, record};
 //! use sardonyx::changes::ChangeKind;
+//! use sardonyx::schema::ValueRef;
 //!
 //! record! {
 //!     #[table("accounts", key = id)]
@@ -23,8 +24,8 @@
 //!     let changes = bank.changes(..)?.collect::<Result<Vec<_>, Error>>()?;
 //!     let last = &changes[1];
 //!     assert_eq!((last.table(), last.kind()), ("accounts", ChangeKind::Updated));
-//!     assert_eq!(last.before()?.unwrap().get("balance")?, 100.into());
-//!     assert_eq!(last.after()?.unwrap().get("balance")?, 70.into());
+//!     assert_eq!(last.before()?.unwrap().get("balance")?, ValueRef::Int(100));
+//!     assert_eq!(last.after()?.unwrap().get("balance")?, ValueRef::Int(70));
 //!     // Whoever has handled it goes on there, whatever happens in between.
 //!     assert_eq!(bank.changes(last.next()..)?.count(), 0);
 //!     bank.close()
