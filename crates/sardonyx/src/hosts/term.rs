@@ -233,7 +233,9 @@ impl Shared {
 
     /// Ends the term, though no other host is known to serve.
     fn give_up(&self) {
-        self.record.lock().give_up();
+        // As everywhere, the lease changes under the record's lock: a term that is over has none.
+        let mut record = self.record.lock();
+        record.give_up();
         self.lease.set(None);
     }
 
