@@ -95,7 +95,8 @@ impl Lease {
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     count: u64,
-    since: Instant,
+    /// The time for which it was watched: at most the time since it was first seen.
+    watched: Duration,
     last: Instant,
 }
 
@@ -112,19 +113,22 @@ impl<N> Default for Watch<N> {
 impl<N: Ord> Watch<N> {
     /// Whether a node is there, whose sign was read between two moments.
     pub fn is_there(&mut self, node: N, sign: Sign, [before, after]: [Instant; 2]) -> bool {
-        let seen = self.0.entry(node).or_insert(Seen {
+        let first = Seen {
             count: sign.count,
-            since: after,
+            watched: Duration::ZERO,
             last: after,
-        });
-        // Who was stopped itself has not watched; perhaps the other one, stopped with it, had no time to go on either. A
-        // shorter bound would let slow reads keep a node from ever being gone; what is safe needs none.
-        let watched = before.saturating_duration_since(seen.last) < sign.wait;
-        if seen.count != sign.count || !watched {
-            (seen.count, seen.since) = (sign.count, after);
+        };
+        let seen = self.0.entry(node).or_insert(first);
+        if seen.count != sign.count {
+            *seen = first;
         }
-        seen.last = after;
-        before.saturating_duration_since(seen.since) < sign.wait
+        // A watcher that was stopped itself has not watched; perhaps the node, stopped with it, had no time to go on
+        // either. So one interval counts for half of the wait at most, and the node has the rest. Two of them are enough:
+        // a watcher whose looks are always slow finds it gone, too.
+        let passed = before.saturating_duration_since(seen.last);
+        seen.watched += passed.min(sign.wait / 2);
+        seen.last += passed;
+        seen.watched < sign.wait
     }
 
     /// A node whose process has ended.
@@ -244,6 +248,11 @@ mod tests {
         let mut watch = Watch::default();
         // Each read takes longer than half of the wait.
         let looks = [0, 600, 1200].map(|late| start + Duration::from_millis(late));
+        let there = looks.map(|now| watch.is_there(NODE, lease.sign(), [now, now]));
+        assert_eq!(there, [true, true, false]);
+        // Nor is one that does something else for longer than the wait between all of its looks.
+        let mut watch = Watch::default();
+        let looks = [0, 3000, 6000].map(|late| start + Duration::from_millis(late));
         let there = looks.map(|now| watch.is_there(NODE, lease.sign(), [now, now]));
         assert_eq!(there, [true, true, false]);
     }
