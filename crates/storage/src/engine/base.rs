@@ -278,9 +278,7 @@ pub fn get_base(
     seed::mark(&**home)?;
     // What an interrupted creation left is no data.
     places::clear_parts(home)?;
-    if home.list("")?.iter().any(|left| left == STORE_FILE) {
-        home.remove(STORE_FILE)?;
-    }
+    seed::forget_store(home)?;
     for folder in [LOG_DIRECTORY, BACKUP_DIRECTORY, JOURNAL_DIRECTORY] {
         home.create_directory(folder)?;
     }

@@ -10,10 +10,10 @@
 //!
 //! The groups of each entry are compared with those here, from the place on that is known to be the same ([`Known`]);
 //! from the first difference on the store's count. What is cut off is kept aside first ([`forks`]), and goes from its last
-//! group backwards, so that what is left is a log at any moment. What is known to be the same is recorded only when recovery has made it stable: a process
-//! that was killed may have left log that is seen here and gone after a power cut. The checkpoints have none of what is
-//! cut off, if nothing was acknowledged that the store did not have ([`DurableAt::Both`](super::DurableAt::Both));
-//! otherwise they may, and then recovery says so.
+//! group backwards, so that what is left is a log at any moment. What is known to be the same is recorded only when recovery
+//! has made it stable: a process that was killed may have left log that is seen here and lost by a power cut. The checkpoints
+//! have none of what is cut off, if nothing was acknowledged that the store did not have
+//! ([`DurableAt::Both`](super::DurableAt::Both)). Otherwise they may: recovery finds that, and the directory begins anew.
 //!
 //! Invariants: I2, I4, I12 (what is opened has everything that was ever acknowledged through the store, or before the
 //! database's log was there, and after the claim's fence nobody else acknowledges). So only another host's groups cut
@@ -21,11 +21,11 @@
 
 use super::adopting::{adopt, check_member};
 use super::base::manifest_from_store;
-use super::forks;
-use super::lagging::{GoingOn, go_on};
+use super::lagging::{GoingOn, go_on, may_begin_anew};
 use super::opening::new_manifest;
 use super::remote::RemoteLog;
-use super::{OpenError, Replica, StorageOptions};
+use super::{OpenError, Replica, StorageOptions, forks, seed};
+use crate::checkpoint::BACKUP_DIRECTORY;
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskLock};
 use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
 use crate::log::reader::LogReader;
@@ -33,12 +33,14 @@ use crate::log::segment::segment_file;
 use crate::log::{LogPosition, Lsn};
 use crate::manifest::{Manifest, ManifestError};
 use crate::places::{self, Hold, PlaceLocks};
+use crate::recovery::RecoveryError;
 use crate::remote_log::RemoteLogError;
 use crate::remote_log::copy::{EntryOfGroups, entry_bytes};
 use crate::remote_log::entry::Entry;
 use crate::remote_log::known::Known;
 use crate::remote_log::shell::{Follower, RemoteWriter, ask};
 use crate::remote_log::store::Appended;
+use sardonyx_base::events;
 use std::sync::Arc;
 
 /// The object that says what database it is: the manifest with which it was made.
@@ -66,8 +68,9 @@ pub(super) fn claim(
         late.push(entry.clone());
         Ok::<(), RemoteLogError>(())
     })?;
-    for entry in &late {
-        joining.take(entry)?;
+    if let Err(error) = late.iter().try_for_each(|entry| joining.take(entry)) {
+        // The store has them all, and none comes any more.
+        joining = joining.gone_on_after(error)?.taken_while(|_| true)?;
     }
     let known = joining.put_tail(&mut writer)?;
     Ok(Claimed { writer, known })
@@ -178,7 +181,11 @@ struct Joining<'a> {
     known: Known,
     /// While nothing but the same was found.
     local: Option<Local>,
+    /// The number of the first group that is not here, once that was found.
+    ended: Option<u64>,
     replica: Option<Replica>,
+    /// True if this opening had the directory begin anew.
+    is_anew: bool,
 }
 
 impl<'a> Joining<'a> {
@@ -214,7 +221,9 @@ impl<'a> Joining<'a> {
                 disk,
                 _places: places,
             }),
+            ended: None,
             replica: None,
+            is_anew: false,
         })
     }
 
@@ -227,14 +236,23 @@ impl<'a> Joining<'a> {
         Ok(self)
     }
 
-    /// The same directory at a base that it may go on from, if this is why it cannot go on where it is ([`go_on`]); else
-    /// the error.
+    /// The same directory at a base that it may go on from, if this is why it cannot go on where it is ([`go_on`]); begun
+    /// anew, if its checkpoints have what was cut off, and all of that is kept aside; else the error.
     fn gone_on_after(mut self, error: OpenError) -> Result<Self, OpenError> {
         let (number, first) = match error {
             OpenError::Store(RemoteLogError::BehindBoundary { number, first })
                 if number == self.known.entry.next =>
             {
                 (number, first)
+            }
+            OpenError::StoreForked { source } if self.is_kept_aside()? => {
+                events::warn!(
+                    error = %source,
+                    "the checkpoints or journals here have what another host went on without: this directory begins anew"
+                );
+                seed::begin_anew(&**self.home)?;
+                self.is_anew = true;
+                return self.begun_again();
             }
             error => return Err(error),
         };
@@ -243,7 +261,7 @@ impl<'a> Joining<'a> {
                 // Something was appended here: what is recorded is where it goes on.
                 Some(replica) => {
                     replica.close();
-                    Self::begin(self.home, self.options, self.remote)
+                    self.begun_again()
                 }
                 None => Err(error),
             };
@@ -264,7 +282,7 @@ impl<'a> Joining<'a> {
             reader,
             begin,
         )? {
-            GoingOn::Anew => Self::begin(home, options, remote),
+            GoingOn::Anew => self.begun_again(),
             GoingOn::From(base) => {
                 let reader = LogReader::open(&disk, self.manifest.log_layout(), base.log)?;
                 self.known = base;
@@ -277,6 +295,24 @@ impl<'a> Joining<'a> {
             }
             GoingOn::Refused => Err(OpenError::StoreTrimmed { number, first }),
         }
+    }
+
+    fn begun_again(&self) -> Result<Self, OpenError> {
+        Ok(Joining {
+            is_anew: self.is_anew,
+            ..Self::begin(self.home, self.options, self.remote)?
+        })
+    }
+
+    /// True if the directory may begin anew, and its log ends where a file of groups begins that were cut off: then its
+    /// checkpoints have nothing that is in neither.
+    fn is_kept_aside(&self) -> Result<bool, OpenError> {
+        let may = !self.is_anew && may_begin_anew(&self.manifest, self.options);
+        let Some(ended) = self.ended.filter(|_| may) else {
+            return Ok(false);
+        };
+        let forks = forks::forks(&**self.home)?;
+        Ok(forks.iter().any(|fork| fork.first_group == ended))
     }
 
     /// Refuses to go on with less than the database had when its log began to be in the store: what is missing is still
@@ -356,6 +392,7 @@ impl<'a> Joining<'a> {
             Some(found) => self.cut(before, found)?,
             None => self.local = None,
         }
+        self.ended = Some(before.group);
         Ok(false)
     }
 
@@ -391,6 +428,17 @@ impl<'a> Joining<'a> {
             // It holds the locks of the directories elsewhere itself.
             self.local = None;
             let replica = Replica::open(self.home, self.options, self.known, None)?;
+            let end = replica.end().group;
+            // Recovery does not miss log before a checkpoint that is complete.
+            if let Some(ended) = self.ended.filter(|ended| end > *ended) {
+                replica.close();
+                let source = RecoveryError::LogEndsEarly {
+                    file: self.home.display_name(BACKUP_DIRECTORY),
+                    backup_group: end,
+                    log_group: ended,
+                };
+                return Err(OpenError::StoreForked { source });
+            }
             self.replica = Some(replica);
         }
         match &mut self.replica {

@@ -107,7 +107,8 @@ pub enum OpenError {
          here (`sardonyx serve DIRECTORY --store PLACE`), so that it gets them, instead of following it"
     )]
     StoreBehind,
-    /// The checkpoints, or the journals' archive, have what was cut off from the log.
+    /// The checkpoints, or the journals' archive, have what was cut off from the log, and the directory cannot begin anew by
+    /// itself: parts of it are elsewhere, or not all that was cut off is kept aside.
     #[error(
         "another host went on without transactions that were acknowledged here alone, and the checkpoints or journals here have \
          them ({source}): move the directory away, and a new one is made from the store"

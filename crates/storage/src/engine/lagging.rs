@@ -17,18 +17,18 @@
 //!
 //! The groups of a directory that begins anew, which are not known to be in the store, are kept aside first ([`forks`]).
 //!
-//! It is marked as one on the way first, and its manifest goes, so that it has no database; the
-//! rest is what any new directory does, from any step on at which it was ended before ([`get_base`]).
+//! It is marked as one on the way first, and its manifest goes, so that it has no database ([`seed::begin_anew`]); the
+//! rest is what any new directory does, from any step on at which it was ended before ([`get_base`](super::base::get_base)).
 //!
 //! Invariant: I12 (nothing is deleted here that was acknowledged and is not in the store).
 
-use super::base::{get_base, newest_base};
+use super::base::newest_base;
 use super::{OpenError, RemoteLog, StorageOptions, forks, seed};
 use crate::disk::Disk;
 use crate::log::reader::LogReader;
 use crate::log::{LogError, LogPosition};
-use crate::manifest::{MANIFEST_FILE, Manifest};
-use crate::remote_log::base::{BaseHead, BaseName};
+use crate::manifest::Manifest;
+use crate::remote_log::base::BaseHead;
 use crate::remote_log::known::Known;
 use sardonyx_base::events;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use std::sync::Arc;
 /// How a directory goes on whose next entry was deleted.
 #[derive(Debug)]
 pub(super) enum GoingOn {
-    /// It was made anew of a base.
+    /// It has no database any more, and is made anew of a base.
     Anew,
     /// It is compared from here on: up to this place its log is the store's.
     From(Known),
@@ -45,7 +45,7 @@ pub(super) enum GoingOn {
 }
 
 /// Finds the way on for the directory of this manifest, of which so much is known to be in the store, and of whose log
-/// this reader has the rest. Makes it anew, if that is the way.
+/// this reader has the rest. Has it begin anew, if that is the way.
 ///
 /// # Errors
 /// The store's; the disk's; the log here is damaged.
@@ -84,13 +84,19 @@ pub(super) fn go_on(
     drop(log);
     let newest = newest_base(remote, manifest.identity, |_| true)?;
     match newest.filter(|(_, head)| is_beyond(head) && head.known.log.group >= end) {
-        // A base has all of its parts in one directory.
-        Some(base) if manifest.places.is_none() && options.directories.is_empty() => {
+        Some(base) if may_begin_anew(manifest, options) => {
             let mut log = open(known.log)?;
             if let Some((first, _)) = log.next_group()? {
                 forks::keep_aside(&**home, &mut log, first)?;
             }
-            begin_anew(home, options, remote, &base, end)?;
+            let known = base.1.known;
+            events::warn!(
+                groups = end - 1,
+                base_entry = known.entry.next,
+                base_groups = known.log.group - 1,
+                "the store no longer has what follows the log here: this directory begins anew with the newest base"
+            );
+            seed::begin_anew(&**home)?;
             Ok(GoingOn::Anew)
         }
         _ => Ok(GoingOn::Refused),
@@ -103,23 +109,7 @@ fn is_of_one_epoch(known: &Known, base: &Known) -> bool {
     of(known) == of(base)
 }
 
-fn begin_anew(
-    home: &Arc<dyn Disk>,
-    options: &StorageOptions,
-    remote: &RemoteLog,
-    base: &(BaseName, BaseHead),
-    end: u64,
-) -> Result<(), OpenError> {
-    let known = base.1.known;
-    events::warn!(
-        groups = end - 1,
-        base_entry = known.entry.next,
-        base_groups = known.log.group - 1,
-        "the store no longer has what follows the log here: this directory begins anew with the newest base"
-    );
-    seed::mark(&**home)?;
-    home.remove(MANIFEST_FILE)?;
-    home.sync_directory("")?;
-    get_base(home, options, remote, base, |_| ())?;
-    Ok(())
+/// Whether a directory of this manifest can be made anew: a base has all of its parts in one directory.
+pub(super) fn may_begin_anew(manifest: &Manifest, options: &StorageOptions) -> bool {
+    manifest.places.is_none() && options.directories.is_empty()
 }

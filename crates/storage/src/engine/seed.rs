@@ -20,9 +20,10 @@ use crate::journal::archive::ArchiveEnd;
 use crate::log::LogError;
 use crate::log::seal::SealedGroup;
 use crate::log::segment::Segments;
-use crate::manifest::Manifest;
+use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::places;
 use crate::recovery::RecoveryError;
+use crate::remote_log::known::STORE_FILE;
 use crate::store::PageStore;
 use std::sync::Arc;
 
@@ -65,9 +66,28 @@ pub fn seed_database(
 /// The disk's.
 pub fn clear_unfinished_seed(home: &Arc<dyn Disk>) -> Result<(), OpenError> {
     match is_marked(&**home)? {
-        true => places::clear_parts(home),
+        true => {
+            places::clear_parts(home)?;
+            forget_store(home)
+        }
         false => Ok(()),
     }
+}
+
+/// Removes what is known of the store, if there is anything.
+pub(super) fn forget_store(home: &Arc<dyn Disk>) -> Result<(), OpenError> {
+    if home.list("")?.iter().any(|left| left == STORE_FILE) {
+        home.remove(STORE_FILE)?;
+    }
+    Ok(())
+}
+
+/// Has a directory have no database, so that it is made anew of the store: whatever step this ends at, the next opening
+/// goes on.
+pub(super) fn begin_anew(home: &dyn Disk) -> Result<(), OpenError> {
+    mark(home)?;
+    home.remove(MANIFEST_FILE)?;
+    Ok(home.sync_directory("")?)
 }
 
 /// Says, durably, that what is in the directory is not a database: a whole one is somewhere else.

@@ -24,5 +24,6 @@ mod standby;
 mod store_adopting;
 mod store_alone;
 mod store_bases;
+mod store_forks;
 mod store_hosts;
 mod store_log;

@@ -1,6 +1,6 @@
 //! Bases of a database in a store, copies at any place of its log, and what of the past is kept.
 
-use crate::common::store::{Lossy, Primary, disk, follow, impatient, options};
+use crate::common::store::{Lossy, Primary, caught_up, disk, follow, impatient, options, put_base};
 use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{
     CloneUntil, Cloned, Deleted, DurableAt, KeepInStore, OpenError, RemoteLog, StorageOptions,
@@ -12,18 +12,6 @@ use sardonyx_storage::remote_log::shell::Patience;
 use sardonyx_storage::remote_log::store::RemoteStore;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A base of what a follower has.
-fn put_base(disk: &SimulatedDisk, options: &StorageOptions) -> u64 {
-    let (mut replica, mut follower) = follow(disk, options).unwrap();
-    while let Some(entry) = follower.next_entry().unwrap() {
-        replica.apply(&entry).unwrap();
-    }
-    let remote = options.remote.as_ref().unwrap();
-    let (name, head) = replica.put_base(options, remote).unwrap();
-    assert_eq!(name.next_entry, head.known.entry.next);
-    name.next_entry
-}
 
 /// A copy, opened without the store.
 fn cloned(options: &StorageOptions, until: CloneUntil) -> Result<(Cloned, Primary), OpenError> {
@@ -233,12 +221,8 @@ fn a_host_that_is_killed_is_opened_and_followed_though_what_followed_its_place_i
             assert!((1..=13).all(|number| other.has(number)));
             drop(other);
             let (again, options) = killed();
-            let (mut replica, mut follower) = follow(&again, &options).unwrap();
-            while let Some(entry) = follower.next_entry().unwrap() {
-                replica.apply(&entry).unwrap();
-            }
+            let replica = caught_up(&again, &options);
             assert_eq!(replica.known().log.transactions, 12);
-            drop(replica);
         }
     }
 }

@@ -44,6 +44,17 @@ pub struct Lossy {
     pub entry_most: std::sync::OnceLock<u64>,
     /// Before the next list.
     at_list: Mutex<Option<Hook>>,
+    /// Before the next head of a base is created.
+    at_head: Mutex<Option<Hook>>,
+    /// Before objects are removed the next time.
+    at_removal: Mutex<Option<Hook>>,
+}
+
+fn happens(hook: &Mutex<Option<Hook>>) {
+    let hook = hook.lock().unwrap().take();
+    if let Some(Hook(hook)) = hook {
+        hook();
+    }
 }
 
 impl Lossy {
@@ -73,6 +84,16 @@ impl Lossy {
     /// Has this happen before the next list is answered.
     pub fn at_list(&self, hook: impl FnOnce() + Send + 'static) {
         *self.at_list.lock().unwrap() = Some(Hook(Box::new(hook)));
+    }
+
+    /// Has this happen before the next head of a base is created.
+    pub fn at_head(&self, hook: impl FnOnce() + Send + 'static) {
+        *self.at_head.lock().unwrap() = Some(Hook(Box::new(hook)));
+    }
+
+    /// Has this happen before objects are removed the next time.
+    pub fn at_removal(&self, hook: impl FnOnce() + Send + 'static) {
+        *self.at_removal.lock().unwrap() = Some(Hook(Box::new(hook)));
     }
 
     fn ask<T>(&self, request: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
@@ -118,10 +139,7 @@ impl RemoteStore for Lossy {
         self.ask(|| self.inner.read(number))
     }
     fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
-        let hook = self.at_list.lock().unwrap().take();
-        if let Some(Hook(hook)) = hook {
-            hook();
-        }
+        happens(&self.at_list);
         self.ask(|| self.inner.list(from))
     }
     fn remove(&self, numbers: &[u64]) -> Result<(), StoreError> {
@@ -142,6 +160,9 @@ impl RemoteStore for Lossy {
 
 impl RemoteObjects for Lossy {
     fn create_object(&self, name: &str, bytes: &[u8]) -> Result<Appended, StoreError> {
+        if name.ends_with("/head") {
+            happens(&self.at_head);
+        }
         self.ask(|| self.inner.create_object(name, bytes))
     }
     fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
@@ -151,6 +172,7 @@ impl RemoteObjects for Lossy {
         self.ask(|| self.inner.list_objects(folder))
     }
     fn remove_objects(&self, names: &[String]) -> Result<(), StoreError> {
+        happens(&self.at_removal);
         self.ask(|| self.inner.remove_objects(names))
     }
 }
@@ -289,4 +311,21 @@ pub fn follow(
 
 pub fn disk(seed: u64) -> SimulatedDisk {
     SimulatedDisk::new(seed, Faults::default())
+}
+
+/// A follower that has all of the store's log.
+pub fn caught_up(disk: &SimulatedDisk, options: &StorageOptions) -> Replica {
+    let (mut replica, mut follower) = follow(disk, options).unwrap();
+    while let Some(entry) = follower.next_entry().unwrap() {
+        replica.apply(&entry).unwrap();
+    }
+    replica
+}
+
+/// A base of what a follower has.
+pub fn put_base(disk: &SimulatedDisk, options: &StorageOptions) -> u64 {
+    let remote = options.remote.as_ref().unwrap();
+    let (name, head) = caught_up(disk, options).put_base(options, remote).unwrap();
+    assert_eq!(name.next_entry, head.known.entry.next);
+    name.next_entry
 }
