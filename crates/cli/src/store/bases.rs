@@ -105,7 +105,7 @@ impl Drop for Bases {
     }
 }
 
-/// What the thread has.
+/// The maker of bases, on its thread.
 struct Maker {
     remote: RemoteLog,
     directory: PathBuf,
@@ -161,7 +161,7 @@ impl Maker {
     }
 
     /// Makes a base of what the store has now, and deletes what is not to be kept. The first entry that is not in it;
-    /// `None`: it is over.
+    /// `None`: it is over, or another maker was faster.
     fn make(&self, manifest: &Manifest) -> anyhow::Result<Option<u64>> {
         let options = copy_options(self.remote.clone(), manifest);
         let mut following = Following::open(&self.directory, &options, Duration::ZERO)?;
@@ -174,6 +174,7 @@ impl Maker {
         let next_entry = following.known().entry.next;
         let (following, bytes) = following.put_base(&self.remote)?;
         following.close();
+        let Some(bytes) = bytes else { return Ok(None) };
         events::info!(next_entry, bytes, "a base is in the store");
         if let Some(keep) = self.keep.keep(1) {
             self.delete_past(keep)?;

@@ -125,15 +125,17 @@ impl Arguments {
                 bar.tick();
                 let (again, bytes) = following.put_base(&remote)?;
                 following = again;
-                based = Some(known);
-                bases += 1;
-                if let Some(keep) = self.kept.keep(1) {
-                    delete_past(&remote, keep)?;
-                }
-                if output.is_json() {
-                    output
-                        .line(&json!({ "base_up_to_entry": known.entry.next, "bytes": bytes }))?;
-                    output.finish()?;
+                if let Some(bytes) = bytes {
+                    based = Some(known);
+                    bases += 1;
+                    if let Some(keep) = self.kept.keep(1) {
+                        delete_past(&remote, keep)?;
+                    }
+                    if output.is_json() {
+                        let base = json!({ "base_up_to_entry": known.entry.next, "bytes": bytes });
+                        output.line(&base)?;
+                        output.finish()?;
+                    }
                 }
             }
             if self.once || end.recv_timeout(self.poll) != Err(RecvTimeoutError::Timeout) {

@@ -2,7 +2,7 @@
 
 use sardonyx::hosts::RemoteLog;
 use sardonyx_storage::disk::{Disk, RealDisk};
-use sardonyx_storage::engine::{Replica, StorageOptions, follow_store, take_lock};
+use sardonyx_storage::engine::{OpenError, Replica, StorageOptions, follow_store, take_lock};
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::known::Known;
 use sardonyx_storage::remote_log::shell::Follower;
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How far a copy came.
+/// Where a copy stopped.
 pub enum CaughtUp {
     /// To the end of what the store has.
     AtEnd,
@@ -25,7 +25,7 @@ pub enum CaughtUp {
     Interrupted,
 }
 
-/// Whether the end of the log is to be looked at closely.
+/// The care with which the end of the log is looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// It is looked for again and again.
@@ -111,11 +111,16 @@ impl<'a> Following<'a> {
         Self::open_at(home, options, wait)
     }
 
-    /// Puts a base into the store. It is opened again afterwards. The base's bytes.
-    pub fn put_base(self, remote: &RemoteLog) -> anyhow::Result<(Following<'a>, u64)> {
+    /// Puts a base into the store. It is opened again afterwards. The base's bytes; none, if another maker of bases was
+    /// faster, and has deleted what follows this one.
+    pub fn put_base(self, remote: &RemoteLog) -> anyhow::Result<(Following<'a>, Option<u64>)> {
         let (home, options, wait) = (self.home, self.options, self.wait);
-        let (_, head) = self.replica.put_base(options, remote)?;
-        Ok((Self::open_at(home, options, wait)?, head.bytes()))
+        let bytes = match self.replica.put_base(options, remote) {
+            Ok((_, head)) => Some(head.bytes()),
+            Err(OpenError::Store(RemoteLogError::BehindBoundary { .. })) => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok((Self::open_at(home, options, wait)?, bytes))
     }
 
     /// Ends it in order.

@@ -20,7 +20,7 @@ use crate::places::{self, Hold};
 use crate::remote_log::RemoteLogError;
 use crate::remote_log::base::{BaseFile, BaseHead, BaseName, BasePart, PART_BYTES, list_bases};
 use crate::remote_log::known::STORE_FILE;
-use crate::remote_log::shell::ask;
+use crate::remote_log::shell::{ask, ask_boundary};
 use crate::remote_log::store::{LIST_MOST, StoreError};
 use sardonyx_base::crc32c;
 use sardonyx_base::random::system_random;
@@ -33,7 +33,8 @@ impl Replica {
     /// Puts a base into the store: the database as it is here. The replica is closed; it can be opened again.
     ///
     /// # Errors
-    /// The disk's; the store's: then the base is not there, and what is of it means nothing.
+    /// The disk's; the store's: then the base is not there, and what is of it means nothing;
+    /// [`RemoteLogError::BehindBoundary`] if what follows it was deleted meanwhile.
     pub fn put_base(
         self,
         options: &StorageOptions,
@@ -69,8 +70,25 @@ impl Replica {
         base.put_text(MANIFEST_FILE, &manifest.encode())?;
         let done = base.finish()?;
         drop(lock);
+        take_back_if_trimmed(remote, known.identity, &done.0)?;
         Ok(done)
     }
+}
+
+/// Removes a base again if the log behind it was deleted while it was put into the store: the process that did that may have taken
+/// its parts for those of a maker that died. The boundary moved before they were deleted, so it shows that here.
+fn take_back_if_trimmed(
+    remote: &RemoteLog,
+    identity: u64,
+    name: &BaseName,
+) -> Result<(), OpenError> {
+    let first = ask_boundary(&*remote.store, identity, &remote.patience)?.next;
+    let number = name.next_entry;
+    if first <= number {
+        return Ok(());
+    }
+    remove_base(remote, name).map_err(RemoteLogError::from)?;
+    Err(RemoteLogError::BehindBoundary { number, first }.into())
 }
 
 /// The files of a directory that recovery needs, but for the manifest.

@@ -97,24 +97,26 @@ pub fn delete_past(remote: &RemoteLog, keep: KeepInStore) -> Result<Deleted, Ope
     let Some((oldest, known)) = oldest else {
         return Ok(Deleted::default());
     };
+    // First: a base that is finished behind the boundary is taken back by its maker (`Replica::put_base`).
+    let log = trim(
+        &*remote.store,
+        stored.identity,
+        known.entry,
+        &remote.patience,
+    )?;
     let mut deleted = Deleted {
+        bases: 0,
+        log,
         from: Some(known),
-        ..Deleted::default()
     };
     let whole = listed.whole.iter().map(|(name, _)| name);
     let old = whole.filter(|name| **name < oldest);
-    // One that is being put there is newer.
+    // One that is being put there is newer, or behind the boundary.
     let given_up = listed.unfinished.iter();
     let given_up = given_up.filter(|name| name.next_entry < oldest.next_entry);
     for name in old.chain(given_up) {
         remove_base(remote, name).map_err(RemoteLogError::from)?;
         deleted.bases += 1;
     }
-    deleted.log = trim(
-        &*remote.store,
-        stored.identity,
-        known.entry,
-        &remote.patience,
-    )?;
     Ok(deleted)
 }

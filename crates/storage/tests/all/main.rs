@@ -27,3 +27,4 @@ mod store_bases;
 mod store_forks;
 mod store_hosts;
 mod store_log;
+mod store_makers;
