@@ -123,7 +123,7 @@ impl<'a> Hosting<'a> {
                     Ok(Event::Request(Request::Reload)) => {
                         self.reload(&mut following);
                     }
-                    // An error means that whoever would tell is gone.
+                    // After an error no request can come any more.
                     Ok(Event::Request(Request::End)) | Err(_) => return Ok(()),
                 }
             };
@@ -225,19 +225,16 @@ impl<'a> Hosting<'a> {
     /// Until the term ends, or its lease.
     fn watch(&self, term: &Term, opened: &Opened, server: &Server) -> Ended {
         loop {
-            match self.events.recv_timeout(BETWEEN_LOOKS) {
-                Ok(Event::Request(Request::Reload)) => {
+            match self.wanted() {
+                Some(Request::Reload) => {
                     let taken = |options| server.reload(options).map(|left| ((), left));
                     self.arguments.reloaded(taken);
                 }
-                Ok(Event::Request(Request::End)) | Err(RecvTimeoutError::Disconnected) => {
-                    return Ended::Requested;
-                }
-                Ok(Event::Turn(_)) | Err(RecvTimeoutError::Timeout) => {}
-            }
-            match ended(term, opened) {
+                Some(Request::End) => return Ended::Requested,
                 None => {}
-                Some(ended) => return ended,
+            }
+            if let Some(ended) = ended(term, opened) {
+                return ended;
             }
         }
     }
@@ -250,17 +247,24 @@ impl<'a> Hosting<'a> {
         following: &mut Following,
     ) -> Option<Ended> {
         loop {
-            match self.events.recv_timeout(BETWEEN_LOOKS) {
-                Ok(Event::Request(Request::Reload)) => self.reload(following),
-                Ok(Event::Request(Request::End)) | Err(RecvTimeoutError::Disconnected) => {
-                    return Some(Ended::Requested);
-                }
-                Ok(Event::Turn(_)) | Err(RecvTimeoutError::Timeout) => {}
+            match self.wanted() {
+                Some(Request::Reload) => self.reload(following),
+                Some(Request::End) => return Some(Ended::Requested),
+                None => {}
             }
             match ended(term, opened) {
                 Some(Ended::LeaseLost) => {}
                 ended => return ended,
             }
+        }
+    }
+
+    /// The next request, if one comes before the term is to be looked at again.
+    fn wanted(&self) -> Option<Request> {
+        match self.events.recv_timeout(BETWEEN_LOOKS) {
+            Ok(Event::Request(request)) => Some(request),
+            Ok(Event::Turn(_)) | Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Request::End),
         }
     }
 

@@ -257,7 +257,7 @@ impl Arguments {
         let doors = Doors::open(&options)?;
         let server = Server::start_at(database, options, &doors, Lease::default())?;
         self.tell(&doors, None, output)?;
-        // An error means that whoever would tell is gone.
+        // After an error no request can come any more.
         while requests.recv() == Ok(Request::Reload) {
             self.reloaded(|options| server.reload(options).map(|left| ((), left)));
         }
@@ -303,8 +303,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Reads the configuration again, and has somebody take of it what can be taken. What is wrong with it is told in the
-    /// log, and changes nothing.
+    /// Reads the configuration again, and has `take` apply it. If it is wrong the log says so, and nothing changes.
     fn reloaded<T, E>(
         &self,
         take: impl FnOnce(Options) -> Result<(T, Vec<&'static str>), E>,

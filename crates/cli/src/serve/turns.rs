@@ -147,7 +147,7 @@ impl Following {
     }
 }
 
-/// Runs the thread's work. If it panics the host is told, which would wait for its turn without end.
+/// Runs the thread's work. A panic is an event: without one the host would wait for its turn without end.
 fn tell_of_panic(events: &Sender<Event>, work: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(work)).is_err() {
         let error = anyhow::anyhow!("the thread that follows the store panicked");

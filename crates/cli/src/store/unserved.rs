@@ -28,8 +28,8 @@ pub fn exit_of(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     cause.is::<Served>().then_some(Exit::Locked)
 }
 
-/// Refuses a database that a host serves. One that has not released it may have been killed: then this waits until its
-/// lease has run out.
+/// Refuses a database that a host serves. One that has not released it may have been killed: then this says so on standard
+/// error, and waits until its lease has run out.
 pub fn check(remote: &RemoteLog) -> anyhow::Result<()> {
     // A new one has no hosts.
     if stored_manifest(remote)?.is_none() {
@@ -39,7 +39,13 @@ pub fn check(remote: &RemoteLog) -> anyhow::Result<()> {
     let Some(first) = serving else {
         return Ok(());
     };
-    let until = Instant::now() + first.wait / 2;
+    let lease = first.wait / 2;
+    eprintln!(
+        "sardonyx: host {} serves the database in {}, or was killed: waiting for a sign of it, at most {lease:?}",
+        first.host,
+        remote.store.place()
+    );
+    let until = Instant::now() + lease;
     while let Some(left) = until.checked_duration_since(Instant::now()) {
         thread::sleep(left.min(first.wait / LOOKS).min(BETWEEN_LOOKS_MOST));
         let Some(found) = primary(remote)?.filter(|found| !found.released) else {

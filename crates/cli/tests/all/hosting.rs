@@ -223,12 +223,15 @@ fn a_verb_that_opens_the_database_leaves_it_to_a_host_that_serves() {
     cluster.insert(&[&a], 0..2);
     // Of one that was killed the lease runs out; one that has ended has released it.
     kill(a);
-    sql(0, &own, &[]);
+    let (_, said) = sql(0, &own, &[]);
+    let waits = "waiting for a sign of it, at most 500ms";
+    assert!(said.contains(waits), "{said}");
     let a = cluster.start("host-1");
     let client = cluster.served_by(&[&a]);
     assert_eq!(cluster.numbers(&client), [0, 1, 2]);
     a.end();
-    run(0, &["checkpoint", shown(&own), "--store", &place]);
+    let (_, said) = run(0, &["checkpoint", shown(&own), "--store", &place]);
+    assert!(!said.contains("waiting"), "{said}");
 }
 
 #[test]
