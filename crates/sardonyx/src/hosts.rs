@@ -67,13 +67,13 @@ use sardonyx_base::sync::futex::Mutex;
 use sardonyx_storage::disk::RealDisk;
 use sardonyx_storage::engine::{OpenError, Replica, follow_store, stored_manifest, take_lock};
 use sardonyx_storage::remote_log::RemoteLogError;
-use sardonyx_storage::remote_log::primary::{Candidate, Look, Term as TermRecord, is_host_name};
+use sardonyx_storage::remote_log::primary::{
+    Candidate, Look, Replacement, Term as TermRecord, is_host_name,
+};
 use sardonyx_storage::remote_log::shell::Follower;
 use sardonyx_storage::remote_log::store::{Register, Swapped};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::sync::{Arc, Condvar, Mutex as StdMutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use register::{may_pass, primary, promote};
@@ -97,8 +97,6 @@ const BETWEEN_LOOKS_MOST: Duration = Duration::from_secs(1);
 const BETWEEN_LOOKS_SOON_MOST: Duration = Duration::from_millis(100);
 /// So often a register whose text is damaged is read again.
 const DOUBTS_MAX: u32 = 3;
-/// A host that sleeps looks so often whether it is to stop.
-const BETWEEN_STOPS: Duration = Duration::from_millis(20);
 
 /// How a host takes part.
 #[derive(Clone, Debug)]
@@ -137,18 +135,41 @@ impl HostOptions {
 
 /// Has a host stop that waits. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct StopHost(Arc<AtomicBool>);
+pub struct StopHost(Arc<Stop>);
+
+#[derive(Debug, Default)]
+struct Stop {
+    is_asked: StdMutex<bool>,
+    asked: Condvar,
+}
 
 impl StopHost {
     /// [`Host::next_term`] returns when it has an answer to what it asks the store at that moment: at the latest after the
     /// store's patience ([`RemoteLog::patience`]), 30 s if nothing else is said.
     pub fn stop(&self) {
-        self.0.store(true, Ordering::SeqCst);
+        *self.is_asked() = true;
+        self.0.asked.notify_all();
     }
 
     /// Whether it is to stop.
     pub fn is_stopped(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        *self.is_asked()
+    }
+
+    fn is_asked(&self) -> MutexGuard<'_, bool> {
+        let is_asked = self.0.is_asked.lock();
+        is_asked.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until this moment, or until it is to stop.
+    fn wait(&self, until: Instant) {
+        let left = until.saturating_duration_since(Instant::now());
+        let waited = self
+            .0
+            .asked
+            .wait_timeout_while(self.is_asked(), left, |is_asked| !*is_asked);
+        // A flag is whole at any moment.
+        drop(waited);
     }
 }
 
@@ -188,6 +209,16 @@ enum Looked {
     /// Another host serves, or nothing is known.
     Follow,
     /// Something has changed: look again.
+    Again,
+    /// No host serves: this one does, if it replaces the register so.
+    Claim(Replacement),
+}
+
+/// The next act after a step.
+enum Next {
+    /// Wait before the next look.
+    Wait,
+    /// Look again at once.
     Again,
     /// This host is to serve.
     Serve(Box<Term>),
@@ -243,9 +274,9 @@ impl Host {
         while !stop.is_stopped() {
             let until = Instant::now() + between_looks(self.host.wait, self.soon);
             match self.step(until, stop) {
-                Ok(Looked::Serve(term)) => return Ok(Some(*term)),
-                Ok(Looked::Again) => continue,
-                Ok(Looked::Follow) => {}
+                Ok(Next::Serve(term)) => return Ok(Some(*term)),
+                Ok(Next::Again) => continue,
+                Ok(Next::Wait) => {}
                 Err(error) if may_pass(&error) => {
                     if self.silent.is_due(Instant::now()) {
                         events::warn!(%error, "the store is asked again");
@@ -253,7 +284,7 @@ impl Host {
                 }
                 Err(error) => return Err(error),
             }
-            sleep(until, stop);
+            stop.wait(until);
         }
         if let Some((replica, _)) = self.following.take() {
             replica.close();
@@ -262,15 +293,23 @@ impl Host {
     }
 
     /// Looks who serves, and follows for a while if another host does.
-    fn step(&mut self, until: Instant, stop: &StopHost) -> Result<Looked, Error> {
+    fn step(&mut self, until: Instant, stop: &StopHost) -> Result<Next, Error> {
         let looked = match self.look() {
             Err(error) if self.is_doubted(&error) => Looked::Follow,
             looked => looked?,
         };
-        if matches!(looked, Looked::Follow) {
-            self.follow(until, stop)?;
+        match looked {
+            Looked::Again => Ok(Next::Again),
+            Looked::Follow => self.follow(until, stop).map(|_| Next::Wait),
+            Looked::Claim(replacement) => {
+                // The copy that is open applies what is missing. The opening would recover another one for that.
+                let until = Instant::now() + between_looks(self.host.wait, false);
+                match self.following.is_none() || self.follow(until, stop)? {
+                    true => self.claim(replacement),
+                    false => Ok(Next::Again),
+                }
+            }
         }
-        Ok(looked)
     }
 
     /// True if the register's text was damaged, and is read again before that is believed.
@@ -284,7 +323,7 @@ impl Host {
         is_doubted
     }
 
-    /// Looks who serves; begins a term if nobody does.
+    /// Looks who serves.
     fn look(&mut self) -> Result<Looked, Error> {
         let Some(candidate) = &mut self.candidate else {
             let manifest = stored_manifest(&self.remote)?;
@@ -308,7 +347,7 @@ impl Host {
         let looked = candidate.look(stored.as_ref(), [before, Instant::now()])?;
         (self.doubts, self.soon) = (0, false);
         self.silent.end();
-        let replacement = match looked {
+        match looked {
             Look::Follow(record) => {
                 self.soon = record.released || record.wanted.is_some();
                 let serving = (!record.released).then_some(record.host);
@@ -317,14 +356,18 @@ impl Host {
                     // Another host may have gone on without what is here.
                     self.behind = None;
                 }
-                return Ok(Looked::Follow);
+                Ok(Looked::Follow)
             }
-            Look::Claim(replacement) => replacement,
-        };
+            Look::Claim(replacement) => Ok(Looked::Claim(replacement)),
+        }
+    }
+
+    /// Becomes the host that serves, unless another one is faster.
+    fn claim(&mut self, replacement: Replacement) -> Result<Next, Error> {
         let asked = Instant::now();
         match put(&self.remote, &replacement, &mut self.silent)? {
             // It may be there none the less: the next look says so.
-            None | Some(Swapped::Conflict) => Ok(Looked::Follow),
+            None | Some(Swapped::Conflict) => Ok(Next::Wait),
             Some(Swapped::Ok) => {
                 events::info!(host = self.host.name, "this host serves");
                 *self.serving.lock() = Some(self.host.name.clone());
@@ -332,7 +375,7 @@ impl Host {
                     replica.close();
                 }
                 let term = TermRecord::new(replacement.record, asked);
-                Ok(Looked::Serve(Box::new(Term::begin(self, term)?)))
+                Ok(Next::Serve(Box::new(Term::begin(self, term)?)))
             }
         }
     }
@@ -360,8 +403,8 @@ impl Host {
         }
     }
 
-    /// Applies what has come, and does not begin with another entry after this moment.
-    fn follow(&mut self, until: Instant, stop: &StopHost) -> Result<(), Error> {
+    /// Applies what has come, and does not go on with a second entry after this moment. Returns whether there is no more.
+    fn follow(&mut self, until: Instant, stop: &StopHost) -> Result<bool, Error> {
         // It takes long, and this host has to watch the register meanwhile.
         let is_behind = self
             .behind
@@ -370,10 +413,7 @@ impl Host {
             self.behind = None;
             self.begin_to_follow()?;
         }
-        while Instant::now() < until && !stop.is_stopped() {
-            let Some((replica, follower)) = &mut self.following else {
-                return Ok(());
-            };
+        while let Some((replica, follower)) = &mut self.following {
             match follower.look() {
                 Ok(Some(entry)) => {
                     if let Err(error) = replica.apply(&entry) {
@@ -383,11 +423,11 @@ impl Host {
                     }
                     self.note();
                 }
-                Ok(None) => return Ok(()),
+                Ok(None) => return Ok(true),
                 // Until it is restored, or this host begins anew with a newer base.
                 Err(error @ RemoteLogError::Hole { .. }) => {
                     events::error!(%error, "this host cannot follow");
-                    return Ok(());
+                    return Ok(true);
                 }
                 // This process slept for longer than the store keeps: the directory may begin anew.
                 Err(RemoteLogError::BehindBoundary { .. }) => {
@@ -402,8 +442,12 @@ impl Host {
                     return Err(error);
                 }
             }
+            // Not before the first one: with a slow store the time may be over when this begins.
+            if Instant::now() >= until || stop.is_stopped() {
+                return Ok(false);
+            }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn note(&self) {
@@ -423,15 +467,5 @@ fn between_looks(wait: Duration, soon: bool) -> Duration {
     match soon {
         true => (wait / LOOKS_SOON).min(BETWEEN_LOOKS_SOON_MOST),
         false => (wait / LOOKS).min(BETWEEN_LOOKS_MOST),
-    }
-}
-
-fn sleep(until: Instant, stop: &StopHost) {
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() || stop.is_stopped() {
-            return;
-        }
-        thread::sleep(left.min(BETWEEN_STOPS));
     }
 }
