@@ -104,7 +104,9 @@ impl Target {
     /// Opens the database, whose parts were moved to these directories.
     pub fn database(&self, moved: &Directories, store: &StoreOption) -> anyhow::Result<Tables> {
         let options = self.options()?.directories(moved.places());
-        Ok(store.add_unserved(options)?.open_tables(&self.path)?)
+        Ok(store
+            .add_unserved(options, &self.path)?
+            .open_tables(&self.path)?)
     }
 
     /// How the database, which is there, is opened.
@@ -132,7 +134,9 @@ impl Target {
             return self.database(moved, store);
         }
         let options = Options::new().directories(moved.places());
-        Ok(store.add_unserved(options)?.open_tables(&self.path)?)
+        Ok(store
+            .add_unserved(options, &self.path)?
+            .open_tables(&self.path)?)
     }
 
     fn check_there(&self) -> Result<(), UsageError> {

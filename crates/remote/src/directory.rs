@@ -46,30 +46,40 @@ pub struct DirectoryLog {
 }
 
 impl DirectoryLog {
-    /// The log there; the directory is made if there is none.
+    /// The log there; the directory is made if there is none, and that is wanted.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// It cannot be made; it is not there.
     pub fn open(directory: &Path, options: &RemoteOptions) -> Result<DirectoryLog, StoreError> {
         let log = DirectoryLog {
             directory: directory.into(),
             entry_bytes_max: options.entry_bytes_max,
         };
-        let made = (|| {
-            let registers =
-                [Register::Boundary, Register::Primary].map(|register| log.register(register));
-            for folder in [log.entries(), log.objects()].iter().chain(&registers) {
-                fs::create_dir_all(folder)?;
-            }
-            sync_directory(&log.directory)?;
-            // Made now, perhaps: its name is in the directory above.
-            match directory.canonicalize()?.parent() {
-                Some(above) => sync_directory(above),
-                None => Ok(()),
-            }
-        })();
+        if !options.make {
+            let there = fs::metadata(log.entries());
+            return match there {
+                Ok(_) => Ok(log),
+                Err(error) => Err(log.failed("open the directory", &error)),
+            };
+        }
+        let made = fs::create_dir_all(directory).and_then(|()| log.make_folders());
         made.map_err(|error| log.refused("make the directory", &error))?;
         Ok(log)
+    }
+
+    /// Makes what belongs into the directory, which is there, durably.
+    fn make_folders(&self) -> io::Result<()> {
+        let registers =
+            [Register::Boundary, Register::Primary].map(|register| self.register(register));
+        for folder in [self.entries(), self.objects()].iter().chain(&registers) {
+            create_directory(folder)?;
+        }
+        sync_directory(&self.directory)?;
+        // Made now, perhaps: its name is in the directory above.
+        match self.directory.canonicalize()?.parent() {
+            Some(above) => sync_directory(above),
+            None => Ok(()),
+        }
     }
 
     /// Tries out its file system, in a directory beside the entries, which is deleted.
@@ -80,11 +90,13 @@ impl DirectoryLog {
         let beside = self
             .directory
             .join(format!("probe-{:016x}", system_random()));
-        let options = RemoteOptions {
+        let log = DirectoryLog {
+            directory: beside.clone(),
             entry_bytes_max: self.entry_bytes_max,
-            ..RemoteOptions::default()
         };
-        let log = DirectoryLog::open(&beside, &options)?;
+        // Not what is above: it may be away by now.
+        let made = create_directory(&beside).and_then(|()| log.make_folders());
+        made.map_err(|error| self.failed("make a directory in it", &error))?;
         let probed = probe::probe(&log);
         if let Err(error) = fs::remove_dir_all(&beside) {
             tracing::warn!(%error, directory = %beside.display(), "what a probe left is not deleted");
@@ -129,6 +141,23 @@ impl DirectoryLog {
             place: self.place(),
             reason: error.to_string(),
         }
+    }
+
+    /// What is found, or that it is not there: only if the folder is there that it would be in. Of a file system that is not
+    /// mounted nothing is known.
+    fn found_in<T>(
+        &self,
+        folder: &Path,
+        find: impl Fn() -> io::Result<T>,
+    ) -> io::Result<Option<T>> {
+        // Twice: the folder may have come back in between.
+        for _ in 0..2 {
+            match find() {
+                Err(error) if error.kind() == ErrorKind::NotFound => fs::metadata(folder)?,
+                found => return found.map(Some),
+            };
+        }
+        Ok(None)
     }
 
     /// The numbers there are, with the bytes of each.
@@ -265,6 +294,14 @@ fn remove_if_there(file: &Path) -> io::Result<()> {
     }
 }
 
+/// Makes a directory, if there is none; not those above it.
+fn create_directory(directory: &Path) -> io::Result<()> {
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
 fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
@@ -287,11 +324,9 @@ impl RemoteStore for DirectoryLog {
     }
 
     fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        match fs::read(self.entries().join(name_of(number))) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(self.failed(&format!("read entry {number}"), &error)),
-        }
+        let folder = self.entries();
+        let found = self.found_in(&folder, || fs::read(folder.join(name_of(number))));
+        found.map_err(|error| self.failed(&format!("read entry {number}"), &error))
     }
 
     fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
@@ -356,18 +391,18 @@ impl RemoteObjects for DirectoryLog {
 
     fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         check_object_name(&self.place(), name)?;
-        match fs::read(self.objects().join(name)) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(self.failed(&format!("read {name}"), &error)),
-        }
+        let folder = self.objects();
+        let found = self.found_in(&folder, || fs::read(folder.join(name)));
+        found.map_err(|error| self.failed(&format!("read {name}"), &error))
     }
 
     fn list_objects(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
         check_object_name(&self.place(), folder)?;
-        let mut listed = Vec::new();
-        let found = list_into(&self.objects().join(folder), folder, &mut listed);
-        found.map_err(|error| self.refused(&format!("list {folder}"), &error))?;
+        let (mut listed, objects) = (Vec::new(), self.objects());
+        let found = self
+            .found_in(&objects, || fs::metadata(objects.join(folder)))
+            .and_then(|_| list_into(&objects.join(folder), folder, &mut listed));
+        found.map_err(|error| self.failed(&format!("list {folder}"), &error))?;
         listed.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(listed)
     }
@@ -391,10 +426,8 @@ impl DirectoryLog {
         }
         if let Some(above) = folder.parent().filter(|_| folder != self.objects()) {
             self.make_folder(above)?;
-            match fs::create_dir(folder) {
-                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-                _ => sync_directory(above)?,
-            }
+            create_directory(folder)?;
+            sync_directory(above)?;
         }
         Ok(())
     }
@@ -439,6 +472,10 @@ mod tests {
         let first = Register::Primary;
         assert_eq!(log.swap_register(first, None, b"a").unwrap(), Swapped::Ok);
         let stored = log.read_register(first).unwrap().unwrap();
+        let used = RemoteOptions {
+            make: false,
+            ..RemoteOptions::default()
+        };
         fs::rename(&here, &away).unwrap();
         let errors = [
             log.append_at(2, b"two").map(drop),
@@ -447,6 +484,11 @@ mod tests {
             log.swap_register(first, Some(&stored.version), b"b")
                 .map(drop),
             log.create_object("x/y", b"z").map(drop),
+            log.read(1).map(drop),
+            log.read_object("x/y").map(drop),
+            log.list_objects("x").map(drop),
+            log.probe(),
+            DirectoryLog::open(&here, &used).map(drop),
         ];
         for error in errors {
             let error = error.unwrap_err();
@@ -455,7 +497,12 @@ mod tests {
                 "{error}"
             );
         }
+        assert!(!here.exists(), "an empty store was made in its place");
         fs::rename(&away, &here).unwrap();
+        DirectoryLog::open(&here, &used).unwrap();
+        assert_eq!(log.read(2).unwrap(), None);
+        assert_eq!(log.read_object("x/y").unwrap(), None);
+        assert_eq!(log.list_objects("x").unwrap(), []);
         assert_eq!(log.append_at(2, b"two").unwrap(), Appended::Ok);
         let swapped = log.swap_register(first, Some(&stored.version), b"b");
         assert_eq!(swapped.unwrap(), Swapped::Ok);

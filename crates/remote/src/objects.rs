@@ -36,6 +36,7 @@ pub struct ObjectLog {
     prefix: String,
     place: String,
     request_limit: Duration,
+    register_limit: Duration,
     entry_bytes_max: u64,
     requests: Arc<Requests>,
     secrets: Vec<String>,
@@ -67,6 +68,7 @@ impl ObjectLog {
             prefix: prefix.into(),
             place,
             request_limit: options.request_limit,
+            register_limit: options.register_limit.unwrap_or(options.request_limit),
             entry_bytes_max: options.entry_bytes_max,
             requests,
             secrets: Vec::new(),
@@ -131,7 +133,7 @@ impl ObjectLog {
     fn read_at(&self, what: &str, path: Path) -> Result<Option<Vec<u8>>, StoreError> {
         let store = self.store.clone();
         let read = async move { store.get(&path).await?.bytes().await };
-        match self.try_ask(what, read)? {
+        match self.try_ask(self.request_limit, what, read)? {
             Ok(bytes) => Ok(Some(bytes.to_vec())),
             Err(Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(self.error(what, &error)),
@@ -149,17 +151,17 @@ impl ObjectLog {
         what: &str,
         request: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.try_ask(what, request)?
+        self.try_ask(self.request_limit, what, request)?
             .map_err(|error| self.error(what, &error))
     }
 
-    /// Waits for an answer; the store's own errors are for the caller to judge.
+    /// Waits so long for an answer; the store's own errors are for the caller to judge.
     fn try_ask<T: Send + 'static>(
         &self,
+        limit: Duration,
         what: &str,
         request: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<Result<T, Error>, StoreError> {
-        let limit = self.request_limit;
         self.requests
             .wait(limit, request)
             .ok_or_else(|| StoreError::Unclear {
@@ -295,7 +297,7 @@ impl RemoteStore for ObjectLog {
     fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
         let what = format!("read the register `{}`", register.name());
         let (store, path) = (self.store.clone(), self.register(register));
-        let found = self.try_ask(&what, async move {
+        let found = self.try_ask(self.register_limit, &what, async move {
             let found = store.get(&path).await?;
             let version = found.meta.e_tag.clone();
             Ok((found.bytes().await?, version))
@@ -330,9 +332,10 @@ impl RemoteStore for ObjectLog {
         let payload = PutPayload::from(bytes.to_vec());
         let put = put(self.store.clone(), self.register(register), payload, mode);
         let what = format!("replace the register `{}`", register.name());
-        match self.ask(&what, put)? {
-            true => Ok(Swapped::Ok),
-            false => Ok(Swapped::Conflict),
+        match self.try_ask(self.register_limit, &what, put)? {
+            Ok(true) => Ok(Swapped::Ok),
+            Ok(false) => Ok(Swapped::Conflict),
+            Err(error) => Err(self.error(&what, &error)),
         }
     }
 }

@@ -14,10 +14,16 @@ use std::time::Duration;
 pub struct RemoteOptions {
     /// For so long an answer to one request is waited for.
     pub request_limit: Duration,
+    /// The same for a register, where an object store's answer that comes later is of no use: it says which host serves, and
+    /// a lease runs out meanwhile. `None`: as for all others.
+    pub register_limit: Option<Duration>,
     /// The most bytes of an entry.
     pub entry_bytes_max: u64,
     /// Whether the store is probed when it is opened. Only who knows that it has been may leave it out.
     pub probe: bool,
+    /// Whether the directory of `file:` is made if there is none. A database whose log is there already leaves it out: where
+    /// a file system is not mounted there would be an empty store.
+    pub make: bool,
     /// With these everything is encrypted before it goes there.
     pub keys: Option<Keys>,
 }
@@ -45,8 +51,10 @@ impl Default for RemoteOptions {
     fn default() -> Self {
         RemoteOptions {
             request_limit: Duration::from_secs(10),
+            register_limit: None,
             entry_bytes_max: 64 << 20,
             probe: true,
+            make: true,
             keys: None,
         }
     }

@@ -223,7 +223,7 @@ impl Arguments {
         host.check().map_err(refused)?;
         let doors = Doors::open(&options)?;
         let (sender, events) = channel();
-        let of_store = self.store.with_patience(STORE_PATIENCE);
+        let of_store = self.store.of_host(STORE_PATIENCE, host.wait);
         // The others would wait for a checkpoint, and the next opening here finds what this one would have written.
         let database = database.closing_checkpoint(Duration::ZERO);
         let turns = Turns::begin(self.path.clone(), database, of_store, host, sender.clone())?;

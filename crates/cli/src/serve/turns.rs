@@ -131,7 +131,7 @@ impl Following {
     fn reach_store(&self) -> anyhow::Result<Option<Options>> {
         let mut told = false;
         while !self.stop.is_stopped() {
-            match self.store.add(self.options.clone()) {
+            match self.store.add(self.options.clone(), &self.path) {
                 Ok(options) => return Ok(Some(options)),
                 Err(error) if is_unclear(&error) => {
                     if !std::mem::replace(&mut told, true) {

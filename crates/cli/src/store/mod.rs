@@ -25,6 +25,7 @@ use sardonyx_rows::schema::{Type, Value};
 use sardonyx_rows::value_text::parse_value;
 use sardonyx_storage::engine::{StorageOptions, stored_manifest};
 use sardonyx_storage::manifest::Manifest;
+use sardonyx_storage::remote_log::known::STORE_FILE;
 use std::path::Path;
 use std::time::Duration;
 
@@ -77,6 +78,9 @@ impl Arguments {
         }
     }
 }
+
+/// One answer about a register is waited for at least so long, however short the lease.
+const REGISTER_LIMIT_LEAST: Duration = Duration::from_millis(200);
 
 /// The directory of a store's entries, in a store that is a directory.
 const STORED_ENTRIES: &str = "entry";
@@ -133,14 +137,20 @@ pub struct StoreOption {
     /// The time for which it is asked, where that is not as usual.
     #[arg(skip)]
     time_limit: Option<Duration>,
+    /// The time for which one answer about a register is waited for, where that is not as usual.
+    #[arg(skip)]
+    register_limit: Option<Duration>,
 }
 
 impl StoreOption {
-    /// The same, asked for so long when the database is opened and closed.
+    /// The same for a host, which counts as gone after this wait: asked for so long when the database is opened and closed.
     #[cfg_attr(not(feature = "sql"), allow(dead_code))]
-    pub fn with_patience(&self, time_limit: Duration) -> StoreOption {
+    pub fn of_host(&self, time_limit: Duration, wait: Duration) -> StoreOption {
         StoreOption {
             time_limit: Some(time_limit),
+            // A sign is due after an eighth of the wait, and the lease is half of it: one answer that is lost leaves time
+            // for another.
+            register_limit: Some(wait / 4),
             ..self.clone()
         }
     }
@@ -159,34 +169,42 @@ impl StoreOption {
         };
         let options = RemoteOptions {
             probe: false,
+            make: false,
             ..RemoteOptions::from_environment()?
         };
         Ok(Some(RemoteLog::new(open(place, &options)?)))
     }
 
-    /// These options, with the store, if one was named.
+    /// The options for this directory, with the store, if one was named.
     #[cfg_attr(not(feature = "sql"), allow(dead_code))]
-    pub fn add(&self, options: Options) -> anyhow::Result<Options> {
-        Ok(match self.open()? {
+    pub fn add(&self, options: Options, directory: &Path) -> anyhow::Result<Options> {
+        Ok(match self.open(directory)? {
             Some(remote) => options.store(remote),
             None => options,
         })
     }
 
     /// The same, for a verb that opens the database by itself: not while a host serves it.
-    pub fn add_unserved(&self, options: Options) -> anyhow::Result<Options> {
-        let Some(remote) = self.open()? else {
+    pub fn add_unserved(&self, options: Options, directory: &Path) -> anyhow::Result<Options> {
+        let Some(remote) = self.open(directory)? else {
             return Ok(options);
         };
         unserved::check(&remote)?;
         Ok(options.store(remote))
     }
 
-    fn open(&self) -> anyhow::Result<Option<RemoteLog>> {
+    fn open(&self, directory: &Path) -> anyhow::Result<Option<RemoteLog>> {
         let Some(place) = &self.store else {
             return Ok(None);
         };
-        let store = open(place, &RemoteOptions::from_environment()?)?;
+        let defaults = RemoteOptions::from_environment()?;
+        let limit = self.register_limit.unwrap_or(defaults.request_limit);
+        let options = RemoteOptions {
+            register_limit: Some(limit.clamp(REGISTER_LIMIT_LEAST, defaults.request_limit)),
+            make: !directory.join(STORE_FILE).exists(),
+            ..defaults
+        };
+        let store = open(place, &options)?;
         let mut remote = RemoteLog {
             durable_at: self.durable_at.map_or(DurableAt::Both, Into::into),
             ..RemoteLog::new(store)

@@ -290,6 +290,14 @@ fn a_store_that_is_away_stops_a_host_and_it_goes_on_by_itself_when_that_is_back(
     std::fs::rename(&away, cluster.store()).unwrap();
     told(&a, "has its lease again");
     cluster.insert(&[&a], 10..20);
+    a.end();
+
+    // One that starts meanwhile waits for it. An empty store in its place would end every host.
+    std::fs::rename(cluster.store(), &away).unwrap();
+    let a = cluster.start("host-1");
+    told(&a, "the store is not reached yet");
+    assert!(!cluster.store().exists());
+    std::fs::rename(&away, cluster.store()).unwrap();
     let client = cluster.served_by(&[&a]);
     assert_eq!(cluster.numbers(&client), (0..20).collect::<Vec<_>>());
     a.end();

@@ -189,3 +189,19 @@ fn what_takes_too_long_is_unclear() {
     let error = log.append_at(1, b"one").unwrap_err();
     assert!(error.is_unclear(), "{error}");
 }
+
+#[test]
+fn an_answer_about_a_register_has_a_limit_of_its_own() {
+    let options = RemoteOptions {
+        request_limit: Duration::from_secs(86_400),
+        register_limit: Some(Duration::from_millis(1)),
+        ..RemoteOptions::default()
+    };
+    let store = Wrapped::new(Fault::Silent);
+    let log = ObjectLog::new(store, "bank", "test".into(), &options).unwrap();
+    let read = log.read_register(Register::Primary).unwrap_err();
+    let swapped = log.swap_register(Register::Primary, None, b"host");
+    for error in [read, swapped.unwrap_err()] {
+        assert!(error.is_unclear(), "{error}");
+    }
+}

@@ -28,7 +28,7 @@ pub enum Fault {
     LetsTwoReplace,
     /// Refuses all that is written, with what it was sent.
     Refuses,
-    /// Never answers to what is written.
+    /// Never answers to what is written or read.
     Silent,
 }
 
@@ -171,6 +171,7 @@ impl ObjectStore for Wrapped {
     async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
         self.deliver_late().await;
         match self.drawn(8) {
+            _ if self.fault == Fault::Silent => std::future::pending().await,
             0 => lost(),
             _ => self.inner.get_opts(path, options).await,
         }
