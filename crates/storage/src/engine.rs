@@ -108,7 +108,7 @@ impl Engine {
             return Err(OpenError::StandbyWithoutThreads);
         }
         if let Some(remote) = &options.remote {
-            claiming::check(&options, remote)?;
+            remote.check(&options)?;
             if matches!(options.checkpoint, CheckpointPlace::Standby(_)) {
                 let reason =
                     "checkpoints at a standby and a log in a store do not go together".into();

@@ -30,7 +30,7 @@ use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskLock};
 use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
 use crate::log::reader::LogReader;
 use crate::log::segment::segment_file;
-use crate::log::{LogPosition, Lsn};
+use crate::log::{LogError, LogPosition, Lsn};
 use crate::manifest::{Manifest, ManifestError};
 use crate::places::{self, Hold, PlaceLocks};
 use crate::recovery::RecoveryError;
@@ -208,7 +208,7 @@ impl<'a> Joining<'a> {
             }
         };
         let (disk, places) = places::find(home, &manifest, &options.directories, Hold::Alone)?;
-        let reader = LogReader::open(&disk, manifest.log_layout(), known.log)?;
+        let reader = reader_before_recovery(&disk, &manifest, known.log)?;
         Ok(Joining {
             home,
             options,
@@ -267,10 +267,11 @@ impl<'a> Joining<'a> {
             };
         };
         let Local {
-            reader,
+            mut reader,
             disk,
             _places,
         } = local;
+        reader.set_checks_end(true);
         let (home, options, remote) = (self.home, self.options, self.remote);
         let begin = |at| LogReader::open(&disk, self.manifest.log_layout(), at);
         match go_on(
@@ -284,7 +285,7 @@ impl<'a> Joining<'a> {
         )? {
             GoingOn::Anew => self.begun_again(),
             GoingOn::From(base) => {
-                let reader = LogReader::open(&disk, self.manifest.log_layout(), base.log)?;
+                let reader = reader_before_recovery(&disk, &self.manifest, base.log)?;
                 self.known = base;
                 self.local = Some(Local {
                     reader,
@@ -401,6 +402,7 @@ impl<'a> Joining<'a> {
         let Some(mut local) = self.local.take() else {
             return Ok(());
         };
+        local.reader.set_checks_end(true);
         let headers = forks::keep_aside(&**self.home, &mut local.reader, first)?;
         if self.manifest.log_end.group > at.group {
             self.manifest.log_end = at;
@@ -488,20 +490,13 @@ impl<'a> Joining<'a> {
     }
 }
 
-/// What is checked of options with a store, before anything is done.
-pub(super) fn check(options: &StorageOptions, remote: &RemoteLog) -> Result<(), OpenError> {
-    if !options.drive().has_threads() {
-        return Err(impossible(
-            "a log in a store needs a thread that puts it there: open the database in a shape with threads",
-        ));
-    }
-    let group_most = options.limits.group_bytes_most();
-    let entry_most = remote.store.entry_bytes_max();
-    match entry_most >= group_most {
-        true => Ok(()),
-        false => Err(impossible(format!(
-            "{} takes entries of {entry_most} bytes, and a group may have {group_most}: choose smaller groups",
-            remote.store.place()
-        ))),
-    }
+/// A reader of a log that is recovered next, whatever is found in it: that checks its end, which takes long.
+fn reader_before_recovery(
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    from: LogPosition,
+) -> Result<LogReader, LogError> {
+    let mut reader = LogReader::open(disk, manifest.log_layout(), from)?;
+    reader.set_checks_end(false);
+    Ok(reader)
 }

@@ -1,6 +1,7 @@
 //! A database whose log is in a store, too: what is asked of that, and the thread that puts it there.
 
-use super::claiming::Claimed;
+use super::claiming::{Claimed, impossible};
+use super::{OpenError, StorageOptions};
 use crate::disk::Disk;
 use crate::log::segment::Segments;
 use crate::log::writer::LogWriter;
@@ -42,6 +43,24 @@ impl RemoteLog {
             store,
             durable_at: DurableAt::default(),
             patience: Patience::default(),
+        }
+    }
+
+    /// Checks that a database can be opened with these options and this store, before anything is done.
+    pub(super) fn check(&self, options: &StorageOptions) -> Result<(), OpenError> {
+        if !options.drive().has_threads() {
+            return Err(impossible(
+                "a log in a store needs a thread that puts it there: open the database in a shape with threads",
+            ));
+        }
+        let group_most = options.limits.group_bytes_most();
+        let entry_most = self.store.entry_bytes_max();
+        match entry_most >= group_most {
+            true => Ok(()),
+            false => Err(impossible(format!(
+                "{} takes entries of {entry_most} bytes, and a group may have {group_most}: choose smaller groups",
+                self.store.place()
+            ))),
         }
     }
 }

@@ -183,7 +183,7 @@ fn damage_of_what_was_stable_here_is_named_and_the_store_makes_the_directory_ane
     assert!(
         matches!(
             error,
-            OpenError::Log(LogError::Corrupt { offset: 4096, .. })
+            OpenError::Recovery(RecoveryError::Log(LogError::Corrupt { offset: 4096, .. }))
         ),
         "{error}"
     );
