@@ -1,6 +1,9 @@
-//! Changes of what tables are, from what Python says: for a transaction of their own, and for one that runs.
+//! Changes of what tables are, from what Python says: in a transaction of their own (``Tables``), and in one that runs
+//! (``TableTransaction``). Both classes have their methods from one, [`Definitions`].
 
 use crate::row::names;
+use crate::table_transaction::TableTransaction;
+use crate::tables::Tables;
 use crate::value::from_python;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,17 +19,143 @@ pub trait Change: FnOnce(&mut Transaction<'_>) -> Result<(), Error> + Send + 'st
 
 impl<F: FnOnce(&mut Transaction<'_>) -> Result<(), Error> + Send + 'static> Change for F {}
 
+/// Changes of what tables are, as ``Tables`` and ``TableTransaction`` have them.
+#[pyclass(subclass, frozen, module = "sardonyx", name = "_Definitions")]
+pub struct Definitions;
+
+impl Definitions {
+    /// A new object of a class that has these methods.
+    pub fn of<T: PyClass<BaseType = Definitions>>(object: T) -> PyClassInitializer<T> {
+        PyClassInitializer::from(Definitions).add_subclass(object)
+    }
+}
+
+/// Makes a change: in a transaction of its own, or in the one that runs.
+fn define(definitions: &Bound<'_, Definitions>, change: impl Change) -> PyResult<()> {
+    let py = definitions.py();
+    match definitions.cast::<Tables>() {
+        Ok(tables) => tables.get().define(py, change),
+        Err(_) => definitions.cast::<TableTransaction>()?.get().define(py, change),
+    }
+}
+
+#[pymethods]
+impl Definitions {
+    /// Makes a table: ``create_table("accounts", {"id": "u64", "owner": "text?"}, key="id")``. A type with
+    /// a question mark may be ``None``. Indexes are ``{"by_owner": ["owner", "id desc"]}``, ordered.
+    #[pyo3(signature = (name, columns, *, key, ordered = false, indexes = None, unique = None, checks = None))]
+    #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
+    fn create_table(
+        slf: &Bound<'_, Self>,
+        name: String,
+        columns: &Bound<'_, PyDict>,
+        key: &Bound<'_, PyAny>,
+        ordered: bool,
+        indexes: Option<&Bound<'_, PyDict>>,
+        unique: Option<&Bound<'_, PyDict>>,
+        checks: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let schema = schema_of(columns, key, ordered, [indexes, unique, checks])?;
+        define(slf, create_table(name, schema))
+    }
+
+    /// Adds a column to a table: rows that are there have the default, or ``None`` (``"text?"``).
+    #[pyo3(signature = (table, column, kind, *, default = None))]
+    fn add_column(
+        slf: &Bound<'_, Self>,
+        table: String,
+        column: String,
+        kind: &str,
+        default: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        define(slf, add_column(table, column, kind, default)?)
+    }
+
+    /// Drops a column of a table.
+    fn drop_column(slf: &Bound<'_, Self>, table: String, column: String) -> PyResult<()> {
+        define(slf, move |tx| tx.drop_column(&table, &column))
+    }
+
+    /// Gives a column another name.
+    fn rename_column(
+        slf: &Bound<'_, Self>,
+        table: String,
+        column: String,
+        to: String,
+    ) -> PyResult<()> {
+        define(slf, move |tx| tx.rename_column(&table, &column, &to))
+    }
+
+    /// Gives a table an ordered index: ``create_index("orders", "by_customer", ["customer", "id desc"])``.
+    #[pyo3(signature = (table, name, columns, *, unique = false))]
+    fn create_index(
+        slf: &Bound<'_, Self>,
+        table: String,
+        name: String,
+        columns: &Bound<'_, PyAny>,
+        unique: bool,
+    ) -> PyResult<()> {
+        define(
+            slf,
+            create_index(table, name, names(columns)?, unique),
+        )
+    }
+
+    /// Takes an index from a table.
+    fn drop_index(slf: &Bound<'_, Self>, table: String, name: String) -> PyResult<()> {
+        define(slf, drop_index(table, name))
+    }
+
+    /// Lets columns of a table refer to rows of another, by its key or by columns of a unique index:
+    /// ``add_foreign_key("orders", "of_customer", "customer", "customers")``. ``on_delete`` is ``"restrict"``,
+    /// ``"cascade"``, ``"set null"`` or ``"set default"``.
+    #[pyo3(signature = (table, name, columns, references, to = None, *, on_delete = "restrict"))]
+    #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
+    fn add_foreign_key(
+        slf: &Bound<'_, Self>,
+        table: String,
+        name: String,
+        columns: &Bound<'_, PyAny>,
+        references: String,
+        to: Option<&Bound<'_, PyAny>>,
+        on_delete: &str,
+    ) -> PyResult<()> {
+        let reference = Reference {
+            name,
+            columns: names(columns)?,
+            to: (references, to.map(names).transpose()?),
+            on_delete: on_delete(on_delete)?,
+        };
+        define(slf, add_reference(table, reference))
+    }
+
+    /// Takes a foreign key from a table.
+    fn drop_foreign_key(slf: &Bound<'_, Self>, table: String, name: String) -> PyResult<()> {
+        define(slf, drop_reference(table, name))
+    }
+
+    /// Drops a table with all its rows.
+    fn drop_table(slf: &Bound<'_, Self>, table: String) -> PyResult<()> {
+        define(slf, move |tx| tx.drop_table(&table))
+    }
+
+    /// Gives a table another name.
+    fn rename_table(slf: &Bound<'_, Self>, table: String, to: String) -> PyResult<()> {
+        define(slf, move |tx| tx.rename_table(&table, &to))
+    }
+}
+
 /// A foreign key by names.
-pub struct Reference {
-    pub name: String,
-    pub columns: Vec<String>,
+struct Reference {
+    name: String,
+    columns: Vec<String>,
     /// The other table, and its columns unless they are its key.
-    pub to: (String, Option<Vec<String>>),
-    pub on_delete: OnDelete,
+    to: (String, Option<Vec<String>>),
+    on_delete: OnDelete,
 }
 
 /// A table's schema. `definitions`: its indexes, unique indexes and checks, by their names.
-pub fn schema_of(
+fn schema_of(
     columns: &Bound<'_, PyDict>,
     key: &Bound<'_, PyAny>,
     ordered: bool,
@@ -63,12 +192,12 @@ pub fn schema_of(
 }
 
 /// Makes a table, or finds it as it is to be.
-pub fn create_table(name: String, schema: SchemaBuilder) -> impl Change {
+fn create_table(name: String, schema: SchemaBuilder) -> impl Change {
     move |tx: &mut Transaction<'_>| tx.create_table(&name, schema).map(drop)
 }
 
 /// Adds a column of a type, which Python may say with a question mark.
-pub fn add_column(
+fn add_column(
     table: String,
     column: String,
     kind: &str,
@@ -80,7 +209,7 @@ pub fn add_column(
 }
 
 /// Gives a table an ordered index.
-pub fn create_index(
+fn create_index(
     table: String,
     name: String,
     columns: Vec<String>,
@@ -107,7 +236,7 @@ pub fn create_index(
 }
 
 /// Takes an index from a table.
-pub fn drop_index(table: String, name: String) -> impl Change {
+fn drop_index(table: String, name: String) -> impl Change {
     move |tx: &mut Transaction<'_>| {
         let (number, _) = definition_of(tx, &table)?;
         tx.drop_index(number, &name)
@@ -115,7 +244,7 @@ pub fn drop_index(table: String, name: String) -> impl Change {
 }
 
 /// Gives a table a foreign key.
-pub fn add_reference(table: String, reference: Reference) -> impl Change {
+fn add_reference(table: String, reference: Reference) -> impl Change {
     move |tx: &mut Transaction<'_>| {
         let (number, schema) = definition_of(tx, &table)?;
         let (to, columns) = &reference.to;
@@ -141,7 +270,7 @@ pub fn add_reference(table: String, reference: Reference) -> impl Change {
 }
 
 /// Takes a foreign key from a table.
-pub fn drop_reference(table: String, name: String) -> impl Change {
+fn drop_reference(table: String, name: String) -> impl Change {
     move |tx: &mut Transaction<'_>| {
         let (number, _) = definition_of(tx, &table)?;
         tx.drop_reference(number, &name)
@@ -149,7 +278,7 @@ pub fn drop_reference(table: String, name: String) -> impl Change {
 }
 
 /// The rule for rows whose other row is deleted.
-pub fn on_delete(said: &str) -> PyResult<OnDelete> {
+fn on_delete(said: &str) -> PyResult<OnDelete> {
     match said {
         "restrict" => Ok(OnDelete::Restrict),
         "cascade" => Ok(OnDelete::Cascade),

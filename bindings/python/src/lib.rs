@@ -14,7 +14,8 @@
 //! | `directory` | arrays by name in the segment's heap |
 //! | `tables` | a database of tables |
 //! | `table_transaction`, `table_snapshot` | tables in a transaction, and at one commit |
-//! | `defining` | a transaction that changes what tables are |
+//! | `definition` | changes of what tables are |
+//! | `defining` | a transaction that makes them |
 //! | `table_index` | rows in a range of an index |
 //! | `row` | rows and keys as dictionaries and tuples |
 //! | `columns` | a table's columns as buffers for NumPy and Arrow |
@@ -44,6 +45,8 @@ use pyo3::prelude::*;
 /// The compiled part of `sardonyx`.
 #[pymodule(gil_used = false)]
 mod _native {
+    #[pymodule_export]
+    use crate::definition::Definitions;
     #[pymodule_export]
     use crate::segment::{Segment, private, segment, volatile};
     #[pymodule_export]

@@ -1,10 +1,10 @@
 //! Transactions on tables: `with tables.transaction() as tx: tx["accounts"].update(1, balance=70)`.
 
 use crate::defining::Defining;
-use crate::definition::{self, Change, Reference, schema_of};
+use crate::definition::{Change, Definitions};
 use crate::error::{Failure, is_to_run_again};
 use crate::lent::lock;
-use crate::row::{borrowed, dictionary_of, failed, found, key, named, names, no_row, values};
+use crate::row::{borrowed, dictionary_of, failed, found, key, named, no_row, values};
 use crate::table_index::{Got, Index, Range, Rows, Source, Want};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -13,7 +13,7 @@ use sardonyx::{Error, Inside, Migrating, OpenTransaction, RETRIES_ASIDE, Transac
 use std::sync::{Arc, Mutex};
 
 /// A transaction on tables, from ``tables.transaction()``.
-#[pyclass(frozen, module = "sardonyx")]
+#[pyclass(extends = Definitions, frozen, module = "sardonyx")]
 pub struct TableTransaction {
     tables: Arc<sardonyx::Tables>,
     inside: Inside,
@@ -140,7 +140,7 @@ impl TableTransaction {
     }
 
     /// Changes what tables are.
-    fn define(&self, py: Python<'_>, change: impl Change) -> PyResult<()> {
+    pub(crate) fn define(&self, py: Python<'_>, change: impl Change) -> PyResult<()> {
         self.step(py, change)
     }
 
@@ -175,7 +175,8 @@ impl TableTransaction {
         function: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let run = |running| {
-            let transaction = Bound::new(py, Self::running(tables, inside, running))?;
+            let transaction = Self::running(tables, inside, running);
+            let transaction = Bound::new(py, Definitions::of(transaction))?;
             let ended = called(function, &transaction).and_then(|value| {
                 transaction.get().end(py, true)?;
                 Ok(value)
@@ -265,114 +266,6 @@ impl TableTransaction {
             Some(_) => "<sardonyx.TableTransaction, running>",
             None => "<sardonyx.TableTransaction, not running>",
         }
-    }
-
-    /// Makes a table: ``create_table("accounts", {"id": "u64", "owner": "text?"}, key="id")``. A type with
-    /// a question mark may be ``None``. Indexes are ``{"by_owner": ["owner", "id desc"]}``, ordered.
-    #[pyo3(signature = (name, columns, *, key, ordered = false, indexes = None, unique = None, checks = None))]
-    #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
-    fn create_table(
-        &self,
-        py: Python<'_>,
-        name: String,
-        columns: &Bound<'_, PyDict>,
-        key: &Bound<'_, PyAny>,
-        ordered: bool,
-        indexes: Option<&Bound<'_, PyDict>>,
-        unique: Option<&Bound<'_, PyDict>>,
-        checks: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<()> {
-        let schema = schema_of(columns, key, ordered, [indexes, unique, checks])?;
-        self.define(py, definition::create_table(name, schema))
-    }
-
-    /// Adds a column to a table: rows that are there have the default, or ``None`` (``"text?"``).
-    #[pyo3(signature = (table, column, kind, *, default = None))]
-    fn add_column(
-        &self,
-        py: Python<'_>,
-        table: String,
-        column: String,
-        kind: &str,
-        default: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
-        self.define(py, definition::add_column(table, column, kind, default)?)
-    }
-
-    /// Drops a column of a table.
-    fn drop_column(&self, py: Python<'_>, table: String, column: String) -> PyResult<()> {
-        self.define(py, move |tx| tx.drop_column(&table, &column))
-    }
-
-    /// Gives a column another name.
-    fn rename_column(
-        &self,
-        py: Python<'_>,
-        table: String,
-        column: String,
-        to: String,
-    ) -> PyResult<()> {
-        self.define(py, move |tx| tx.rename_column(&table, &column, &to))
-    }
-
-    /// Gives a table an ordered index: ``create_index("orders", "by_customer", ["customer", "id desc"])``.
-    #[pyo3(signature = (table, name, columns, *, unique = false))]
-    fn create_index(
-        &self,
-        py: Python<'_>,
-        table: String,
-        name: String,
-        columns: &Bound<'_, PyAny>,
-        unique: bool,
-    ) -> PyResult<()> {
-        self.define(
-            py,
-            definition::create_index(table, name, names(columns)?, unique),
-        )
-    }
-
-    /// Takes an index from a table.
-    fn drop_index(&self, py: Python<'_>, table: String, name: String) -> PyResult<()> {
-        self.define(py, definition::drop_index(table, name))
-    }
-
-    /// Lets columns of a table refer to rows of another, by its key or by columns of a unique index:
-    /// ``add_foreign_key("orders", "of_customer", "customer", "customers")``. ``on_delete`` is ``"restrict"``,
-    /// ``"cascade"``, ``"set null"`` or ``"set default"``.
-    #[pyo3(signature = (table, name, columns, references, to = None, *, on_delete = "restrict"))]
-    #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
-    fn add_foreign_key(
-        &self,
-        py: Python<'_>,
-        table: String,
-        name: String,
-        columns: &Bound<'_, PyAny>,
-        references: String,
-        to: Option<&Bound<'_, PyAny>>,
-        on_delete: &str,
-    ) -> PyResult<()> {
-        let reference = Reference {
-            name,
-            columns: names(columns)?,
-            to: (references, to.map(names).transpose()?),
-            on_delete: definition::on_delete(on_delete)?,
-        };
-        self.define(py, definition::add_reference(table, reference))
-    }
-
-    /// Takes a foreign key from a table.
-    fn drop_foreign_key(&self, py: Python<'_>, table: String, name: String) -> PyResult<()> {
-        self.define(py, definition::drop_reference(table, name))
-    }
-
-    /// Drops a table with all its rows.
-    fn drop_table(&self, py: Python<'_>, table: String) -> PyResult<()> {
-        self.define(py, move |tx| tx.drop_table(&table))
-    }
-
-    /// Gives a table another name.
-    fn rename_table(&self, py: Python<'_>, table: String, to: String) -> PyResult<()> {
-        self.define(py, move |tx| tx.rename_table(&table, &to))
     }
 
     /// The table of a name.

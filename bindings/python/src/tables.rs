@@ -1,9 +1,9 @@
 //! A database of tables: opening, making tables, reading what is committed.
 
-use crate::definition::{self, Reference, schema_of};
+use crate::definition::{Change, Definitions};
 use crate::error::Failure;
 use crate::lent::lock;
-use crate::row::{dictionary_of, found, names, values};
+use crate::row::{dictionary_of, found, values};
 use crate::segment::Segment;
 use crate::table_snapshot::TablesSnapshot;
 use crate::table_transaction::{TableTransaction, unless_raised};
@@ -30,7 +30,7 @@ pub fn open(
     memory_bytes_max: Option<u64>,
     log_bytes_max: Option<u64>,
     options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Tables> {
+) -> PyResult<Py<Tables>> {
     if let Some(options) = options
         && !options.is_empty()
     {
@@ -59,22 +59,23 @@ pub fn open(
 
 /// The same.
 #[pyfunction]
-pub fn tables(py: Python<'_>, path: PathBuf) -> PyResult<Tables> {
+pub fn tables(py: Python<'_>, path: PathBuf) -> PyResult<Py<Tables>> {
     open_with(py, path, Options::new())
 }
 
-fn open_with(py: Python<'_>, path: PathBuf, options: Options) -> PyResult<Tables> {
+fn open_with(py: Python<'_>, path: PathBuf, options: Options) -> PyResult<Py<Tables>> {
     let opened = py.detach(|| options.open_tables(&path));
     let tables = match opened {
         Ok(tables) => tables,
         Err(error) if is_segment(&error) => Err(Failure::IsSegment { path: path.clone() })?,
         Err(error) => Err(Failure::from(error))?,
     };
-    Ok(Tables {
+    let tables = Tables {
         path,
         tables: Mutex::new(Some(Arc::new(tables))),
         inside: Inside::default(),
-    })
+    };
+    Py::new(py, Definitions::of(tables))
 }
 
 /// Whether what stands there is a segment with arrays.
@@ -83,7 +84,7 @@ fn is_segment(error: &Error) -> bool {
 }
 
 /// A database that is open as tables. A transaction is on stable storage when its block has ended.
-#[pyclass(frozen, module = "sardonyx")]
+#[pyclass(extends = Definitions, frozen, module = "sardonyx")]
 pub struct Tables {
     path: PathBuf,
     /// `None` when it was closed.
@@ -104,11 +105,7 @@ impl Tables {
     }
 
     /// Changes what the tables are, in a transaction of its own.
-    fn define(
-        &self,
-        py: Python<'_>,
-        change: impl FnOnce(&mut Transaction<'_>) -> Result<(), Error> + Send,
-    ) -> PyResult<()> {
+    pub(crate) fn define(&self, py: Python<'_>, change: impl Change) -> PyResult<()> {
         let tables = self.outside()?;
         unless_raised(py, |waits| {
             let turn = tables.turn_while(waits)?;
@@ -146,8 +143,9 @@ impl Tables {
     /// Begins a transaction where the ``with`` block begins; its end commits it, an exception undoes it. It blocks no
     /// other transaction, however long it takes: it sees the state of its begin and its own changes. If something that it read was changed
     /// meanwhile, the block's end raises ``Conflict``, and nothing was done: see ``retry``.
-    fn transaction(&self) -> PyResult<TableTransaction> {
-        Ok(TableTransaction::new(self.open()?, self.inside.clone()))
+    fn transaction(&self, py: Python<'_>) -> PyResult<Py<TableTransaction>> {
+        let transaction = TableTransaction::new(self.open()?, self.inside.clone());
+        Py::new(py, Definitions::of(transaction))
     }
 
     /// Calls ``function(tx)`` in a transaction, again whenever that meets another one, and returns what it returned, when
@@ -163,114 +161,6 @@ impl Tables {
         TableTransaction::retry(py, &tables, &self.inside, function)
     }
 
-    /// Makes a table: ``create_table("accounts", {"id": "u64", "owner": "text?"}, key="id")``. A type with
-    /// a question mark may be ``None``. Indexes are ``{"by_owner": ["owner", "id desc"]}``, ordered.
-    #[pyo3(signature = (name, columns, *, key, ordered = false, indexes = None, unique = None, checks = None))]
-    #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
-    fn create_table(
-        &self,
-        py: Python<'_>,
-        name: String,
-        columns: &Bound<'_, PyDict>,
-        key: &Bound<'_, PyAny>,
-        ordered: bool,
-        indexes: Option<&Bound<'_, PyDict>>,
-        unique: Option<&Bound<'_, PyDict>>,
-        checks: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<()> {
-        let schema = schema_of(columns, key, ordered, [indexes, unique, checks])?;
-        self.define(py, definition::create_table(name, schema))
-    }
-
-    /// Adds a column to a table: rows that are there have the default, or ``None`` (``"text?"``).
-    #[pyo3(signature = (table, column, kind, *, default = None))]
-    fn add_column(
-        &self,
-        py: Python<'_>,
-        table: String,
-        column: String,
-        kind: &str,
-        default: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
-        self.define(py, definition::add_column(table, column, kind, default)?)
-    }
-
-    /// Drops a column of a table.
-    fn drop_column(&self, py: Python<'_>, table: String, column: String) -> PyResult<()> {
-        self.define(py, move |tx| tx.drop_column(&table, &column))
-    }
-
-    /// Gives a column another name.
-    fn rename_column(
-        &self,
-        py: Python<'_>,
-        table: String,
-        column: String,
-        to: String,
-    ) -> PyResult<()> {
-        self.define(py, move |tx| tx.rename_column(&table, &column, &to))
-    }
-
-    /// Gives a table an ordered index: ``create_index("orders", "by_customer", ["customer", "id desc"])``.
-    #[pyo3(signature = (table, name, columns, *, unique = false))]
-    fn create_index(
-        &self,
-        py: Python<'_>,
-        table: String,
-        name: String,
-        columns: &Bound<'_, PyAny>,
-        unique: bool,
-    ) -> PyResult<()> {
-        self.define(
-            py,
-            definition::create_index(table, name, names(columns)?, unique),
-        )
-    }
-
-    /// Takes an index from a table.
-    fn drop_index(&self, py: Python<'_>, table: String, name: String) -> PyResult<()> {
-        self.define(py, definition::drop_index(table, name))
-    }
-
-    /// Lets columns of a table refer to rows of another, by its key or by columns of a unique index:
-    /// ``add_foreign_key("orders", "of_customer", "customer", "customers")``. ``on_delete`` is ``"restrict"``,
-    /// ``"cascade"``, ``"set null"`` or ``"set default"``.
-    #[pyo3(signature = (table, name, columns, references, to = None, *, on_delete = "restrict"))]
-    #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
-    fn add_foreign_key(
-        &self,
-        py: Python<'_>,
-        table: String,
-        name: String,
-        columns: &Bound<'_, PyAny>,
-        references: String,
-        to: Option<&Bound<'_, PyAny>>,
-        on_delete: &str,
-    ) -> PyResult<()> {
-        let reference = Reference {
-            name,
-            columns: names(columns)?,
-            to: (references, to.map(names).transpose()?),
-            on_delete: definition::on_delete(on_delete)?,
-        };
-        self.define(py, definition::add_reference(table, reference))
-    }
-
-    /// Takes a foreign key from a table.
-    fn drop_foreign_key(&self, py: Python<'_>, table: String, name: String) -> PyResult<()> {
-        self.define(py, definition::drop_reference(table, name))
-    }
-
-    /// Drops a table with all its rows.
-    fn drop_table(&self, py: Python<'_>, table: String) -> PyResult<()> {
-        self.define(py, move |tx| tx.drop_table(&table))
-    }
-
-    /// Gives a table another name.
-    fn rename_table(&self, py: Python<'_>, table: String, to: String) -> PyResult<()> {
-        self.define(py, move |tx| tx.rename_table(&table, &to))
-    }
-
     /// Brings the database to the program's schema: ``db.migrate([("customers", add_customers), ...])`` calls the
     /// functions that have not run in it yet, in their order, each with a transaction of its own, in which it is noted,
     /// too. Give all migrations that the program ever had; one that ran keeps its name and its place. Returns the schema
@@ -282,7 +172,8 @@ impl Tables {
         let migrating = Arc::new(py.detach(begin).map_err(Failure::from)?);
         for (number, body) in bodies.iter().enumerate() {
             let transaction = TableTransaction::new(self.open()?, self.inside.clone());
-            TableTransaction::migrate(Bound::new(py, transaction)?, &migrating, number, body)?;
+            let transaction = Bound::new(py, Definitions::of(transaction))?;
+            TableTransaction::migrate(transaction, &migrating, number, body)?;
         }
         Ok(migrating.known())
     }

@@ -12,7 +12,8 @@
 //! - [`error`]: the one error that a user meets, by what can be done about it;
 //! - [`user_code`]: closures, destructors and wakers of users, whose panics are caught;
 //! - [`random`]: seeded numbers (I11), and secret ones from the operating system;
-//! - [`token`]: a secret that processes have in common; [`transport`]: how they are connected;
+//! - [`token`]: a secret that processes have in common; [`transport`]: how they are connected; [`greeting`]: how they find
+//!   out that they belong together; [`frame`]: messages on a connection; [`listening`]: a server's connections;
 //! - [`waiting`]: waits that may take long, and what ends them;
 //! - [`hash`]: maps by integers, and hashes by a secret.
 
@@ -36,10 +37,13 @@ pub mod bytes;
 pub mod crc32c;
 pub mod error;
 pub mod events;
+pub mod frame;
+pub mod greeting;
 pub mod hash;
 pub mod inherited;
 pub mod lease;
 pub mod leftovers;
+pub mod listening;
 pub mod memory;
 pub mod parking;
 pub mod process;

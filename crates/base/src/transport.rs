@@ -44,6 +44,11 @@ pub trait Transport: Send + Sync + Debug {
         within: Duration,
     ) -> Result<Box<dyn Connection>, TransportError>;
 
+    /// True if nobody on the way can read or change what goes over its connections.
+    fn is_secret(&self) -> bool {
+        false
+    }
+
     /// Connects to an address; the socket may take so long, and what is made of it, too.
     ///
     /// # Errors

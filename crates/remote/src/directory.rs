@@ -17,11 +17,13 @@
 //! that is full, and a directory that is not there, are asked again ([`StoreError::NotNow`]) if that was found before
 //! anything had its place.
 //!
-//! On one host, what a reader sees may be a moment from being stable: the owner is told when it is.
+//! What a reader of this process sees is stable ([`Unstable`]). What a reader of another process sees may be a moment from
+//! being so: the owner is told when it is.
 
 use crate::names::{name_of, number_of};
 use crate::place::RemoteOptions;
 use crate::probe;
+use crate::stable::Unstable;
 use sardonyx_base::random::system_random;
 use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, check_object_name};
 use sardonyx_storage::remote_log::store::{
@@ -43,6 +45,7 @@ const NEW: &str = "new_";
 pub struct DirectoryLog {
     directory: PathBuf,
     entry_bytes_max: u64,
+    unstable: Unstable,
 }
 
 impl DirectoryLog {
@@ -54,11 +57,12 @@ impl DirectoryLog {
         let log = DirectoryLog {
             directory: directory.into(),
             entry_bytes_max: options.entry_bytes_max,
+            unstable: Unstable::default(),
         };
         if !options.make {
-            let there = fs::metadata(log.entries());
+            let there = fs::metadata(log.entries()).and_then(|_| log.sync_folders());
             return match there {
-                Ok(_) => Ok(log),
+                Ok(()) => Ok(log),
                 Err(error) => Err(log.failed("open the directory", &error)),
             };
         }
@@ -67,13 +71,25 @@ impl DirectoryLog {
         Ok(log)
     }
 
+    fn folders(&self) -> [PathBuf; 4] {
+        let [boundary, primary] = [Register::Boundary, Register::Primary];
+        let registers = (self.register(boundary), self.register(primary));
+        [self.entries(), self.objects(), registers.0, registers.1]
+    }
+
+    /// Syncs what a process may have left that was killed before it did.
+    fn sync_folders(&self) -> io::Result<()> {
+        self.folders()
+            .iter()
+            .try_for_each(|folder| sync_tree(folder))
+    }
+
     /// Makes what belongs into the directory, which is there, durably.
     fn make_folders(&self) -> io::Result<()> {
-        let registers =
-            [Register::Boundary, Register::Primary].map(|register| self.register(register));
-        for folder in [self.entries(), self.objects()].iter().chain(&registers) {
-            create_directory(folder)?;
+        for folder in self.folders() {
+            create_directory(&folder)?;
         }
+        self.sync_folders()?;
         sync_directory(&self.directory)?;
         // Made now, perhaps: its name is in the directory above.
         match self.directory.canonicalize()?.parent() {
@@ -93,6 +109,7 @@ impl DirectoryLog {
         let log = DirectoryLog {
             directory: beside.clone(),
             entry_bytes_max: self.entry_bytes_max,
+            unstable: Unstable::default(),
         };
         // Not what is above: it may be away by now.
         let made = create_directory(&beside).and_then(|()| log.make_folders());
@@ -182,8 +199,23 @@ impl DirectoryLog {
         Ok(listed)
     }
 
+    /// The bytes of a file, once it is stable that they are there.
+    fn read_stable(&self, file: &Path) -> io::Result<Vec<u8>> {
+        let bytes = fs::read(file)?;
+        self.unstable.wait(file)?;
+        Ok(bytes)
+    }
+
     /// A register's last number and bytes.
     fn last(&self, folder: &Path) -> io::Result<Option<(u64, Vec<u8>)>> {
+        let found = self.last_seen(folder)?;
+        if let Some((number, _)) = &found {
+            self.unstable.wait(&folder.join(name_of(*number)))?;
+        }
+        Ok(found)
+    }
+
+    fn last_seen(&self, folder: &Path) -> io::Result<Option<(u64, Vec<u8>)>> {
         let last = || {
             let numbers = self.numbers(folder)?;
             Ok::<_, io::Error>(numbers.last().map(|last| last.number))
@@ -206,12 +238,50 @@ impl DirectoryLog {
         Err(io::Error::other("a register is replaced all the time"))
     }
 
+    /// Creates a file with these bytes, if there is none: whole, and synced.
+    fn create(&self, folder: &Path, name: &str, bytes: &[u8]) -> Result<bool, NotCreated> {
+        let new = folder.join(format!("{NEW}{:016x}", system_random()));
+        let place = folder.join(name);
+        let written = (|| {
+            let mut file = OpenOptions::new().write(true).create_new(true).open(&new)?;
+            file.write_all(bytes)?;
+            file.sync_all()
+        })();
+        let making = self.unstable.make(place.clone());
+        let linked = written.and_then(|()| match fs::hard_link(&new, &place) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error),
+        });
+        let removed = remove_if_there(&new);
+        let created = match linked {
+            Ok(created) => created,
+            Err(error) => {
+                // It has not got its place.
+                making.is_stable();
+                return Err(error.into());
+            }
+        };
+        let stable = match created {
+            true => removed.and_then(|()| sync_directory(folder)),
+            false => removed,
+        };
+        if !created || stable.is_ok() {
+            making.is_stable();
+        }
+        stable.map_err(NotCreated::After)?;
+        if !created {
+            self.unstable.wait(&place).map_err(NotCreated::After)?;
+        }
+        Ok(created)
+    }
+
     fn swap(&self, folder: &Path, expected: u64, bytes: &[u8]) -> Result<Swapped, NotCreated> {
         let next = expected
             .checked_add(1)
             .ok_or_else(|| io::Error::other("its numbers are used up"))?;
         let before = self.last(folder)?.map_or(0, |(number, _)| number);
-        if before != expected || !create(folder, &name_of(next), bytes)? {
+        if before != expected || !self.create(folder, &name_of(next), bytes)? {
             return Ok(Swapped::Conflict);
         }
         // Others may have gone on, and have deleted what stood there.
@@ -264,29 +334,6 @@ impl From<io::Error> for NotCreated {
     }
 }
 
-/// Creates a file with these bytes, if there is none: whole, and synced.
-fn create(folder: &Path, name: &str, bytes: &[u8]) -> Result<bool, NotCreated> {
-    let new = folder.join(format!("{NEW}{:016x}", system_random()));
-    let written = (|| {
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&new)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        match fs::hard_link(&new, folder.join(name)) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(error),
-        }
-    })();
-    let removed = remove_if_there(&new);
-    let created = written?;
-    let stable = removed.and_then(|()| match created {
-        true => sync_directory(folder),
-        false => Ok(()),
-    });
-    stable.map_err(NotCreated::After)?;
-    Ok(created)
-}
-
 fn remove_if_there(file: &Path) -> io::Result<()> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -300,6 +347,21 @@ fn create_directory(directory: &Path) -> io::Result<()> {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }
+}
+
+/// Syncs a directory, and those in it.
+fn sync_tree(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => sync_tree(&entry.path())?,
+            Ok(_) => {}
+            // Deleted meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    sync_directory(directory)
 }
 
 fn sync_directory(directory: &Path) -> io::Result<()> {
@@ -316,7 +378,7 @@ impl RemoteStore for DirectoryLog {
     }
 
     fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
-        match create(&self.entries(), &name_of(number), bytes) {
+        match self.create(&self.entries(), &name_of(number), bytes) {
             Ok(true) => Ok(Appended::Ok),
             Ok(false) => Ok(Appended::Conflict),
             Err(error) => Err(self.not_created(&format!("create entry {number}"), &error)),
@@ -325,7 +387,7 @@ impl RemoteStore for DirectoryLog {
 
     fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
         let folder = self.entries();
-        let found = self.found_in(&folder, || fs::read(folder.join(name_of(number))));
+        let found = self.found_in(&folder, || self.read_stable(&folder.join(name_of(number))));
         found.map_err(|error| self.failed(&format!("read entry {number}"), &error))
     }
 
@@ -380,7 +442,7 @@ impl RemoteObjects for DirectoryLog {
                 return Err(io::Error::other("it has no name").into());
             };
             self.make_folder(folder)?;
-            create(folder, &last.to_string_lossy(), bytes)
+            self.create(folder, &last.to_string_lossy(), bytes)
         })();
         match made {
             Ok(true) => Ok(Appended::Ok),
@@ -392,7 +454,7 @@ impl RemoteObjects for DirectoryLog {
     fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         check_object_name(&self.place(), name)?;
         let folder = self.objects();
-        let found = self.found_in(&folder, || fs::read(folder.join(name)));
+        let found = self.found_in(&folder, || self.read_stable(&folder.join(name)));
         found.map_err(|error| self.failed(&format!("read {name}"), &error))
     }
 
@@ -507,5 +569,42 @@ mod tests {
         let swapped = log.swap_register(first, Some(&stored.version), b"b");
         assert_eq!(swapped.unwrap(), Swapped::Ok);
         assert_eq!(log.read(1).unwrap(), Some(b"one".to_vec()));
+    }
+
+    #[test]
+    fn i7_what_is_there_by_a_sync_that_failed_is_neither_read_nor_a_conflict() {
+        let home = tempfile::tempdir().unwrap();
+        let log = DirectoryLog::open(home.path(), &RemoteOptions::default()).unwrap();
+        assert_eq!(log.append_at(1, b"one").unwrap(), Appended::Ok);
+        assert_eq!(log.append_at(2, b"two").unwrap(), Appended::Ok);
+        let register = Register::Boundary;
+        assert_eq!(
+            log.swap_register(register, None, b"a").unwrap(),
+            Swapped::Ok
+        );
+        assert_eq!(log.create_object("x/y", b"z").unwrap(), Appended::Ok);
+        for file in [
+            log.entries().join(name_of(2)),
+            log.register(register).join(name_of(1)),
+            log.objects().join("x/y"),
+        ] {
+            drop(log.unstable.make(file));
+        }
+        let errors = [
+            log.read(2).map(drop),
+            log.append_at(2, b"two").map(drop),
+            log.read_register(register).map(drop),
+            log.swap_register(register, None, b"b").map(drop),
+            log.read_object("x/y").map(drop),
+            log.create_object("x/y", b"z").map(drop),
+        ];
+        for error in errors {
+            let error = error.unwrap_err();
+            assert!(matches!(error, StoreError::Refused { .. }), "{error}");
+        }
+        assert_eq!(log.read(1).unwrap(), Some(b"one".to_vec()));
+        // Opened again, it has been synced.
+        let log = DirectoryLog::open(home.path(), &RemoteOptions::default()).unwrap();
+        assert_eq!(log.read(2).unwrap(), Some(b"two".to_vec()));
     }
 }

@@ -1,5 +1,13 @@
 //! The host part of an endpoint. A connection that leaves this host needs TLS, unless the user allows it without.
 
+/// The environment's variable that allows a log on another host without TLS, if it is `true`.
+pub(crate) const ALLOW_PLAIN_VARIABLE: &str = "SARDONYX_STORE_ALLOW_PLAIN";
+
+/// True if the user allows a connection to another host without TLS.
+pub(crate) fn is_plain_allowed() -> bool {
+    std::env::var(ALLOW_PLAIN_VARIABLE).is_ok_and(|allowed| allowed == "true")
+}
+
 /// The host of an endpoint, without path and port.
 pub(crate) fn host_of(endpoint: &str) -> &str {
     let authority = endpoint.split(['/', '?', '#']).next().unwrap_or_default();

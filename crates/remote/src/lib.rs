@@ -1,5 +1,5 @@
-//! Logs in stores that others keep ([`sardonyx_storage::remote_log`]): object stores with the S3 API, NATS JetStream, a
-//! directory, memory.
+//! Logs in stores that others keep ([`sardonyx_storage::remote_log`]): object stores with the S3 API, NATS JetStream,
+//! another host over TCP, a directory, memory.
 //!
 //! The store replicates; nothing here does. It must create an object under a name only if there is none, and replace one
 //! only if it is still the one that was read, also when several ask at once. [`open`] tries that out ([`probe`]) and
@@ -9,6 +9,7 @@
 //! | --- | --- | --- |
 //! | `s3://BUCKET/PREFIX` | an object store; endpoint, region and credentials from the environment, as AWS's tools have them | several hosts |
 //! | `nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX]` | a stream of NATS JetStream, also as `tls://`; credentials from the environment, as NATS's tools have them | several hosts, where an object store is too slow |
+//! | `tcp://HOST:PORT` | another host, which runs a [`StoreServer`] (`sardonyx store serve`) | two hosts and nothing else |
 //! | `file:DIRECTORY` | a directory | one host, or a file system of the network |
 //! | `memory:NAME` | this process | trying things out |
 //!
@@ -36,6 +37,14 @@
 //! | `NATS_USER`, `NATS_PASSWORD`; `NATS_TOKEN` | a user; a token |
 //! | `NATS_CA`; `NATS_CERT`, `NATS_KEY` | certificates of authorities instead of the system's; one's own, and its key |
 //! | `SARDONYX_STORE_ALLOW_PLAIN=true` | `nats://` to other hosts, without TLS, where nobody can listen |
+//!
+//! # TCP
+//!
+//! | variable | its meaning |
+//! | --- | --- |
+//! | `SARDONYX_STORE_TLS` | a directory with `ca.pem`, `cert.pem` and `key.pem`: both ends show that the CA has signed them |
+//! | `SARDONYX_STORE_TOKEN_FILE` | a file with the token that the server asks for |
+//! | `SARDONYX_STORE_ALLOW_PLAIN=true` | other hosts without TLS, where nobody else can listen |
 //!
 //! # Example
 //!
@@ -77,7 +86,6 @@
 
 mod directory;
 mod encrypted;
-#[cfg(any(feature = "s3", feature = "nats"))]
 mod host;
 #[cfg(feature = "s3")]
 mod http;
@@ -90,16 +98,19 @@ mod place;
 pub mod probe;
 #[cfg(any(feature = "s3", feature = "nats"))]
 mod requests;
-#[cfg(all(test, any(feature = "s3", feature = "nats")))]
+#[cfg(test)]
 #[path = "../tests/all/stores/rules.rs"]
 mod rules;
 #[cfg(feature = "s3")]
 mod s3;
 #[cfg(any(feature = "s3", feature = "nats"))]
 mod several;
+mod stable;
+mod tcp;
 
 pub use directory::DirectoryLog;
 pub use encrypted::{ENCRYPTION_BYTES, EncryptedLog, Keys};
 #[cfg(feature = "s3")]
 pub use objects::ObjectLog;
 pub use place::{KEYS_VARIABLE, RemoteOptions, open};
+pub use tcp::{StoreServer, StoreServerError, TLS_VARIABLE, TOKEN_FILE_VARIABLE, TcpLog};

@@ -2,6 +2,10 @@
 
 use crate::directory::DirectoryLog;
 use crate::encrypted::{EncryptedLog, Keys};
+#[cfg(feature = "nats")]
+use crate::host::is_plain_allowed;
+use crate::tcp::TcpLog;
+use sardonyx_base::greeting::Trust;
 use sardonyx_storage::remote_log::memory::MemoryStore;
 use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::store::StoreError;
@@ -26,6 +30,9 @@ pub struct RemoteOptions {
     pub make: bool,
     /// With these everything is encrypted before it goes there.
     pub keys: Option<Keys>,
+    /// How this process and the server of a store over TCP know each other; none: as the environment says
+    /// ([`TLS_VARIABLE`](crate::TLS_VARIABLE), [`TOKEN_FILE_VARIABLE`](crate::TOKEN_FILE_VARIABLE)).
+    pub trust: Option<Trust>,
 }
 
 /// The environment's variable that names a file of keys ([`Keys::of_file`]).
@@ -56,6 +63,7 @@ impl Default for RemoteOptions {
             probe: true,
             make: true,
             keys: None,
+            trust: None,
         }
     }
 }
@@ -85,6 +93,7 @@ fn open_plain(place: &str, options: &RemoteOptions) -> Result<Arc<dyn RemotePlac
     match scheme {
         "s3" => open_s3(rest, options),
         "nats" | "tls" => open_nats(scheme == "tls", rest, options),
+        "tcp" => open_tcp(rest, options),
         "memory" if !rest.is_empty() => {
             let mut all = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
             let new = || Arc::new(MemoryStore::named(place.into(), options.entry_bytes_max));
@@ -104,9 +113,15 @@ fn open_plain(place: &str, options: &RemoteOptions) -> Result<Arc<dyn RemotePlac
         )),
         _ => Err(wrong(
             "what was given",
-            "places are s3://BUCKET/PREFIX, nats://HOST/STREAM, file:DIRECTORY, memory:NAME",
+            "places are s3://BUCKET/PREFIX, nats://HOST/STREAM, tcp://HOST:PORT, file:DIRECTORY, memory:NAME",
         )),
     }
+}
+
+/// Its server has probed the store.
+fn open_tcp(rest: &str, options: &RemoteOptions) -> Result<Arc<dyn RemotePlace>, StoreError> {
+    let address = rest.strip_prefix("//").unwrap_or(rest);
+    Ok(Arc::new(TcpLog::open(address, options)?))
 }
 
 #[cfg(feature = "s3")]
@@ -133,9 +148,7 @@ fn open_nats(
     rest: &str,
     options: &RemoteOptions,
 ) -> Result<Arc<dyn RemotePlace>, StoreError> {
-    use crate::jetstream::place::{ALLOW_PLAIN_VARIABLE, JetStreamPlace};
-    let allowed = std::env::var(ALLOW_PLAIN_VARIABLE).is_ok_and(|allowed| allowed == "true");
-    let place = JetStreamPlace::parse(tls, rest, allowed)?;
+    let place = crate::jetstream::place::JetStreamPlace::parse(tls, rest, is_plain_allowed())?;
     crate::jetstream::open(&place, options)
 }
 

@@ -1,6 +1,6 @@
 //! TLS between the processes of a database, in which both ends show who they are: another
-//! [`Transport`](sardonyx_base::transport::Transport) than plain TCP, for loosely coupled nodes and their page server, and for a
-//! standby and its primary.
+//! [`Transport`](sardonyx_base::transport::Transport) than plain TCP, for loosely coupled nodes and their page server, for a
+//! standby and its primary, and for a host and the log that another host keeps for it.
 //!
 //! ```no_run
 //! use sardonyx_tls::{Tls, TlsFiles};

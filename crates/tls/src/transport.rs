@@ -128,6 +128,10 @@ impl Tls {
 }
 
 impl Transport for Tls {
+    fn is_secret(&self) -> bool {
+        true
+    }
+
     fn call(
         &self,
         socket: TcpStream,

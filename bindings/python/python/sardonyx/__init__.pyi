@@ -173,7 +173,7 @@ def private(
 _Row = dict[str, Any]
 
 class _Definitions:
-    """Changes of what tables are; not there at run time."""
+    """Changes of what tables are, as ``Tables`` and ``TableTransaction`` have them."""
 
     def create_table(
         self,

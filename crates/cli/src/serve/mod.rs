@@ -2,8 +2,8 @@
 
 mod host_name;
 mod hosting;
-mod logging;
-mod notify;
+pub mod logging;
+pub mod notify;
 #[cfg(feature = "otlp")]
 mod otlp;
 #[cfg(not(feature = "otlp"))]

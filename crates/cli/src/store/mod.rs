@@ -7,6 +7,7 @@ mod follow;
 mod following;
 mod hand_over;
 mod retention;
+mod serve;
 mod status;
 mod unserved;
 mod verify;
@@ -36,7 +37,8 @@ pub use unserved::exit_of;
 /// A place is s3://BUCKET/PREFIX (an object store; endpoint, region and credentials as AWS's tools have them:
 /// AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX]
 /// or the same with tls:// (NATS JetStream; credentials as NATS's tools have them: NATS_CREDS, NATS_NKEY, NATS_USER and
-/// NATS_PASSWORD, NATS_TOKEN; NATS_CA, NATS_CERT and NATS_KEY for TLS), or file:DIRECTORY. Where everything in it is
+/// NATS_PASSWORD, NATS_TOKEN; NATS_CA, NATS_CERT and NATS_KEY for TLS), tcp://HOST:PORT (another host that runs `sardonyx store
+/// serve`; SARDONYX_STORE_TLS and SARDONYX_STORE_TOKEN_FILE as it asks for), or file:DIRECTORY. Where everything in it is
 /// encrypted, SARDONYX_STORE_KEYS names the file of keys: a line of 64 hexadecimal digits for each, the first one encrypts,
 /// all decrypt. Programs put their log
 /// there by `Options::store`, and serve in turn by `sardonyx::hosts`. Times are UTC, such as 2026-11-22T10:15:00Z.
@@ -62,6 +64,7 @@ enum Action {
     Follow(follow::Arguments),
     Clone(clone::Arguments),
     Trim(retention::Arguments),
+    Serve(serve::Arguments),
 }
 
 impl Arguments {
@@ -75,6 +78,7 @@ impl Arguments {
             Action::Follow(verb) => verb.run(output),
             Action::Clone(verb) => verb.run(output),
             Action::Trim(verb) => verb.run(output),
+            Action::Serve(verb) => verb.run(output),
         }
     }
 }
@@ -88,7 +92,7 @@ const STORED_ENTRIES: &str = "entry";
 /// A store, as an argument.
 #[derive(Debug, clap::Args)]
 struct Place {
-    /// Where the log is: s3://BUCKET/PREFIX, nats://HOST/STREAM or file:DIRECTORY
+    /// Where the log is: s3://BUCKET/PREFIX, nats://HOST/STREAM, tcp://HOST:PORT or file:DIRECTORY
     place: String,
 }
 

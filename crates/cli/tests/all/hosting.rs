@@ -13,13 +13,13 @@ use tokio_postgres::{Client, Error, NoTls};
 /// The most that a test waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-struct Cluster {
-    directory: tempfile::TempDir,
+pub struct Cluster {
+    pub directory: tempfile::TempDir,
     runtime: Runtime,
 }
 
 impl Cluster {
-    fn new() -> Cluster {
+    pub fn new() -> Cluster {
         let runtime = Builder::new_current_thread().enable_all().build();
         Cluster {
             directory: tempfile::tempdir().unwrap(),
@@ -31,18 +31,22 @@ impl Cluster {
         self.directory.path().join("store")
     }
 
-    fn place(&self) -> String {
+    pub fn place(&self) -> String {
         format!("file:{}", self.store().display())
     }
 
-    fn directory_of(&self, host: &str) -> PathBuf {
+    pub fn directory_of(&self, host: &str) -> PathBuf {
         self.directory.path().join(format!("{host}.sdx"))
     }
 
-    fn start(&self, host: &str) -> Serving {
-        let place = self.place();
-        let arguments = ["--store", &place, "--host", host, "--lease", "1s"];
-        let serving = Serving::start_at(&self.directory_of(host), &arguments);
+    pub fn start(&self, host: &str) -> Serving {
+        self.start_on(host, &self.place(), &[])
+    }
+
+    /// A host with another place for the same store.
+    pub fn start_on(&self, host: &str, place: &str, environment: &[(&str, &str)]) -> Serving {
+        let arguments = ["--store", place, "--host", host, "--lease", "1s"];
+        let serving = Serving::start_in(&self.directory_of(host), &arguments, environment);
         assert_eq!(serving.host.as_deref(), Some(host));
         serving
     }
@@ -66,7 +70,7 @@ impl Cluster {
     }
 
     /// A client of whichever of these hosts serves, as soon as one does.
-    fn served_by(&self, hosts: &[&Serving]) -> Client {
+    pub fn served_by(&self, hosts: &[&Serving]) -> Client {
         let until = Instant::now() + PATIENCE;
         loop {
             match self.connect(hosts) {
@@ -77,7 +81,7 @@ impl Cluster {
     }
 
     /// Inserts these numbers, each acknowledged, by whichever host serves. One that a connection ended with may be there.
-    fn insert(&self, hosts: &[&Serving], numbers: std::ops::Range<i64>) {
+    pub fn insert(&self, hosts: &[&Serving], numbers: std::ops::Range<i64>) {
         let mut client = self.served_by(hosts);
         for number in numbers {
             let text = format!("INSERT INTO t VALUES ({number}) ON CONFLICT DO NOTHING");
@@ -87,7 +91,7 @@ impl Cluster {
         }
     }
 
-    fn numbers(&self, client: &Client) -> Vec<i64> {
+    pub fn numbers(&self, client: &Client) -> Vec<i64> {
         let rows = self
             .runtime
             .block_on(client.query("SELECT id FROM t ORDER BY id", &[]));
@@ -110,7 +114,7 @@ impl Cluster {
     }
 
     /// Makes the table, by whichever host serves.
-    fn create(&self, hosts: &[&Serving]) {
+    pub fn create(&self, hosts: &[&Serving]) {
         let text = "CREATE TABLE IF NOT EXISTS t (id bigint PRIMARY KEY)";
         while self.execute(&self.served_by(hosts), text).is_err() {}
     }
@@ -126,7 +130,7 @@ impl Cluster {
     }
 
     /// Waits until a host sends clients away because it does not serve.
-    fn wait_until_it_follows(&self, host: &Serving) {
+    pub fn wait_until_it_follows(&self, host: &Serving) {
         let until = Instant::now() + PATIENCE;
         while self.sent_away(host).as_deref() != Some("57P03") {
             assert!(Instant::now() < until, "it serves");
@@ -138,7 +142,7 @@ fn signal(host: &Serving, signal: Signal) {
     kill_process(Pid::from_child(&host.process), signal).unwrap();
 }
 
-fn kill(mut host: Serving) {
+pub fn kill(mut host: Serving) {
     host.process.kill().unwrap();
     host.process.wait().unwrap();
 }

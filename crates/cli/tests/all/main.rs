@@ -26,6 +26,7 @@ mod sockets;
 mod sql;
 mod store;
 mod store_killed;
+mod store_serve;
 mod store_trimmed;
 mod unfinished;
 mod ways;

@@ -29,8 +29,13 @@ impl Serving {
 
     /// On a database, with these arguments.
     pub fn start_at(path: &Path, arguments: &[&str]) -> Serving {
+        Self::start_in(path, arguments, &[])
+    }
+
+    /// The same, with this in its environment.
+    pub fn start_in(path: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Serving {
         let directory = tempfile::tempdir().unwrap();
-        Self::start_on(directory, path, arguments, &[])
+        Self::start_on(directory, path, arguments, environment)
     }
 
     fn start_on(

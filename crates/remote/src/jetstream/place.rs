@@ -3,11 +3,8 @@
 //! Any of the servers is asked, and they name the others of their cluster. Several logs can be in one stream, under
 //! prefixes. A place contains no credentials.
 
-use crate::host::is_this_host;
+use crate::host::{ALLOW_PLAIN_VARIABLE, is_this_host};
 use sardonyx_storage::remote_log::store::StoreError;
-
-/// Set to `true`, it lets a log be elsewhere than on this host without TLS.
-pub(crate) const ALLOW_PLAIN_VARIABLE: &str = "SARDONYX_STORE_ALLOW_PLAIN";
 
 /// The most bytes of a stream's name.
 const STREAM_BYTES_MAX: usize = 64;

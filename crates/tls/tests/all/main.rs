@@ -6,3 +6,4 @@ mod connections;
 mod files;
 mod nodes;
 mod standby;
+mod store;

@@ -1,0 +1,107 @@
+//! `store serve`: keeps the logs of other hosts, which use it as `tcp://HOST:PORT`.
+
+use crate::end_request::end_requested;
+#[cfg(feature = "sql")]
+use crate::serve::{
+    logging::{LogLevel, tell},
+    notify::notify,
+};
+use sardonyx_base::greeting::Trust;
+use sardonyx_base::transport::Plain;
+use sardonyx_command::exit::{Exit, UsageError};
+use sardonyx_command::output::Output;
+use sardonyx_remote::{RemoteOptions, StoreServer, open};
+use sardonyx_standby::Token;
+use sardonyx_tls::{Tls, TlsFiles};
+use serde::Serialize;
+use std::io::Write;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Keep the log of a database for other hosts.
+///
+/// They use it as the place tcp://HOST:PORT: an entry is on this host's disk before they get the answer. A host beside this
+/// process uses the directory itself. Ends at an interrupt (Ctrl-C) or a termination signal; the other hosts then wait until
+/// it is there again.
+///
+/// With --tls only hosts whose certificate the same CA has signed are served, and nobody on the way can read or change
+/// anything; they set SARDONYX_STORE_TLS. Without it connections are as TCP is: for one host, or a network that you trust.
+/// With --token-file only hosts that have the same token are served; they set SARDONYX_STORE_TOKEN_FILE.
+///
+/// Example: sardonyx store serve file:/srv/bank-log --listen 0.0.0.0:7071 --tls /etc/sardonyx
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    /// Where the log is kept: file:DIRECTORY, made where absent
+    place: String,
+    /// Where to listen, such as 0.0.0.0:7071; port 0 takes a free one
+    #[arg(long, value_name = "ADDR")]
+    listen: String,
+    /// Serve only hosts that have the token in this file: a secret text of 1 to 1024 bytes
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Talk by TLS, with the files ca.pem, cert.pem and key.pem of this directory
+    #[arg(long, value_name = "DIR")]
+    tls: Option<PathBuf>,
+    /// What is told on standard error: hosts that were refused, from `info` on
+    #[cfg(feature = "sql")]
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info)]
+    log_level: LogLevel,
+    /// End when standard input ends, too: for programs that start it
+    #[arg(long)]
+    until_input_ends: bool,
+}
+
+/// The first line.
+#[derive(Debug, Serialize)]
+struct Listening {
+    listening: String,
+    place: String,
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let end = end_requested(self.until_input_ends);
+        #[cfg(feature = "sql")]
+        tell(self.log_level, output.is_json(), None);
+        if !self.place.starts_with("file:") {
+            let place = &self.place;
+            return Err(UsageError::Arguments(format!(
+                "{place} is not a directory of this host: give file:DIRECTORY; hosts use other stores themselves"
+            ))
+            .into());
+        }
+        let mut trust = Trust {
+            transport: Arc::new(Plain),
+            token: self.token_file.as_ref().map(Token::of_file).transpose()?,
+        };
+        if let Some(directory) = &self.tls {
+            trust.transport = Arc::new(Tls::new(&TlsFiles::in_directory(directory))?);
+        }
+        // First, so that no directory is made where the address is taken.
+        let listener = TcpListener::bind(self.listen.as_str())
+            .map_err(|error| anyhow::anyhow!("cannot listen at {}: {error}", self.listen))?;
+        // Its hosts encrypt what they put there, if they do.
+        let store = open(&self.place, &RemoteOptions::default())?;
+        let place = store.place();
+        let server = StoreServer::start(store, listener, trust)?;
+        let listening = server.address().to_string();
+        match output.is_json() {
+            true => output.line(&Listening { listening, place })?,
+            false => writeln!(
+                output,
+                "{place} is kept for hosts as tcp://{listening}; Ctrl-C ends it"
+            )?,
+        }
+        // A program that has started it waits for this line.
+        output.finish()?;
+        #[cfg(feature = "sql")]
+        notify("READY=1");
+        // An error means that no request can come any more.
+        let _ = end.recv();
+        drop(server);
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,111 @@
+//! `store serve`: two hosts whose log one of them keeps, and those that are refused.
+
+use crate::common::{command, ended, json, run};
+use crate::hosting::{Cluster, kill};
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+
+const TOKEN_FILE: &str = "SARDONYX_STORE_TOKEN_FILE";
+
+/// A process that keeps the log of a cluster.
+struct Keeper {
+    process: Child,
+    place: String,
+    token: PathBuf,
+}
+
+impl Keeper {
+    fn start(cluster: &Cluster) -> Keeper {
+        let token = cluster.directory.path().join("token");
+        std::fs::write(&token, "secret\n").unwrap();
+        let verb = [
+            "store",
+            "serve",
+            &cluster.place(),
+            "--listen",
+            "127.0.0.1:0",
+        ];
+        let mut process = command(&verb)
+            .args(["--json", "--until-input-ends", "--token-file"])
+            .arg(&token)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = String::new();
+        let mut output = BufReader::new(process.stdout.take().unwrap());
+        output.read_line(&mut said).unwrap();
+        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(said["place"], cluster.place());
+        Keeper {
+            process,
+            place: format!("tcp://{}", said["listening"].as_str().unwrap()),
+            token,
+        }
+    }
+
+    fn end(mut self) {
+        drop(self.process.stdin.take());
+        assert!(self.process.wait().unwrap().success());
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn i12_two_hosts_fail_over_with_the_log_that_one_of_them_keeps() {
+    let cluster = Cluster::new();
+    let keeper = Keeper::start(&cluster);
+    let token = keeper.token.to_str().unwrap().to_string();
+    let a = cluster.start_on("host-1", &keeper.place, &[(TOKEN_FILE, &token)]);
+    cluster.create(&[&a]);
+    // Beside the log.
+    let b = cluster.start("host-2");
+    cluster.wait_until_it_follows(&b);
+    cluster.insert(&[&b, &a], 0..20);
+    assert_eq!(
+        json(&["store", "status", &cluster.place()])["host"],
+        "host-1"
+    );
+    kill(a);
+    let client = cluster.served_by(&[&b]);
+    assert_eq!(cluster.numbers(&client), (0..20).collect::<Vec<_>>());
+    cluster.insert(&[&b], 20..30);
+    // It comes back, and has what the other one did meanwhile.
+    let a = cluster.start_on("host-1", &keeper.place, &[(TOKEN_FILE, &token)]);
+    cluster.wait_until_it_follows(&a);
+    b.end();
+    let client = cluster.served_by(&[&a]);
+    assert_eq!(cluster.numbers(&client), (0..30).collect::<Vec<_>>());
+    a.end();
+    keeper.end();
+    run(0, &["store", "verify", &cluster.place()]);
+}
+
+#[test]
+fn a_host_without_the_token_is_refused_by_name() {
+    let cluster = Cluster::new();
+    let keeper = Keeper::start(&cluster);
+    let verb = ["store", "status", &keeper.place];
+    let output = command(&verb).env_remove(TOKEN_FILE).output().unwrap();
+    let (_, said) = ended(4, &verb, &output);
+    assert!(said.contains("another token"), "{said}");
+    let output = command(&verb).env(TOKEN_FILE, &keeper.token).output();
+    let (_, said) = ended(2, &verb, &output.unwrap());
+    assert!(said.contains("has no database"), "{said}");
+    let elsewhere = ["store", "status", "tcp://10.0.0.7:7071"];
+    let (_, said) = run(2, &elsewhere);
+    assert!(said.contains("SARDONYX_STORE_TLS"), "{said}");
+    let elsewhere = ["store", "serve", "memory:x", "--listen", "127.0.0.1:0"];
+    let (_, said) = run(2, &elsewhere);
+    assert!(said.contains("give file:DIRECTORY"), "{said}");
+    let nowhere = ["store", "serve", &cluster.place(), "--listen", "here"];
+    let (_, said) = run(4, &nowhere);
+    assert!(said.contains("cannot listen at here"), "{said}");
+}

@@ -1,0 +1,350 @@
+//! A store at another host, as a client has it: one request at a time on each of some connections.
+//!
+//! A connection that has answered is kept for the next request, unless its server has closed it meanwhile. After any
+//! failure it is given up, and the request is not repeated.
+
+use super::message::{Answer, Request};
+use super::{BODY_BYTES_MAX, CONTENT_BYTES_MAX, PROTOCOL};
+use crate::host::{ALLOW_PLAIN_VARIABLE, is_plain_allowed, is_this_host};
+use crate::place::RemoteOptions;
+use sardonyx_base::frame::{self, FrameError, Reader};
+use sardonyx_base::greeting::{GreetingError, Trust, send};
+use sardonyx_base::sync::Mutex;
+use sardonyx_base::token::Token;
+use sardonyx_base::transport::{Connection, Plain, TransportError};
+use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, check_object_name};
+use sardonyx_storage::remote_log::store::{
+    Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
+};
+use sardonyx_tls::{Tls, TlsFiles};
+use std::io::ErrorKind;
+use std::net::ToSocketAddrs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The environment's variable that names a directory with `ca.pem`, `cert.pem` and `key.pem`: `tcp:` then uses TLS.
+pub const TLS_VARIABLE: &str = "SARDONYX_STORE_TLS";
+
+/// The environment's variable that names a file with the token that the store's server asks for.
+pub const TOKEN_FILE_VARIABLE: &str = "SARDONYX_STORE_TOKEN_FILE";
+
+/// The most connections that are kept for later requests.
+const KEPT_MAX: usize = 8;
+
+/// The trust that the environment's variables say.
+///
+/// # Errors
+/// A file that they name is wrong.
+fn trust_of_environment() -> Result<Trust, StoreError> {
+    let file_of = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let setup = |name: &str, error: &dyn std::error::Error| StoreError::Setup {
+        place: "the store over TCP".into(),
+        reason: format!("{name}: {error}"),
+    };
+    let mut trust = Trust {
+        transport: Arc::new(Plain),
+        token: None,
+    };
+    if let Some(directory) = file_of(TLS_VARIABLE) {
+        let tls = Tls::new(&TlsFiles::in_directory(directory));
+        trust.transport = Arc::new(tls.map_err(|error| setup(TLS_VARIABLE, &error))?);
+    }
+    if let Some(file) = file_of(TOKEN_FILE_VARIABLE) {
+        let token = Token::of_file(file);
+        trust.token = Some(token.map_err(|error| setup(TOKEN_FILE_VARIABLE, &error))?);
+    }
+    Ok(trust)
+}
+
+/// A log that a [`StoreServer`](super::StoreServer) keeps.
+#[derive(Debug)]
+pub struct TcpLog {
+    /// `HOST:PORT`.
+    address: String,
+    trust: Trust,
+    request_limit: Duration,
+    entry_bytes_max: u64,
+    kept: Mutex<Vec<Box<dyn Connection>>>,
+}
+
+impl TcpLog {
+    /// The log of the server at this address, `HOST:PORT`.
+    ///
+    /// # Errors
+    /// The address is none, or of another host without TLS, which the user has not allowed ([`StoreError::Place`]). The
+    /// server does not answer ([`StoreError::Unclear`]). One end does not trust the other ([`StoreError::Setup`]).
+    pub fn open(address: &str, options: &RemoteOptions) -> Result<TcpLog, StoreError> {
+        let trust = match &options.trust {
+            Some(trust) => trust.clone(),
+            None => trust_of_environment()?,
+        };
+        check_address(address, trust.transport.is_secret() || is_plain_allowed())?;
+        let mut log = TcpLog {
+            address: address.into(),
+            trust,
+            request_limit: options.request_limit,
+            entry_bytes_max: 0,
+            kept: Mutex::default(),
+        };
+        let (connection, welcome) = log.connect().map_err(|error| log.not_opened(&error))?;
+        log.entry_bytes_max = Reader(&welcome)
+            .u64()
+            .unwrap_or_default()
+            .min(options.entry_bytes_max);
+        log.keep(connection);
+        Ok(log)
+    }
+
+    fn connect(&self) -> Result<(Box<dyn Connection>, Vec<u8>), GreetingError> {
+        let failed = |source| TransportError::failed(&self.address, source);
+        let addresses = self.address.to_socket_addrs().map_err(failed)?;
+        let mut last = None;
+        for address in addresses {
+            match PROTOCOL.call(address, &self.trust, &[]) {
+                Ok((connection, welcome)) => {
+                    let limit = Some(self.request_limit);
+                    let socket = connection.socket();
+                    let limits = socket.set_read_timeout(limit);
+                    let limits = limits.and_then(|()| socket.set_write_timeout(limit));
+                    limits.map_err(failed)?;
+                    return Ok((connection, welcome));
+                }
+                Err(error) => last = Some(error),
+            }
+        }
+        let none = || failed(ErrorKind::AddrNotAvailable.into()).into();
+        Err(last.unwrap_or_else(none))
+    }
+
+    /// A server that is about to start or to end closes connections: it is asked again.
+    fn not_opened(&self, error: &GreetingError) -> StoreError {
+        let is_final = matches!(
+            error,
+            GreetingError::Refused { .. }
+                | GreetingError::Transport(
+                    TransportError::NotTrusted { .. } | TransportError::Refused { .. }
+                )
+                | GreetingError::Frame(
+                    FrameError::Length { .. }
+                        | FrameError::Kind { .. }
+                        | FrameError::Content { .. }
+                )
+        );
+        match is_final {
+            true => StoreError::Setup {
+                place: self.place(),
+                reason: error.to_string(),
+            },
+            false => StoreError::Unclear {
+                what: "a greeting".into(),
+                place: self.place(),
+                reason: error.to_string(),
+            },
+        }
+    }
+
+    /// A connection that was kept, if its server has not closed it, or a new one.
+    fn connection(&self, request: &Request<'_>) -> Result<Box<dyn Connection>, StoreError> {
+        while let Some(kept) = self.kept.lock().pop() {
+            if is_open(&*kept) {
+                return Ok(kept);
+            }
+        }
+        let connected = self.connect().map(|(connection, _)| connection);
+        // Nothing was asked for yet.
+        connected.map_err(|error| StoreError::NotNow {
+            what: request.name(),
+            place: self.place(),
+            reason: error.to_string(),
+        })
+    }
+
+    fn keep(&self, connection: Box<dyn Connection>) {
+        let mut kept = self.kept.lock();
+        if kept.len() < KEPT_MAX {
+            kept.push(connection);
+        }
+    }
+
+    fn ask<T>(
+        &self,
+        request: &Request<'_>,
+        wanted: impl FnOnce(Answer) -> Result<T, Answer>,
+    ) -> Result<T, StoreError> {
+        let unclear = |reason: String| StoreError::Unclear {
+            what: request.name(),
+            place: self.place(),
+            reason,
+        };
+        let mut connection = self.connection(request)?;
+        let sent = send(&mut connection, &[&request.encode()]);
+        sent.map_err(|error| unclear(error.to_string()))?;
+        let body = frame::read(&mut connection, &(1..=BODY_BYTES_MAX));
+        let answer = body.and_then(|body| Answer::decode(&body));
+        let answer = answer.map_err(|error| unclear(error.to_string()))?;
+        match wanted(answer) {
+            Ok(answer) => {
+                self.keep(connection);
+                Ok(answer)
+            }
+            Err(Answer::Failed(failed)) => {
+                self.keep(connection);
+                Err(failed.at(self.place()))
+            }
+            Err(_) => Err(unclear("the answer is to another request".into())),
+        }
+    }
+
+    fn check_length(&self, what: &str, bytes: &[u8], most: u64) -> Result<(), StoreError> {
+        match bytes.len() as u64 <= most {
+            true => Ok(()),
+            false => Err(StoreError::Refused {
+                what: what.into(),
+                place: self.place(),
+                reason: format!("it has {} bytes, and at most {most} are taken", bytes.len()),
+            }),
+        }
+    }
+}
+
+/// Refuses an address that cannot be one, and one of another host unless that `may_leave` this one.
+///
+/// # Errors
+/// [`StoreError::Place`].
+pub(super) fn check_address(address: &str, may_leave: bool) -> Result<(), StoreError> {
+    let wrong = |reason: String| StoreError::Place {
+        place: format!("tcp://{address}"),
+        reason,
+    };
+    let parts = address.rsplit_once(':');
+    let parts = parts.map(|(host, port)| (host, port.parse::<u16>()));
+    match parts {
+        Some((host, Ok(1..))) if !host.is_empty() && !address.contains(['/', '@']) => {}
+        _ => {
+            return Err(wrong(
+                "give it a host and a port, as in tcp://10.0.0.7:7071".into(),
+            ));
+        }
+    }
+    match may_leave || is_this_host(address) {
+        true => Ok(()),
+        false => Err(wrong(format!(
+            "it is another host, and the connection would be without TLS: set {TLS_VARIABLE} to a directory with \
+             ca.pem, cert.pem and key.pem, or {ALLOW_PLAIN_VARIABLE}=true where nobody else can listen"
+        ))),
+    }
+}
+
+/// False if the other end has closed a connection on which it owes no answer.
+fn is_open(connection: &dyn Connection) -> bool {
+    let socket = connection.socket();
+    let looked = socket.set_nonblocking(true).and_then(|()| {
+        let peeked = socket.peek(&mut [0]);
+        socket.set_nonblocking(false)?;
+        peeked
+    });
+    matches!(looked, Err(error) if error.kind() == ErrorKind::WouldBlock)
+}
+
+impl RemoteStore for TcpLog {
+    fn place(&self) -> String {
+        format!("tcp://{}", self.address)
+    }
+
+    fn entry_bytes_max(&self) -> u64 {
+        self.entry_bytes_max
+    }
+
+    fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
+        self.check_length("an entry", bytes, self.entry_bytes_max)?;
+        self.ask(&Request::AppendAt(number, bytes), |answer| match answer {
+            Answer::Appended(appended) => Ok(appended),
+            other => Err(other),
+        })
+    }
+
+    fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut found = self.read_several(&[number])?;
+        Ok(found.pop().flatten())
+    }
+
+    fn read_several(&self, numbers: &[u64]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let most = numbers.len();
+        let request = Request::ReadSeveral(numbers.to_vec());
+        self.ask(&request, |answer| match answer {
+            Answer::Found(found) if found.len() <= most && found.is_empty() == (most == 0) => {
+                Ok(found)
+            }
+            other => Err(other),
+        })
+    }
+
+    fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
+        self.ask(&Request::List(from), |answer| match answer {
+            Answer::Listed(listed) => Ok(listed),
+            other => Err(other),
+        })
+    }
+
+    fn remove(&self, numbers: &[u64]) -> Result<(), StoreError> {
+        self.ask(&Request::Remove(numbers.to_vec()), removed)
+    }
+
+    fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
+        self.ask(&Request::ReadRegister(register), |answer| match answer {
+            Answer::Register(stored) => Ok(stored),
+            other => Err(other),
+        })
+    }
+
+    fn swap_register(
+        &self,
+        register: Register,
+        expected: Option<&RegisterVersion>,
+        bytes: &[u8],
+    ) -> Result<Swapped, StoreError> {
+        let request = Request::SwapRegister(register, expected.cloned(), bytes);
+        self.ask(&request, |answer| match answer {
+            Answer::Swapped(swapped) => Ok(swapped),
+            other => Err(other),
+        })
+    }
+}
+
+fn removed(answer: Answer) -> Result<(), Answer> {
+    match answer {
+        Answer::Removed => Ok(()),
+        other => Err(other),
+    }
+}
+
+impl RemoteObjects for TcpLog {
+    fn create_object(&self, name: &str, bytes: &[u8]) -> Result<Appended, StoreError> {
+        check_object_name(&self.place(), name)?;
+        self.check_length("an object", bytes, CONTENT_BYTES_MAX)?;
+        self.ask(&Request::CreateObject(name, bytes), |answer| match answer {
+            Answer::Appended(appended) => Ok(appended),
+            other => Err(other),
+        })
+    }
+
+    fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        check_object_name(&self.place(), name)?;
+        self.ask(&Request::ReadObject(name), |answer| match answer {
+            Answer::Found(mut found) if found.len() == 1 => Ok(found.pop().flatten()),
+            other => Err(other),
+        })
+    }
+
+    fn list_objects(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
+        self.ask(&Request::ListObjects(folder), |answer| match answer {
+            Answer::Objects(objects) => Ok(objects),
+            other => Err(other),
+        })
+    }
+
+    fn remove_objects(&self, names: &[String]) -> Result<(), StoreError> {
+        self.ask(&Request::RemoveObjects(names.to_vec()), removed)
+    }
+}

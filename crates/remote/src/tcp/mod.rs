@@ -1,0 +1,36 @@
+//! A log at another host, over TCP: `tcp://HOST:PORT` is what a [`StoreServer`] there keeps.
+//!
+//! ```text
+//! host that serves ─▶ TcpLog ═══ TCP, TLS, token ═══▶ StoreServer ─▶ file:DIRECTORY
+//! ```
+//!
+//! The server has a place of its own, which it has probed, and does there what it is asked: so its directory is a store
+//! as any other, and a host beside it uses it as `file:DIRECTORY`. Entries are durable there before they are acknowledged.
+//! Each request has one answer. A connection that breaks says nothing of whether a request was done, as with every store
+//! ([`StoreError::Unclear`](sardonyx_storage::remote_log::store::StoreError::Unclear)).
+//!
+//! - `message`: requests and answers as bytes; - `client`: the store's interface; - `server`: connections.
+
+mod client;
+mod message;
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use client::{TLS_VARIABLE, TOKEN_FILE_VARIABLE, TcpLog};
+pub use server::{StoreServer, StoreServerError};
+
+use sardonyx_base::greeting::Protocol;
+use std::time::Duration;
+
+const PROTOCOL: Protocol = Protocol {
+    magic: *b"SardonyL",
+    version: 1,
+    within: Duration::from_secs(5),
+};
+
+/// The most bytes of an entry or of an object.
+const CONTENT_BYTES_MAX: u64 = 64 << 20;
+
+/// The most bytes of a request or an answer.
+const BODY_BYTES_MAX: usize = CONTENT_BYTES_MAX as usize + (1 << 20);

@@ -1,0 +1,171 @@
+//! A store for other hosts: does at a place of its own what they ask for, over TCP.
+//!
+//! Bounds (I10): [`CONNECTIONS_MAX`] connections, of which [`SERVED_MAX`] may have greeted. Each of these has one request at a
+//! time, and one answer, of at most 65 MiB. An idle connection is closed after a minute, and its client opens another one.
+
+use super::message::{Answer, Failed, Request};
+use super::{BODY_BYTES_MAX, CONTENT_BYTES_MAX, PROTOCOL};
+use sardonyx_base::frame;
+use sardonyx_base::greeting::{GreetingError, Trust, send};
+use sardonyx_base::listening::Listening;
+use sardonyx_storage::remote_log::objects::RemotePlace;
+use sardonyx_storage::remote_log::store::StoreError;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Connections at once.
+const CONNECTIONS_MAX: usize = 1024;
+
+/// Connections at once that have greeted; a host has a few.
+const SERVED_MAX: usize = 64;
+
+/// A connection on which no request comes for so long is closed.
+const IDLE_MAX: Duration = Duration::from_secs(60);
+
+/// So long a client may take to read an answer.
+const WRITE_MAX: Duration = Duration::from_secs(30);
+
+/// The most bytes of entries in one answer; one entry may be longer.
+const ANSWER_BYTES_MAX: usize = 16 << 20;
+
+/// Why a store cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreServerError {
+    /// The system refuses to listen.
+    #[error("cannot listen for hosts: {0}")]
+    Listen(#[source] io::Error),
+}
+
+/// A store that other hosts use. Dropped, it ends its connections; a request that was begun is done first.
+#[derive(Debug)]
+pub struct StoreServer(Listening);
+
+impl StoreServer {
+    /// Serves the store at a place, which has been probed, to hosts with this trust.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn start(
+        store: Arc<dyn RemotePlace>,
+        listener: TcpListener,
+        trust: Trust,
+    ) -> Result<StoreServer, StoreServerError> {
+        let served = AtomicUsize::new(0);
+        let serve = move |socket| {
+            if let Err(error) = answer_all(&*store, &trust, &served, socket) {
+                ended(&error);
+            }
+        };
+        let listening = Listening::start("store-server", listener, CONNECTIONS_MAX, serve);
+        Ok(StoreServer(listening.map_err(StoreServerError::Listen)?))
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.0.address()
+    }
+}
+
+/// Says why a connection has ended: one of an untrusted process may be somebody's mistake.
+fn ended(error: &GreetingError) {
+    match error {
+        GreetingError::Transport(_) | GreetingError::Refused { .. } => {
+            tracing::info!(%error, "a connection to the store was refused");
+        }
+        error => tracing::debug!(%error, "a connection to the store has ended"),
+    }
+}
+
+/// A connection that has greeted.
+struct Served<'c>(&'c AtomicUsize);
+
+impl<'c> Served<'c> {
+    fn of(served: &'c AtomicUsize) -> Result<Self, String> {
+        let one = Served(served);
+        match served.fetch_add(1, Ordering::SeqCst) {
+            SERVED_MAX.. => Err(format!("{SERVED_MAX} connections are served already")),
+            _ => Ok(one),
+        }
+    }
+}
+
+impl Drop for Served<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn answer_all(
+    store: &dyn RemotePlace,
+    trust: &Trust,
+    served: &AtomicUsize,
+    socket: TcpStream,
+) -> Result<(), GreetingError> {
+    let entry_bytes_max = store.entry_bytes_max().min(CONTENT_BYTES_MAX);
+    let welcome = entry_bytes_max.to_le_bytes().to_vec();
+    let (mut stream, ()) = PROTOCOL.hear(socket, trust, |_| Ok(((), welcome)))?;
+    // One more is closed, and asks again.
+    let _served = Served::of(served).map_err(|reason| GreetingError::Refused { reason })?;
+    let limits = stream.socket().set_read_timeout(Some(IDLE_MAX));
+    let limits = limits.and_then(|()| stream.socket().set_write_timeout(Some(WRITE_MAX)));
+    limits.map_err(|source| broke("set a time limit", source))?;
+    loop {
+        let body = frame::read(&mut stream, &(1..=BODY_BYTES_MAX))?;
+        let answer = match Request::decode(&body) {
+            Ok(request) => {
+                answer(store, request).unwrap_or_else(|error| Answer::Failed(error.into()))
+            }
+            Err(error) => Answer::Failed(Failed::Refused {
+                what: "the request".into(),
+                reason: error.to_string(),
+            }),
+        };
+        drop(body);
+        send(&mut stream, &[&answer.encode()]).map_err(|source| broke("answer", source))?;
+    }
+}
+
+fn broke(operation: &'static str, source: io::Error) -> GreetingError {
+    GreetingError::Broke {
+        operation,
+        source: Arc::new(source),
+    }
+}
+
+fn answer(store: &dyn RemotePlace, request: Request<'_>) -> Result<Answer, StoreError> {
+    Ok(match request {
+        Request::AppendAt(number, bytes) => Answer::Appended(store.append_at(number, bytes)?),
+        Request::ReadSeveral(numbers) => {
+            let (mut found, mut bytes) = (Vec::new(), 0);
+            for number in numbers {
+                let entry = store.read(number)?;
+                bytes += entry.as_ref().map_or(0, Vec::len);
+                if bytes > ANSWER_BYTES_MAX && !found.is_empty() {
+                    break;
+                }
+                found.push(entry);
+            }
+            Answer::Found(found)
+        }
+        Request::List(from) => Answer::Listed(store.list(from)?),
+        Request::Remove(numbers) => {
+            store.remove(&numbers)?;
+            Answer::Removed
+        }
+        Request::ReadRegister(register) => Answer::Register(store.read_register(register)?),
+        Request::SwapRegister(register, expected, bytes) => {
+            Answer::Swapped(store.swap_register(register, expected.as_ref(), bytes)?)
+        }
+        Request::CreateObject(name, bytes) => Answer::Appended(store.create_object(name, bytes)?),
+        Request::ReadObject(name) => Answer::Found(vec![store.read_object(name)?]),
+        Request::ListObjects(folder) => Answer::Objects(store.list_objects(folder)?),
+        Request::RemoveObjects(names) => {
+            store.remove_objects(&names)?;
+            Answer::Removed
+        }
+    })
+}
