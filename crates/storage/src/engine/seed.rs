@@ -74,16 +74,17 @@ pub fn clear_unfinished_seed(home: &Arc<dyn Disk>) -> Result<(), OpenError> {
     }
 }
 
-/// Removes what is known of the store, if there is anything.
+/// Removes what is known of the store, if there is anything: durably, since no manifest that is made afterwards may be
+/// found beside it.
 pub(super) fn forget_store(home: &Arc<dyn Disk>) -> Result<(), OpenError> {
     if home.list("")?.iter().any(|left| left == STORE_FILE) {
         home.remove(STORE_FILE)?;
+        home.sync_directory("")?;
     }
     Ok(())
 }
 
-/// Has a directory have no database, so that it is made anew of the store: whatever step this ends at, the next opening
-/// goes on.
+/// Removes the manifest; the next opening makes the directory from the store, after a crash at any step, too.
 pub(super) fn begin_anew(home: &dyn Disk) -> Result<(), OpenError> {
     mark(home)?;
     home.remove(MANIFEST_FILE)?;
@@ -182,4 +183,50 @@ fn failed(error: CheckpointError) -> OpenError {
         cause: error.to_string().into(),
     }
     .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::base::create_empty;
+    use super::*;
+    use crate::disk::{Faults, SimulatedDisk};
+    use crate::remote_log::known::Known;
+
+    #[test]
+    fn a_crash_while_a_directory_is_made_anew_leaves_no_manifest_beside_what_was_known_of_the_store()
+     {
+        let options = StorageOptions {
+            segment_bytes: 64 << 10,
+            ..StorageOptions::default()
+        };
+        let manifest = Manifest {
+            segment_bytes: options.segment_bytes,
+            ..Manifest::new(7)
+        };
+        let mut made = 0;
+        for seed in 0..40 {
+            for step in 1.. {
+                let before = SimulatedDisk::new(seed, Faults::default());
+                Known::start(7).write(&before).unwrap();
+                mark(&before).unwrap();
+                let crashing = before.restart(Faults {
+                    crash_at_step: Some(step),
+                    ..Faults::default()
+                });
+                let home: Arc<dyn Disk> = Arc::new(crashing.clone());
+                let outcome = create_empty(&home, &options, &manifest);
+                let crashed = crashing.has_crashed();
+                assert!(crashed || outcome.is_ok(), "{outcome:?}");
+                let names = crashing.restart(Faults::default()).list("").unwrap();
+                let has = |wanted| names.iter().any(|name| name == wanted);
+                made += u64::from(has(MANIFEST_FILE) && crashed);
+                let is_whole = !has(MANIFEST_FILE) || !has(STORE_FILE);
+                assert!(is_whole, "seed {seed}, step {step}: {names:?}");
+                if !crashed {
+                    break;
+                }
+            }
+        }
+        assert!(made > 10, "{made}");
+    }
 }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 /// The directory of a host that had the numbers from 1 to 49, and did ten transactions alone, which a checkpoint has, too.
 /// Another host went on with the numbers from 100 to 109. It comes back with these faults.
-fn superseded(has_base: bool, faults: Faults) -> (SimulatedDisk, StorageOptions) {
+fn superseded(seed: u64, has_base: bool, faults: Faults) -> (SimulatedDisk, StorageOptions) {
     let store = Arc::new(Lossy::default());
     let options = impatient(options(&store, DurableAt::Local));
-    let a = disk(1);
+    let a = disk(seed);
     let first = Primary::open(&a, options.clone()).unwrap();
     (1..50).for_each(|number| first.commit(number).unwrap());
     first.close();
@@ -47,13 +47,13 @@ fn check(directory: &SimulatedDisk, options: StorageOptions) {
 #[test]
 fn a_host_whose_checkpoint_has_what_is_cut_off_begins_anew_and_keeps_it_aside() {
     for has_base in [false, true] {
-        let (behind, options) = superseded(has_base, Faults::default());
+        let (behind, options) = superseded(1, has_base, Faults::default());
         let replica = caught_up(&behind, &options);
         assert_eq!(replica.known().log.transactions, 59);
         replica.close();
         check(&behind, options);
         // It takes the log over at once.
-        let (behind, options) = superseded(has_base, Faults::default());
+        let (behind, options) = superseded(1, has_base, Faults::default());
         Primary::open(&behind, options.clone()).unwrap().close();
         check(&behind, options);
     }
@@ -61,7 +61,7 @@ fn a_host_whose_checkpoint_has_what_is_cut_off_begins_anew_and_keeps_it_aside() 
 
 #[test]
 fn a_crash_at_any_step_of_beginning_anew_after_a_fork_leaves_a_directory_that_does() {
-    // Every third step, unless more are asked for.
+    // Every third step, unless more are asked for; what a crash leaves is drawn anew at each.
     let each = match sardonyx_base::random::asked("SARDONYX_SEEDS") {
         Some(_) => 1,
         None => 3,
@@ -73,7 +73,7 @@ fn a_crash_at_any_step_of_beginning_anew_after_a_fork_leaves_a_directory_that_do
                 crash_at_step: Some(step),
                 ..Faults::default()
             };
-            let (behind, options) = superseded(has_base, faults);
+            let (behind, options) = superseded(step, has_base, faults);
             let outcome = Primary::open(&behind, options.clone()).map(Primary::close);
             let crashed = behind.has_crashed();
             assert!(crashed || outcome.is_ok(), "step {step}: {outcome:?}");
