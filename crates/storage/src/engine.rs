@@ -32,7 +32,7 @@ mod seed;
 mod sharing;
 mod standby;
 
-pub use base::{check_base, get_base, newest_base, read_base, remove_base};
+pub use base::{check_base, get_base, newest_base, read_base, remove_base, usable_bases};
 pub use claiming::{MANIFEST_OBJECT, follow_store, stored_manifest};
 pub use clone::{CloneUntil, Cloned, clone_at};
 pub use compaction::{CompactionError, Ended};

@@ -7,9 +7,8 @@ use sardonyx_command::output::Output;
 use sardonyx_results::table::{Sheet, Table};
 use sardonyx_results::units;
 use sardonyx_storage::disk::RealDisk;
-use sardonyx_storage::engine::{Fork, forks, read_base};
+use sardonyx_storage::engine::{Fork, forks, read_base, usable_bases};
 use sardonyx_storage::remote_log::RemoteLogError;
-use sardonyx_storage::remote_log::base::list_bases;
 use sardonyx_storage::remote_log::boundary::Boundary;
 use sardonyx_storage::remote_log::entry::decode_head;
 use sardonyx_storage::remote_log::known::Known;
@@ -135,7 +134,7 @@ impl Arguments {
             status.last_epoch = head.epoch.0;
             status.last_time = Some(shown_time(head.time));
         }
-        for (name, bytes) in ask(patience, || list_bases(&**store))?.whole {
+        for (name, bytes) in usable_bases(&remote, manifest.identity)?.whole {
             let head = read_base(&remote, manifest.identity, &name)?;
             status.bases.push(Base {
                 name: name.folder(),

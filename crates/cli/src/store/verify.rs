@@ -8,7 +8,7 @@ use sardonyx_command::output::Output;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;
 use sardonyx_storage::disk::AlignedBuffer;
-use sardonyx_storage::engine::{OpenError, check_base};
+use sardonyx_storage::engine::{OpenError, check_base, usable_bases};
 use sardonyx_storage::log::seal::SealedGroup;
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::base::list_bases;
@@ -53,7 +53,10 @@ impl Arguments {
         if let Err(error) = self.read_log(&remote, manifest.identity, &bar, &mut report) {
             report.damage.push(damage(error)?);
         }
-        for (name, _) in ask(&remote.patience, || list_bases(&*remote.store))?.whole {
+        let listed = usable_bases(&remote, manifest.identity);
+        // If the boundary is damaged, the log's damage says so.
+        let listed = listed.or_else(|_| ask(&remote.patience, || list_bases(&*remote.store)));
+        for (name, _) in listed?.whole {
             bar.set_message(format!("base up to entry {}", name.next_entry));
             match check_base(&remote, manifest.identity, &name, |bytes| bar.inc(bytes)) {
                 Ok(bytes) => {

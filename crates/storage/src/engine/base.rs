@@ -18,7 +18,9 @@ use crate::log::{LogLayout, LogPosition};
 use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::places::{self, Hold};
 use crate::remote_log::RemoteLogError;
-use crate::remote_log::base::{BaseFile, BaseHead, BaseName, BasePart, PART_BYTES, list_bases};
+use crate::remote_log::base::{
+    BaseFile, BaseHead, BaseName, BasePart, ListedBases, PART_BYTES, list_bases,
+};
 use crate::remote_log::known::STORE_FILE;
 use crate::remote_log::shell::{ask, ask_boundary};
 use crate::remote_log::store::{LIST_MOST, StoreError};
@@ -33,8 +35,9 @@ impl Replica {
     /// Puts a base into the store: the database as it is here. The replica is closed; it can be opened again.
     ///
     /// # Errors
-    /// The disk's; the store's: then the base is not there, and what is of it means nothing;
-    /// [`RemoteLogError::BehindBoundary`] if what follows it was deleted meanwhile.
+    /// The disk's; the store's: then the base may be there all the same, if its head is, and another can be made;
+    /// [`RemoteLogError::BehindBoundary`] if what follows it was deleted meanwhile: it is deleted, too, or is none for
+    /// [`usable_bases`].
     pub fn put_base(
         self,
         options: &StorageOptions,
@@ -75,8 +78,8 @@ impl Replica {
     }
 }
 
-/// Removes a base again if the log behind it was deleted while it was put into the store: the process that did that may have taken
-/// its parts for those of a maker that died. The boundary moved before they were deleted, so it shows that here.
+/// Removes a base again if the log after it was deleted while it was put into the store: the process that did that may have
+/// taken its parts for those of a maker that died. The boundary moved before they were deleted, so it shows that here.
 fn take_back_if_trimmed(
     remote: &RemoteLog,
     identity: u64,
@@ -220,6 +223,39 @@ fn damaged(reason: String) -> OpenError {
     RemoteLogError::Base { reason }.into()
 }
 
+/// The bases in a store. One before the boundary is counted as unfinished: the log after it is deleted, and perhaps some
+/// of its parts, by whoever deleted that log while it was put there.
+///
+/// # Errors
+/// The store's.
+pub fn usable_bases(remote: &RemoteLog, identity: u64) -> Result<ListedBases, OpenError> {
+    let listed = ask(&remote.patience, || list_bases(&*remote.store));
+    let listed = listed.map_err(RemoteLogError::from)?;
+    // Read after the list: it was there before anything of a listed base was deleted.
+    let first = ask_boundary(&*remote.store, identity, &remote.patience)?.next;
+    let is_usable = |(name, _): &(BaseName, u64)| name.next_entry >= first;
+    let (whole, before): (Vec<_>, Vec<_>) = listed.whole.into_iter().partition(is_usable);
+    let mut unfinished = listed.unfinished;
+    unfinished.extend(before.into_iter().map(|(name, _)| name));
+    Ok(ListedBases { whole, unfinished })
+}
+
+/// Reads bases of a list; of a new one, if that fails, since a base may have been deleted since it was listed.
+pub(super) fn of_bases<T>(
+    remote: &RemoteLog,
+    identity: u64,
+    mut read: impl FnMut(&ListedBases) -> Result<T, OpenError>,
+) -> Result<T, OpenError> {
+    let mut before = None;
+    loop {
+        let listed = usable_bases(remote, identity)?;
+        match read(&listed) {
+            Err(_) if before.as_ref() != Some(&listed) => before = Some(listed),
+            outcome => return outcome,
+        }
+    }
+}
+
 /// The newest base of a store that has nothing which `is_wanted` refuses.
 ///
 /// # Errors
@@ -229,28 +265,15 @@ pub fn newest_base(
     identity: u64,
     is_wanted: impl Fn(&BaseHead) -> bool,
 ) -> Result<Option<(BaseName, BaseHead)>, OpenError> {
-    let list = || list_bases(&*remote.store);
-    let mut before = None;
-    loop {
-        let listed = ask(&remote.patience, list).map_err(RemoteLogError::from)?;
-        let mut failed = None;
+    of_bases(remote, identity, |listed| {
         for (name, _) in listed.whole.iter().rev() {
-            match read_base(remote, identity, name) {
-                Ok(head) if is_wanted(&head) => return Ok(Some((name.clone(), head))),
-                Ok(_) => {}
-                Err(error) => {
-                    failed = Some(error);
-                    break;
-                }
+            let head = read_base(remote, identity, name)?;
+            if is_wanted(&head) {
+                return Ok(Some((name.clone(), head)));
             }
         }
-        match failed {
-            None => return Ok(None),
-            // It may have been deleted since it was listed: then the next list is another one.
-            Some(error) if before.as_ref() == Some(&listed) => return Err(error),
-            Some(_) => before = Some(listed),
-        }
-    }
+        Ok(None)
+    })
 }
 
 /// Makes a directory of a base. The caller holds its lock; it has no manifest.

@@ -4,11 +4,10 @@
 //! Who needs what is deleted is told so, and begins anew from a base: a copy that did not follow for longer than the
 //! store keeps, for example.
 
-use super::base::{read_base, remove_base};
+use super::base::{of_bases, read_base, remove_base};
 use super::claiming::{impossible, stored_manifest};
 use super::{OpenError, RemoteLog};
 use crate::remote_log::RemoteLogError;
-use crate::remote_log::base::list_bases;
 use crate::remote_log::known::Known;
 use crate::remote_log::position::EntryPosition;
 use crate::remote_log::shell::{ask, ask_boundary, trim};
@@ -34,7 +33,7 @@ pub struct Deleted {
     pub from: Option<Known>,
 }
 
-/// How many bytes of log a store has from this entry on, and the number behind the last of them: as its list says, which
+/// How many bytes of log a store has from this entry on, and the number after the last of them: as its list says, which
 /// may be old.
 ///
 /// # Errors
@@ -52,7 +51,7 @@ pub fn log_bytes_from(remote: &RemoteLog, from: u64) -> Result<(u64, u64), OpenE
     }
 }
 
-/// The oldest place of which a copy can be made: the oldest base behind which no entry is deleted. `None`: the log's
+/// The oldest place of which a copy can be made: the oldest base after which no entry is deleted. `None`: the log's
 /// beginning, since nothing is deleted; or no place at all, since there is no such base.
 ///
 /// # Errors
@@ -62,13 +61,10 @@ pub fn oldest_kept(remote: &RemoteLog, identity: u64) -> Result<Option<Known>, O
     if first <= EntryPosition::START.next {
         return Ok(None);
     }
-    let listed = ask(&remote.patience, || list_bases(&*remote.store));
-    let listed = listed.map_err(RemoteLogError::from)?;
-    let mut whole = listed.whole.iter();
-    match whole.find(|(name, _)| name.next_entry >= first) {
+    of_bases(remote, identity, |listed| match listed.whole.first() {
         Some((name, _)) => Ok(Some(read_base(remote, identity, name)?.known)),
         None => Ok(None),
-    }
+    })
 }
 
 /// Deletes what is not to be kept.
@@ -79,25 +75,27 @@ pub fn delete_past(remote: &RemoteLog, keep: KeepInStore) -> Result<Deleted, Ope
     let place = || remote.store.place();
     let stored = stored_manifest(remote)?
         .ok_or_else(|| impossible(format!("{} has no database", place())))?;
-    let listed = ask(&remote.patience, || list_bases(&*remote.store));
-    let listed = listed.map_err(RemoteLogError::from)?;
-    let mut oldest = None;
-    let mut kept = 0;
-    for (name, _) in listed.whole.iter().rev() {
-        let is_enough = |known: &Known| keep.since.is_none_or(|since| known.entry.time <= since);
-        match &oldest {
-            Some((_, known)) if kept >= keep.bases.max(1) && is_enough(known) => break,
-            _ => {
-                let head = read_base(remote, stored.identity, name)?;
-                oldest = Some((name.clone(), head.known));
-                kept += 1;
+    let (listed, oldest) = of_bases(remote, stored.identity, |listed| {
+        let mut oldest = None;
+        let mut kept = 0;
+        for (name, _) in listed.whole.iter().rev() {
+            let is_enough =
+                |known: &Known| keep.since.is_none_or(|since| known.entry.time <= since);
+            match &oldest {
+                Some((_, known)) if kept >= keep.bases.max(1) && is_enough(known) => break,
+                _ => {
+                    let head = read_base(remote, stored.identity, name)?;
+                    oldest = Some((name.clone(), head.known));
+                    kept += 1;
+                }
             }
         }
-    }
+        Ok((listed.clone(), oldest))
+    })?;
     let Some((oldest, known)) = oldest else {
         return Ok(Deleted::default());
     };
-    // First: a base that is finished behind the boundary is taken back by its maker (`Replica::put_base`).
+    // First: a base that is finished before the boundary is deleted by its maker (`Replica::put_base`).
     let log = trim(
         &*remote.store,
         stored.identity,
@@ -111,7 +109,7 @@ pub fn delete_past(remote: &RemoteLog, keep: KeepInStore) -> Result<Deleted, Ope
     };
     let whole = listed.whole.iter().map(|(name, _)| name);
     let old = whole.filter(|name| **name < oldest);
-    // One that is being put there is newer, or behind the boundary.
+    // One that is being put there is newer, or before the boundary.
     let given_up = listed.unfinished.iter();
     let given_up = given_up.filter(|name| name.next_entry < oldest.next_entry);
     for name in old.chain(given_up) {

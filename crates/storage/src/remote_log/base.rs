@@ -72,7 +72,7 @@ impl BaseName {
 pub struct ListedBases {
     /// The names of whole bases, the oldest first, with their bytes.
     pub whole: Vec<(BaseName, u64)>,
-    /// Those without a head.
+    /// Those that are none: without a head.
     pub unfinished: Vec<BaseName>,
 }
 

@@ -46,6 +46,8 @@ pub struct Lossy {
     at_list: Mutex<Option<Hook>>,
     /// Before the next head of a base is created.
     at_head: Mutex<Option<Hook>>,
+    /// Before the next head of a base is read.
+    at_head_read: Mutex<Option<Hook>>,
     /// Before objects are removed the next time.
     at_removal: Mutex<Option<Hook>>,
 }
@@ -89,6 +91,11 @@ impl Lossy {
     /// Has this happen before the next head of a base is created.
     pub fn at_head(&self, hook: impl FnOnce() + Send + 'static) {
         *self.at_head.lock().unwrap() = Some(Hook(Box::new(hook)));
+    }
+
+    /// Has this happen before the next head of a base is read.
+    pub fn at_head_read(&self, hook: impl FnOnce() + Send + 'static) {
+        *self.at_head_read.lock().unwrap() = Some(Hook(Box::new(hook)));
     }
 
     /// Has this happen before objects are removed the next time.
@@ -166,6 +173,9 @@ impl RemoteObjects for Lossy {
         self.ask(|| self.inner.create_object(name, bytes))
     }
     fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        if name.ends_with("/head") {
+            happens(&self.at_head_read);
+        }
         self.ask(|| self.inner.read_object(name))
     }
     fn list_objects(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
