@@ -37,8 +37,8 @@ fn name_of(first: &GroupHeader) -> String {
     format!("{FORK_PREFIX}{number:020}-{checksum:08x}")
 }
 
-/// Keeps this group, which the reader has just read, and all that follow it, if there are transactions in them. Returns the
-/// headers of all, and the file.
+/// Keeps this group, which the reader has just read, and all that follow it. Returns the headers of all, and the file: without
+/// transactions, too, since by that a directory whose checkpoints have the groups is known to lose nothing.
 fn keep(
     home: &dyn Disk,
     log: &mut LogReader,
@@ -77,16 +77,11 @@ fn keep(
         bytes,
     };
     match new {
-        Some(new) if fork.transactions > 0 => {
+        Some(new) => {
             new.sync()?;
             drop(new);
             home.rename(FORK_NEW_FILE, &fork.file)?;
             home.sync_directory("")?;
-        }
-        // Only the mark of an orderly end, say.
-        Some(new) => {
-            drop(new);
-            home.remove(FORK_NEW_FILE)?;
         }
         None => fork = read(home, &fork.file)?.unwrap_or(fork),
     }
@@ -100,6 +95,7 @@ pub(super) fn keep_aside(
     first: GroupHeader,
 ) -> Result<Vec<GroupHeader>, OpenError> {
     let (headers, fork) = keep(home, log, first)?;
+    // Not if it is only the mark of an orderly end.
     if fork.transactions > 0 {
         let file = home.display_name(&fork.file);
         events::error!(

@@ -4,11 +4,17 @@
 use crate::common::store::{Lossy, Primary, caught_up, disk, impatient, options, put_base};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::{DurableAt, StorageOptions, forks};
+use std::ops::Range;
 use std::sync::Arc;
 
-/// The directory of a host that had the numbers from 1 to 49, and did ten transactions alone, which a checkpoint has, too.
-/// Another host went on with the numbers from 100 to 109. It comes back with these faults.
-fn superseded(seed: u64, has_base: bool, faults: Faults) -> (SimulatedDisk, StorageOptions) {
+/// The directory of a host that had the numbers from 1 to 49, and did these transactions alone, which a checkpoint has, too;
+/// or only ended its log in order. It comes back with these faults.
+fn ahead(
+    seed: u64,
+    has_base: bool,
+    alone: Range<u64>,
+    faults: Faults,
+) -> (SimulatedDisk, StorageOptions, Arc<Lossy>) {
     let store = Arc::new(Lossy::default());
     let options = impatient(options(&store, DurableAt::Local));
     let a = disk(seed);
@@ -20,42 +26,65 @@ fn superseded(seed: u64, has_base: bool, faults: Faults) -> (SimulatedDisk, Stor
     }
     let first = Primary::open(&a, options.clone()).unwrap();
     store.cut_off(true);
-    (1000..1010).for_each(|number| first.commit(number).unwrap());
+    match alone.is_empty() {
+        true => first.mark_end(),
+        false => alone.for_each(|number| first.commit(number).unwrap()),
+    }
     let end = first.engine.commit().durable();
     first.engine.checkpoint().take(end).unwrap();
     let behind = a.restart(faults);
     drop(first);
     store.cut_off(false);
+    (behind, options, store)
+}
+
+/// Another host goes on with the numbers from 100 to 109.
+fn go_on(options: &StorageOptions) {
     let second = Primary::open(&disk(2), options.clone()).unwrap();
     (100..110).for_each(|number| second.commit(number).unwrap());
     second.close();
+}
+
+/// The same after another host went on.
+fn superseded(
+    seed: u64,
+    has_base: bool,
+    alone: Range<u64>,
+    faults: Faults,
+) -> (SimulatedDisk, StorageOptions) {
+    let (behind, options, _) = ahead(seed, has_base, alone, faults);
+    go_on(&options);
     (behind, options)
 }
 
-/// The ten are in no log and no checkpoint, and in one file.
-fn check(directory: &SimulatedDisk, options: StorageOptions) {
+/// Ten transactions.
+const TEN: Range<u64> = 1000..1010;
+
+/// What it did alone, so many transactions, is in no log and no checkpoint, and in one file.
+fn check(directory: &SimulatedDisk, options: StorageOptions, alone: u64) {
     let first = Primary::open(directory, options).unwrap();
     let kept = forks(directory).unwrap();
     let transactions: Vec<u64> = kept.iter().map(|fork| fork.transactions).collect();
-    assert_eq!(transactions, [10]);
+    assert_eq!(transactions, [alone]);
     assert!((1..50).chain(100..110).all(|number| first.has(number)));
-    assert!((1000..1010).all(|number| !first.has(number)));
+    assert!({ TEN }.all(|number| !first.has(number)));
     first.commit(110).unwrap();
     first.close();
 }
 
 #[test]
 fn a_host_whose_checkpoint_has_what_is_cut_off_begins_anew_and_keeps_it_aside() {
-    for has_base in [false, true] {
-        let (behind, options) = superseded(1, has_base, Faults::default());
+    for (has_base, alone) in [(false, TEN), (true, TEN), (false, 0..0), (true, 0..0)] {
+        let transactions = alone.clone().count() as u64;
+        let (behind, options) = superseded(1, has_base, alone.clone(), Faults::default());
         let replica = caught_up(&behind, &options);
         assert_eq!(replica.known().log.transactions, 59);
         replica.close();
-        check(&behind, options);
+        check(&behind, options, transactions);
         // It takes the log over at once.
-        let (behind, options) = superseded(1, has_base, Faults::default());
+        let (behind, options) = superseded(1, has_base, alone, Faults::default());
         Primary::open(&behind, options.clone()).unwrap().close();
-        check(&behind, options);
+        check(&behind, options, transactions);
     }
 }
 
@@ -73,11 +102,11 @@ fn a_crash_at_any_step_of_beginning_anew_after_a_fork_leaves_a_directory_that_do
                 crash_at_step: Some(step),
                 ..Faults::default()
             };
-            let (behind, options) = superseded(step, has_base, faults);
+            let (behind, options) = superseded(step, has_base, TEN, faults);
             let outcome = Primary::open(&behind, options.clone()).map(Primary::close);
             let crashed = behind.has_crashed();
             assert!(crashed || outcome.is_ok(), "step {step}: {outcome:?}");
-            check(&behind.restart(Faults::default()), options);
+            check(&behind.restart(Faults::default()), options, 10);
             if !crashed {
                 break;
             }

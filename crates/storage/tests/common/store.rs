@@ -283,6 +283,11 @@ impl Primary {
         self.pen.wait(group)
     }
 
+    /// The mark of an orderly end, as a group of its own.
+    pub fn mark_end(&self) {
+        self.pen.mark_end().unwrap();
+    }
+
     pub fn has(&self, number: u64) -> bool {
         let at = (number * 8) as usize;
         self.pages.get(at..at + 8) == Some(&number.to_le_bytes())
