@@ -20,7 +20,7 @@
 //! anything off: to follow alone is no reason to.
 
 use super::adopting::{adopt, check_member};
-use super::base::manifest_from_store;
+use super::base::{check_base, manifest_from_store, newest_base};
 use super::lagging::{GoingOn, go_on, may_begin_anew};
 use super::opening::new_manifest;
 use super::remote::RemoteLog;
@@ -38,7 +38,8 @@ use crate::remote_log::RemoteLogError;
 use crate::remote_log::copy::{EntryOfGroups, entry_bytes};
 use crate::remote_log::entry::Entry;
 use crate::remote_log::known::Known;
-use crate::remote_log::shell::{Follower, RemoteWriter, ask};
+use crate::remote_log::position::EntryPosition;
+use crate::remote_log::shell::{Follower, RemoteWriter, ask, ask_boundary};
 use crate::remote_log::store::Appended;
 use sardonyx_base::events;
 use std::sync::Arc;
@@ -69,7 +70,7 @@ pub(super) fn claim(
         Ok::<(), RemoteLogError>(())
     })?;
     if let Err(error) = late.iter().try_for_each(|entry| joining.take(entry)) {
-        // The store has them all, and none comes any more.
+        // The fence is in place: the store's log is complete.
         joining = joining.gone_on_after(error)?.taken_while(|_| true)?;
     }
     let known = joining.put_tail(&mut writer)?;
@@ -245,7 +246,7 @@ impl<'a> Joining<'a> {
             {
                 (number, first)
             }
-            OpenError::StoreForked { source } if self.is_kept_aside()? => {
+            OpenError::StoreForked { source } if self.is_kept_aside()? && self.is_in_store()? => {
                 events::warn!(
                     error = %source,
                     "the checkpoints or journals here have what another host went on without: this directory begins anew"
@@ -305,8 +306,8 @@ impl<'a> Joining<'a> {
         })
     }
 
-    /// True if the directory may begin anew, and its log ends where a file of groups begins that were cut off: then its
-    /// checkpoints have nothing that is in neither.
+    /// True if the directory may begin anew, and its log ends with the group before the first one of a file of groups that
+    /// were cut off: then its checkpoints have nothing that is in neither.
     fn is_kept_aside(&self) -> Result<bool, OpenError> {
         let may = !self.is_anew && may_begin_anew(&self.manifest, self.options);
         let Some(ended) = self.ended.filter(|_| may) else {
@@ -314,6 +315,19 @@ impl<'a> Joining<'a> {
         };
         let forks = forks::forks(&**self.home)?;
         Ok(forks.iter().any(|fork| fork.first_group == ended))
+    }
+
+    /// True if the store has all that a new directory is made of: its newest base, read and whole, or its log from the
+    /// beginning on. What is here is deleted only then.
+    fn is_in_store(&self) -> Result<bool, OpenError> {
+        let (remote, identity) = (self.remote, self.manifest.identity);
+        match newest_base(remote, identity, |_| true)? {
+            Some((name, _)) => check_base(remote, identity, &name, |_| ()).map(|_| true),
+            None => {
+                let boundary = ask_boundary(&*remote.store, identity, &remote.patience)?;
+                Ok(boundary.next == EntryPosition::START.next)
+            }
+        }
     }
 
     /// Refuses to go on with less than the database had when its log began to be in the store: what is missing is still

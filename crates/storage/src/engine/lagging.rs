@@ -22,7 +22,7 @@
 //!
 //! Invariant: I12 (nothing is deleted here that was acknowledged and is not in the store).
 
-use super::base::newest_base;
+use super::base::{check_base, newest_base};
 use super::{OpenError, RemoteLog, StorageOptions, forks, seed};
 use crate::disk::Disk;
 use crate::log::reader::LogReader;
@@ -85,6 +85,8 @@ pub(super) fn go_on(
     let newest = newest_base(remote, manifest.identity, |_| true)?;
     match newest.filter(|(_, head)| is_beyond(head) && head.known.log.group >= end) {
         Some(base) if may_begin_anew(manifest, options) => {
+            // What is here is deleted only if the base can be read.
+            check_base(remote, manifest.identity, &base.0, |_| ())?;
             let mut log = open(known.log)?;
             if let Some((first, _)) = log.next_group()? {
                 forks::keep_aside(&**home, &mut log, first)?;

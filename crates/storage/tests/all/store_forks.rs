@@ -3,7 +3,11 @@
 
 use crate::common::store::{Lossy, Primary, caught_up, disk, impatient, options, put_base};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
-use sardonyx_storage::engine::{DurableAt, StorageOptions, forks};
+use sardonyx_storage::engine::{
+    DurableAt, KeepInStore, OpenError, StorageOptions, delete_past, exists, forks, remove_base,
+};
+use sardonyx_storage::remote_log::RemoteLogError;
+use sardonyx_storage::remote_log::base::list_bases;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -85,6 +89,46 @@ fn a_host_whose_checkpoint_has_what_is_cut_off_begins_anew_and_keeps_it_aside() 
         let (behind, options) = superseded(1, has_base, alone, Faults::default());
         Primary::open(&behind, options.clone()).unwrap().close();
         check(&behind, options, transactions);
+    }
+}
+
+#[test]
+fn a_directory_does_not_begin_anew_with_a_base_that_has_lost_a_part() {
+    let (behind, options) = superseded(1, true, TEN, Faults::default());
+    let store = &options.remote.as_ref().unwrap().store;
+    let (name, _) = list_bases(&**store).unwrap().whole.remove(0);
+    let part = name.part(0);
+    let bytes = store.read_object(&part).unwrap().unwrap();
+    store.remove_objects(std::slice::from_ref(&part)).unwrap();
+    for _ in 0..2 {
+        let outcome = Primary::open(&behind, options.clone()).map(drop);
+        let Err(OpenError::Store(RemoteLogError::Base { reason })) = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert!(reason.contains(&part), "{reason}");
+        assert!(exists(&behind).unwrap());
+    }
+    store.create_object(&part, &bytes).unwrap();
+    check(&behind, options, 10);
+}
+
+#[test]
+fn a_directory_does_not_begin_anew_without_a_base_and_the_beginning_of_the_log() {
+    let (behind, options) = superseded(1, true, TEN, Faults::default());
+    let remote = options.remote.as_ref().unwrap();
+    let keep = KeepInStore {
+        bases: 1,
+        since: None,
+    };
+    // The directory has the log from before the base on, so it needs nothing that is deleted.
+    let known = delete_past(remote, keep).unwrap().from.unwrap();
+    assert!(known.entry.next > 1);
+    let (name, _) = list_bases(&*remote.store).unwrap().whole.remove(0);
+    remove_base(remote, &name).unwrap();
+    for _ in 0..2 {
+        let outcome = Primary::open(&behind, options.clone()).map(drop);
+        let is_forked = matches!(outcome, Err(OpenError::StoreForked { .. }));
+        assert!(is_forked, "{outcome:?}");
     }
 }
 
