@@ -93,6 +93,18 @@ fn a_host_whose_checkpoint_has_what_is_cut_off_begins_anew_and_keeps_it_aside() 
 }
 
 #[test]
+fn a_host_that_another_one_overtakes_while_it_claims_the_log_begins_anew_too() {
+    for has_base in [false, true] {
+        let (behind, options, store) = ahead(1, has_base, TEN, Faults::default());
+        let theirs = options.clone();
+        // Before its fence is there.
+        store.at_append(move || go_on(&theirs));
+        Primary::open(&behind, options.clone()).unwrap().close();
+        check(&behind, options, 10);
+    }
+}
+
+#[test]
 fn a_directory_does_not_begin_anew_with_a_base_that_has_lost_a_part() {
     let (behind, options) = superseded(1, true, TEN, Faults::default());
     let store = &options.remote.as_ref().unwrap().store;

@@ -44,6 +44,8 @@ pub struct Lossy {
     pub entry_most: std::sync::OnceLock<u64>,
     /// Before the next list.
     at_list: Mutex<Option<Hook>>,
+    /// Before the next entry is appended.
+    at_append: Mutex<Option<Hook>>,
     /// Before the next head of a base is created.
     at_head: Mutex<Option<Hook>>,
     /// Before the next head of a base is read.
@@ -86,6 +88,11 @@ impl Lossy {
     /// Has this happen before the next list is answered.
     pub fn at_list(&self, hook: impl FnOnce() + Send + 'static) {
         *self.at_list.lock().unwrap() = Some(Hook(Box::new(hook)));
+    }
+
+    /// Has this happen before the next entry is appended.
+    pub fn at_append(&self, hook: impl FnOnce() + Send + 'static) {
+        *self.at_append.lock().unwrap() = Some(Hook(Box::new(hook)));
     }
 
     /// Has this happen before the next head of a base is created.
@@ -140,6 +147,7 @@ impl RemoteStore for Lossy {
         *self.entry_most.get().unwrap_or(&(64 << 10))
     }
     fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
+        happens(&self.at_append);
         self.ask(|| self.inner.append_at(number, bytes))
     }
     fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
