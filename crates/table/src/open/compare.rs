@@ -4,6 +4,7 @@
 //! that met in one page are not in each other's way, and a value that came back is as if it had stayed. That is right for
 //! values outside of rows, too: whatever changes one changes the page of its row (`crate::changed_rows`).
 
+use super::changed::Key;
 use super::reads::{Extent, Keys, RangeRead};
 use super::{Known, OpenRows};
 use crate::changed_rows::is_same;
@@ -19,7 +20,7 @@ use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageRead, PageSnapshot};
 use std::sync::Arc;
 
-/// More keys, or rows of an index, are not compared one by one: only those that are on changed pages.
+/// More keys of a table, or rows of an index, are not compared one by one: only those that are on changed pages.
 const MANY: usize = 500;
 
 /// A table then and now.
@@ -45,10 +46,8 @@ impl OpenRows {
             self.check_schema(table, tx)?;
             self.check_keys(table, keys, tx)?;
         }
-        for range in reads.ranges() {
-            if !self.is_clear(range, tx)? {
-                self.both(range.table, tx)?.check_range(range, tx, self)?;
-            }
+        for ranges in reads.ranges_by_index() {
+            self.check_ranges(&ranges, tx)?;
         }
         for (table, extent) in reads.scans() {
             self.both(table, tx)?.check_scan(extent)?;
@@ -101,24 +100,47 @@ impl OpenRows {
         })
     }
 
-    /// True if many rows of an index were read, and no changed row had its place among them, or has it now: they are what
-    /// they were. Few are soon compared.
-    fn is_clear(&self, range: &RangeRead, tx: &Transaction<'_>) -> Result<bool, TableError> {
-        let rows = range.extent.map_or(0, |extent| extent.front + extent.back);
-        let both = self.both(range.table, tx)?;
-        if rows <= MANY as u64 || !both.has_same_pages() {
-            return Ok(false);
-        }
-        let Some((from, to)) = range.span.keys() else {
-            return Ok(false);
+    /// Checks ranges of one index. If they have many rows together, only those are compared in which a changed row had its
+    /// place, or has it now: the others are what they were.
+    fn check_ranges(&self, ranges: &[&RangeRead], tx: &Transaction<'_>) -> Result<(), TableError> {
+        let Some(first) = ranges.first() else {
+            return Ok(());
         };
-        let index = named(&both.before.secondary, &both.known.name, &range.index)?;
-        let mut is_clear = true;
-        self.each_changed_key(&index.what.shape, range.table, tx, &mut |key| {
-            is_clear &= key < &*from || to.as_deref().is_some_and(|to| key >= to);
+        let both = self.both(first.table, tx)?;
+        let rows = ranges.iter().map(|range| range.rows()).sum();
+        let changed = match rows > MANY && both.has_same_pages() {
+            true => self.changed_keys(&both, first, rows, tx)?,
+            false => None,
+        };
+        for range in ranges {
+            let is_clear = |changed: &Vec<_>| !range.span.has_one_of(changed);
+            if !changed.as_ref().is_some_and(is_clear) {
+                both.check_range(range, tx, self)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The keys in an index that rows on changed pages had, or have now, in order. `None` if they are more than `most`:
+    /// to compare so many rows is as soon done.
+    fn changed_keys(
+        &self,
+        both: &Both<'_>,
+        of: &RangeRead,
+        most: usize,
+        tx: &Transaction<'_>,
+    ) -> Result<Option<Vec<Key>>, TableError> {
+        let index = named(&both.before.secondary, &both.known.name, &of.index)?;
+        let (mut keys, mut is_all) = (Vec::new(), true);
+        self.each_changed_key(&index.what.shape, of.table, tx, &mut |key| {
+            is_all &= keys.len() < most;
+            if is_all {
+                keys.push(Key::from(key));
+            }
             Ok(())
         })?;
-        Ok(is_clear)
+        keys.sort_unstable();
+        Ok(is_all.then_some(keys))
     }
 
     /// True if nothing has changed where a row stood.
@@ -234,6 +256,8 @@ impl Both<'_> {
         tx: &Transaction<'_>,
         rows: &OpenRows,
     ) -> Result<(), TableError> {
+        #[cfg(test)]
+        compared::RANGES.set(compared::RANGES.get() + 1);
         let differs = || ConflictWith::Range {
             index: read.index.to_string(),
         };
@@ -333,5 +357,13 @@ impl Both<'_> {
             false => self.now.layout_of(content),
         };
         layout.occupied(content).collect()
+    }
+}
+
+/// The number of parts of indexes that a test's transactions have compared by walking over them.
+#[cfg(test)]
+pub(super) mod compared {
+    std::thread_local! {
+        pub static RANGES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
     }
 }

@@ -1,5 +1,6 @@
 //! Notes of what an open transaction took from its snapshot: it is compared with what is there at the transaction's end.
 
+use super::changed::Key;
 use sardonyx_rows::key::{Edge, behind};
 use sardonyx_storage::page::Address;
 use std::collections::BTreeMap;
@@ -55,6 +56,19 @@ impl Span {
         (edge(&self.from), edge(&self.to))
     }
 
+    /// True if one of these keys, which are in order, lies between them.
+    pub fn has_one_of(&self, keys: &[Key]) -> bool {
+        let is_before = |key: &Key, place: &(Vec<u8>, bool)| {
+            let (bytes, behind) = place;
+            **key < **bytes || (*behind && key.starts_with(bytes))
+        };
+        let from = self.from.as_ref();
+        let first = keys.partition_point(|key| from.is_some_and(|from| is_before(key, from)));
+        let to = self.to.as_ref();
+        let ends_behind = |key: &Key| to.is_none_or(|to| is_before(key, to));
+        keys.get(first).is_some_and(ends_behind)
+    }
+
     /// The first key that may lie between them, and the first one behind, if there is one; `None` if no key does.
     pub fn keys(&self) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
         let from = match &self.from {
@@ -105,6 +119,16 @@ pub(super) struct RangeRead {
     pub span: Span,
     /// `None` if only the number of rows was asked for.
     pub extent: Option<Extent>,
+}
+
+impl RangeRead {
+    /// The number of rows that are compared for it, with the place at which it begins.
+    pub fn rows(&self) -> usize {
+        let rows = self.extent.map_or(0, |extent| extent.front + extent.back);
+        usize::try_from(rows)
+            .unwrap_or(usize::MAX)
+            .saturating_add(1)
+    }
 }
 
 impl Reads {
@@ -174,8 +198,19 @@ impl Reads {
         tables.map(|(table, read)| (*table, &read.keys))
     }
 
+    #[cfg(test)]
     pub fn ranges(&self) -> &[RangeRead] {
         &self.ranges
+    }
+
+    /// The parts of each index.
+    pub fn ranges_by_index(&self) -> impl Iterator<Item = Vec<&RangeRead>> {
+        let mut indexes: BTreeMap<_, Vec<&RangeRead>> = BTreeMap::new();
+        for range in &self.ranges {
+            let of_index = indexes.entry((range.table, &*range.index));
+            of_index.or_default().push(range);
+        }
+        indexes.into_values()
     }
 
     pub fn scans(&self) -> impl Iterator<Item = (u16, Extent)> + '_ {

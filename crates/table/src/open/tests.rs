@@ -1,6 +1,7 @@
 //! The work of an open transaction does not grow with what it has done before: counted in rows of its own that it looks at.
 
-use super::changed::looked_at;
+use super::changed::{Key, looked_at};
+use super::compare::compared;
 use super::reads::Span;
 use super::{OpenRows, OpenTransactions};
 use crate::space::TableSpace;
@@ -292,6 +293,31 @@ fn a_forgotten_mark_is_not_a_later_one() {
 }
 
 #[test]
+fn of_many_small_ranges_those_of_changed_rows_are_compared() {
+    for (reads, compares_all) in [(100, true), (700, false)] {
+        let (mut space, open, [items, parts]) = begun(1000);
+        for id in 0..reads {
+            let code = ValueRef::Int(-i128::from(id));
+            assert!(open.row_with(items, &[1], &[code]).expect("read").is_some());
+            let none = open.rows_with(parts, &[1], &[ValueRef::Int(id.into())]);
+            assert_eq!(none.expect("read").map(|found| found.len()), Some(0));
+        }
+        let mut log = GroupBuilder::with_capacity(1 << 16);
+        let mut tx = space.begin(&mut log);
+        for id in 990..993 {
+            let mut rows = tx.rows("items").expect("a table");
+            let changed = rows.update(&[Value::from(id)], &[("kind", Value::from(0))]);
+            assert!(changed.expect("updated"));
+        }
+        let before = compared::RANGES.get();
+        open.compared(&tx, &[]).expect("nothing that was read");
+        let compared = compared::RANGES.get() - before;
+        let all = 2 * usize::try_from(reads).expect("few");
+        assert_eq!(compared, if compares_all { all } else { 0 });
+    }
+}
+
+#[test]
 fn own_rows_between_two_places_are_those_that_a_walk_finds() {
     let mut random = Random::new(7);
     let mut byte = |random: &mut Random| [0, 1, 127, 254, 255][random.below(5) as usize];
@@ -326,5 +352,7 @@ fn own_rows_between_two_places_are_those_that_a_walk_finds() {
             Some((from, Some(to))) => keys.range(from..to).collect(),
         };
         assert_eq!(found, walked, "{span:?}");
+        let sorted: Vec<Key> = keys.iter().map(|key| key.as_slice().into()).collect();
+        assert_eq!(span.has_one_of(&sorted), !walked.is_empty(), "{span:?}");
     }
 }

@@ -445,7 +445,11 @@ fn many_reads_are_compared_as_few_are() {
     // Each of these is more than are compared one by one.
     let keys: Vec<Step> = (0..700).map(|id| Step::Get(2 * id)).collect();
     let range = [Step::Range(100, 1100, 2000, false)];
-    let cases: [(&[Step], Step, bool); 13] = [
+    let codes: Vec<Step> = (0..700).map(|code| Step::ByCode(2 * code)).collect();
+    let amounts: Vec<Step> = (0..700)
+        .map(|amount| Step::CountAmounts(4 * amount, 4 * amount + 2))
+        .collect();
+    let cases: [(&[Step], Step, bool); 23] = [
         (&keys, Step::SetAmount(6, 9), true),
         (&keys, Step::Delete(1000), true),
         // A key that was absent.
@@ -461,6 +465,17 @@ fn many_reads_are_compared_as_few_are() {
         (&range, Step::SetAmount(99, 9), false),
         (&range, Step::Insert(1102, 1, None), false),
         (&range, Step::Delete(3), false),
+        (&codes, Step::SetAmount(6, 9), true),
+        (&codes, Step::SetCode(6, None), true),
+        // A code that was absent, and the first one of another row.
+        (&codes, Step::SetCode(9, Some(1000)), true),
+        (&codes, Step::SetCode(9, Some(1001)), false),
+        (&codes, Step::Delete(7), false),
+        (&amounts, Step::SetAmount(9, 804), true),
+        (&amounts, Step::Delete(10), true),
+        (&amounts, Step::SetAmount(9, 806), true),
+        (&amounts, Step::SetAmount(5, 804), true),
+        (&amounts, Step::SetAmount(5, 806), false),
     ];
     for (reads, change, conflicts) in cases {
         for is_ordered in [false, true] {
