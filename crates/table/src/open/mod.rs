@@ -17,6 +17,7 @@
 //! (CIDR 2013), "tentative execution"; validated by values instead of versions, since a comparison costs nothing while no
 //! transaction is open.
 
+mod bytes;
 mod changed;
 mod compare;
 mod constraints;
@@ -42,10 +43,11 @@ pub use install::OpenChanges;
 use life::Life;
 pub use life::OpenTransactions;
 pub use range::OpenRange;
-use reads::{RangeRead, Reads, Span};
+use reads::Reads;
 pub use records::RecordIndex;
 pub use row::OpenRow;
 use sardonyx_base::error::Error;
+use sardonyx_base::memory::Share;
 use sardonyx_rows::condition::Check;
 use sardonyx_rows::constraints::{HeldReferences, Marks, conditions_of};
 use sardonyx_rows::key::KeyShape;
@@ -78,6 +80,8 @@ pub struct OpenRows {
     /// Bytes of changes, and of what undoing them needs.
     bytes: Cell<usize>,
     bytes_max: usize,
+    /// Of memory that others share.
+    share: Option<RefCell<Share>>,
     /// The number of operations that run, one in another.
     depth: usize,
     /// Which it is in the process.
@@ -157,6 +161,7 @@ impl OpenRows {
             referenced: OnceCell::new(),
             bytes: Cell::new(0),
             bytes_max: BYTES_MAX,
+            share: None,
             depth: 0,
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             life: None,
@@ -191,19 +196,6 @@ impl OpenRows {
             Some(life) => life.borrow().check(),
             None => Ok(()),
         }
-    }
-
-    /// With a bound on what it keeps, in bytes (default 1 GiB): its changes, and notes of what it read. Takes `self`
-    /// by value, so a borrower cannot change the bound.
-    pub fn with_bytes_max(mut self, bytes: usize) -> Self {
-        self.bytes_max = bytes;
-        self
-    }
-
-    /// Bytes that it keeps.
-    #[doc(hidden)]
-    pub fn bytes(&self) -> usize {
-        self.bytes.get()
     }
 
     /// The state in which it began.
@@ -348,37 +340,6 @@ impl OpenRows {
             bytes,
         });
         Ok(())
-    }
-
-    /// Takes bytes of the bound.
-    fn take_bytes(&self, more: usize) -> Result<(), TableError> {
-        let bytes = self.bytes.get() + more;
-        if bytes > self.bytes_max {
-            let limit = self.bytes_max;
-            return Err(TableError::TransactionTooLarge { bytes, limit });
-        }
-        if let Some(life) = &self.life {
-            life.borrow_mut().take(bytes)?;
-        }
-        self.bytes.set(bytes);
-        Ok(())
-    }
-
-    /// Takes bytes for the note of a part of an index.
-    fn take_bytes_of_range(&self, index: &str, span: &Span) -> Result<(), TableError> {
-        // The list of notes may have as many places free as taken.
-        self.take_bytes(2 * size_of::<RangeRead>() + index.len() + span.bytes())
-    }
-
-    fn give_bytes(&self, bytes: usize) {
-        self.bytes.set(self.bytes.get().saturating_sub(bytes));
-    }
-
-    /// Other open transactions may have the bytes that were given back.
-    fn give_to_others(&self) {
-        if let Some(life) = &self.life {
-            life.borrow_mut().give(self.bytes.get());
-        }
     }
 
     /// Where the row of the snapshot with this key stands, which is noted as read.

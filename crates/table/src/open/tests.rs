@@ -2,9 +2,10 @@
 
 use super::changed::{Key, looked_at};
 use super::compare::compared;
-use super::reads::Span;
+use super::reads::{RangeRead, Span};
 use super::{OpenRows, OpenTransactions};
 use crate::space::TableSpace;
+use sardonyx_base::memory::Budget;
 use sardonyx_base::process::Process;
 use sardonyx_base::random::Random;
 use sardonyx_rows::WriteRows;
@@ -140,7 +141,7 @@ fn notes_of_ranges_and_entries_of_indexes_count() {
         })
     };
     assert_eq!(note(4000) - note(0), 8000);
-    assert!(note(0) >= 2 * size_of::<super::RangeRead>());
+    assert!(note(0) >= 2 * size_of::<RangeRead>());
     // At the bound nothing is noted that was not taken.
     let max = open.bytes.get();
     open.bytes_max = max;
@@ -167,6 +168,25 @@ fn notes_of_ranges_and_entries_of_indexes_count() {
         });
     assert!(keys > 2 * super::ENTRY_BYTES + 16);
     assert!(open.bytes.get() - before > keys + super::OVERHEAD_BYTES);
+}
+
+#[test]
+fn bytes_are_of_a_budget_that_others_share() {
+    let (_space, open, _) = begun(0);
+    let budget = Arc::new(Budget::default());
+    budget.set_bytes_max(1 << 20);
+    let mut open = open.counted_in(budget.clone());
+    let insert = |open: &mut OpenRows, id| {
+        let mut rows = open.rows("items").expect("a table");
+        rows.insert(&item(id))
+    };
+    let full = (0..).find(|id| insert(&mut open, *id).is_err());
+    let full = full.expect("a bound");
+    assert!(budget.taken() > 3 << 18 && open.bytes() <= budget.taken());
+    // The one that found no room has done nothing.
+    assert_eq!(open.rows("items").expect("a table").count(), full as u64);
+    drop(open);
+    assert_eq!(budget.taken(), 0);
 }
 
 #[test]

@@ -1,0 +1,74 @@
+//! The bytes that an open transaction keeps: its changes, and notes of what it read.
+//!
+//! Invariant: nothing is kept that was not taken of each bound before.
+
+use super::OpenRows;
+use super::reads::{RangeRead, Span};
+use sardonyx_base::error::Error;
+use sardonyx_base::memory::{Budget, Share};
+use sardonyx_rows::TableError;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// A transaction that keeps no more is of no budget: many sessions may have one, and a share grows in larger steps.
+const UNCOUNTED_BYTES: usize = 64 << 10;
+
+impl OpenRows {
+    /// With a bound on what it keeps, in bytes (default 1 GiB): its changes, and notes of what it read. Takes `self`
+    /// by value, so a borrower cannot change the bound.
+    pub fn with_bytes_max(mut self, bytes: usize) -> Self {
+        self.bytes_max = bytes;
+        self
+    }
+
+    /// Bytes that it keeps.
+    #[doc(hidden)]
+    pub fn bytes(&self) -> usize {
+        self.bytes.get()
+    }
+
+    /// Its bytes are of a budget, too, which others share, up to its end, if they are more than a few. An operation that finds no room there fails as
+    /// [`Error::Full`].
+    #[doc(hidden)]
+    pub fn counted_in(mut self, budget: Arc<Budget>) -> Self {
+        self.share = Some(RefCell::new(Share::of(budget)));
+        self
+    }
+
+    /// Takes bytes of the bounds.
+    pub(super) fn take_bytes(&self, more: usize) -> Result<(), TableError> {
+        let bytes = self.bytes.get() + more;
+        if bytes > self.bytes_max {
+            let limit = self.bytes_max;
+            return Err(TableError::TransactionTooLarge { bytes, limit });
+        }
+        if let Some(life) = &self.life {
+            life.borrow_mut().take(bytes)?;
+        }
+        if let Some(share) = &self.share
+            && bytes > UNCOUNTED_BYTES
+        {
+            let covered = share.borrow_mut().cover(bytes);
+            covered.map_err(|error| TableError::Engine(Error::Full(error.into())))?;
+        }
+        self.bytes.set(bytes);
+        Ok(())
+    }
+
+    /// Takes bytes for the note of a part of an index.
+    pub(super) fn take_bytes_of_range(&self, index: &str, span: &Span) -> Result<(), TableError> {
+        // The list of notes may have as many places free as taken.
+        self.take_bytes(2 * size_of::<RangeRead>() + index.len() + span.bytes())
+    }
+
+    pub(super) fn give_bytes(&self, bytes: usize) {
+        self.bytes.set(self.bytes.get().saturating_sub(bytes));
+    }
+
+    /// Other open transactions may have the bytes that were given back.
+    pub(super) fn give_to_others(&self) {
+        if let Some(life) = &self.life {
+            life.borrow_mut().give(self.bytes.get());
+        }
+    }
+}
