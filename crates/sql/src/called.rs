@@ -157,8 +157,8 @@ impl Database {
         let last = last.and_then(|last| at_commit(tx).map(|()| last));
         let last = last.map_err(|error| explained(&tx.view(), error))?;
         let mut draws = context.draws.into_inner();
-        let mut sequences = std::mem::take(&mut draws.changes);
-        sequences.make_usable(self.counters(), &mut objects_of(tx), &draws.take_drawn())?;
+        draws.make_usable(self.counters(), &mut objects_of(tx))?;
+        let sequences = draws.changes;
         let complete = match last {
             Some((mut complete, rows)) => {
                 complete.rows = rows.map(|(table, columns)| Rows::all(table, columns));

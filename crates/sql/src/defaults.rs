@@ -116,10 +116,7 @@ impl ComputeDefaults for Computing {
             values.push(value.map_err(|error| failed(at, error))?);
         }
         let mut draws = context.draws.into_inner();
-        let drawn = draws.take_drawn();
-        let usable = draws
-            .changes
-            .make_usable(database.counters(), objects, &drawn);
+        let usable = draws.make_usable(database.counters(), objects);
         usable.map_err(|error| failed(0, error))?;
         Ok(values)
     }

@@ -327,11 +327,8 @@ impl Database {
         let count = in_statement(tx, &with, insert)?;
         at_commit(tx)?;
         let mut draws = context.draws.into_inner();
-        let mut sequences = std::mem::take(&mut draws.changes);
-        let drawn = draws.take_drawn();
-        with_objects(tx, |objects| {
-            sequences.make_usable(self.counters(), objects, &drawn)
-        })?;
+        with_objects(tx, |objects| draws.make_usable(self.counters(), objects))?;
+        let sequences = draws.changes;
         Ok(InsertedRows { count, sequences })
     }
 }

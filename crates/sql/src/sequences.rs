@@ -12,6 +12,7 @@ pub(crate) use changes::SequenceChanges;
 
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
+use sardonyx_rows::constraints::Objects;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -169,6 +170,30 @@ impl Draws {
     /// What was drawn, once more.
     pub fn take_drawn(&mut self) -> Vec<Draw> {
         std::mem::take(&mut self.drawn)
+    }
+
+    /// The draws for the next run of the statement: those of this run, then the earlier ones that it did not reach.
+    pub fn into_again(self) -> Vec<Draw> {
+        let mut again = self.drawn;
+        again.extend(self.again);
+        again
+    }
+
+    /// Makes sure that the numbers drawn may be used: [`SequenceChanges::make_usable`].
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn make_usable(
+        &mut self,
+        counters: &Counters,
+        objects: &mut dyn Objects,
+    ) -> Result<(), SqlError> {
+        self.changes.make_usable(counters, objects, &self.drawn)
+    }
+
+    /// True if the statement drew or set a number.
+    pub fn has_drawn(&self) -> bool {
+        !self.drawn.is_empty()
     }
 
     fn check_allowed(&self) -> Result<(), SqlError> {

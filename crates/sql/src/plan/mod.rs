@@ -74,7 +74,7 @@ pub(crate) struct Planned {
     pub is_rewriting: bool,
     /// Whether it inserts rows, perhaps many, and nothing else.
     pub is_filling: bool,
-    /// Whether it changes rows, and is not a short one.
+    /// True for a statement that changes rows and is not short.
     is_changing: bool,
     /// So often it still runs in the stage, since it looked at few rows.
     short_runs: AtomicU32,

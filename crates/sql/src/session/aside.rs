@@ -220,11 +220,11 @@ impl Session {
                 let of = (rows, snapshot, version);
                 span.in_scope(|| self.install(statement, of, sequences))
             }
-            // What it read is one state, which is durable with its group.
+            // It has read one state, which is durable with its group.
             _ => Ok(database.tables_in_memory("a snapshot")?.durable(group)),
         };
         let ended = match installed {
-            // Whether it is durable.
+            // The wait for its durability.
             Ok(durable) => {
                 let durable = durable.instrument(spans::durability()).await;
                 durable.map_err(NotCommitted::from)

@@ -7,7 +7,7 @@ use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
 use crate::result::{Notice, Outcome, TransactionStatus};
 use crate::running::now;
-use crate::sequences::{Drawn, SequenceChanges};
+use crate::sequences::{Draw, Drawn, SequenceChanges};
 use crate::settings::Settings;
 use sardonyx::{Marked, Snapshot};
 use sardonyx_base::waiting::Interrupt;
@@ -29,6 +29,8 @@ pub(crate) struct SessionState {
     /// Of `PREPARE`.
     pub named: HashMap<String, Arc<Prepared>>,
     pub drawn: Drawn,
+    /// Numbers that the next statement drew from sequences when it ran aside: the stage gives it the same.
+    pub again: Vec<Draw>,
     /// Says when what it runs is to end.
     pub interrupt: Arc<Interrupt>,
 }
@@ -181,6 +183,7 @@ impl SessionState {
             transaction: TransactionState::Idle,
             named: self.named.clone(),
             drawn: self.drawn.clone(),
+            again: Vec::new(),
             interrupt: self.interrupt.clone(),
         }
     }
@@ -193,6 +196,7 @@ impl SessionState {
             transaction: TransactionState::Idle,
             named: HashMap::new(),
             drawn: Drawn::default(),
+            again: Vec::new(),
             interrupt: self.interrupt.clone(),
         }
     }
@@ -207,7 +211,9 @@ impl SessionState {
     }
 
     /// A statement begins: its time limit is counted from now.
-    pub fn begin_statement(&self) {
+    pub fn begin_statement(&mut self) {
+        // One that drew numbers aside and could not begin in the stage leaves them.
+        self.again.clear();
         let limit = self.settings.statement_timeout();
         self.interrupt
             .set_deadline(limit.map(|limit| Instant::now() + limit));

@@ -504,7 +504,7 @@ impl Unit {
             transaction_started: started,
             statement_started: now(),
             seed: seed(),
-            again: Vec::new(),
+            again: std::mem::take(&mut self.state.again),
             digests: self.remembers,
         };
         let mut call = Call {

@@ -1,13 +1,13 @@
 //! Large statements in transactions that clients begin, with numbers of sequences, and with errors: what they tell and leave is
 //! what they do in the stage.
 
-use crate::common::{copy_in, query, run};
+use crate::common::{Fresh, copy_in, query, run};
 use crate::large::{Both, Told, content, told, with_limits};
 use sardonyx_sql::{BesideLimits, SqlError};
 use std::sync::{Arc, Mutex};
 
 /// Runs statements one flight each. Returns the answer to each.
-fn told_of_each(fresh: &crate::common::Fresh, texts: &[&str]) -> Vec<Told> {
+fn told_of_each(fresh: &Fresh, texts: &[&str]) -> Vec<Told> {
     let mut session = fresh.session();
     texts.iter().map(|text| told(&mut session, text)).collect()
 }
@@ -142,6 +142,78 @@ fn rows_of_large_statements_have_numbers_of_sequences() {
     }
 }
 
+/// Runs a statement aside, in whose first pauses so many others run. Returns its answer.
+fn told_with_others(
+    both: &Both,
+    large: &str,
+    few: u64,
+    (other, times): (&'static str, usize),
+) -> Told {
+    let database = both.aside.database.clone();
+    let left = Arc::new(Mutex::new(times));
+    let counted = left.clone();
+    with_limits(&both.aside, few, move || {
+        let Ok(mut left) = counted.try_lock() else {
+            return;
+        };
+        if *left > 0 {
+            *left -= 1;
+            run(&mut crate::common::session(&database), other).expect("it runs");
+        }
+    });
+    let told = told(&mut both.aside.session(), large);
+    both.aside.database.set_beside(crate::large::unlimited());
+    assert_eq!(*left.lock().expect("no panic"), 0, "{large} was in the way");
+    told
+}
+
+#[test]
+fn an_attempt_has_the_numbers_that_the_one_before_drew() {
+    let other = "update t set b = b || '!' where id = 9";
+    for large in [
+        "insert into n select nextval('few'), a from t",
+        "insert into n select nextval('few'), a from t returning id, a",
+        "update t set c = nextval('few') + 100",
+    ] {
+        // With three conflicts it runs in the stage.
+        for conflicts in 1..=3 {
+            let both = Both::new();
+            // As many numbers as the statement draws.
+            let tables =
+                "create sequence few maxvalue 60; create table n (id int primary key, a int)";
+            for fresh in [&both.aside, &both.plain] {
+                run(&mut fresh.session(), tables).expect("they are there");
+            }
+            let aside = told_with_others(&both, large, 1000, (other, conflicts));
+            for _ in 0..conflicts {
+                run(&mut both.plain.session(), other).expect("it runs");
+            }
+            assert_eq!(aside, told(&mut both.plain.session(), large), "{large}");
+            assert!(aside.is_ok(), "{large}: {aside:?}");
+            let numbers = "select id, a from n order by id";
+            let numbers = |fresh: &Fresh| query(&mut fresh.session(), numbers).expect("read");
+            assert_eq!(numbers(&both.aside), numbers(&both.plain));
+            assert_eq!(content(&both.aside.database), content(&both.plain.database));
+            let next = told(&mut both.aside.session(), "select nextval('few')");
+            assert_eq!(next, Err("2200H"), "{large}");
+        }
+    }
+}
+
+#[test]
+fn an_attempt_sets_no_sequence_again_of_which_others_have_drawn() {
+    let large = "update t set c = setval('more', 7) + s.id * 100 from s where s.id = t.id";
+    let other = "insert into s select 100 + nextval('more'), 1";
+    for conflicts in 1..=3 {
+        let both = Both::new();
+        run(&mut both.aside.session(), "create sequence more").expect("it is there");
+        let aside = told_with_others(&both, large, 1000, (other, conflicts));
+        assert_eq!(aside, Ok((Vec::new(), Some(30))));
+        let next = query(&mut both.aside.session(), "select nextval('more')").expect("drawn");
+        assert_eq!(next, [(8 + conflicts).to_string()]);
+    }
+}
+
 #[test]
 fn a_large_statement_that_fails_tells_what_it_does_in_the_stage() {
     let line = |id: i64| format!("{id}\t{id}\t1\n");
@@ -176,7 +248,7 @@ fn a_large_statement_that_fails_tells_what_it_does_in_the_stage() {
         with_limits(&both.aside, 10, move || {
             *counted.lock().expect("no panic") += 1
         });
-        let outcome = |fresh: &crate::common::Fresh| {
+        let outcome = |fresh: &Fresh| {
             let mut session = fresh.session();
             let done = match &data {
                 Some(data) => copy_in(&mut session, text, data.as_bytes()).map(|done| vec![done]),

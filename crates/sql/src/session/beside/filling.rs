@@ -193,7 +193,7 @@ impl Source for Filling<'_> {
     }
 }
 
-/// That a statement does something else than to insert: it runs in the stage.
+/// The statement does something else than to insert: it runs as an open transaction.
 #[cold]
 fn only_inserts() -> Error {
     Error::Refused("rows are only inserted here".into())
@@ -245,7 +245,7 @@ impl WriteTarget for Filling<'_> {
     }
 
     fn mark(&mut self) -> Marked {
-        // A statement that fails runs again in the stage: no step is undone here.
+        // A statement that fails runs again as an open transaction: no step is undone here.
         Marked::default()
     }
 

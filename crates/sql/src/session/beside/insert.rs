@@ -63,7 +63,7 @@ pub(super) fn insert(
     {
         return Ok(Came::InStage);
     }
-    // What others refer to is looked up by an open transaction.
+    // An open transaction looks up references.
     let may_be_many = whole.schema.foreign_keys.is_empty();
     let looked_at = with.context.looked_at.get();
     let mut filling = Filling::new(&whole, &snapshot, there, may_be_many);

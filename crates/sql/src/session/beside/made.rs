@@ -28,7 +28,7 @@ const MANY_SHARE: u64 = 64;
 pub(super) const SLICE_BYTES: usize = 1 << 20;
 
 impl BesideLimits {
-    /// Whether a change of so many rows, all of them new or not, is made as the next content of a table that has `there`.
+    /// True if a change of so many rows is made as the next content of a table of `there` rows. `all_new`: the table has none of them.
     pub(super) fn makes_content(&self, changed: u64, there: u64, all_new: bool) -> bool {
         let share = match all_new {
             _ if changed > CALL_ROWS => MANY_SHARE,
@@ -39,8 +39,7 @@ impl BesideLimits {
         changed > self.few && (is_share || changed > KEYS_MAX as u64)
     }
 
-    /// Whether the rows that a statement looks at are those of small tables, which are read at once. Rows that come of no
-    /// table may be many.
+    /// True if a statement looks at rows of small tables alone. Rows that come of no table may be many.
     pub(super) fn is_small(&self, planned: &Planned, source: &dyn Source) -> bool {
         let target = match &planned.plan {
             Plan::Insert(plan) => Some(plan.number),
@@ -103,7 +102,7 @@ pub(super) enum Made<'m> {
         /// Its columns.
         schema: Arc<Schema>,
     },
-    /// What an open transaction has of it.
+    /// It is as in an open transaction.
     Open {
         /// The table.
         table: u16,
@@ -143,7 +142,7 @@ impl Made<'_> {
         }
     }
 
-    /// What an open transaction has of a row.
+    /// The open transaction's version of a row.
     fn own(&self, row: &dyn InputRow) -> Result<OwnRow<'_>, SqlError> {
         let Made::Open {
             table,
@@ -160,10 +159,10 @@ impl Made<'_> {
         Ok(rows.own_row(*table, &key).map_err(Error::from)?)
     }
 
-    /// Whether an open transaction has changed a row, so that nobody else may have.
+    /// True if the open transaction has changed a row: a change of it by another transaction is a conflict.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// The row cannot be read.
     pub fn has_own(&self, row: &dyn InputRow) -> Result<bool, SqlError> {
         Ok(!matches!(self.own(row)?, OwnRow::Same))
     }

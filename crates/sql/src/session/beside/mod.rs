@@ -10,9 +10,10 @@
 //! index is built with a next content of the same rows ([`index`]). All other statements that change rows run as an open
 //! transaction ([`open`]): also those of which a row cannot be stored, so that the error is the usual one.
 //!
-//! What cannot be done so runs in the stage as any statement: if the table's definition, or what an open transaction read,
-//! changes meanwhile, again and again ([`ATTEMPTS`]); if there is no room for a second content; if a snapshot that it reads is
-//! ended for want of memory.
+//! A statement begins again if its table's definition, or rows that an open transaction read, change meanwhile. It runs in
+//! the stage as any statement after so many attempts ([`ATTEMPTS`]), if there is no room for a second content, and if the
+//! snapshot that it reads is ended for want of memory. Each attempt, and the stage, has the numbers that the attempts before
+//! drew from sequences.
 
 mod few;
 mod filling;
@@ -158,6 +159,7 @@ impl Session {
     fn try_beside(&mut self, given: &Given<'_>) -> Result<Option<Ran<Complete>>, SqlError> {
         let database = self.database.clone();
         let (mut attempts, mut is_open) = (0, false);
+        let mut again = std::mem::take(&mut self.state.again);
         while attempts < ATTEMPTS {
             let state = &mut self.state;
             let came = match given.statement.class() {
@@ -175,8 +177,10 @@ impl Session {
                         true => insert::insert(&database, begun, given, with),
                         false => rewrite::rewrite(&database, begun, given, with),
                     };
-                    let draws = Draws::again(Vec::new(), SequenceChanges::default());
-                    let (came, _) = with_context(&database, state, given, tables, draws, attempt);
+                    let draws = Draws::again(again, SequenceChanges::default());
+                    let (came, draws) =
+                        with_context(&database, state, given, tables, draws, attempt);
+                    again = draws.into_again();
                     match came {
                         // Its snapshot was ended: the statement runs in the stage.
                         Err(error) if read.is_ended() && !error.is_interruption() => break,
@@ -195,6 +199,7 @@ impl Session {
                 Came::Open | Came::InStage => break,
             }
         }
+        self.state.again = again;
         Ok(None)
     }
 }

@@ -67,7 +67,7 @@ impl Stop {
         }
     }
 
-    /// A statement's error stands in its snapshot: it is told. What the engine says is about the content.
+    /// A statement's error is that of its snapshot, and is returned. The engine's errors are about the content.
     pub fn came<T>(self) -> Result<Came<T>, SqlError> {
         match self {
             Stop::Engine(error) => Came::of(error),
@@ -191,7 +191,7 @@ impl Whole<'_> {
 
     /// Checks that a state has the table as it was, under a version of the catalogue.
     fn check_same(&self, version: u64, source: &dyn Source) -> Result<(), Stop> {
-        // What an open transaction read is compared by itself, with all definitions that concern it.
+        // An open transaction compares the definitions that concern it by itself.
         let holds = matches!(self.made, Made::Open { .. }) || version == self.version;
         match holds && source.has_schema(self.made.table(), &self.schema) {
             true => Ok(()),
@@ -371,13 +371,11 @@ pub(super) fn note_drawn(
     with: &Environment<'_>,
 ) -> Result<(), SqlError> {
     let mut draws = with.context.draws.borrow_mut();
-    let drawn = draws.take_drawn();
-    if drawn.is_empty() {
+    if !draws.has_drawn() {
         return Ok(());
     }
     with_objects(tx, |objects| {
-        let changes = &mut draws.changes;
-        changes.make_usable(database.counters(), objects, &drawn)
+        draws.make_usable(database.counters(), objects)
     })?;
     database.sequences_committed(std::mem::take(&mut draws.changes));
     Ok(())
