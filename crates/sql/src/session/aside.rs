@@ -150,7 +150,10 @@ impl Session {
                 (committed.snapshot, committed.version, committed.group)
             }
         };
-        let rows = snapshot.open()?.with_bytes_max(BYTES_MAX);
+        let rows = snapshot
+            .open()?
+            .with_bytes_max(BYTES_MAX)
+            .counted_in(database.memory().clone());
         open.is_new_aside = true;
         open.reading = Reading::Live;
         open.aside = Some(Kept::new(Aside {

@@ -271,6 +271,41 @@ fn a_large_statement_that_fails_tells_what_it_does_in_the_stage() {
 }
 
 #[test]
+fn bytes_that_a_large_statement_keeps_are_of_the_memory_of_all_sessions() {
+    let both = Both::new();
+    let more = "insert into s select n, n from generate_series(1000, 3000) as g (n);
+        insert into t select id, v, 'more', id from s where id > 60";
+    run(&mut both.aside.session(), more).expect("it runs");
+    let taken = Arc::new(Mutex::new(Vec::new()));
+    let (noted, database) = (taken.clone(), both.aside.database.clone());
+    with_limits(&both.aside, 1000, move || {
+        let mut noted = noted.lock().expect("no panic");
+        noted.push(database.memory().taken());
+    });
+    let large = "update t set a = t.a + s.v from s where s.id = t.id";
+    told(&mut both.aside.session(), large).expect("it runs");
+    both.aside.database.set_beside(crate::large::unlimited());
+    // Before the last call.
+    let taken = taken.lock().expect("no panic").clone();
+    assert!(taken.iter().any(|bytes| *bytes > 0), "{taken:?}");
+    assert_eq!(both.aside.database.memory().taken(), 0);
+    // A transaction that finds no room there changes nothing.
+    let mut session = both.aside.session();
+    let before = content(&both.aside.database);
+    both.aside.database.memory().set_bytes_max(300 << 10);
+    both.aside.database.set_aside_from(0);
+    run(&mut session, "begin").expect("it begins");
+    let few = run(&mut session, "update t set a = a + 1 where id < 9");
+    few.expect("few rows count in nothing");
+    let many = run(&mut session, "update t set a = a + 1").map_err(|error| error.code);
+    assert_eq!(many.err(), Some("53200"));
+    run(&mut session, "rollback").expect("it ends");
+    both.aside.database.memory().set_bytes_max(usize::MAX);
+    assert_eq!(content(&both.aside.database), before);
+    assert_eq!(both.aside.database.memory().taken(), 0);
+}
+
+#[test]
 fn small_tables_are_changed_in_the_stage() {
     let both = Both::new();
     let times = Arc::new(Mutex::new(0));

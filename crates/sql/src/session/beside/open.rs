@@ -59,7 +59,9 @@ pub(super) fn run(
     let limits = database.beside();
     database.memory().check()?;
     let mut rows = match snapshot.open() {
-        Ok(rows) => rows.with_bytes_max(BYTES_MAX),
+        Ok(rows) => rows
+            .with_bytes_max(BYTES_MAX)
+            .counted_in(database.memory().clone()),
         Err(error) => return Came::of(error),
     };
     let ran = read_and_change(&mut rows, (database, &limits), version, given, with);
