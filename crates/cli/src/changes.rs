@@ -103,18 +103,16 @@ impl Arguments {
         if !self.follow {
             let files = self.target.files(output)?;
             let manifest = Manifest::read(&*files.disk)?;
-            let reading = match files.beside_writer() {
-                true => Reading::beside(files.disk.clone(), manifest, from),
-                false => Reading::alone(files.disk.clone(), manifest, from),
-            };
-            self.print(reading?, None, output)?;
+            let reading = Reading::new(files.disk.clone(), manifest, from, files.beside_writer());
+            self.print(reading, None, output)?;
             return Ok(Exit::Done);
         }
         let end = end_requested(self.until_input_ends);
         // Without the database's lock: a server may come and go.
         let manifest = Manifest::read(&*home)?;
         let disk = find_for_reading(&home, &manifest)?;
-        self.print(Reading::beside(disk, manifest, from)?, Some(&end), output)?;
+        let reading = Reading::new(disk, manifest, from, true);
+        self.print(reading, Some(&end), output)?;
         Ok(Exit::Done)
     }
 
@@ -168,34 +166,20 @@ struct Reading {
 }
 
 impl Reading {
-    fn alone(
+    /// `is_beside`: another process may have the database open.
+    fn new(
         disk: Arc<dyn Disk>,
         manifest: Manifest,
         from: JournalPosition,
-    ) -> anyhow::Result<Reading> {
-        let end = None;
-        Ok(Reading {
+        is_beside: bool,
+    ) -> Reading {
+        Reading {
+            end: is_beside.then(|| LogEndBeside::new(&disk, &manifest)),
             disk,
             manifest,
             from,
-            end,
             changes: None,
-        })
-    }
-
-    fn beside(
-        disk: Arc<dyn Disk>,
-        manifest: Manifest,
-        from: JournalPosition,
-    ) -> anyhow::Result<Reading> {
-        let end = Some(LogEndBeside::new(&disk, &manifest));
-        Ok(Reading {
-            disk,
-            manifest,
-            from,
-            end,
-            changes: None,
-        })
+        }
     }
 
     /// Gives what there is now. What was changed while it was read is read again.
@@ -231,7 +215,7 @@ impl Reading {
             return Ok(Ok(()));
         }
         let range = self.from..;
-        // What tables are is known from earlier looks.
+        // Earlier readings know the tables.
         let changes = match self.changes.take() {
             Some(mut changes) => changes.go_on(range, before_group).map(|()| changes),
             None => Changes::of_files(&self.disk, &self.manifest, range, before_group),
