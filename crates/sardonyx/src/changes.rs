@@ -46,7 +46,7 @@ use sardonyx_table::TableSpace;
 use sardonyx_table::changes::{
     CHANGES_JOURNAL, ChangeDecoder, ChangeError, Decoded, Described, KeptChange,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::{Range, RangeBounds};
 use std::sync::Arc;
@@ -77,7 +77,8 @@ impl Tables {
     }
 
     /// The changes at the positions of a range that are durable now, in commit order. Nobody waits for the reader, and
-    /// the database may be used meanwhile. Go on at [`Change::next`] of the last one that was handled.
+    /// the database may be used meanwhile. Go on at [`Change::next`] of the last one that was handled. A range without a
+    /// beginning begins with the oldest change that is kept with the description of its table.
     ///
     /// # Errors
     /// [`Error::Closed`], [`Error::Forked`]; [`Error::Refused`] if the database keeps no journals. While changes are read:
@@ -125,18 +126,33 @@ impl Source {
 pub struct Changes {
     source: Source,
     rows: Option<RowRange>,
+    /// It begins with the oldest that is kept, and has come to no change yet.
+    is_leading: bool,
     decoder: ChangeDecoder,
     described: HashMap<u64, Arc<Described>>,
 }
 
 impl Changes {
     fn open(source: Source, range: Range<JournalPosition>) -> Result<Changes, Error> {
-        Ok(Changes {
-            rows: Some(source.rows(range)?),
+        let mut changes = Changes {
             source,
+            rows: None,
+            is_leading: false,
             decoder: ChangeDecoder::default(),
             described: HashMap::new(),
-        })
+        };
+        changes.begin(range)?;
+        Ok(changes)
+    }
+
+    fn begin(&mut self, range: Range<JournalPosition>) -> Result<(), Error> {
+        self.is_leading = range.start == JournalPosition::START;
+        self.decoder = match self.is_leading {
+            true => ChangeDecoder::of_oldest(),
+            false => ChangeDecoder::default(),
+        };
+        self.rows = Some(self.source.rows(range)?);
+        Ok(())
     }
 
     /// Of a database's files, for a program that does not have it open: of groups before this one, if one is named.
@@ -170,58 +186,66 @@ impl Changes {
         before_group: Option<u64>,
     ) -> Result<(), Error> {
         self.source.before_group = before_group;
-        self.decoder = ChangeDecoder::default();
-        self.rows = Some(self.source.rows(JournalPosition::half_open(range))?);
-        Ok(())
+        self.begin(JournalPosition::half_open(range))
     }
 
     fn next_change(&mut self) -> Result<Option<Change>, Error> {
-        let Some(rows) = &mut self.rows else {
-            return Ok(None);
-        };
+        // Generations that are described nowhere.
+        let mut unknown = HashSet::new();
         loop {
-            let Some(OwnedRow { place, bytes, .. }) = rows.next_row()? else {
+            let Some(OwnedRow { place, bytes, .. }) =
+                self.rows.as_mut().map_or(Ok(None), RowRange::next_row)?
+            else {
                 return Ok(None);
             };
-            match self.decoder.take(&place, &bytes).map_err(damaged)? {
-                None => {}
+            let kept = match self.decoder.take(&place, &bytes).map_err(damaged)? {
+                None => continue,
                 Some(Decoded::Described(generation, described)) => {
                     self.described.insert(generation, described);
+                    continue;
                 }
-                Some(Decoded::Change(kept)) => {
-                    let described = match self.described.get(&kept.generation) {
-                        Some(described) => described.clone(),
-                        None => {
-                            let found = find(&self.source, &kept)?;
-                            self.described.insert(kept.generation, found.clone());
-                            found
-                        }
-                    };
+                Some(Decoded::Change(kept)) if unknown.contains(&kept.generation) => continue,
+                Some(Decoded::Change(kept)) => kept,
+            };
+            let found = match self.described.get(&kept.generation) {
+                Some(described) => Some(described.clone()),
+                None => find(&self.source, &kept)?,
+            };
+            match found {
+                Some(described) => {
+                    self.is_leading = false;
+                    self.described.insert(kept.generation, described.clone());
                     return Ok(Some(Change { kept, described }));
                 }
+                // What describes it was removed: so it is not kept any more, either.
+                None if self.is_leading => {
+                    unknown.insert(kept.generation);
+                }
+                None => return Err(not_described(kept.position)),
             }
         }
     }
 }
 
-/// What the rows of a change are: the nearest description before it, or the first one behind.
-fn find(source: &Source, change: &KeptChange) -> Result<Arc<Described>, Error> {
+#[cold]
+fn not_described(position: JournalPosition) -> Error {
+    let reason = "is of a table whose description is not kept any more: begin behind it";
+    Error::Unavailable(ChangeError { position, reason }.into())
+}
+
+/// What the rows of a change are: the nearest description before it, or the first one behind. `None` if none is kept.
+fn find(source: &Source, change: &KeptChange) -> Result<Option<Arc<Described>>, Error> {
     let wanted = Some(change.generation);
     let mut before = source.rows(JournalPosition::START..change.position)?;
     while let Some(row) = before.next_row_back()? {
         if ChangeDecoder::describes(&row.bytes) == wanted {
             let from = row.place.position();
             if let Some(found) = first(source, from..change.position, change.generation)? {
-                return Ok(found);
+                return Ok(Some(found));
             }
         }
     }
-    let behind = change.next..JournalPosition::END;
-    first(source, behind, change.generation)?.ok_or_else(|| {
-        let position = change.position;
-        let reason = "is of a table whose description is not kept any more: begin behind it";
-        Error::Unavailable(ChangeError { position, reason }.into())
-    })
+    first(source, change.next..JournalPosition::END, change.generation)
 }
 
 /// The first description of a generation in a range, which begins where a change does.

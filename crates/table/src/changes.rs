@@ -263,6 +263,8 @@ pub enum Decoded {
 pub struct ChangeDecoder {
     /// The head of what has begun, its position, and its content so far.
     begun: Option<(Head, JournalPosition, Vec<u8>)>,
+    /// The first rows may go on with what began in rows that are not kept any more.
+    is_cut: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -275,6 +277,14 @@ struct Head {
 }
 
 impl ChangeDecoder {
+    /// Of rows from the oldest on that is kept. What began before it is left out.
+    pub fn of_oldest() -> Self {
+        ChangeDecoder {
+            is_cut: true,
+            ..ChangeDecoder::default()
+        }
+    }
+
     /// Takes the next row.
     ///
     /// # Errors
@@ -293,7 +303,9 @@ impl ChangeDecoder {
             before: u32_at::<24, _>(bytes) as usize,
             after: u32_at::<28, _>(bytes) as usize,
         };
+        self.is_cut &= flags & FIRST == 0;
         let mut begun = match (flags & FIRST != 0, self.begun.take()) {
+            (false, None) if self.is_cut => return Ok(None),
             (true, None) => (head, position, Vec::new()),
             (false, Some(begun)) if begun.0 == head => begun,
             (false, None) => return Err(wrong("is inside of a change: begin where one begins")),
@@ -407,6 +419,15 @@ mod tests {
             let mut rows = rows.iter().enumerate();
             rows.try_for_each(|(row, bytes)| decoder.take(&place(row as u32), bytes).map(drop))
         };
+        let mut oldest = ChangeDecoder::of_oldest();
+        for (row, bytes) in [&pieces[1], &pieces[2], &pieces[0], &pieces[1]]
+            .iter()
+            .enumerate()
+        {
+            assert!(oldest.take(&place(row as u32), bytes).unwrap().is_none());
+        }
+        assert!(oldest.take(&place(4), &pieces[2]).unwrap().is_some());
+        assert!(oldest.take(&place(5), &pieces[1]).is_err());
         let mut unknown = pieces[0].clone();
         (unknown[0], unknown[1]) = (99, FIRST | LAST);
         unknown.truncate(HEAD_BYTES);

@@ -254,6 +254,7 @@ struct World {
     replayed: BTreeMap<u64, Customer>,
     next: JournalPosition,
     columns: usize,
+    reads: bool,
 }
 
 fn small() -> sardonyx::Options {
@@ -275,9 +276,9 @@ fn replay(rows: &mut BTreeMap<u64, Customer>, changes: &[Change]) {
 }
 
 impl World {
-    fn new(seed: u64) -> World {
+    fn new(seed: u64, options: sardonyx::Options) -> World {
         let disk = SimulatedDisk::new(seed, Faults::default());
-        let tables = open(&disk, small());
+        let tables = open(&disk, options);
         let customers = tables.table::<Customer>().unwrap();
         tables.keep_changes("customers").unwrap();
         World {
@@ -289,6 +290,7 @@ impl World {
             replayed: BTreeMap::new(),
             next: JournalPosition::START,
             columns: 0,
+            reads: true,
         }
     }
 
@@ -362,7 +364,7 @@ impl World {
                 .checkpoint()
                 .map(drop)
                 .unwrap(),
-            3..10 => {
+            3..10 if self.reads => {
                 let found = changes_from(self.tables.as_ref().unwrap(), self.next);
                 self.next = found.last().map_or(self.next, Change::next);
                 replay(&mut self.replayed, &found);
@@ -382,7 +384,7 @@ fn what_is_replayed_of_the_changes_is_the_table_at_any_time() {
     };
     for seed in seeds {
         println!("seed {seed}");
-        let mut world = World::new(seed);
+        let mut world = World::new(seed, small());
         for _ in 0..600 {
             world.step();
         }
@@ -395,6 +397,49 @@ fn what_is_replayed_of_the_changes_is_the_table_at_any_time() {
         let there = there.unwrap().into_iter();
         assert!(there.map(|row| (row.id, row)).collect::<BTreeMap<_, _>>() == all);
     }
+}
+
+#[test]
+fn the_oldest_changes_that_are_kept_are_those_that_can_be_read() {
+    let mut cut = 0;
+    for seed in 0..4 {
+        let few = small().journal_retention(Retention::KeepBytes(200_000));
+        let mut world = World::new(seed, few);
+        world.reads = false;
+        let begin = world.tables.as_ref().unwrap().changes(..);
+        assert_eq!(begin.unwrap().count(), 0);
+        for _ in 0..12 {
+            for _ in 0..100 {
+                world.step();
+            }
+            let tables = world.tables.as_ref().unwrap();
+            let kept = changes(tables);
+            // Rows of which nothing is kept from before are what their oldest change says.
+            let mut rows = BTreeMap::new();
+            for change in &kept {
+                let before = change.before().unwrap().map(|row| of_row(&row));
+                let after = change.after().unwrap().map(|row| of_row(&row));
+                let id = before.as_ref().or(after.as_ref()).unwrap().id;
+                let there = rows.insert(id, after);
+                assert!(there.is_none_or(|there| there == before), "seed {seed}");
+            }
+            for (id, row) in rows {
+                assert_eq!(world.rows.get(&id), row.as_ref(), "seed {seed}");
+            }
+            // What is older is not kept: that is an error for who names a position there.
+            let first = kept[0].position();
+            let older = JournalPosition { group: 1, row: 0 };
+            if let Err(error) = tables
+                .changes(older..)
+                .and_then(|mut all| all.next().unwrap())
+            {
+                assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
+                assert!(first > older);
+                cut += 1;
+            }
+        }
+    }
+    assert!(cut > 10, "{cut}");
 }
 
 #[test]

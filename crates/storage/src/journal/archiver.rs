@@ -25,6 +25,12 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// A file is not extended beyond this length, unless one chunk is longer.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 
+/// Where little is kept, files are not shorter than this, unless a process ends.
+const FILE_BYTES_MIN: u64 = 64 << 10;
+
+/// Whole files are removed: so many have about what is to be kept.
+const FILES_KEPT: u64 = 4;
+
 /// Appends to the archive.
 #[derive(Debug)]
 pub struct Archiver {
@@ -102,7 +108,9 @@ impl Archiver {
             keep_bytes,
             limits: Limits {
                 chunk_bytes: CHUNK_BYTES,
-                file_bytes: FILE_BYTES_MAX,
+                file_bytes: keep_bytes.map_or(FILE_BYTES_MAX, |bytes| {
+                    (bytes / FILES_KEPT).clamp(FILE_BYTES_MIN, FILE_BYTES_MAX)
+                }),
             },
             file: None,
             older: VecDeque::new(),
@@ -296,6 +304,8 @@ impl Archiver {
                 break;
             }
             self.disk.remove(&journal_file(number))?;
+            // Before the next one is removed: a crash that brings back this one must not leave a gap behind it.
+            self.disk.sync_directory(JOURNAL_DIRECTORY)?;
             self.older.pop_front();
         }
         Ok(())
