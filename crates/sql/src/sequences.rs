@@ -310,7 +310,10 @@ impl Draws {
     ) -> Result<(), SqlError> {
         self.check_allowed()?;
         let front = self.again.front();
-        let again = matches!(front, Some(Draw::Set(of, _)) if of == name);
+        let again = match front {
+            Some(Draw::Set(of, next)) if of == name => Some(*next),
+            _ => None,
+        };
         let is_own = self.changes.made.contains_key(name);
         let next = self.changes.with_counter(counters, name, |counter| {
             let sequence = &counter.sequence;
@@ -326,13 +329,15 @@ impl Draws {
             let increment = if is_called { sequence.increment } else { 0 };
             let next = i128::from(value) + i128::from(increment);
             // It was said before, and others may have drawn since.
-            if !again || is_own {
+            if again != Some(next) || is_own {
                 counter.next = next;
             }
             Ok(next)
         })?;
-        if again {
-            self.again.pop_front();
+        match again == Some(next) {
+            true => drop(self.again.pop_front()),
+            // What was drawn behind another number may come again behind this one.
+            false => self.again.retain(|draw| draw.name() != name),
         }
         self.drawn.push(Draw::Set(name.to_string(), next));
         Ok(())

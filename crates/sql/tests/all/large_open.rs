@@ -215,6 +215,28 @@ fn an_attempt_sets_no_sequence_again_of_which_others_have_drawn() {
 }
 
 #[test]
+fn an_attempt_sets_a_sequence_to_what_it_computes() {
+    // Each other row is the largest then, and the number is drawn behind it.
+    let large = "update t set c = 100 + s.id * 1000 + case when s.id = 1 then setval('more', (select max(id) from s))
+        else nextval('more') end from s where s.id = t.id";
+    let other = "insert into s select max(id) + 1, 1 from s";
+    for conflicts in 1..=3 {
+        let both = Both::new();
+        for fresh in [&both.aside, &both.plain] {
+            run(&mut fresh.session(), "create sequence more").expect("it is there");
+        }
+        let aside = told_with_others(&both, large, 1000, (other, conflicts));
+        for _ in 0..conflicts {
+            run(&mut both.plain.session(), other).expect("it runs");
+        }
+        assert_eq!(aside, told(&mut both.plain.session(), large));
+        assert_eq!(content(&both.aside.database), content(&both.plain.database));
+        let next = |fresh: &Fresh| told(&mut fresh.session(), "select nextval('more')");
+        assert_eq!(next(&both.aside), next(&both.plain));
+    }
+}
+
+#[test]
 fn a_large_statement_that_fails_tells_what_it_does_in_the_stage() {
     let line = |id: i64| format!("{id}\t{id}\t1\n");
     let long: String = (1000..9000).map(|id| format!("{id}\t7\t1\n")).collect();
