@@ -15,6 +15,7 @@ use crate::types::SqlType;
 use sardonyx_rows::constraints::Objects;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A sequence, as it stands in the database.
@@ -70,16 +71,49 @@ pub(crate) struct Counter {
     pub next: i128,
     pub usable_to: i128,
     pub sequence: Sequence,
+    /// Which it is in the process: a sequence that is made anew, or begins again, has another one.
+    number: u64,
 }
+
+/// So that numbers of a counter are never taken for those of another one.
+static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 impl Counter {
     /// Of one that is stored: what may have been used is not used again.
     pub fn of(sequence: Sequence) -> Counter {
         Counter {
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             next: sequence.usable_to,
             usable_to: sequence.usable_to,
             sequence,
         }
+    }
+
+    /// Draws a number. The sequence has this name.
+    ///
+    /// # Errors
+    /// `2200H` if it has no more.
+    fn draw(&mut self, name: &str) -> Result<i64, SqlError> {
+        let (minimum, maximum) = (self.sequence.minimum, self.sequence.maximum);
+        let rises = self.sequence.increment > 0;
+        let is_there = |next: &i128| (minimum.into()..=maximum.into()).contains(next);
+        let next = match self.sequence.cycles && !is_there(&self.next) {
+            true => i128::from(if rises { minimum } else { maximum }),
+            false => self.next,
+        };
+        let number = Some(next).filter(is_there).map(i64::try_from);
+        let Some(Ok(number)) = number else {
+            let (end, last) = match rises {
+                true => ("maximum", maximum),
+                false => ("minimum", minimum),
+            };
+            return Err(SqlError::new(
+                "2200H",
+                format!("nextval: reached {end} value of sequence \"{name}\" ({last})"),
+            ));
+        };
+        self.next = next + i128::from(self.sequence.increment);
+        Ok(number)
     }
 }
 
@@ -96,20 +130,19 @@ impl Counters {
 
 /// What was done with a sequence, once and for all.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Draw {
-    /// A number was drawn.
-    Next(String, i64),
-    /// It was said that this one comes next.
-    Set(String, i128),
+pub(crate) struct Draw {
+    name: String,
+    /// The number of its counter then.
+    counter: u64,
+    what: Drew,
 }
 
-impl Draw {
-    /// Of which sequence.
-    pub fn name(&self) -> &str {
-        match self {
-            Draw::Next(name, _) | Draw::Set(name, _) => name,
-        }
-    }
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Drew {
+    /// A number was drawn.
+    Next(i64),
+    /// It was said that this one comes next.
+    Set(i128),
 }
 
 /// What a statement draws.
@@ -223,44 +256,30 @@ impl Draws {
     /// `42P01` if there is no such sequence; `2200H` if it has no more.
     pub fn next(&mut self, counters: &Counters, name: &str) -> Result<i64, SqlError> {
         self.check_allowed()?;
-        let again = match self.again.front() {
-            Some(Draw::Next(of, number)) if of == name => Some(*number),
-            _ => None,
-        };
+        let front = self.again.front().filter(|draw| draw.name == name);
+        let again = front.and_then(|draw| match draw.what {
+            Drew::Next(number) => Some((draw.counter, number)),
+            Drew::Set(_) => None,
+        });
         let is_own = self.changes.made.contains_key(name);
-        let number = match again {
-            // It is gone already, but for a sequence that was made anew with all that the transaction did.
-            Some(number) if !is_own => number,
-            _ => self.changes.with_counter(counters, name, |counter| {
-                let sequence = &counter.sequence;
-                let mut next = again.map_or(counter.next, i128::from);
-                let (minimum, maximum) = (sequence.minimum, sequence.maximum);
-                let is_end = !(i128::from(minimum)..=i128::from(maximum)).contains(&next);
-                let rises = sequence.increment > 0;
-                if is_end && sequence.cycles {
-                    next = i128::from(if rises { minimum } else { maximum });
-                }
-                let number = i64::try_from(next)
-                    .ok()
-                    .filter(|next| (minimum..=maximum).contains(next));
-                let number = number.ok_or_else(|| {
-                    let (end, last) = match rises {
-                        true => ("maximum", maximum),
-                        false => ("minimum", minimum),
-                    };
-                    SqlError::new(
-                        "2200H",
-                        format!("nextval: reached {end} value of sequence \"{name}\" ({last})"),
-                    )
-                })?;
-                counter.next = next + i128::from(sequence.increment);
-                Ok(number)
-            })?,
-        };
+        let (counter, number) = self.changes.with_counter(counters, name, |counter| {
+            match again {
+                // The sequence was made anew with all that the transaction did.
+                Some((_, number)) if is_own => counter.next = number.into(),
+                // It is gone already.
+                Some((of, number)) if of == counter.number => return Ok((of, number)),
+                _ => {}
+            }
+            Ok((counter.number, counter.draw(name)?))
+        })?;
         if again.is_some() {
             self.again.pop_front();
         }
-        self.drawn.push(Draw::Next(name.to_string(), number));
+        self.drawn.push(Draw {
+            name: name.to_string(),
+            counter,
+            what: Drew::Next(number),
+        });
         let drawn = self.session.by_sequence.get_or_insert_default();
         Arc::make_mut(drawn).insert(name.to_string(), number);
         self.session.last = Some(number);
@@ -309,13 +328,10 @@ impl Draws {
         is_called: bool,
     ) -> Result<(), SqlError> {
         self.check_allowed()?;
-        let front = self.again.front();
-        let again = match front {
-            Some(Draw::Set(of, next)) if of == name => Some(*next),
-            _ => None,
-        };
+        let again = self.again.front().filter(|draw| draw.name == name);
+        let again = again.map(|draw| (draw.counter, draw.what));
         let is_own = self.changes.made.contains_key(name);
-        let next = self.changes.with_counter(counters, name, |counter| {
+        let (counter, what, is_done) = self.changes.with_counter(counters, name, |counter| {
             let sequence = &counter.sequence;
             if !(sequence.minimum..=sequence.maximum).contains(&value) {
                 return Err(SqlError::new(
@@ -329,17 +345,24 @@ impl Draws {
             let increment = if is_called { sequence.increment } else { 0 };
             let next = i128::from(value) + i128::from(increment);
             // It was said before, and others may have drawn since.
-            if again != Some(next) || is_own {
+            let what = Drew::Set(next);
+            let is_done =
+                again.is_some_and(|(of, done)| done == what && (is_own || of == counter.number));
+            if !is_done || is_own {
                 counter.next = next;
             }
-            Ok(next)
+            Ok((counter.number, what, is_done))
         })?;
-        match again == Some(next) {
+        match is_done {
             true => drop(self.again.pop_front()),
             // What was drawn behind another number may come again behind this one.
-            false => self.again.retain(|draw| draw.name() != name),
+            false => self.again.retain(|draw| draw.name != name),
         }
-        self.drawn.push(Draw::Set(name.to_string(), next));
+        self.drawn.push(Draw {
+            name: name.to_string(),
+            counter,
+            what,
+        });
         Ok(())
     }
 }

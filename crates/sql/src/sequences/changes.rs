@@ -5,7 +5,7 @@
 //! counted by itself until it commits: nobody else has drawn of it, and whoever draws of another one of the name meanwhile
 //! draws of that one.
 
-use super::{Counter, Counters, Draw, Sequence};
+use super::{Counter, Counters, Draw, Drew, Sequence};
 use crate::error::SqlError;
 use crate::relation::{BODY, OBJECTS, kind, objects, parsed, printed};
 use crate::source::Source;
@@ -97,16 +97,16 @@ impl SequenceChanges {
         drawn: &[Draw],
     ) -> Result<(), SqlError> {
         for draw in drawn {
-            let name = draw.name();
+            let name = &*draw.name;
             let counter = self.with_counter(counters, name, |counter| Ok(counter.clone()));
             // The transaction drops it.
             let Ok(counter) = counter else { continue };
             let increment = i128::from(counter.sequence.increment);
-            match draw {
+            match draw.what {
                 // Others may have drawn since.
-                Draw::Set(..) => self.raise(objects, name, |_| Some(counter.next))?,
-                Draw::Next(_, number) => {
-                    let number = i128::from(*number);
+                Drew::Set(_) => self.raise(objects, name, |_| Some(counter.next))?,
+                Drew::Next(number) => {
+                    let number = i128::from(number);
                     let usable_to = self.raised.get(name).copied();
                     let usable_to = usable_to.unwrap_or(counter.usable_to);
                     let is_usable = |usable_to| match increment > 0 {

@@ -237,6 +237,31 @@ fn an_attempt_sets_a_sequence_to_what_it_computes() {
 }
 
 #[test]
+fn an_attempt_draws_anew_of_a_sequence_that_begins_again_meanwhile() {
+    let large = "insert into t select nextval('n_id_seq'), v, 'new', null from s";
+    let more = "insert into t (id) select nextval('n_id_seq') from s";
+    for other in [
+        "truncate n restart identity",
+        "drop table n; create table n (id serial primary key, a int)",
+    ] {
+        for few in [0, 1000] {
+            let both = Both::new();
+            let tables = "create table n (id serial primary key, a int); insert into n (a) values (1), (2), (3);
+                delete from t";
+            for fresh in [&both.aside, &both.plain] {
+                run(&mut fresh.session(), tables).expect("they are there");
+            }
+            let aside = told_with_others(&both, large, few, (other, 1));
+            run(&mut both.plain.session(), other).expect("it runs");
+            assert_eq!(aside, told(&mut both.plain.session(), large), "{other}");
+            let more = |fresh: &Fresh| told(&mut fresh.session(), more);
+            assert_eq!(more(&both.aside), more(&both.plain), "{other}");
+            assert_eq!(content(&both.aside.database), content(&both.plain.database));
+        }
+    }
+}
+
+#[test]
 fn a_large_statement_that_fails_tells_what_it_does_in_the_stage() {
     let line = |id: i64| format!("{id}\t{id}\t1\n");
     let long: String = (1000..9000).map(|id| format!("{id}\t7\t1\n")).collect();
