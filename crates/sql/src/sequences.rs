@@ -7,11 +7,14 @@
 //! not set again.
 
 mod changes;
+mod done;
 
 pub(crate) use changes::SequenceChanges;
+pub(crate) use done::Done;
 
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
+use done::{Draw, Drew};
 use sardonyx_rows::constraints::Objects;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -128,30 +131,13 @@ impl Counters {
     }
 }
 
-/// What was done with a sequence, once and for all.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Draw {
-    name: String,
-    /// The number of its counter then.
-    counter: u64,
-    what: Drew,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Drew {
-    /// A number was drawn.
-    Next(i64),
-    /// It was said that this one comes next.
-    Set(i128),
-}
-
 /// What a statement draws.
 #[derive(Debug, Default)]
 pub(crate) struct Draws {
     /// What was drawn when the statement ran before, to be given again.
-    again: std::collections::VecDeque<Draw>,
+    again: Done,
     /// What was drawn now.
-    drawn: Vec<Draw>,
+    drawn: Done,
     /// What the transaction changed.
     pub changes: SequenceChanges,
     /// Why nothing may be drawn here.
@@ -184,9 +170,9 @@ pub(crate) fn name_in(text: &str) -> String {
 
 impl Draws {
     /// For a statement of a transaction that changed these, and that drew this before.
-    pub fn again(drawn: Vec<Draw>, changes: SequenceChanges) -> Draws {
+    pub fn again(again: Done, changes: SequenceChanges) -> Draws {
         Draws {
-            again: drawn.into(),
+            again,
             changes,
             ..Draws::default()
         }
@@ -201,15 +187,23 @@ impl Draws {
     }
 
     /// What was drawn, once more.
-    pub fn take_drawn(&mut self) -> Vec<Draw> {
+    pub fn take_drawn(&mut self) -> Done {
         std::mem::take(&mut self.drawn)
     }
 
     /// The draws for the next run of the statement: those of this run, then the earlier ones that it did not reach.
-    pub fn into_again(self) -> Vec<Draw> {
-        let mut again = self.drawn;
-        again.extend(self.again);
-        again
+    pub fn into_again(self) -> Done {
+        self.drawn.followed_by(self.again)
+    }
+
+    /// Notes what is done with a sequence, which is what the run before did next, or something else.
+    fn note(&mut self, name: &str, draw: Draw, is_again: bool) {
+        match is_again {
+            true => self.again.forget_first(name),
+            // What was drawn behind another number may come again behind this one.
+            false => self.again.forget(name),
+        }
+        self.drawn.note(name, draw);
     }
 
     /// Makes sure that the numbers drawn may be used: [`SequenceChanges::make_usable`].
@@ -256,30 +250,29 @@ impl Draws {
     /// `42P01` if there is no such sequence; `2200H` if it has no more.
     pub fn next(&mut self, counters: &Counters, name: &str) -> Result<i64, SqlError> {
         self.check_allowed()?;
-        let front = self.again.front().filter(|draw| draw.name == name);
-        let again = front.and_then(|draw| match draw.what {
-            Drew::Next(number) => Some((draw.counter, number)),
-            Drew::Set(_) => None,
-        });
+        let again = self.again.first(name);
         let is_own = self.changes.made.contains_key(name);
-        let (counter, number) = self.changes.with_counter(counters, name, |counter| {
-            match again {
-                // The sequence was made anew with all that the transaction did.
-                Some((_, number)) if is_own => counter.next = number.into(),
-                // It is gone already.
-                Some((of, number)) if of == counter.number => return Ok((of, number)),
-                _ => {}
-            }
-            Ok((counter.number, counter.draw(name)?))
+        let (draw, number, is_again) = self.changes.with_counter(counters, name, |counter| {
+            let again = again.filter(|draw| is_own || draw.counter == counter.number);
+            let again = again.and_then(|draw| match draw.what {
+                Drew::Next(number) => Some(number),
+                Drew::Set(_) => None,
+            });
+            let number = match again {
+                // It is gone already, but for a sequence that was made anew with all that the transaction did.
+                Some(number) if !is_own => number,
+                _ => {
+                    counter.next = again.map_or(counter.next, i128::from);
+                    counter.draw(name)?
+                }
+            };
+            let draw = Draw {
+                counter: counter.number,
+                what: Drew::Next(number),
+            };
+            Ok((draw, number, again.is_some()))
         })?;
-        if again.is_some() {
-            self.again.pop_front();
-        }
-        self.drawn.push(Draw {
-            name: name.to_string(),
-            counter,
-            what: Drew::Next(number),
-        });
+        self.note(name, draw, is_again);
         let drawn = self.session.by_sequence.get_or_insert_default();
         Arc::make_mut(drawn).insert(name.to_string(), number);
         self.session.last = Some(number);
@@ -328,10 +321,9 @@ impl Draws {
         is_called: bool,
     ) -> Result<(), SqlError> {
         self.check_allowed()?;
-        let again = self.again.front().filter(|draw| draw.name == name);
-        let again = again.map(|draw| (draw.counter, draw.what));
+        let again = self.again.first(name);
         let is_own = self.changes.made.contains_key(name);
-        let (counter, what, is_done) = self.changes.with_counter(counters, name, |counter| {
+        let (draw, is_again) = self.changes.with_counter(counters, name, |counter| {
             let sequence = &counter.sequence;
             if !(sequence.minimum..=sequence.maximum).contains(&value) {
                 return Err(SqlError::new(
@@ -344,25 +336,20 @@ impl Draws {
             }
             let increment = if is_called { sequence.increment } else { 0 };
             let next = i128::from(value) + i128::from(increment);
+            let (what, number) = (Drew::Set(next), counter.number);
+            let again = again.filter(|draw| draw.what == what);
+            let is_again = again.is_some_and(|draw| is_own || draw.counter == number);
             // It was said before, and others may have drawn since.
-            let what = Drew::Set(next);
-            let is_done =
-                again.is_some_and(|(of, done)| done == what && (is_own || of == counter.number));
-            if !is_done || is_own {
+            if !is_again || is_own {
                 counter.next = next;
             }
-            Ok((counter.number, what, is_done))
+            let draw = Draw {
+                counter: number,
+                what,
+            };
+            Ok((draw, is_again))
         })?;
-        match is_done {
-            true => drop(self.again.pop_front()),
-            // What was drawn behind another number may come again behind this one.
-            false => self.again.retain(|draw| draw.name != name),
-        }
-        self.drawn.push(Draw {
-            name: name.to_string(),
-            counter,
-            what,
-        });
+        self.note(name, draw, is_again);
         Ok(())
     }
 }

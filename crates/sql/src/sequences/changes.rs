@@ -5,7 +5,8 @@
 //! counted by itself until it commits: nobody else has drawn of it, and whoever draws of another one of the name meanwhile
 //! draws of that one.
 
-use super::{Counter, Counters, Draw, Drew, Sequence};
+use super::done::{Done, Drew};
+use super::{Counter, Counters, Sequence};
 use crate::error::SqlError;
 use crate::relation::{BODY, OBJECTS, kind, objects, parsed, printed};
 use crate::source::Source;
@@ -94,15 +95,14 @@ impl SequenceChanges {
         &mut self,
         counters: &Counters,
         objects: &mut dyn Objects,
-        drawn: &[Draw],
+        drawn: &Done,
     ) -> Result<(), SqlError> {
-        for draw in drawn {
-            let name = &*draw.name;
+        for (name, what) in drawn.iter() {
             let counter = self.with_counter(counters, name, |counter| Ok(counter.clone()));
             // The transaction drops it.
             let Ok(counter) = counter else { continue };
             let increment = i128::from(counter.sequence.increment);
-            match draw.what {
+            match what {
                 // Others may have drawn since.
                 Drew::Set(_) => self.raise(objects, name, |_| Some(counter.next))?,
                 Drew::Next(number) => {

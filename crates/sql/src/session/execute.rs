@@ -20,7 +20,7 @@ use crate::relation::table_oid;
 use crate::result::{Complete, RowStream, Rows, Step, Tag};
 use crate::rows::Table;
 use crate::running::{Read, now, run_plan, seed};
-use crate::sequences::{Draw, Draws, SequenceChanges};
+use crate::sequences::{Done, Draws, SequenceChanges};
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::stream::SnapshotStream;
@@ -167,7 +167,7 @@ pub(super) fn read(
         transaction_started: started,
         statement_started: now,
         seed: seed(),
-        again: Vec::new(),
+        again: Done::default(),
         digests,
     };
     let tables = table_numbers(statement, source);
@@ -195,7 +195,7 @@ pub(super) fn read(
             Err(_) => None,
         };
         if let Some(told) = told {
-            let drawn = Vec::new();
+            let drawn = Done::default();
             open.remember(remembered(
                 statement, parameters, None, &given, settings, told, drawn,
             ))?;
@@ -294,7 +294,7 @@ pub(super) struct Call<'c> {
     /// What the transaction does with sequences.
     pub sequences: &'c mut SequenceChanges,
     /// What the last statement drew from them, also if it failed.
-    pub drawn: Vec<Draw>,
+    pub drawn: Done,
     /// The version of the catalogue of the tables; `None` if they are the newest.
     pub version: Option<u64>,
 }

@@ -3,7 +3,7 @@
 use crate::prepared::Prepared;
 use crate::result::CopyData;
 use crate::rights::Rights;
-use crate::sequences::Draw;
+use crate::sequences::Done;
 use sardonyx::schema::Value;
 
 /// What a session begins with.
@@ -27,7 +27,7 @@ pub(super) struct Given<'g> {
     pub statement_started: i64,
     pub seed: [u64; 2],
     /// What it drew from sequences when it ran before.
-    pub again: Vec<Draw>,
+    pub again: Done,
     /// Whether a digest is wanted of what it tells.
     pub digests: bool,
 }

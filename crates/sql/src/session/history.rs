@@ -11,7 +11,7 @@ use crate::class::Class;
 use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
 use crate::result::CopyData;
-use crate::sequences::Draw;
+use crate::sequences::Done;
 use crate::settings::Settings;
 use sardonyx::schema::Value;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(crate) struct Remembered {
     pub seed: [u64; 2],
     /// The session's parameters as they were then, which it may have asked for.
     pub settings: Settings,
-    pub drawn: Vec<Draw>,
+    pub drawn: Done,
     pub told: Told,
     pub bytes: usize,
 }

@@ -7,7 +7,7 @@ use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
 use crate::result::{Notice, Outcome, TransactionStatus};
 use crate::running::now;
-use crate::sequences::{Draw, Drawn, SequenceChanges};
+use crate::sequences::{Done, Drawn, SequenceChanges};
 use crate::settings::Settings;
 use sardonyx::{Marked, Snapshot};
 use sardonyx_base::waiting::Interrupt;
@@ -30,7 +30,7 @@ pub(crate) struct SessionState {
     pub named: HashMap<String, Arc<Prepared>>,
     pub drawn: Drawn,
     /// Numbers that the next statement drew from sequences when it ran aside: the stage gives it the same.
-    pub again: Vec<Draw>,
+    pub again: Done,
     /// Says when what it runs is to end.
     pub interrupt: Arc<Interrupt>,
 }
@@ -183,7 +183,7 @@ impl SessionState {
             transaction: TransactionState::Idle,
             named: self.named.clone(),
             drawn: self.drawn.clone(),
-            again: Vec::new(),
+            again: Done::default(),
             interrupt: self.interrupt.clone(),
         }
     }
@@ -196,7 +196,7 @@ impl SessionState {
             transaction: TransactionState::Idle,
             named: HashMap::new(),
             drawn: Drawn::default(),
-            again: Vec::new(),
+            again: Done::default(),
             interrupt: self.interrupt.clone(),
         }
     }
@@ -213,7 +213,7 @@ impl SessionState {
     /// A statement begins: its time limit is counted from now.
     pub fn begin_statement(&mut self) {
         // One that drew numbers aside and could not begin in the stage leaves them.
-        self.again.clear();
+        self.again = Done::default();
         let limit = self.settings.statement_timeout();
         self.interrupt
             .set_deadline(limit.map(|limit| Instant::now() + limit));

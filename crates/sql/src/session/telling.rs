@@ -9,7 +9,7 @@ use crate::memory::{SMALL_BYTES, WRITTEN, bytes_of as bytes_of_values, cover_por
 use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, RowStream, Rows};
 use crate::rows::Table;
-use crate::sequences::Draw;
+use crate::sequences::Done;
 use crate::settings::Settings;
 use sardonyx::schema::Value;
 use sardonyx_base::memory::{Budget, Share};
@@ -142,7 +142,7 @@ pub(super) fn remembered(
     given: &Given<'_>,
     settings: Settings,
     told: Told,
-    drawn: Vec<Draw>,
+    drawn: Done,
 ) -> Remembered {
     let outside = |value: &Value| match value {
         Value::Text(text) => text.len(),
@@ -152,7 +152,7 @@ pub(super) fn remembered(
     let bytes = size_of_val(parameters)
         + parameters.iter().map(outside).sum::<usize>()
         + data.as_ref().map_or(0, |data| data.0.len())
-        + drawn.len() * 64;
+        + drawn.bytes();
     Remembered {
         statement: statement.clone(),
         parameters: parameters.into(),

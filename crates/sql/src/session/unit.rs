@@ -21,7 +21,7 @@ use crate::maintenance::Maintenance;
 use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, Outcome, Step, Tag, TransactionStatus};
 use crate::running::{now, seed};
-use crate::sequences::SequenceChanges;
+use crate::sequences::{Done, SequenceChanges};
 use crate::write_target::WriteTarget;
 use sqlparser::ast::Statement;
 use std::collections::VecDeque;
@@ -511,7 +511,7 @@ impl Unit {
             tx,
             database: &self.database,
             sequences: &mut self.sequences,
-            drawn: Vec::new(),
+            drawn: Done::default(),
             version: self.version,
         };
         let settings = self.state.settings.clone();

@@ -237,6 +237,24 @@ fn an_attempt_sets_a_sequence_to_what_it_computes() {
 }
 
 #[test]
+fn an_attempt_that_leaves_out_one_sequence_has_the_numbers_of_the_others() {
+    // The row that others change draws of the second sequence in the first attempt alone.
+    let large = "update t set c = case when b like '%!' then 0 else nextval('more') end + 100 + nextval('few') * 0";
+    let other = "update t set b = b || '!' where id = 9";
+    for conflicts in 1..=3 {
+        let both = Both::new();
+        let sequences = "create sequence few maxvalue 60; create sequence more maxvalue 60";
+        run(&mut both.aside.session(), sequences).expect("they are there");
+        let aside = told_with_others(&both, large, 1000, (other, conflicts));
+        assert_eq!(aside, Ok((Vec::new(), Some(60))));
+        for name in ["few", "more"] {
+            let next = format!("select nextval('{name}')");
+            assert_eq!(told(&mut both.aside.session(), &next), Err("2200H"));
+        }
+    }
+}
+
+#[test]
 fn an_attempt_draws_anew_of_a_sequence_that_begins_again_meanwhile() {
     let large = "insert into t select nextval('n_id_seq'), v, 'new', null from s";
     let more = "insert into t (id) select nextval('n_id_seq') from s";

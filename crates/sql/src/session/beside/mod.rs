@@ -37,7 +37,7 @@ use crate::expression::Environment;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Step};
 use crate::running::{now, seed};
-use crate::sequences::{Draws, SequenceChanges};
+use crate::sequences::{Done, Draws, SequenceChanges};
 pub(super) use made::Came;
 use made::Ran;
 use sardonyx::{OpenRows, Snapshot, Ticket};
@@ -92,7 +92,7 @@ impl Session {
             transaction_started: started,
             statement_started: started,
             seed: seed(),
-            again: Vec::new(),
+            again: Done::default(),
             digests: false,
         };
         let span = spans::statement(statement);
@@ -137,7 +137,7 @@ impl Session {
             transaction_started: started,
             statement_started: started,
             seed: seed(),
-            again: Vec::new(),
+            again: Done::default(),
             digests: false,
         };
         let draws = Draws::refused("a commit draws no numbers from sequences");

@@ -5,6 +5,7 @@ use super::Unit;
 use crate::class::Class;
 use crate::database::Database;
 use crate::error::{SqlError, code};
+use crate::sequences::Done;
 use crate::session::execute::Call;
 use crate::session::given::Given;
 use crate::session::history::{Event, History, Remembered, Told, is_of_the_engine};
@@ -137,7 +138,7 @@ impl Unit {
             tx,
             database: &self.database,
             sequences: &mut self.sequences,
-            drawn: Vec::new(),
+            drawn: Done::default(),
             version: self.version,
         };
         let ran = call.run(&mut self.state, &given);
