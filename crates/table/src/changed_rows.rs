@@ -15,6 +15,9 @@ use sardonyx_storage::store::{PageRead, PageSnapshot};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+/// To pass over so many pages that have not changed takes as long as to look at a row, about.
+const PAGES_OF_ROW: usize = 64;
+
 /// A state of a table.
 struct Side<'a, P: ?Sized> {
     pages: &'a P,
@@ -65,6 +68,21 @@ impl SpaceSnapshot {
         now: View<'_>,
         each: impl FnMut(Option<RowRef<'_, PageSnapshot>>, Option<RowRef<'_>>) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.changed_rows_within(table, now, usize::MAX, each)
+            .map(drop)
+    }
+
+    /// The same, unless that is to look at more than `most` rows: then it ends before, and is false.
+    ///
+    /// # Errors
+    /// As [`SpaceSnapshot::changed_rows`].
+    pub(crate) fn changed_rows_within<E: From<TableError>>(
+        &self,
+        table: u16,
+        now: View<'_>,
+        most: usize,
+        each: impl FnMut(Option<RowRef<'_, PageSnapshot>>, Option<RowRef<'_>>) -> Result<(), E>,
+    ) -> Result<bool, E> {
         let unknown = || TableError::UnknownHandle { number: table };
         let state = now.state_of(table).ok_or_else(unknown)?;
         let layout_of = |page: &[u8]| state.layout_of(page);
@@ -76,7 +94,7 @@ impl SpaceSnapshot {
             layout_of: &layout_of,
             runs: state.used_runs().collect(),
         };
-        self.compare(table, &now, is_same, each)
+        self.compare(table, &now, most, is_same, each)
     }
 
     /// The same of a later snapshot.
@@ -102,16 +120,18 @@ impl SpaceSnapshot {
             layout_of: &layout_of,
             runs: used_runs(&there.state.extents, there.state.fresh).collect(),
         };
-        self.compare(table, &now, is_same, each)
+        self.compare(table, &now, usize::MAX, is_same, each)
+            .map(drop)
     }
 
     fn compare<P, E>(
         &self,
         table: u16,
         now: &Side<'_, P>,
+        most: usize,
         is_same: impl Fn(&Schema, &RowRef<'_, PageSnapshot>, &RowRef<'_, P>) -> Result<bool, TableError>,
         mut each: impl FnMut(Option<RowRef<'_, PageSnapshot>>, Option<RowRef<'_, P>>) -> Result<(), E>,
-    ) -> Result<(), E>
+    ) -> Result<bool, E>
     where
         P: PageRead + ?Sized,
         TableError: From<P::Error>,
@@ -135,7 +155,11 @@ impl SpaceSnapshot {
             return Err(other_content().into());
         }
         let mut pages_before = before.pages().peekable();
-        for page in now.pages() {
+        let mut looked_at = 0;
+        for (count, page) in now.pages().enumerate() {
+            if looked_at + count / PAGES_OF_ROW > most {
+                return Ok(false);
+            }
             // The pages of before are the first ones.
             let was_there = pages_before.next_if_eq(&page).is_some();
             let page = PageId(page);
@@ -146,7 +170,11 @@ impl SpaceSnapshot {
                 true => before.rows(page)?,
                 false => BTreeMap::new(),
             };
-            for (at, row) in now.rows(page)? {
+            let rows_now = now.rows(page)?;
+            looked_at += 1 + rows_before.len().max(rows_now.len());
+            #[cfg(test)]
+            walked::ROWS.set(walked::ROWS.get().max(looked_at));
+            for (at, row) in rows_now {
                 match rows_before.remove(&at) {
                     Some(was) if is_same(before.schema, &was, &row)? => {}
                     was => each(was, Some(row))?,
@@ -157,7 +185,7 @@ impl SpaceSnapshot {
             }
         }
         match pages_before.next() {
-            None => Ok(()),
+            None => Ok(true),
             // Pages of a table only become more.
             Some(_) => Err(other_content().into()),
         }
@@ -182,4 +210,12 @@ where
         }
     }
     Ok(true)
+}
+
+/// The most rows, and pages, that a test's comparisons have looked at.
+#[cfg(test)]
+pub(crate) mod walked {
+    std::thread_local! {
+        pub static ROWS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
 }

@@ -22,6 +22,8 @@ use std::sync::Arc;
 
 /// More keys of a table, or rows of an index, are not compared one by one: only those that are on changed pages.
 const MANY: usize = 500;
+/// So many keys of changed rows are kept at once.
+const KEYS_MAX: usize = if cfg!(test) { 1000 } else { 100_000 };
 
 /// A table then and now.
 struct Both<'a> {
@@ -70,22 +72,29 @@ impl OpenRows {
             return keys.try_for_each(|(key, at)| both.check_key(key, *at, tx));
         }
         let primary = &both.known.primary;
-        self.each_changed_key(primary, table, tx, &mut |key| match keys.get(key) {
+        let mut check = |key: &[u8]| match keys.get(key) {
             Some(at) => both.check_key(key, *at, tx),
             None => Ok(()),
-        })
+        };
+        match self.each_changed_key(primary, table, keys.len(), tx, &mut check)? {
+            true => Ok(()),
+            false => keys.keys().try_for_each(|key| check(key)),
+        }
     }
 
-    /// Calls `each` with the keys that rows on changed pages had, or have now.
+    /// Calls `each` with the keys that changed rows had, or have now. It ends before, and is false, if that is to look at
+    /// more than `most` rows.
     fn each_changed_key(
         &self,
         shape: &KeyShape,
         table: u16,
+        most: usize,
         tx: &Transaction<'_>,
         each: &mut dyn FnMut(&[u8]) -> Result<(), TableError>,
-    ) -> Result<(), TableError> {
+    ) -> Result<bool, TableError> {
         let (before, now) = (&*self.snapshot.rows, tx.space.store.bytes());
-        self.snapshot.changed_rows(table, tx.view(), |was, is| {
+        let view = tx.view();
+        self.snapshot.changed_rows_within(table, view, most, |was, is| {
             if let Some(row) = was {
                 let mut key = KeyBytes::default();
                 shape.of_row(before, row.address(), &mut key)?;
@@ -107,40 +116,57 @@ impl OpenRows {
             return Ok(());
         };
         let both = self.both(first.table, tx)?;
-        let rows = ranges.iter().map(|range| range.rows()).sum();
-        let changed = match rows > MANY && both.has_same_pages() {
-            true => self.changed_keys(&both, first, rows, tx)?,
+        let rows = ranges.iter().map(|range| range.rows());
+        let rows = rows.fold(0, usize::saturating_add);
+        let touched = match rows > MANY && both.has_same_pages() {
+            true => self.touched(&both, first, ranges, rows, tx)?,
             false => None,
         };
-        for range in ranges {
-            let is_clear = |changed: &Vec<_>| !range.span.has_one_of(changed);
-            if !changed.as_ref().is_some_and(is_clear) {
+        for (place, range) in ranges.iter().enumerate() {
+            if touched.as_ref().is_none_or(|touched| touched[place]) {
                 both.check_range(range, tx, self)?;
             }
         }
         Ok(())
     }
 
-    /// The keys in an index that rows on changed pages had, or have now, in order. `None` if they are more than `most`:
-    /// to compare so many rows is as soon done.
-    fn changed_keys(
+    /// In which ranges of one index a changed row had its place, or has it now. `None` if that is to look at more rows than
+    /// the ranges have: these are as soon compared. `None`, too, if more rows have changed than there is a list for, and the
+    /// ranges are many: each would be looked for in several lists.
+    fn touched(
         &self,
         both: &Both<'_>,
-        of: &RangeRead,
-        most: usize,
+        first: &RangeRead,
+        ranges: &[&RangeRead],
+        rows: usize,
         tx: &Transaction<'_>,
-    ) -> Result<Option<Vec<Key>>, TableError> {
-        let index = named(&both.before.secondary, &both.known.name, &of.index)?;
-        let (mut keys, mut is_all) = (Vec::new(), true);
-        self.each_changed_key(&index.what.shape, of.table, tx, &mut |key| {
-            is_all &= keys.len() < most;
-            if is_all {
-                keys.push(Key::from(key));
+    ) -> Result<Option<Vec<bool>>, TableError> {
+        let index = named(&both.before.secondary, &both.known.name, &first.index)?;
+        let most = match ranges.len() > MANY {
+            true => rows.min(KEYS_MAX / 2),
+            false => rows,
+        };
+        let mut touched = vec![false; ranges.len()];
+        let mut look = |keys: &mut Vec<Key>| {
+            #[cfg(test)]
+            compared::KEYS.set(compared::KEYS.get().max(keys.len()));
+            keys.sort_unstable();
+            for (range, touched) in ranges.iter().zip(&mut touched) {
+                *touched = *touched || range.span.has_one_of(keys);
+            }
+            keys.clear();
+        };
+        let mut keys = Vec::new();
+        let shape = &index.what.shape;
+        let is_all = self.each_changed_key(shape, first.table, most, tx, &mut |key| {
+            keys.push(Key::from(key));
+            if keys.len() >= KEYS_MAX {
+                look(&mut keys);
             }
             Ok(())
         })?;
-        keys.sort_unstable();
-        Ok(is_all.then_some(keys))
+        look(&mut keys);
+        Ok(is_all.then_some(touched))
     }
 
     /// True if nothing has changed where a row stood.
@@ -360,10 +386,12 @@ impl Both<'_> {
     }
 }
 
-/// The number of parts of indexes that a test's transactions have compared by walking over them.
+/// The number of parts of indexes that a test's transactions have compared by walking over them, and the most keys of a
+/// list.
 #[cfg(test)]
 pub(super) mod compared {
     std::thread_local! {
         pub static RANGES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+        pub static KEYS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
     }
 }

@@ -4,6 +4,7 @@ use super::changed::{Key, looked_at};
 use super::compare::compared;
 use super::reads::{RangeRead, Span};
 use super::{OpenRows, OpenTransactions};
+use crate::changed_rows::walked;
 use crate::space::TableSpace;
 use sardonyx_base::memory::Budget;
 use sardonyx_base::process::Process;
@@ -13,6 +14,7 @@ use sardonyx_rows::constraints::ConstrainedRows;
 use sardonyx_rows::schema::{Schema, Type, Value, ValueRef};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::store::PageStore;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A transaction on items with a unique and another index, and on parts that refer to items and are deleted with them.
@@ -335,6 +337,76 @@ fn of_many_small_ranges_those_of_changed_rows_are_compared() {
         let all = 2 * usize::try_from(reads).expect("few");
         assert_eq!(compared, if compares_all { all } else { 0 });
     }
+}
+
+/// Has a transaction change the kinds of items, and compares then, without a conflict. Returns how many ranges are compared,
+/// and how many rows are looked at to find them.
+fn compared_behind(
+    space: &mut TableSpace,
+    open: &OpenRows,
+    changed: impl Iterator<Item = i64>,
+) -> (usize, usize) {
+    let mut log = GroupBuilder::with_capacity(1 << 16);
+    let mut tx = space.begin(&mut log);
+    for id in changed {
+        let mut rows = tx.rows("items").expect("a table");
+        let changed = rows.update(&[Value::from(id)], &[("kind", Value::from(-1))]);
+        assert!(changed.expect("updated"));
+    }
+    let before = compared::RANGES.get();
+    compared::KEYS.set(0);
+    walked::ROWS.set(0);
+    open.compared(&tx, &[]).expect("nothing that was read");
+    (compared::RANGES.get() - before, walked::ROWS.get())
+}
+
+#[test]
+fn many_changed_rows_are_not_looked_at_for_few_reads() {
+    for (changed, compared) in [(4000..4010, 0), (700..4000, 600)] {
+        let (mut space, open, [items, _]) = begun(4010);
+        for id in 0..600_i64 {
+            let code = [ValueRef::Int(-i128::from(id))];
+            assert!(open.row_with(items, &[1], &code).expect("read").is_some());
+        }
+        let (ranges, rows) = compared_behind(&mut space, &open, changed);
+        assert_eq!(ranges, compared);
+        // Those of one page more.
+        assert!((1..2 * 600 + 200).contains(&rows), "{rows}");
+    }
+    // Keys as parts of an index.
+    let (mut space, open, [items, _]) = begun(4000);
+    for id in 5000..5600_i64 {
+        let id = [ValueRef::Int(id.into())];
+        assert!(open.row_with(items, &[0], &id).expect("read").is_none());
+    }
+    let (_, rows) = compared_behind(&mut space, &open, 0..4000);
+    assert!((1..600 + 200).contains(&rows), "{rows}");
+}
+
+#[test]
+fn keys_of_changed_rows_are_kept_in_lists_of_a_bound() {
+    let (mut space, open, [items, _]) = begun(7000);
+    let index = open.index_named(items, "by_kind").expect("an index");
+    let read = |kinds: Range<i64>, most: usize| {
+        let range = index.range((kinds.start,)..(kinds.end,)).expect("a range");
+        range.take(most).map(|row| row.expect("read")).count()
+    };
+    assert_eq!(read(0..4000, usize::MAX), 4000);
+    // In the first list, and in the last one, are rows behind the one that was read.
+    assert_eq!(read(4005..4020, 1), 1);
+    assert_eq!(read(6980..6999, 1), 1);
+    assert_eq!(read(7000..8000, 1), 0);
+    let changed = (4010..6970).chain([6990]);
+    let (ranges, _) = compared_behind(&mut space, &open, changed.clone());
+    assert_eq!(ranges, 2);
+    assert_eq!(compared::KEYS.get(), 1000);
+    // Many parts are not looked for in several lists.
+    for kind in 0..600 {
+        assert_eq!(read(kind..kind + 1, 1), 1);
+    }
+    let (ranges, rows) = compared_behind(&mut space, &open, changed);
+    assert_eq!(ranges, 604);
+    assert!((1..500 + 200).contains(&rows), "{rows}");
 }
 
 #[test]
