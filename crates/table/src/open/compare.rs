@@ -94,19 +94,20 @@ impl OpenRows {
     ) -> Result<bool, TableError> {
         let (before, now) = (&*self.snapshot.rows, tx.space.store.bytes());
         let view = tx.view();
-        self.snapshot.changed_rows_within(table, view, most, |was, is| {
-            if let Some(row) = was {
-                let mut key = KeyBytes::default();
-                shape.of_row(before, row.address(), &mut key)?;
-                each(&key)?;
-            }
-            if let Some(row) = is {
-                let mut key = KeyBytes::default();
-                shape.of_row(now, row.address(), &mut key)?;
-                each(&key)?;
-            }
-            Ok(())
-        })
+        self.snapshot
+            .changed_rows_within(table, view, most, |was, is| {
+                if let Some(row) = was {
+                    let mut key = KeyBytes::default();
+                    shape.of_row(before, row.address(), &mut key)?;
+                    each(&key)?;
+                }
+                if let Some(row) = is {
+                    let mut key = KeyBytes::default();
+                    shape.of_row(now, row.address(), &mut key)?;
+                    each(&key)?;
+                }
+                Ok(())
+            })
     }
 
     /// Checks ranges of one index. If they have many rows together, only those are compared in which a changed row had its

@@ -36,7 +36,7 @@ impl OpenRows {
     #[doc(hidden)]
     pub fn has_only_new(&self, table: u16) -> Result<bool, TableError> {
         for (key, _) in self.changed(table).into_iter().flat_map(Changed::rows) {
-            if self.frozen_place(table, key)?.is_some() {
+            if self.place_at_end(table, key)?.is_some() {
                 return Ok(false);
             }
         }
@@ -72,7 +72,7 @@ impl OpenRows {
         let changed = self.changed(table).into_iter();
         for (key, own) in changed.flat_map(|changed| changed.rows()) {
             if let Own::Row(bytes) = own
-                && self.frozen_place(table, key)?.is_none()
+                && self.place_at_end(table, key)?.is_none()
             {
                 each(OpenRow::own(known.format.row(bytes)?))?;
             }

@@ -122,7 +122,7 @@ impl OpenRows {
         bytes: &Arc<[u8]>,
         tx: &Transaction<'_>,
     ) -> Result<Option<Change>, TableError> {
-        let (Some(at), Some(place)) = (self.frozen_place(table, key)?, known.schema.plain_key())
+        let (Some(at), Some(place)) = (self.place_at_end(table, key)?, known.schema.plain_key())
         else {
             return Ok(None);
         };
@@ -145,7 +145,8 @@ impl OpenRows {
         key: &[u8],
         own: &Own,
     ) -> Result<Option<Change>, TableError> {
-        let before = self.read_frozen(table, key)?;
+        let before = self.place_at_end(table, key)?;
+        let before = before.map(|at| self.frozen_row(table, at)).transpose()?;
         let key = known.primary.values_of(key);
         let mut change = Change::of(table);
         let (before, bytes) = match (before, own) {

@@ -363,6 +363,15 @@ impl OpenRows {
         Ok(at)
     }
 
+    /// The same, at the transaction's end: that is no read, and takes no bytes. What was read is compared already, or the row
+    /// is one that the transaction has changed, which is not changed over what others made of it meanwhile.
+    fn place_at_end(&self, table: u16, key: &[u8]) -> Result<Option<Address>, TableError> {
+        match self.reads.borrow().key(table, key) {
+            Some(noted) => Ok(noted),
+            None => self.find_frozen(table, key),
+        }
+    }
+
     /// Where the row of the snapshot with this key stands.
     fn find_frozen(&self, table: u16, key: &[u8]) -> Result<Option<Address>, TableError> {
         let values = self.known(table)?.primary.values_of(key);

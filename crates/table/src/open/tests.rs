@@ -192,6 +192,21 @@ fn bytes_are_of_a_budget_that_others_share() {
 }
 
 #[test]
+fn the_end_takes_no_bytes() {
+    let (mut space, mut open, [items, _]) = begun(600);
+    let found: Result<Vec<_>, _> = open.places(items).collect();
+    for at in found.expect("read") {
+        ConstrainedRows::delete_alone(&mut open, items, at).expect("deleted");
+    }
+    open.bytes_max = open.bytes();
+    assert!(!open.has_only_new(items).expect("looked up"));
+    let mut log = GroupBuilder::with_capacity(1 << 16);
+    let tx = space.begin(&mut log);
+    open.compared(&tx, &[]).expect("nothing has changed");
+    assert_eq!(open.bytes(), open.bytes_max);
+}
+
+#[test]
 fn a_released_mark_gives_back_what_undoing_needed() {
     let (_space, mut open, _) = begun(1);
     let change = |open: &mut OpenRows, kind: i64| {
