@@ -154,6 +154,11 @@ impl OfField {
         Ok(of)
     }
 
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.default.is_none() && self.check.is_none() && self.reference.is_none()
+    }
+
     /// Adds to `schema` what is said of its last column.
     pub fn of_column(&self) -> TokenStream {
         let default = self.default.iter();

@@ -1,20 +1,38 @@
-//! What `#[derive(Record)]` writes of a struct that is a journal's row: `#[record(journal = "…")]`.
+//! Rows of journals: `#[derive(Record)]` of a struct with `#[record(journal = "…")]`.
 
+use crate::declared::OfField;
 use crate::record::column_name;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
+use syn::spanned::Spanned;
 use syn::{Error, FieldsNamed, LitStr, Path, Type};
 
-/// The implementation of `JournalRow`.
+/// The implementation of `JournalRow`. `of_a_table`: the struct's attributes have a key, or other arguments of a table.
 ///
 /// # Errors
-/// If the struct has no fields.
+/// If the struct has no fields, or it or a field has arguments of a table.
 pub(crate) fn expand(
     name: &Ident,
     fields: &FieldsNamed,
     journal: &LitStr,
+    of_a_table: bool,
     path: &Path,
 ) -> Result<TokenStream, Error> {
+    let only_appended = |span| {
+        let text = format!(
+            "rows of a journal, such as `{name}`, are appended and never looked for: Sardonyx keeps no key, index, default \
+             or condition of them; leave all but `journal` out"
+        );
+        Err(Error::new(span, text))
+    };
+    if of_a_table {
+        return only_appended(journal.span());
+    }
+    for field in &fields.named {
+        if !OfField::read(field)?.is_empty() {
+            return only_appended(field.span());
+        }
+    }
     let idents: Vec<&Ident> = fields.named.iter().flat_map(|field| &field.ident).collect();
     if idents.is_empty() {
         let text =

@@ -10,7 +10,9 @@
 //! `sardonyx_mapped::resident::Resident`.
 
 mod declared;
+mod enumeration;
 mod journal;
+mod plain;
 mod record;
 mod resident;
 
@@ -70,7 +72,7 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
 #[doc(hidden)]
 #[proc_macro]
 pub fn plain_struct(item: TokenStream) -> TokenStream {
-    record::plain(item.into())
+    plain::plain(item.into())
         .unwrap_or_else(|refusal| refusal.to_compile_error())
         .into()
 }

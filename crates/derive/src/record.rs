@@ -1,11 +1,11 @@
-//! What `#[derive(Record)]` writes, and what it refuses; and the check of the fields of `record!`. Works on
-//! `proc_macro2` tokens, so that the refusals are tested like any other function.
+//! `#[derive(Record)]`: the implementation that it writes, and the types that it refuses. Works on `proc_macro2` tokens, so
+//! that the refusals are tested like any other function.
 
 use crate::declared::{OfField, Said};
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, format_ident, quote};
+use quote::{format_ident, quote};
 use syn::spanned::Spanned;
-use syn::{Data, DataEnum, DeriveInput, Error, Fields, LitStr, Path, Token, Type, parse_quote};
+use syn::{Data, DeriveInput, Error, Fields, LitStr, Path, Token, Type, parse_quote};
 
 /// What `#[record(…)]` on a struct says.
 struct Options {
@@ -33,7 +33,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream, Error> {
     }
     match &input.data {
         Data::Struct(data) => expand_struct(&input.ident, &data.fields, &options),
-        Data::Enum(data) => expand_enum(input, data, &options.path),
+        Data::Enum(data) => crate::enumeration::expand(input, data, &options.path),
         Data::Union(data) => Err(Error::new(
             data.union_token.span(),
             format!(
@@ -62,17 +62,11 @@ fn expand_struct(
         return Err(Error::new(name.span(), text));
     };
     if let Some(journal) = journal {
-        if table.is_some() || !key.is_empty() || !schema.is_empty() {
-            let text = format!(
-                "rows of a journal, such as `{name}`, are appended and never looked for: Sardonyx keeps no key, index or \
-                 condition of them; leave all but `journal` out"
-            );
-            return Err(Error::new(journal.span(), text));
-        }
+        let of_a_table = table.is_some() || !key.is_empty() || !schema.is_empty();
         for field in &named.named {
             refuse_field(field, false)?;
         }
-        return crate::journal::expand(name, named, journal, path);
+        return crate::journal::expand(name, named, journal, of_a_table, path);
     }
     let help = format!("`#[record(table = \"…\", key = field)]` on `{name}`");
     let table = table.as_ref().ok_or_else(|| {
@@ -243,78 +237,6 @@ pub(crate) fn column_name(ident: &Ident) -> String {
     name.strip_prefix("r#").map(str::to_string).unwrap_or(name)
 }
 
-fn expand_enum(input: &DeriveInput, data: &DataEnum, path: &Path) -> Result<TokenStream, Error> {
-    let name = &input.ident;
-    for variant in &data.variants {
-        if !matches!(variant.fields, Fields::Unit) {
-            let text = format!(
-                "Sardonyx stores an enum as its number, and `{name}::{}` has fields, too; keep them in columns of \
-                 their own, as `Option`",
-                variant.ident
-            );
-            return Err(Error::new(variant.span(), text));
-        }
-    }
-    if data.variants.is_empty() {
-        let text = format!("Sardonyx cannot store `{name}`: it has no variants, so no values");
-        return Err(Error::new(name.span(), text));
-    }
-    let mut number: Ident = parse_quote!(u8);
-    for attribute in input.attrs.iter().filter(|a| a.path().is_ident("repr")) {
-        attribute.parse_nested_meta(|meta| {
-            let known = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
-            if let Some(ident) = meta.path.get_ident()
-                && known.contains(&&*ident.to_string())
-            {
-                number = ident.clone();
-            }
-            Ok(())
-        })?;
-    }
-    let variants: Vec<&Ident> = data.variants.iter().map(|variant| &variant.ident).collect();
-    let kind = Ident::new(&number.to_string().to_uppercase(), number.span());
-    let too_large = format!(
-        "Sardonyx stores `{name}` as a `{number}`, and a variant has a number beyond it: add `#[repr(u32)]`, or another \
-         that has room"
-    );
-    Ok(quote! {
-        const _: () = {
-            #(::core::assert!(
-                #name::#variants as i128 >= #number::MIN as i128
-                    && #name::#variants as i128 <= #number::MAX as i128,
-                #too_large
-            );)*
-        };
-        #[automatically_derived]
-        impl #path::KeyValues for #name {
-            fn each(&self, each: &mut dyn ::core::ops::FnMut(#path::schema::ValueRef<'_>)) {
-                each(#path::StoredField::to_value(self));
-            }
-        }
-        #[automatically_derived]
-        impl #path::StoredField for #name {
-            const KIND: #path::schema::Type = #path::schema::Type::#kind;
-            type Key<'k> = &'k Self;
-
-            fn to_value(&self) -> #path::schema::ValueRef<'_> {
-                #path::schema::ValueRef::Int(match self {
-                    #(#name::#variants => #name::#variants as i128,)*
-                })
-            }
-
-            fn from_value(value: #path::schema::ValueRef<'_>) -> ::core::option::Option<Self> {
-                let #path::schema::ValueRef::Int(number) = value else {
-                    return ::core::option::Option::None;
-                };
-                #(if number == #name::#variants as i128 {
-                    return ::core::option::Option::Some(#name::#variants);
-                })*
-                ::core::option::Option::None
-            }
-        }
-    })
-}
-
 fn options(input: &DeriveInput) -> Result<Options, Error> {
     let mut options = Options {
         table: None,
@@ -378,91 +300,17 @@ fn refuse_field(field: &syn::Field, in_key: bool) -> Result<(), Error> {
 }
 
 /// A type without the group in which a macro put it.
-fn plain_type(mut kind: &Type) -> &Type {
+pub(crate) fn plain_type(mut kind: &Type) -> &Type {
     while let Type::Group(group) = kind {
         kind = &group.elem;
     }
     kind
 }
 
-fn last(path: &Path) -> String {
+pub(crate) fn last(path: &Path) -> String {
     let last = path.segments.last();
     last.map(|segment| segment.ident.to_string())
         .unwrap_or_default()
-}
-
-/// The struct of `record!` and `plain!`, with the derives that make plain data of it; or one error for each field that
-/// no plain data can be.
-///
-/// # Errors
-/// Names the field and the remedy.
-pub(crate) fn plain(item: TokenStream) -> Result<TokenStream, Error> {
-    // What is no struct with fields is the compiler's business.
-    if let Ok(input) = syn::parse2::<DeriveInput>(item.clone())
-        && let Data::Struct(data) = &input.data
-    {
-        let mut refused: Option<Error> = None;
-        for field in &data.fields {
-            if let Err(error) = refuse_plain(field) {
-                match &mut refused {
-                    Some(refused) => refused.combine(error),
-                    None => refused = Some(error),
-                }
-            }
-        }
-        if let Some(refused) = refused {
-            return Err(refused);
-        }
-    }
-    Ok(quote! {
-        #[derive(
-            ::core::clone::Clone,
-            ::core::marker::Copy,
-            ::sardonyx::zerocopy::FromBytes,
-            ::sardonyx::zerocopy::IntoBytes,
-            ::sardonyx::zerocopy::Immutable,
-            ::sardonyx::zerocopy::KnownLayout,
-        )]
-        #[zerocopy(crate = "sardonyx::zerocopy")]
-        #[repr(C)]
-        #item
-    })
-}
-
-/// Refuses a field that is not plain data, by what its type is called, where that is certain.
-fn refuse_plain(field: &syn::Field) -> Result<(), Error> {
-    let name = field.ident.as_ref().map(column_name).unwrap_or_default();
-    let derive = "or declare the struct with `#[derive(sardonyx::Record)] #[record(table = \"…\", key = …)]`, whose \
-                  fields may be of any length";
-    let kind = plain_type(&field.ty);
-    let called = kind.to_token_stream().to_string().replace(' ', "");
-    let why = match kind {
-        Type::Path(path) => match &*last(&path.path) {
-            "String" | "Vec" | "Box" | "Rc" | "Arc" | "Cow" | "HashMap" | "BTreeMap"
-            | "HashSet" | "BTreeSet" => format!(
-                "its contents stand elsewhere, and a `record!` is stored as it is: use an array such as `[u8; 32]`, {derive}"
-            ),
-            "Option" => {
-                format!("not every byte of it has a meaning: use a value that means none, {derive}")
-            }
-            "bool" | "char" => {
-                format!("not every bit pattern is one of its values: use `u8` or `u32`, {derive}")
-            }
-            "u128" | "i128" => {
-                format!("it is aligned to 16 bytes, records to 8: use `[u64; 2]`, {derive}")
-            }
-            _ => return Ok(()),
-        },
-        Type::Reference(_) | Type::Ptr(_) => {
-            format!("what it points to is not in the database: keep the value itself, {derive}")
-        }
-        Type::Tuple(tuple) if !tuple.elems.is_empty() => {
-            format!("the order of its parts is the compiler's: use a struct of `plain!`, {derive}")
-        }
-        _ => return Ok(()),
-    };
-    let text = format!("Sardonyx cannot store field `{name}` of type `{called}`: {why}");
-    Err(Error::new(field.ty.span(), text))
 }
 
 #[cfg(test)]
@@ -537,6 +385,35 @@ mod tests {
                 "#[record(table = \"t\", key = id)] struct A { #[field(references(\"b\", id, on))] id: u64 }",
                 "`cascade`",
             ),
+            (
+                "#[record(journal = \"j\", table = \"t\")] struct A { id: u64 }",
+                "all but `journal`",
+            ),
+            (
+                "#[record(journal = \"j\", key = id)] struct A { id: u64 }",
+                "all but `journal`",
+            ),
+            (
+                "#[record(journal = \"j\", ordered)] struct A { id: u64 }",
+                "all but `journal`",
+            ),
+            (
+                "#[record(journal = \"j\")] struct A { #[field(default = 3)] id: u64 }",
+                "all but `journal`",
+            ),
+            (
+                "#[record(journal = \"j\")] struct A { #[field(check = \"id > 3\")] id: u64 }",
+                "all but `journal`",
+            ),
+            (
+                "#[record(journal = \"j\")] struct A { #[field(references(\"b\", id))] id: u64 }",
+                "all but `journal`",
+            ),
+            ("#[record(journal = \"j\")] struct A {}", "give `A` one"),
+            (
+                "#[record(journal = \"j\")] struct A { id: u64, x: (u8, u8) }",
+                "each part",
+            ),
             ("enum A { X, Y(u8) }", "columns of their own"),
             ("enum A {}", "no variants"),
             ("union A { x: u8 }", "`Option`"),
@@ -568,34 +445,5 @@ mod tests {
         }
         let tokens = expand(&syn::parse_str("#[repr(i16)] enum E { X = -3, Y }").unwrap());
         assert!(tokens.unwrap().to_string().contains("Type :: I16"));
-    }
-
-    #[test]
-    fn a_record_with_a_field_that_is_not_plain_is_one_error() {
-        let of = |source: &str| plain(source.parse().unwrap());
-        for (field, remedy) in [
-            ("String", "[u8; 32]"),
-            ("std::string::String", "derive(sardonyx::Record)"),
-            ("Vec<u8>", "derive(sardonyx::Record)"),
-            ("Option<u64>", "means none"),
-            ("bool", "`u8`"),
-            ("u128", "`[u64; 2]`"),
-            ("&'static str", "the value itself"),
-            ("(u8, u8)", "`plain!`"),
-        ] {
-            let error = of(&format!("struct A {{ id: u64, name: {field} }}")).unwrap_err();
-            assert_eq!(error.clone().into_iter().count(), 1);
-            let text = error.to_string();
-            assert!(text.contains(remedy) && text.contains("Sardonyx"), "{text}");
-            assert!(text.contains("`name`"), "{text}");
-        }
-        assert_eq!(
-            of("struct A { a: String, b: bool }")
-                .unwrap_err()
-                .into_iter()
-                .count(),
-            2
-        );
-        assert!(of("struct A { id: u64, name: [u8; 8] }").is_ok());
     }
 }
