@@ -21,8 +21,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 /// Bytes of the fingerprint before a row.
 const FINGERPRINT_BYTES: usize = 8;
 
-/// The column of rows of which no field can be a key; all have the same value there.
-const NO_KEY: &str = "none";
+/// The column of rows of which no field can be a key; all have the same value there. No field has such a name, and it is
+/// stored nowhere.
+const NO_KEY: &str = "no key";
 
 /// A struct that is a row of a journal: `#[derive(Record)]` with `#[record(journal = "…")]`, or, of plain data,
 /// [`PlainJournalRow`].

@@ -29,7 +29,7 @@ struct Other {
 #[derive(Clone, PartialEq, Debug, Record)]
 #[record(journal = "maybe")]
 struct Maybe {
-    text: Option<String>,
+    none: Option<String>,
     bytes: Option<[u8; 5]>,
 }
 
@@ -174,7 +174,7 @@ fn rows_that_are_too_long_or_of_another_type_are_refused() {
     let maybe = database.journal::<Maybe>().expect("a journal");
     let rows = [None, Some("text".repeat(10))].map(|text| Maybe {
         bytes: text.is_some().then_some([7; 5]),
-        text,
+        none: text,
     });
     for row in &rows {
         database.run(|tx| tx.append(maybe, row)).expect("durable");
